@@ -1,9 +1,10 @@
 //! Whether a request could ever start here.
 
-use crate::State;
 use crate::kinds::Choice;
+use crate::{Job, State};
 use model::Request;
 use resources::{Demand, Denial, Finding, NodeId, PartId, never_on_one, no_licence};
+use std::borrow::Cow;
 
 impl State {
     /// Whether a request could ever start here.
@@ -12,6 +13,35 @@ impl State {
     /// It could not; what was asked, what there is, what to do.
     pub fn admit(&mut self, request: &Request) -> Result<(), Box<Finding>> {
         self.admitted(request).map(|_choices| ())
+    }
+
+    /// Whether those who submit a job, or the components of one, may have so many more.
+    ///
+    /// # Errors
+    /// A limit on submitted jobs would be passed; which one, and what to do.
+    pub fn has_room_for<'a>(
+        &self,
+        jobs: impl IntoIterator<Item = &'a Job>,
+    ) -> Result<(), Box<Finding>> {
+        if !self.cluster.has_limits() {
+            return Ok(());
+        }
+        let mut in_queue = Cow::Borrowed(&self.in_queue);
+        let mut jobs = jobs.into_iter().peekable();
+        while let Some(job) = jobs.next() {
+            if let Some(limit) = in_queue.over(&self.cluster, job) {
+                return Err(Box::new(Finding::by_engine(
+                    Denial::Policy,
+                    "one more job",
+                    format!("{} has as many as allowed ({limit})", job.submitter.user),
+                    "submit it when others have ended",
+                )));
+            }
+            if jobs.peek().is_some() {
+                in_queue.to_mut().add(&self.cluster, job);
+            }
+        }
+        Ok(())
     }
 
     /// The partitions in which a request could start, in the order in which it names them.

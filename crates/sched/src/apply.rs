@@ -269,6 +269,7 @@ impl State {
             self.enqueue_together(other);
         }
         let mut record = job.record;
+        self.in_queue.take(&self.cluster, &record);
         let suspended_ms = record.state.suspended_ms(at);
         let ran = match record.state {
             JobState::Running {

@@ -2,7 +2,7 @@
 
 use crate::held::Held;
 use crate::kinds::Kinds;
-use crate::ledger::Ledger;
+use crate::ledger::{InQueue, Ledger};
 use crate::live_job::{LiveJob, Place};
 use crate::{ClusterRef, Job, State};
 use model::{JobId, JobState, NodeMark, NodeName, PendingReason, Timestamp};
@@ -36,6 +36,7 @@ impl State {
             }
         }
         self.recount();
+        self.in_queue = InQueue::count(&self.cluster, self.jobs.values());
         self.priorities.forget();
         for id in waiting {
             self.refile(id, at);

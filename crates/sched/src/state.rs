@@ -4,7 +4,7 @@ use crate::array::Array;
 use crate::few_switches::SwitchWaits;
 use crate::held::Held;
 use crate::kinds::Kinds;
-use crate::ledger::Ledger;
+use crate::ledger::{InQueue, Ledger};
 use crate::live_job::{LiveJob, Place};
 use crate::member::Member;
 use crate::planner::BackfillParameters;
@@ -59,6 +59,8 @@ pub struct State {
     pub(crate) priorities: Priorities,
     /// What runs, by limit.
     pub(crate) ledger: Ledger,
+    /// What runs and waits, by limit.
+    pub(crate) in_queue: InQueue,
     /// GPUs that other users of the machine hold.
     pub(crate) barred: BTreeSet<GpuIndex>,
     pub(crate) next_id: u32,
@@ -142,6 +144,7 @@ impl State {
             arrays: BTreeMap::new(),
             priorities: Priorities::default(),
             ledger: Ledger::default(),
+            in_queue: InQueue::default(),
             barred: BTreeSet::new(),
             next_id: 1,
             version: 0,
@@ -372,6 +375,7 @@ impl State {
         }
         let id = self.new_id();
         let job = self.jobs.get_mut(&row).expect("invariant: the row is live");
+        self.in_queue.take_some(&self.cluster, &job.record, 1);
         if let Some(place) = &mut job.record.array
             && let ArrayTask::Waiting(spec) = &mut place.task
         {
@@ -431,6 +435,7 @@ impl State {
         let id = record.id;
         let key = (record.submitter.uid, record.request.name.clone());
         self.names.entry(key).or_default().insert(id);
+        self.in_queue.add(&self.cluster, &record);
         let job = LiveJob::new(record, &self.cluster, &mut self.kinds);
         if let Some(array_job) = job.array_job() {
             let array = self.arrays.entry(array_job);

@@ -65,7 +65,9 @@ impl State {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
+        self.in_queue.take(&self.cluster, &job.record);
         job.record.request = Arc::new(update.request);
+        self.in_queue.add(&self.cluster, &job.record);
         if let Some(limit) = update.limit
             && !is_pending
         {

@@ -198,7 +198,7 @@ impl World {
             ..Submitter::default()
         };
         let record = Job::submitted(id, request, Arc::new(submitter), self.now);
-        if self.state.over_submit_limit(&record).is_some() {
+        if self.state.has_room_for([&record]).is_err() {
             return Err(failed(Denial::Policy));
         }
         self.state.apply(Event::Submitted {

@@ -6,7 +6,6 @@ use crate::message::Peer;
 use crate::store::NewSubmission;
 use api::{Answer, Refusal, Submission, WouldStart};
 use model::{ComponentPlace, Dependency, JobId, Request, Submitter, Timestamp};
-use resources::Denial;
 use sched::{Event, Finished, Job};
 use std::sync::Arc;
 
@@ -86,16 +85,8 @@ impl Owner {
             return Err(invalid("a job array needs a batch script"));
         }
         let rows = self.rows(submission, peer, turn.now)?;
-        for (record, _) in &rows {
-            if let Some(limit) = self.state.over_submit_limit(record) {
-                return Err(never_fits(resources::Finding::by_engine(
-                    Denial::Policy,
-                    "one more job",
-                    format!("{} has as many as allowed ({limit})", record.submitter.user),
-                    "submit it when others have ended",
-                )));
-            }
-        }
+        let room = self.state.has_room_for(rows.iter().map(|(job, _)| job));
+        room.map_err(|refusal| never_fits(*refusal))?;
         let id = JobId(self.state.next_id());
         for ((record, new), history) in rows.into_iter().zip(histories) {
             if ends_with_client && new.job == id {

@@ -59,6 +59,8 @@ pub enum Change {
     LicenceList,
     /// A name of those that there are.
     OneOfThose,
+    /// No change of one option alone.
+    SeveralOptions,
     /// What an engine says itself.
     Message(String),
 }
@@ -148,6 +150,9 @@ impl fmt::Display for Change {
             }
             Change::LicenceList => f.write_str("write them as NAME:NUMBER,NAME:NUMBER"),
             Change::OneOfThose => f.write_str("name one of those"),
+            Change::SeveralOptions => {
+                f.write_str("change several options: no other value of one alone is enough")
+            }
             Change::Message(text) => f.write_str(text),
         }
     }

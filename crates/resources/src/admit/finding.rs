@@ -183,6 +183,8 @@ pub struct Finding {
     pub fate: Fate,
     /// What `sbatch` prints in the line before.
     pub detail: Option<Detail>,
+    /// What Slurm prints of nodes that never have enough.
+    pub(super) of_nodes: Option<&'static str>,
     /// What of the job it is about.
     pub about: Subject,
     /// What was asked.
@@ -213,6 +215,7 @@ pub(super) fn finding(
         denial,
         fate: Fate::Refused,
         detail: None,
+        of_nodes: None,
         about: Subject::of_denial(denial),
         asked,
         there,
@@ -281,9 +284,14 @@ impl Finding {
     /// What Slurm prints in the line before its refusal.
     #[must_use]
     pub fn detail_line(&self) -> Option<String> {
-        if let Some(detail) = &self.detail {
-            return Some(detail.to_string());
+        match &self.detail {
+            Some(detail) => Some(detail.to_string()),
+            None => self.of_nodes.map(str::to_owned),
         }
+    }
+
+    /// What no node has, by what would be taken instead.
+    pub(super) fn word_of_nodes(&self) -> Option<&'static str> {
         // No node has so much, whatever else is free.
         let of_change = |change: &Change| match change {
             Change::Set(Key::Mem | Key::MemPerCpu | Key::MemPerGpu, _) => {
@@ -296,7 +304,7 @@ impl Finding {
         };
         let change = self.instead.first().and_then(of_change);
         let is_config = self.denial == Denial::NodeConfig;
-        change.filter(|_| is_config).map(str::to_owned)
+        change.filter(|_| is_config)
     }
 
     /// The lines that `sbatch` prints; none where it takes the job.

@@ -12,6 +12,7 @@ mod finding;
 mod given;
 mod gpu_types;
 mod idle;
+mod judged_again;
 mod licences;
 mod limit_path;
 mod limits;
@@ -78,9 +79,19 @@ pub fn findings(file: &ClusterFile, request: &Request, user: Option<&str>) -> Ve
 #[must_use]
 pub fn verdict<'a>(file: &'a ClusterFile, request: &Request, user: Option<&str>) -> Verdict<'a> {
     let idle = Idle::new(file);
+    let mut verdict = judged(&idle, request, user);
+    judged_again::judge_again(&mut verdict.findings, request, |changed| {
+        judged(&idle, changed, user).findings
+    });
+    verdict
+}
+
+/// The same, with changes that were not judged themselves.
+fn judged<'a>(idle: &Idle<'a>, request: &Request, user: Option<&str>) -> Verdict<'a> {
+    let file = idle.file;
     let mut judge = Judge {
         file,
-        idle: &idle,
+        idle,
         request,
         found: Vec::new(),
         seeks: false,
@@ -119,7 +130,7 @@ pub fn verdict<'a>(file: &'a ClusterFile, request: &Request, user: Option<&str>)
     match choice.reach {
         Reach::Nowhere => judge.found.truncate(of_partitions),
         Reach::Somewhere => {
-            let of_nodes = placed.and_then(|request| no_nodes(&idle, None, &request));
+            let of_nodes = placed.and_then(|request| no_nodes(idle, None, &request));
             judge.rest(None, &who, of_features, of_nodes);
         }
         Reach::There => {

@@ -11,13 +11,19 @@ fn golden() -> ClusterFile {
 }
 
 fn request(line: &str) -> model::Request {
+    read(line).unwrap_or_else(|| panic!("{line}"))
+}
+
+/// The request of a line; none where sbatch itself refuses it.
+fn read(line: &str) -> Option<model::Request> {
     let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let zone = jiff::tz::TimeZone::UTC;
     let mut surroundings = Surroundings::embedded(Timestamp(0), &zone, Path::new("/home/dave"));
     surroundings.embedded = false;
     let (sbatch, diagnostics) = sbatch::resolve(&args, &|_| None, None, &surroundings);
-    assert_eq!(model::first_error(&diagnostics), None, "{line}");
-    sbatch.request
+    model::first_error(&diagnostics)
+        .is_none()
+        .then_some(sbatch.request)
 }
 
 /// The lines that `sbatch` prints; a reason in brackets for a job that waits for ever.
@@ -312,4 +318,74 @@ fn types_that_could_be_given() {
         &["v100nvlinkppc64"],
         &[],
     );
+}
+
+/// Options of which several together are refused in many ways.
+const WORDS: &[&str] = &[
+    "-p cpu",
+    "-p test",
+    "-p nosuch",
+    "-q test",
+    "-q opp",
+    "-q nosuch",
+    "-A proj1",
+    "-A nosuch",
+    "-t 1:00:00",
+    "-t 9-0",
+    "-N 2",
+    "-N 3",
+    "-N 9",
+    "-n 40",
+    "-c 9",
+    "--mem=20G",
+    "-C a100",
+    "-C nosuch",
+    "-w node4",
+    "-w nosuch",
+    "-x node1",
+    "--gpus=3",
+    "--gpus-per-node=v100:5",
+    "-L nosuch:1",
+    "--array=0-5",
+];
+
+/// An option is proposed only where the same would not be said again with it.
+#[test]
+fn what_is_proposed_is_taken() {
+    let file = golden();
+    let mut tried = 0;
+    for (at, one) in WORDS.iter().enumerate() {
+        for other in WORDS[at..].iter().chain([&""]) {
+            for third in ["", "-p cpu", "-q test"] {
+                let line = format!("{one} {other} {third}");
+                let Some(asked) = read(&wrapped(&line)) else {
+                    continue;
+                };
+                for finding in resources::findings(&file, &asked, Some("dave")) {
+                    let options = finding.instead.iter().filter_map(|change| match change {
+                        resources::Change::Set(_, _) => Some(change.to_string()),
+                        _ => None,
+                    });
+                    for option in options {
+                        let Some(changed) = read(&wrapped(&format!("{line} {option}"))) else {
+                            continue;
+                        };
+                        tried += 1;
+                        let again = resources::findings(&file, &changed, Some("dave"));
+                        let same = again.iter().find(|it| {
+                            (it.denial, &it.at) == (finding.denial, &finding.at)
+                                && it.fate == Fate::Refused
+                                && !it.assumed
+                        });
+                        assert_eq!(same.map(ToString::to_string), None, "{line} {option}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(tried > 100, "{tried}");
+}
+
+fn wrapped(line: &str) -> String {
+    format!("{line} --wrap true")
 }

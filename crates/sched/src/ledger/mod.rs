@@ -22,6 +22,7 @@ use model::{JobId, JobState, PendingReason, Timestamp};
 use resources::{Cluster, Share};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+pub(crate) use submitted::InQueue;
 pub(crate) use used::Used;
 use used::licences_of;
 

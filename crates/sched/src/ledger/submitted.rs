@@ -1,45 +1,84 @@
-//! Limits on how many jobs run and wait.
+//! Limits on how many jobs run and wait, counted as they come and go.
 
 use super::Chain;
 use super::chain::Counter;
 use crate::Job;
-use crate::State;
+use crate::live_job::LiveJob;
 use model::ArrayTask;
+use resources::Cluster;
 use std::collections::HashMap;
 
-impl State {
-    /// The limit on submitted jobs that a new one would pass, by Slurm's name; those that run and
-    /// wait count, and each element of an array.
-    #[must_use]
-    pub fn over_submit_limit(&self, record: &Job) -> Option<&'static str> {
-        let cluster = &self.cluster;
+/// Jobs that run and wait by limit, each element of an array counted. A job counts where it was
+/// submitted to, wherever it runs. Nothing is counted where there are no limits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct InQueue(HashMap<Counter, usize>);
+
+/// How many jobs a job stands for.
+fn elements(job: &Job) -> usize {
+    match job.array.as_ref().map(|place| &place.task) {
+        Some(ArrayTask::Waiting(spec)) => spec.indices.len(),
+        Some(ArrayTask::One(_)) | None => 1,
+    }
+}
+
+fn chain<'a>(cluster: &'a Cluster, job: &'a Job) -> Chain<'a> {
+    let names = job.request.partition.as_deref();
+    let first = names.and_then(|names| names.split(',').next());
+    let partition = first.and_then(|name| cluster.find_partition(name));
+    Chain::of(cluster, job, partition)
+}
+
+impl InQueue {
+    /// Counts all jobs.
+    pub(crate) fn count<'a>(cluster: &Cluster, jobs: impl Iterator<Item = &'a LiveJob>) -> InQueue {
+        let mut all = InQueue::default();
+        for job in jobs {
+            all.add(cluster, &job.record);
+        }
+        all
+    }
+
+    /// A job comes, with all of its elements.
+    pub(crate) fn add(&mut self, cluster: &Cluster, job: &Job) {
+        if cluster.has_limits() {
+            for counter in chain(cluster, job).counters() {
+                *self.0.entry(counter).or_default() += elements(job);
+            }
+        }
+    }
+
+    /// A job goes, with all of its elements.
+    pub(crate) fn take(&mut self, cluster: &Cluster, job: &Job) {
+        self.take_some(cluster, job, elements(job));
+    }
+
+    /// Some elements of a job leave it.
+    pub(crate) fn take_some(&mut self, cluster: &Cluster, job: &Job, elements: usize) {
+        if !cluster.has_limits() {
+            return;
+        }
+        for counter in chain(cluster, job).counters() {
+            match self.of(&counter).saturating_sub(elements) {
+                0 => self.0.remove(&counter),
+                left => self.0.insert(counter, left),
+            };
+        }
+    }
+
+    /// How many count under a limit.
+    pub(super) fn of(&self, counter: &Counter) -> usize {
+        self.0.get(counter).copied().unwrap_or(0)
+    }
+
+    /// The limit that one more job would pass, by Slurm's name.
+    pub(crate) fn over(&self, cluster: &Cluster, job: &Job) -> Option<&'static str> {
         if !cluster.has_limits() {
             return None;
         }
-        let elements = |record: &Job| match record.array.as_ref().map(|it| &it.task) {
-            Some(ArrayTask::Waiting(spec)) => spec.indices.len(),
-            Some(ArrayTask::One(_)) | None => 1,
-        };
-        let chain_of = |record: &Job| {
-            let names = record.partitions();
-            let partition = names.and_then(|names| names.split(',').next());
-            let partition = partition.and_then(|name| cluster.find_partition(name));
-            Chain::of(cluster, record, partition).counters()
-        };
-        let mut there: HashMap<Counter, usize> = HashMap::new();
-        for record in self.live() {
-            for counter in chain_of(record) {
-                *there.entry(counter).or_default() += elements(record);
-            }
-        }
         let full = |counter: &Counter, most: Option<u32>| {
-            let there = there.get(counter).copied().unwrap_or(0);
-            most.is_some_and(|most| there + elements(record) > most as usize)
+            most.is_some_and(|most| self.of(counter) + elements(job) > most as usize)
         };
-        let partition = record.partitions();
-        let partition = partition.and_then(|names| names.split(',').next());
-        let partition = partition.and_then(|name| cluster.find_partition(name));
-        let chain = Chain::of(cluster, record, partition);
+        let chain = chain(cluster, job);
         for (qos, limits) in chain.qos_limits() {
             if full(&Counter::Qos(qos), limits.group.submitted) {
                 return Some("QOSGrpSubmitJobsLimit");

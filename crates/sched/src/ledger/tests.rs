@@ -45,7 +45,7 @@ impl World {
             ..Submitter::default()
         };
         let record = Job::submitted(id, request, Arc::new(submitter), self.now);
-        if let Some(limit) = self.state.over_submit_limit(&record) {
+        if let Some(limit) = self.state.in_queue.over(&self.state.cluster, &record) {
             return Err(limit);
         }
         self.state.apply(Event::Submitted {
@@ -337,4 +337,98 @@ fn a_hundred_thousand_dependencies_in_a_chain() {
     lab.state.schedule(lab.now);
     assert_eq!(lab.stands(JobId(22)), "DependencyNeverSatisfied");
     assert_eq!(lab.stands(JobId(100_000)), "Dependency");
+}
+
+const FEW: &str = r#"
+[nodes.all]
+names = "n1"
+cpus = 2
+
+[partition.all]
+default = true
+nodes = "ALL"
+
+[qos.small]
+max_submit_per_user = 5
+
+[qos.other]
+max_submit_per_user = 50
+"#;
+
+/// Jobs are counted as they come and go, and not all anew at each submission.
+#[test]
+fn submitted_jobs_are_counted_as_they_come_and_go() {
+    let mut lab = World::text(FEW);
+    #[track_caller]
+    fn check(lab: &World, of_small: usize) {
+        let counted = super::InQueue::count(&lab.state.cluster, lab.state.jobs.values());
+        assert_eq!(lab.state.in_queue, counted);
+        let small = lab.state.cluster.find_qos("small").unwrap();
+        let uid = "ann".bytes().map(u32::from).sum();
+        assert_eq!(counted.of(&super::Counter::QosUser(small, uid)), of_small);
+    }
+    let array = in_qos("small", job(0, 1)).with_rare(|rare| {
+        rare.array = model::ArraySpec::parse("1-4");
+    });
+    let four = lab.submit("ann", array.clone()).unwrap();
+    check(&lab, 4);
+    assert_eq!(
+        lab.submit("ann", array).unwrap_err(),
+        "QOSMaxSubmitJobPerUserLimit"
+    );
+    let fifth = lab.check("ann", in_qos("small", job(0, 1)), "Priority");
+    check(&lab, 5);
+    lab.check(
+        "ann",
+        in_qos("small", job(0, 1)),
+        "refused: QOSMaxSubmitJobPerUserLimit",
+    );
+    lab.state.apply(Event::CancelledElements {
+        job: four,
+        tasks: vec![3, 4],
+        by: 0,
+        at: lab.now,
+    });
+    check(&lab, 3);
+    let fifth = fifth.unwrap();
+    let mut update = crate::JobUpdate::of(lab.state.job(fifth).unwrap());
+    update.request.qos = Some("other".to_owned());
+    lab.state.apply(Event::Updated {
+        job: fifth,
+        update: Box::new(update),
+        history: Vec::new(),
+        at: lab.now,
+    });
+    check(&lab, 2);
+    let running: Vec<JobId> = lab.state.running().map(|job| job.id).collect();
+    for job in running {
+        lab.state.apply(Event::Gone {
+            job,
+            outcome: model::Outcome::Completed,
+            at: lab.now,
+        });
+    }
+    check(&lab, 0);
+}
+
+/// Components of one job count together.
+#[test]
+fn components_pass_no_limit_together() {
+    let lab = World::text(FEW);
+    let one = |id: u32| {
+        Job::submitted(
+            JobId(id),
+            in_qos("small", job(0, 1)),
+            Arc::default(),
+            lab.now,
+        )
+    };
+    let five: Vec<Job> = (1..=5).map(one).collect();
+    assert!(lab.state.has_room_for(&five).is_ok());
+    let six: Vec<Job> = (1..=6).map(one).collect();
+    let refused = lab.state.has_room_for(&six).unwrap_err();
+    assert!(
+        refused.to_string().contains("QOSMaxSubmitJobPerUserLimit"),
+        "{refused}"
+    );
 }
