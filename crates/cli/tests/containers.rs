@@ -355,18 +355,7 @@ impl Registry {
         let address = format!("localhost:{}", port.local_addr().unwrap().port());
         drop(port);
         let at = |name: &str| root.join(name).display().to_string();
-        let run = |program: &str, args: &[&str]| {
-            let output = Command::new(program)
-                .args(args)
-                .env("PATH", PATH)
-                .env("USER", "user")
-                .env("CH_IMAGE_STORAGE", root.join("storage"))
-                .env("REQUESTS_CA_BUNDLE", root.join("cert.pem"))
-                .stdin(Stdio::null())
-                .output();
-            let output = output.ok().filter(|output| output.status.success());
-            output.is_some()
-        };
+        let run = |program: &str, args: &[&str]| Registry::run(&root, program, args);
         let subject = "subjectAltName=DNS:localhost,IP:127.0.0.1";
         let (key, cert) = (at("key.pem"), at("cert.pem"));
         let certified = run(
@@ -426,6 +415,19 @@ impl Registry {
         assert!(run("ch-image", &["push", "made", &name]));
         Some(registry)
     }
+
+    /// Runs what makes it, or what fills it; whether that went well.
+    fn run(root: &std::path::Path, program: &str, args: &[&str]) -> bool {
+        let output = Command::new(program)
+            .args(args)
+            .env("PATH", PATH)
+            .env("USER", "user")
+            .env("CH_IMAGE_STORAGE", root.join("storage"))
+            .env("REQUESTS_CA_BUNDLE", root.join("cert.pem"))
+            .stdin(Stdio::null())
+            .output();
+        output.is_ok_and(|output| output.status.success())
+    }
 }
 
 /// Takes 10 s: the image is pushed, and pulled by two jobs at once.
@@ -437,7 +439,9 @@ fn an_image_of_a_registry_is_fetched_once() {
     let Some(registry) = Registry::start(&env) else {
         return;
     };
-    env.set_var("REQUESTS_CA_BUNDLE", env.root().join("registry/cert.pem"));
+    for name in ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"] {
+        env.set_var(name, env.root().join("registry/cert.pem"));
+    }
     let run_file = |image: &str| {
         format!(
             "command = [\"sh\", \"-c\", \"cat /etc/mark; echo of image $OF_IMAGE\"]\n\
@@ -457,6 +461,21 @@ fn an_image_of_a_registry_is_fetched_once() {
     }
     let made = printed.iter().filter(|text| text.contains("made in"));
     assert_eq!(made.count(), 1, "{printed:?}");
+    let recorded = env.yard(&["show"]).success();
+    assert!(
+        recorded.contains(&format!("docker://{image}, sha256:")),
+        "{recorded}"
+    );
+    assert!(!printed.concat().contains("another image"), "{printed:?}");
+    // The tag is given to the image without the variable; the run has the one that was recorded.
+    let root = env.root().join("registry");
+    assert!(Registry::run(&root, "ch-image", &["push", "base", &image]));
+    let moved = env.yard(&["run"]).snapshot();
+    assert!(
+        moved.contains("names another image now, sha256:"),
+        "{moved}"
+    );
+    assert!(moved.contains("of image yes"), "{moved}");
     let refused = |image: &str, words: &str| {
         env.write("yard.toml", run_file(image).as_str());
         let shown = env.yard(&["run"]).code(1).snapshot();

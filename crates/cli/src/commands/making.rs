@@ -61,6 +61,20 @@ pub fn make_ready(
         interrupt.check()?;
         let (image, made) = prepared.map_err(|error| image_failure(&error))?;
         making.end(made);
+        if let Some(digest) = &image.digest {
+            printer.show_line(&row("image", digest));
+        }
+        let moved = job::image::moved_tag(container, &image, facts.internet);
+        if let Some(now) = moved.filter(|_| !made) {
+            let name = &container.image.value;
+            let path = image.path.as_deref().and_then(|path| path.parent());
+            let path = path.map(|path| path.display().to_string());
+            printer.say(&format!(
+                "note: {name} names another image now, {now}; this run has the one that was kept: to \
+                 have the new one, remove {}",
+                path.unwrap_or_default()
+            ));
+        }
         ready.image = Some(image);
     }
     Ok(ready)

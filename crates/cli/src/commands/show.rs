@@ -101,6 +101,14 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
     if let Some(from) = json.as_ref().ok().and_then(|json| json.from.as_ref()) {
         add("began at", &format!("{} of {}", from.checkpoint, from.of));
     }
+    if let Ok(json) = &json
+        && let Some(container) = &json.plan.environment.container
+    {
+        let digest = json.image.as_ref().and_then(|image| image.digest.as_ref());
+        let digest = digest.map(|digest| format!(", {digest}"));
+        let image = &container.image.value;
+        add("image", &format!("{image}{}", digest.unwrap_or_default()));
+    }
     for index in 0..run.starts.len() {
         let title = format!("start {}", index + 1);
         add(&title, &start_text(run, index, &state));

@@ -1,5 +1,6 @@
 //! An image made ready for a runtime.
 
+use super::digest::{named_by, of_tag};
 use super::image_error::ImageError;
 use super::ready;
 use crate::environment::{last_lines, loads};
@@ -29,7 +30,12 @@ pub fn make(
     let (image, runtime) = (&plan.image.value, plan.runtime.value);
     let entry = Entry::new(folder_in(cache), key(image, runtime)?);
     let path = entry.place().join(file_name(runtime));
-    let done = |made| (ready(Some(&path), digest(image)), made);
+    let done = |made| {
+        (
+            ready(Some(&path), recorded_digest(image, &entry.place())),
+            made,
+        )
+    };
     if entry.is_made() {
         return Ok(done(false));
     }
@@ -51,11 +57,19 @@ pub fn make(
         modules,
         making: &making,
     };
+    let before = tag_names(image);
     for (program, words) in steps(image, runtime, &path) {
         maker.run(program, &words, progress)?;
     }
     // What ch-image unpacked, of which the image is a copy.
     let _ = fs::remove_dir_all(place.join(STORAGE));
+    // A tag that was moved while the image came leaves open which one it is.
+    let after = before.and_then(|before| tag_names(image).filter(|after| *after == before));
+    if let Some(digest) = after {
+        let path = place.join(DIGEST);
+        sys::atomic::write(&path, digest.as_bytes())
+            .map_err(|source| crate::made_once::CacheError { path, source })?;
+    }
     making.done(&image.to_string())?;
     Ok(done(true))
 }
@@ -72,13 +86,22 @@ fn file_name(runtime: ContainerRuntime) -> &'static str {
     }
 }
 
-/// The digest that an address names.
-fn digest(image: &Image) -> Option<String> {
+/// Beside the image: what its tag named when it was fetched.
+const DIGEST: &str = "digest";
+
+/// What the image is by its content: as its address says, or as was found when it was fetched.
+fn recorded_digest(image: &Image, place: &Path) -> Option<String> {
+    let Image::Registry(address) = image else {
+        return None;
+    };
+    let found = || fs::read_to_string(place.join(DIGEST)).ok();
+    named_by(address).map(str::to_owned).or_else(found)
+}
+
+/// The digest of what the tag of an address names now.
+pub(super) fn tag_names(image: &Image) -> Option<String> {
     match image {
-        Image::Registry(address) => {
-            let (_, digest) = address.split_once('@')?;
-            Some(digest.to_owned())
-        }
+        Image::Registry(address) => of_tag(address),
         _ => None,
     }
 }

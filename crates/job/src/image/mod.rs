@@ -4,6 +4,7 @@
 //! once for each content: a `.sif` file, a `.sqsh` file or a folder. Several makers at once wait for
 //! one another; a half-made one is made anew.
 
+mod digest;
 mod image_error;
 mod make;
 
@@ -39,6 +40,16 @@ pub fn prepare(
         });
     }
     Ok((ready(image.path(), None), false))
+}
+
+/// The digest that the tag of a kept image names now, where that is another than the image's.
+#[must_use]
+pub fn moved_tag(plan: &ContainerPlan, kept: &ReadyImage, internet: Internet) -> Option<String> {
+    let own = kept.digest.as_ref()?;
+    if internet == Internet::None {
+        return None;
+    }
+    make::tag_names(&plan.image.value).filter(|now| now != own)
 }
 
 fn ready(path: Option<&Path>, digest: Option<String>) -> ReadyImage {

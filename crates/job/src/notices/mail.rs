@@ -132,7 +132,7 @@ fn words(error: &io::Error, program: &str) -> String {
 }
 
 /// As a value in a config of `curl`.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", text.replace(char::is_control, " "))
 }

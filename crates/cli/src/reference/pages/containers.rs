@@ -78,8 +78,9 @@ const COMMON: &str = r#"With every runtime:
 An image in a registry, and a recipe, are made ready when the run is submitted, on the machine where the
 command is given, once: a `.sif` file, a `.sqsh` file or a folder in `images` of the user's cache, or below
 `[containers] images` of the cluster file. Two runs that need the same wait for each other, and one that was
-half made is made anew. A tag is fetched once: to have what it names now, remove the image from the cache or
-name its digest, `docker://python@sha256:…`. Where the cluster reaches no registry
+half made is made anew. A tag is fetched once. The digest that it named then is recorded with the run, where the
+registry tells it, and `yard show` shows it; a later run says when the tag names another image by then: to have
+that, remove the image from the cache or name its digest, `docker://python@sha256:…`. `curl` asks for it. Where the cluster reaches no registry
 (`internet = "none"`), a run is refused before anything is submitted.
 
 ## Steps, scripts and shells with an image
