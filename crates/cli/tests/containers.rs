@@ -467,9 +467,17 @@ fn an_image_of_a_registry_is_fetched_once() {
         "{recorded}"
     );
     assert!(!printed.concat().contains("another image"), "{printed:?}");
-    // The tag is given to the image without the variable; the run has the one that was recorded.
+    // The tag is given to an image with another value; the run has the one that was recorded.
     let root = env.root().join("registry");
-    assert!(Registry::run(&root, "ch-image", &["push", "base", &image]));
+    let context = root.join("context");
+    fs::write(context.join("Dockerfile"), "FROM base\nENV OF_IMAGE=no\n").unwrap();
+    let context = context.display().to_string();
+    assert!(Registry::run(
+        &root,
+        "ch-image",
+        &["build", "-t", "other", &context]
+    ));
+    assert!(Registry::run(&root, "ch-image", &["push", "other", &image]));
     let moved = env.yard(&["run"]).snapshot();
     assert!(
         moved.contains("names another image now, sha256:"),
