@@ -57,6 +57,24 @@ fn modules_are_loaded_and_a_missing_one_is_refused() {
 mod slow {
     use super::*;
 
+    /// What pip or uv says stands in the answer; what was half made is made anew the next time.
+    #[test]
+    fn requirements_that_can_not_be_resolved_say_which_and_leave_nothing_half_made() {
+        let (env, _) = env("command = [\"sh\", \"-c\", \"echo in $VIRTUAL_ENV\"]\n\
+             [environment]\nrequirements = \"requirements.txt\"\n");
+        env.write("requirements.txt", "--no-index\nno-such-package==1.0\n");
+        for _ in 0..2 {
+            let shown = env.yard(&["run"]).code(1).snapshot();
+            assert!(shown.contains("no-such-package"), "{shown}");
+            assert!(shown.contains("correct the requirements"), "{shown}");
+        }
+        let listed = env.yard(&["ls"]).success();
+        assert_eq!(listed, "no runs yet; yard run FILE starts one\n");
+        env.yard(&["cache", "prune"]).success();
+        let listed = env.yard(&["cache", "ls"]).success();
+        assert_eq!(listed, "nothing is cached\n");
+    }
+
     /// Without a home folder, as nodes of some sites are. The Pipfile goes before the requirements,
     /// which could not be had.
     #[test]

@@ -1,6 +1,6 @@
 //! Ranks that do not behave: each is survived, or ends the run with its cause.
 
-use crate::house::{env, events, folder, state};
+use crate::house::{ended, env, events, folder, start, state};
 use std::fs;
 use testkit::{TestEnv, wait_until};
 
@@ -20,6 +20,82 @@ fn one_that_is_done_before_the_others_ends_nothing() {
     let printed = env.yard(&["run"]).success();
     assert!(printed.contains("later"), "{printed}");
     assert_eq!(state(&env), "done");
+}
+
+/// The other waits at a socket, as ranks wait in a reduction for one that left its loop early.
+#[test]
+fn one_that_is_done_while_the_other_waits_for_it_is_a_hang() {
+    let env = env();
+    env.write(
+        "train.py",
+        "import os, socket\nif os.environ['RANK'] == '1':\n    s = socket.create_server(('127.0.0.1', 0))\n\
+         \x20   print('waits', flush=True)\n    s.accept()\n",
+    );
+    let text = "launcher = \"srun\"\ncommand = [\"train.py\"]\n[resources]\nranks_per_node = 2\n\
+                cpus_per_rank = 1\ntime = \"5m\"\n[watch]\nhang = \"2s\"\non_hang = \"end\"\n";
+    env.write("yard.toml", text);
+    let printed = env.yard(&["run"]).code(1).snapshot();
+    assert!(
+        printed.contains("failed: the ranks hung for 2 s"),
+        "{printed}"
+    );
+    assert_eq!(state(&env), "failed");
+}
+
+/// The port was free until the ranks started: rank 1 is the stranger who takes it then.
+#[test]
+fn a_rendezvous_port_that_was_taken_is_the_cause_that_is_given() {
+    let env = env();
+    env.write(
+        "train.py",
+        "import os, pathlib, socket, time\nat = ('', int(os.environ['MASTER_PORT']))\n\
+         taken = pathlib.Path('taken')\nwhile os.environ['RANK'] == '0' and not taken.exists():\n    time.sleep(0.01)\n\
+         s = socket.create_server(at)\ntaken.touch()\ntime.sleep(60)\n",
+    );
+    let text = "launcher = \"srun\"\ncommand = [\"train.py\"]\n[resources]\nranks_per_node = 2\n\
+                cpus_per_rank = 1\ntime = \"5m\"\n";
+    env.write("yard.toml", text);
+    let printed = env.yard(&["run"]).code(1).snapshot();
+    assert!(printed.contains("failed: rank 0 on "), "{printed}");
+    assert!(printed.contains("Address already in use"), "{printed}");
+}
+
+#[test]
+fn two_runs_on_one_node_meet_at_different_ports() {
+    let env = env();
+    env.write(
+        "train.py",
+        "import os, pathlib, socket, time\ns = socket.create_server(('', int(os.environ['MASTER_PORT'])))\n\
+         here = pathlib.Path(os.environ['MEETS_IN'])\n(here / os.environ['YARD_RUN']).touch()\n\
+         while len(list(here.iterdir())) < 2:\n    time.sleep(0.01)\n",
+    );
+    std::fs::create_dir(env.work().join("both")).unwrap();
+    let text = format!(
+        "launcher = \"srun\"\ncommand = [\"train.py\"]\n[resources]\ncpus_per_rank = 1\ntime = \"5m\"\n\
+         [environment]\nvariables = {{ MEETS_IN = {:?} }}\n",
+        env.work().join("both")
+    );
+    env.write("yard.toml", &text);
+    let first = start(&env, &["run"]);
+    let second = start(&env, &["run"]);
+    for run in [first, second] {
+        let (code, said) = ended(run);
+        assert_eq!(code, Some(0), "{said}");
+    }
+}
+
+#[test]
+fn a_secret_with_a_line_end_comes_whole_to_the_ranks() {
+    let mut env = env();
+    env.set_var("HF_TOKEN", "two\nlines'\" $x");
+    let script =
+        "test \"$HF_TOKEN\" = \"$(printf 'two\\nlines%s' \"'\\\" \\$x\")\" && echo whole\n";
+    run_file(&env, 1, script);
+    let text = std::fs::read_to_string(env.work().join("yard.toml")).unwrap();
+    let text = format!("{text}[environment]\nsecrets = [\"HF_TOKEN\"]\n");
+    env.write("yard.toml", &text);
+    let printed = env.yard(&["run"]).success();
+    assert!(printed.contains("whole"), "{printed}");
 }
 
 #[test]

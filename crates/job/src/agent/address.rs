@@ -53,6 +53,9 @@ mod tests {
         check(&["127.0.1.1"], Some("10.0.0.7"), "10.0.0.7");
         check(&["127.0.1.1"], None, "127.0.1.1");
         check(&[], None, "127.0.0.1");
+        // A name that nothing resolves ends nothing: the machine's own address does.
+        let unknown: IpAddr = address("no such name", false).parse().unwrap();
+        assert!(!unknown.is_unspecified());
         assert_eq!(address("node-v1", true), "127.0.0.1");
     }
 }
