@@ -239,6 +239,39 @@ fn technions_container_on_sixteen_gpus() {
     "#]]);
 }
 
+/// Two ranks on one node and one on the other, with each kind of launcher: ranks as tasks, and an agent
+/// a node.
+#[test]
+fn technions_three_gpus_on_two_nodes() {
+    let twin = Twin::start("technion");
+    let example = fs::read_to_string(twin.env.work().join("technion-uneven.toml")).unwrap();
+    let options = "\"torchrun\"\nlauncher_options = [\"--max_restarts=0\"]";
+    let torchrun = example.replace("\"horovod\"", options);
+    twin.env.write("torchrun-uneven.toml", &torchrun);
+    for example in ["technion-uneven.toml", "torchrun-uneven.toml"] {
+        let (printed, _) = twin.run(example);
+        for (rank, local, node) in [(0, 0, 1), (1, 1, 1), (2, 0, 2)] {
+            let line = format!("rank {rank} of 3, local rank {local} on dgx0{node}");
+            assert!(printed.contains(&line), "{example}: {printed}");
+        }
+    }
+    let plan = twin
+        .env
+        .yard(&["plan", "technion-uneven.toml", "--on", "technion"]);
+    let plan = plan.success();
+    assert!(plan.contains("3 a100 on 2 nodes = 3 ranks"), "{plan}");
+    let lightning = example.replace("\"horovod\"", "\"lightning\"");
+    twin.env.write("lightning.toml", &lightning);
+    let refused = twin
+        .env
+        .yard(&["plan", "lightning.toml", "--on", "technion"]);
+    let refused = refused.code(2).snapshot();
+    assert!(
+        refused.contains("launcher lightning starts the same number of ranks on every node"),
+        "{refused}"
+    );
+}
+
 #[test]
 fn wilsons_container_on_one_gpu() {
     let twin = Twin::start("wilson");

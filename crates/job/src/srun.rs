@@ -9,8 +9,10 @@ use std::path::Path;
 pub struct Shape {
     /// Nodes of the job.
     pub nodes: u32,
-    /// Tasks on each node.
-    pub per_node: u32,
+    /// Tasks in all.
+    pub tasks: u32,
+    /// Whether each node has the same number of them.
+    pub is_even: bool,
     /// CPUs of each task; `None` where the job asked for none.
     pub cpus: Option<u32>,
 }
@@ -21,7 +23,8 @@ pub struct Shape {
 pub fn agents(nodes: u32, gpus: bool, command: &[OsString]) -> Vec<OsString> {
     let mut args = step(Shape {
         nodes,
-        per_node: 1,
+        tasks: nodes,
+        is_even: true,
         cpus: None,
     });
     // However one ends, it must not take the others along: they have checkpoints to save. srun says
@@ -49,7 +52,8 @@ pub fn agents(nodes: u32, gpus: bool, command: &[OsString]) -> Vec<OsString> {
 pub fn stage(nodes: u32, cpus_per_node: Option<u32>, command: &[OsString]) -> Vec<OsString> {
     let mut args = step(Shape {
         nodes,
-        per_node: 1,
+        tasks: nodes,
+        is_even: true,
         cpus: cpus_per_node,
     });
     push(
@@ -75,6 +79,8 @@ pub struct Ranks<'a> {
     pub first_node: Option<&'a NodeName>,
     /// Whether the job has GPUs.
     pub gpus: bool,
+    /// Whether tasks hold GPUs and CPUs for another one of their node, and end at once.
+    pub has_idle_tasks: bool,
     /// A pattern for both streams.
     pub output: &'a Path,
     /// Where the ranks start.
@@ -107,7 +113,18 @@ pub fn ranks(ranks: &Ranks<'_>, command: &[OsString]) -> Vec<OsString> {
     if ranks.gpus {
         // Each rank sees all GPUs of its node and takes the one of its local rank; hidden peers
         // break direct copies between GPUs.
-        push(&mut args, &["--gpu-bind=none"]);
+        let bind = if ranks.shape.is_even {
+            "none".to_owned()
+        } else {
+            // The job asked for them by the task: with none Slurm 22.05 tells several tasks of a
+            // node of no GPU at all.
+            format!("mask_gpu:{}", all_of(ranks.shape.tasks))
+        };
+        push(&mut args, &[&format!("--gpu-bind={bind}")]);
+    }
+    if ranks.has_idle_tasks {
+        // slurm.conf may end a step some time after its first task has ended.
+        push(&mut args, &["--wait=0", "--cpu-bind=none"]);
     }
     args.push(glued("--output=", ranks.output.as_os_str()));
     args.push(glued("--chdir=", ranks.folder.as_os_str()));
@@ -116,19 +133,25 @@ pub fn ranks(ranks: &Ranks<'_>, command: &[OsString]) -> Vec<OsString> {
     args
 }
 
+/// A mask with so many bits, as Slurm reads it: more than there are do no harm.
+fn all_of(bits: u32) -> String {
+    let first = match bits % 4 {
+        0 => String::new(),
+        rest => format!("{:x}", (1 << rest) - 1),
+    };
+    format!("0x{first}{}", "f".repeat((bits / 4) as usize))
+}
+
 /// Nodes and tasks both: srun takes `SLURM_NTASKS` from the job when one is missing, and starts as
 /// many tasks as the job has instead of one a node.
 fn step(shape: Shape) -> Vec<OsString> {
     let mut args = Vec::new();
     push(&mut args, &["--nodes", &shape.nodes.to_string()]);
-    push(
-        &mut args,
-        &["--ntasks", &(shape.nodes * shape.per_node).to_string()],
-    );
-    push(
-        &mut args,
-        &[&format!("--ntasks-per-node={}", shape.per_node)],
-    );
+    push(&mut args, &["--ntasks", &shape.tasks.to_string()]);
+    if shape.is_even {
+        let per_node = shape.tasks / shape.nodes.max(1);
+        push(&mut args, &[&format!("--ntasks-per-node={per_node}")]);
+    }
     // srun of 22.05 and 23.02 takes no CPUs from the job: always said.
     if let Some(cpus) = shape.cpus {
         push(&mut args, &[&format!("--cpus-per-task={cpus}")]);
@@ -207,13 +230,15 @@ mod tests {
         );
         let shape = Shape {
             nodes: 2,
-            per_node: 4,
+            tasks: 8,
+            is_even: true,
             cpus: Some(6),
         };
         let mut of_ranks = Ranks {
             shape,
             first_node: None,
             gpus: true,
+            has_idle_tasks: false,
             output: Path::new("/r/logs/7.0.%t"),
             folder: Path::new("/r/code"),
             options: &[],
@@ -224,11 +249,28 @@ mod tests {
                 "--nodes 2 --ntasks 8 --ntasks-per-node=4 --cpus-per-task=6 --overlap --kill-on-bad-exit=1 --input=none --distribution=block --gpu-bind=none --output=/r/logs/7.0.%t --chdir=/r/code yard job agent"
             ],
         );
+        // Three ranks on two nodes, by an agent on each.
+        let uneven = Ranks {
+            shape: Shape {
+                tasks: 3,
+                is_even: false,
+                ..shape
+            },
+            has_idle_tasks: true,
+            ..of_ranks
+        };
+        check(
+            &ranks(&uneven, &command),
+            expect![
+                "--nodes 2 --ntasks 3 --cpus-per-task=6 --overlap --kill-on-bad-exit=1 --input=none --distribution=block --gpu-bind=mask_gpu:0x7 --wait=0 --cpu-bind=none --output=/r/logs/7.0.%t --chdir=/r/code yard job agent"
+            ],
+        );
+        assert_eq!(all_of(8), "0xff");
         let first = NodeName::new("n1");
         of_ranks.first_node = Some(&first);
         of_ranks.gpus = false;
         of_ranks.shape.nodes = 1;
-        of_ranks.shape.per_node = 1;
+        of_ranks.shape.tasks = 1;
         check(
             &ranks(&of_ranks, &command),
             expect![

@@ -91,9 +91,9 @@ fn asked(plan: &Plan) -> Requested {
     let memory = plan.memory.as_ref().map(|memory| memory.value);
     Requested {
         nodes: plan.nodes.value,
-        ranks_per_node: plan.ranks_per_node.value,
+        ranks: plan.world_size(),
         cpus_per_rank: plan.cpus_per_rank.value,
-        gpus_per_node: plan.gpus_per_node.value,
+        gpus: plan.all_gpus(),
         gpu_type: plan.gpu_type.as_ref().map(|kind| kind.value.clone()),
         memory_mib: memory.filter(|mib| *mib > 0),
         time,

@@ -1,4 +1,4 @@
-//! From GPUs in all to nodes that have the same number each.
+//! From GPUs in all to nodes: the same number on each, or different ones where the launcher takes that.
 
 use crate::describe::describe;
 use crate::node_choice::gpus_asked;
@@ -7,18 +7,20 @@ use crate::{Launcher, Refusal, RefusalKind, Resolved, ResourceSection, Source};
 use model::{ClusterFacts, GpuGroup, NodeGroup};
 use resources::NodeKinds;
 
-/// Puts `nodes` and `gpus_per_node` in place of `gpus`, on as few nodes as can have them.
+/// Puts `nodes` and `gpus_per_node` in place of `gpus`, on as few nodes as can have them. Where a named
+/// number of nodes leaves them with different numbers, `gpus_per_node` is the most that a node may get, and
+/// all GPUs are returned.
 ///
 /// # Errors
-/// Counts that contradict each other, that leave nodes with different numbers, or that the cluster
-/// has not.
+/// Counts that contradict each other, that leave nodes with different numbers which the launcher does
+/// not take, or that the cluster has not.
 pub(crate) fn spread(
     launcher: Launcher,
     asked: &mut ResourceSection,
     facts: &ClusterFacts,
-) -> Result<(), Refusal> {
+) -> Result<Option<Resolved<u32>>, Refusal> {
     let Some(all) = asked.gpus.take() else {
-        return Ok(());
+        return Ok(None);
     };
     if asked.nodes.is_some() && asked.gpus_per_node.is_some() {
         // A habit gives way to what is asked of this run.
@@ -52,10 +54,24 @@ pub(crate) fn spread(
     match (&asked.nodes, &asked.gpus_per_node) {
         (Some(nodes), Some(of_node)) => spread.check_agree(nodes, of_node)?,
         (Some(nodes), None) => {
-            if !all.value.is_multiple_of(nodes.value) {
-                return Err(spread.uneven(nodes));
+            let is_uneven = !all.value.is_multiple_of(nodes.value);
+            let most = if is_uneven {
+                spread
+                    .most_of_one(nodes.value)
+                    .ok_or_else(|| spread.uneven(nodes))?
+            } else {
+                all.value / nodes.value
+            };
+            let of_node = each(most, nodes.value);
+            if is_uneven {
+                a_rank_a_gpu(&all, nodes, asked.ranks_per_node.as_ref())?;
+                // A habit gives way.
+                asked.ranks_per_node = None;
             }
-            asked.gpus_per_node = Some(each(all.value / nodes.value, nodes.value));
+            asked.gpus_per_node = Some(of_node);
+            if is_uneven {
+                return Ok(Some(all));
+            }
         }
         (None, Some(of_node)) => {
             let one = of_node.value;
@@ -81,7 +97,28 @@ pub(crate) fn spread(
             asked.nodes = Some(Resolved::new(nodes, Source::cluster(why)));
         }
     }
-    Ok(())
+    Ok(None)
+}
+
+/// Of nodes with different numbers of GPUs each GPU has a rank: Slurm places the tasks with them.
+fn a_rank_a_gpu(
+    all: &Resolved<u32>,
+    nodes: &Resolved<u32>,
+    ranks: Option<&Resolved<u32>>,
+) -> Result<(), Refusal> {
+    let Some(ranks) = ranks.filter(|ranks| !ranks.source.is_habit()) else {
+        return Ok(());
+    };
+    Err(Refusal {
+        kind: RefusalKind::Usage,
+        message: "ranks_per_node is set, and the nodes have different numbers of GPUs".to_owned(),
+        asked: format!(
+            "ranks_per_node = {} ({}), gpus = {} ({}), nodes = {} ({})",
+            ranks.value, ranks.source, all.value, all.source, nodes.value, nodes.source
+        ),
+        there: "where the GPUs do not divide evenly each of them has a rank".to_owned(),
+        todo: "leave ranks_per_node out".to_owned(),
+    })
 }
 
 struct Spread<'a> {
@@ -100,6 +137,18 @@ impl Spread<'_> {
     fn has(&self, nodes: u32, each: u32) -> bool {
         let asked = gpus_asked(nodes, each);
         self.kinds.serve(&self.kinds.serving(&asked), &asked)
+    }
+
+    /// The most that one of so many nodes may get where they have unequal parts: Slurm fills the first
+    /// and leaves at least one for each of the others. `None` where the launcher takes none, or there
+    /// are no such nodes.
+    fn most_of_one(&self, nodes: u32) -> Option<u32> {
+        let all = self.all.value;
+        if !self.launcher.takes_uneven() || all < nodes {
+            return None;
+        }
+        let parts = all.div_ceil(nodes)..=all - nodes + 1;
+        parts.rev().find(|most| self.has(nodes, *most))
     }
 
     /// The fewest nodes that have so many GPUs in equal parts.
@@ -157,15 +206,21 @@ impl Spread<'_> {
         let instead: Vec<&str> = instead.iter().map(String::as_str).collect();
         Refusal {
             kind: RefusalKind::Usage,
-            message: format!(
-                "{} do not divide evenly among {count} nodes",
-                plural(all, "GPU", "GPUs")
-            ),
+            message: match all {
+                1 => format!("1 GPU is not enough for {count} nodes"),
+                _ => format!("{all} GPUs do not divide evenly among {count} nodes"),
+            },
             asked: format!("{}, nodes = {count} ({})", self.asked(), nodes.source),
-            there: format!(
-                "launcher {} starts the same number of ranks on every node",
-                self.launcher
-            ),
+            there: if !self.launcher.takes_uneven() {
+                format!(
+                    "launcher {} starts the same number of ranks on every node",
+                    self.launcher
+                )
+            } else if all < count {
+                "each node of a run has at least one GPU".to_owned()
+            } else {
+                describe(self.facts)
+            },
             todo: if instead.is_empty() {
                 format!("see what {} has: yard cluster show", self.facts.name)
             } else {

@@ -37,6 +37,11 @@ pub struct Plan {
     pub after: Option<Resolved<String>>,
     /// Nodes, at least 1.
     pub nodes: Resolved<u32>,
+    /// GPUs in all, each with a rank and a task, where the nodes have different numbers of them: how many
+    /// each has is Slurm's choice, and `ranks_per_node` and `gpus_per_node` are the most that is
+    /// planned for. `None`: each node has the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uneven: Option<Resolved<u32>>,
     /// Training processes on each node, at least 1.
     pub ranks_per_node: Resolved<u32>,
     /// Tasks of the job on each node: `ranks_per_node`, or 1 where the launcher's agent starts them.
@@ -203,7 +208,37 @@ impl Plan {
     /// All training processes.
     #[must_use]
     pub fn world_size(&self) -> u32 {
-        self.nodes.value.saturating_mul(self.ranks_per_node.value)
+        match &self.uneven {
+            Some(all) => all.value,
+            None => self.nodes.value.saturating_mul(self.ranks_per_node.value),
+        }
+    }
+
+    /// All GPUs.
+    #[must_use]
+    pub fn all_gpus(&self) -> u32 {
+        match &self.uneven {
+            Some(all) => all.value,
+            None => self.nodes.value.saturating_mul(self.gpus_per_node.value),
+        }
+    }
+
+    /// Tasks of the job on all nodes; with [`crate::Shape::Head`] the ranks.
+    #[must_use]
+    pub fn tasks(&self) -> u32 {
+        match &self.uneven {
+            Some(all) => all.value,
+            None => self.nodes.value.saturating_mul(self.tasks_per_node.value),
+        }
+    }
+
+    /// The GPUs of each node; where they are uneven as Slurm may choose them.
+    #[must_use]
+    pub fn gpus_of_nodes(&self) -> Vec<u32> {
+        let nodes = self.nodes.value.max(1);
+        let (each, more) = (self.all_gpus() / nodes, self.all_gpus() % nodes);
+        let of_node = |node| each + u32::from(node < more);
+        (0..nodes).map(of_node).collect()
     }
 }
 

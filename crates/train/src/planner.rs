@@ -85,7 +85,7 @@ pub(crate) fn plan_sections(
             )
         }
     });
-    gpu_spread::spread(launcher.value, &mut resources, facts)?;
+    let uneven = gpu_spread::spread(launcher.value, &mut resources, facts)?;
     let nodes = resources
         .nodes
         .take()
@@ -196,6 +196,7 @@ pub(crate) fn plan_sections(
         at_once: asked.at_once,
         after: asked.after.run,
         nodes,
+        uneven,
         ranks_per_node,
         tasks_per_node,
         cpus_per_rank: choice.cpus_per_rank,

@@ -13,7 +13,9 @@ pub struct RankCommand {
     pub node: u32,
     /// What changes in its environment.
     pub env: BTreeMap<String, EnvChange>,
-    /// Program and arguments, placeholders replaced.
+    /// Program and arguments, placeholders replaced. Empty for a task that does nothing: of nodes with
+    /// different numbers of GPUs each GPU has a task, and of a launcher with an agent a node the others
+    /// hold theirs for it.
     pub argv: Vec<String>,
 }
 

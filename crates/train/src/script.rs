@@ -18,10 +18,26 @@ impl Plan {
             value.as_ref().map(|value| value.value.clone())
         };
         let slurms_mail = self.slurm_sends_mail();
-        let cpus_per_task = self
-            .cpus_per_rank
-            .value
-            .saturating_mul(self.ranks_per_node.value / self.tasks_per_node.value.max(1));
+        let ranks = self.ranks_per_node.value;
+        let ranks_per_task = match self.uneven {
+            // Slurm places them with their GPUs. Beside --ntasks-per-node it would give each node as many.
+            Some(_) => 1,
+            None => ranks / self.tasks_per_node.value.max(1),
+        };
+        let cpus_per_task = self.cpus_per_rank.value.saturating_mul(ranks_per_task);
+        let memory = |size: u64| match self.uneven {
+            // So that a node with more ranks gets more.
+            Some(_) if size > 0 => {
+                let cpus = cpus_per_task.saturating_mul(ranks).max(1);
+                MemoryRequest::PerCpu(size.div_ceil(u64::from(cpus)))
+            }
+            Some(_) | None => MemoryRequest::PerNode(size),
+        };
+        let gpus = |count| GpuCount {
+            kind: text(&self.gpu_type),
+            count,
+        };
+        let has_gpus = self.gpus_per_node.value > 0;
         Request {
             name: self.name.value.clone(),
             account: text(&self.account),
@@ -29,16 +45,12 @@ impl Plan {
             qos: text(&self.qos),
             min_nodes: Some(self.nodes.value),
             max_nodes: Some(self.nodes.value),
-            tasks_per_node: Some(self.tasks_per_node.value),
+            tasks: self.uneven.as_ref().map(|all| all.value),
+            tasks_per_node: self.uneven.is_none().then_some(self.tasks_per_node.value),
             cpus_per_task: Some(cpus_per_task),
-            memory: self
-                .memory
-                .as_ref()
-                .map(|size| MemoryRequest::PerNode(size.value)),
-            gpus_per_node: (self.gpus_per_node.value > 0).then(|| GpuCount {
-                kind: text(&self.gpu_type),
-                count: self.gpus_per_node.value,
-            }),
+            memory: self.memory.as_ref().map(|size| memory(size.value)),
+            gpus_per_node: (has_gpus && self.uneven.is_none())
+                .then(|| gpus(self.gpus_per_node.value)),
             exclusive: self.exclusive.value,
             time: self.time.as_ref().map(|time| time.value),
             output: Some(place.output.to_owned()),
@@ -50,6 +62,7 @@ impl Plan {
                 open_mode: Some(OpenMode::Append),
                 comment: Some(place.token.to_owned()),
                 constraint: text(&self.constraint),
+                gpus_per_task: self.uneven.is_some().then(|| gpus(1)),
                 array: self.array(),
                 mail_user: slurms_mail.then(|| text(&self.mail)).flatten(),
                 mail_types: if slurms_mail {
@@ -152,15 +165,25 @@ fn directives(request: &Request, gpus_as_gres: bool) -> Vec<String> {
     add("qos", request.qos.clone());
     add("nodes", request.min_nodes.map(|count| count.to_string()));
     let count = |count: Option<u32>| count.map(|count| count.to_string());
+    add("ntasks", count(request.tasks));
     add("ntasks-per-node", count(request.tasks_per_node));
     add("cpus-per-task", count(request.cpus_per_task));
+    add(
+        "gpus-per-task",
+        request.rare.gpus_per_task.as_ref().map(gpus),
+    );
     let of_node = request.gpus_per_node.as_ref().map(gpus);
     if gpus_as_gres {
         add("gres", of_node.map(|gpus| format!("gpu:{gpus}")))
     } else {
         add("gpus-per-node", of_node)
     }
-    add("mem", request.memory.map(memory));
+    let option = match request.memory {
+        Some(MemoryRequest::PerCpu(_)) => "mem-per-cpu",
+        Some(MemoryRequest::PerGpu(_)) => "mem-per-gpu",
+        Some(MemoryRequest::PerNode(_)) | None => "mem",
+    };
+    add(option, request.memory.map(memory));
     add("time", request.time.map(time));
     add("constraint", request.rare.constraint.clone());
     add(

@@ -43,6 +43,10 @@ impl Plan {
             None if self.gpus_per_node.value == 1 => "GPU",
             None => "GPUs",
         };
+        if let Some(all) = &self.uneven {
+            let (all, nodes) = (all.value, self.nodes.value);
+            return format!("{all} {kind} on {nodes} nodes = {ranks} × {cpus}");
+        }
         let each = match self.gpus_per_node.value {
             0 => plural(self.ranks_per_node.value, "rank", "ranks"),
             gpus => format!("{gpus} {kind}"),
@@ -115,16 +119,23 @@ impl Plan {
             add("after run", after.value.clone(), &after.source);
         }
         add("nodes", self.nodes.value.to_string(), &self.nodes.source);
+        // The cluster says which of them has fewer.
+        let most = self.uneven.as_ref().map_or("", |_| "at most ");
         if self.gpus_per_node.value > 0 {
             let kind = self
                 .gpu_type
                 .as_ref()
                 .map(|kind| format!(" {}", kind.value));
-            let value = format!("{}{}", self.gpus_per_node.value, kind.unwrap_or_default());
+            let value = format!(
+                "{most}{}{}",
+                self.gpus_per_node.value,
+                kind.unwrap_or_default()
+            );
             add("gpus per node", value, &self.gpus_per_node.source);
         }
         let ranks = &self.ranks_per_node;
-        add("ranks per node", ranks.value.to_string(), &ranks.source);
+        let value = format!("{most}{}", ranks.value);
+        add("ranks per node", value, &ranks.source);
         if self.tasks_per_node.value != ranks.value {
             let tasks = &self.tasks_per_node;
             add("tasks per node", tasks.value.to_string(), &tasks.source);

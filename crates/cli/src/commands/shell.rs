@@ -93,6 +93,7 @@ fn one_task(plan: &mut Plan, command: Vec<String>) {
     plan.cpus_per_rank.value *= plan.ranks_per_node.value;
     plan.launcher = Resolved::new(Launcher::None, Source::default("a shell"));
     plan.nodes = one(1);
+    plan.uneven = None;
     plan.ranks_per_node = one(1);
     plan.tasks_per_node = one(1);
     plan.command.value = match (command.is_empty(), &plan.environment.container) {

@@ -13,9 +13,12 @@ given = parser.parse_args()
 assert given.rdzv_backend == "c10d", given
 # The real agents agree on their order; here it is that of the nodes.
 local, nodes, node = int(given.nproc_per_node), int(given.nnodes), int(os.environ["SLURM_NODEID"])
+# They tell each other how many ranks they have; of two nodes with different numbers the second has the last.
+size = int(os.environ["YARD_WORLD_SIZE"])
+first = node * local if size == nodes * local or node == 0 else size - local
 address, port = given.rdzv_endpoint.rsplit(":", 1)
 ranks = [subprocess.Popen([sys.executable, *given.command], env={
-    **os.environ, "RANK": str(node * local + rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(nodes * local),
+    **os.environ, "RANK": str(first + rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size),
     "MASTER_ADDR": address, "MASTER_PORT": port, "TORCHELASTIC_RUN_ID": given.rdzv_id,
 }) for rank in range(local)]
 sys.exit(max(rank.wait() for rank in ranks))

@@ -1,6 +1,7 @@
 //! What Slurm tells the batch step in variables. Pure: a way to look them up comes in.
 
 use folder::Attempt;
+use model::job_environment::parse_counts;
 use model::{NodeName, Seconds, TimeLimitRequest, Timestamp};
 use thiserror::Error;
 use train::Plan;
@@ -14,9 +15,10 @@ pub struct Allocation {
     pub requeue_name: String,
     /// The job's nodes, in Slurm's order; never empty.
     pub nodes: Vec<NodeName>,
-    /// GPUs of each.
-    pub gpus: u32,
-    /// CPUs of the batch step's node.
+    /// GPUs of each, in the same order; none where nodes have different numbers and this is a step, which
+    /// is not told of them.
+    pub gpus: Vec<u32>,
+    /// The fewest CPUs that it has on one of them.
     pub cpus_on_node: Option<u32>,
     /// When it started, as far as is known.
     pub start: Timestamp,
@@ -45,9 +47,46 @@ pub enum AllocationError {
         /// In words.
         why: String,
     },
+    /// Other tasks than the plan has.
+    #[error(
+        "SLURM_TASKS_PER_NODE is {there:?}, and the plan has {planned} ranks on {nodes} nodes; submit the run again"
+    )]
+    Tasks {
+        /// What it holds.
+        there: Option<String>,
+        /// Ranks of the plan.
+        planned: u32,
+        /// Nodes of the job.
+        nodes: usize,
+    },
 }
 
 impl Allocation {
+    /// Refuses a job that has not the plan's ranks on its nodes.
+    ///
+    /// # Errors
+    /// Slurm laid out other tasks, or none that can be read.
+    pub fn check(
+        &self,
+        variable: &dyn Fn(&str) -> Option<String>,
+        plan: &Plan,
+    ) -> Result<(), AllocationError> {
+        match &plan.uneven {
+            Some(all) if self.gpus.is_empty() => Err(AllocationError::Tasks {
+                there: variable("SLURM_TASKS_PER_NODE"),
+                planned: all.value,
+                nodes: self.nodes.len(),
+            }),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Whether the job has GPUs.
+    #[must_use]
+    pub fn has_gpus(&self) -> bool {
+        self.gpus.iter().any(|gpus| *gpus > 0)
+    }
+
     /// Reads it. `granularity` is what the scheduler rounds limits up to.
     ///
     /// # Errors
@@ -80,6 +119,21 @@ impl Allocation {
             |(array, task)| format!("{array}_{task}"),
         );
         let start = seconds("SLURM_JOB_START_TIME").unwrap_or(now).min(now);
+        let nodes = nodes(variable("SLURM_JOB_NODELIST").or_else(|| variable("SLURM_NODELIST")))?;
+        let cpus = variable("SLURM_JOB_CPUS_PER_NODE");
+        let cpus = cpus.and_then(|text| parse_counts(&text)?.into_iter().min());
+        let cpus = cpus.or_else(|| optional("SLURM_CPUS_ON_NODE"));
+        let gpus = match &plan.uneven {
+            // Each GPU has a task, placed with it.
+            Some(all) => {
+                let text = variable("SLURM_TASKS_PER_NODE");
+                tasks(text.as_deref(), nodes.len(), all.value).unwrap_or_default()
+            }
+            None => {
+                let each = optional("SLURM_GPUS_ON_NODE").unwrap_or(plan.gpus_per_node.value);
+                vec![each; nodes.len()]
+            }
+        };
         let limit = plan
             .time
             .as_ref()
@@ -87,9 +141,9 @@ impl Allocation {
         Ok(Allocation {
             attempt: Attempt { job, restart },
             requeue_name,
-            nodes: nodes(variable("SLURM_JOB_NODELIST").or_else(|| variable("SLURM_NODELIST")))?,
-            gpus: optional("SLURM_GPUS_ON_NODE").unwrap_or(plan.gpus_per_node.value),
-            cpus_on_node: optional("SLURM_CPUS_ON_NODE"),
+            nodes,
+            gpus,
+            cpus_on_node: cpus,
             start,
             // Set since Slurm 23.02; before it the limit that was asked for has to do. That may also
             // be the shorter one: a successor's is asked for in Slurm's syntax, which knows minutes.
@@ -112,6 +166,13 @@ fn limit(asked: TimeLimitRequest, granularity: Seconds) -> Option<Seconds> {
     }
 }
 
+/// The tasks of each node.
+fn tasks(text: Option<&str>, nodes: usize, planned: u32) -> Option<Vec<u32>> {
+    let counts = parse_counts(text?)?;
+    let sum = counts.iter().copied().fold(0, u32::saturating_add);
+    (counts.len() == nodes && sum == planned).then_some(counts)
+}
+
 fn nodes(list: Option<String>) -> Result<Vec<NodeName>, AllocationError> {
     let wrong = |why: String| AllocationError::Nodes {
         there: list.clone(),
@@ -123,5 +184,25 @@ fn nodes(list: Option<String>) -> Result<Vec<NodeName>, AllocationError> {
         Err(wrong("it names no node".to_owned()))
     } else {
         Ok(nodes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a Slurm 22.05.8 laid out `--ntasks=3 --gpus-per-task=1` on two nodes, and what is no such job.
+    #[test]
+    fn tasks_of_nodes() {
+        let check = |text: Option<&str>, nodes: usize, planned: u32, want: Option<&[u32]>| {
+            assert_eq!(tasks(text, nodes, planned).as_deref(), want, "{text:?}");
+        };
+        check(Some("2,1"), 2, 3, Some(&[2, 1]));
+        check(Some("1,2"), 2, 3, Some(&[1, 2]));
+        check(Some("2(x3),1"), 4, 7, Some(&[2, 2, 2, 1]));
+        check(Some("2(x2)"), 2, 3, None);
+        check(Some("3"), 2, 3, None);
+        check(Some("many"), 2, 3, None);
+        check(None, 2, 3, None);
     }
 }

@@ -40,7 +40,7 @@ impl Conductor {
             job: allocation.attempt.job,
             restart: allocation.attempt.restart,
             nodes: allocation.nodes.clone(),
-            gpus: vec![allocation.gpus; allocation.nodes.len()],
+            gpus: allocation.gpus.clone(),
             addresses: hellos.iter().map(|hello| hello.address.clone()).collect(),
         };
         let values = Values {
@@ -169,7 +169,7 @@ impl Conductor {
         };
         // Those of a pretended cluster are numbers, which no runtime can make visible.
         let are_real = !self.json.plan.embedded || sys::gpus::are_there();
-        let gpus = self.steps.allocation.gpus > 0 && are_real;
+        let gpus = self.steps.allocation.has_gpus() && are_real;
         Ok(Some(ContainerStart::new(plan, gpus, &place, values)?))
     }
 }

@@ -41,6 +41,7 @@ impl Conductor {
         let (run, json) = patiently(LEAST_PATIENCE, || false, || RunFolder::open(folder))?;
         let variable = |name: &str| std::env::var(name).ok();
         let allocation = Allocation::read(&variable, &json.plan, json.facts.time_granularity, now)?;
+        allocation.check(&variable, &json.plan)?;
         let patience = patience(&json, &allocation);
         let local = LocalFolder::new(&json.plan.node_local.value, run.id(), allocation.attempt);
         patiently(patience, || false, || event_log::take_over(&run, &local))

@@ -123,7 +123,7 @@ impl Steps {
         let trial = self.trial;
         let mut command = self.yard("agent");
         command.push(self.run.path().into());
-        let args = srun::agents(self.nodes(), self.allocation.gpus > 0, &command);
+        let args = srun::agents(self.nodes(), self.allocation.has_gpus(), &command);
         let mut child = self.start(&args, [Stdio::piped(), Stdio::piped(), Stdio::piped()])?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(orders), Some(reports), Some(words)) = pipes else {
@@ -251,24 +251,34 @@ impl Steps {
         } else {
             (self.nodes(), plan.tasks_per_node.value)
         };
+        let is_even = plan.uneven.is_none();
         // Where one task starts the node's ranks it gets all of their CPUs.
-        let cpus = plan.cpus_per_rank.value * plan.ranks_per_node.value / per_node.max(1);
+        let cpus = match plan.uneven {
+            Some(_) => plan.cpus_per_rank.value,
+            None => plan.cpus_per_rank.value * plan.ranks_per_node.value / per_node.max(1),
+        };
         let shape = srun::Shape {
             nodes,
-            per_node,
+            tasks: if is_even {
+                nodes * per_node
+            } else {
+                plan.tasks()
+            },
+            is_even,
             cpus: Some(cpus.max(1)),
         };
         let ranks = srun::Ranks {
             shape,
             first_node: self.allocation.nodes.first().filter(|_| has_head),
-            gpus: self.allocation.gpus > 0,
+            gpus: self.allocation.has_gpus(),
+            has_idle_tasks: !is_even && plan.launcher.value.shape() == Shape::Agents,
             output: &PathBuf::from(self.run.rank_log_pattern(attempt)),
             folder: place.folder,
             options: place.options,
         };
         let args = srun::ranks(&ranks, &command);
         let (sender, run) = (self.sender.clone(), self.run.clone());
-        let tasks = self.nodes() * plan.tasks_per_node.value;
+        let tasks = plan.tasks();
         let told_to_end = Arc::clone(&self.told_to_end);
         let ended = move |status: i32, killed: Option<i32>, why: Option<String>| {
             // At once: ranks that lost their srun are about to be ended too.

@@ -72,6 +72,18 @@ pub enum RankError {
         /// How many the file has.
         ranks: u32,
     },
+    /// On another node than it was planned for, where it would take others' GPUs.
+    #[error(
+        "task {task} was started on node {there} of the job, and is planned for node {planned}; submit the run again, or use a number of GPUs that the nodes divide"
+    )]
+    Elsewhere {
+        /// Its number.
+        task: u32,
+        /// `SLURM_NODEID`
+        there: u32,
+        /// The node's index in the launch file.
+        planned: u32,
+    },
     /// The environment can't be made.
     #[error(transparent)]
     Prelude(#[from] PreludeError),
@@ -101,6 +113,7 @@ impl RankError {
             RankError::Program(ProgramError::NotExecutable { .. }) => 126,
             RankError::Launch(_)
             | RankError::Task { .. }
+            | RankError::Elsewhere { .. }
             | RankError::Prelude(_)
             | RankError::Container(_)
             | RankError::System { .. } => 1,
@@ -168,9 +181,19 @@ pub fn run(
         });
     };
     let node_index = match numbered {
-        Numbered::BySlurm => variable("SLURM_NODEID")
-            .and_then(|text| text.parse().ok())
-            .unwrap_or(rank.node),
+        Numbered::BySlurm => {
+            let there = variable("SLURM_NODEID").and_then(|text| text.parse().ok());
+            match there {
+                Some(there) if there != rank.node => {
+                    return Err(RankError::Elsewhere {
+                        task: rank.task,
+                        there,
+                        planned: rank.node,
+                    });
+                }
+                Some(_) | None => rank.node,
+            }
+        }
         Numbered::ByMpi => {
             let log = folder.rank_log(attempt, rank.task);
             sys::process::write_output_to(&log).map_err(|source| RankError::System {
@@ -180,6 +203,11 @@ pub fn run(
             rank.node
         }
     };
+    if rank.argv.is_empty() {
+        // Its node's first task has its GPU and CPUs.
+        write_exit(folder, &launch, &nothing_to_do(rank.task))?;
+        return Ok(0);
+    }
     let place = Place {
         task: rank.task,
         node_index,
@@ -231,6 +259,18 @@ pub fn run(
         bring_back(folder, attempt, place.task, stopping);
     }
     status.map(|_| u8::try_from(code).unwrap_or(1))
+}
+
+/// The end of a task without a program.
+fn nothing_to_do(task: u32) -> RankExit {
+    RankExit {
+        rank: task,
+        status: 0,
+        signal: None,
+        at: Timestamp(sys::now()),
+        host: std::env::var("SLURMD_NODENAME").unwrap_or_else(|_| sys::host_name()),
+        told_to_end: false,
+    }
 }
 
 /// The program may have ended of it before its wrapper had it.

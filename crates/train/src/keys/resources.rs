@@ -49,7 +49,8 @@ impl Section for ResourceSection {
                 flag: Flag::slurms("gpus", "[TYPE:]N"),
                 doc: "GPUs of all nodes together: `nodes` and `gpus_per_node` follow from it, the \
                       same number on each node, and on as few nodes as have them where neither is \
-                      set.",
+                      set. With a number of `nodes` that does not divide it, nodes have different \
+                      numbers, a rank for each GPU, where the launcher takes that.",
                 example: "8",
             },
             read: |row, own, reader, raw| own.gpus = gpus(row, &mut own.gpu_type, reader, raw),

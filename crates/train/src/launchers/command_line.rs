@@ -22,7 +22,7 @@ pub fn command_line(plan: &Plan) -> Result<String, UnknownPlaceholder> {
         nodes: (1..=nodes)
             .map(|node| NodeName::from(format!("NODE{node}")))
             .collect(),
-        gpus: vec![plan.gpus_per_node.value; nodes as usize],
+        gpus: plan.gpus_of_nodes(),
         addresses: Vec::new(),
     };
     let meeting = MeetingPlace {
@@ -60,8 +60,7 @@ pub fn command_line(plan: &Plan) -> Result<String, UnknownPlaceholder> {
     Ok(match plan.launcher.value.shape() {
         Shape::Head => line,
         Shape::Ranks | Shape::Agents => {
-            let tasks = nodes * plan.tasks_per_node.value;
-            format!("srun -N {nodes} -n {tasks} {line}")
+            format!("srun -N {nodes} -n {} {line}", plan.tasks())
         }
     })
 }

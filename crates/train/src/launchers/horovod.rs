@@ -12,11 +12,15 @@ pub(super) fn rank(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<
         node.map_or("", |node| node.as_str()),
     );
     set(env, "HOROVOD_RANK", task.number);
-    set(env, "HOROVOD_SIZE", task.tasks);
+    set(env, "HOROVOD_SIZE", task.tasks());
     set(env, "HOROVOD_LOCAL_RANK", task.local);
     set(env, "HOROVOD_LOCAL_SIZE", task.per_node());
-    set(env, "HOROVOD_CROSS_RANK", task.node);
-    set(env, "HOROVOD_CROSS_SIZE", task.nodes());
+    // The ranks of its number on other nodes, of which some may have fewer.
+    let has_it = |tasks: &&u32| **tasks > task.local;
+    let before = task.tasks_of_nodes.iter().take(task.node as usize);
+    set(env, "HOROVOD_CROSS_RANK", before.filter(has_it).count());
+    let all = task.tasks_of_nodes.iter().filter(has_it);
+    set(env, "HOROVOD_CROSS_SIZE", all.count());
     set(env, "HOROVOD_CONTROLLER", "gloo");
     set(env, "HOROVOD_CPU_OPERATIONS", "gloo");
     set(env, "HOROVOD_GLOO_RENDEZVOUS_ADDR", task.meeting.address);

@@ -8,7 +8,7 @@ pub(super) fn rank(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<
     set(env, "JAX_COORDINATOR_ADDRESS", task.endpoint());
     set(env, "JAX_COORDINATOR_PORT", task.meeting.port);
     set(env, "SLURM_JOB_ID", task.shape.job);
-    set(env, "SLURM_NTASKS", task.tasks);
+    set(env, "SLURM_NTASKS", task.tasks());
     set(env, "SLURM_PROCID", task.number);
     set(env, "SLURM_LOCALID", task.local);
     // Only its presence counts, beside the address above.

@@ -46,14 +46,17 @@ pub(super) fn launch_at(
 ) -> Result<Launch, UnknownPlaceholder> {
     let row = plan.launcher.value.row();
     let command = command(plan, values)?;
-    let tasks_per_node = plan.tasks_per_node.value;
     let nodes = u32::try_from(shape.nodes.len()).unwrap_or(u32::MAX);
+    let of_nodes = match plan.uneven {
+        Some(_) => shape.gpus.clone(),
+        None => vec![plan.tasks_per_node.value; shape.nodes.len()],
+    };
     let task = |node: u32, local: u32| Task {
         plan,
         shape,
         meeting,
-        tasks: nodes * tasks_per_node,
-        number: node * tasks_per_node + local,
+        tasks_of_nodes: &of_nodes,
+        number: of_nodes.iter().take(node as usize).sum::<u32>() + local,
         node,
         local,
     };
@@ -70,11 +73,16 @@ pub(super) fn launch_at(
         let argv = mpi::head(&task, &mut env);
         started(&task, env, argv)
     });
-    let of_node = |node: u32| (0..tasks_per_node).map(move |local| (node, local));
+    let of_node = |(node, tasks): (u32, &u32)| (0..*tasks).map(move |local| (node, local));
     let rank = |(node, local)| {
         let task = task(node, local);
         let mut env = task.common(values);
-        let argv = (row.start)(&task, &mut env, command.clone());
+        let argv = if row.shape == Shape::Agents && local > 0 {
+            // It holds a GPU for the node's agent.
+            Vec::new()
+        } else {
+            (row.start)(&task, &mut env, command.clone())
+        };
         for (name, value) in &own {
             // By what a launcher sets its ranks find each other.
             if !matches!(env.get(name), Some(EnvChange::Set(_))) {
@@ -83,7 +91,8 @@ pub(super) fn launch_at(
         }
         started(&task, env, argv)
     };
-    let ranks = (0..nodes).flat_map(of_node).map(rank).collect();
+    let ranks = (0..nodes).zip(&of_nodes).flat_map(of_node).map(rank);
+    let ranks = ranks.collect();
     Ok(Launch { head, ranks })
 }
 

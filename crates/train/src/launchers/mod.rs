@@ -81,6 +81,8 @@ struct Row {
     starters: &'static [&'static [&'static str]],
     /// Whether it has a command line of its own, into which `launcher_options` go.
     takes_options: bool,
+    /// Whether its nodes can have different numbers of ranks.
+    takes_uneven: bool,
     /// Adds to a task's environment, and makes the task's command of the training's.
     start: fn(&Task<'_>, &mut Env, Vec<String>) -> Vec<String>,
 }
@@ -96,6 +98,7 @@ const ROWS: [Row; 9] = [
         meeting: Meeting::Rank,
         starters: &[&["srun"]],
         takes_options: false,
+        takes_uneven: true,
         start: torch::rank,
     },
     Row {
@@ -106,6 +109,7 @@ const ROWS: [Row; 9] = [
         meeting: Meeting::Rank,
         starters: &[],
         takes_options: false,
+        takes_uneven: false,
         start: |_, _, command| command,
     },
     Row {
@@ -121,6 +125,7 @@ const ROWS: [Row; 9] = [
             &["python", "-m", "torch.distributed.launch"],
         ],
         takes_options: true,
+        takes_uneven: true,
         start: torchrun::agent,
     },
     Row {
@@ -132,6 +137,7 @@ const ROWS: [Row; 9] = [
         meeting: Meeting::Rank,
         starters: &[&["srun"]],
         takes_options: false,
+        takes_uneven: false,
         start: lightning::rank,
     },
     Row {
@@ -142,6 +148,7 @@ const ROWS: [Row; 9] = [
         meeting: Meeting::Rank,
         starters: &[&["srun"]],
         takes_options: false,
+        takes_uneven: true,
         start: jax::rank,
     },
     Row {
@@ -153,6 +160,7 @@ const ROWS: [Row; 9] = [
         meeting: Meeting::Rank,
         starters: &[&["mpirun"], &["mpiexec"], &["horovodrun"]],
         takes_options: true,
+        takes_uneven: false,
         start: mpi::rank,
     },
     Row {
@@ -164,6 +172,7 @@ const ROWS: [Row; 9] = [
         meeting: Meeting::Store,
         starters: &[&["horovodrun"], &["mpirun"]],
         takes_options: false,
+        takes_uneven: true,
         start: horovod::rank,
     },
     Row {
@@ -177,6 +186,7 @@ const ROWS: [Row; 9] = [
             &["python", "-m", "accelerate.commands.launch"],
         ],
         takes_options: true,
+        takes_uneven: false,
         start: accelerate::agent,
     },
     Row {
@@ -188,6 +198,7 @@ const ROWS: [Row; 9] = [
         meeting: Meeting::Rank,
         starters: &[&["deepspeed"], &["python", "-m", "deepspeed.launcher"]],
         takes_options: false,
+        takes_uneven: false,
         start: deepspeed::rank,
     },
 ];
@@ -249,6 +260,12 @@ impl Launcher {
     #[must_use]
     pub fn takes_options(self) -> bool {
         self.row().takes_options
+    }
+
+    /// Whether its nodes can have different numbers of ranks.
+    #[must_use]
+    pub fn takes_uneven(self) -> bool {
+        self.row().takes_uneven
     }
 
     /// The beginning of a command that would start this launcher once more.

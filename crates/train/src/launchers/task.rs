@@ -23,8 +23,8 @@ pub(super) struct Task<'a> {
     pub plan: &'a Plan,
     pub shape: &'a JobShape,
     pub meeting: MeetingPlace<'a>,
-    /// How many tasks there are.
-    pub tasks: u32,
+    /// How many tasks each node has.
+    pub tasks_of_nodes: &'a [u32],
     /// Its number among them.
     pub number: u32,
     /// The index of its node in the job.
@@ -34,9 +34,23 @@ pub(super) struct Task<'a> {
 }
 
 impl Task<'_> {
+    /// How many tasks there are.
+    pub fn tasks(&self) -> u32 {
+        self.tasks_of_nodes.iter().sum()
+    }
+
     /// How many tasks its node has.
     pub fn per_node(&self) -> u32 {
-        self.tasks / self.nodes().max(1)
+        let own = self.tasks_of_nodes.get(self.node as usize);
+        own.copied().unwrap_or(1)
+    }
+
+    /// How many ranks its node has.
+    pub fn ranks(&self) -> u32 {
+        match self.plan.uneven {
+            Some(_) => self.per_node(),
+            None => self.plan.ranks_per_node.value,
+        }
     }
 
     pub fn nodes(&self) -> u32 {
@@ -100,7 +114,7 @@ impl Task<'_> {
         set(&mut env, var::YARD_WORLD_SIZE, self.plan.world_size());
         set(&mut env, var::YARD_REPEAT, self.plan.repeat.value);
         set(&mut env, var::YARD_COORDINATOR, self.endpoint());
-        set(&mut env, var::YARD_NUM_PROCESSES, self.tasks);
+        set(&mut env, var::YARD_NUM_PROCESSES, self.tasks());
         set(&mut env, var::YARD_PROCESS_ID, self.number);
         set(&mut env, var::YARD_LOCAL_PROCESS_ID, self.local);
         // Several ranks of one node would each start a thread a CPU of the node; torchrun would

@@ -23,7 +23,7 @@ pub(super) fn rank(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<
 pub(super) fn variables(task: &Task<'_>, env: &mut Env) {
     set(env, "RANK", task.number);
     set(env, "LOCAL_RANK", task.local);
-    set(env, "WORLD_SIZE", task.tasks);
+    set(env, "WORLD_SIZE", task.tasks());
     set(env, "LOCAL_WORLD_SIZE", task.per_node());
     set(env, "NODE_RANK", task.node);
     set(env, "MASTER_ADDR", task.meeting.address);

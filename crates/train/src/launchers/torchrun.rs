@@ -48,7 +48,7 @@ pub(super) fn agent(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec
     let mut argv = program(&command);
     let options = [
         ("nnodes", task.nodes().to_string()),
-        ("nproc_per_node", task.plan.ranks_per_node.value.to_string()),
+        ("nproc_per_node", task.ranks().to_string()),
         ("rdzv_backend", "c10d".to_owned()),
         ("rdzv_endpoint", task.endpoint()),
         ("rdzv_id", task.meeting.id.to_owned()),

@@ -49,7 +49,7 @@ fn launched(text: &str, facts: &ClusterFacts, resume: Option<&str>, address: &st
         nodes: (1..=nodes)
             .map(|n| NodeName::from(format!("n{n}")))
             .collect(),
-        gpus: vec![plan.gpus_per_node.value; nodes as usize],
+        gpus: plan.gpus_of_nodes(),
         addresses: (1..=nodes).map(|n| format!("10.0.0.{n}")).collect(),
     };
     let rendezvous = Rendezvous {
@@ -641,6 +641,71 @@ fn deepspeed_ranks() {
 }
 
 /// As the page of launchers shows them.
+/// What of their environment says where ranks stand, where nodes have different numbers of GPUs.
+#[test]
+fn uneven_nodes() {
+    let mut shown = String::new();
+    for launcher in ["srun", "torchrun", "jax", "horovod"] {
+        let text = format!(
+            "launcher = {launcher:?}\ncommand = [\"python\", \"t.py\"]\n[resources]\ngpus = 3\nnodes = 2\n"
+        );
+        let Launch { head, ranks } = launched(&text, &wilson(), None, "10.0.0.1");
+        for task in head.iter().chain(&ranks) {
+            let says = |name: &&String| {
+                let parts = [
+                    "RANK",
+                    "SIZE",
+                    "TASKS",
+                    "PROCID",
+                    "LOCALID",
+                    "CPUS",
+                    "LOCAL_DEVICE",
+                ];
+                parts.iter().any(|part| name.contains(part)) && !name.contains("PET_")
+            };
+            let own = task.env.iter().filter(|(name, _)| says(name));
+            let own = own.filter_map(|(name, change)| match change {
+                EnvChange::Set(value) => Some(format!("{name}={value}")),
+                EnvChange::Default(_) | EnvChange::Remove => None,
+            });
+            let own: Vec<String> = own.collect();
+            shown += &format!(
+                "{launcher} {} on node {}: {}\n",
+                task.task,
+                task.node,
+                task.argv.join(" ")
+            );
+            shown += &format!("  {}\n", own.join(" "));
+        }
+    }
+    expect![[r#"
+        srun 0 on node 0: python t.py
+          LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 NODE_RANK=0 RANK=0 WORLD_SIZE=3 YARD_WORLD_SIZE=3
+        srun 1 on node 0: python t.py
+          LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 NODE_RANK=0 RANK=1 WORLD_SIZE=3 YARD_WORLD_SIZE=3
+        srun 2 on node 1: python t.py
+          LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 NODE_RANK=1 RANK=2 WORLD_SIZE=3 YARD_WORLD_SIZE=3
+        torchrun 0 on node 0: python -m torch.distributed.run --nnodes=2 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_endpoint=10.0.0.1:41733 --rdzv_id=17.1 --rdzv_conf=is_host=1 t.py
+          YARD_WORLD_SIZE=3
+        torchrun 1 on node 0: 
+          YARD_WORLD_SIZE=3
+        torchrun 2 on node 1: python -m torch.distributed.run --nnodes=2 --nproc_per_node=1 --rdzv_backend=c10d --rdzv_endpoint=10.0.0.1:41733 --rdzv_id=17.1 --rdzv_conf=is_host=0 t.py
+          YARD_WORLD_SIZE=3
+        jax 0 on node 0: python t.py
+          SLURM_LOCALID=0 SLURM_NTASKS=3 SLURM_PROCID=0 YARD_WORLD_SIZE=3
+        jax 1 on node 0: python t.py
+          SLURM_LOCALID=1 SLURM_NTASKS=3 SLURM_PROCID=1 YARD_WORLD_SIZE=3
+        jax 2 on node 1: python t.py
+          SLURM_LOCALID=0 SLURM_NTASKS=3 SLURM_PROCID=2 YARD_WORLD_SIZE=3
+        horovod 0 on node 0: python t.py
+          HOROVOD_CROSS_RANK=0 HOROVOD_CROSS_SIZE=2 HOROVOD_LOCAL_RANK=0 HOROVOD_LOCAL_SIZE=2 HOROVOD_RANK=0 HOROVOD_SIZE=3 YARD_WORLD_SIZE=3
+        horovod 1 on node 0: python t.py
+          HOROVOD_CROSS_RANK=0 HOROVOD_CROSS_SIZE=1 HOROVOD_LOCAL_RANK=1 HOROVOD_LOCAL_SIZE=2 HOROVOD_RANK=1 HOROVOD_SIZE=3 YARD_WORLD_SIZE=3
+        horovod 2 on node 1: python t.py
+          HOROVOD_CROSS_RANK=1 HOROVOD_CROSS_SIZE=2 HOROVOD_LOCAL_RANK=0 HOROVOD_LOCAL_SIZE=1 HOROVOD_RANK=2 HOROVOD_SIZE=3 YARD_WORLD_SIZE=3
+    "#]].assert_eq(&shown);
+}
+
 #[test]
 fn command_lines() {
     let mut shown = String::new();

@@ -44,4 +44,24 @@ fn scripts() {
         exec /opt/yard job conductor '/scratch/my runs/digits-k3f9' "$@"
     "##]]
     .assert_eq(&resnet.script(&place()));
+    let text = "launcher = \"torchrun\"\ncommand = [\"t.py\"]\n[resources]\ngpus = \"v100:3\"\nnodes = 2\n";
+    let uneven = planned(text, &[], &wilson()).unwrap();
+    expect![[r##"
+        #!/bin/bash
+        #SBATCH --job-name=digits
+        #SBATCH --nodes=2
+        #SBATCH --ntasks=3
+        #SBATCH --cpus-per-task=16
+        #SBATCH --gpus-per-task=v100:1
+        #SBATCH --mem-per-cpu=6000M
+        #SBATCH --time=01:00:00
+        #SBATCH --chdir="/scratch/my runs/digits-k3f9"
+        #SBATCH --output="/scratch/my runs/digits-k3f9/logs/%j.conductor"
+        #SBATCH --comment=digits-k3f9.1.7Q
+        #SBATCH --open-mode=append
+        #SBATCH --requeue
+
+        exec /opt/yard job conductor '/scratch/my runs/digits-k3f9' "$@"
+    "##]]
+    .assert_eq(&uneven.script(&place()));
 }

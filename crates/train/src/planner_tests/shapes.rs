@@ -5,11 +5,16 @@ use super::*;
 /// Nodes, GPUs, ranks, CPUs of a rank and memory of a node, each with its source; or the refusal.
 #[track_caller]
 fn shaped(rows: &[&str], facts: &ClusterFacts, want: Expect) {
+    shaped_for("torchrun", rows, facts, want);
+}
+
+#[track_caller]
+fn shaped_for(launcher: &str, rows: &[&str], facts: &ClusterFacts, want: Expect) {
     let mut shown = String::new();
     for resources in rows {
         shown.push_str(&format!("{}\n", resources.replace('\n', ", ")));
         let text =
-            format!("launcher = \"torchrun\"\ncommand = [\"t.py\"]\n[resources]\n{resources}\n");
+            format!("launcher = {launcher:?}\ncommand = [\"t.py\"]\n[resources]\n{resources}\n");
         match planned(&text, &[], facts) {
             Ok(plan) => {
                 let row = |name: &str, value: u64, source: &crate::Source| {
@@ -22,6 +27,9 @@ fn shaped(rows: &[&str], facts: &ClusterFacts, want: Expect) {
                     ("CPUs", &plan.cpus_per_rank),
                 ] {
                     shown.push_str(&row(name, u64::from(value.value), &value.source));
+                }
+                if let Some(all) = &plan.uneven {
+                    shown.push_str(&row("in all", u64::from(all.value), &all.source));
                 }
                 if let Some(memory) = &plan.memory {
                     shown.push_str(&row("MiB", memory.value, &memory.source));
@@ -93,9 +101,76 @@ fn nodes_follow_from_gpus_in_all() {
     );
 }
 
+/// As the smallest case of Technion's tutorial.
+#[test]
+fn uneven_counts_are_served_where_the_launcher_takes_them() {
+    let rows = [
+        "gpus = 3\nnodes = 2\ncpus_per_gpu = 6\nmemory_per_gpu = \"16G\"",
+        "gpus = 7\nnodes = 4",
+        "gpus = 1\nnodes = 2",
+        "gpus = 9\nnodes = 4",
+        "gpus = 3\nnodes = 2\nranks_per_node = 1",
+    ];
+    shaped(
+        &rows,
+        &wilson(),
+        expect![[r#"
+            gpus = 3, nodes = 2, cpus_per_gpu = 6, memory_per_gpu = "16G"
+              nodes 2 (yard.toml:5)
+              GPUs 2 (yard.toml:4: 3 on 2 nodes)
+              ranks 2 (torchrun: one rank per GPU)
+              CPUs 6 (yard.toml:6: 6 a GPU, 2 GPUs for 2 ranks)
+              in all 3 (yard.toml:4)
+              MiB 32768 (yard.toml:7: 16 GiB a GPU, 2 GPUs a node)
+            gpus = 7, nodes = 4
+              nodes 4 (yard.toml:5)
+              GPUs 2 (yard.toml:4: 7 on 4 nodes)
+              ranks 2 (torchrun: one rank per GPU)
+              CPUs 4 (a node's 32 CPUs for its 8 GPUs: the least of what could be given)
+              in all 7 (yard.toml:4)
+              MiB 48000 (this share of a node's 187.5 GiB: the least of what could be given)
+            gpus = 1, nodes = 2
+            1 GPU is not enough for 2 nodes
+              asked   gpus = 1 (yard.toml:4), nodes = 2 (yard.toml:5)
+              there   each node of a run has at least one GPU
+              do      gpus = 2 or nodes = 1
+            gpus = 9, nodes = 4
+            9 GPUs do not divide evenly among 4 nodes
+              asked   gpus = 9 (yard.toml:4), nodes = 4 (yard.toml:5)
+              there   4 nodes with 2 v100, 1 with 4 a100, 1 with 8 p100
+              do      gpus = 8
+            gpus = 3, nodes = 2, ranks_per_node = 1
+            ranks_per_node is set, and the nodes have different numbers of GPUs
+              asked   ranks_per_node = 1 (yard.toml:6), gpus = 3 (yard.toml:4), nodes = 2 (yard.toml:5)
+              there   where the GPUs do not divide evenly each of them has a rank
+              do      leave ranks_per_node out
+        "#]],
+    );
+    let row = ["gpus = 3\nnodes = 2"];
+    for launcher in ["srun", "jax", "horovod"] {
+        let text = format!(
+            "launcher = {launcher:?}\ncommand = [\"t.py\"]\n[resources]\n{}",
+            row[0]
+        );
+        let plan = planned(&text, &[], &wilson()).unwrap();
+        assert_eq!((plan.world_size(), plan.tasks()), (3, 3), "{launcher}");
+        assert_eq!(plan.gpus_of_nodes(), [2, 1]);
+    }
+    for launcher in ["lightning", "mpi", "deepspeed"] {
+        let text = format!(
+            "launcher = {launcher:?}\ncommand = [\"t.py\"]\n[resources]\n{}",
+            row[0]
+        );
+        let refused = planned(&text, &[], &wilson()).unwrap_err();
+        let why = format!("launcher {launcher} starts the same number of ranks on every node");
+        assert!(refused.contains(&why), "{refused}");
+    }
+}
+
 #[test]
 fn uneven_counts_are_refused_with_what_would_do() {
-    shaped(
+    shaped_for(
+        "accelerate",
         &[
             "gpus = 3\nnodes = 2",
             "gpus = 5\ngpus_per_node = 2",
@@ -110,7 +185,7 @@ fn uneven_counts_are_refused_with_what_would_do() {
             gpus = 3, nodes = 2
             3 GPUs do not divide evenly among 2 nodes
               asked   gpus = 3 (yard.toml:4), nodes = 2 (yard.toml:5)
-              there   launcher torchrun starts the same number of ranks on every node
+              there   launcher accelerate starts the same number of ranks on every node
               do      gpus = 2, gpus = 4, nodes = 1 or nodes = 3
             gpus = 5, gpus_per_node = 2
             5 GPUs are no whole number of nodes with 2
@@ -144,7 +219,8 @@ fn uneven_counts_are_refused_with_what_would_do() {
               do      gpus = 12
         "#]],
     );
-    shaped(
+    shaped_for(
+        "accelerate",
         &["gpus = 4", "gpus = 2\nnodes = 2", "gpus = 3\nnodes = 2"],
         &laptop(8, gpus("a100", 3, 81_920)),
         expect![[r#"
@@ -156,12 +232,12 @@ fn uneven_counts_are_refused_with_what_would_do() {
             gpus = 2, nodes = 2
               nodes 2 (yard.toml:5)
               GPUs 1 (yard.toml:4: 2 on 2 nodes)
-              ranks 1 (torchrun: 1 per node by default)
+              ranks 1 (accelerate: 1 per node by default)
               CPUs 2 (a node's 8 CPUs for its 3 GPUs)
             gpus = 3, nodes = 2
             3 GPUs do not divide evenly among 2 nodes
               asked   gpus = 3 (yard.toml:4), nodes = 2 (yard.toml:5)
-              there   launcher torchrun starts the same number of ranks on every node
+              there   launcher accelerate starts the same number of ranks on every node
               do      gpus = 2, nodes = 1 or nodes = 3
         "#]],
     );

@@ -1,7 +1,7 @@
 //! From the model by which people know a GPU to what the cluster wants to be asked for.
 
 use super::LeftToSlurm;
-use crate::{Plan, Resolved, Source};
+use crate::{Plan, Refusal, RefusalKind, Resolved, Source};
 use cluster_file::{ClusterFile, Gpu, GpuOption, NodeSet};
 use model::ClusterFacts;
 
@@ -140,6 +140,33 @@ pub(super) fn name_them(
             }
         }
     }
+}
+
+/// Different numbers of GPUs on the nodes are asked for by the task, which `--gres` can't.
+pub(super) fn check_uneven(plan: &Plan) -> Result<(), Refusal> {
+    let Some(all) = plan.uneven.as_ref().filter(|_| plan.gpus_as_gres) else {
+        return Ok(());
+    };
+    let nodes = &plan.nodes;
+    Err(Refusal {
+        kind: RefusalKind::Usage,
+        message: format!(
+            "{} GPUs do not divide evenly among {} nodes",
+            all.value, nodes.value
+        ),
+        asked: format!(
+            "gpus = {} ({}), nodes = {} ({})",
+            all.value, all.source, nodes.value, nodes.source
+        ),
+        there: format!(
+            "{} is asked for GPUs by --gres, which is the same number on every node",
+            plan.cluster
+        ),
+        todo: format!(
+            "a number of GPUs that {} divides, or leave nodes out",
+            nodes.value
+        ),
+    })
 }
 
 /// Asks for the nodes' feature instead of a type.

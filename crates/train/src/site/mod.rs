@@ -308,6 +308,7 @@ fn plan_in(
     if let Some(set) = could.first() {
         let choice = GpuChoice::of(set, kind.as_ref());
         gpus::name_them(&mut plan, &mut left, file, &choice, &sets, kind.as_ref());
+        gpus::check_uneven(&plan)?;
         policy::apply(
             &mut plan,
             file,

@@ -37,9 +37,8 @@ pub(super) fn rows(run: &RunFacts) -> Vec<Row> {
     if let Some((mean, peak)) = mean_and_peak(&cpus) {
         // With torchrun and its like one task a node holds the CPUs of all its ranks.
         let tasks = u32::try_from(cpus.len()).unwrap_or(u32::MAX);
-        let all_ranks = asked.nodes.saturating_mul(asked.ranks_per_node);
         let of_task =
-            f64::from(asked.cpus_per_rank) * f64::from(all_ranks) / f64::from(tasks.max(1));
+            f64::from(asked.cpus_per_rank) * f64::from(asked.ranks) / f64::from(tasks.max(1));
         let of_task = of_task.max(f64::from(asked.cpus_per_rank));
         let per_rank = of_task / f64::from(asked.cpus_per_rank.max(1));
         let next = (peak / per_rank * ROOM).ceil().max(1.0);

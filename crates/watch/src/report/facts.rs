@@ -36,12 +36,12 @@ pub struct RunFacts {
 pub struct Requested {
     /// Nodes.
     pub nodes: u32,
-    /// Training processes on each node.
-    pub ranks_per_node: u32,
+    /// Training processes in all.
+    pub ranks: u32,
     /// CPUs of one of them.
     pub cpus_per_rank: u32,
-    /// GPUs of each node.
-    pub gpus_per_node: u32,
+    /// GPUs in all.
+    pub gpus: u32,
     /// Their type.
     pub gpu_type: Option<String>,
     /// MiB of memory of each node; `None` where it is all, or the cluster's default.
@@ -98,7 +98,7 @@ impl RunFacts {
 
     /// GPUs of one job.
     pub(super) fn gpus(&self) -> u32 {
-        self.asked.nodes.saturating_mul(self.asked.gpus_per_node)
+        self.asked.gpus
     }
 
     /// Hours in which a job of it ran.

@@ -175,8 +175,7 @@ fn cards(run: &RunFacts) -> Vec<(&'static str, String)> {
             cards.push(("GPUs busy", format!("{mean:.0} %")));
         }
     } else {
-        let ranks = run.asked.nodes.saturating_mul(run.asked.ranks_per_node);
-        let cpus = ranks.saturating_mul(run.asked.cpus_per_rank);
+        let cpus = run.asked.ranks.saturating_mul(run.asked.cpus_per_rank);
         cards.push(("CPU hours", hours(f64::from(cpus) * run.hours())));
     }
     let steps = run

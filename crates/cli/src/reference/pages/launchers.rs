@@ -35,7 +35,11 @@ pub fn page() -> String {
         "what it does",
     ];
     page.push_str(&table(&head, &rows));
-    page.push_str(COMMON);
+    let uneven = Launcher::ALL
+        .iter()
+        .filter(|launcher| launcher.takes_uneven());
+    let uneven: Vec<String> = uneven.map(|launcher| format!("`{launcher}`")).collect();
+    page.push_str(&COMMON.replace("LAUNCHERS", &uneven.join(", ")));
     for launcher in Launcher::ALL {
         page.push_str(&section(launcher));
     }
@@ -65,6 +69,9 @@ const COMMON: &str = r#"With every launcher:
   programs that have a way of their own.
 - `SLURM_TMPDIR` is `{data}`, where a site does not set it itself: what `[data] stage` names lies there, at the same relative path.
 - `source_dir`, `project_name`, `exp_name` and `scratch_dir` are the code's folder, the project, the run's name and `scratch/` in the run folder, unless they are set already; `$scratch_dir/hpc_outputs` and `$scratch_dir/$exp_name/checkpoints` are there.
+- GPUs in all that the nodes do not divide (`gpus = 3` with `nodes = 2`) are asked for by the task, one
+  for each rank; the cluster chooses how many each node has, at least one. LAUNCHERS take that,
+  others refuse it.
 - A rank that fails ends the others: `srun` runs with `--kill-on-bad-exit=1`. The first that failed is
   named, with its node, its exit code and what it said last.
 - A command that starts the launcher itself (`torchrun train.py` with `launcher = "torchrun"`) is refused:
@@ -137,7 +144,7 @@ fn variables(plan: &Plan) -> String {
         nodes: (1..=plan.nodes.value)
             .map(|node| model::NodeName::from(format!("n{node}")))
             .collect(),
-        gpus: vec![plan.gpus_per_node.value; plan.nodes.value as usize],
+        gpus: plan.gpus_of_nodes(),
         addresses: (1..=plan.nodes.value)
             .map(|node| format!("10.0.0.{node}"))
             .collect(),
