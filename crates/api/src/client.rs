@@ -763,7 +763,7 @@ fn numbers(version: &str) -> Vec<u64> {
         .collect()
 }
 
-fn confused(answer: &Answer) -> CallError {
+pub(crate) fn confused(answer: &Answer) -> CallError {
     // The kind alone: an answer can hold a thousand jobs.
     let text = format!("{answer:?}");
     let kind = text.split([' ', '(', '{']).next().unwrap_or_default();

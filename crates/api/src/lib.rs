@@ -13,6 +13,7 @@ mod frame;
 mod job_mail;
 mod job_report;
 mod message;
+mod preemption;
 mod read_answer;
 mod start_engine;
 mod startup;
@@ -35,5 +36,6 @@ pub use message::{
     JobHolds, LicenceNeed, NodeChange, NodeFacts, Refusal, Selector, StepLaunch, StepPart,
     StepRequestName, StepTask, Submission, Watched, WhyWaiting, WouldStart,
 };
+pub use preemption::{LossOfPlace, LostPlace};
 pub use startup::Startup;
 pub use version::{PROTOCOL, VERSION};

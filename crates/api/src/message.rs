@@ -1,7 +1,7 @@
 //! What client and engine say to each other: one JSON value a frame, a frame being a length
 //! (`u32`, big endian) and so many bytes. A connection carries any number of calls, one at a time.
 
-use crate::{ClusterReport, HistoryReport, JobReport};
+use crate::{ClusterReport, HistoryReport, JobReport, LossOfPlace, LostPlace};
 use model::{
     Accounting, GpuIndex, JobChange, JobId, NodeName, OpenMode, PriorityReport, Request,
     ReservationRequest, RestartCount, SchedulerStatistics, ShareRow, StepHolders, StepId,
@@ -107,6 +107,15 @@ pub enum Call {
         job: JobId,
         /// True suspends, false resumes.
         suspend: bool,
+    },
+    /// `yard engine preempt`. Answer: `preempted`.
+    Preempt {
+        /// Which job; an array's id is all of its elements that run.
+        job: JobId,
+        /// Which of the array's elements alone.
+        element: Option<u32>,
+        /// None: what its QOS, partition or cluster says.
+        mode: Option<LossOfPlace>,
     },
     /// `scontrol hold` and `release`. Answer: `done`.
     Hold {
@@ -258,6 +267,11 @@ pub enum Answer {
     Cancelled {
         /// For each request, in order, why it changed nothing.
         refusals: Vec<Option<Refusal>>,
+    },
+    /// To `preempt`.
+    Preempted {
+        /// In ascending id.
+        jobs: Vec<LostPlace>,
     },
     /// To `facts`.
     Facts(Box<EngineFacts>),

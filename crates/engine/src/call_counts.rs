@@ -105,7 +105,7 @@ pub(crate) fn kind_of(call: &Call) -> Kind {
         Call::Suspend { .. } => ("REQUEST_SUSPEND", 5014),
         Call::StepEnded { .. } => ("REQUEST_STEP_COMPLETE", 5016),
         Call::Release { .. } => ("REQUEST_COMPLETE_JOB_ALLOCATION", 5017),
-        Call::Requeue { .. } => ("REQUEST_JOB_REQUEUE", 5023),
+        Call::Preempt { .. } | Call::Requeue { .. } => ("REQUEST_JOB_REQUEUE", 5023),
         Call::Cancel(_) | Call::CancelEach { .. } => ("REQUEST_KILL_JOB", 5032),
         Call::Holders { .. } => ("REQUEST_JOB_STEP_STAT", 5035),
         Call::Histories(_) => ("DBD_GET_JOBS_COND", 1444),

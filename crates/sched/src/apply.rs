@@ -173,6 +173,7 @@ impl State {
                 | Ending::Preempted {
                     requeue: true,
                     grace: None,
+                    ..
                 },
             ) => {
                 let priority = priority_of(&job.record.request);

@@ -303,6 +303,19 @@ const EXAMPLES: &[Examples] = &[
         &[("yard engine restore-node node2 --on rig", "")],
     ),
     (
+        "engine preempt",
+        &[
+            (
+                "yard engine preempt 12",
+                "what its QOS, partition or cluster says of jobs whose place is taken",
+            ),
+            (
+                "yard engine preempt 12_3 --mode requeue --on rig",
+                "one element of an array, on another engine",
+            ),
+        ],
+    ),
+    (
         "engine ls",
         &[("yard engine ls", "this machine's own and those of clusters")],
     ),

@@ -218,12 +218,16 @@ impl Owner {
             // The script ended before steps that it started: they go with it.
             let ending = match (&active.over, ending) {
                 (Some(over), None) => Some(Ending::End(over.outcome.clone())),
-                (Some(_), Some(Ending::Preempted { grace: Some(_), .. })) => {
+                (
+                    Some(_),
                     Some(Ending::Preempted {
-                        requeue: false,
-                        grace: None,
-                    })
-                }
+                        grace: Some(_), at, ..
+                    }),
+                ) => Some(Ending::Preempted {
+                    requeue: false,
+                    grace: None,
+                    at: *at,
+                }),
                 _ => None,
             };
             if let Some(ending) = ending {

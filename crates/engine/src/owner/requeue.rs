@@ -126,15 +126,21 @@ impl Owner {
 
 fn refuse_unless_allowed(record: &sched::Job) -> Result<(), Refusal> {
     if may_requeue(record) {
-        return Ok(());
+        Ok(())
+    } else {
+        Err(refusal(record))
     }
+}
+
+/// Why a job can't be queued again.
+pub(super) fn refusal(record: &sched::Job) -> Refusal {
     let because = if record.batch {
         "it was submitted with --no-requeue"
     } else {
         "it has no batch script"
     };
-    Err(Refusal::NotRequeueable {
+    Refusal::NotRequeueable {
         job: record.id,
         because: because.to_owned(),
-    })
+    }
 }

@@ -5,6 +5,7 @@
 //! | see jobs, steps and what the engine is | yes | yes | yes | yes |
 //! | submit | yes | no | | where the engine is root, who can become them |
 //! | change a job, see its script, run steps in it | its own | yes | yes | no |
+//! | suspend, resume or preempt a job | yes | yes | no | no |
 //! | tell that a step ended | yes | yes | no | no |
 //! | change accounts, users, QOS, nodes and reservations | yes | yes | | no |
 //! | stop the engine | yes | yes | | no |
@@ -69,6 +70,7 @@ impl Act {
             | Call::Requeue { .. }
             | Call::Hold { .. }
             | Call::Suspend { .. }
+            | Call::Preempt { .. }
             | Call::Update { .. }
             | Call::Script { .. }
             | Call::CreateStep { .. }
@@ -106,7 +108,7 @@ pub(super) fn check(caller: u32, engine: u32, act: Act) -> Result<(), Refusal> {
 }
 
 /// Whether user `caller` may do with jobs of an engine of user `engine` what their owners can't: give
-/// them more time or a higher priority, suspend them.
+/// them more time or a higher priority, suspend or preempt them.
 pub(super) fn is_operator(caller: u32, engine: u32) -> bool {
     caller == 0 || caller == engine
 }

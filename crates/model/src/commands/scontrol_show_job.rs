@@ -106,7 +106,7 @@ fn times(job: &JobInfo) -> Vec<String> {
         || "UNLIMITED".to_owned(),
         |limit| padded_elapsed_text(i64::try_from(limit.0).unwrap_or(i64::MAX)),
     );
-    vec![
+    let mut lines = vec![
         format!(
             "RunTime={} TimeLimit={limit} TimeMin=N/A",
             padded_elapsed_text(job.run_time)
@@ -122,15 +122,23 @@ fn times(job: &JobInfo) -> Vec<String> {
             at(job.start),
             at(job.end)
         ),
-        format!(
-            "SuspendTime={} SecsPreSuspend={} LastSchedEval=Unknown Scheduler=Main",
-            job.suspended.map_or_else(
-                || "None".to_owned(),
-                |(moment, _)| moment_text(moment, &job.zone)
-            ),
-            job.suspended.map_or(0, |(_, ran)| ran),
+    ];
+    if job.preempted.is_some() {
+        lines.push(format!(
+            "PreemptEligibleTime={} PreemptTime={}",
+            at(job.start),
+            at(job.preempted)
+        ));
+    }
+    lines.push(format!(
+        "SuspendTime={} SecsPreSuspend={} LastSchedEval=Unknown Scheduler=Main",
+        job.suspended.map_or_else(
+            || "None".to_owned(),
+            |(moment, _)| moment_text(moment, &job.zone)
         ),
-    ]
+        job.suspended.map_or(0, |(_, ran)| ran),
+    ));
+    lines
 }
 
 fn place(job: &JobInfo, style: ShowStyle) -> Vec<String> {

@@ -96,6 +96,8 @@ pub struct JobInfo {
     pub run_time: i64,
     /// When it was last suspended or resumed, and how many seconds it had run until then.
     pub suspended: Option<(Timestamp, i64)>,
+    /// When it lost its place to another, while it is being ended for that.
+    pub preempted: Option<Timestamp>,
     /// Its nodes.
     pub nodes: Vec<NodeName>,
     /// What it holds or held.
@@ -245,6 +247,13 @@ impl JobInfo {
             limit: span.limit,
             run_time: span.run_time,
             suspended: suspended(&record.state),
+            preempted: match record.state {
+                JobState::Running {
+                    ending: Some(Ending::Preempted { at, .. }),
+                    ..
+                } => Some(at),
+                _ => None,
+            },
             nodes: counts
                 .allocation
                 .iter()

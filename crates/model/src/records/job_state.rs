@@ -66,6 +66,9 @@ pub enum Ending {
         requeue: bool,
         /// Until then it may end by itself, and counts as running; `None`: it is being killed.
         grace: Option<Timestamp>,
+        /// When it lost its place.
+        #[serde(default)]
+        at: Timestamp,
     },
 }
 

@@ -95,6 +95,7 @@ impl JobStateName {
                     Some(Ending::Preempted {
                         requeue,
                         grace: None,
+                        ..
                     }),
                 ..
             } => {

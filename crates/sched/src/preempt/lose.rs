@@ -6,7 +6,8 @@ use cluster_file::PreemptMode;
 use model::{Ending, JobId, JobState, Timestamp};
 
 impl State {
-    /// What becomes of a running job whose place is taken, where no partition and no QOS says otherwise.
+    /// What becomes of a running job whose place is taken: what its QOS or partition says, else the
+    /// cluster.
     #[must_use]
     pub fn preempt_mode(&self, job: JobId) -> Option<PreemptMode> {
         let record = &self.jobs.get(&job)?.record;
@@ -36,7 +37,14 @@ impl State {
             .limit_ends()
             .map_or(until, |end| end.min(until));
         let grace = (until > now).then_some(until);
-        self.ending(id, Ending::Preempted { requeue, grace });
+        self.ending(
+            id,
+            Ending::Preempted {
+                requeue,
+                grace,
+                at: now,
+            },
+        );
         if let Some(until) = grace {
             self.expiries.insert((until, id));
         }

@@ -2,6 +2,7 @@
 
 mod ls;
 mod nodes;
+mod preempt;
 mod start;
 
 use crate::exit_code;
@@ -44,6 +45,8 @@ enum Verb {
     FailNode(nodes::Args),
     /// Let nodes take jobs again
     RestoreNode(nodes::Args),
+    /// Take a running job's place: it goes back to the queue, ends or stops, as if for another job
+    Preempt(preempt::Args),
     /// Show what one is and has
     Status {
         /// Its name; without one this machine's own
@@ -62,6 +65,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         Verb::Ls { json } => ls::run(*json, printer),
         Verb::FailNode(args) => nodes::run(args, NodeChange::Down, printer),
         Verb::RestoreNode(args) => nodes::run(args, NodeChange::Resume, printer),
+        Verb::Preempt(args) => preempt::run(args, printer),
         Verb::Status { name, json } => status(name.as_deref(), *json, printer),
     }
 }
