@@ -75,6 +75,39 @@ mod slow {
         assert_eq!(listed, "nothing is cached\n");
     }
 
+    /// On a cluster whose nodes reach the registries: a job of its own makes it, once, and the run waits.
+    #[test]
+    fn an_environment_is_made_by_a_job_where_the_cluster_file_says_that_nodes_reach_the_outside() {
+        let (env, _) = env(
+            "launcher = \"none\"\ncommand = [\"sh\", \"-c\", \"echo in $VIRTUAL_ENV\"]\n\
+             [resources]\npartition = \"plai\"\ngpus_per_node = 1\ntime = \"10m\"\n\
+             [environment]\nrequirements = \"requirements.txt\"\n",
+        );
+        env.write("requirements.txt", "# nothing\n");
+        env.yard(&["engine", "start", "plai", "--cluster", "plai"])
+            .success();
+        let run = || env.yard(&["run", "--on", "plai"]);
+        let shown = run().success();
+        assert!(shown.contains("makes it on a node first"), "{shown}");
+        assert!(shown.contains("/cache/environments/"), "{shown}");
+        let again = run().success();
+        assert!(!again.contains("makes it on a node first"), "{again}");
+        assert!(again.contains("/cache/environments/"), "{again}");
+        env.write("requirements.txt", "--no-index\nno-such-package==1.0\n");
+        let failed = run().code(1).snapshot();
+        assert!(
+            failed.contains("failed: the environment could not be made"),
+            "{failed}"
+        );
+        assert!(failed.contains("no-such-package"), "{failed}");
+        let shown = env.yard(&["show"]).success();
+        assert!(
+            shown.contains("the environment could not be made"),
+            "{shown}"
+        );
+        env.yard(&["engine", "stop", "plai"]).success();
+    }
+
     /// Without a home folder, as nodes of some sites are. The Pipfile goes before the requirements,
     /// which could not be had.
     #[test]

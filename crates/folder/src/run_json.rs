@@ -81,6 +81,9 @@ pub struct MadeEnvironment {
     pub key: String,
     /// The interpreter's version.
     pub python: String,
+    /// The hash of what a job of its own makes it of before the run's first; `None`: it was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_make: Option<String>,
 }
 
 /// A container's image that is ready for its runtime.

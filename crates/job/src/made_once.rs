@@ -79,7 +79,7 @@ impl Entry {
 
     /// Whether it is whole.
     pub fn is_made(&self) -> bool {
-        self.place().join(MARKER).exists()
+        is_whole(&self.place())
     }
 
     /// Takes the entry to make it, after whoever makes it now; `None` where that one made it whole.
@@ -163,6 +163,11 @@ impl Making {
             Err(Failed::Ended(said))
         }
     }
+}
+
+/// Whether an entry's folder is whole.
+pub fn is_whole(place: &Path) -> bool {
+    place.join(MARKER).exists()
 }
 
 /// Entries that are half made and that no process makes any more, each with the lock that keeps it

@@ -4,7 +4,7 @@ use crate::agent::{self, Surroundings};
 use crate::conductor::{self, Allocation, AllocationError};
 use crate::local_folder::LocalFolder;
 use crate::rank::{Numbered, RankError};
-use crate::{engine_watch, rank, stage};
+use crate::{engine_watch, environment, rank, stage};
 use folder::{Attempt, Event, RunFolder, RunJson};
 use model::Timestamp;
 use std::error::Error;
@@ -18,6 +18,7 @@ use std::process::ExitCode;
 /// - `conductor RUN_FOLDER [LINK]`: the batch step, of the run's first job or of the one whose link
 ///   has that number; `conduct` is what it starts.
 /// - `agent RUN_FOLDER`, `stage RUN_FOLDER`: one task a node.
+/// - `environment RUN_FOLDER`: the only process of the job that makes a run's environment.
 /// - `rank JOB.RESTART RUN_FOLDER LOCAL_FOLDER`: one task a rank.
 /// - `service JOB.RESTART RUN_FOLDER COMMAND…`: a program beside the ranks.
 /// - `container JSON COMMAND…`: becomes a command inside a container; `container-script`, a batch script.
@@ -54,6 +55,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
             run_agent(folder)
         }
         [what, folder] if *what == Path::new("stage") => run_stage(folder),
+        [what, folder] if *what == Path::new("environment") => make_environment(folder),
         [what, attempt, folder, words @ ..] if *what == Path::new("service") => {
             let attempt = attempt.to_str().and_then(|text| text.parse().ok());
             let words = words.iter().map(|word| word.display().to_string());
@@ -187,6 +189,19 @@ fn run_agent(folder: &Path) -> Result<u8, Failure> {
         run,
     })?;
     Ok(0)
+}
+
+/// Its output is a log for people; the last line says why there is none, for the conductor.
+fn make_environment(folder: &Path) -> Result<u8, Failure> {
+    let (_, json) = RunFolder::open(folder)?;
+    let mut out = std::io::stdout();
+    let made = environment::make_left(&json, &mut |line| {
+        let _ = writeln!(out, "{line}");
+    });
+    made.map(|_| 0).map_err(|error| {
+        let there = error.there().replace('\n', "; ");
+        format!("{error} ({}): {there}; {}", error.asked(), error.todo()).into()
+    })
 }
 
 fn run_stage(folder: &Path) -> Result<u8, Failure> {

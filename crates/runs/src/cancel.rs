@@ -27,7 +27,9 @@ pub fn cancel(selected: &mut Selected) -> Result<bool, Failure> {
 pub(crate) fn cancel_run(run: &Run, transport: &mut dyn Transport) -> Result<(), Failure> {
     // A folder that can't be written is no reason to let the job go on.
     let noted = run.folder.write_cancelled();
-    for job in run.live_jobs().into_iter().rev() {
+    // The other repeats may wait for theirs still.
+    let environment = run.environment_job.filter(|_| !run.folder.is_repeat());
+    for job in run.live_jobs().into_iter().rev().chain(environment) {
         if let Some(Element { array, number, .. }) = run.element_of(job) {
             let view = transport.element(array, number)?;
             if view.is_some_and(|view| view.state.is_live()) {

@@ -10,6 +10,7 @@ mod cancel;
 pub mod cluster_files;
 mod cluster_now;
 mod engines;
+mod environment_job;
 mod failure;
 mod follower;
 mod image_cache;

@@ -1,6 +1,7 @@
 //! Makes a run's folder and submits its first job: intent first, answer after.
 
 use crate::awaited::{Awaited, awaited};
+use crate::environment_job::submit_environment;
 use crate::failure::unwritable;
 use crate::failure::{Failure, FailureKind};
 use crate::run_request::Planned;
@@ -26,6 +27,8 @@ pub struct Submitted {
     pub job: JobId,
     /// When the answer came.
     pub at: Timestamp,
+    /// The job that makes its environment, where the run waits for one.
+    pub environment_job: Option<JobId>,
     /// The entry that stands for its repeats, where it has several.
     pub repeats: Option<IndexEntry>,
     /// What a person should know.
@@ -195,7 +198,14 @@ fn fill_and_submit(
     check(goes_on)?;
 
     let transport = &mut *planned.target.transport;
-    let (job, at) = submit_next(transport, made, &run, None, &awaited.jobs)?;
+    let environment_job = submit_environment(transport, made, &run)?;
+    let others: Vec<JobId> = awaited.jobs.into_iter().chain(environment_job).collect();
+    let submitted = submit_next(transport, made, &run, None, &others);
+    if let (Err(_), Some(job)) = (&submitted, environment_job) {
+        // What it would make is of no use now; where that is not known it ends by itself.
+        let _ = transport.cancel(job, None);
+    }
+    let (job, at) = submitted?;
     let resume = &run.plan.resume;
     // Where jobs can't submit the one that takes over, it has to be there from the start.
     let needed = !facts.comeback.submit_from_nodes
@@ -216,6 +226,7 @@ fn fill_and_submit(
         folder: made.clone(),
         job,
         at,
+        environment_job,
         repeats: entry.repeats.map(|_| entry.clone()),
         note,
     })

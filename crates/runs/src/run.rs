@@ -24,6 +24,8 @@ pub struct Run {
     pub starts: Vec<Start>,
     /// The array and the element that its first job is, where it is one of several repeats.
     pub element: Option<Element>,
+    /// The job that makes, or made, its environment, where there is one.
+    pub environment_job: Option<JobId>,
 }
 
 /// An element of an array.
@@ -63,6 +65,7 @@ impl Run {
                 cancelled: false,
                 starts: Vec::new(),
                 element: None,
+                environment_job: None,
             });
         }
         let mut starts = Vec::new();
@@ -92,6 +95,7 @@ impl Run {
             entry,
             links,
             cancelled: folder.is_cancelled(),
+            environment_job: folder.environment_job().map(JobId),
             folder,
             starts,
             element,
@@ -139,11 +143,11 @@ impl Run {
             .filter(|element| job == element.job.unwrap_or(element.array))
     }
 
-    /// All jobs that it is known to have had, and one that waits to take over.
+    /// All jobs that it is known to have had, one that waits to take over, and that of its environment.
     pub fn jobs(&self) -> impl Iterator<Item = JobId> {
         let started = self.starts.iter().map(|start| JobId(start.attempt.job));
         let linked = self.links.iter().filter_map(submitted);
-        started.chain(linked)
+        started.chain(linked).chain(self.environment_job)
     }
 
     /// When the job that speaks for the run was submitted.

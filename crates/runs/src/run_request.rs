@@ -9,7 +9,7 @@ use crate::user_config::user_config;
 use crate::{plan_inputs, plan_notes};
 use cluster_file::ClusterFile;
 use folder::StartingPoint;
-use model::{ClusterFacts, counted};
+use model::{ClusterFacts, Internet, counted};
 use resources::{Difference, Fate, Finding};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -73,6 +73,9 @@ pub struct Planned {
     pub command_line: Vec<String>,
     /// The checkpoint at which it starts.
     pub from: Option<StartingPoint>,
+    /// Whether a job of its own makes the environment: the cluster's file says that its nodes reach the
+    /// registries, and nothing that this machine does.
+    pub makes_environment_in_job: bool,
     /// What the cluster would not take, by its cluster file: empty where it would, or where there is
     /// no file.
     pub refusals: Vec<Finding>,
@@ -145,6 +148,7 @@ impl RunRequest {
         let mut target = target(places, self.on.as_deref(), config)?;
         plan_inputs::check_clusters(layers.files(), places, &target.facts.name)?;
         let known = KnownCluster::of(&target, places)?;
+        let is_known = known.is_some();
         let (mut plan, refusals) = match known {
             Some(known) => plan_of_known(&layers, &known, &mut target)?,
             None => (plan_here(&layers, &target)?, Vec::new()),
@@ -152,8 +156,10 @@ impl RunRequest {
         plan_inputs::check(&mut plan)?;
         plan_notes::add(&mut plan, &layers.base);
         plan.notes.extend(layers.note);
+        let makes_environment_in_job = is_known && target.facts.internet == Internet::Compute;
         Ok(Planned {
             plan,
+            makes_environment_in_job,
             text: layers.text,
             base: layers.base,
             target,

@@ -84,7 +84,7 @@ impl From<SubmissionError<TransportError>> for Failure {
 
 /// What a job inherits: this command's environment without another job's variables, and without
 /// secrets, which travel in the run folder.
-fn job_environment(secrets: &[String]) -> Vec<(String, String)> {
+pub(crate) fn job_environment(secrets: &[String]) -> Vec<(String, String)> {
     let of_a_job = |name: &str| {
         let prefixes = ["SLURM_", "SBATCH_", "SRUN_", "PMIX_", "PMI_", "YARD_"];
         name != "SLURM_CONF" && prefixes.iter().any(|prefix| name.starts_with(prefix))

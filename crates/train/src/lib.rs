@@ -9,6 +9,7 @@ mod cluster_names;
 mod containers;
 mod describe;
 pub mod env_vars;
+mod environment_job;
 mod environment_plan;
 mod gpu_spread;
 mod hang_plan;

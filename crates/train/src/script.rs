@@ -152,7 +152,7 @@ impl Plan {
     }
 }
 
-fn directives(request: &Request, gpus_as_gres: bool) -> Vec<String> {
+pub(crate) fn directives(request: &Request, gpus_as_gres: bool) -> Vec<String> {
     let mut options = Vec::new();
     let mut add = |name: &str, value: Option<String>| {
         if let Some(value) = value {

@@ -23,10 +23,12 @@ pub fn leave_out_modules(plan: &mut train::Plan) {
     }
 }
 
-/// Makes or finds what the ranks need before anything is submitted.
+/// Makes or finds what the ranks need before anything is submitted; `in_job` leaves an environment to a
+/// job of its own.
 pub fn make_ready(
     planned: &Planned,
     places: &Places,
+    in_job: bool,
     interrupt: &Interrupt,
     printer: &Printer,
 ) -> Result<Ready, Failure> {
@@ -38,9 +40,9 @@ pub fn make_ready(
         format!("being {}", plan.python.value),
         printer,
     );
-    let environment = job::environment::prepare(plan, &places.cache, facts.internet, &mut |line| {
-        making.say(line)
-    });
+    let mut say = |line: &str| making.say(line);
+    let environment =
+        job::environment::prepare(plan, &places.cache, facts.internet, in_job, &mut say);
     interrupt.check()?;
     let environment = environment.map_err(|error| environment_failure(&error))?;
     making.end(environment.made);

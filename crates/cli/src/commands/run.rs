@@ -112,11 +112,16 @@ pub(super) fn submit(
         ));
     }
     planned.check()?;
-    let ready = make_ready(&planned, places, &interrupt, printer)?;
+    let in_job = planned.makes_environment_in_job;
+    let ready = make_ready(&planned, places, in_job, &interrupt, printer)?;
     let submitted = runs::submit(&mut planned, &ready, places, &|| !interrupt.asked())?;
     planned.target.remember(places);
     if let Some(note) = &submitted.note {
         printer.show_line(&row("note", note));
+    }
+    if let Some(job) = submitted.environment_job {
+        let what = format!("job {job} makes it on a node first, once for its content");
+        printer.show_line(&row("environment", &what));
     }
     if detach {
         printer.show_line(&row("job", &format!("{} submitted", submitted.job)));

@@ -77,7 +77,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     leave_out_modules(&mut planned.plan);
     planned.check()?;
     let interrupt = Interrupt::watch()?;
-    let ready = make_ready(&planned, &places, &interrupt, printer)?;
+    let ready = make_ready(&planned, &places, false, &interrupt, printer)?;
     drop(interrupt);
     one_task(&mut planned.plan, args.command);
     let folder = own_folder(&places.scratch)?;

@@ -1,5 +1,5 @@
 //! Files whose being there is all that they say: what was asked of a run, and who has taken
-//! something upon itself that is done once.
+//! something upon itself that is done once; and the number of the job that makes the environment.
 
 use super::RunFolder;
 use crate::{Attempt, FolderError};
@@ -35,6 +35,28 @@ impl RunFolder {
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancelled().exists()
+    }
+
+    /// Notes the job that makes the environment.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn write_environment_job(&self, job: u32) -> Result<(), FolderError> {
+        let path = self.environment_job_file();
+        let text = job.to_string();
+        sys::atomic::write(&path, text.as_bytes())
+            .map_err(|source| FolderError::Write { path, source })
+    }
+
+    /// The job that makes, or made, the environment; of a repeat all repeats'. `None`: none is known.
+    #[must_use]
+    pub fn environment_job(&self) -> Option<u32> {
+        let text = fs::read_to_string(self.environment_job_file()).ok()?;
+        text.trim().parse().ok()
+    }
+
+    fn environment_job_file(&self) -> PathBuf {
+        self.above_repeats().join("environment.job")
     }
 
     /// Notes that a person asked for a run again that is over: it trains on, even where it had

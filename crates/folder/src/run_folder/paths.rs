@@ -29,6 +29,24 @@ impl RunFolder {
         self.root.join("job.sbatch")
     }
 
+    /// `environment.sbatch`, the script of the job that makes the environment.
+    #[must_use]
+    pub fn environment_script(&self) -> PathBuf {
+        self.root.join("environment.sbatch")
+    }
+
+    /// `logs/environment`, the output of that job; of a repeat it is all repeats'.
+    #[must_use]
+    pub fn environment_log(&self) -> PathBuf {
+        self.above_repeats().join("logs/environment")
+    }
+
+    /// The folder of all repeats, where this is one of them, else its own.
+    pub(super) fn above_repeats(&self) -> &Path {
+        let all = self.root.parent().filter(|_| self.is_repeat());
+        all.unwrap_or(&self.root)
+    }
+
     /// `links/`
     #[must_use]
     pub fn links(&self) -> PathBuf {
@@ -95,6 +113,12 @@ impl RunFolder {
     #[must_use]
     pub fn conductor_log_pattern(&self) -> String {
         self.pattern("%j.conductor")
+    }
+
+    /// [`RunFolder::environment_log`] as Slurm's `--output` has it.
+    #[must_use]
+    pub fn environment_log_pattern(&self) -> String {
+        self.pattern("environment")
     }
 
     /// `<id>.%a/logs/%j.conductor`, the output of the batch steps of the array of repeats.

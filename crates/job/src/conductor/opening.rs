@@ -6,6 +6,7 @@ use super::state::{Comeback, Facts, TrialId};
 use super::steps::Steps;
 use super::succession::{self, Place, Standing};
 use super::{Allocation, Conductor, ConductorError, Message, checkpoints, event_log, history};
+use crate::environment;
 use crate::grace::Deadlines;
 use crate::local_folder::LocalFolder;
 use crate::notices::Notices;
@@ -107,6 +108,14 @@ impl Conductor {
             token: json.token.clone(),
             time: exact_time(&json),
         };
+        if let Some(cause) = environment::why_not_made(&run, &json) {
+            let failed = Event::Failed {
+                cause,
+                status: None,
+            };
+            log.append(now, failed).map_err(wrong("writing events"))?;
+            return Ok(Opened::Over(1));
+        }
         let looked = awaited(&run, allocation.attempt, &json.after);
         match looked.map_err(wrong("looking at the run before"))? {
             Awaited::Done => {}

@@ -35,6 +35,12 @@ pub enum EnvironmentError {
         /// In words.
         why: String,
     },
+    /// They are others than those that the run was submitted with.
+    #[error("the requirements were changed after the run was submitted")]
+    Changed {
+        /// The requirements file.
+        path: PathBuf,
+    },
     /// No `python3` of a usable version.
     #[error("there is no python3 to make an environment with")]
     NoPython,
@@ -113,6 +119,7 @@ impl EnvironmentError {
             EnvironmentError::NotThere { key, path, .. } => format!("{key} = {path:?}"),
             EnvironmentError::Unreadable { path, .. }
             | EnvironmentError::Packages { path, .. }
+            | EnvironmentError::Changed { path }
             | EnvironmentError::NoInternet { path }
             | EnvironmentError::Unreachable { path, .. }
             | EnvironmentError::MakerFailed { path, .. } => format!("requirements = {path:?}"),
@@ -136,6 +143,7 @@ impl EnvironmentError {
             | EnvironmentError::CannotRun { source, .. }
             | EnvironmentError::Cache(CacheError { source, .. }) => source.to_string(),
             EnvironmentError::Packages { why, .. } => why.clone(),
+            EnvironmentError::Changed { .. } => "a file with another content".to_owned(),
             EnvironmentError::NoPython => "no python3 on PATH that starts".to_owned(),
             EnvironmentError::NoModules { .. } => "a login shell has no `module`".to_owned(),
             EnvironmentError::ModuleFails { said, .. } => said.clone(),
@@ -166,6 +174,7 @@ impl EnvironmentError {
                 "correct it, or name a requirements.txt in its place"
             }
             EnvironmentError::Unreadable { .. } => "correct the path in [environment]",
+            EnvironmentError::Changed { .. } => "submit the run again",
             EnvironmentError::NoPython => {
                 "install Python 3, or name a module that has it in [environment] modules"
             }

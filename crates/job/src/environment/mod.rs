@@ -3,12 +3,14 @@
 //! A `requirements` file becomes a virtual environment in the user's cache, once for each content
 //! and interpreter. Several makers at once wait for one another; a half-made one is made anew.
 
+mod by_job;
 mod environment_error;
 mod key;
 mod requirements;
 mod shell;
 mod sources;
 
+pub use by_job::{make_left, why_not_made};
 pub use environment_error::EnvironmentError;
 pub(crate) use requirements::folder_in;
 pub use shell::has_modules;
@@ -31,7 +33,8 @@ pub struct Prepared {
 /// Makes sure that the environment of a plan is there.
 ///
 /// `cache` is the user's cache folder; `progress` gets each line that the makers print. `internet`
-/// is the cluster's: [`Internet::None`] refuses to make what needs a registry.
+/// is the cluster's: [`Internet::None`] refuses to make what needs a registry. `in_job` leaves it to a job
+/// of its own, which [`make_left`] is for.
 ///
 /// # Errors
 /// What the plan names is not there or can't be made; see [`EnvironmentError`].
@@ -39,6 +42,7 @@ pub fn prepare(
     plan: &EnvironmentPlan,
     cache: &Path,
     internet: Internet,
+    in_job: bool,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Prepared, EnvironmentError> {
     let modules = &plan.modules.value;
@@ -57,6 +61,13 @@ pub fn prepare(
             shell::check_conda(modules, &path.display().to_string()).map(|()| there)
         }
         Python::CondaName(name) => shell::check_conda(modules, name).map(|()| there),
+        Python::Requirements(file) if in_job => {
+            let environment = requirements::find(file, modules, cache)?;
+            Ok(Prepared {
+                environment: Some(environment),
+                made: false,
+            })
+        }
         Python::Requirements(file) => {
             let (environment, made) = requirements::make(file, modules, cache, internet, progress)?;
             Ok(Prepared {
@@ -100,7 +111,7 @@ mod tests {
             secrets: Resolved::new(vec![], Source::default("none")),
         };
         match (
-            prepare(&plan, cache.path(), Internet::Login, &mut |_| ()),
+            prepare(&plan, cache.path(), Internet::Login, false, &mut |_| ()),
             want,
         ) {
             (Ok(prepared), Ok(made)) => assert_eq!(

@@ -8,6 +8,7 @@ use crate::made_once::{CacheError, Entry, Failed, Making, no_network};
 use folder::MadeEnvironment;
 use model::Internet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -19,64 +20,152 @@ pub fn make(
     internet: Internet,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(MadeEnvironment, bool), EnvironmentError> {
-    let interpreter = interpreter(modules)?;
-    let file = sources::file_of(requirements);
-    let unreadable = |(path, source)| EnvironmentError::Unreadable { path, source };
-    let key = key(&file, &interpreter.says).map_err(unreadable)?;
-    let entry = Entry::new(folder_in(cache), key.clone());
-    let place = entry.place();
-    let environment = MadeEnvironment {
-        path: place.clone(),
-        key,
-        python: interpreter.version.clone(),
-    };
-    if entry.is_made() {
-        return Ok((environment, false));
+    let found = Found::new(requirements, modules, cache)?;
+    let made = found.make(cache, internet, progress)?;
+    Ok((found.environment(), made))
+}
+
+/// The environment as it is, or as a job of its own has to make it.
+pub fn find(
+    requirements: &Path,
+    modules: &[String],
+    cache: &Path,
+) -> Result<MadeEnvironment, EnvironmentError> {
+    let found = Found::new(requirements, modules, cache)?;
+    let mut environment = found.environment();
+    if !found.entry.is_made() {
+        found.packages()?;
+        environment.to_make = Some(found.content()?);
     }
-    let text = fs::read_to_string(&file);
-    let text = text.map_err(|source| unreadable((file.clone(), source)))?;
-    let packages = sources::packages(&file, &text);
-    let packages = packages.map_err(|why| EnvironmentError::Packages {
-        path: file.clone(),
-        why,
-    })?;
-    let Some(making) = entry.begin(progress)? else {
-        return Ok((environment, false));
-    };
-    if internet == Internet::None && !is_offline(&packages, &text) {
-        return Err(EnvironmentError::NoInternet { path: file });
+    Ok(environment)
+}
+
+/// Makes what [`find`] left, with the interpreter of this machine; returns whether another had not made it
+/// meanwhile.
+pub fn make_found(
+    requirements: &Path,
+    modules: &[String],
+    environment: &MadeEnvironment,
+    progress: &mut dyn FnMut(&str),
+) -> Result<bool, EnvironmentError> {
+    let folder = environment.path.parent().unwrap_or(Path::new("/"));
+    let cache = folder.parent().unwrap_or(folder);
+    let mut found = Found::new(requirements, modules, cache)?;
+    found.entry = Entry::new(folder.to_owned(), environment.key.clone());
+    if Some(found.content()?) != environment.to_make {
+        return Err(EnvironmentError::Changed { path: found.file });
     }
-    let mut maker = Maker {
-        file: &file,
-        home: home(cache),
-        making: &making,
-        progress,
-    };
-    let mut venv = Command::new(&interpreter.path);
-    maker.run("python3 -m venv", venv.args(["-m", "venv"]).arg(&place))?;
-    let lines = place.join("packages.txt");
-    let lines = match packages {
-        Packages::File(file) => file,
-        Packages::Lines(text) => {
-            write(&lines, &text)?;
-            lines
+    found.make(cache, Internet::Compute, progress)
+}
+
+/// What an environment is made of, and where it lies.
+struct Found {
+    file: PathBuf,
+    interpreter: Interpreter,
+    key: String,
+    entry: Entry,
+}
+
+impl Found {
+    fn new(
+        requirements: &Path,
+        modules: &[String],
+        cache: &Path,
+    ) -> Result<Found, EnvironmentError> {
+        let interpreter = interpreter(modules)?;
+        let file = sources::file_of(requirements);
+        let key = key(&file, &interpreter.says).map_err(unreadable)?;
+        Ok(Found {
+            entry: Entry::new(folder_in(cache), key.clone()),
+            file,
+            interpreter,
+            key,
+        })
+    }
+
+    fn environment(&self) -> MadeEnvironment {
+        MadeEnvironment {
+            path: self.entry.place(),
+            key: self.key.clone(),
+            python: self.interpreter.version.clone(),
+            to_make: None,
         }
-        Packages::UvLock(lock) => {
-            let project = lock.parent().unwrap_or(Path::new("/"));
-            let mut export = Command::new("uv");
-            export
-                .args(["export", "--frozen", "--no-emit-project", "--project"])
-                .arg(project)
-                .args(["--format", "requirements-txt", "--output-file"])
-                .arg(&lines);
-            maker.run("uv export", &mut export)?;
-            lines
+    }
+
+    /// The hash of the requirements alone.
+    fn content(&self) -> Result<String, EnvironmentError> {
+        key(&self.file, "").map_err(unreadable)
+    }
+
+    /// The text of the file, and the packages that it names.
+    fn packages(&self) -> Result<(String, Packages), EnvironmentError> {
+        let text = fs::read_to_string(&self.file);
+        let text = text.map_err(|source| unreadable((self.file.clone(), source)))?;
+        let packages = sources::packages(&self.file, &text);
+        let packages = packages.map_err(|why| EnvironmentError::Packages {
+            path: self.file.clone(),
+            why,
+        })?;
+        Ok((text, packages))
+    }
+
+    /// Makes it unless it is there.
+    fn make(
+        &self,
+        cache: &Path,
+        internet: Internet,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<bool, EnvironmentError> {
+        if self.entry.is_made() {
+            return Ok(false);
         }
-    };
-    maker.install(&place, &lines)?;
-    let made_of = format!("{} with Python {}", file.display(), interpreter.version);
-    making.done(&made_of)?;
-    Ok((environment, true))
+        let (text, packages) = self.packages()?;
+        let Some(making) = self.entry.begin(progress)? else {
+            return Ok(false);
+        };
+        if internet == Internet::None && !is_offline(&packages, &text) {
+            return Err(EnvironmentError::NoInternet {
+                path: self.file.clone(),
+            });
+        }
+        let place = self.entry.place();
+        let mut maker = Maker {
+            file: &self.file,
+            home: home(cache),
+            making: &making,
+            progress,
+        };
+        let mut venv = Command::new(&self.interpreter.path);
+        maker.run("python3 -m venv", venv.args(["-m", "venv"]).arg(&place))?;
+        let lines = place.join("packages.txt");
+        let lines = match packages {
+            Packages::File(file) => file,
+            Packages::Lines(text) => {
+                write(&lines, &text)?;
+                lines
+            }
+            Packages::UvLock(lock) => {
+                let project = lock.parent().unwrap_or(Path::new("/"));
+                let mut export = Command::new("uv");
+                export
+                    .args(["export", "--frozen", "--no-emit-project", "--project"])
+                    .arg(project)
+                    .args(["--format", "requirements-txt", "--output-file"])
+                    .arg(&lines);
+                maker.run("uv export", &mut export)?;
+                lines
+            }
+        };
+        maker.install(&place, &lines)?;
+        let version = &self.interpreter.version;
+        let made_of = format!("{} with Python {version}", self.file.display());
+        making.done(&made_of)?;
+        Ok(true)
+    }
+}
+
+fn unreadable((path, source): (PathBuf, io::Error)) -> EnvironmentError {
+    EnvironmentError::Unreadable { path, source }
 }
 
 fn write(path: &Path, text: &str) -> Result<(), EnvironmentError> {

@@ -36,7 +36,8 @@ impl Section for EnvironmentSection {
                       `pyproject.toml`, of which the dependencies count, or a `uv.lock`, which needs \
                       uv. Of a folder the first that is there of `uv.lock`, `Pipfile.lock`, \
                       `Pipfile`, `pyproject.toml` and `requirements.txt`. uv installs where it is \
-                      on `PATH`, else pip.",
+                      on `PATH`, else pip. Where the cluster's file has `internet = \"compute\"` a job of \
+                      its own makes it, for which the run waits.",
                 example: "\"requirements.txt\"",
             },
             read: |row, own, reader, raw| python(row, own, reader, raw, PythonChoice::Requirements),

@@ -56,6 +56,7 @@ fn listed(id: &str, cluster: &str, state: RunState) -> Listed {
             events: vec![started],
         }],
         element: None,
+        environment_job: None,
     };
     Listed {
         what: ListedKind::Run {
