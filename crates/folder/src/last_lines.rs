@@ -1,57 +1,46 @@
 //! The end of a log.
 
-use crate::FileTail;
+use crate::file_tail::drawn_text;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// Bytes before the end that are looked at.
 const LOOKED_AT: u64 = 1 << 16;
 
-/// The last `count` lines of a file, as [`FileTail`] gives them. Of a long file only the end is
-/// read; a line that is longer than that comes without its beginning.
+/// The last `count` lines of a file, as a person sees them. Of a long file only the end is read, as
+/// far as the file goes when it is opened; a line that is longer than that comes without its
+/// beginning.
 ///
 /// # Errors
 /// What the system says; a file that isn't there has no lines.
 pub fn last_lines(path: &Path, count: usize) -> io::Result<Vec<String>> {
-    let length = match File::open(path).and_then(|file| file.metadata()) {
+    let mut file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        facts => facts?.len(),
+        file => file?,
     };
-    let begin = length.saturating_sub(LOOKED_AT);
-    let mut tail = FileTail::from(path.to_owned(), begin);
-    let mut last: Vec<String> = Vec::new();
-    let mut is_cut = begin > 0;
-    loop {
-        let lines = tail.read(true)?;
-        last.extend(lines);
-        // The rest of a line that began before.
-        if is_cut && last.len() > 1 {
-            last.remove(0);
-            is_cut = false;
-        }
-        let superfluous = last.len().saturating_sub(count);
-        last.drain(..superfluous);
-        if !tail.has_more() {
-            return Ok(last.into_iter().map(end_of).collect());
-        }
+    let begin = file.metadata()?.len().saturating_sub(LOOKED_AT);
+    file.seek(SeekFrom::Start(begin))?;
+    let mut bytes = Vec::new();
+    file.take(LOOKED_AT).read_to_end(&mut bytes)?;
+    if bytes.is_empty() {
+        return Ok(Vec::new());
     }
-}
-
-/// The end of a line that is longer than what is looked at: the file grew meanwhile.
-fn end_of(line: String) -> String {
-    let most = usize::try_from(LOOKED_AT).unwrap_or(usize::MAX);
-    let from = line.ceil_char_boundary(line.len().saturating_sub(most));
-    if from == 0 {
-        line
-    } else {
-        line[from..].to_owned()
+    let whole = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+    let mut lines: Vec<&[u8]> = whole.split(|byte| *byte == b'\n').collect();
+    // The rest of a line that began before.
+    if begin > 0 && lines.len() > 1 {
+        lines.remove(0);
     }
+    let last = lines.split_off(lines.len().saturating_sub(count));
+    Ok(last.into_iter().map(drawn_text).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     #[track_caller]
     fn check(text: &str, count: usize, want: &[&str]) {
@@ -64,19 +53,34 @@ mod tests {
     #[test]
     fn of_a_short_file() {
         check("", 2, &[]);
+        check("\n", 2, &[""]);
+        check("one\n", 0, &[]);
         check("one", 2, &["one"]);
         check("one\ntwo\nthree\n", 2, &["two", "three"]);
         assert!(last_lines(Path::new("/no/such"), 2).unwrap().is_empty());
     }
 
+    /// A writer that never rests: what it adds meanwhile is left to the next look.
     #[test]
-    fn of_a_line_that_grew_the_end_is_left() {
-        let most = LOOKED_AT as usize;
-        assert_eq!(end_of("one".to_owned()), "one");
-        let grown = format!("{}\u{e9}end", "x".repeat(2 * most));
-        assert_eq!(end_of(grown.clone()), grown[grown.len() - most..]);
-        let cut = end_of(format!("\u{e9}{}", "x".repeat(most - 1)));
-        assert_eq!(cut.len(), most - 1, "within the first letter");
+    fn of_a_line_that_grows_the_end_is_read_once() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("log");
+        std::fs::write(&path, "begin\n").unwrap();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut log = File::options().append(true).open(&path).unwrap();
+                while !is_over.load(Ordering::Relaxed) && log.metadata().unwrap().len() < 1 << 26 {
+                    log.write_all(&[b'x'; 1 << 16]).unwrap();
+                }
+            });
+            for _ in 0..50 {
+                let lines = last_lines(&path, 200).unwrap();
+                let bytes: usize = lines.iter().map(String::len).sum();
+                assert!(bytes as u64 <= LOOKED_AT, "{bytes} bytes");
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
     }
 
     #[test]
