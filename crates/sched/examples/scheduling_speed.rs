@@ -1,0 +1,260 @@
+//! How long the scheduler takes with many jobs that wait: `benches/sched` runs it. A line each: what,
+//! and a number in the unit that the line names, the median of a few rounds.
+//!
+//! The cluster is full: nodes with 64 CPUs and 8 GPUs each in one partition, besides a node in another
+//! that is free. Requests, owners and limits are drawn from a fixed seed.
+
+use cluster_file::ClusterFile;
+use model::{
+    GpuCount, JobId, MemoryRequest, Outcome, Request, Seconds, Submitter, TimeLimitRequest,
+    Timestamp,
+};
+use resources::{Cluster, Trust};
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Instant;
+use yard_sched::{BackfillParameters, Event, Job, State};
+
+const ROUNDS: usize = 15;
+/// A calculation of priorities each so many seconds.
+const PERIOD: i64 = 300_000;
+const USERS: u32 = 50;
+const HOUR: u64 = 3600;
+
+fn main() {
+    for waiting in [1_000, 10_000, 100_000] {
+        measure(1_000, waiting);
+    }
+    for nodes in [100, 10_000] {
+        measure(nodes, 10_000);
+    }
+}
+
+/// Rows of one size.
+fn measure(nodes: u32, waiting: usize) {
+    let mut bench = Bench::new(nodes);
+    let before = resident();
+    bench.fill(waiting);
+    let grown = resident().saturating_sub(before);
+    let say = |what: &str, figure: f64| {
+        let line = format!("{what}\t{nodes}\t{waiting}\t{figure:.3}");
+        writeln!(std::io::stdout(), "{line}").expect("the table can be written");
+    };
+    let each = 1024.0 * grown as f64 / bench.state.waiting_count() as f64;
+    say("memory of a waiting job, B", each);
+    for (what, backfill) in [
+        ("one pass in order, ms", None),
+        (
+            "a cycle of backfill, 500 tried, ms",
+            Some(BackfillParameters::default()),
+        ),
+        (
+            "a cycle of backfill, all tried, ms",
+            Some(BackfillParameters {
+                tests: usize::MAX,
+                ..BackfillParameters::default()
+            }),
+        ),
+    ] {
+        let is_slow = waiting > 10_000 || nodes > 1_000;
+        let rounds = if is_slow { 3 } else { ROUNDS };
+        bench.state.set_backfill(backfill);
+        say(what, median(rounds, || bench.pass_after_an_end()));
+        if backfill == Some(BackfillParameters::default()) {
+            say("why the last one waits, ms", median(rounds, || bench.why()));
+            say(
+                "a submission that starts at once, ms",
+                median(rounds, || bench.start_at_once()),
+            );
+        }
+    }
+    bench.state.set_backfill(None);
+    let mut rows = 0;
+    let period = median(3, || {
+        let (taken, written) = bench.period();
+        rows += written;
+        taken
+    });
+    say("a period of priorities, ms", period);
+    say("rows that such periods write", rows as f64);
+}
+
+/// A state and what draws jobs for it.
+struct Bench {
+    state: State,
+    now: i64,
+    drawn: u64,
+    users: Vec<Arc<Submitter>>,
+}
+
+impl Bench {
+    fn new(nodes: u32) -> Bench {
+        let text = format!(
+            "[nodes.all]\nnames = \"n[1-{nodes}]\"\ncpus = 64\nmemory = \"512G\"\n\
+             gpu = {{ type = \"h100\", count = 8 }}\n\
+             [nodes.quick]\nnames = \"quick1\"\ncpus = 64\nmemory = \"512G\"\n\
+             [partition.all]\ndefault = true\nnodes = [\"all\"]\n\
+             [partition.quick]\nnodes = [\"quick\"]\n\
+             [priority]\nage = 1000\nfair_share = 5000\njob_size = 500\nhalf_life = \"7-0\"\n"
+        );
+        let file = ClusterFile::parse("bench", &text).unwrap_or_else(|it| panic!("{it:?}"));
+        let cluster = Arc::new(Cluster::build(&file, Trust::All));
+        let users = (0..USERS).map(|user| {
+            Arc::new(Submitter {
+                uid: 1000 + user,
+                user: format!("user{user}"),
+                ..Submitter::default()
+            })
+        });
+        Bench {
+            state: State::new(cluster, Arc::default()),
+            now: 0,
+            drawn: 1,
+            users: users.collect(),
+        }
+    }
+
+    /// A number below another, by Marsaglia's xorshift.
+    fn draw(&mut self, below: u32) -> u32 {
+        self.drawn ^= self.drawn << 13;
+        self.drawn ^= self.drawn >> 7;
+        self.drawn ^= self.drawn << 17;
+        (self.drawn % u64::from(below)) as u32
+    }
+
+    fn submit(&mut self, request: Request) -> JobId {
+        let id = self.state.new_id();
+        let user = self.draw(USERS) as usize;
+        let submitter = Arc::clone(&self.users[user]);
+        let at = Timestamp(self.now);
+        self.state.apply(Event::Submitted {
+            record: Box::new(Job::submitted(id, request, submitter, at)),
+            array: None,
+            history: Vec::new(),
+            at,
+        });
+        id
+    }
+
+    /// A job of 1 to 8 GPUs on 1 to 8 nodes.
+    fn training(&mut self) -> Request {
+        let nodes = [1, 1, 1, 1, 2, 4, 8][self.draw(7) as usize];
+        let gpus = if nodes > 1 { 8 } else { 1 + self.draw(8) };
+        let minutes = [10, 60, 240, 720, 1440][self.draw(5) as usize];
+        Request {
+            name: "train".to_owned(),
+            partition: Some("all".to_owned()),
+            min_nodes: Some(nodes),
+            max_nodes: Some(nodes),
+            tasks_per_node: Some(gpus),
+            cpus_per_task: Some(1 + self.draw(8)),
+            memory: Some(MemoryRequest::PerNode(u64::from(gpus) * 32 * 1024)),
+            gpus_per_node: Some(GpuCount {
+                kind: None,
+                count: gpus,
+            }),
+            time: Some(TimeLimitRequest::Limit(Seconds(minutes * 60))),
+            ..Request::default()
+        }
+    }
+
+    /// Fills the cluster, and submits so many more.
+    fn fill(&mut self, waiting: usize) {
+        self.state.set_backfill(None);
+        while self.state.waiting_count() < waiting {
+            let request = self.training();
+            self.submit(request);
+            // The first that does not fit ends the filling.
+            if self.state.waiting_count() == 1 {
+                self.state.schedule(Timestamp(self.now));
+            }
+            self.now += 10;
+        }
+        self.state.schedule(Timestamp(self.now));
+        self.state.take_changes();
+    }
+
+    /// Ends a running job, and sees who starts instead.
+    fn pass_after_an_end(&mut self) -> f64 {
+        let count = self.state.running_count() as u32;
+        let at = self.draw(count) as usize;
+        let job = self.state.running().nth(at).expect("one runs").id;
+        self.now += 1000;
+        let at = Timestamp(self.now);
+        timed(|| {
+            self.state.apply(Event::Gone {
+                job,
+                outcome: Outcome::Completed,
+                at,
+            });
+            self.state.schedule(at);
+            self.state.take_changes();
+        })
+    }
+
+    fn why(&mut self) -> f64 {
+        let last = self.state.live().last().expect("one waits").id;
+        let at = Timestamp(self.now);
+        timed(|| assert!(self.state.why(last, at).is_some(), "it waits"))
+    }
+
+    /// Submits a job for the node that is free, and ends it afterwards.
+    fn start_at_once(&mut self) -> f64 {
+        self.now += 1000;
+        let at = Timestamp(self.now);
+        let mut job = JobId(0);
+        let taken = timed(|| {
+            job = self.submit(Request {
+                partition: Some("quick".to_owned()),
+                time: Some(TimeLimitRequest::Limit(Seconds(HOUR))),
+                ..Request::default()
+            });
+            self.state.schedule(at);
+            self.state.take_changes();
+        });
+        assert!(self.state.running().any(|it| it.id == job), "it starts");
+        self.state.apply(Event::Gone {
+            job,
+            outcome: Outcome::Completed,
+            at,
+        });
+        self.state.take_changes();
+        taken
+    }
+
+    /// A period of priorities alone: how long it takes, and how many rows it has to write.
+    fn period(&mut self) -> (f64, usize) {
+        self.state.schedule(Timestamp(self.now));
+        self.state.take_changes();
+        self.now += PERIOD;
+        let mut rows = 0;
+        let taken = timed(|| {
+            self.state.schedule(Timestamp(self.now));
+            let changes = self.state.take_changes();
+            rows = changes.live.len() + changes.ended.len() + changes.usage.len();
+        });
+        (taken, rows)
+    }
+}
+
+/// Milliseconds of a call.
+#[expect(clippy::disallowed_methods, reason = "what measures reads the clock")]
+fn timed(call: impl FnOnce()) -> f64 {
+    let began = Instant::now();
+    call();
+    began.elapsed().as_secs_f64() * 1000.0
+}
+
+fn median(rounds: usize, mut call: impl FnMut() -> f64) -> f64 {
+    let mut all: Vec<f64> = (0..rounds).map(|_| call()).collect();
+    all.sort_by(f64::total_cmp);
+    all[rounds / 2]
+}
+
+/// KiB that this process has in memory.
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
