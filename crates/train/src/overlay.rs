@@ -33,6 +33,7 @@ impl Sections {
         overlay!(self, upper, environment.container.home);
         overlay!(self, upper, environment.container.entrypoint);
         overlay!(self, upper, environment.container.writable);
+        overlay!(self, upper, environment.container.copy_to_node);
         overlay!(self, upper, environment.container.options);
         overlay!(self, upper, data.stage);
         overlay!(self, upper, data.collect);

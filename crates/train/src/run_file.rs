@@ -136,6 +136,8 @@ pub struct ContainerSection {
     pub entrypoint: Option<Resolved<bool>>,
     /// `writable`
     pub writable: Option<Resolved<bool>>,
+    /// `copy_to_node`
+    pub copy_to_node: Option<Resolved<bool>>,
     /// `options`
     pub options: Option<Resolved<Vec<String>>>,
 }

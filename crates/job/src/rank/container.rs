@@ -1,6 +1,6 @@
 //! A rank inside a container: the wrapper stays outside.
 
-use super::{Variables, change, mount_points, program};
+use super::{Variables, change, image_on_node, mount_points, program};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,6 +46,18 @@ pub enum ContainerError {
         /// How it ended.
         source: io::Error,
     },
+    /// The image can't be copied to the node.
+    #[error(
+        "copy_to_node = true in [environment.container]: {image:?} can't be copied to {to:?}; make room on the node's disk, or leave it out"
+    )]
+    OnNode {
+        /// The image.
+        image: PathBuf,
+        /// Its copy.
+        to: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// A folder that the container gets can't be made.
     #[error("{folder:?} can't be made for the container")]
     Folder {
@@ -81,6 +93,18 @@ impl Inside<'_> {
         if image.is_absolute() && !image.exists() {
             return Err(ContainerError::NoImage { image });
         }
+        let image = match &container.on_node {
+            Some(place) => {
+                let place = PathBuf::from(place);
+                image_on_node::copy(&image, &place).map_err(|source| ContainerError::OnNode {
+                    image: image.clone(),
+                    to: place.clone(),
+                    source,
+                })?;
+                place
+            }
+            None => image,
+        };
         if container.needs_mount_points() {
             mount_points::make(&image, &container.mounts)
                 .map_err(|source| ContainerError::MountPoints { image, source })?;

@@ -5,6 +5,7 @@
 
 mod container;
 mod head;
+mod image_on_node;
 mod mount_points;
 mod prelude;
 mod private_copy;

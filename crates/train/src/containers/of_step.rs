@@ -119,6 +119,7 @@ impl ContainerStart {
                 String::new()
             },
             made: Vec::new(),
+            on_node: None,
             entrypoint: plan.entrypoint.value,
             writable: plan.writable.value || place.is_named || copy.is_some(),
             gpus: place.gpus,

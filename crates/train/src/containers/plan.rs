@@ -1,7 +1,7 @@
 //! The container of a plan.
 
 use super::{Image, Mount};
-use crate::Resolved;
+use crate::{Resolved, Source};
 use model::ContainerRuntime;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -23,8 +23,16 @@ pub struct ContainerPlan {
     pub entrypoint: Resolved<bool>,
     /// Whether the root file system can be written to, until the container ends.
     pub writable: Resolved<bool>,
+    /// Whether the ranks start from a copy of the image on the node's own disk; what plans had before
+    /// there was the key: no.
+    #[serde(default = "from_where_it_lies")]
+    pub copy_to_node: Resolved<bool>,
     /// Further options of the runtime's own command line.
     pub options: Resolved<Vec<String>>,
+}
+
+pub(super) fn from_where_it_lies() -> Resolved<bool> {
+    Resolved::new(false, Source::default("it starts from where it lies"))
 }
 
 impl ContainerPlan {

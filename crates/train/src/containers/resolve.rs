@@ -1,5 +1,6 @@
 //! From what a run file says of a container to the plan's.
 
+use super::plan::from_where_it_lies;
 use super::{ContainerPlan, Image, Row};
 use crate::{ContainerSection, Refusal, RefusalKind, Resolved, Source};
 use model::ContainerRuntime;
@@ -57,6 +58,7 @@ pub(crate) fn resolve(
         writable: asked
             .writable
             .unwrap_or_else(|| Resolved::new(false, or("the image stays as it is"))),
+        copy_to_node: asked.copy_to_node.unwrap_or_else(from_where_it_lies),
         options: asked
             .options
             .unwrap_or_else(|| Resolved::new(Vec::new(), or("none"))),
@@ -155,6 +157,13 @@ fn check(plan: &ContainerPlan) -> Result<(), Refusal> {
             format!("writable = true ({})", plan.writable.source),
             format!("{runtime} would write into the image itself, which runs share"),
             "leave it out, and mount a folder where the program writes",
+        );
+    }
+    if plan.copy_to_node.value && runtime == ContainerRuntime::Pyxis {
+        return refuse(
+            format!("copy_to_node = true ({})", plan.copy_to_node.source),
+            "srun unpacks the image on each node before anything of the run is there".to_owned(),
+            "leave it out",
         );
     }
     let read_only = plan.mounts.value.iter().find(|mount| mount.read_only);

@@ -40,6 +40,9 @@ pub struct ContainerStart {
     /// How the image's copy is made and saved, where the container runs in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy: Option<PrivateCopy>,
+    /// Where on the node's own disk the image is copied to before, and the container starts from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_node: Option<String>,
     /// Variables that keep their value of outside where the image has another.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept_variables: Vec<String>,
@@ -105,10 +108,14 @@ impl ContainerStart {
         if plan.home.is_some() {
             mounts.push(Mount::same(&home));
         }
-        let known = known(values, place.run);
+        let known = known(values, place);
         for mount in &plan.mounts.value {
+            let source = fill(&mount.source, &known)?;
+            if mount.source.starts_with("{local}") {
+                made.push(source.clone());
+            }
             mounts.push(Mount {
-                source: fill(&mount.source, &known)?,
+                source,
                 target: fill(&mount.target, &known)?,
                 read_only: mount.read_only,
             });
@@ -120,7 +127,6 @@ impl ContainerStart {
         };
         Ok(ContainerStart {
             runtime: plan.runtime.value,
-            image,
             mounts,
             workdir: match &plan.workdir {
                 Some(workdir) => workdir.value.display().to_string(),
@@ -135,6 +141,11 @@ impl ContainerStart {
             root: false,
             is_own: false,
             copy: None,
+            on_node: plan.copy_to_node.value.then(|| {
+                let name = image.rsplit('/').next().unwrap_or("image");
+                format!("{local}/image/{name}")
+            }),
+            image,
             kept_variables: Vec::new(),
             options: plan.options.value.clone(),
         })
@@ -143,7 +154,12 @@ impl ContainerStart {
     /// The words that start a command inside; `variables` are the names of those that it gets.
     #[must_use]
     pub fn words(&self, variables: &[String], command: &[String]) -> Vec<String> {
-        let mut words = (Row::of(self.runtime).start)(self, variables);
+        let on_node = self.on_node.clone().map(|image| ContainerStart {
+            image,
+            ..self.clone()
+        });
+        let container = on_node.as_ref().unwrap_or(self);
+        let mut words = (Row::of(self.runtime).start)(container, variables);
         words.extend_from_slice(command);
         words
     }
@@ -170,6 +186,7 @@ impl ContainerStart {
         }
         let absolute = |text: &str| std::path::PathBuf::from(text);
         let save = Image::named(&save.display().to_string(), absolute);
+        self.on_node = None;
         self.copy = Some(PrivateCopy::of(self.runtime, &self.image, Some(&save))?);
         self.image = PrivateCopy::PLACE.to_owned();
         self.is_own = true;
@@ -194,13 +211,14 @@ impl ContainerStart {
 }
 
 /// The placeholders of mounts.
-fn known<'a>(values: &Values, run: &str) -> BTreeMap<&'a str, String> {
+fn known<'a>(values: &Values, place: &ContainerPlace<'_>) -> BTreeMap<&'a str, String> {
     let text = |path: &std::path::Path| path.display().to_string();
     BTreeMap::from([
         ("data", text(&values.data)),
         ("checkpoints", text(&values.checkpoints)),
         ("resume", text(&values.resume)),
         ("logs", text(&values.logs)),
-        ("run", run.to_owned()),
+        ("run", place.run.to_owned()),
+        ("local", place.local.to_owned()),
     ])
 }

@@ -23,6 +23,7 @@ fn plan(runtime: ContainerRuntime, image: Image) -> ContainerPlan {
         home: None,
         entrypoint: asked(false),
         writable: asked(row.is_writable),
+        copy_to_node: asked(false),
         options: asked(vec!["--further".to_owned()]),
     }
 }
@@ -52,6 +53,37 @@ fn start(plan: &ContainerPlan, image: Option<&str>) -> ContainerStart {
         has_environment: true,
     };
     ContainerStart::new(plan, true, &place, &values()).unwrap()
+}
+
+/// As PLAI's scripts mount them: what the image has stays on the node, and so do folders that are made.
+#[test]
+fn an_image_on_the_node_with_folders_of_the_node() {
+    let mount = |source: &str, target: &str| Mount {
+        source: source.to_owned(),
+        target: target.to_owned(),
+        read_only: false,
+    };
+    let mounts = vec![mount("{local}/db", "/db"), mount("{data}/one.csv", "/one")];
+    let own = ContainerPlan {
+        copy_to_node: asked(true),
+        mounts: asked(mounts),
+        ..plan(
+            ContainerRuntime::Singularity,
+            Image::Sif("/i/torch.sif".into()),
+        )
+    };
+    let start = start(&own, None);
+    assert_eq!(
+        start.made,
+        ["/scratch/t/x/home", "/scratch/t/x/tmp", "/scratch/t/x/db"]
+    );
+    assert_eq!(start.image, "/i/torch.sif");
+    let words = start.words(&[], &[]);
+    assert_eq!(
+        words.last().map(String::as_str),
+        Some("/scratch/t/x/image/torch.sif")
+    );
+    assert!(words.contains(&"--bind=/scratch/t/x/db:/db".to_owned()));
 }
 
 #[track_caller]

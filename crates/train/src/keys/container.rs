@@ -46,9 +46,10 @@ impl Section for ContainerSection {
                 flag: None,
                 doc: "Folders and files of the node that are seen inside, as `SOURCE:TARGET` or \
                       `SOURCE:TARGET:ro`; a SOURCE alone has the same path inside. `{data}`, \
-                      `{checkpoints}`, `{logs}` and `{run}`, the run folder, can stand in them. The \
-                      run folder and the run's folder on the node's disk are always there.",
-                example: "[\"{data}:/data\", \"/datasets:/datasets:ro\"]",
+                      `{checkpoints}`, `{logs}`, `{run}`, the run folder, and `{local}`, the run's \
+                      folder on the node's disk, can stand in them; folders of `{local}` are made. \
+                      The last two are always there.",
+                example: "[\"{data}:/data\", \"{local}/db:/db\", \"/datasets:/datasets:ro\"]",
             },
             read: |row, own, reader, raw| {
                 let Some(texts) = reader.texts(row, raw) else {
@@ -66,7 +67,7 @@ impl Section for ContainerSection {
                     }
                     if let Some(name) = unknown_placeholder(text) {
                         let message = format!("unknown placeholder {{{name}}} in a mount");
-                        let help = "known are {data} {checkpoints} {resume} {logs} {run}";
+                        let help = "known are {data} {checkpoints} {resume} {logs} {run} {local}";
                         reader.complain(span(raw), message, "", help);
                         return;
                     }
@@ -121,6 +122,18 @@ impl Section for ContainerSection {
         },
         Key {
             row: KeyRow {
+                name: "copy_to_node",
+                value: Value::Switch,
+                default: KeyDefault::Is("false"),
+                flag: None,
+                doc: "Whether the image is copied to each node's own disk, once for a start of the job, and \
+                      the ranks start from there: many that read one file of a shared disk are slow.",
+                example: "true",
+            },
+            read: |row, own, reader, raw| own.copy_to_node = reader.switch(row, raw),
+        },
+        Key {
+            row: KeyRow {
                 name: "options",
                 value: Value::Texts,
                 default: KeyDefault::Is("[]"),
@@ -137,7 +150,8 @@ impl Section for ContainerSection {
 fn unknown_placeholder(text: &str) -> Option<&str> {
     let names = text.split('{').skip(1);
     let mut names = names.filter_map(|rest| Some(rest.split_once('}')?.0));
-    names.find(|name| !["data", "checkpoints", "resume", "logs", "run"].contains(name))
+    let known = ["data", "checkpoints", "resume", "logs", "run", "local"];
+    names.find(|name| !known.contains(name))
 }
 
 impl ContainerSection {
@@ -167,7 +181,8 @@ impl ContainerSection {
     pub(crate) fn first_source(&self) -> Option<Source> {
         let texts = [&self.image, &self.workdir, &self.home].into_iter();
         let texts = texts.filter_map(|value| Some(value.as_ref()?.source.clone()));
-        let switches = [&self.entrypoint, &self.writable].into_iter().flatten();
+        let switches = [&self.entrypoint, &self.writable, &self.copy_to_node];
+        let switches = switches.into_iter().flatten();
         let switches = switches
             .filter(|switch| switch.value)
             .map(|switch| switch.source.clone());
