@@ -33,8 +33,8 @@ pub use job_mail::JobMail;
 pub use job_report::{HistoryReport, JobReport};
 pub use message::{
     Answer, Call, CancelRequest, CpusAndGpus, EngineFacts, Handover, Hello, HelloAnswer, JobFilter,
-    JobHolds, LicenceNeed, NodeChange, NodeFacts, Refusal, Selector, StepLaunch, StepPart,
-    StepRequestName, StepTask, Submission, Watched, WhyWaiting, WouldStart,
+    JobHolds, LicenceNeed, NodeChange, NodeFacts, PartitionFacts, Refusal, Selector, StepLaunch,
+    StepPart, StepRequestName, StepTask, Submission, UNTYPED_GPU, Watched, WhyWaiting, WouldStart,
 };
 pub use preemption::{LossOfPlace, LostPlace};
 pub use startup::Startup;

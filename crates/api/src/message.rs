@@ -3,9 +3,9 @@
 
 use crate::{ClusterReport, HistoryReport, JobReport, LossOfPlace, LostPlace};
 use model::{
-    Accounting, GpuIndex, JobChange, JobId, NodeName, OpenMode, PriorityReport, Request,
-    ReservationRequest, RestartCount, SchedulerStatistics, ShareRow, StepHolders, StepId,
-    StepRecord, StepRequest, Timestamp, WaitStatus,
+    Accounting, GpuIndex, JobChange, JobId, MemoryRequest, NodeName, OpenMode, PriorityReport,
+    Request, ReservationRequest, RestartCount, SchedulerStatistics, Seconds, ShareRow, StepHolders,
+    StepId, StepRecord, StepRequest, Timestamp, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -685,12 +685,34 @@ pub struct EngineFacts {
     /// What its store lost, a sentence each, the oldest first.
     #[serde(default)]
     pub losses: Vec<String>,
+    /// Its partitions.
+    #[serde(default)]
+    pub partitions: Vec<PartitionFacts>,
     /// What `srun` runs before a step.
     #[serde(default)]
     pub srun_prolog: Option<String>,
     /// What `srun` runs after a step.
     #[serde(default)]
     pub srun_epilog: Option<String>,
+}
+
+/// What stands for the type of a GPU that has none.
+pub const UNTYPED_GPU: &str = "GPU";
+
+/// A partition, as far as a job's record needs it to be printed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PartitionFacts {
+    /// Its name.
+    pub name: String,
+    /// Memory of jobs that ask for none.
+    #[serde(default)]
+    pub memory: Option<MemoryRequest>,
+    /// The limit of jobs that ask for none.
+    #[serde(default)]
+    pub time: Option<Seconds>,
+    /// After how long a job can lose its place to another; `None` where none can.
+    #[serde(default)]
+    pub preempted_after: Option<Seconds>,
 }
 
 /// A node.
@@ -704,7 +726,7 @@ pub struct NodeFacts {
     pub cpus: u32,
     /// MiB that one job can get on it.
     pub memory: u64,
-    /// Type a GPU.
+    /// Type a GPU; [`UNTYPED_GPU`] where it has none.
     pub gpus: Vec<String>,
     /// CPUs in use.
     pub cpus_used: u32,

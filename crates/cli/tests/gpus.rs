@@ -240,8 +240,8 @@ fn each_task_of_a_step_has_its_own() {
     );
     env.slurm("sbatch", &["--wait", "steps.sh"]).success();
     let read = |name: &str| fs::read_to_string(env.work().join(name)).unwrap();
-    assert_eq!(read("own-0"), "0: 1 of 1,2,3\n");
-    assert_eq!(read("own-1"), "1: 2 of 1,2,3\n");
+    assert_eq!(read("own-0"), "0: 1 of 1\n");
+    assert_eq!(read("own-1"), "1: 2 of 2\n");
     assert_eq!(read("both-0"), "0: 1,2,3 of 1,2,3\n");
     assert_eq!(read("both-1"), "1: 1,2,3 of 1,2,3\n");
     assert_eq!(read("one-0"), "0: 1 of 1\n");

@@ -1,7 +1,7 @@
 //! What a controller prints of a job that waits, which is not what the job needs.
 
 use crate::demand::{Defaults, Demand};
-use model::{GpuCount, JobRecord, JobState, MemoryRequest, PendingReason, Recorded, ViewFacts};
+use model::{GpuCount, JobRecord, JobState, PendingReason, Recorded, ViewFacts};
 
 /// The largest node of a job's partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub fn recorded(demand: &Demand, largest: LargestNode, is_held: bool) -> Recorde
 #[must_use]
 pub fn recorded_of(record: &JobRecord, facts: &ViewFacts) -> Recorded {
     let defaults = Defaults {
-        memory: Some(MemoryRequest::PerCpu(facts.memory_per_cpu)),
+        memory: Some(facts.memory_of(record)),
         ..Defaults::default()
     };
     let largest = LargestNode {

@@ -196,20 +196,8 @@ fn deal(request: &StepRequest, tasks: u32, capacities: &[u32]) -> Option<Vec<u32
     let dealt = at_once.map(|at_once| Distribution::counts(at_once, tasks, capacities));
     match dealt {
         Some(counts) if counts.as_ref().is_none_or(|counts| !counts.contains(&0)) => counts,
-        Some(_) | None => block(tasks, capacities),
+        Some(_) | None => Distribution::even_counts(tasks, capacities, request.overcommit),
     }
-}
-
-/// Slurm's block distribution: one task a node, then each node in turn filled up.
-fn block(tasks: u32, capacities: &[u32]) -> Option<Vec<u32>> {
-    let mut layout = vec![1; capacities.len()];
-    let mut left = tasks.checked_sub(u32::try_from(layout.len()).ok()?)?;
-    for (here, capacity) in layout.iter_mut().zip(capacities) {
-        let more = capacity.saturating_sub(1).min(left);
-        *here += more;
-        left -= more;
-    }
-    (left == 0).then_some(layout)
 }
 
 /// What a step uses of a node, and what of it it holds.
@@ -222,7 +210,7 @@ fn share_of(
     exact: bool,
 ) -> Result<(NodeShare, Option<NodeShare>), StepRefusal> {
     let cpus: Vec<u32> = if exact {
-        let count = (tasks * cpus_per_task) as usize;
+        let count = tasks.saturating_mul(cpus_per_task) as usize;
         left.cpus.iter().copied().take(count).collect()
     } else {
         left.cpus.clone()
@@ -411,6 +399,24 @@ mod tests {
             &[],
             expect!["a 2× [0, 1] 200M, b 1× [2, 3] 200M | a 2× [0, 1] 200M, b 1× [2, 3] 200M"],
         );
+    }
+
+    /// As a real Slurm was seen to deal tasks out.
+    #[test]
+    fn tasks_are_dealt_out_in_turn_as_far_as_cpus_go() {
+        #[track_caller]
+        fn check(tasks: u32, cpus: &[u32], overcommit: bool, want: Option<&[u32]>) {
+            let counts = Distribution::even_counts(tasks, cpus, overcommit);
+            assert_eq!(counts.as_deref(), want);
+        }
+        check(4, &[3, 1], false, Some(&[3, 1]));
+        check(4, &[8, 8], false, Some(&[2, 2]));
+        check(7, &[5, 1, 1], false, Some(&[5, 1, 1]));
+        check(3, &[2, 1], false, Some(&[2, 1]));
+        check(9, &[8, 1], false, Some(&[8, 1]));
+        check(12, &[1], false, None);
+        check(12, &[1], true, Some(&[12]));
+        check(7, &[2, 1], true, Some(&[4, 3]));
     }
 
     #[test]

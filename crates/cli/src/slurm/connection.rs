@@ -1,9 +1,12 @@
 //! The engine that Slurm's commands speak to, and what printing needs of it.
 
 use crate::printer::Printer;
-use api::{CallError, Client, ConnectError, EngineFolder, Refusal};
-use model::{Timestamp, ViewFacts};
+use api::{
+    CallError, Client, ConnectError, EngineFolder, NodeFacts, PartitionFacts, Refusal, UNTYPED_GPU,
+};
+use model::{PartitionView, Timestamp, ViewFacts};
 use runs::SaidEngine;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Why a command could not have its answer.
@@ -124,11 +127,25 @@ pub fn view_facts_of(
         node_cpus: 1,
         node_memory: 0,
         memory_per_cpu: 0,
+        partitions: BTreeMap::new(),
+        gpu_kinds: BTreeMap::new(),
         recorded: resources::recorded_of,
     };
     if let Some(client) = client {
         let engine = client.facts()?;
         facts.partition = engine.partition;
+        let partitions = engine.partitions.into_iter();
+        facts.partitions = partitions.map(|it| (it.name.clone(), view(&it))).collect();
+        // This machine's GPUs have the names of products, which are no types.
+        if engine.is_pretended {
+            let typed = |node: &&NodeFacts| !node.gpus.iter().any(|kind| kind == UNTYPED_GPU);
+            facts.gpu_kinds = engine
+                .nodes
+                .iter()
+                .filter(typed)
+                .map(|node| (node.name.clone(), node.gpus.clone()))
+                .collect();
+        }
         let largest = engine.nodes.iter().max_by_key(|node| node.cpus);
         if let Some(node) = largest {
             facts.node_cpus = node.cpus.max(1);
@@ -137,4 +154,12 @@ pub fn view_facts_of(
         }
     }
     Ok(facts)
+}
+
+fn view(partition: &PartitionFacts) -> PartitionView {
+    PartitionView {
+        memory: partition.memory,
+        time: partition.time,
+        preempted_after: partition.preempted_after,
+    }
 }

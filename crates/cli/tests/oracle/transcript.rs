@@ -184,10 +184,25 @@ fn without_figures(line: &str, units: &str) -> String {
     text
 }
 
-/// Whether a line is one of the three parts of our own that follow Slurm's refusal.
+/// Whether a line is our own after Slurm's: one of the three parts that follow a refusal, or that an
+/// option has no effect.
 pub fn explains(line: &str) -> bool {
     let parts = [":   asked   ", ":   there   ", ":   do      "];
-    line.starts_with('!') && parts.iter().any(|part| line.contains(part))
+    let is_ours = parts.iter().any(|part| line.contains(part));
+    line.starts_with('!') && (is_ours || line.contains(" has no effect here"))
+}
+
+/// The number of the job that an answer of `sbatch` tells of.
+pub fn submitted(answer: &[String]) -> Option<&str> {
+    let mut rows = answer.iter();
+    rows.find_map(|row| row.strip_prefix("  Submitted batch job "))
+}
+
+/// A line without the values of some names.
+pub fn hide(line: String, names: &[&str]) -> String {
+    names
+        .iter()
+        .fold(line, |line, name| without_value(&line, name))
 }
 
 /// A look at a job that was just requeued: it may still end, or run again by now.
@@ -197,7 +212,13 @@ const AFTER_REQUEUE: &str = r#"squeue -j 10 -o "%i %t %r""#;
 /// calls and means of what was counted, or the state of a job that changes by itself.
 pub fn is_incidental(command: &str, line: &str) -> bool {
     if command == AFTER_REQUEUE {
-        return line.contains(" CG ") || line.contains(" R ");
+        return [" CG ", " R ", " PD "]
+            .iter()
+            .any(|state| line.contains(state));
+    }
+    if command.starts_with("cat slurm-") {
+        let name = line.trim_start().split('=').next().unwrap_or_default();
+        return OF_A_DAEMON.contains(&name);
     }
     let parts = [
         " count:",
@@ -210,6 +231,18 @@ pub fn is_incidental(command: &str, line: &str) -> bool {
     let mut parts = parts.iter().chain(&more);
     command.starts_with("sdiag") && parts.any(|part| line.contains(part))
 }
+
+/// Variables of processes and ports, of a controller's own configuration, and of later versions.
+const OF_A_DAEMON: &[&str] = &[
+    "SLURM_TASK_PID",
+    "SLURM_SRUN_COMM_PORT",
+    "SLURM_STEP_LAUNCHER_PORT",
+    "SLURM_WORKING_CLUSTER",
+    "SLURM_CONF",
+    "SLURM_JOB_GROUP",
+    "SLURM_JOB_START_TIME",
+    "SLURM_JOB_END_TIME",
+];
 
 /// Values of `scontrol show` that say which machine a node is, and how it fares.
 const OF_THE_MACHINE: &[&str] = &[

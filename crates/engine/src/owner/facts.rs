@@ -2,7 +2,10 @@
 
 use super::Owner;
 use crate::store::Loss;
-use api::{ClusterReport, EngineFacts, NodeFacts, NodeReport, VERSION};
+use api::{
+    ClusterReport, EngineFacts, NodeFacts, NodeReport, PartitionFacts, UNTYPED_GPU, VERSION,
+};
+use cluster_file::{PreemptMode, PreemptType};
 use model::{JobState, NodeName, NodeShare};
 use std::collections::BTreeMap;
 
@@ -32,6 +35,7 @@ impl Owner {
             running: count(self.state.running_count()),
             pending: count(self.state.waiting_count()),
             limits: self.limits(),
+            partitions: self.partition_facts(),
             srun_prolog: self.own_path(|it| &it.srun_prolog),
             srun_epilog: self.own_path(|it| &it.srun_epilog),
             losses: self
@@ -40,6 +44,21 @@ impl Owner {
                 .map(|loss| report_loss(&loss))
                 .collect(),
         }
+    }
+
+    fn partition_facts(&self) -> Vec<PartitionFacts> {
+        let cluster = self.state.cluster();
+        let policy = cluster.preemption();
+        let preempts = policy.by != PreemptType::None && policy.mode != PreemptMode::Off;
+        let partitions = cluster.partitions().iter();
+        let facts = partitions.map(|partition| PartitionFacts {
+            name: partition.name.clone(),
+            memory: partition.defaults.memory,
+            time: partition.default_time,
+            preempted_after: (preempts && partition.preempt_mode != Some(PreemptMode::Off))
+                .then_some(policy.exempt_time),
+        });
+        facts.collect()
     }
 
     /// Its nodes; this machine's virtual ones too.
@@ -143,7 +162,7 @@ impl Owner {
 /// The type of each GPU of a node.
 fn gpu_names(node: &NodeReport) -> Vec<String> {
     let names = node.gpus.iter().flat_map(|gpus| {
-        let kind = gpus.kind.clone().unwrap_or_else(|| "GPU".to_owned());
+        let kind = gpus.kind.clone().unwrap_or_else(|| UNTYPED_GPU.to_owned());
         std::iter::repeat_n(kind, gpus.count as usize)
     });
     names.collect()

@@ -99,6 +99,8 @@ impl Owner {
             },
             environment: Environment::File(self.folder.environment(submitted)),
             variables,
+            // It says how the script's own mask is set, and is not handed on to it.
+            removed: vec!["SLURM_UMASK".to_owned()],
             chdir: request.chdir.clone(),
             umask,
             tasks: vec![StepTask {
@@ -248,7 +250,17 @@ impl Owner {
 /// A running job as the functions of its environment want it.
 pub(super) fn started<'a>(record: &'a JobRecord, owner: &'a Owner) -> Option<StartedJob<'a>> {
     let array = record.array.as_ref().map(|place| place.array_job);
+    let nodes = &owner.cluster.cluster;
+    let partition = record
+        .partitions()
+        .and_then(|name| nodes.find_partition(name));
     Some(StartedJob {
+        // This machine's even share is a way to count, and no job's limit.
+        default_memory: owner
+            .cluster
+            .is_pretended()
+            .then(|| nodes.defaults(partition).memory)
+            .flatten(),
         array: array.and_then(|array| owner.state.array_facts(array)),
         has_gpus: owner.cluster.has_gpus(),
         ..StartedJob::of(record, &owner.cluster.name)?

@@ -13,10 +13,11 @@ use crate::store::StepRow;
 use api::{Answer, Refusal, StepLaunch, StepRequestName, StepTask};
 use model::job_environment;
 use model::{
-    Distribution, JobId, JobState, NodeShare, OpenMode, SignalTarget, StepId, StepRecord,
-    StepRequest, StepState,
+    Allocation, Distribution, JobId, JobState, NodeShare, OpenMode, Request, SignalTarget, StepId,
+    StepRecord, StepRequest, StepState,
 };
 use sched::{Job, StepRefusal, place_step};
+use std::borrow::Cow;
 
 impl Owner {
     pub(super) fn create_step(
@@ -136,6 +137,7 @@ impl Owner {
             return Err(Refusal::NotRunning { job });
         }
         let held = self.held_of(job);
+        let allocation = &for_steps(&record.request, allocation);
         place_step(request, allocation, record.request.cpus_per_task, &held).map_err(|refusal| {
             match refusal {
                 StepRefusal::Busy => Refusal::Busy,
@@ -213,7 +215,12 @@ impl Owner {
             ranks,
             started.has_gpus,
         ));
-        variables.extend(job_environment::distribution_variables(request));
+        let counts = step.nodes.iter().map(|share| share.tasks);
+        variables.extend(job_environment::distribution_variables(
+            request,
+            counts.sum(),
+            step.nodes.len(),
+        ));
         // What it may hold is said by the component that it is in.
         let holder = self.state.job(part.job).unwrap_or(record);
         let mut tasks = tasks(holder, share, ranks, request);
@@ -241,6 +248,10 @@ impl Owner {
             },
             environment: Environment::Given(launch.environment.clone()),
             variables,
+            // They may be of the script around it, whose GPUs the step need not have.
+            removed: ["SLURM_GPUS_ON_NODE", "SLURM_STEP_GPUS"]
+                .map(str::to_owned)
+                .to_vec(),
             chdir: launch.chdir.clone(),
             umask: launch.umask,
             tasks,
@@ -285,6 +296,23 @@ impl Owner {
         }
         Ok(Answer::Done)
     }
+}
+
+/// What the steps of a job may have: GPUs that it holds with its nodes alone, and did not ask for, are
+/// none of theirs.
+fn for_steps<'a>(request: &Request, allocation: &'a Allocation) -> Cow<'a, Allocation> {
+    let asked = request.gpus.is_some()
+        || request.gpus_per_node.is_some()
+        || request.rare.gpus_per_task.is_some()
+        || !request.rare.asked.is_empty();
+    if asked || allocation.gpus() == 0 {
+        return Cow::Borrowed(allocation);
+    }
+    let mut without = allocation.clone();
+    for share in &mut without.nodes {
+        share.gpus.clear();
+    }
+    Cow::Owned(without)
 }
 
 /// The ranks of each node's tasks, those of other parts before them.

@@ -28,6 +28,12 @@ pub(super) fn of_task(step: &[(String, String)], task: &StepTask) -> Vec<(String
     if !task.gpus.is_empty() {
         let gpus: Vec<String> = task.gpus.iter().map(u32::to_string).collect();
         let gpus = gpus.join(",");
+        if environment
+            .iter()
+            .any(|(name, _)| name == "SLURM_STEP_GPUS")
+        {
+            set(&mut environment, "SLURM_STEP_GPUS", &gpus);
+        }
         for name in [
             "CUDA_VISIBLE_DEVICES",
             "ROCR_VISIBLE_DEVICES",

@@ -2,10 +2,10 @@
 
 use crate::records::job_info::node_list_text;
 use crate::records::{ArrayTaskInfo, JobInfo};
-use crate::requests::ComponentPlace;
+use crate::requests::{AskedSwitches, ComponentPlace};
 use crate::values::{
-    MemoryRequest, NodeName, NodeShare, Timestamp, array_elements_text, mebibytes_text,
-    moment_text, one_line, padded_elapsed_text,
+    MemoryRequest, NodeName, NodeShare, Seconds, TimeLimitRequest, Timestamp, array_elements_text,
+    mebibytes_text, moment_text, one_line, padded_elapsed_text,
 };
 
 /// How a job is shown.
@@ -25,6 +25,9 @@ pub fn show_job(job: &JobInfo, style: ShowStyle) -> String {
     lines.extend(place(job, style));
     lines.extend(request(job));
     lines.extend(files(job));
+    if let Some(switches) = job.node_options.switches {
+        lines.push(format!("Switches={}", switches_text(switches)));
+    }
     lines.push("Power=".to_owned());
     lines.extend(tail(job));
     // Slurm ends every line, the last one too, with what separates lines.
@@ -108,8 +111,11 @@ fn times(job: &JobInfo) -> Vec<String> {
     );
     let mut lines = vec![
         format!(
-            "RunTime={} TimeLimit={limit} TimeMin=N/A",
-            padded_elapsed_text(job.run_time)
+            "RunTime={} TimeLimit={limit} TimeMin={}",
+            padded_elapsed_text(job.run_time),
+            job.shown
+                .time_min
+                .map_or_else(|| "N/A".to_owned(), |least| least.to_string())
         ),
         format!(
             "SubmitTime={} EligibleTime={}",
@@ -118,25 +124,34 @@ fn times(job: &JobInfo) -> Vec<String> {
         ),
         format!("AccrueTime={}", at(job.eligible)),
         format!(
-            "StartTime={} EndTime={} Deadline=N/A",
+            "StartTime={} EndTime={} Deadline={}",
             at(job.start),
-            at(job.end)
+            at(job.end),
+            job.shown.deadline.map_or_else(
+                || "N/A".to_owned(),
+                |deadline| moment_text(deadline, &job.zone)
+            )
         ),
     ];
-    if job.preempted.is_some() {
+    let lost = job.preempted.and(job.start);
+    if let Some(since) = job.preemptible.or(lost) {
+        let taken = job
+            .preempted
+            .map_or_else(|| "None".to_owned(), |_| at(job.preempted));
         lines.push(format!(
-            "PreemptEligibleTime={} PreemptTime={}",
-            at(job.start),
-            at(job.preempted)
+            "PreemptEligibleTime={} PreemptTime={taken}",
+            at(Some(since))
         ));
     }
     lines.push(format!(
-        "SuspendTime={} SecsPreSuspend={} LastSchedEval=Unknown Scheduler=Main",
+        "SuspendTime={} SecsPreSuspend={} LastSchedEval={} Scheduler=Main",
         job.suspended.map_or_else(
             || "None".to_owned(),
             |(moment, _)| moment_text(moment, &job.zone)
         ),
         job.suspended.map_or(0, |(_, ran)| ran),
+        // It was looked at last when it was started.
+        at(job.start.filter(|_| job.allocation.is_some())),
     ));
     lines
 }
@@ -164,16 +179,21 @@ fn place(job: &JobInfo, style: ShowStyle) -> Vec<String> {
         _ => job.node_count.to_string(),
     };
     lines.push(format!(
-        "NumNodes={nodes} NumCPUs={} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:*:*",
+        "NumNodes={nodes} NumCPUs={} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:{}:{}",
         job.cpus,
         job.tasks,
         job.cpus_per_task
             .map_or_else(|| "N/A".to_owned(), |cpus| cpus.to_string()),
+        or_star(job.node_options.cores_per_socket),
+        or_star(job.node_options.threads_per_core),
     ));
     lines.push(format!("TRES={}", job.tres));
     lines.push(format!(
-        "Socks/Node=* NtasksPerN:B:S:C={}:0:*:* CoreSpec=*",
-        job.tasks_per_node
+        "Socks/Node={} NtasksPerN:B:S:C={}:0:{}:{} CoreSpec=*",
+        or_star(job.node_options.sockets_per_node),
+        job.tasks_per_node,
+        or_star(job.node_options.tasks_per_socket),
+        or_star(job.node_options.tasks_per_core)
     ));
     if style.details {
         lines.extend(holdings(job));
@@ -242,20 +262,32 @@ fn request(job: &JobInfo) -> Vec<String> {
     };
     let mut lines = vec![
         format!(
-            "MinCPUsNode={} MinMemory{unit}={} MinTmpDiskNode=0",
+            "MinCPUsNode={} MinMemory{unit}={} MinTmpDiskNode={}",
             job.min_cpus_per_node,
-            mebibytes_text(memory)
+            mebibytes_text(memory),
+            mebibytes_text(job.node_options.tmp_mib.unwrap_or(0))
         ),
-        format!("Features={} DelayBoot=00:00:00", or_null(&job.features)),
+        format!(
+            "Features={} DelayBoot={}",
+            or_null(&job.features),
+            job.shown.delay_boot.map_or_else(
+                || "00:00:00".to_owned(),
+                |delay| padded_elapsed_text(i64::try_from(delay.0).unwrap_or(i64::MAX))
+            )
+        ),
     ];
+    if let Some(features) = &job.shown.cluster_features {
+        lines.push(format!("ClusterFeatures={features}"));
+    }
     if let Some(name) = &job.reservation {
         lines.push(format!("Reservation={name}"));
     }
     lines.push(format!(
-        "OverSubscribe={} Contiguous={} Licenses={} Network=(null)",
+        "OverSubscribe={} Contiguous={} Licenses={} Network={}",
         crate::fields::field_table::over_subscribe(job),
-        u8::from(job.contiguous),
-        or_null(&job.licenses)
+        u8::from(job.node_options.contiguous),
+        or_null(&job.licenses),
+        or_null(&job.shown.network)
     ));
     lines.push(format!("Command={}", or_null(&job.command)));
     lines.push(format!("WorkDir={}", job.work_dir));
@@ -286,10 +318,19 @@ fn tail(job: &JobInfo) -> Vec<String> {
         ("TresPerSocket", &job.tres_per_socket),
         ("TresPerTask", &job.tres_per_task),
     ];
-    let mut lines: Vec<String> = named
+    let mut lines = Vec::new();
+    if let Some(kills) = job.shown.kills_on_invalid_dependency {
+        // The misspelling is Slurm's.
+        let word = if kills { "Yes" } else { "No" };
+        lines.push(format!("KillOInInvalidDependent={word}"));
+    }
+    if job.node_options.spread {
+        lines.push("SpreadJob=Yes".to_owned());
+    }
+    let named = named
         .iter()
-        .filter_map(|(name, value)| value.as_ref().map(|value| format!("{name}={value}")))
-        .collect();
+        .filter_map(|(name, value)| value.as_ref().map(|value| format!("{name}={value}")));
+    lines.extend(named);
     if let Some((user, events)) = &job.mail {
         lines.push(format!("MailUser={user} MailType={events}"));
     }
@@ -297,6 +338,20 @@ fn tail(job: &JobInfo) -> Vec<String> {
         lines.push(format!("NtasksPerTRES={tasks}"));
     }
     lines
+}
+
+/// `1@00:05:00`: how many, and how long it waits for so few.
+fn switches_text(switches: AskedSwitches) -> String {
+    let wait = switches.wait.unwrap_or(MOST_SWITCH_WAIT);
+    let wait = TimeLimitRequest::Limit(Seconds(wait.min(MOST_SWITCH_WAIT)));
+    format!("{}@{wait}", switches.count)
+}
+
+/// `max_switch_wait` of a controller where nothing else is configured, in seconds.
+const MOST_SWITCH_WAIT: u64 = 300;
+
+fn or_star(count: Option<u32>) -> String {
+    count.map_or_else(|| "*".to_owned(), |count| count.to_string())
 }
 
 fn or_null(text: &Option<String>) -> &str {

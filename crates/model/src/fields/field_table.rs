@@ -5,7 +5,7 @@
 //! what a column holds. Facts: Slurm 22.05.
 
 use crate::records::{ArrayTaskInfo, JobInfo, JobStateName};
-use crate::requests::ComponentPlace;
+use crate::requests::{ComponentPlace, Sharing};
 use crate::values::{MemoryRequest, NodeName, Timestamp};
 use crate::values::{array_elements_text, elapsed_text, mebibytes_text, moment_text};
 
@@ -79,7 +79,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(Some('B'), &["batchhost"], "EXEC_HOST", Text, batch_host),
     field(Some('c'), &["mincpus"], "MIN_CPUS", Number, |job| number(job.min_cpus_per_node)),
     field(Some('C'), &["numcpus"], "CPUS", Number, |job| number(job.cpus)),
-    field(Some('d'), &["mintmpdisk"], "MIN_TMP_DISK", Number, |_| number(0)),
+    field(Some('d'), &["mintmpdisk"], "MIN_TMP_DISK", Number, |job| text(&mebibytes_text(job.node_options.tmp_mib.unwrap_or(0)))),
     field(Some('D'), &["numnodes"], "NODES", Number, |job| number(job.node_count)),
     field(Some('e'), &["endtime"], "END_TIME", Moment, end_time),
     field(Some('E'), &["dependency"], "DEPENDENCY", Text, |job| optional(&job.dependency)),
@@ -102,7 +102,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(Some('n'), &["reqnodes"], "REQ_NODES", Nodes, |job| nodes(&job.required_nodes)),
     field(Some('N'), &["nodelist"], "NODELIST", Nodes, |job| nodes(&job.nodes)),
     field(Some('o'), &["command"], "COMMAND", Text, |job| optional(&job.command)),
-    field(Some('O'), &["contiguous"], "CONTIGUOUS", Number, |job| number(u32::from(job.contiguous))),
+    field(Some('O'), &["contiguous"], "CONTIGUOUS", Number, |job| number(u32::from(job.node_options.contiguous))),
     field(Some('p'), &["priority"], "PRIORITY", Fraction, |job| text(&format!("{:16.14}", f64::from(job.priority) / f64::from(u32::MAX)))),
     field(Some('P'), &["partition"], "PARTITION", Text, |job| text(&job.partition)),
     field(Some('q'), &["qos"], "QOS", Text, |job| text(&job.qos)),
@@ -135,11 +135,11 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(None, &["burstbuffer"], "BURST_BUFFER", Text, |_| Cell::Null),
     field(None, &["burstbufferstate"], "BURST_BUFFER_STATE", Text, |_| Cell::Null),
     field(None, &["cluster"], "CLUSTER", Text, |job| text(&job.cluster)),
-    field(None, &["clusterfeature"], "CLUSTER_FEATURES", Text, |_| Cell::Null),
+    field(None, &["clusterfeature"], "CLUSTER_FEATURES", Text, |job| optional(&job.shown.cluster_features)),
     field(None, &["container"], "CONTAINER", Text, |_| Cell::Null),
     field(None, &["cpus-per-task", "cpuspertask"], "CPUS_PER_TASK", Number, |job| job.cpus_per_task.map_or_else(|| text("N/A"), number)),
     field(None, &["cpus-per-tres"], "CPUS_PER_TRES", Text, |job| or_na(&job.cpus_per_tres)),
-    field(None, &["deadline"], "DEADLINE", Moment, |_| text("N/A")),
+    field(None, &["deadline"], "DEADLINE", Moment, |job| moment(job, job.shown.deadline)),
     field(None, &["delayboot"], "DELAY_BOOT", Length, |_| text("0:00")),
     field(None, &["derivedec"], "DERIVED_EC", Number, |job| text(&job.exit_code.0.to_string())),
     field(None, &["eligibletime"], "ELIGIBLE_TIME", Moment, |job| moment(job, job.eligible)),
@@ -153,7 +153,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(None, &["mcslabel"], "MCSLABEL", Text, |_| Cell::Null),
     field(None, &["mem-per-tres"], "MEM_PER_TRES", Text, |job| or_na(&job.mem_per_tres)),
     field(None, &["mintime"], "TIME_MIN", Length, |_| text("0:00")),
-    field(None, &["network"], "NETWORK", Text, |_| Cell::Null),
+    field(None, &["network"], "NETWORK", Text, |job| optional(&job.shown.network)),
     field(None, &["ntperboard"], "NTASKS_PER_BOARD", Number, |_| number(0)),
     field(None, &["ntpercore"], "NTASKS_PER_CORE", Text, |_| text("N/A")),
     field(None, &["ntpernode"], "NTASKS_PER_NODE", Number, |job| number(job.tasks_per_node)),
@@ -163,7 +163,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(None, &["originraw"], "ORIGIN_RAW", Text, |_| text("NA")),
     field(None, &["pendingtime"], "PENDING_TIME", Number, pending_time),
     field(None, &["preempttime"], "PREEMPT_TIME", Moment, |_| text("N/A")),
-    field(None, &["prefer"], "PREFER", Text, |_| Cell::Null),
+    field(None, &["prefer"], "PREFER", Text, |job| optional(&job.node_options.prefer)),
     field(None, &["profile"], "PROFILE", Text, |_| text("NotSet")),
     field(None, &["reboot"], "REBOOT", Number, |_| number(0)),
     field(None, &["reqswitch"], "REQ_SWITCH", Number, |_| number(0)),
@@ -217,9 +217,16 @@ impl JobField {
     }
 }
 
-/// `--exclusive` as Slurm tells of it.
+/// `--exclusive` and `--oversubscribe` as Slurm tells of them.
 pub(crate) fn over_subscribe(job: &JobInfo) -> &'static str {
-    if job.exclusive { "NO" } else { "OK" }
+    match job.node_options.sharing {
+        Some(Sharing::User) => "USER",
+        Some(Sharing::Mcs) => "MCS",
+        Some(Sharing::Exclusive) => "NO",
+        _ if job.exclusive => "NO",
+        Some(Sharing::Anybody) => "YES",
+        None => "OK",
+    }
 }
 
 /// Where the output goes, as `squeue` tells of it: patterns unexpanded.

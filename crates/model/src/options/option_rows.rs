@@ -130,7 +130,7 @@ pub const OPTIONS: &[Opt] = &[
     row("oom-kill-step", ' ', Optional, ALL, Nothing("the kernel chooses what it kills"), "SLURM_OOM_KILL_STEP", "End the whole step when memory runs out").since(V24_11),
     row("open-mode", ' ', Required, SBATCH_SRUN, Sets(Key::OpenMode), "SBATCH_OPEN_MODE SLURM_OPEN_MODE", "Append to output files, or truncate them"),
     row("output", 'o', Required, SBATCH_SRUN, Sets(Key::Output), "SBATCH_OUTPUT SLURM_STDOUTMODE SRUN_OUTPUT", "File for the output; %j is the job, %x its name"),
-    row("overcommit", 'O', No, ALL, Sets(Key::Overcommit), "SBATCH_OVERCOMMIT SALLOC_OVERCOMMIT SLURM_OVERCOMMIT", "Let several tasks share a CPU").but("tasks get CPUs of their own, as it says").on_nodes(),
+    row("overcommit", 'O', No, ALL, Sets(Key::Overcommit), "SBATCH_OVERCOMMIT SALLOC_OVERCOMMIT SLURM_OVERCOMMIT", "Let several tasks share a CPU").but("a job gets a CPU for each task, as it says; its steps may have more tasks than CPUs").on_nodes(),
     row("overlap", ' ', Optional, SRUN, Sets(Key::Overlap), "SLURM_OVERLAP", "Let the step share what other steps hold"),
     row("oversubscribe", 's', No, ALL, Nothing("whether jobs share CPUs is not up to a job"), "", "Let other jobs share the nodes").key(Key::Oversubscribe).on_nodes(),
     row("pack-group", ' ', Required, SRUN, Sets(Key::HetGroup), "", "Components of a heterogeneous job (the old name of --het-group)"),

@@ -57,9 +57,20 @@ impl<'a> Reading<'a> {
         let dialect = self.surroundings.dialect();
         for option in options_in(self.command, dialect) {
             for name in option.variables_in(self.command, dialect) {
-                if let Some(value) = variables(name) {
-                    self.variable(option, name, value);
-                }
+                let Some(value) = variables(name) else {
+                    continue;
+                };
+                let value = match name {
+                    // A job has the size of its planes in a variable of its own.
+                    "SLURM_DISTRIBUTION" if value == "plane" => {
+                        let size = variables("SLURM_DIST_PLANESIZE");
+                        size.map_or(value, |size| format!("plane={size}"))
+                    }
+                    // The job's sockets are not asked for again, without which it is no request.
+                    "SLURM_GPUS_PER_SOCKET" => continue,
+                    _ => value,
+                };
+                self.variable(option, name, value);
             }
         }
     }
@@ -180,7 +191,9 @@ impl<'a> Reading<'a> {
 
     /// Says something of the embedded engine, which a real Slurm doesn't say.
     pub(crate) fn note(&mut self, code: &'static str, given: &Given, message: String) {
-        if self.surroundings.embedded {
+        // What a step takes over from its job was said of the job.
+        let is_inherited = self.command == Command::Srun && given.origin == Origin::Environment;
+        if self.surroundings.embedded && !is_inherited {
             let note = Diagnostic::note(code, given.span.clone(), message);
             self.diagnostics.push(note);
         }

@@ -26,6 +26,8 @@ pub struct StartedJob<'a> {
     pub limit: Option<Seconds>,
     /// The cluster's name.
     pub cluster: &'a str,
+    /// The memory that a job here gets that asks for none, where the cluster says it.
+    pub default_memory: Option<MemoryRequest>,
     /// The machine has GPUs: a job without any gets an empty `CUDA_VISIBLE_DEVICES`.
     pub has_gpus: bool,
 }
@@ -51,6 +53,7 @@ impl<'a> StartedJob<'a> {
             since: *since,
             limit: *limit,
             cluster,
+            default_memory: None,
             has_gpus: false,
         })
     }
@@ -116,6 +119,13 @@ pub fn step_variables(job: &StartedJob<'_>, step: &StepRecord) -> Variables {
     set.to("SLURM_NNODES", nodes);
     set.to("SLURM_NTASKS", count);
     set.to("SLURM_NPROCS", count);
+    if job.record.request.rare.component.is_none() {
+        let cpus = cpus_per_node(job.allocation);
+        set.to("SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0", cpus);
+    }
+    // All nodes are on this machine, and so is srun.
+    set.to("SLURM_LAUNCH_NODE_IPADDR", THIS_MACHINE);
+    set.to("SLURM_SRUN_COMM_HOST", THIS_MACHINE);
     set.to("SRUN_DEBUG", 3);
     set.0
 }
@@ -138,13 +148,16 @@ pub fn step_node_variables(
     set.0
 }
 
-/// The variables that say how a step's tasks were dealt out.
+/// The variables that say how a step's tasks were dealt out on so many nodes. Where nothing is said
+/// `srun` deals them out in turn where no node has several, else node by node.
 #[must_use]
-pub fn distribution_variables(request: &StepRequest) -> Variables {
+pub fn distribution_variables(request: &StepRequest, tasks: u32, nodes: usize) -> Variables {
     let mut set = Setter::default();
     set.distribution(request.distribution.as_ref());
     if set.0.is_empty() {
-        set.to("SLURM_DISTRIBUTION", "block");
+        let in_turn = tasks as usize <= nodes;
+        let word = if in_turn { "cyclic" } else { "block" };
+        set.to("SLURM_DISTRIBUTION", word);
     }
     set.0
 }
@@ -264,6 +277,9 @@ pub fn parse_counts(text: &str) -> Option<Vec<u32>> {
     Some(counts)
 }
 
+/// The address of all nodes.
+const THIS_MACHINE: &str = "127.0.0.1";
+
 /// Slurm's number for the batch step.
 const BATCH_STEP: u32 = 0xffff_fffb;
 
@@ -299,6 +315,7 @@ impl Setter {
         self.array(record, job.array);
         self.shares(request, job.allocation);
         self.asked(request);
+        self.memory(request.memory.or(job.default_memory));
     }
 
     fn shares(&mut self, request: &Request, allocation: &Allocation) {
@@ -312,13 +329,18 @@ impl Setter {
         self.to("SLURM_NODE_ALIASES", "(null)");
         self.to("SLURM_JOB_CPUS_PER_NODE", cpus_per_node(allocation));
         let cpus: Vec<u32> = allocation.nodes.iter().map(cpus_of).collect();
+        let each = request.cpus_per_task.unwrap_or(1).max(1);
+        let room = cpus.iter().map(|cpus| (cpus / each).max(1));
         // Without a number of tasks Slurm fills the nodes.
         let tasks: Vec<u32> = match request.tasks {
-            Some(_) => allocation.nodes.iter().map(|share| share.tasks).collect(),
-            None => {
-                let each = request.cpus_per_task.unwrap_or(1).max(1);
-                cpus.iter().map(|cpus| (cpus / each).max(1)).collect()
+            Some(tasks) => {
+                let most = request.tasks_per_node.unwrap_or(u32::MAX);
+                let room: Vec<u32> = room.map(|room| room.min(most)).collect();
+                let dealt = Distribution::even_counts(tasks, &room, false);
+                let placed = || allocation.nodes.iter().map(|share| share.tasks).collect();
+                dealt.unwrap_or_else(placed)
             }
+            None => room.collect(),
         };
         self.to("SLURM_TASKS_PER_NODE", counts_text(&tasks));
     }
@@ -332,12 +354,17 @@ impl Setter {
         self.maybe("SLURM_CPUS_PER_TASK", request.cpus_per_task);
         self.maybe("SLURM_CPUS_PER_GPU", request.rare.cpus_per_gpu);
         self.maybe("SLURM_GPUS", request.gpus.as_ref().map(gpus_text));
-        let per_node = request.gpus_per_node.as_ref().map(gpus_text);
-        self.maybe("SLURM_GPUS_PER_NODE", per_node);
+        // What `--gres` asked for is the job's alone.
+        let per_node = request.gpus_per_node.as_ref();
+        let per_node = per_node.filter(|_| !request.rare.asked.is_by_gres);
+        self.maybe("SLURM_GPUS_PER_NODE", per_node.map(gpus_text));
         let per_task = request.rare.gpus_per_task.as_ref().map(gpus_text);
         self.maybe("SLURM_GPUS_PER_TASK", per_task);
         self.distribution(request.rare.distribution.as_ref());
-        match request.memory {
+    }
+
+    fn memory(&mut self, memory: Option<MemoryRequest>) {
+        match memory {
             Some(MemoryRequest::PerCpu(mib)) => self.to("SLURM_MEM_PER_CPU", mib),
             Some(MemoryRequest::PerNode(mib)) if mib > 0 => self.to("SLURM_MEM_PER_NODE", mib),
             Some(MemoryRequest::PerGpu(mib)) => self.to("SLURM_MEM_PER_GPU", mib),
@@ -500,6 +527,7 @@ mod tests {
             since: Timestamp(1_700_000_000_500),
             limit: Some(Seconds(60)),
             cluster: "local",
+            default_memory: None,
             has_gpus: true,
         });
     }
@@ -590,6 +618,9 @@ mod tests {
                     SLURM_STEP_NUM_NODES=2
                     SLURM_STEP_NUM_TASKS=2
                     SLURM_STEP_TASKS_PER_NODE=1(x2)
+                    SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0=4,2
+                    SLURM_LAUNCH_NODE_IPADDR=127.0.0.1
+                    SLURM_SRUN_COMM_HOST=127.0.0.1
                     SRUN_DEBUG=3"#]],
             );
         });

@@ -7,12 +7,13 @@ use crate::records::{
     ArrayTask, Ending, JobRecord, JobState, JobStateName, OUT_OF_MEMORY, Outcome, PendingReason,
     Recorded, WaitStatus, reason_text,
 };
-use crate::requests::{ComponentPlace, Request};
+use crate::requests::{ComponentPlace, NodeOptions, Request, ShownOptions};
 use crate::values::{
     Allocation, GpuCount, GresList, MemoryRequest, NodeName, Seconds, TimeLimitRequest, Timestamp,
     mail_types_text, mebibytes_text, node_list,
 };
 use jiff::tz::TimeZone;
+use std::collections::BTreeMap;
 
 /// What the reader of job records knows of the time and of the cluster.
 #[derive(Clone, Debug)]
@@ -31,10 +32,45 @@ pub struct ViewFacts {
     pub node_cpus: u32,
     /// MiB of the largest node.
     pub node_memory: u64,
-    /// MiB a CPU for jobs that ask for no memory.
+    /// MiB a CPU for jobs that ask for no memory, where their partition does not say it.
     pub memory_per_cpu: u64,
+    /// What is known of partitions, by name.
+    pub partitions: BTreeMap<String, PartitionView>,
+    /// The type of each GPU of the nodes that tell types apart, by its index.
+    pub gpu_kinds: BTreeMap<NodeName, Vec<String>>,
     /// What a controller with these facts counts of a job that waits: `resources::recorded_of`.
     pub recorded: fn(&JobRecord, &ViewFacts) -> Recorded,
+}
+
+/// What the reader of a job's record knows of its partition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartitionView {
+    /// Memory of jobs that ask for none.
+    pub memory: Option<MemoryRequest>,
+    /// The limit of jobs that ask for none.
+    pub time: Option<Seconds>,
+    /// After how long a job can lose its place to another; `None` where none can.
+    pub preempted_after: Option<Seconds>,
+}
+
+impl ViewFacts {
+    /// The partition that a job is in, or would be in.
+    #[must_use]
+    pub fn partition_of<'a>(&'a self, record: &'a JobRecord) -> &'a str {
+        record.partitions().unwrap_or(&self.partition)
+    }
+
+    fn view_of(&self, record: &JobRecord) -> Option<&PartitionView> {
+        let first = self.partition_of(record).split(',').next()?;
+        self.partitions.get(first)
+    }
+
+    /// Memory of a job that asks for none.
+    #[must_use]
+    pub fn memory_of(&self, record: &JobRecord) -> MemoryRequest {
+        let own = self.view_of(record).and_then(|view| view.memory);
+        own.unwrap_or(MemoryRequest::PerCpu(self.memory_per_cpu))
+    }
 }
 
 /// A job as Slurm tells of it.
@@ -94,6 +130,8 @@ pub struct JobInfo {
     pub limit: Option<Seconds>,
     /// How long it has run, in seconds.
     pub run_time: i64,
+    /// Since when another job may take its place, where that is possible at all.
+    pub preemptible: Option<Timestamp>,
     /// When it was last suspended or resumed, and how many seconds it had run until then.
     pub suspended: Option<(Timestamp, i64)>,
     /// When it lost its place to another, while it is being ended for that.
@@ -148,8 +186,10 @@ pub struct JobInfo {
     pub features: Option<String>,
     /// `--exclusive`
     pub exclusive: bool,
-    /// `--contiguous`
-    pub contiguous: bool,
+    /// What else it asks of its nodes.
+    pub node_options: NodeOptions,
+    /// What it asks and is only shown.
+    pub shown: ShownOptions,
     /// `--reservation`
     pub reservation: Option<String>,
     /// `--licenses`
@@ -204,7 +244,9 @@ impl JobInfo {
     pub fn of(record: &JobRecord, facts: &ViewFacts) -> JobInfo {
         let request = &record.request;
         let counts = Counts::of(record, facts);
-        let span = Span::of(record, facts.now);
+        let span = Span::of(record, facts);
+        let view = facts.view_of(record);
+        let preempted_after = view.and_then(|view| view.preempted_after);
         let asked = &request.rare.asked;
         // Counts alone are there where no command of Slurm's asked.
         let as_asked = |list: &GresList, count: &Option<GpuCount>| match list.is_empty() {
@@ -213,7 +255,6 @@ impl JobInfo {
             true => None,
         };
         let path = &request.chdir;
-        let node_options = request.rare.node_options.as_deref();
         JobInfo {
             id: record.id.0,
             array: array_info(record),
@@ -225,7 +266,7 @@ impl JobInfo {
             gid: record.gid,
             account: request.account.clone(),
             qos: request.qos.clone().unwrap_or_else(|| facts.qos.clone()),
-            partition: record.partitions().unwrap_or(&facts.partition).to_owned(),
+            partition: facts.partition_of(record).to_owned(),
             state: JobStateName::of(&record.state),
             base_state: JobStateName::base_of(&record.state),
             reason: reason_text(&record.state),
@@ -246,6 +287,11 @@ impl JobInfo {
             end: span.end,
             limit: span.limit,
             run_time: span.run_time,
+            preemptible: span
+                .start
+                .filter(|_| counts.allocation.is_some())
+                .zip(preempted_after)
+                .map(|(start, after)| start + after),
             suspended: suspended(&record.state),
             preempted: match record.state {
                 JobState::Running {
@@ -266,17 +312,23 @@ impl JobInfo {
             cpus: counts.cpus,
             tasks: counts.tasks,
             cpus_per_task: match request.rare.cpus_per_gpu {
-                Some(_) => request.cpus_per_task,
+                // Until it has its place.
+                Some(_) if counts.allocation.is_none() => request.cpus_per_task,
+                Some(_) => Some(request.cpus_per_task.unwrap_or(1)),
                 None => Some(request.cpus_per_task.unwrap_or(1)),
             },
             tasks_per_node: request.tasks_per_node.unwrap_or(0),
             min_cpus_per_node: counts.min_cpus_per_node,
-            memory: request
-                .memory
-                // Beside memory a GPU stands the default a CPU.
-                .filter(|memory| !matches!(memory, MemoryRequest::PerGpu(_)))
-                .unwrap_or(MemoryRequest::PerCpu(facts.memory_per_cpu)),
-            tres: counts.tres_text(request),
+            memory: match request.memory {
+                None => facts.memory_of(record),
+                // Beside memory a GPU stands the default a CPU, until it has its place.
+                Some(MemoryRequest::PerGpu(_)) if counts.allocation.is_none() => {
+                    facts.memory_of(record)
+                }
+                Some(MemoryRequest::PerGpu(_)) => MemoryRequest::PerNode(0),
+                Some(memory) => memory,
+            },
+            tres: counts.tres_text(request, facts),
             allocation: counts.allocation,
             tres_bind: asked.bind.clone(),
             tres_freq: asked.frequency.clone(),
@@ -296,7 +348,13 @@ impl JobInfo {
             gpu_kind: asked_gpus(request).and_then(|count| count.kind.clone()),
             features: request.rare.constraint.clone(),
             exclusive: request.exclusive,
-            contiguous: node_options.is_some_and(|options| options.contiguous),
+            node_options: request
+                .rare
+                .node_options
+                .as_deref()
+                .cloned()
+                .unwrap_or_default(),
+            shown: request.rare.shown.as_deref().cloned().unwrap_or_default(),
             reservation: request.rare.reservation.clone(),
             licenses: request.rare.licenses.clone(),
             comment: request.rare.comment.clone(),
@@ -383,7 +441,7 @@ impl Counts {
     }
 
     /// Every CPU bills one: the embedded engine has no other weights.
-    fn tres_text(&self, request: &Request) -> String {
+    fn tres_text(&self, request: &Request, facts: &ViewFacts) -> String {
         let mut text = format!(
             "cpu={cpus},mem={memory},node={nodes},billing={cpus}",
             cpus = self.cpus,
@@ -392,11 +450,33 @@ impl Counts {
         );
         if self.gpus > 0 {
             text.push_str(&format!(",gres/gpu={}", self.gpus));
-            if let Some(kind) = asked_gpus(request).and_then(|count| count.kind.as_ref()) {
+            let held = self.held_kinds(facts);
+            for (kind, count) in &held {
+                text.push_str(&format!(",gres/gpu:{kind}={count}"));
+            }
+            if held.is_empty()
+                && let Some(kind) = asked_gpus(request).and_then(|count| count.kind.as_ref())
+            {
                 text.push_str(&format!(",gres/gpu:{kind}={}", self.gpus));
             }
         }
         text
+    }
+
+    /// How many GPUs of each type it holds, where its nodes tell types apart.
+    fn held_kinds(&self, facts: &ViewFacts) -> BTreeMap<String, u64> {
+        let mut held = BTreeMap::new();
+        let shares = self.allocation.iter().flat_map(|it| &it.nodes);
+        for share in shares {
+            let kinds = facts.gpu_kinds.get(&share.node);
+            for gpu in &share.gpus {
+                let kind = kinds.and_then(|kinds| kinds.get(*gpu as usize));
+                if let Some(kind) = kind {
+                    *held.entry(kind.clone()).or_default() += 1;
+                }
+            }
+        }
+        held
     }
 }
 
@@ -409,14 +489,16 @@ struct Span {
 }
 
 impl Span {
-    fn of(record: &JobRecord, now: Timestamp) -> Span {
+    fn of(record: &JobRecord, facts: &ViewFacts) -> Span {
+        let now = facts.now;
+        let limit_asked = || asked_limit(record, facts);
         match &record.state {
             JobState::Pending { .. } => Span {
                 start: record
                     .planned
                     .or(record.not_before.filter(|begin| *begin > now)),
                 end: None,
-                limit: asked_limit(&record.request),
+                limit: limit_asked(),
                 run_time: 0,
             },
             JobState::Running {
@@ -439,9 +521,7 @@ impl Span {
             JobState::Ended { at, ran, .. } => Span {
                 start: Some(ran.as_ref().map_or(*at, |ran| ran.since)),
                 end: Some(*at),
-                limit: ran
-                    .as_ref()
-                    .map_or_else(|| asked_limit(&record.request), |ran| ran.limit),
+                limit: ran.as_ref().map_or_else(limit_asked, |ran| ran.limit),
                 run_time: ran.as_ref().map_or(0, |ran| {
                     at.seconds() - ran.since.seconds() - ran.suspended_ms / 1000
                 }),
@@ -464,10 +544,12 @@ fn suspended(state: &JobState) -> Option<(Timestamp, i64)> {
     Some((suspension.at, ran / 1000))
 }
 
-fn asked_limit(request: &Request) -> Option<Seconds> {
-    match request.time {
+/// What it asks, or the default of its partition.
+fn asked_limit(record: &JobRecord, facts: &ViewFacts) -> Option<Seconds> {
+    match record.request.time {
         Some(TimeLimitRequest::Limit(limit)) => Some(limit),
-        Some(TimeLimitRequest::Unlimited) | None => None,
+        Some(TimeLimitRequest::Unlimited) => None,
+        None => facts.view_of(record).and_then(|view| view.time),
     }
 }
 

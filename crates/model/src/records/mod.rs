@@ -26,7 +26,7 @@ pub use accounting::{
     Account, AccountAssociation, AccountUser, Accounting, AccountingUse, Qos, Settings,
 };
 pub use array_facts::ArrayFacts;
-pub use job_info::{ArrayInfo, ArrayTaskInfo, JobInfo, ViewFacts};
+pub use job_info::{ArrayInfo, ArrayTaskInfo, JobInfo, PartitionView, ViewFacts};
 pub use job_reason::{reason_text, signal_description};
 pub use job_record::{ArrayPlace, ArrayTask, JobRecord};
 pub use job_start::{JobHistory, JobStart};

@@ -4,7 +4,9 @@
 use crate::options::given_options::{Exclusive, GivenOptions};
 use crate::options::reading::Reading;
 use crate::requests::job_description::{GresTotal, JobDescription};
-use crate::requests::{AskedSwitches, AskedTres, NodeOptions, RareOptions, Request, Sharing};
+use crate::requests::{
+    AskedSwitches, AskedTres, NodeOptions, RareOptions, Request, Sharing, ShownOptions,
+};
 use crate::values::{GpuCount, GresList, MemoryRequest, Seconds, TimeLimitRequest};
 
 /// Describes the job that settled options ask for; resources are not yet checked.
@@ -136,6 +138,7 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
             mail_user: o.mail_user.clone(),
             container: None,
             node_options: node_options(reading, job),
+            shown: shown_options(reading),
         }
         .into(),
     }
@@ -183,6 +186,30 @@ fn node_options(reading: &Reading<'_>, job: &JobDescription) -> Option<Box<NodeO
     (options != NodeOptions::default()).then(|| Box::new(options))
 }
 
+/// What changes nothing, and is shown as it was asked.
+fn shown_options(reading: &Reading<'_>) -> Option<Box<ShownOptions>> {
+    let o = &reading.options;
+    let last = |long: &str| {
+        let mut given = reading.given.iter().rev();
+        let given = given.find(|given| given.option.long == long)?;
+        given.value.clone()
+    };
+    let delay = last("delay-boot").and_then(|text| TimeLimitRequest::parse(&text));
+    let shown = ShownOptions {
+        time_min: o.time_min.map(whole_minutes),
+        deadline: o.deadline,
+        network: o.network.clone(),
+        cluster_features: last("cluster-constraint"),
+        delay_boot: match delay {
+            Some(TimeLimitRequest::Limit(seconds)) => Some(seconds),
+            Some(TimeLimitRequest::Unlimited) | None => None,
+        },
+        kills_on_invalid_dependency: last("kill-on-invalid-dep")
+            .map(|text| text.eq_ignore_ascii_case("yes")),
+    };
+    (shown != ShownOptions::default()).then(|| Box::new(shown))
+}
+
 fn asked_tres(o: &GivenOptions, job: &JobDescription) -> AskedTres {
     AskedTres {
         per_job: job.gres_per_job.clone(),
@@ -192,6 +219,7 @@ fn asked_tres(o: &GivenOptions, job: &JobDescription) -> AskedTres {
         bind: o.gpu_bind.clone(),
         frequency: o.gpu_frequency.clone(),
         tasks_of_each: job.tasks_per_gpu,
+        is_by_gres: o.gpus_per_node.is_none() && !job.gres_per_node.is_empty(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What few jobs ask for, in a box of its own, so that a queue of plain jobs is small.
 
-use super::{AskedTres, ComponentPlace, NodeOptions};
+use super::{AskedTres, ComponentPlace, NodeOptions, ShownOptions};
 use crate::values::{
     ArraySpec, Distribution, GpuCount, MailEvent, NodeName, OpenMode, SignalSpec, Timestamp,
 };
@@ -88,6 +88,9 @@ pub struct RareOptions {
     /// What else it asks of its nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_options: Option<Box<NodeOptions>>,
+    /// What it asks and is only shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Box<ShownOptions>>,
 }
 
 /// Serde asks by reference.

@@ -8,7 +8,7 @@ use crate::options::reading::Reading;
 use crate::options::text_lengths::{LONGEST_NAME, TOO_LONG};
 use crate::options::{Show, Surroundings, getopt};
 use crate::requests::job_description::JobDescription;
-use crate::requests::submission_environment::{OF_ONE_JOB, submission_variables};
+use crate::requests::submission_environment::{OF_ONE_JOB, option_variables, submission_variables};
 use crate::requests::{Request, asked_job, component, described_job};
 use crate::scripts::{foreign_directives, script};
 use crate::values::{Export, PassedLimits, StepContainer};
@@ -102,6 +102,7 @@ impl Sbatch {
         let below: Vec<_> = below.cloned().collect();
         environment.extend(below);
         let mut added = submission_variables(&self.request, host, cwd, umask);
+        added.extend(option_variables(&self.request, &self.description));
         let has = |name: &str| caller.iter().any(|(known, _)| known == name);
         if self.wants_login() {
             added.push(("SLURM_GET_USER_ENV".to_owned(), "1".to_owned()));

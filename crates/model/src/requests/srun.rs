@@ -311,6 +311,7 @@ fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
         memory: step_memory(reading, gpus.as_ref()),
         gpus_per_node: gpus,
         gpus_per_task: o.gpus_per_task.as_ref().and_then(GresList::gpus),
+        overcommit: o.overcommit,
         overlap: o.overlap,
         exact: !o.whole
             && (o.exact

@@ -26,6 +26,8 @@ pub struct StepRequest {
     pub gpus_per_node: Option<GpuCount>,
     /// `--gpus-per-task`
     pub gpus_per_task: Option<GpuCount>,
+    /// `--overcommit`: several tasks on a CPU.
+    pub overcommit: bool,
     /// `--overlap`: shares everything with other steps.
     pub overlap: bool,
     /// `--exact`

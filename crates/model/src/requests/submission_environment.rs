@@ -1,6 +1,7 @@
 //! The variables that a submission sets, and those that it must not hand on.
 
 use crate::requests::Request;
+use crate::requests::job_description::JobDescription;
 use crate::values::{OpenMode, Setter, Variables};
 use std::path::Path;
 
@@ -52,3 +53,28 @@ pub fn submission_variables(request: &Request, host: &str, cwd: &Path, umask: u3
     );
     set.0
 }
+
+/// What `sbatch` hands on of a job's options, by the names from which an `srun` in the job takes them
+/// again; the others follow from what the job was given.
+#[must_use]
+pub fn option_variables(request: &Request, job: &JobDescription) -> Variables {
+    let mut set = Setter::default();
+    // Tasks on threads are as many as a core has, whatever their number.
+    let all_threads = job.hint.as_deref() == Some("multithread");
+    let of_core = job.tasks_per_core.or(all_threads.then_some(ANY_NUMBER));
+    set.maybe("SLURM_HINT", job.hint.as_ref());
+    set.maybe("SLURM_NTASKS_PER_CORE", of_core);
+    set.maybe("SLURM_NTASKS_PER_SOCKET", job.tasks_per_socket);
+    set.maybe("SLURM_NTASKS_PER_GPU", job.tasks_per_gpu);
+    set.maybe("SLURM_THREADS_PER_CORE", job.threads_per_core);
+    let of_socket = job.gres_per_socket.gpus().map(|gpus| gpus.to_string());
+    set.maybe("SLURM_GPUS_PER_SOCKET", of_socket);
+    let of_gpu = |text: &Option<String>| text.as_deref()?.strip_prefix("gpu:").map(str::to_owned);
+    set.maybe("SLURM_GPU_BIND", of_gpu(&request.rare.asked.bind));
+    set.maybe("SLURM_GPU_FREQ", of_gpu(&request.rare.asked.frequency));
+    set.maybe("SLURM_OVERCOMMIT", job.overcommit.then_some(1));
+    set.0
+}
+
+/// `INFINITE16`: no number of its own.
+const ANY_NUMBER: u32 = 0xffff;

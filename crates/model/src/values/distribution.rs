@@ -127,6 +127,25 @@ impl Distribution {
         Some(counts)
     }
 
+    /// How many tasks each node gets where nothing is said about it, whatever their order: in turn, as
+    /// far as the room goes (`_task_layout_block` of 22.05.8). With `overcommit` what is left goes on in
+    /// turn, else it does not fit.
+    #[must_use]
+    pub fn even_counts(tasks: u32, room: &[u32], overcommit: bool) -> Option<Vec<u32>> {
+        let counts = Distribution::counts(1, tasks, room);
+        if counts.is_some() || !overcommit || room.is_empty() {
+            return counts;
+        }
+        let fitting = room
+            .iter()
+            .fold(0_u32, |sum, more| sum.saturating_add(*more));
+        let left = tasks.saturating_sub(fitting);
+        let nodes = u32::try_from(room.len()).unwrap_or(u32::MAX);
+        let (each, more) = (left / nodes, left % nodes);
+        let on_node = |(index, room): (u32, &u32)| room + each + u32::from(index < more);
+        Some((0..).zip(room).map(on_node).collect())
+    }
+
     /// The ranks of each node's tasks, where node by node there are `counts` of them.
     #[must_use]
     pub fn ranks(at_once: Option<u32>, counts: &[u32]) -> Vec<Vec<u32>> {

@@ -20,6 +20,8 @@ pub fn facts() -> ViewFacts {
         node_cpus: 8,
         node_memory: 16_000,
         memory_per_cpu: 100,
+        partitions: std::collections::BTreeMap::new(),
+        gpu_kinds: std::collections::BTreeMap::new(),
         recorded: yard_resources::recorded_of,
     }
 }

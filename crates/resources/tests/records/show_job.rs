@@ -82,41 +82,41 @@ fn a_running_job_with_its_holdings() {
         &job,
         details,
         expect![[r#"
-        JobId=13 JobName=fmtjob
-           UserId=dave(1005) GroupId=dave(1005) MCS_label=N/A
-           Priority=0 Nice=5 Account=proj1 QOS=normal
-           JobState=RUNNING Reason=None Dependency=(null)
-           Requeue=1 Restarts=1 BatchFlag=1 Reboot=0 ExitCode=0:0
-           DerivedExitCode=0:0
-           RunTime=1-02:03:04 TimeLimit=1-03:46:40 TimeMin=N/A
-           SubmitTime=2023-11-14T22:13:20 EligibleTime=2023-11-14T22:13:20
-           AccrueTime=2023-11-14T22:13:20
-           StartTime=2023-11-13T20:10:16 EndTime=2023-11-14T23:56:56 Deadline=N/A
-           SuspendTime=None SecsPreSuspend=0 LastSchedEval=Unknown Scheduler=Main
-           Partition=gpu AllocNode:Sid=host:0
-           ReqNodeList=(null) ExcNodeList=(null)
-           NodeList=node[1-2]
-           BatchHost=node1
-           NumNodes=2 NumCPUs=6 NumTasks=2 CPUs/Task=2 ReqB:S:C:T=0:0:*:*
-           TRES=cpu=6,mem=400M,node=2,billing=6,gres/gpu=4,gres/gpu:v100=4
-           Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*
-           JOB_GRES=gpu:v100:4
-             Nodes=node[1-2] CPU_IDs=0-1,4 Mem=200 GRES=gpu:v100:2(IDX:0-1)
-           MinCPUsNode=2 MinMemoryNode=2G MinTmpDiskNode=0
-           Features=v100 DelayBoot=00:00:00
-           OverSubscribe=OK Contiguous=0 Licenses=(null) Network=(null)
-           Command=/home/dave/job.sh
-           WorkDir=/home/dave/golden
-           Comment=cm·
-           StdErr=/home/dave/golden/logs/fmtjob-13.out
-           StdIn=/dev/null
-           StdOut=/home/dave/golden/logs/fmtjob-13.out
-           Power=
-           TresPerNode=gres:gpu:v100:2
-           MailUser=dave MailType=END,FAIL
-          ·
+            JobId=13 JobName=fmtjob
+               UserId=dave(1005) GroupId=dave(1005) MCS_label=N/A
+               Priority=0 Nice=5 Account=proj1 QOS=normal
+               JobState=RUNNING Reason=None Dependency=(null)
+               Requeue=1 Restarts=1 BatchFlag=1 Reboot=0 ExitCode=0:0
+               DerivedExitCode=0:0
+               RunTime=1-02:03:04 TimeLimit=1-03:46:40 TimeMin=N/A
+               SubmitTime=2023-11-14T22:13:20 EligibleTime=2023-11-14T22:13:20
+               AccrueTime=2023-11-14T22:13:20
+               StartTime=2023-11-13T20:10:16 EndTime=2023-11-14T23:56:56 Deadline=N/A
+               SuspendTime=None SecsPreSuspend=0 LastSchedEval=2023-11-13T20:10:16 Scheduler=Main
+               Partition=gpu AllocNode:Sid=host:0
+               ReqNodeList=(null) ExcNodeList=(null)
+               NodeList=node[1-2]
+               BatchHost=node1
+               NumNodes=2 NumCPUs=6 NumTasks=2 CPUs/Task=2 ReqB:S:C:T=0:0:*:*
+               TRES=cpu=6,mem=400M,node=2,billing=6,gres/gpu=4,gres/gpu:v100=4
+               Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*
+               JOB_GRES=gpu:v100:4
+                 Nodes=node[1-2] CPU_IDs=0-1,4 Mem=200 GRES=gpu:v100:2(IDX:0-1)
+               MinCPUsNode=2 MinMemoryNode=2G MinTmpDiskNode=0
+               Features=v100 DelayBoot=00:00:00
+               OverSubscribe=OK Contiguous=0 Licenses=(null) Network=(null)
+               Command=/home/dave/job.sh
+               WorkDir=/home/dave/golden
+               Comment=cm·
+               StdErr=/home/dave/golden/logs/fmtjob-13.out
+               StdIn=/dev/null
+               StdOut=/home/dave/golden/logs/fmtjob-13.out
+               Power=
+               TresPerNode=gres:gpu:v100:2
+               MailUser=dave MailType=END,FAIL
+              ·
 
-    "#]],
+        "#]],
     );
 }
 
@@ -172,33 +172,33 @@ fn an_allocation_that_was_killed() {
         &job,
         ShowStyle::default(),
         expect![[r#"
-        JobId=30 JobName=fmtjob
-           UserId=dave(1005) GroupId=dave(1005) MCS_label=N/A
-           Priority=0 Nice=5 Account=proj1 QOS=normal
-           JobState=FAILED Reason=RaisedSignal:11(Segmentation_fault) Dependency=(null)
-           Requeue=0 Restarts=0 BatchFlag=0 Reboot=0 ExitCode=0:11
-           RunTime=00:00:05 TimeLimit=UNLIMITED TimeMin=N/A
-           SubmitTime=2023-11-14T22:13:20 EligibleTime=Unknown
-           AccrueTime=Unknown
-           StartTime=2023-11-14T22:13:15 EndTime=2023-11-14T22:13:20 Deadline=N/A
-           SuspendTime=None SecsPreSuspend=0 LastSchedEval=Unknown Scheduler=Main
-           Partition=gpu AllocNode:Sid=host:0
-           ReqNodeList=(null) ExcNodeList=(null)
-           NodeList=node1
-           NumNodes=1 NumCPUs=1 NumTasks=2 CPUs/Task=2 ReqB:S:C:T=0:0:*:*
-           TRES=cpu=1,mem=200M,node=1,billing=1
-           Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*
-           MinCPUsNode=2 MinMemoryCPU=100M MinTmpDiskNode=0
-           Features=v100 DelayBoot=00:00:00
-           OverSubscribe=OK Contiguous=0 Licenses=(null) Network=(null)
-           Command=(null)
-           WorkDir=/home/dave/golden
-           Comment=cm·
-           Power=
-           TresPerNode=gres:gpu:1
-          ·
+            JobId=30 JobName=fmtjob
+               UserId=dave(1005) GroupId=dave(1005) MCS_label=N/A
+               Priority=0 Nice=5 Account=proj1 QOS=normal
+               JobState=FAILED Reason=RaisedSignal:11(Segmentation_fault) Dependency=(null)
+               Requeue=0 Restarts=0 BatchFlag=0 Reboot=0 ExitCode=0:11
+               RunTime=00:00:05 TimeLimit=UNLIMITED TimeMin=N/A
+               SubmitTime=2023-11-14T22:13:20 EligibleTime=Unknown
+               AccrueTime=Unknown
+               StartTime=2023-11-14T22:13:15 EndTime=2023-11-14T22:13:20 Deadline=N/A
+               SuspendTime=None SecsPreSuspend=0 LastSchedEval=2023-11-14T22:13:15 Scheduler=Main
+               Partition=gpu AllocNode:Sid=host:0
+               ReqNodeList=(null) ExcNodeList=(null)
+               NodeList=node1
+               NumNodes=1 NumCPUs=1 NumTasks=2 CPUs/Task=2 ReqB:S:C:T=0:0:*:*
+               TRES=cpu=1,mem=200M,node=1,billing=1
+               Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*
+               MinCPUsNode=2 MinMemoryCPU=100M MinTmpDiskNode=0
+               Features=v100 DelayBoot=00:00:00
+               OverSubscribe=OK Contiguous=0 Licenses=(null) Network=(null)
+               Command=(null)
+               WorkDir=/home/dave/golden
+               Comment=cm·
+               Power=
+               TresPerNode=gres:gpu:1
+              ·
 
-    "#]],
+        "#]],
     );
 }
 

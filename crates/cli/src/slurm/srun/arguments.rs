@@ -34,6 +34,8 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
     if asked.job.is_none() {
         let own = submission_variables(&asked.request, caller.host, caller.cwd, caller.umask);
         set_all(&mut environment, own);
+    } else if !environment.iter().any(|(name, _)| name == "SLURM_UMASK") {
+        environment.push(("SLURM_UMASK".to_owned(), format!("{:04o}", caller.umask)));
     }
     environment.extend(options.limits.variables(&sys::soft_limits()));
     let parts = asked.parts.iter().map(|part| api::StepPart {

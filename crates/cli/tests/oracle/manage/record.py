@@ -5,7 +5,7 @@ As root, beside `cluster.sh`, which brings one up:
     LAB=/tmp/slurm-lab ./cluster.sh up && LAB=/tmp/slurm-lab ./record.py > answers-22.05.8.txt
 and of later/commands.txt, on a cluster without jobs, with `later` as its argument.
 environment/commands.txt (`environment`, also on a cluster without jobs) is 165 ways to ask for resources, each with
-its job and the environment of its script and of its first task; it is not replayed yet.
+its job and the environment of its script and of its first task.
 
 A line of commands.txt is a command line, or one of:
     # TITLE          a part

@@ -1,0 +1,29 @@
+//! Options that change nothing about a job here, and that `scontrol show job` and `squeue` repeat.
+
+use crate::values::{Seconds, TimeLimitRequest, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// What a job asked for that no rule of the embedded engine reads. It is kept so that what is shown is
+/// what was asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ShownOptions {
+    /// `--time-min`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_min: Option<TimeLimitRequest>,
+    /// `--deadline`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    /// `--network`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
+    /// `--cluster-constraint`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_features: Option<String>,
+    /// `--delay-boot`, whole minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_boot: Option<Seconds>,
+    /// `--kill-on-invalid-dep`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kills_on_invalid_dependency: Option<bool>,
+}
