@@ -6,7 +6,8 @@
 use expect_test::expect;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use testkit::{Outcome, TestEnv, gpus_missing, skip, wait_until};
 
 const TESLA: &str = "Tesla V100-SXM2-32GB";
@@ -396,9 +397,7 @@ fn a_run_samples_its_gpus_and_one_that_is_lost_is_no_end() {
     );
     env.yard(&["run", "--on", "local"]).success();
     let mut samples = Vec::new();
-    let shown = env.yard(&["show", "--json"]).success();
-    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
-    let folder = Path::new(shown["folder"].as_str().unwrap());
+    let folder = run_folder(&env);
     for file in fs::read_dir(folder.join("monitor")).unwrap() {
         let mut reader = watch::CsvReader::default();
         let text = fs::read(file.unwrap().path()).unwrap();
@@ -434,4 +433,62 @@ fn a_run_samples_its_gpus_and_one_that_is_lost_is_no_end() {
     env.yard(&["report"]).success();
     let report = fs::read_to_string(folder.join("report.html")).unwrap();
     assert!(report.contains(words) && report.contains("has fallen off the bus"));
+}
+
+/// The run folder of the only run.
+fn run_folder(env: &TestEnv) -> PathBuf {
+    let shown = env.yard(&["show", "--json"]).success();
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    PathBuf::from(shown["folder"].as_str().unwrap())
+}
+
+/// The text of the only monitor file.
+fn samples(folder: &Path) -> String {
+    let files = fs::read_dir(folder.join("monitor"));
+    let mut files = files.into_iter().flatten().flatten();
+    let text = files.next().map(|file| fs::read_to_string(file.path()));
+    text.and_then(Result::ok).unwrap_or_default()
+}
+
+/// NVIDIA's library tells Xid errors only to those who wait for them; the kernel's log has them too.
+#[test]
+fn an_error_of_a_gpu_in_the_kernels_log_is_said_while_the_run_goes_on() {
+    let test = "an_error_of_a_gpu_in_the_kernels_log_is_said_while_the_run_goes_on";
+    let Some((mut env, _)) = env(test, &[TESLA, TESLA]) else {
+        return;
+    };
+    let Ok(mut kernel) = fs::File::options().write(true).open(sys::KERNEL_LOG) else {
+        return skip(test, "the kernel's log can't be written here");
+    };
+    if sys::KernelLog::open(Path::new(sys::KERNEL_LOG)).is_none() {
+        return skip(test, "the kernel's log can't be read here");
+    }
+    // Addresses that no other test has: all of the machine read this log.
+    let domain = std::process::id() & 0xffff;
+    env.set_var(
+        "PRETENDED_PCI",
+        format!("0000{domain:04X}:65:00.0;0000{domain:04X}:B1:00.0"),
+    );
+    let in_use = env.write(
+        "use",
+        "87 41 30123 250500 61 1380 0\n85 40 30123 250500 61 1380 0\n",
+    );
+    env.set_var("PRETENDED_USE", &in_use);
+    env.write(
+        "yard.toml",
+        "name = \"loop\"\ncommand = [\"sh\", \"-c\", \"until grep -q 'Xid 79' $YARD_LOGS/../links/*.events; do \
+         sleep 0.1; done\"]\n[resources]\ngpus_per_node = 2\nranks_per_node = 1\n",
+    );
+    env.yard(&["run", "--on", "local", "--detach"]).success();
+    let folder = run_folder(&env);
+    wait_until("it is sampled", || samples(&folder).contains("gpu 1"));
+    let error = format!(
+        "NVRM: Xid (PCI:{domain:04x}:b1:00): 79, pid=1, name=python, GPU has fallen off the bus.\n"
+    );
+    kernel.write_all(error.as_bytes()).unwrap();
+    env.yard(&["wait"]).success();
+    let words = "the driver reported Xid 79 of GPU 1 on";
+    let shown = env.yard(&["show"]).success();
+    assert!(shown.contains(words), "{shown}");
+    assert!(!shown.contains("of GPU 0"), "{shown}");
 }

@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::net::TcpStream;
+use std::path::Path;
 use testkit::TestEnv;
 
 #[test]
@@ -11,13 +12,18 @@ fn a_service_is_reached_and_ends_with_the_run_and_one_that_dies_ends_nothing() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     env.write(
         "yard.toml",
-        "name = \"beside\"\ncommand = [\"sh\", \"-c\", \"until cat $YARD_LOGS/../links/*.events \
-         > seen; grep -q 'service web: http' seen && grep -q 'service gone ended with 3' seen; \
-         do sleep 0.1; done\"]\n\
-         [services.web]\ncommand = [\"python3\", \"-m\", \"http.server\", \"{port}\", \"--bind\", \
-         \"127.0.0.1\", \"--directory\", \"{logs}\"]\n\
-         [services.gone]\ncommand = [\"sh\", \"-c\", \"exit 3\"]\n\
-         [services.missing]\ncommand = [\"no-such-program\"]\n",
+        r#"name = "beside"
+command = ["sh", "-c", """until cat $YARD_LOGS/../links/*.events > seen; [ -s child ] &&
+    grep -q 'service web: http' seen && grep -q 'service gone ended with 3' seen; do sleep 0.1; done"""]
+[services.web]
+command = ["python3", "-m", "http.server", "{port}", "--bind", "127.0.0.1", "--directory", "{logs}"]
+[services.tree]
+command = ["sh", "-c", "env > environment; cat /proc/$PPID/cmdline > parent; sleep 1000 & echo $! > child; wait"]
+[services.gone]
+command = ["sh", "-c", "exit 3"]
+[services.missing]
+command = ["no-such-program"]
+"#,
     );
     let printed = env.yard(&["run", "--on", "local"]);
     let printed = format!("{}{}", printed.stdout, printed.stderr);
@@ -37,12 +43,19 @@ fn a_service_is_reached_and_ends_with_the_run_and_one_that_dies_ends_nothing() {
     );
     let shown = env.yard(&["show", "--json"]).success();
     let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
-    let log = format!(
-        "{}/logs/1.0.service-missing",
-        shown["folder"].as_str().unwrap()
-    );
-    let log = fs::read_to_string(log).unwrap();
+    let folder = Path::new(shown["folder"].as_str().unwrap());
+    let log = fs::read_to_string(folder.join("logs/1.0.service-missing")).unwrap();
     assert!(log.contains("no folder of PATH has it"), "{log}");
+    // An agent runs it, and it is none of the agents' tasks.
+    let wrote = |name: &str| fs::read_to_string(folder.join("code").join(name)).unwrap();
+    let parent = wrote("parent");
+    assert!(parent.contains("\0job\0agent\0"), "{parent:?}");
+    let environment = wrote("environment");
+    let has = |name: &str| environment.lines().any(|line| line.starts_with(name));
+    assert!(has("SLURM_JOB_ID=1"), "{environment}");
+    assert!(!has("SLURM_PROCID=") && !has("SLURM_STEP"), "{environment}");
+    let child = format!("/proc/{}", wrote("child").trim());
+    assert!(!Path::new(&child).exists(), "what it started ended with it");
 }
 
 #[test]

@@ -30,6 +30,7 @@ pub mod shell;
 mod srun;
 mod srun_words;
 pub mod stage;
+mod start_values;
 mod starting_point;
 mod trained;
 

@@ -49,6 +49,11 @@ pub enum Order {
         /// What `{resume}` must hold, and nothing else; `None`: nothing at all.
         resume: Option<String>,
     },
+    /// The ranks are being started: start the services beside them, on the first node.
+    StartServices {
+        /// What `{resume}` holds.
+        resume: Option<String>,
+    },
     /// Agents before you were lost: end what is left of the ranks, and look at what stands in
     /// `{checkpoints}`.
     Rescue {
@@ -355,6 +360,9 @@ mod tests {
                 from: vec![1],
             },
             Order::Watch { resume: None },
+            Order::StartServices {
+                resume: Some("step-5".into()),
+            },
             Order::Drain {
                 round: 1,
                 until: Timestamp(5),

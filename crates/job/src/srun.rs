@@ -197,6 +197,26 @@ pub fn is_scrubbed(name: &str) -> bool {
         || name == "SLURM_EXPORT_ENV"
 }
 
+/// Whether a variable says which task of which step a process is, or how that step was started: a program
+/// beside the ranks, which an agent starts, is none, and its own `srun` or MPI must not take it for one.
+#[must_use]
+pub fn is_of_step(name: &str) -> bool {
+    const NAMES: [&str; 8] = [
+        "SLURM_PROCID",
+        "SLURM_LOCALID",
+        "SLURM_GTIDS",
+        "SLURM_TASK_PID",
+        "SLURM_TASKS_PER_NODE",
+        "SLURM_LAUNCH_NODE_IPADDR",
+        "SLURM_MPI_TYPE",
+        "SLURM_UNBUFFEREDIO",
+    ];
+    const PREFIXES: [&str; 4] = ["SLURM_STEP", "SLURM_SRUN_", "PMI_", "PMIX_"];
+    NAMES.contains(&name)
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || is_scrubbed(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,6 +318,10 @@ mod tests {
             "SLURM_CONF",
         ] {
             assert!(!is_scrubbed(name), "{name}");
+            assert!(!is_of_step(name), "{name}");
+        }
+        for name in ["SLURM_STEPID", "SLURM_PROCID", "SLURM_NTASKS", "PMIX_RANK"] {
+            assert!(is_of_step(name), "{name}");
         }
     }
 }

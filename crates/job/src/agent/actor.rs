@@ -25,6 +25,8 @@ pub enum ActorName {
     Logs,
     /// Looks at ranks that hang.
     Ranks,
+    /// Runs programs beside the ranks.
+    Services,
 }
 
 /// What follows when an actor has crashed.
@@ -47,7 +49,7 @@ impl ActorName {
         match self {
             // Only they know what was promised to the conductor.
             ActorName::Keeper | ActorName::Copier | ActorName::CleanUp => AfterCrash::EndAgent,
-            ActorName::Monitor | ActorName::Logs | ActorName::Ranks => {
+            ActorName::Monitor | ActorName::Logs | ActorName::Ranks | ActorName::Services => {
                 if crashes < MOST_CRASHES {
                     AfterCrash::BeginAnew
                 } else {
@@ -67,6 +69,7 @@ impl fmt::Display for ActorName {
             ActorName::Monitor => "the monitor",
             ActorName::Logs => "the copy of event files",
             ActorName::Ranks => "the look at ranks",
+            ActorName::Services => "what runs services",
         })
     }
 }

@@ -7,6 +7,7 @@ use super::collect::Collecting;
 use super::log_mirror::LogMirror;
 use super::outbox::Outbox;
 use super::rescue::all_saved;
+use super::services::Services;
 use super::tree::tree;
 use super::watcher::Watcher;
 use super::work::{Work, Worked};
@@ -83,6 +84,8 @@ pub(super) struct Keeper {
     pub collecting: Collecting,
     /// Copies event files that the ranks write here.
     pub mirror: Option<LogMirror>,
+    /// The programs beside the ranks, on the first node.
+    pub services: Option<Services>,
     /// Whether it was said that the run folder takes no collected files.
     pub said_refused: bool,
     /// Whether SIGTERM came: to all of the job's tasks, as Slurm sends it.
@@ -126,6 +129,7 @@ impl Keeper {
             draining: None,
             collecting: Collecting::Idle,
             mirror: None,
+            services: None,
             said_refused: false,
             terminated,
             port: None,
@@ -183,7 +187,12 @@ impl Keeper {
                     return Ok(());
                 }
                 Ok(KeeperMessage::NoMoreOrders) if self.finishing => self.orders_ended = true,
-                Ok(KeeperMessage::NoMoreOrders) => return self.orphaned(events_before),
+                Ok(KeeperMessage::NoMoreOrders) => {
+                    if let Some(services) = &self.services {
+                        services.end_soon();
+                    }
+                    return self.orphaned(events_before);
+                }
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {
                     let begun = Instant::now();
@@ -210,7 +219,24 @@ impl Keeper {
         }
     }
 
+    /// One that can't be started costs no run.
+    fn start_services(&mut self, resume: Option<&str>) {
+        if self.at.node_index != 0 || self.at.plan.services.is_empty() {
+            return;
+        }
+        let terminated = Arc::clone(&self.terminated);
+        match Services::start(&self.at, resume, terminated, self.outbox.clone()) {
+            Ok(services) => self.services = Some(services),
+            Err(error) => self
+                .outbox
+                .note(format!("no services are started: {error}")),
+        }
+    }
+
     fn finish(&mut self, clean: bool) {
+        if let Some(services) = self.services.take() {
+            services.end();
+        }
         self.last_logs();
         // What is held without a link has no record by which it would be found.
         if self.all_seen && self.held.values().all(Held::is_linked) {
@@ -290,6 +316,7 @@ impl Keeper {
                     self.watcher.was_finished(&name, scan::shape(&tree));
                 }
             }
+            Order::StartServices { resume } => self.start_services(resume.as_deref()),
             Order::Rescue { resume } => self.rescue(resume.as_deref())?,
             Order::Copy { name, from } => {
                 if from.contains(&self.at.id) {

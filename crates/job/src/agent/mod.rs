@@ -8,7 +8,7 @@
 //! what they have to say to the loop ([`outbox`]):
 //!
 //! ```text
-//! conductor ⇄ loop ⇄ keeper ⇄ copier, clean-up, logs
+//! conductor ⇄ loop ⇄ keeper ⇄ copier, clean-up, logs, services
 //!                  ⇄ ranks
 //!                  ← monitor
 //! ```
@@ -32,6 +32,7 @@ mod recognise;
 mod rescue;
 mod restore;
 mod scan;
+mod services;
 mod stacks;
 mod store;
 mod tree;

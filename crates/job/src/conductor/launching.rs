@@ -1,10 +1,11 @@
 //! How a conductor starts the ranks.
 
 use super::quiet::QuietWatch;
-use super::services::{ServicePlace, Services};
 use super::state::{Hello, Known};
 use super::steps::RanksPlace;
 use super::{Conductor, ConductorError};
+use crate::protocol::Order;
+use crate::start_values::start_values;
 use folder::{Event, LaunchFile};
 use model::{ContainerRuntime, Timestamp};
 use std::path::Path;
@@ -43,21 +44,8 @@ impl Conductor {
             gpus: allocation.gpus.clone(),
             addresses: hellos.iter().map(|hello| hello.address.clone()).collect(),
         };
-        let values = Values {
-            data: local.data(),
-            checkpoints: local.checkpoints(),
-            resume: local.resume(),
-            resume_file: resume.map(|known| local.resume().join(&known.name)),
-            logs: if plan.data.has_local_logs() {
-                local.logs()
-            } else {
-                self.run.tensorboard()
-            },
-            run: self.run.id().to_owned(),
-            code: self.run.code().join(&self.json.code.subfolder),
-            project: self.json.project.clone(),
-            scratch: self.run.scratch(),
-        };
+        let resumed = resume.map(|known| known.name.as_str());
+        let values = start_values(&self.run, &self.json, local, resumed);
         let Launch {
             mut head,
             mut ranks,
@@ -112,21 +100,10 @@ impl Conductor {
             options: &options.unwrap_or_default(),
         };
         self.ranks = self.steps.ranks(plan, &place);
-        let own = sys::host_name();
-        // A service shows the event files of all nodes and of all starts.
-        let shared = Values {
-            logs: self.run.tensorboard(),
-            ..values
-        };
-        let beside = ServicePlace {
-            yard: &self.steps.yard,
-            run: &self.run,
-            attempt: allocation.attempt,
-            node: hellos.first().map_or(&own, |first| &first.node),
-            values: &shared,
-            sender: &self.sender,
-        };
-        self.services = Services::start(plan, &beside);
+        if let Some(agents) = self.agents.as_mut().filter(|_| !plan.services.is_empty()) {
+            let resume = resumed.map(str::to_owned);
+            agents.send(&Order::StartServices { resume });
+        }
         if let Some(hang) = &plan.hang {
             let quiet = QuietWatch {
                 run: self.run.clone(),

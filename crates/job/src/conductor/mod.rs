@@ -18,7 +18,6 @@ mod launching;
 mod loss;
 mod opening;
 mod quiet;
-mod services;
 mod state;
 mod steps;
 mod succession;
@@ -41,7 +40,6 @@ use crate::protocol::Order;
 use folder::{Event, EventLog, FOLDER_REFUSED, RunFolder, RunJson, StopReason};
 use model::Timestamp;
 use opening::Opened;
-use services::Services;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use state::{Concerns, ConductorState, Effect, StateEvent, Trainings, TrialId};
@@ -148,8 +146,6 @@ struct Conductor {
     patience: Duration,
     /// Mail and web hooks.
     notices: Notices,
-    /// What runs beside the ranks.
-    services: Services,
 }
 
 impl Conductor {
@@ -252,7 +248,6 @@ impl Conductor {
     ) -> Result<Option<u8>, ConductorError> {
         match effect {
             Effect::Exit(code) => {
-                self.services.end();
                 self.settle_notices(notices::PATIENCE)?;
                 let is_told = self.settle_log(self.patience)?;
                 // A run that failed says why, in the one way that is left.
@@ -298,7 +293,6 @@ impl Conductor {
             }
             Effect::Requeue => {
                 // What comes behind it may be ended with the job.
-                self.services.end();
                 self.settle_notices(notices::SHORT_PATIENCE)?;
                 self.settle_log(Duration::ZERO)?;
                 self.steps.requeue();

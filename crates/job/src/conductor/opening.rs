@@ -1,7 +1,6 @@
 //! How a conductor begins: what it reads, and whether there is anything to do.
 
 use super::awaited::{Awaited, awaited};
-use super::services::Services;
 use super::state::{Comeback, Facts, TrialId};
 use super::steps::Steps;
 use super::succession::{self, Place, Standing};
@@ -165,7 +164,6 @@ impl Conductor {
             done: false,
             patience,
             notices: Notices::default(),
-            services: Services::default(),
         };
         Ok(Opened::Conducts(Box::new(conductor), receiver))
     }

@@ -2,6 +2,7 @@
 
 use super::container::Inside;
 use super::{RankError, Variables, change, prelude, program};
+use crate::srun;
 use folder::{Attempt, RunFolder};
 use model::ContainerRuntime;
 use std::collections::BTreeMap;
@@ -9,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use train::RankCommand;
 
-/// Becomes the program. It ends when its conductor is killed.
+/// Becomes the program. It ends when its agent is killed.
 ///
 /// # Errors
 /// It could not be started.
@@ -17,6 +18,8 @@ pub fn service(attempt: Attempt, folder: &RunFolder, words: &[String]) -> Result
     let _ = sys::process::end_with_parent();
     let launch = folder.read_launch(attempt, 0)?;
     let mut variables: Variables = std::env::vars_os().collect();
+    // It is no task of the agents' step, and what it starts with srun or MPI is none either.
+    variables.retain(|name, _| !name.to_str().is_some_and(srun::is_of_step));
     for prelude in &launch.preludes {
         prelude::apply(prelude, &mut variables)?;
     }

@@ -268,6 +268,74 @@ fn what_ends_a_run_is_asked_first() {
     assert_eq!(press(Key::Letter('q')), Some(Command::Quit));
 }
 
+/// Of twelve runs, the first of which has four ranks that printed 50 lines: after these keys, which is
+/// chosen, which rank, what fills the screen, and how far back its log is.
+#[track_caller]
+fn check_keys(keys: &[Key], want: (&str, u32, Screen, usize)) {
+    let runs: Vec<Listed> = (0..12)
+        .map(|number| listed(&format!("run-{number}"), "ibex", running()))
+        .collect();
+    let mut state = state(&runs, &look(4, 0));
+    for key in keys {
+        assert_eq!(state.update(Input::Key(*key)), None, "{keys:?}");
+    }
+    let wanted = state.wanted();
+    let got = (wanted.rank, state.screen(), state.back());
+    assert_eq!(
+        (wanted.key.as_deref().unwrap(), got.0, got.1, got.2),
+        want,
+        "{keys:?}"
+    );
+}
+
+#[test]
+fn each_key_does_what_the_page_of_keys_says() {
+    use Key::{Down, End, Enter, Escape, Home, Left, Letter, PageDown, PageUp, Right, Up};
+    use Screen::{Help, List, Log};
+    for (keys, chosen) in [
+        (&[][..], "run-0"),
+        (&[Down, Down, Up], "run-1"),
+        (&[Letter('j'), Letter('j'), Letter('k')], "run-1"),
+        (&[Up], "run-0"),
+        (&[PageDown], "run-10"),
+        (&[PageDown, PageDown], "run-11"),
+        (&[PageDown, PageUp], "run-0"),
+        (&[End], "run-11"),
+        (&[End, Home], "run-0"),
+    ] {
+        check_keys(keys, (chosen, 0, List, 0));
+    }
+    check_keys(&[Right, Right, Left], ("run-0", 1, List, 0));
+    check_keys(&[Letter(']'), Letter('[')], ("run-0", 0, List, 0));
+    check_keys(&[Right; 9], ("run-0", 3, List, 0));
+    // Another run's ranks are others.
+    check_keys(&[Right, Down], ("run-1", 0, List, 0));
+    for key in [Letter('l'), Enter] {
+        check_keys(&[key], ("run-0", 0, Log, 0));
+        check_keys(&[key, key], ("run-0", 0, List, 0));
+        check_keys(&[key, Up, Letter('k'), Down], ("run-0", 0, Log, 1));
+        check_keys(&[key, PageUp, PageUp, PageDown], ("run-0", 0, Log, 10));
+        check_keys(&[key, Home], ("run-0", 0, Log, 49));
+        check_keys(&[key, Home, End], ("run-0", 0, Log, 0));
+        check_keys(&[key, Home, Right], ("run-0", 1, Log, 0));
+        check_keys(&[key, Escape], ("run-0", 0, List, 0));
+    }
+    check_keys(&[Letter('?')], ("run-0", 0, Help, 0));
+    check_keys(&[Letter('?'), Escape], ("run-0", 0, List, 0));
+    check_keys(&[Letter('?'), Letter('x')], ("run-0", 0, List, 0));
+}
+
+#[test]
+fn one_key_shows_what_has_ended_and_hides_it_again() {
+    let ended = RunState::Done { at: NOW };
+    let runs = [listed("old-k3f9", "ibex", ended)];
+    let mut state = state(&runs, &look(1, 0));
+    for shown in [1, 0] {
+        state.update(Input::Key(Key::Letter('a')));
+        assert_eq!(state.rows().len(), shown);
+    }
+}
+
 #[test]
 fn a_run_that_is_gone_is_no_longer_chosen() {
     let runs = [
