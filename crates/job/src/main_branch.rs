@@ -208,7 +208,7 @@ fn run_stage(folder: &Path) -> Result<u8, Failure> {
     let staged = stage_here(folder);
     if let Err(error) = &staged {
         let cause = error.to_string();
-        // The conductor records it among the run's events, which `yard run` and `yard show` print.
+        // Its agent passes it on, and the conductor records it among the run's events, which `yard run` and `yard show` print.
         let _ = stage::print(&Event::Failed {
             cause,
             status: None,
@@ -218,11 +218,13 @@ fn run_stage(folder: &Path) -> Result<u8, Failure> {
 }
 
 fn stage_here(folder: &Path) -> Result<(), Failure> {
+    // Without its agent nothing counts what it brings.
+    let _ = sys::process::end_with_parent();
     let (run, json) = RunFolder::open(folder)?;
     let allocation = allocation(&json)?;
     let local = LocalFolder::new(&json.plan.node_local.value, run.id(), allocation.attempt);
     let mut say = |event| {
-        // Progress is for people; a conductor that is gone ends the step by itself.
+        // Progress is for people; an agent that is gone ends this by itself.
         let _ = stage::print(&event);
     };
     let several = json.plan.nodes.value > 1;

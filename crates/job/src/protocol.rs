@@ -6,6 +6,7 @@
 //! the run folder and not through here.
 
 use crate::rank_stack::RankStack;
+use folder::Event;
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,11 @@ pub enum Order {
         /// Their numbers.
         copiers: Vec<AgentId>,
     },
+    /// Bring the data onto your node, then say [`Report::Staged`]; where nodes share a disk one brings it and the
+    /// others wait.
+    Stage,
+    /// Leave the staging: the start ends.
+    AbortStage,
     /// Bring this checkpoint of the run folder to `{resume}`, checking its hashes on the way.
     Restore {
         /// Its name in the run folder.
@@ -153,6 +159,18 @@ pub enum Report {
         address: String,
         /// A TCP port that was free a moment ago.
         port: u16,
+    },
+    /// How far the staging is.
+    Staging {
+        /// What came.
+        event: Event,
+    },
+    /// The data is on the node.
+    Staged,
+    /// It could not be brought there.
+    NotStaged {
+        /// In words.
+        why: String,
     },
     /// The checkpoint is in `{resume}` and its hashes fit.
     Restored {
@@ -289,12 +307,16 @@ impl Report {
     fn words(&mut self) -> Option<&mut String> {
         match self {
             Report::NotRestored { why, .. }
+            | Report::NotStaged { why }
             | Report::NotCopied { why, .. }
             | Report::Unfinished { why, .. }
             | Report::Left { why, .. }
             | Report::Broken { why, .. }
             | Report::Note { text: why }
             | Report::Stack(RankStack { place: why, .. }) => Some(why),
+            Report::Staging {
+                event: Event::Staging { what, .. },
+            } => Some(what),
             Report::Alive { progress } => progress.as_mut().map(|progress| &mut progress.name),
             Report::Hello { .. }
             | Report::Kept { .. }
@@ -302,6 +324,8 @@ impl Report {
             | Report::Complete { .. }
             | Report::Part { .. }
             | Report::NoPart { .. }
+            | Report::Staging { .. }
+            | Report::Staged
             | Report::Finished
             | Report::Looked
             | Report::Drained { .. } => None,

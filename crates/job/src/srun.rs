@@ -47,29 +47,6 @@ pub fn agents(nodes: u32, gpus: bool, command: &[OsString]) -> Vec<OsString> {
     args
 }
 
-/// The staging step: one task a node with all of the job's CPUs there.
-#[must_use]
-pub fn stage(nodes: u32, cpus_per_node: Option<u32>, command: &[OsString]) -> Vec<OsString> {
-    let mut args = step(Shape {
-        nodes,
-        tasks: nodes,
-        is_even: true,
-        cpus: cpus_per_node,
-    });
-    push(
-        &mut args,
-        &[
-            "--overlap",
-            "--mem=0",
-            "--label",
-            "--unbuffered",
-            "--kill-on-bad-exit=1",
-        ],
-    );
-    args.extend_from_slice(command);
-    args
-}
-
 /// What the ranks' step needs to know.
 #[derive(Clone, Copy, Debug)]
 pub struct Ranks<'a> {
@@ -240,12 +217,6 @@ mod tests {
             &agents(2, false, &command),
             expect![
                 "--nodes 2 --ntasks 2 --ntasks-per-node=1 --overlap --mem=0 --wait=0 --label --unbuffered --kill-on-bad-exit=0 yard job agent"
-            ],
-        );
-        check(
-            &stage(2, Some(8), &command),
-            expect![
-                "--nodes 2 --ntasks 2 --ntasks-per-node=1 --cpus-per-task=8 --overlap --mem=0 --label --unbuffered --kill-on-bad-exit=1 yard job agent"
             ],
         );
         let shape = Shape {

@@ -1,7 +1,7 @@
 //! Staging: brings files, folders and archives onto each node's own disk before the ranks start.
 //!
-//! One task a node; where nodes share a disk the first one works and the others wait for it. It
-//! prints events as JSON lines, which the conductor writes down.
+//! A process of each node's agent; where nodes share a disk the first one works and the others wait for
+//! it. It prints events as JSON lines, which the agent passes on.
 
 use crate::local_folder::LocalFolder;
 use folder::Event;

@@ -27,6 +27,8 @@ pub enum ActorName {
     Ranks,
     /// Runs programs beside the ranks.
     Services,
+    /// Brings the data onto the node.
+    Staging,
 }
 
 /// What follows when an actor has crashed.
@@ -48,7 +50,9 @@ impl ActorName {
     pub(super) fn after_crash(self, crashes: u32) -> AfterCrash {
         match self {
             // Only they know what was promised to the conductor.
-            ActorName::Keeper | ActorName::Copier | ActorName::CleanUp => AfterCrash::EndAgent,
+            ActorName::Keeper | ActorName::Copier | ActorName::CleanUp | ActorName::Staging => {
+                AfterCrash::EndAgent
+            }
             ActorName::Monitor | ActorName::Logs | ActorName::Ranks | ActorName::Services => {
                 if crashes < MOST_CRASHES {
                     AfterCrash::BeginAnew
@@ -70,6 +74,7 @@ impl fmt::Display for ActorName {
             ActorName::Logs => "the copy of event files",
             ActorName::Ranks => "the look at ranks",
             ActorName::Services => "what runs services",
+            ActorName::Staging => "the staging",
         })
     }
 }

@@ -8,6 +8,7 @@ use super::actor::AfterCrash;
 use super::keeper::KeeperMessage;
 use super::outbox::Message;
 use super::stacks::LookAtRanks;
+use super::staging::StagingMessage;
 use crate::protocol::{Order, Progress, Report};
 use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -24,6 +25,8 @@ pub(super) struct AgentLoop<W> {
     pub keeper: Sender<KeeperMessage>,
     /// The inbox of what looks at ranks.
     pub ranks: Sender<LookAtRanks>,
+    /// The inbox of what stages.
+    pub staging: Sender<StagingMessage>,
     /// The copy that is being made.
     pub copying: Option<Progress>,
     /// Whether the conductor reads no more.
@@ -56,6 +59,8 @@ impl<W: Write> AgentLoop<W> {
     fn take(&mut self, message: Message) -> Option<Result<(), AgentError>> {
         match message {
             Message::Order(Order::Stacks) => drop(self.ranks.send(LookAtRanks)),
+            Message::Order(Order::Stage) => drop(self.staging.send(StagingMessage::Start)),
+            Message::Order(Order::AbortStage) => drop(self.staging.send(StagingMessage::Abort)),
             Message::Order(order) => self.tell_keeper(KeeperMessage::Order(order)),
             Message::NoMoreOrders => self.alone(),
             Message::Say(report) => self.say(report),
@@ -121,6 +126,7 @@ mod tests {
             node: "n1".to_owned(),
             keeper,
             ranks,
+            staging: channel().0,
             copying: None,
             is_alone: false,
         };

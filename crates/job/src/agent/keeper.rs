@@ -359,7 +359,7 @@ impl Keeper {
             }
             Order::Finish { clean } => self.finish(clean),
             // The loop has taken them.
-            Order::MakeRoom | Order::Stacks => {}
+            Order::MakeRoom | Order::Stacks | Order::Stage | Order::AbortStage => {}
         }
         Ok(())
     }

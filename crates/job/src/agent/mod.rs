@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! conductor ⇄ loop ⇄ keeper ⇄ copier, clean-up, logs, services
-//!                  ⇄ ranks
+//!                  ⇄ ranks, staging
 //!                  ← monitor
 //! ```
 
@@ -34,6 +34,7 @@ mod restore;
 mod scan;
 mod services;
 mod stacks;
+mod staging;
 mod store;
 mod tree;
 pub mod unseen;
@@ -53,6 +54,7 @@ use folder::{Attempt, RunFolder};
 use keeper::{Keeper, KeeperMessage};
 use outbox::{Message, Outbox};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+use staging::Staging;
 use std::convert::Infallible;
 use std::io::{self, BufRead};
 use std::sync::Arc;
@@ -139,6 +141,7 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
     let (outbox, inbox) = Outbox::new();
     let (keeper, of_keeper) = channel();
     let (ranks, of_ranks) = channel();
+    let (staging, of_staging) = channel();
     let node = at.node.clone();
     match ignore_signals() {
         Ok(terminated) => {
@@ -151,6 +154,20 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
                     stacks::run(&look, &local, inbox, outbox);
                 },
             );
+            let mut stages = Staging {
+                run: at.run.clone(),
+                log: at.run.conductor_log(at.attempt.job),
+                inbox: staging.clone(),
+                terminated: Arc::clone(&terminated),
+                process: None,
+                failure: None,
+            };
+            actor::start(
+                ActorName::Staging,
+                outbox.clone(),
+                of_staging,
+                move |inbox, outbox| stages.work_on(inbox, outbox),
+            );
             start_keeper(at, terminated, (keeper.clone(), of_keeper), outbox.clone());
             listen(outbox);
         }
@@ -161,6 +178,7 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
         node,
         keeper,
         ranks,
+        staging,
         copying: None,
         is_alone: false,
     };

@@ -18,8 +18,6 @@ pub struct Allocation {
     /// GPUs of each, in the same order; none where nodes have different numbers and this is a step, which
     /// is not told of them.
     pub gpus: Vec<u32>,
-    /// The fewest CPUs that it has on one of them.
-    pub cpus_on_node: Option<u32>,
     /// When it started, as far as is known.
     pub start: Timestamp,
     /// When its limit ends it; `None`: never.
@@ -120,9 +118,6 @@ impl Allocation {
         );
         let start = seconds("SLURM_JOB_START_TIME").unwrap_or(now).min(now);
         let nodes = nodes(variable("SLURM_JOB_NODELIST").or_else(|| variable("SLURM_NODELIST")))?;
-        let cpus = variable("SLURM_JOB_CPUS_PER_NODE");
-        let cpus = cpus.and_then(|text| parse_counts(&text)?.into_iter().min());
-        let cpus = cpus.or_else(|| optional("SLURM_CPUS_ON_NODE"));
         let gpus = match &plan.uneven {
             // Each GPU has a task, placed with it.
             Some(all) => {
@@ -143,7 +138,6 @@ impl Allocation {
             requeue_name,
             nodes,
             gpus,
-            cpus_on_node: cpus,
             start,
             // Set since Slurm 23.02; before it the limit that was asked for has to do. That may also
             // be the shorter one: a successor's is asked for in Slurm's syntax, which knows minutes.

@@ -137,8 +137,6 @@ struct Conductor {
     agents: Option<AgentsStep>,
     /// srun of the ranks.
     ranks: Option<u32>,
-    /// srun of the staging.
-    stage: Option<u32>,
     local: LocalFolder,
     /// Whether the run is.
     done: bool,
@@ -279,8 +277,6 @@ impl Conductor {
                 }
                 self.agents = self.steps.agents_again();
             }
-            Effect::Stage => self.stage = self.steps.stage(),
-            Effect::AbortStage => abort(self.stage),
             Effect::StartRanks { hellos, resume } => {
                 self.start_ranks(&hellos, resume.as_ref(), now)?
             }

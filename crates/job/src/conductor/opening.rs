@@ -159,7 +159,6 @@ impl Conductor {
             place,
             agents: None,
             ranks: None,
-            stage: None,
             local,
             done: false,
             patience,

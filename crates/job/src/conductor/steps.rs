@@ -10,7 +10,7 @@ use crate::protocol::{Order, Report};
 use crate::srun;
 use crate::srun_words::SrunLoss;
 use crate::trained;
-use folder::{Event, RunFolder};
+use folder::RunFolder;
 use signal_hook::consts::SIGTERM;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
@@ -190,50 +190,6 @@ impl Steps {
             Ok(agents) => Some(agents),
             Err(_) => {
                 tell(&self.sender, self.trial, StateEvent::AgentsEnded(127));
-                None
-            }
-        }
-    }
-
-    /// Starts staging; what it prints are the lines of [`crate::stage`], of which the first failure
-    /// is why staging failed. Returns srun's process, by which it can be aborted.
-    pub fn stage(&self) -> Option<u32> {
-        let trial = self.trial;
-        let mut command = self.yard("stage");
-        command.push(self.run.path().into());
-        let args = srun::stage(self.nodes(), self.allocation.cpus_on_node, &command);
-        let sender = self.sender.clone();
-        let log = self.run.conductor_log(self.allocation.attempt.job);
-        match self.start(&args, [Stdio::null(), Stdio::piped(), Stdio::inherit()]) {
-            Ok(mut child) => {
-                let pid = child.id();
-                std::thread::spawn(move || {
-                    let mut failure = None;
-                    if let Some(output) = child.stdout.take() {
-                        for line in BufReader::new(output).lines().map_while(Result::ok) {
-                            match labelled_event(&line) {
-                                Some(Event::Failed { cause, .. }) => {
-                                    failure.get_or_insert(cause);
-                                }
-                                Some(event) => {
-                                    let _ = sender.send(Message::Record(event));
-                                }
-                                None => {}
-                            }
-                        }
-                    }
-                    let (status, _) = wait(child);
-                    let why = failure.unwrap_or_else(|| {
-                        format!("its srun ended with {status}; see what srun printed in {log:?}")
-                    });
-                    let result = if status == 0 { Ok(()) } else { Err(why) };
-                    tell(&sender, trial, StateEvent::Staged(result));
-                });
-                Some(pid)
-            }
-            Err(error) => {
-                let why = format!("srun can't be started: {error}");
-                tell(&sender, trial, StateEvent::Staged(Err(why)));
                 None
             }
         }
@@ -431,10 +387,6 @@ fn await_own_signal(told_to_end: &AtomicBool) {
 fn tell(sender: &Sender<Message>, trial: TrialId, event: StateEvent) {
     // The loop may be over already; nobody is left to tell.
     let _ = sender.send(Message::State(Concerns::Trial(trial), event));
-}
-
-fn labelled_event(line: &str) -> Option<Event> {
-    serde_json::from_str(line.split_once(':')?.1).ok()
 }
 
 /// The exit code, and the signal that ended srun itself.

@@ -27,7 +27,7 @@ impl ConductorState {
             | Phase::ComingBack { .. }
             | Phase::Leaving { .. }
             | Phase::Over => {}
-            Phase::Gathering | Phase::Staging | Phase::Restoring { .. } => {
+            Phase::Gathering | Phase::Staging { .. } | Phase::Restoring { .. } => {
                 self.part_early(why, now, effects);
             }
             Phase::Rescuing(ref rescuing) => {
@@ -44,9 +44,9 @@ impl ConductorState {
 
     /// Before the ranks were started: nothing on the nodes is worth keeping.
     pub(super) fn part_early(&mut self, why: Why, now: Timestamp, effects: &mut Vec<Effect>) {
-        if matches!(self.phase, Phase::Staging) {
+        if matches!(self.phase, Phase::Staging { .. }) {
             // It would go on writing into what the agents remove.
-            effects.push(Effect::AbortStage);
+            effects.push(Effect::Send(Order::AbortStage));
         }
         self.part(why, true, now, effects);
     }

@@ -30,7 +30,7 @@ impl ConductorState {
             Phase::Draining(draining) => draining.why.clone(),
             Phase::Rescuing(_) => return self.ranks_gone(finished, now, effects),
             Phase::Gathering
-            | Phase::Staging
+            | Phase::Staging { .. }
             | Phase::Restoring { .. }
             | Phase::Closing { .. }
             | Phase::ComingBack { .. }
@@ -50,7 +50,7 @@ impl ConductorState {
             Phase::Closing { .. } => self.agents_gone(now, effects),
             Phase::ComingBack { .. } | Phase::Leaving { .. } | Phase::Over => {}
             Phase::Gathering
-            | Phase::Staging
+            | Phase::Staging { .. }
             | Phase::Restoring { .. }
             | Phase::Running
             | Phase::Draining(_)
@@ -65,7 +65,10 @@ impl ConductorState {
             }
             // Agents that were there and have not said what is wrong are lost with their srun, which
             // says 1 of a node that failed.
-            Phase::Staging | Phase::Restoring { .. } | Phase::Running | Phase::Draining(_) => {
+            Phase::Staging { .. }
+            | Phase::Restoring { .. }
+            | Phase::Running
+            | Phase::Draining(_) => {
                 let cause = format!("the agents' step ended with {status}");
                 self.agents_lost(cause, now, effects);
             }
@@ -88,7 +91,7 @@ impl ConductorState {
         self.hurry(self.deadlines, now, self.facts.kill_wait);
         let why = Why::Terminated(None);
         match &mut self.phase {
-            Phase::Gathering | Phase::Staging | Phase::Restoring { .. } => {
+            Phase::Gathering | Phase::Staging { .. } | Phase::Restoring { .. } => {
                 self.part_early(why, now, effects);
             }
             Phase::Running => {
@@ -127,7 +130,7 @@ impl ConductorState {
         let why = match &mut self.phase {
             Phase::Draining(Draining { why, .. }) | Phase::Closing { why, .. } => why,
             Phase::Gathering
-            | Phase::Staging
+            | Phase::Staging { .. }
             | Phase::Restoring { .. }
             | Phase::Running
             | Phase::Rescuing(_)
@@ -231,7 +234,9 @@ impl ConductorState {
         };
         match &mut self.phase {
             Phase::Gathering if now >= self.facts.hello_by => self.missing_agents(now, effects),
-            Phase::Gathering | Phase::Staging | Phase::Restoring { .. } if now >= at.warn => {
+            Phase::Gathering | Phase::Staging { .. } | Phase::Restoring { .. }
+                if now >= at.warn =>
+            {
                 self.part_early(Why::Limit, now, effects);
             }
             Phase::Running if now >= at.warn => {

@@ -32,8 +32,9 @@ impl ConductorState {
             self.bring_kept_out(effects);
             self.drain(Why::Done, Stage::Last, true, now, effects);
         } else if self.facts.stage {
-            self.phase = Phase::Staging;
-            effects.push(Effect::Stage);
+            let waiting = (0..self.facts.nodes).collect();
+            self.phase = Phase::Staging { waiting };
+            effects.push(Effect::Send(Order::Stage));
         } else {
             self.restore(0, effects);
         }
@@ -62,17 +63,18 @@ impl ConductorState {
         self.fail(cause, now, effects);
     }
 
-    pub(super) fn staged(
-        &mut self,
-        result: Result<(), String>,
-        now: Timestamp,
-        effects: &mut Vec<Effect>,
-    ) {
-        if matches!(self.phase, Phase::Staging) {
-            match result {
-                Ok(()) => self.restore(0, effects),
-                Err(why) => self.fail(format!("staging failed: {why}"), now, effects),
+    pub(super) fn staged(&mut self, agent: AgentId, effects: &mut Vec<Effect>) {
+        if let Phase::Staging { waiting } = &mut self.phase {
+            waiting.remove(&agent);
+            if waiting.is_empty() {
+                self.restore(0, effects);
             }
+        }
+    }
+
+    pub(super) fn not_staged(&mut self, why: &str, now: Timestamp, effects: &mut Vec<Effect>) {
+        if matches!(self.phase, Phase::Staging { .. }) {
+            self.fail(format!("staging failed: {why}"), now, effects);
         }
     }
 

@@ -104,8 +104,6 @@ pub enum StateEvent {
     AgentsEnded(i32),
     /// Some of the agents ended badly, and the others may go on.
     AgentsLost(SrunLoss),
-    /// The staging step ended.
-    Staged(Result<(), String>),
     /// The ranks' step ended, or could not be started.
     RanksEnded {
         /// The step's exit code.
@@ -176,10 +174,6 @@ pub enum Effect {
     Send(Order),
     /// Write an event into the run folder.
     Record(Event),
-    /// Start the staging step.
-    Stage,
-    /// End the staging step.
-    AbortStage,
     /// Start agents in the place of lost ones.
     StartAgents,
     /// Start the ranks; the agents connected as listed, in the order of their nodes.

@@ -83,7 +83,10 @@ pub struct ConductorState {
 #[derive(Debug)]
 enum Phase {
     Gathering,
-    Staging,
+    Staging {
+        /// Agents that have not said that their node has the data.
+        waiting: BTreeSet<AgentId>,
+    },
     Restoring {
         index: usize,
         waiting: BTreeSet<AgentId>,
@@ -211,7 +214,7 @@ impl ConductorState {
             Phase::Gathering => {
                 Some(deadlines.map_or(self.facts.hello_by, |at| at.warn.min(self.facts.hello_by)))
             }
-            Phase::Staging | Phase::Restoring { .. } => deadlines.map(|at| at.warn),
+            Phase::Staging { .. } | Phase::Restoring { .. } => deadlines.map(|at| at.warn),
             Phase::Running => {
                 let warn = deadlines.map(|at| at.warn);
                 let hang = self.hang.as_ref().map(Hang::until);
@@ -250,7 +253,6 @@ impl ConductorState {
             StateEvent::Report(agent, report) => self.said(agent, report, now, effects),
             StateEvent::AgentsLost(loss) => self.srun_said(loss, now, effects),
             StateEvent::AgentsEnded(status) => self.agents_ended(status, now, effects),
-            StateEvent::Staged(result) => self.staged(result, now, effects),
             StateEvent::RanksEnded {
                 status,
                 first_failed,
@@ -307,6 +309,9 @@ impl ConductorState {
                 };
                 self.hello(agent, hello, now, effects);
             }
+            Report::Staging { event } => effects.push(Effect::Record(event)),
+            Report::Staged => self.staged(agent, effects),
+            Report::NotStaged { why } => self.not_staged(&why, now, effects),
             Report::Restored { .. } => self.restored(agent, None, effects),
             Report::NotRestored { name, why } => {
                 let text = format!("checkpoint {name} can't be resumed from: {why}");

@@ -187,9 +187,9 @@ fn cancelled_while_it_stages_leaves_nothing_on_the_nodes() {
         expect![[r#"
             0 hello 0
                 send {"order":"roles","copiers":[0]}
-                Stage
+                send {"order":"stage"}
             5 term
-                AbortStage
+                send {"order":"abort-stage"}
                 send {"order":"finish","clean":true}
             6 agents 0
             6.1 cancelled

@@ -117,12 +117,12 @@ fn staging_comes_first() {
             stage: true,
             ..facts()
         },
-        "0 hello 0\n5 staged",
+        "0 hello 0\n5 staged 0",
         expect![[r#"
             0 hello 0
                 send {"order":"roles","copiers":[0]}
-                Stage
-            5 staged
+                send {"order":"stage"}
+            5 staged 0
                 send {"order":"watch","resume":null}
                 start ranks on n0 from nothing
         "#]],
@@ -136,13 +136,13 @@ fn why_staging_failed_is_why_the_job_failed() {
             stage: true,
             ..facts()
         },
-        "0 hello 0\n5 not-staged\n6 agents 0",
+        "0 hello 0\n5 not-staged 0\n6 agents 0",
         expect![[r#"
             0 hello 0
                 send {"order":"roles","copiers":[0]}
-                Stage
-            5 not-staged
-                AbortStage
+                send {"order":"stage"}
+            5 not-staged 0
+                send {"order":"abort-stage"}
                 send {"order":"finish","clean":true}
             6 agents 0
                 event {"event":"failed","cause":"staging failed: no.tar is not there","status":1}

@@ -88,8 +88,13 @@ fn event(words: &[&str]) -> StateEvent {
             };
             StateEvent::Report(agent, report)
         }
-        "staged" => StateEvent::Staged(Ok(())),
-        "not-staged" => StateEvent::Staged(Err("no.tar is not there".to_owned())),
+        "staged" => StateEvent::Report(words[1].parse().unwrap(), Report::Staged),
+        "not-staged" => StateEvent::Report(
+            words[1].parse().unwrap(),
+            Report::NotStaged {
+                why: "no.tar is not there".to_owned(),
+            },
+        ),
         "restored" => StateEvent::Report(
             words[1].parse().unwrap(),
             Report::Restored { name: name(2) },
