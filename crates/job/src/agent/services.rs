@@ -111,7 +111,7 @@ impl Services {
 
     /// Has them end while other things are done.
     pub fn end_soon(&self) {
-        let (tell, _nobody) = channel();
+        let (tell, _told) = channel();
         let _ = self.end.send(tell);
     }
 }

@@ -207,7 +207,7 @@ mod tests {
             [Report::NotStaged { why }]
         );
         let [Report::NotStaged { why }] = &staged("exit 7", false, 1)[..] else {
-            panic!("it ended without a word");
+            panic!("one report");
         };
         assert!(why.starts_with("it ended with 7"), "{why}");
     }
