@@ -11,6 +11,8 @@ use ratatui::widgets::{Block, Borders, Cell, Paragraph, Row as TableRow, Table, 
 
 /// From so many columns on the chosen one stands beside the list.
 const WIDE: u16 = 150;
+/// Columns between the list and the chosen one.
+const GAP: u16 = 2;
 /// Columns of the list that are dropped first where there is no room, by their places.
 const DROPPED: [usize; 4] = [5, 1, 2, 4];
 /// So much of a note is worth a column.
@@ -51,7 +53,8 @@ pub fn draw(frame: &mut Frame<'_>, state: &State) {
                 frame.render_widget(Paragraph::new(nothing(state)), middle);
             } else if middle.width >= WIDE {
                 let halves = [Constraint::Percentage(55), Constraint::Percentage(45)];
-                let [left, right] = Layout::horizontal(halves).areas(middle);
+                let halves = Layout::horizontal(halves).spacing(GAP);
+                let [left, right] = halves.areas(middle);
                 list(frame, left, state, &rows);
                 detail(frame, right, state);
             } else {
@@ -222,8 +225,8 @@ fn detail(frame: &mut Frame<'_>, area: Rect, state: &State) {
     let ranks = detail.ranks.len().div_ceil(per_row);
     let height = height.saturating_sub(lines.len());
     let given = shares(height, [detail.nodes.len(), detail.gpus.len(), ranks]);
-    lines.extend(some(&detail.nodes, given[0], "nodes"));
-    lines.extend(some(&detail.gpus, given[1], "GPUs"));
+    lines.extend(some(&detail.nodes, given[0], width, "nodes"));
+    lines.extend(some(&detail.gpus, given[1], width, "GPUs"));
     let rows: Vec<String> = detail
         .ranks
         .chunks(per_row)
@@ -235,7 +238,7 @@ fn detail(frame: &mut Frame<'_>, area: Rect, state: &State) {
             cells.collect::<Vec<_>>().join("  ")
         })
         .collect();
-    lines.extend(some(&rows, given[2], "lines of ranks"));
+    lines.extend(some(&rows, given[2], width, "lines of ranks"));
     lines.extend(log_lines(detail, given[3], 0));
     frame.render_widget(Paragraph::new(lines), inner);
 }
@@ -243,14 +246,14 @@ fn detail(frame: &mut Frame<'_>, area: Rect, state: &State) {
 /// A rank's cell and the blanks after it.
 const RANK_WIDTH: usize = 28;
 
-/// The first of them, and how many more there are.
-fn some<'a>(texts: &'a [String], room: usize, what: &str) -> Vec<Line<'a>> {
+/// The first of them in so many columns, and how many more there are.
+fn some(texts: &[String], room: usize, width: usize, what: &str) -> Vec<Line<'static>> {
     let all = texts.len() <= room;
     let shown = if all { room } else { room.saturating_sub(1) };
-    let mut lines: Vec<Line<'a>> = texts
+    let mut lines: Vec<Line<'static>> = texts
         .iter()
         .take(shown)
-        .map(|text| Line::raw(&**text))
+        .map(|text| Line::raw(words::shortened(text, width)))
         .collect();
     if !all && room > 0 {
         lines.push(Line::raw(format!(
