@@ -25,10 +25,12 @@ const TENSORBOARD: &[&str] = &[
     "--port",
     "{port}",
 ];
-/// JupyterLab; its token is its own, in its log.
+/// JupyterLab; its token is its own, in its log. In most containers the user is root, whom Jupyter refuses
+/// unless it is allowed.
 const JUPYTER: &[&str] = &[
     "jupyter",
     "lab",
+    "--allow-root",
     "--no-browser",
     "--ip",
     "127.0.0.1",

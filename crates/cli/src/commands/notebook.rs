@@ -20,7 +20,14 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         words: |folder, port| {
             let root = format!("--ServerApp.root_dir={}", folder.path().display());
             let port = format!("--port={port}");
-            let words = ["lab", "--no-browser", "--ip=127.0.0.1", &port, &root];
+            let words = [
+                "lab",
+                "--allow-root",
+                "--no-browser",
+                "--ip=127.0.0.1",
+                &port,
+                &root,
+            ];
             words.map(str::to_owned).to_vec()
         },
     };

@@ -40,7 +40,7 @@ const COMMAND: KeyRow = KeyRow {
     flag: None,
     doc: "Program and arguments of a service of any name, with the ranks' environment, started on \
           the first node beside them. `{port}` is its port.",
-    example: "[\"nvdashboard\", \"--port\", \"{port}\"]",
+    example: "[\"nvdashboard\", \"{port}\"]",
 };
 
 const PORT: KeyRow = KeyRow {
