@@ -56,6 +56,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         1_500_087,
         "the conductor killed, then its parent right after it had written the loss down",
     ),
+    (
+        4_000_075,
+        "the fork server killed as it is asked for the batch step",
+    ),
     (900_340, "the run folder mounted anew under the conductor"),
     (2021, "everything killed twice while it trains"),
     (

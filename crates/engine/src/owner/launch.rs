@@ -4,17 +4,18 @@ use super::active_job::{ActiveJob, LiveStep};
 use super::recover::submitted_as;
 use super::turn::Turn;
 use super::{Owner, batch_step};
-use crate::RecordTag;
 use crate::fork_server::ForkServerEvent;
 use crate::isolation;
 use crate::job_record::record_of;
 use crate::message::Message;
 use crate::spec::{AroundTask, Environment, Program, StepSpec, Streams};
 use crate::store::{NewSubmission, StoreError};
+use crate::{RecordTag, SupervisorKey};
 use api::StepTask;
 use model::job_environment::{self, StartedJob};
 use model::{ArrayTask, JobId, JobRecord, JobState, NodeShare, OpenMode, SignalTarget, StepId};
 use sched::Job;
+use std::io;
 
 impl Owner {
     /// A job was given its allocation: makes its batch step.
@@ -231,19 +232,26 @@ impl Owner {
             StepId::Batch => self.write_job_files(spec),
             StepId::Number(_) => Ok(()),
         };
-        let started = ready.and_then(|()| {
-            self.fork_server
-                .start(spec)
-                .map_err(|error| error.to_string())
-        });
-        if let Err(message) = started {
-            // The owner hears of it as of any other that can't be started.
-            let event = ForkServerEvent::Failed {
-                key: spec.key(),
-                message,
-            };
-            let _owner = self.sender.send(Message::ForkServer(event));
+        let failed = failed_launch(spec.key(), ready, || self.fork_server.start(spec));
+        if let Some(message) = failed {
+            let _owner = self.sender.send(message);
         }
+    }
+}
+
+/// What the owner hears of a supervisor that could not be started.
+fn failed_launch(
+    key: SupervisorKey,
+    ready: Result<(), String>,
+    start: impl FnOnce() -> io::Result<()>,
+) -> Option<Message> {
+    match ready {
+        Err(message) => Some(Message::ForkServer(ForkServerEvent::Failed {
+            key,
+            message,
+        })),
+        // A fork server that is gone is no fault of the job: the next engine finds it unstarted.
+        Ok(()) => start().is_err().then_some(Message::ForkServerLost),
     }
 }
 
@@ -265,4 +273,30 @@ pub(super) fn started<'a>(record: &'a JobRecord, owner: &'a Owner) -> Option<Sta
         has_gpus: owner.cluster.has_gpus(),
         ..StartedJob::of(record, &owner.cluster.name)?
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Its job was held, as one whose launch failed, and waited for ever.
+    #[test]
+    fn a_fork_server_that_is_killed_as_it_is_asked_for_a_step_is_no_failure_of_the_job() {
+        let key = SupervisorKey {
+            job: JobId(1),
+            restart: 0,
+            step: StepId::Batch,
+            node: 0,
+            tag: None,
+        };
+        let gone = || Err(io::ErrorKind::BrokenPipe.into());
+        let failed = failed_launch(key, Ok(()), gone);
+        assert!(matches!(failed, Some(Message::ForkServerLost)));
+        let failed = failed_launch(key, Err("no script".to_owned()), gone);
+        let is_failed = |message: &Message| {
+            matches!(message, Message::ForkServer(ForkServerEvent::Failed { .. }))
+        };
+        assert!(failed.as_ref().is_some_and(is_failed));
+        assert!(failed_launch(key, Ok(()), || Ok(())).is_none());
+    }
 }
