@@ -57,8 +57,8 @@ mod socket_cpus;
 
 pub use admit::{
     Change, Denial, Detail, Fate, Finding, Given, GpuTypeChange, GpuTypes, LimitPath,
-    NodesRequested, Requested, Subject, There, Verdict, admit, charged, findings, given, gpu_types,
-    never_on_one, no_licence, verdict,
+    NodesRequested, Requested, Subject, There, Verdict, admit, beyond_default_array, charged,
+    findings, given, gpu_types, never_on_one, no_licence, verdict,
 };
 pub use amounts::{Amounts, LANE_MAX, LANES};
 pub use cluster::{

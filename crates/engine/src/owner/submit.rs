@@ -5,6 +5,7 @@ use super::turn::Turn;
 use crate::message::Peer;
 use crate::store::NewSubmission;
 use api::{Answer, Refusal, Submission, WouldStart};
+use cluster_file::ClusterFile;
 use model::{ComponentPlace, Dependency, JobId, Request, Submitter, Timestamp};
 use sched::{Event, Finished, Job};
 use std::sync::Arc;
@@ -38,6 +39,12 @@ impl Owner {
             if let Some(refusal) = all.into_iter().find(is_final) {
                 return Err(never_fits(refusal));
             }
+        }
+        let says_size = |file: &Arc<ClusterFile>| file.limits.max_array_size.is_some();
+        if !self.cluster.file.as_ref().is_some_and(says_size)
+            && let Some(refusal) = resources::beyond_default_array(request)
+        {
+            return Err(never_fits(refusal));
         }
         let admitted = self.state.admit(request);
         admitted.map_err(|refusal| never_fits(*refusal))?;

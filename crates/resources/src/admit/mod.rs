@@ -6,6 +6,7 @@
 
 mod account;
 mod advice;
+mod array_size;
 mod change;
 mod describe;
 mod finding;
@@ -27,6 +28,7 @@ mod sent;
 mod there;
 
 pub use account::charged;
+pub use array_size::beyond_default_array;
 pub use change::{Change, GpuTypeChange};
 pub use finding::{Denial, Detail, Fate, Finding, Subject};
 pub use given::{Given, given};
@@ -241,23 +243,12 @@ impl<'a> Judge<'a, '_> {
     }
 
     fn array(&mut self) {
-        let (Some(array), Some(most)) =
-            (&self.request.rare.array, &self.file.limits.max_array_size)
-        else {
+        let Some(most) = &self.file.limits.max_array_size else {
             return;
         };
-        let Some(last) = array.indices.last().filter(|last| **last >= most.value) else {
-            return;
-        };
-        self.found.push(
-            finding(
-                Denial::Array,
-                Requested::ArrayUpTo(*last),
-                There::IndicesBelow(most.value),
-                vec![Change::SplitArray(most.value.saturating_sub(1))],
-            )
-            .at(LimitPath::Cluster("max_array_size"), most),
-        );
+        let beyond = array_size::beyond(self.request, most.value);
+        let at = LimitPath::Cluster("max_array_size");
+        self.found.extend(beyond.map(|found| found.at(at, most)));
     }
 }
 

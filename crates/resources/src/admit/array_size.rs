@@ -1,0 +1,52 @@
+//! The size of a job array.
+
+use super::change::Change;
+use super::finding::{Denial, Finding, finding};
+use super::requested::Requested;
+use super::there::There;
+use model::Request;
+
+/// One more than the highest index that a Slurm takes whose `slurm.conf` does not say `MaxArraySize`
+/// (slurm.conf(5) of 22.05).
+const DEFAULT_MAX_ARRAY_SIZE: u32 = 1001;
+
+/// An array that a Slurm refuses which has Slurm's own bound.
+#[must_use]
+pub fn beyond_default_array(request: &Request) -> Option<Finding> {
+    beyond(request, DEFAULT_MAX_ARRAY_SIZE)
+}
+
+/// An array whose indices do not end below `most`.
+pub(super) fn beyond(request: &Request, most: u32) -> Option<Finding> {
+    let array = request.rare.array.as_ref()?;
+    let last = array.indices.last().filter(|last| **last >= most)?;
+    Some(finding(
+        Denial::Array,
+        Requested::ArrayUpTo(*last),
+        There::IndicesBelow(most),
+        vec![Change::SplitArray(most.saturating_sub(1))],
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::ArraySpec;
+
+    /// As a real Slurm 22.05.8 without `MaxArraySize` answered.
+    #[test]
+    fn an_array_ends_below_slurms_own_bound() {
+        let check = |array: &str, taken: bool| {
+            let mut request = Request::default();
+            request.rare.array = ArraySpec::parse(array);
+            let found = beyond_default_array(&request);
+            assert_eq!(found.is_none(), taken, "{array}: {found:?}");
+        };
+        check("0-1000", true);
+        check("1000", true);
+        check("0-1001", false);
+        check("1001", false);
+        check("0-1000000%5", false);
+        assert!(beyond_default_array(&Request::default()).is_none());
+    }
+}
