@@ -151,6 +151,23 @@ pub enum Event {
     Unknown,
 }
 
+impl Event {
+    /// Whether it says for good what becomes of the run after this start: it is over, it was ended
+    /// from outside, or another job takes over.
+    #[must_use]
+    pub fn settles(&self) -> bool {
+        matches!(
+            self,
+            Event::Terminated { .. }
+                | Event::Finished { .. }
+                | Event::Failed { .. }
+                | Event::ComingBack {
+                    how: ComingBack::Successor { .. }
+                }
+        )
+    }
+}
+
 /// Why a job ends before its training does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

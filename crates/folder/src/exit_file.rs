@@ -3,6 +3,8 @@
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
 
+const SIGTERM: i32 = 15;
+
 /// `links/<job>.<restart>.exit.<rank>`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankExit {
@@ -20,4 +22,18 @@ pub struct RankExit {
     /// training is done.
     #[serde(default)]
     pub told_to_end: bool,
+}
+
+impl RankExit {
+    /// Whether SIGTERM ended it, or had come before. The program may have ended of it before its wrapper had it.
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        self.told_to_end || self.signal == Some(SIGTERM)
+    }
+
+    /// Whether the program failed by itself.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.status != 0 && !self.is_told()
+    }
 }

@@ -2,7 +2,7 @@
 //! agent, and where they are gone too, a rank's wrapper.
 
 use crate::conductor::{BatchStep, ClusterWord};
-use folder::{Attempt, ComebackClaim, ComebackState, ComingBack, Event, EventTail, RunFolder};
+use folder::{Attempt, ComebackClaim, ComebackState, Event, EventTail, RunFolder};
 use std::time::{Duration, Instant};
 
 /// How long one answer of the cluster is waited for.
@@ -130,12 +130,7 @@ enum Recorded {
 fn what_is_recorded(event: &Event, stopping: Stopping) -> Recorded {
     match event {
         Event::Lost { .. } => Recorded::Lost,
-        Event::Terminated { .. }
-        | Event::Finished { .. }
-        | Event::Failed { .. }
-        | Event::ComingBack {
-            how: ComingBack::Successor { .. },
-        } => Recorded::Settled,
+        event if event.settles() => Recorded::Settled,
         Event::Stopping { .. } | Event::ComingBack { .. } if stopping == Stopping::IsSettled => {
             Recorded::Settled
         }

@@ -1,7 +1,7 @@
 //! How a job comes back whose run folder can't be used at all: nothing is written in it.
 
-use super::{Allocation, ConductorError, in_words, state, steps};
-use folder::{FOLDER_REFUSED, RunFolder};
+use super::{Allocation, ConductorError, in_words, steps};
+use folder::{FOLDER_REFUSED, LOST_IN_A_ROW, RunFolder};
 use model::Timestamp;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -34,7 +34,7 @@ pub fn or_come_back(
         .filter(|attempt| attempt.job == allocation.attempt.job);
     let silent = (u64::from(allocation.attempt.restart) + 1).saturating_sub(said.count() as u64);
     // The only place that is left for it, beside the exit code.
-    if silent >= u64::from(state::LOST_IN_A_ROW) {
+    if silent >= u64::from(LOST_IN_A_ROW) {
         let _ = writeln!(io::stderr(), "{}", in_words(&error));
         return Ok(FOLDER_REFUSED);
     }

@@ -1,7 +1,7 @@
 //! What the jobs before this one tell. Pure but for reading their events.
 
 use crate::trained::{self, DONE_BEFORE};
-use folder::{Attempt, Event, EventTail, RunFolder, StopReason};
+use folder::{Attempt, Event, EventTail, RunFolder, StopReason, has_progress, was_lost};
 use std::io;
 
 /// How many starts right before this one ran into their limit without a new checkpoint.
@@ -42,16 +42,6 @@ pub fn trained_before(run: &RunFolder, now: Attempt) -> io::Result<bool> {
     Ok(said || events.iter().any(noted) || trained::is_done(run, before))
 }
 
-fn is_end(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::ComingBack { .. }
-            | Event::Terminated { .. }
-            | Event::Finished { .. }
-            | Event::Failed { .. }
-    )
-}
-
 fn in_a_row(run: &RunFolder, now: Attempt, is: fn(&[Event]) -> bool) -> io::Result<u32> {
     let mut count = 0;
     let before = run.attempts()?.into_iter().filter(|attempt| *attempt < now);
@@ -88,36 +78,6 @@ fn was_stuck(events: &[Event]) -> bool {
         .iter()
         .any(|event| matches!(event, Event::Lost { .. }));
     at_limit && !lost && !has_progress(events)
-}
-
-fn was_lost(events: &[Event]) -> bool {
-    let lost = events
-        .iter()
-        .any(|event| matches!(event, Event::Lost { .. }));
-    (lost || !events.iter().any(is_end)) && !has_progress(events)
-}
-
-/// Whether a start saved a checkpoint that is newer than what it had resumed from.
-#[must_use]
-pub fn has_progress(events: &[Event]) -> bool {
-    let resumed = events.iter().find_map(|event| match event {
-        Event::Resumed { step, .. } => *step,
-        _ => None,
-    });
-    events.iter().any(|event| match event {
-        Event::CheckpointOut { step, .. } => is_newer(*step, resumed),
-        _ => false,
-    })
-}
-
-/// Whether a checkpoint is progress over the one that was resumed from. A program that begins anew
-/// in each job writes the same steps for ever.
-#[must_use]
-pub fn is_newer(step: Option<u64>, resumed: Option<u64>) -> bool {
-    match (step, resumed) {
-        (Some(step), Some(resumed)) => step > resumed,
-        _ => true,
-    }
 }
 
 #[cfg(test)]
@@ -207,8 +167,5 @@ mod tests {
             cause: "signal 9".to_owned(),
         };
         check(&[&[], std::slice::from_ref(&lost)], 0);
-        assert!(was_lost(std::slice::from_ref(&lost)) && was_lost(&[resumed(5)]));
-        assert!(!was_lost(&[out(6), lost]));
-        assert!(!was_lost(&[Event::Terminated { reason: None }]));
     }
 }

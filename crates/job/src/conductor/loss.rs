@@ -99,7 +99,7 @@ impl Conductor {
             }),
             _ => None,
         });
-        let progress = history::has_progress(&events);
+        let progress = folder::has_progress(&events);
         let words = cause.clone();
         self.record(Event::Lost { cause: words }, now)?;
         Ok(Loss {

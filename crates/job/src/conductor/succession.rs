@@ -4,8 +4,8 @@ use super::cluster_word::ClusterWord;
 use super::history::{events_of, lost_in_a_row};
 use super::state;
 use folder::{
-    Attempt, Event, LinkState, NewLink, NotSubmitted, RunFolder, StopReason, SubmissionError,
-    Submitter,
+    Attempt, Event, LOST_IN_A_ROW, LinkState, NewLink, NotSubmitted, RunFolder, StopReason,
+    SubmissionError, Submitter,
 };
 use model::Timestamp;
 use std::io;
@@ -93,7 +93,7 @@ fn judge(events: &[Event], lost: u32, asked: impl FnOnce() -> Option<StopReason>
         Some(StopReason::Cancelled) => Standing::Over {
             why: "the job before was cancelled".to_owned(),
         },
-        _ if lost >= state::LOST_IN_A_ROW => Standing::Fails {
+        _ if lost >= LOST_IN_A_ROW => Standing::Fails {
             cause: state::lost_too_often(lost, "a job ended without recording why", false),
         },
         _ => Standing::GoesOn,

@@ -251,7 +251,7 @@ pub fn run(
     }
     // The agent of this node outlives its ranks: where it is gone, the batch step may be, too.
     let has_agent = local_folder::has_agent(local);
-    if is_told(&exit) || !has_agent {
+    if exit.is_told() || !has_agent {
         let stopping = if has_agent {
             Stopping::IsSettled
         } else {
@@ -274,18 +274,13 @@ fn nothing_to_do(task: u32) -> RankExit {
     }
 }
 
-/// The program may have ended of it before its wrapper had it.
-fn is_told(exit: &RankExit) -> bool {
-    exit.told_to_end || exit.signal == Some(SIGTERM)
-}
-
 /// SIGTERM comes when the job is ended, also where its batch step was killed. Where no agent is left
 /// either, one of the wrappers brings the run back; also one whose training is done, since the next
 /// start copies what is not copied yet.
 fn bring_back(folder: &RunFolder, attempt: Attempt, task: u32, stopping: Stopping) {
     let failed = folder
         .read_exits(attempt)
-        .is_ok_and(|exits| exits.iter().any(|exit| exit.status != 0 && !is_told(exit)));
+        .is_ok_and(|exits| exits.iter().any(RankExit::has_failed));
     let deputy = Deputy {
         run: folder,
         attempt,

@@ -3,7 +3,7 @@
 
 use super::{ConductorState, Effect, Phase, Why, later};
 use crate::protocol::Order;
-use folder::{ComingBack, Event, StopReason};
+use folder::{ComingBack, Event, LOST_IN_A_ROW, StopReason};
 use model::Timestamp;
 use std::time::Duration;
 use train::ResumeBy;
@@ -12,8 +12,6 @@ use train::ResumeBy;
 const TERMINATED: u8 = 143;
 /// How long agents may take to remove their folders.
 const AGENTS_LEAVE: Duration = Duration::from_secs(10);
-/// So many starts in a row may be lost without a new checkpoint; then it is no accident.
-pub(in crate::conductor) const LOST_IN_A_ROW: u32 = 3;
 
 impl ConductorState {
     pub(super) fn fail(&mut self, cause: String, now: Timestamp, effects: &mut Vec<Effect>) {

@@ -2,9 +2,8 @@
 
 use super::{ConductorState, Draining, Effect, NotOut, Out, Phase, Stage};
 use crate::conductor::copies::Next;
-use crate::conductor::history::is_newer;
 use crate::protocol::Order;
-use folder::Event;
+use folder::{Event, is_newer};
 use model::Timestamp;
 
 impl ConductorState {

@@ -20,7 +20,7 @@ mod losing;
 mod rescuing;
 mod trainings;
 
-pub(super) use closing::{LOST_IN_A_ROW, lost_too_often};
+pub(super) use closing::lost_too_often;
 pub use interface::{CancelCause, Comeback, Effect, Facts, Hello, Known, NotOut, Out, StateEvent};
 pub(crate) use losing::say_lost;
 pub use rescuing::Loss;
