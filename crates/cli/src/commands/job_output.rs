@@ -62,6 +62,7 @@ pub fn follow_job(
             return Ok(());
         }
         output.show_news(&show);
+        output.show_redrawn(printer);
         std::thread::sleep(FILE_PAUSE);
     }
 }
@@ -189,6 +190,15 @@ impl JobOutput {
             any |= followed.show_news(show);
         }
         any
+    }
+
+    /// Shows the lines that programs draw over, such as progress bars, where they changed.
+    pub fn show_redrawn(&mut self, printer: &Printer) {
+        for followed in self.files.values_mut() {
+            if let Some(line) = followed.tail.redrawn() {
+                printer.redraw(&format!("{}{line}", prefix(&followed.file)));
+            }
+        }
     }
 
     /// All jobs have ended: shows what is left.

@@ -66,6 +66,7 @@ pub fn run(
         let view = JobView::from(&record);
         output.see(&record, &facts);
         output.show_news(&show);
+        output.show_redrawn(printer);
         if !view.state.is_live() {
             let took = i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX);
             let ViewState::Ended { how, exit, .. } = &view.state else {

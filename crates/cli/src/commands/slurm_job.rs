@@ -165,6 +165,7 @@ pub fn follow(
             // What writes may be about to end.
             poller.hurry();
         }
+        output.show_redrawn(printer);
         if let Some(reason) = reason.as_deref().filter(|reason| *reason != "None")
             && begun.elapsed().as_millis() > 500
         {
