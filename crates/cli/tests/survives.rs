@@ -177,6 +177,39 @@ fn a_deputy_that_is_killed_over_the_requeue_has_a_deputy() {
     assert_eq!(waited.status, 0, "{}\n{}", waited.snapshot(), show(&env));
 }
 
+/// Where all was killed that would have brought the run back, the client that waits for it does.
+#[test]
+fn a_run_of_which_nothing_is_left_is_brought_back_by_who_waits_for_it() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    train(&env, 80);
+    wait_for_checkpoint(&env);
+    let is_run = |command: &str| {
+        let processes = [
+            " job conductor ",
+            " job conduct ",
+            " job agent ",
+            " job rank ",
+        ];
+        !command.contains("srun") && processes.iter().any(|word| command.contains(word))
+    };
+    // Those that act first are not to act before the others are gone.
+    signal(&env, 19, is_run);
+    signal(&env, 9, is_run);
+    wait_until("the job is over", || {
+        show(&env)["state"]["state"] == "failed"
+    });
+    let waited = env.yard(&["wait", "count"]);
+    assert_eq!(waited.status, 0, "{}\n{}", waited.snapshot(), show(&env));
+    assert!(
+        waited.stderr.contains("goes back into the queue"),
+        "{}",
+        waited.snapshot()
+    );
+    let (saved, resumed) = (last_of(&env, 0, "saved"), last_of(&env, 1, "from"));
+    assert!(resumed >= saved, "{resumed} of {saved}: {}", show(&env));
+    assert_eq!(last_of(&env, 1, "done at"), 80);
+}
+
 /// Its fork server and supervisors would start it again: where they are killed with it, what runs
 /// in the job does.
 #[test]

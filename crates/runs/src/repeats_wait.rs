@@ -1,6 +1,6 @@
 //! Waiting until all repeats of a run are over.
 
-use crate::{FILE_PAUSE, Failure, Repeats, Run, RunState};
+use crate::{Comeback, FILE_PAUSE, Failure, LastDeputy, Repeats, Run, RunState};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
@@ -57,7 +57,11 @@ impl Repeats {
     ) -> Result<RepeatsEnd, Failure> {
         let begun = Instant::now();
         let mut repeats = self;
-        let mut is_over = vec![false; repeats.runs.len()];
+        let watch = |run: &Run| Watched {
+            is_over: false,
+            deputy: LastDeputy::of(&run.entry.id),
+        };
+        let mut watched: Vec<Watched> = repeats.runs.iter().map(watch).collect();
         let mut asked: Option<Instant> = None;
         let mut outage = None;
         loop {
@@ -75,11 +79,11 @@ impl Repeats {
                 outage = why;
                 let states = repeats.states(&views);
                 if outage.is_none() {
-                    for event in newly_ended(&repeats.runs, &states, &mut is_over) {
+                    for event in newly_ended(&repeats.runs, &states, &mut watched) {
                         seen(event);
                     }
                 }
-                if is_over.iter().all(|is_over| *is_over) {
+                if watched.iter().all(|one| one.is_over) {
                     let is_done = |state: &RunState| matches!(state, RunState::Done { .. });
                     let all_done = states.iter().all(is_done);
                     return Ok(RepeatsEnd::Over { all_done });
@@ -91,12 +95,21 @@ impl Repeats {
     }
 }
 
-/// The ends that were not seen before.
-fn newly_ended(runs: &[Run], states: &[RunState], is_over: &mut [bool]) -> Vec<RepeatsEvent> {
+/// One that is waited for.
+struct Watched {
+    is_over: bool,
+    deputy: LastDeputy,
+}
+
+/// The ends that were not seen before; one that no other process is left to bring back is brought back.
+fn newly_ended(runs: &[Run], states: &[RunState], watched: &mut [Watched]) -> Vec<RepeatsEvent> {
     let mut ended = Vec::new();
-    for ((run, state), is_over) in runs.iter().zip(states).zip(is_over) {
-        if !state.is_live() && !*is_over {
-            *is_over = true;
+    for ((run, state), one) in runs.iter().zip(states).zip(watched) {
+        if state.is_live() || one.is_over {
+            continue;
+        }
+        if let Comeback::Over(_) = one.deputy.see(state) {
+            one.is_over = true;
             ended.push(RepeatsEvent::Ended {
                 number: run.entry.of.as_ref().map_or(0, |of| of.number),
                 state: state.clone(),

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, FailureKind};
 use crate::{Selected, submit_next};
+use backend::JobView;
 use folder::RunFolder;
 use model::JobId;
 use serde::{Deserialize, Serialize};
@@ -23,17 +24,26 @@ pub enum Requeued {
 /// # Errors
 /// It was never submitted, its cluster does not answer, or refuses it.
 pub fn requeue(selected: &mut Selected) -> Result<Requeued, Failure> {
-    let job = selected.job()?;
+    selected.job()?;
     let view = selected.view()?;
-    let name = selected.name();
-    let Selected { run, transport, .. } = selected;
     let live = view.as_ref().is_some_and(|view| view.state.is_live());
-    if let Some(run) = run {
+    if let Some(run) = &selected.run {
         run.folder.clear_cancelled()?;
         if !live {
             run.folder.write_asked_again()?;
         }
     }
+    put_back(selected, view)
+}
+
+/// Brings it back that stands so.
+pub(crate) fn put_back(
+    selected: &mut Selected,
+    view: Option<JobView>,
+) -> Result<Requeued, Failure> {
+    let (job, name) = (selected.job()?, selected.name());
+    let live = view.as_ref().is_some_and(|view| view.state.is_live());
+    let Selected { run, transport, .. } = selected;
     let refused = match &view {
         Some(view) if view.id == job => {
             let element = run.as_ref().and_then(|run| run.element_of(job));

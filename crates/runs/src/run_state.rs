@@ -145,11 +145,9 @@ pub fn run_state(
                 cause: "its run folder took nothing, not even the reason: it was full, read-only or out of reach over all that was tried; make room, then yard requeue continues from the newest checkpoint, also from one that is on the node only".to_owned(),
             }
         }
-        Some((ViewState::Ended { how, exit, .. }, _)) if how == "FAILED" && *exit == KILLED => {
-            RunState::Failed {
-                cause: "its batch script was killed while no other process of the run lived that could have brought it back; yard requeue continues from the newest checkpoint".to_owned(),
-            }
-        }
+        Some((state, _)) if was_killed(state) => RunState::Failed {
+            cause: "its batch script was killed while no other process of the run lived that could have brought it back; yard requeue continues from the newest checkpoint".to_owned(),
+        },
         Some((ViewState::Ended { how, exit, .. }, _)) => RunState::Failed {
             cause: format!(
                 "its job ended as {how} (exit {exit}), and the training recorded no reason"
@@ -171,6 +169,12 @@ pub fn run_state(
             what: "the cluster no longer knows its job".to_owned(),
         },
     }
+}
+
+/// Whether the job's batch script was killed.
+#[must_use]
+pub(crate) fn was_killed(job: &ViewState) -> bool {
+    matches!(job, ViewState::Ended { how, exit, .. } if how == "FAILED" && *exit == KILLED)
 }
 
 fn was_terminated(line: &EventLine) -> bool {

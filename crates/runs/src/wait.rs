@@ -1,6 +1,9 @@
 //! Waits for the end of runs and jobs, whatever their clusters answer meanwhile.
 
-use crate::{FILE_PAUSE, Failure, FailureKind, Run, RunState, Selected, poller};
+use crate::{
+    Comeback, FILE_PAUSE, Failure, FailureKind, LastDeputy, Requeued, Run, RunState, Selected,
+    poller,
+};
 use backend::{JobView, Poller, Reach, ViewState};
 use model::JobId;
 use serde::{Deserialize, Serialize};
@@ -114,6 +117,18 @@ pub enum Outage {
     },
 }
 
+/// What is seen while something is waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitEvent {
+    /// Its cluster does not answer, or answers again.
+    Outage(Outage),
+    /// No other process was left to bring the run back, and this client has.
+    Brought(Requeued),
+    /// This client could not bring it back, for this reason.
+    StaysOver(String),
+}
+
 /// What was said of a cluster's outages.
 #[derive(Debug, Default)]
 pub struct Outages {
@@ -140,14 +155,40 @@ impl Outages {
 }
 
 impl Waiting {
-    /// Waits for its end; an outage of its cluster is handed on, and waited for too.
+    /// Waits for its end; an outage of its cluster is handed on, and waited for too. A run that no other
+    /// process is left to bring back is brought back.
     ///
     /// # Errors
     /// Its files can't be read, or its cluster refuses to answer.
     pub fn wait(
         &mut self,
         pollers: &BTreeMap<String, Poller>,
-        outage: &mut dyn FnMut(&Outage),
+        seen: &mut dyn FnMut(&WaitEvent),
+    ) -> Result<WaitEnd, Failure> {
+        let mut deputy = self.run.as_ref().map(|run| LastDeputy::of(&run.entry.id));
+        loop {
+            let outage = &mut |outage: Outage| seen(&WaitEvent::Outage(outage));
+            let end = self.wait_once(pollers, outage)?;
+            let (Some(deputy), WaitEnd::Run(state)) = (&mut deputy, &end) else {
+                return Ok(end);
+            };
+            match deputy.see(state) {
+                Comeback::Over(why) => {
+                    if let Some(why) = why {
+                        seen(&WaitEvent::StaysOver(why.line()));
+                    }
+                    return Ok(end);
+                }
+                Comeback::Brought(how) => seen(&WaitEvent::Brought(how)),
+                Comeback::GoesOn => std::thread::sleep(READ_PAUSE),
+            }
+        }
+    }
+
+    fn wait_once(
+        &mut self,
+        pollers: &BTreeMap<String, Poller>,
+        outage: &mut dyn FnMut(Outage),
     ) -> Result<WaitEnd, Failure> {
         let Some(poller) = pollers
             .get(&self.cluster)
@@ -163,7 +204,7 @@ impl Waiting {
         let mut was_over = self.run.as_ref().is_some_and(|run| !run.needs_cluster());
         loop {
             if let Some(seen) = outages.see(poller) {
-                outage(&seen);
+                outage(seen);
             }
             if self.jobs().is_empty() {
                 return self.ended(None);

@@ -7,7 +7,10 @@ use crate::printer::Printer;
 use crate::words;
 use backend::Poller;
 use model::TimeLimitRequest;
-use runs::{FILE_PAUSE, Follower, Outage, RunEvent, RunState, Submitted, hold_remedy, say_reason};
+use runs::{
+    Comeback, FILE_PAUSE, Follower, LastDeputy, Outage, RunEvent, RunState, Submitted, hold_remedy,
+    say_reason,
+};
 use std::time::{Duration, Instant};
 
 /// How following ended.
@@ -44,6 +47,7 @@ pub fn follow(
     };
     let mut story = Story::new(limit);
     let mut follower = Follower::new(submitted.folder.clone(), submitted.job, submitted.at);
+    let mut deputy = LastDeputy::of(&submitted.id);
     let mut last_line = None;
     let begun = Instant::now();
     let mut waits = None;
@@ -95,9 +99,16 @@ pub fn follow(
                 RunEvent::OutageOver { lasted } => {
                     printer.say(&outage_over(poller.cluster(), lasted))
                 }
-                RunEvent::Over { state } => {
-                    return Ok(Ended::Over(summary(&state, &follower, last_line, printer)));
-                }
+                RunEvent::Over { state } => match deputy.see(&state) {
+                    Comeback::Over(why) => {
+                        if let Some(why) = why {
+                            printer.say(&stays_over(&submitted.id, &why.line()));
+                        }
+                        return Ok(Ended::Over(summary(&state, &follower, last_line, printer)));
+                    }
+                    // What is written down of it is told.
+                    Comeback::Brought(_) | Comeback::GoesOn => {}
+                },
             }
         }
         // A wait of a moment is not worth a line.
@@ -113,6 +124,11 @@ pub fn follow(
             std::thread::sleep(FILE_PAUSE);
         }
     }
+}
+
+/// The line for a run that this client could not bring back.
+pub fn stays_over(name: &str, why: &str) -> String {
+    row("note", &format!("{name} could not be brought back: {why}"))
 }
 
 /// Says that a cluster does not answer, or answers again.

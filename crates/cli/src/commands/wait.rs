@@ -1,13 +1,16 @@
 //! `yard wait`
 
-use super::follow::say_outage;
+use super::follow::{say_outage, stays_over};
 use super::repeats;
+use super::story::row;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use backend::ViewState;
 use clap::Args as ClapArgs;
-use runs::{RepeatsEnd, RunState, WaitEnd, Waiting, select_live, select_repeats};
+use runs::{
+    RepeatsEnd, Requeued, RunState, WaitEnd, WaitEvent, Waiting, select_live, select_repeats,
+};
 use std::collections::BTreeMap;
 
 /// Wait until runs or jobs are over; exit 0 if all of them were done
@@ -59,8 +62,11 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     }
     for mut one in waited? {
         let cluster = one.cluster.clone();
-        let end = one.wait(&pollers, &mut |outage| {
-            say_outage(&cluster, outage, printer)
+        let name = one.name.clone();
+        let end = one.wait(&pollers, &mut |seen| match seen {
+            WaitEvent::Outage(outage) => say_outage(&cluster, outage, printer),
+            WaitEvent::Brought(how) => printer.say(&brought_back(&name, *how)),
+            WaitEvent::StaysOver(why) => printer.say(&stays_over(&name, why)),
         })?;
         printer.show_line(&format!("{} {}", one.name, words(&end)));
         if !end.is_success() {
@@ -68,6 +74,18 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
     }
     Ok(code)
+}
+
+/// The line for a run that this client alone was left to bring back.
+fn brought_back(name: &str, how: Requeued) -> String {
+    let how = match how {
+        Requeued::SameJob(job) => format!("job {job} goes back into the queue"),
+        Requeued::NextJob(job) => format!("it continues in job {job}"),
+        Requeued::Waits => "it waits already".to_owned(),
+    };
+    let lost =
+        format!("the batch script of {name} was killed with all that would have brought it back");
+    row("note", &format!("{lost}; {how}"))
 }
 
 /// How something ended, as the end of a sentence that begins with its name.

@@ -67,20 +67,14 @@ impl Results {
                 self.entries.push(Entry {
                     targets: scenario.targets(),
                     kills,
-                    survived: verdict.findings.is_empty() && !verdict.explained,
-                    explained: verdict.explained,
+                    survived: verdict.findings.is_empty(),
                     steps_lost: verdict.steps_lost,
                     left,
                 });
                 let Some(kept) = kept else {
                     let lost = verdict.steps_lost;
-                    let how = if verdict.explained {
-                        "ended early, explained"
-                    } else {
-                        "survived"
-                    };
                     say(&format!(
-                        "{begin}: {how}, {kills} killed, {lost} steps lost: {scenario}"
+                        "{begin}: survived, {kills} killed, {lost} steps lost: {scenario}"
                     ));
                     return;
                 };

@@ -26,12 +26,9 @@ pub struct Faults<'a> {
     /// Processes that were killed, with when that was.
     pub log: Vec<String>,
     pub kills: u32,
-    /// Whether the batch step's first process was killed while no agent and no rank wrapper lived: to
-    /// the cluster it is a script that failed, and no process of the run is left that could tell
-    /// otherwise.
-    pub none_left: bool,
-    /// Whether the engine was killed while no process of the run lived, between two starts: the next
-    /// command starts another.
+    /// Whether the run stands still until a client looks after it: the batch step's first process was
+    /// killed while no agent and no rank wrapper lived, so that to the cluster it is a script that
+    /// failed; or the engine was, while no process of the run lived.
     pub stands: bool,
     stranger: Option<Stranger>,
 }
@@ -97,7 +94,6 @@ impl<'a> Faults<'a> {
             reached: None,
             log: Vec::new(),
             kills: 0,
-            none_left: false,
             stands: false,
             stranger,
         }
@@ -132,7 +128,7 @@ impl<'a> Faults<'a> {
                         let there = processes::find(target, self.environment);
                         there.iter().all(is_killed)
                     };
-                    self.none_left |=
+                    self.stands |=
                         parent && [Target::Agent, Target::RankWrapper].into_iter().all(none);
                     let engine = killed.iter().any(|(target, _)| *target == Target::Engine);
                     self.stands |= engine && TARGETS.into_iter().all(none);

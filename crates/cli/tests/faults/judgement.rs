@@ -17,8 +17,6 @@ pub struct Evidence {
     pub left: Vec<String>,
     /// What went wrong on the way, in words.
     pub on_the_way: Vec<String>,
-    /// Whether no process was left that could have brought the run back.
-    pub none_left: bool,
 }
 
 /// The judgement.
@@ -26,8 +24,6 @@ pub struct Evidence {
 pub struct Verdict {
     /// What does not hold, in words; none where everything does.
     pub findings: Vec<String>,
-    /// Whether the run ended early for a reason that is known and stated.
-    pub explained: bool,
     /// Steps between the last checkpoint that was complete on the node and the one that a start
     /// resumed from, over all starts.
     pub steps_lost: u32,
@@ -51,11 +47,7 @@ pub fn judge(training: &Training, promise: Promise, evidence: &Evidence) -> Verd
         newest,
         left,
         on_the_way,
-        none_left,
     } = evidence;
-    if *none_left && state != "done" {
-        return early_end(progress);
-    }
     let mut findings = on_the_way.clone();
     if state != "done" {
         findings.push(format!("the run is {state}"));
@@ -113,18 +105,7 @@ pub fn judge(training: &Training, promise: Promise, evidence: &Evidence) -> Verd
     findings.extend(left.iter().map(|what| format!("left over: {what}")));
     Verdict {
         findings,
-        explained: false,
         steps_lost,
-    }
-}
-
-/// A run that no process could bring back: what holds even then.
-fn early_end(progress: &Progress) -> Verdict {
-    let findings: Vec<String> = computed_twice(progress).collect();
-    Verdict {
-        explained: findings.is_empty(),
-        findings,
-        steps_lost: 0,
     }
 }
 
@@ -231,7 +212,5 @@ mod tests {
         failed.state = "failed".to_owned();
         failed.left.push("a folder".to_owned());
         check(&failed, 0, &["the run is failed", "a folder"]);
-        failed.none_left = true;
-        assert!(judge(&TRAINING, Promise::SinceCopied, &failed).explained);
     }
 }

@@ -172,7 +172,7 @@ fn disturb(
     }
     log.extend(std::mem::take(&mut faults.log));
     log.push(format!("{} over", sys::now()));
-    let (kills, none_left, stands) = (faults.kills, faults.none_left, faults.stands);
+    let (kills, stands) = (faults.kills, faults.stands);
     // Disks are well again from here on, and no other user is there.
     faults.end();
     let state = state(environment);
@@ -193,7 +193,6 @@ fn disturb(
             .unwrap_or_default(),
         newest: run.and_then(newest),
         on_the_way: found,
-        none_left,
     };
     (evidence, kills)
 }

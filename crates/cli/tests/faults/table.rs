@@ -11,8 +11,6 @@ pub struct Entry {
     /// Processes that were killed.
     pub kills: u32,
     pub survived: bool,
-    /// Whether it ended early for a reason that is known and stated.
-    pub explained: bool,
     pub steps_lost: u32,
     pub left: usize,
 }
@@ -22,7 +20,6 @@ struct Row {
     runs: usize,
     kills: u32,
     survived: usize,
-    explained: usize,
     steps_lost: u32,
     left: usize,
 }
@@ -38,19 +35,19 @@ pub fn table(entries: &[Entry]) -> String {
         all.add(entry);
     }
     let mut text = format!(
-        "{:18} {:>5} {:>6} {:>9} {:>10} {:>5} {:>11} {:>10}\n",
-        "target", "runs", "kills", "survived", "explained", "lost", "steps lost", "left over"
+        "{:18} {:>5} {:>6} {:>9} {:>5} {:>11} {:>10}\n",
+        "target", "runs", "kills", "survived", "lost", "steps lost", "left over"
     );
     for (name, row) in rows
         .iter()
         .map(|(name, row)| (*name, row))
         .chain([("all", &all)])
     {
-        let lost = row.runs - row.survived - row.explained;
+        let lost = row.runs - row.survived;
         let _ = writeln!(
             text,
-            "{name:18} {:>5} {:>6} {:>9} {:>10} {lost:>5} {:>11} {:>10}",
-            row.runs, row.kills, row.survived, row.explained, row.steps_lost, row.left
+            "{name:18} {:>5} {:>6} {:>9} {lost:>5} {:>11} {:>10}",
+            row.runs, row.kills, row.survived, row.steps_lost, row.left
         );
     }
     text
@@ -61,7 +58,6 @@ impl Row {
         self.runs += 1;
         self.kills += entry.kills;
         self.survived += usize::from(entry.survived);
-        self.explained += usize::from(entry.explained);
         self.steps_lost += entry.steps_lost;
         self.left += entry.left;
     }
@@ -73,7 +69,6 @@ fn a_run_with_two_targets_counts_once_in_all() {
         targets: vec!["Agent".to_owned(), "Engine".to_owned()],
         kills: 2,
         survived: true,
-        explained: false,
         steps_lost: 0,
         left: 0,
     };
@@ -81,7 +76,7 @@ fn a_run_with_two_targets_counts_once_in_all() {
     let last = text.lines().last().unwrap();
     assert_eq!(
         last.split_whitespace().collect::<Vec<_>>(),
-        ["all", "1", "2", "1", "0", "0", "0", "0"]
+        ["all", "1", "2", "1", "0", "0", "0"]
     );
     assert_eq!(text.lines().count(), 4);
 }
