@@ -33,10 +33,13 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         Failure::new(FailureKind::Io, format!("{path} can't be used: {error}"))
     };
     let here = std::env::current_dir().map_err(|error| io(Path::new("."), error))?;
+    let sources: Vec<PathBuf> = args.sources.iter().map(|path| here.join(path)).collect();
+    for (asked, source) in args.sources.iter().zip(&sources) {
+        check_outside(asked, source, &args.to, &here.join(&args.to))?;
+    }
     std::fs::create_dir_all(&args.to).map_err(|error| {
         io(&args.to, error).todo("name a folder in --to that you may make and write")
     })?;
-    let sources: Vec<PathBuf> = args.sources.iter().map(|path| here.join(path)).collect();
     let placed: Vec<(&Path, &Path)> = sources
         .iter()
         .map(|path| (path.as_path(), place_below(&here, path)))
@@ -60,6 +63,27 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         ));
     }
     Ok(exit_code::DONE)
+}
+
+/// A folder inside of what is copied would be copied into itself, without end.
+fn check_outside(asked: &Path, source: &Path, to: &Path, whole: &Path) -> Result<(), Failure> {
+    let there = whole
+        .ancestors()
+        .find_map(|above| above.canonicalize().ok());
+    let (Some(there), Ok(source)) = (there, source.canonicalize()) else {
+        // What is not there is said by who copies.
+        return Ok(());
+    };
+    if !source.is_dir() || !there.starts_with(&source) {
+        return Ok(());
+    }
+    let (asked, to) = (asked.display(), to.display());
+    Err(
+        Failure::new(FailureKind::Usage, format!("{to} is inside of {asked}"))
+            .asked(format!("yard stage {asked} --to {to}"))
+            .there("a folder can't be copied into itself")
+            .todo("name a folder outside of it in --to"),
+    )
 }
 
 fn failure(error: &StageError) -> Failure {

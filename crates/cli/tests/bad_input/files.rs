@@ -53,6 +53,20 @@ fn what_never_ends_is_not_waited_for() {
 }
 
 #[test]
+fn a_folder_is_not_staged_into_itself() {
+    let env = env();
+    env.write("data/deep/file", "1\n");
+    let into = env.work().join("data/new/place");
+    let to = into.display().to_string();
+    let refused = env.yard(&["stage", "data", "--to", &to]).code(2).snapshot();
+    assert!(refused.contains("can't be copied into itself"), "{refused}");
+    assert!(!env.work().join("data/new").exists(), "nothing was made");
+    env.yard(&["stage", "data", "--to", "beside"]).success();
+    let copied = std::fs::read_to_string(env.work().join("beside/data/deep/file")).unwrap();
+    assert_eq!(copied, "1\n");
+}
+
+#[test]
 fn a_script_may_come_through_a_pipe() {
     let env = env();
     let script = "#!/bin/sh\n#SBATCH -t 5\ntrue\n";
