@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use testkit::{TestEnv, skip, wait_until};
+use testkit::{RealSlurm, SlurmShape, TestEnv, skip, wait_until};
 
 /// Where Debian's packages are: `ch-image` runs with the system's own Python.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -112,6 +112,33 @@ fn ranks_of_two_nodes_in_charliecloud() {
             path == secrets || !text.contains("two\nlines") && !text.contains("two\\nlines"),
             "{path:?}"
         );
+    }
+}
+
+/// The same run file on a Slurm that is none of ours.
+#[test]
+fn ranks_of_two_real_nodes_in_charliecloud() {
+    let Some(mut env) = with_image("a run in Charliecloud on a real Slurm") else {
+        return;
+    };
+    if let Some(reason) = RealSlurm::missing() {
+        return skip("a run in Charliecloud on a real Slurm", &reason);
+    }
+    let slurm = RealSlurm::start(SlurmShape { nodes: 2, cpus: 2 }).unwrap();
+    env.set_var("SLURM_CONF", slurm.conf());
+    env.set_var("HF_TOKEN", "two\nlines");
+    env.write("yard.toml", RUN_FILE);
+    env.write("train.sh", TRAIN);
+    env.write("in", "staged\n");
+    env.write("shared/note", "mounted\n");
+    let printed = env.yard(&["run", "--on", "rig"]).success();
+    for rank in 0..2 {
+        for words in ["made of busybox", "staged", "mounted"] {
+            assert!(printed.contains(&format!("[{rank}] {words}")), "{printed}");
+        }
+        assert!(printed.contains(&format!("rank {rank} of 2")), "{printed}");
+        let step = format!("checkpoints/step-{rank}");
+        assert!(only_run(&env).join(step).exists(), "{printed}");
     }
 }
 

@@ -102,4 +102,43 @@ mod slow {
         let array = env.yard(&["run", "--on", "rig", "array.sh"]).success();
         assert!(array.contains("all 2 elements completed"), "{array}");
     }
+
+    /// Two GPUs on one node and one on the other: ranks as tasks, an agent a node, and ranks that meet by
+    /// our key-value store, each with the GPUs of its node and no others.
+    #[test]
+    fn three_gpus_on_two_real_nodes() {
+        if let Some(reason) = RealSlurm::missing() {
+            return skip("three_gpus_on_two_real_nodes", &reason);
+        }
+        let shape = SlurmShape { nodes: 2, cpus: 8 };
+        let slurm = RealSlurm::start_with_gpus(shape, 4).expect("a Slurm comes up");
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        env.set_var("SLURM_CONF", slurm.conf());
+        env.write("train.py", include_str!("../../../examples/sites/train.py"));
+        env.write("torch/__init__.py", "");
+        env.write("torch/distributed/__init__.py", "");
+        env.write(
+            "torch/distributed/run.py",
+            include_str!("support/torchrun.py"),
+        );
+        for (launcher, more) in [
+            ("srun", ""),
+            ("torchrun", "launcher_options = [\"--max_restarts=0\"]\n"),
+            ("horovod", ""),
+        ] {
+            let text = format!(
+                "launcher = {launcher:?}\n{more}command = [\"train.py\"]\n[resources]\ngpus = 3\nnodes = 2\n\
+                 cpus_per_rank = 2\nmemory = \"400M\"\ntime = \"10m\"\n"
+            );
+            env.write("yard.toml", &text);
+            let printed = env.yard(&["run", "--on", "rig"]).success();
+            for (rank, local, node, gpus) in [(0, 0, 1, "0,1"), (1, 1, 1, "0,1"), (2, 0, 2, "0")] {
+                let line = format!(
+                    "rank {rank} of 3, local rank {local} on node{node}, GPUs {gpus}, from step 0"
+                );
+                assert!(printed.contains(&line), "{launcher}: {printed}");
+            }
+            assert!(printed.contains("trained on 100 points"), "{printed}");
+        }
+    }
 }

@@ -5,10 +5,13 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 pub(super) struct Config {
     folder: PathBuf,
     shape: SlurmShape,
+    /// GPUs of each node: devices that are none, which Slurm counts and hands out all the same.
+    gpus: u16,
     /// Lines that stand for the nodes and partitions of the shape.
     lines: Option<String>,
     controller_port: u16,
@@ -23,10 +26,16 @@ impl Config {
         Config {
             folder,
             shape,
+            gpus: 0,
             lines: None,
             controller_port,
             node_ports,
         }
+    }
+
+    /// The same, each of whose nodes has so many GPUs of type `v100`.
+    pub(super) fn with_gpus(self, gpus: u16) -> Config {
+        Config { gpus, ..self }
     }
 
     /// A controller whose nodes and partitions these lines of `slurm.conf` describe.
@@ -78,7 +87,32 @@ impl Config {
         let ours = format!("127.0.0.1 {}\n", self.node_names().join(" "));
         // Ours first: a name that the machine knows already must mean our node here.
         fs::write(self.folder.join("hosts"), ours + &hosts)?;
+        if self.gpus > 0 {
+            self.write_gpus()?;
+        }
         fs::write(self.folder.join("slurm.conf"), self.slurm_conf())
+    }
+
+    /// Character devices, since Slurm refuses plain files.
+    fn write_gpus(&self) -> std::io::Result<()> {
+        let devices = self.folder.join("dev");
+        fs::create_dir(&devices)?;
+        for number in 0..self.gpus {
+            let device = devices.join(format!("nvidia{number}"));
+            let made = Command::new("mknod")
+                .arg(&device)
+                .args(["c", "1", "3"])
+                .status()?;
+            if !made.success() {
+                return Err(std::io::Error::other(format!("mknod {device:?}: {made}")));
+            }
+        }
+        let text = format!(
+            "Name=gpu Type=v100 File={}/nvidia[0-{}]\n",
+            devices.display(),
+            self.gpus - 1
+        );
+        fs::write(self.folder.join("gres.conf"), text)
     }
 
     fn slurm_conf(&self) -> String {
@@ -125,11 +159,18 @@ MinJobAge=300
         if let Some(lines) = &self.lines {
             return text + "SlurmdTimeout=0\n" + lines;
         }
+        let gpus = match self.gpus {
+            0 => String::new(),
+            count => {
+                text += "GresTypes=gpu\n";
+                format!("Gres=gpu:v100:{count} ")
+            }
+        };
         for (node, port) in self.node_names().iter().zip(&self.node_ports) {
             text += &format!(
                 "NodeName={node} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs={cpus} \
                  Boards=1 SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory=16000 \
-                 State=UNKNOWN\n"
+                 {gpus}State=UNKNOWN\n"
             );
         }
         text + &format!(

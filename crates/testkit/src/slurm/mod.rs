@@ -74,11 +74,22 @@ impl RealSlurm {
     /// # Panics
     /// When a daemon doesn't come up within two minutes; the end of its log is in the message.
     pub fn start(shape: SlurmShape) -> anyhow::Result<RealSlurm> {
+        RealSlurm::start_with_gpus(shape, 0)
+    }
+
+    /// The same, each of whose nodes has so many GPUs of type `v100`, which are numbers alone.
+    ///
+    /// # Errors
+    /// As [`RealSlurm::start`].
+    ///
+    /// # Panics
+    /// As [`RealSlurm::start`].
+    pub fn start_with_gpus(shape: SlurmShape, gpus: u16) -> anyhow::Result<RealSlurm> {
         let folder = tempfile::Builder::new().prefix("slurm-").tempdir()?;
         // Jobs of other users, and munge's clients, must get through.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
         let ports = free_ports(usize::from(shape.nodes) + 1)?;
-        let config = Config::new(folder.path(), shape, &ports);
+        let config = Config::new(folder.path(), shape, &ports).with_gpus(gpus);
         config.write()?;
 
         let mut slurm = RealSlurm::with_controller(folder, &config)?;
