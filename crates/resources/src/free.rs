@@ -2,6 +2,7 @@
 
 use crate::demand::Sharing;
 use crate::{Amounts, Cluster, NodeId, NodeSet, Share, SocketCpus};
+use std::sync::Arc;
 
 /// What is free, node by node. Scratch work clones it.
 ///
@@ -16,8 +17,8 @@ pub struct Free {
     gpus: Vec<u64>,
     /// GPUs that are in use by others than jobs.
     barred: Vec<u64>,
-    /// Jobs on each node, by user.
-    users: Vec<Vec<UserJobs>>,
+    /// Jobs on each node, by user; clones share it until one changes it.
+    users: Arc<Vec<Vec<UserJobs>>>,
     /// CPUs of jobs that share theirs with others.
     over: Vec<Layered>,
     up: NodeSet,
@@ -73,7 +74,7 @@ impl Free {
                 .map(|node| cluster.class(node).gpu_indices())
                 .collect(),
             barred: vec![0; nodes],
-            users: vec![Vec::new(); nodes],
+            users: Arc::new(vec![Vec::new(); nodes]),
             over: vec![Layered::default(); nodes],
             up: NodeSet::first(cluster.node_count()),
             idle: NodeSet::first(cluster.node_count()),
@@ -202,29 +203,53 @@ impl Free {
     /// # Panics
     /// The other is another cluster's.
     pub fn keep(&mut self, cluster: &Cluster, other: &Free) {
+        let has_same_jobs = Arc::ptr_eq(&self.users, &other.users);
         for node in cluster.nodes() {
             let at = node.0 as usize;
+            let gpus = |free: &Free| (free.amounts[at].lane(0), free.gpus[at], free.barred[at]);
+            let before = gpus(self);
             self.amounts[at] = self.amounts[at].least(&other.amounts[at]);
             self.sockets[at] = self.sockets[at].least(&other.sockets[at]);
             self.gpus[at] &= other.gpus[at];
             self.barred[at] |= other.barred[at];
-            for one in &other.users[at] {
-                match self.users[at].binary_search_by_key(&one.user, |own| own.user) {
-                    Ok(own) => {
-                        let own = &mut self.users[at][own];
-                        own.jobs = own.jobs.max(one.jobs);
-                        own.private = own.private.max(one.private);
-                    }
-                    Err(place) => self.users[at].insert(place, *one),
-                }
-            }
             if other.over[at].cpus > self.over[at].cpus {
                 self.over[at] = other.over[at];
             }
-            self.count_gpus(cluster, node);
+            if gpus(self) != before {
+                self.count_gpus(cluster, node);
+            }
+            if !has_same_jobs {
+                self.keep_jobs(node, &other.users[at]);
+            }
         }
         self.up.keep(&other.up);
         self.idle.keep(&other.idle);
+    }
+
+    /// Adds jobs of a node that are not among its own.
+    fn keep_jobs(&mut self, node: NodeId, others: &[UserJobs]) {
+        let at = node.0 as usize;
+        for one in others {
+            let own = &self.users[at];
+            match own.binary_search_by_key(&one.user, |own| own.user) {
+                Ok(own_at) => {
+                    let own = own[own_at];
+                    if one.jobs > own.jobs || one.private > own.private {
+                        let own = &mut Arc::make_mut(&mut self.users)[at][own_at];
+                        own.jobs = own.jobs.max(one.jobs);
+                        own.private = own.private.max(one.private);
+                    }
+                }
+                Err(place) => Arc::make_mut(&mut self.users)[at].insert(place, *one),
+            }
+        }
+    }
+
+    /// Whether a job shares its nodes with no other user.
+    #[must_use]
+    pub fn has_private_jobs(&self) -> bool {
+        let mut jobs = self.users.iter().flatten();
+        jobs.any(|jobs| jobs.private > 0)
     }
 
     /// Gives a job its shares.
@@ -317,7 +342,7 @@ impl Free {
     }
 
     fn count_job(&mut self, node: NodeId, user: u32, is_private: bool, comes: bool) {
-        let jobs = &mut self.users[node.0 as usize];
+        let jobs = &mut Arc::make_mut(&mut self.users)[node.0 as usize];
         let at = jobs.binary_search_by_key(&user, |one| one.user);
         let none = UserJobs {
             user,

@@ -3,7 +3,7 @@
 use crate::ClusterRef;
 use crate::reservations::Closed;
 use model::Timestamp;
-use resources::{Compiled, Demand, Free, NodeSet, PartId, Pick, Share, place};
+use resources::{Compiled, Demand, Free, NodeSet, PartId, Pick, Share, Sharing, place};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -50,6 +50,12 @@ impl Kinds {
             idle: Arc::new(Free::idle(cluster)),
             kept: 0,
         }
+    }
+
+    /// Whether one of them lets no other user onto its nodes.
+    pub(crate) fn has_private(&self) -> bool {
+        let mut demands = self.known.keys().map(|(_, demand)| demand);
+        demands.any(|demand| demand.sharing == Sharing::User)
     }
 
     pub(crate) fn need(

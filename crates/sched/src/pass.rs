@@ -45,6 +45,8 @@ pub(crate) struct Pass {
     pub(crate) unavailable: BTreeMap<JobId, PendingReason>,
     /// From the first blocked job on, with backfill.
     pub(crate) promises: Option<Promises>,
+    /// Whose job it is decides what it may be given.
+    pub(crate) by_user: bool,
     /// What did not fit, by the shortest limit: while nothing is given back none like it does.
     pub(crate) failed: HashMap<(usize, u32, usize, bool), i64>,
     /// Why jobs do not start that others do not keep waiting.
@@ -65,6 +67,7 @@ impl State {
         let pass = loop {
             let mut pass = Pass {
                 stopped: self.stopped(),
+                by_user: self.is_by_user(),
                 ..Pass::default()
             };
             while let Some((queue, key)) = self.next_in_order(&pass) {
@@ -351,7 +354,8 @@ impl State {
         let need: &Arc<Need> = &choice.need;
         let waits = choice.few_until.is_some();
         let need = Arc::as_ptr(need) as usize;
-        let like = (need, user, reserved.number(), waits);
+        let owner = if pass.by_user { user } else { 0 };
+        let like = (need, owner, reserved.number(), waits);
         let failed = pass.failed.get(&like);
         if failed.is_some_and(|shortest| *shortest <= limit) {
             return None;
@@ -381,6 +385,11 @@ impl State {
             pass.failed.insert(like, limit);
         }
         found
+    }
+
+    /// Whether users keep others from nodes: else what does not fit for one fits for none.
+    pub(crate) fn is_by_user(&self) -> bool {
+        self.kinds.has_private() || self.held.free.has_private_jobs()
     }
 
     /// Whether the nodes of its partition that are up, and not kept for others, are too few for a job,

@@ -42,6 +42,8 @@ impl PartialEq for Plan {
 pub(crate) struct Promises {
     planning: Planning,
     timeline: Timeline<Free>,
+    /// Whose job it is decides what it may be given.
+    by_user: bool,
     /// When jobs of a kind start at the earliest, which only becomes later.
     bounds: HashMap<(usize, u32, usize), (i64, i64)>,
     pub(crate) plan: Plan,
@@ -79,6 +81,7 @@ impl Promises {
         Promises {
             planning: parameters.planning(0),
             timeline,
+            by_user: state.is_by_user(),
             bounds: HashMap::new(),
             plan: Plan::default(),
             ends: by_job,
@@ -95,7 +98,7 @@ impl Promises {
             (sooner, self.ends.get_mut(&job), &job_now.derived.holding)
             && sooner.0 < *end
         {
-            self.timeline.reserve(sooner.0, *end, |free| {
+            self.timeline.change(sooner.0, *end, |free| {
                 holding.give_to(&state.cluster, free);
             });
             *end = sooner.0;
@@ -116,7 +119,7 @@ impl Promises {
     /// Changes what is free from now on until a running job ends.
     pub(crate) fn until_end(&mut self, job: JobId, change: impl FnMut(&mut Free)) {
         if let Some(end) = self.ends.get(&job) {
-            self.timeline.reserve(self.now, *end, change);
+            self.timeline.change(self.now, *end, change);
         }
     }
 
@@ -179,7 +182,8 @@ impl Promises {
     ) -> Result<bool, PendingReason> {
         let reserved = state.reserved_for(job);
         let need = std::sync::Arc::as_ptr(&choice.need) as usize;
-        let kind = (need, user, reserved.number());
+        let owner = if self.by_user { user } else { 0 };
+        let kind = (need, owner, reserved.number());
         let known = self.bounds.get(&kind);
         let known = known.filter(|_| choice.few_until.is_none());
         let from = known.filter(|(longest, _)| *longest <= limit);

@@ -7,6 +7,8 @@ use std::ops::RangeInclusive;
 struct Step<R> {
     at: i64,
     free: R,
+    /// Of something less may be free than in the step before.
+    falls: bool,
 }
 
 /// What is free from now on, in steps: each end of a running job gives back, each promise takes for a
@@ -29,12 +31,20 @@ impl<R: Clone> Timeline<R> {
         // Nearly sorted: only overdue jobs stand elsewhere.
         ends.sort_by_key(|(at, _)| *at);
         let mut steps = Vec::with_capacity(ends.len() + 1);
-        steps.push(Step { at: now, free });
+        steps.push(Step {
+            at: now,
+            free,
+            falls: false,
+        });
         for (at, held) in ends {
             let last = &steps[steps.len() - 1];
             if last.at != at {
                 let free = last.free.clone();
-                steps.push(Step { at, free });
+                steps.push(Step {
+                    at,
+                    free,
+                    falls: false,
+                });
             }
             let last = steps.len() - 1;
             give(&mut steps[last].free, held);
@@ -46,8 +56,7 @@ impl<R: Clone> Timeline<R> {
     pub fn fits(&self, limit: Option<i64>, mut fits: impl FnMut(&R) -> bool) -> bool {
         let now = self.steps[0].at;
         let end = limit.map_or(i64::MIN, |limit| now.saturating_add(limit));
-        let over = self.steps.iter().skip(1).take_while(|step| step.at < end);
-        fits(&self.steps[0].free) && over.into_iter().all(|step| fits(&step.free))
+        fits(&self.steps[0].free) && self.falling(0, end).all(|(_, step)| fits(&step.free))
     }
 
     /// The first step among some moments from which a job fits for as long as it may run, and what
@@ -66,23 +75,28 @@ impl<R: Clone> Timeline<R> {
         'next: while let Some(begin) = steps.get(from)
             && begin.at <= *moments.end()
         {
+            let end = begin.at.saturating_add(limit);
+            if self.falling(from, end).next().is_none() {
+                if let Some(held) = find(begin.at, &begin.free) {
+                    return Some((begin.at, held));
+                }
+                from += 1;
+                continue;
+            }
             if !fits(begin.at, &begin.free) {
                 from += 1;
                 continue;
             }
-            let end = begin.at.saturating_add(limit);
-            let mut whole = begin.free.clone();
-            for (index, step) in steps.iter().enumerate().skip(from + 1) {
-                if step.at >= end {
-                    break;
-                }
+            for (index, step) in self.falling(from, end) {
                 if !fits(begin.at, &step.free) {
                     from = index + 1;
                     continue 'next;
                 }
-                if let Some(keep) = &keep {
-                    keep(&mut whole, &step.free);
-                }
+            }
+            let mut whole = begin.free.clone();
+            if let Some(keep) = &keep {
+                let falling = self.falling(from, end);
+                falling.for_each(|(_, step)| keep(&mut whole, &step.free));
             }
             if let Some(held) = find(begin.at, &whole) {
                 return Some((begin.at, held));
@@ -92,25 +106,108 @@ impl<R: Clone> Timeline<R> {
         None
     }
 
+    /// Steps after one and before a moment that may have less than the step before: what is free in
+    /// these and in the first is free in all of them.
+    fn falling(&self, after: usize, end: i64) -> impl Iterator<Item = (usize, &Step<R>)> {
+        let later = self.steps.iter().enumerate().skip(after + 1);
+        let over = later.take_while(move |(_, step)| step.at < end);
+        over.filter(|(_, step)| step.falls)
+    }
+
     /// A moment from which on something may be otherwise, whatever is free; one before now is none.
     pub fn begin_step(&mut self, at: i64) {
         self.reserve(at, at, |_| {});
     }
 
     /// Takes something out of all steps of a time.
-    pub fn reserve(&mut self, at: i64, end: i64, mut take: impl FnMut(&mut R)) {
+    pub fn reserve(&mut self, at: i64, end: i64, take: impl FnMut(&mut R)) {
+        let (first, last) = self.each(at, end, take);
+        if first < last {
+            self.steps[first].falls = true;
+        }
+    }
+
+    /// Changes all steps of a time; more may be free than before, or less.
+    pub fn change(&mut self, at: i64, end: i64, change: impl FnMut(&mut R)) {
+        let (first, last) = self.each(at, end, change);
+        for index in [first, last] {
+            if let Some(step) = self.steps.get_mut(index) {
+                step.falls = true;
+            }
+        }
+    }
+
+    /// The same, for steps from one and before another; those are returned.
+    fn each(&mut self, at: i64, end: i64, mut change: impl FnMut(&mut R)) -> (usize, usize) {
         let steps = &mut self.steps;
         for moment in [at, end] {
             let index = steps.partition_point(|step| step.at < moment);
             if index > 0 && steps.get(index).is_none_or(|step| step.at != moment) {
                 let free = steps[index - 1].free.clone();
-                steps.insert(index, Step { at: moment, free });
+                let step = Step {
+                    at: moment,
+                    free,
+                    falls: false,
+                };
+                steps.insert(index, step);
             }
         }
         let first = steps.partition_point(|step| step.at < at);
         let last = steps.partition_point(|step| step.at < end);
         steps[first..last]
             .iter_mut()
-            .for_each(|step| take(&mut step.free));
+            .for_each(|step| change(&mut step.free));
+        (first, last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A change of what is free: from when, until when, how much more or less.
+    type Change = (i64, i64, i32);
+
+    /// The first moment at which so much is free for so long, each step looked at.
+    fn looked_at_each(timeline: &Timeline<i32>, need: i32, limit: i64) -> Option<i64> {
+        let steps = &timeline.steps;
+        let fits = |begin: &&Step<i32>| {
+            let over = steps.iter().filter(|step| step.at >= begin.at);
+            let mut over = over.filter(|step| step.at == begin.at || step.at < begin.at + limit);
+            over.all(|step| step.free >= need)
+        };
+        steps.iter().find(fits).map(|step| step.at)
+    }
+
+    proptest! {
+        #[test]
+        fn steps_that_only_rise_need_no_look(
+            ends in prop::collection::vec((0_i64..50, 1_i32..5), 0..8),
+            changes in prop::collection::vec((0_i64..50, 0_i64..30, -6_i32..4), 0..8),
+            asked in prop::collection::vec((1_i32..12, 1_i64..60), 1..8),
+        ) {
+            let ends = ends.iter().map(|(at, free)| (*at, free));
+            let mut timeline = Timeline::new(0, 3, ends, |free, held| *free += held);
+            for change in changes {
+                let (at, length, by): Change = change;
+                if by < 0 {
+                    timeline.reserve(at, at + length, |free| *free += by);
+                } else {
+                    timeline.change(at, at + length, |free| *free += by);
+                }
+            }
+            for (need, limit) in asked {
+                let found = timeline.earliest(
+                    0..=i64::MAX,
+                    limit,
+                    |_, free| *free >= need,
+                    Some(|whole: &mut i32, other: &i32| *whole = (*whole).min(*other)),
+                    |_, whole| (*whole >= need).then_some(*whole),
+                );
+                let want = looked_at_each(&timeline, need, limit);
+                prop_assert_eq!(found.map(|(at, _)| at), want);
+            }
+        }
     }
 }

@@ -5,23 +5,23 @@
 //! reach so far a copy of the state is played on, in which running jobs last until their limits; in
 //! another the job asks for less.
 
+mod budget;
 mod played;
 mod smaller;
 
 use crate::Job;
 use crate::State;
+use budget::Budget;
 use model::{Allocation, JobId, JobState, PendingReason, Timestamp, parse_licences};
 use resources::Share;
-
-/// With more jobs that wait, no smaller requests are tried: each costs a copy of all of them.
-const MOST_WAITING: usize = 2000;
 
 /// Why a job waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Why {
     /// Slurm's word for it.
     pub reason: PendingReason,
-    /// What it would hold by the plan; none where the plan does not reach so far.
+    /// What it would hold by the plan; none where the plan does not reach so far, and too much waits
+    /// for another to be made.
     pub needs: Option<Amount>,
     /// What is free now on all nodes together.
     pub free: Amount,
@@ -37,7 +37,8 @@ pub struct Why {
     pub start: Option<Timestamp>,
     /// Licences that it asks for and that are not free.
     pub licences: Vec<LicenceNeed>,
-    /// Its request with less in it, as options: each alone would let it start now.
+    /// Its request with less in it, as options: each alone would let it start now. Of a large
+    /// cluster with a long queue nothing is tried.
     pub instead: Vec<String>,
 }
 
@@ -110,14 +111,15 @@ impl State {
             return None;
         };
         let planned = self.by_plan(record, now);
-        let planned = planned.or_else(|| self.played_start(record, now));
+        let budget = Budget::new();
+        let planned = planned.or_else(|| self.played_start(record, now, &budget));
         let waits_for_room = matches!(reason, PendingReason::Resources | PendingReason::Priority);
         let holders = planned.as_ref().filter(|_| waits_for_room);
         let holders = holders
             .iter()
             .flat_map(|planned| planned.ended.iter().rev());
-        let instead = if waits_for_room && self.waiting_count() <= MOST_WAITING {
-            self.smaller(record, now)
+        let instead = if waits_for_room && budget.covers(self) {
+            self.smaller(record, now, &budget)
         } else {
             Vec::new()
         };

@@ -1,22 +1,28 @@
 //! What comes when running jobs last until their limits, and what would come of another request.
 
+use super::budget::Budget;
 use super::{Amount, Planned};
 use crate::promise::expected_end;
 use crate::{Action, Event, Job, State};
 use model::{JobId, JobState, Outcome, Request, Timestamp};
 use std::sync::Arc;
 
-/// A plan looks no further than so many moments at which something ends.
-const MOMENTS: usize = 2000;
-
 impl State {
     /// When a job, or the first element of its row, starts if running jobs last until their limits
-    /// and no other job comes.
-    pub(super) fn played_start(&self, record: &Job, now: Timestamp) -> Option<Planned> {
+    /// and no other job comes; none where that takes too much work to say.
+    pub(super) fn played_start(
+        &self,
+        record: &Job,
+        now: Timestamp,
+        budget: &Budget,
+    ) -> Option<Planned> {
+        if !budget.covers(self) {
+            return None;
+        }
         let mut later = self.clone();
         later.priorities.fix();
         let (mut at, mut ended) = (now, Vec::new());
-        for _ in 0..MOMENTS {
+        while budget.pay(&later) {
             let started: Vec<JobId> = starts(&later.schedule(at)).collect();
             // Elements that start leave their row under ids of their own.
             let own = started.into_iter().find_map(|id| {
@@ -58,7 +64,16 @@ impl State {
     }
 
     /// Whether the job would start now if it asked for that.
-    pub(super) fn would_start(&self, record: &Job, request: Request, now: Timestamp) -> bool {
+    pub(super) fn would_start(
+        &self,
+        record: &Job,
+        request: Request,
+        now: Timestamp,
+        budget: &Budget,
+    ) -> bool {
+        if !budget.pay(self) {
+            return false;
+        }
         let mut other = self.clone();
         if other.admit(&request).is_err() {
             return false;

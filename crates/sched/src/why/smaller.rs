@@ -1,17 +1,18 @@
 //! Smaller requests that would start now.
 
+use super::budget::Budget;
 use crate::Job;
 use crate::State;
 use model::{MemoryRequest, Request, Seconds, TimeLimitRequest, Timestamp, mebibytes_option};
 
 impl State {
     /// Of each amount that a job asks for the most with which it would start now.
-    pub(super) fn smaller(&self, record: &Job, now: Timestamp) -> Vec<String> {
+    pub(super) fn smaller(&self, record: &Job, now: Timestamp, budget: &Budget) -> Vec<String> {
         let request = &record.request;
         let starts = |change: &dyn Fn(&mut Request)| {
             let mut smaller = Request::clone(request);
             change(&mut smaller);
-            self.would_start(record, smaller, now)
+            self.would_start(record, smaller, now, budget)
         };
         let mut found = Vec::new();
         for (option, count, set) in gpus_of(request) {
@@ -37,12 +38,12 @@ impl State {
             starts(&|request| request.cpus_per_task = Some(less))
         });
         found.extend(most.map(|less| format!("--cpus-per-task={less}")));
-        found.extend(self.less_memory(record, now));
-        found.extend(self.less_time(record, now));
+        found.extend(self.less_memory(record, now, budget));
+        found.extend(self.less_time(record, now, budget));
         found
     }
 
-    fn less_memory(&self, record: &Job, now: Timestamp) -> Option<String> {
+    fn less_memory(&self, record: &Job, now: Timestamp, budget: &Budget) -> Option<String> {
         let (option, mib, of): (_, _, fn(u64) -> MemoryRequest) = match record.request.memory? {
             MemoryRequest::PerNode(mib) => ("--mem", mib, MemoryRequest::PerNode),
             MemoryRequest::PerCpu(mib) => ("--mem-per-cpu", mib, MemoryRequest::PerCpu),
@@ -54,7 +55,7 @@ impl State {
                 memory: Some(of(u64::from(less) * 1024)),
                 ..Request::clone(&record.request)
             };
-            self.would_start(record, request, now)
+            self.would_start(record, request, now, budget)
         })?;
         Some(format!(
             "{option}={}",
@@ -63,7 +64,7 @@ impl State {
     }
 
     /// A shorter job may start before others that it would not delay.
-    fn less_time(&self, record: &Job, now: Timestamp) -> Option<String> {
+    fn less_time(&self, record: &Job, now: Timestamp, budget: &Budget) -> Option<String> {
         let minutes = match record.request.time? {
             TimeLimitRequest::Limit(Seconds(seconds)) => u32::try_from(seconds / 60).ok()?,
             TimeLimitRequest::Unlimited => 365 * 24 * 60,
@@ -74,7 +75,7 @@ impl State {
                 time: Some(limit(less)),
                 ..Request::clone(&record.request)
             };
-            self.would_start(record, request, now)
+            self.would_start(record, request, now, budget)
         })?;
         Some(format!("--time={}", limit(most)))
     }

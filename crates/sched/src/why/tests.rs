@@ -1,5 +1,6 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
-use crate::{Event, Job, State};
+use super::budget::Budget;
+use crate::{BackfillParameters, Event, Job, State};
 use cluster_file::ClusterFile;
 use model::{
     GpuCount, JobId, PendingReason, Request, Seconds, Submitter, TimeLimitRequest, Timestamp,
@@ -11,9 +12,16 @@ const MINUTE: u64 = 60;
 
 /// Two nodes with four GPUs and eight CPUs each.
 fn state() -> State {
-    let text = "[nodes.g]\nnames = \"g[1-2]\"\ncpus = 8\n\
-        gpu = { type = \"v100\", count = 4 }\n[partition.all]\ndefault = true\nnodes = \"ALL\"\n";
-    let file = ClusterFile::parse("two", text).unwrap();
+    with_nodes(2)
+}
+
+fn with_nodes(nodes: u32) -> State {
+    let text = format!(
+        "[nodes.g]\nnames = \"g[1-{nodes}]\"\ncpus = 8\n\
+         gpu = {{ type = \"v100\", count = 4 }}\n\
+         [partition.all]\ndefault = true\nnodes = \"ALL\"\n"
+    );
+    let file = ClusterFile::parse("two", &text).unwrap();
     State::new(Arc::new(Cluster::build(&file, Trust::All)), Arc::new([]))
 }
 
@@ -99,7 +107,9 @@ fn the_plan_says_what_comes() {
         .to_vec();
     for job in jobs {
         let record = state.job(job).unwrap();
-        let played = state.played_start(record, Timestamp(0)).unwrap();
+        let played = state
+            .played_start(record, Timestamp(0), &Budget::new())
+            .unwrap();
         let planned = state.by_plan(record, Timestamp(0)).unwrap();
         assert_eq!(
             (planned.at, planned.needs),
@@ -139,8 +149,31 @@ fn what_is_offered_starts() {
     for (count, starts) in [(2, true), (3, false)] {
         let record = state.job(waits).unwrap();
         assert_eq!(
-            state.would_start(record, gpus(count, 60), Timestamp(0)),
+            state.would_start(record, gpus(count, 60), Timestamp(0), &Budget::new()),
             starts
         );
     }
+}
+
+/// A thousand nodes with a thousand jobs that wait: the answer comes from the plan, and nothing is
+/// tried.
+#[test]
+fn where_much_waits_no_more_is_played() {
+    let full = |nodes: u32, waiting: u32| {
+        let mut state = with_nodes(nodes);
+        for _ in 0..nodes + waiting {
+            submit(&mut state, gpus(4, 60));
+        }
+        state.set_backfill(Some(BackfillParameters::default()));
+        state
+    };
+    assert!(Budget::new().covers(&full(4, 100)));
+    let large = full(1_000, 1_000);
+    let budget = Budget::new();
+    assert!(!budget.covers(&large));
+    let last = large.live().last().unwrap();
+    assert!(large.played_start(last, Timestamp(0), &budget).is_none());
+    let why = large.why(last.id, Timestamp(0)).unwrap();
+    assert_eq!((why.start, why.instead), (None, Vec::new()));
+    assert!(!why.ahead.is_empty());
 }
