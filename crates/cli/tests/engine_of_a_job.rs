@@ -34,7 +34,7 @@ fn an_engine_that_a_job_starts_leaves_the_bound_of_its_memory_and_outlives_it() 
     let started = env.work().join("started");
     let text = || fs::read_to_string(&started).unwrap_or_default();
     wait_until("the job has started an engine", || text().ends_with('\n'));
-    let group = |pid| MemoryCgroup::of_process(pid, |name| name.starts_with("yard-"));
+    let group = |pid| sys::control_group::of_process(pid, |name| name.starts_with("yard-"));
     assert!(group(text().trim().parse().unwrap()).is_some(), "the job's");
     let second = engine(&env);
     assert_ne!(first, second);

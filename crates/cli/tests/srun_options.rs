@@ -154,3 +154,28 @@ fn limits_of_the_shell_go_along() {
         assert!(printed.ends_with(want), "{call}: {output:?}");
     }
 }
+
+/// `ulimit -Su 60` at the submission bounds root's job too, and nothing of it stays.
+#[test]
+fn a_job_has_no_more_processes_than_were_passed_on() {
+    const NAME: &str = "a_job_has_no_more_processes_than_were_passed_on";
+    if let Err(error) = sys::process_cgroup::ProcessCgroup::probe() {
+        return testkit::skip(NAME, &format!("no control group of processes: {error}"));
+    }
+    let env = env();
+    // The engine has this machine's own limits.
+    env.slurm("srun", &["-n1", "true"]).success();
+    let many = "i=0; while [ $i -lt 100 ]; do sleep 60 & i=$((i+1)); done; echo all";
+    for mem in ["", "--mem=100 "] {
+        let yard = env!("CARGO_BIN_EXE_yard");
+        let line = format!("ulimit -Su 60; {yard} slurm srun -n1 {mem}dash -c '{many}'");
+        let output = env.program("bash", &["-c", &line]).output();
+        let output = output.expect("bash can be started");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !output.status.success() && said.contains("Cannot fork"),
+            "{output:?}"
+        );
+    }
+    assert_eq!(env.slurm("squeue", &["-h"]).success(), "");
+}

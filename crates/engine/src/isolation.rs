@@ -132,7 +132,7 @@ fn try_one(place: &Path) -> io::Result<()> {
         cpus: &[],
         umask: 0o22,
         oom_score_adj: sys::process::oom_score_adj(),
-        cgroup: None,
+        cgroups: &[],
         limits: &[],
         user: None,
         view: Some(&view),

@@ -103,7 +103,7 @@ impl JobProgram {
             cpus: &[],
             umask: 0o022,
             oom_score_adj: sys::process::oom_score_adj(),
-            cgroup: None,
+            cgroups: &[],
             limits: &[],
             user: None,
             view: view.as_ref(),

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
-use sys::memory_cgroup::MemoryCgroup;
+use sys::control_group;
 use sys::process;
 
 const SIGKILL: i32 = 9;
@@ -39,7 +39,7 @@ impl Orphans<'_> {
         loop {
             let found = self.find();
             if found.is_empty() || begun.elapsed() > LONGEST {
-                MemoryCgroup::remove_left(|name| self.owns(name));
+                control_group::remove_left(|name| self.owns(name));
                 return killed.len();
             }
             for pid in found {
@@ -64,7 +64,7 @@ impl Orphans<'_> {
     }
 
     fn is_in_group(&self, pid: u32) -> bool {
-        MemoryCgroup::of_process(pid, |name| self.owns(name)).is_some()
+        control_group::of_process(pid, |name| self.owns(name)).is_some()
     }
 
     /// Whether a group's name is that of a step of this job that a lost supervisor held.

@@ -26,8 +26,8 @@ use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
+use sys::control_group;
 use sys::lock::FileLock;
-use sys::memory_cgroup::MemoryCgroup;
 
 /// For the last answer to get through before the process ends.
 const LAST_WORD: Duration = Duration::from_millis(50);
@@ -87,10 +87,10 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
     if std::env::var_os(sys::env_vars::TRAINYARD_ENGINE).is_some() {
         // Started by a job's command, which has the job's CPUs alone: an engine has the machine's.
         sys::cpu::unbind().map_err(|error| system(&error))?;
-        // And out of its bound of memory, which would be that of all further jobs too.
-        let left = MemoryCgroup::leave(|name| group_owner(name).is_some());
+        // And out of its bounds, which would be that of all further jobs too.
+        let left = control_group::leave(|name| group_owner(name).is_some());
         if let Err(error) = left {
-            tracing::warn!("the memory bound of the job that started this stays: {error}");
+            tracing::warn!("the bounds of the job that started this stay: {error}");
         }
     }
     // First of all: a job's command may have started this engine, and the job may be ending.

@@ -136,6 +136,11 @@ impl Owner {
                 "the memory of a job is limited where it requests some with --mem, by a look at its processes twice a second: no control group can be made ({error})"
             ),
         });
+        if let Err(error) = sys::process_cgroup::ProcessCgroup::probe() {
+            limits.push(format!(
+                "the number of a job's processes is limited by ulimit alone, which counts all processes of a user: no control group of processes can be made ({error})"
+            ));
+        }
         let shared = || "virtual nodes share this machine's disk and network".to_owned();
         limits.push(self.isolation.limit().unwrap_or_else(shared));
         limits

@@ -1,6 +1,8 @@
 //! Starts the tasks of a step.
 
+use super::memory_limit::MemoryLimit;
 use super::relay::Relay;
+use super::step_groups::StepGroups;
 use super::task_epilogs::{PendingEpilogs, TaskEpilogs};
 use super::task_files::words;
 use super::{slurm_links, task_environment, task_streams};
@@ -9,7 +11,7 @@ use model::{PassedLimit, StepId, WaitStatus};
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use sys::SoftLimit;
 use sys::process::{Spawn, User};
 
@@ -53,14 +55,16 @@ pub(super) struct Started {
 /// message is for the user. `stop` ends the wait for a disk.
 pub(super) fn launch(
     spec: &StepSpec,
-    cgroup: Option<PathBuf>,
+    memory: &MemoryLimit,
     mut relay: Option<&mut Relay>,
     tasks: &mut Vec<Task>,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Started>, String> {
     let environment = environment(&spec.environment)?;
     let mut environment = task_environment::of_step(environment, spec);
-    let (limits, refused) = limits(PassedLimit::take(&mut environment));
+    let passed = PassedLimit::take(&mut environment);
+    let groups = StepGroups::of(spec, memory, &passed);
+    let (limits, refused) = limits(passed);
     if let Err(error) = slurm_links::prepare(&spec.binary) {
         tracing::warn!("links beside {}: {error}", spec.binary.display());
     }
@@ -100,7 +104,7 @@ pub(super) fn launch(
             cpus: &task.cpus,
             umask: spec.umask,
             oom_score_adj,
-            cgroup: cgroup.as_deref(),
+            cgroups: groups.entrances(),
             limits: &limits,
             user: user.as_ref(),
             view: view.as_ref(),
@@ -130,7 +134,7 @@ pub(super) fn launch(
         epilogs: TaskEpilogs {
             user,
             view,
-            cgroup,
+            groups,
             umask: spec.umask,
             oom_score_adj,
         },

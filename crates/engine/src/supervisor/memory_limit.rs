@@ -60,6 +60,14 @@ impl MemoryLimit {
         }
     }
 
+    /// Its group, where the kernel keeps it.
+    pub(super) fn group(&self) -> Option<&MemoryCgroup> {
+        match self {
+            MemoryLimit::Kernel(group) => Some(group),
+            MemoryLimit::None | MemoryLimit::Watched(_) => None,
+        }
+    }
+
     /// How long until the processes are to be looked at.
     pub(super) fn next_look(&self) -> Option<Duration> {
         match self {
@@ -114,7 +122,7 @@ impl MemoryLimit {
 }
 
 /// No other step's, nor that of another engine.
-fn group_name(spec: &StepSpec) -> String {
+pub(super) fn group_name(spec: &StepSpec) -> String {
     format!(
         "{GROUP}{}-{}.{}.{}",
         std::process::id(),

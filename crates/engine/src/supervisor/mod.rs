@@ -18,6 +18,7 @@ mod processes;
 mod relay;
 mod run;
 pub(crate) mod slurm_links;
+mod step_groups;
 mod task_environment;
 mod task_epilogs;
 mod task_files;
@@ -157,7 +158,7 @@ impl Supervisor {
             result = Err("the step was ended before its tasks were started".to_owned());
         }
         if result.is_ok() {
-            result = launch::launch(spec, memory.entrance(), relay.as_mut(), &mut tasks, &|| {
+            result = launch::launch(spec, &memory, relay.as_mut(), &mut tasks, &|| {
                 is_called(&self.signals)
             });
         }

@@ -1,6 +1,7 @@
 //! What runs after a task: `srun --task-epilog`, then the cluster's `TaskEpilog`. Until they ended, so
 //! has the task not for its step.
 
+use super::step_groups::StepGroups;
 use super::task_files::words;
 use crate::spec::StepSpec;
 use model::WaitStatus;
@@ -8,14 +9,15 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use sys::process::{NodeView, Spawn, User};
 
 /// How the step's epilogs are started: as its tasks were.
 pub(super) struct TaskEpilogs {
     pub(super) user: Option<User>,
     pub(super) view: Option<NodeView>,
-    pub(super) cgroup: Option<PathBuf>,
+    /// Control groups of the step.
+    pub(super) groups: StepGroups,
     pub(super) umask: u32,
     pub(super) oom_score_adj: i32,
 }
@@ -146,7 +148,7 @@ impl PendingEpilogs {
                 cpus: &[],
                 umask: common.umask,
                 oom_score_adj: common.oom_score_adj,
-                cgroup: common.cgroup.as_deref(),
+                cgroups: common.groups.entrances(),
                 limits: &[],
                 user: common.user.as_ref(),
                 view: common.view.as_ref(),

@@ -387,8 +387,7 @@ fn without_session_and_environment() {
     let job = client.submit(submission).unwrap();
     until("it runs", || house.text("left").ends_with('\n'));
     let left: u32 = house.text("left").trim().parse().unwrap();
-    let group =
-        |pid| sys::memory_cgroup::MemoryCgroup::of_process(pid, |name| name.starts_with("yard-"));
+    let group = |pid| sys::control_group::of_process(pid, |name| name.starts_with("yard-"));
     assert!(group(left).is_some());
     let mut client = kill_ours(&house, &client, job);
     let (outcome, row) = ended(&mut client, job);

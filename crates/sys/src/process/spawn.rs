@@ -7,7 +7,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// A program to be started by [`Spawn::start`].
 ///
@@ -34,8 +34,8 @@ pub struct Spawn<'a> {
     pub umask: u32,
     /// How readily the kernel kills it for memory.
     pub oom_score_adj: i32,
-    /// The `cgroup.procs` of a control group that it enters; best effort.
-    pub cgroup: Option<&'a Path>,
+    /// The `cgroup.procs` of control groups that it enters; best effort.
+    pub cgroups: &'a [PathBuf],
     /// Limits that it has instead of this process's.
     pub limits: &'a [SoftLimit],
     /// Becomes this user first.
@@ -83,10 +83,11 @@ impl Spawn<'_> {
             .iter()
             .map(|arg| CString::new(arg.as_bytes()))
             .collect::<Result<_, _>>()?;
-        let cgroup = self
-            .cgroup
-            .map(|file| CString::new(file.as_os_str().as_bytes()));
-        let cgroup = cgroup.transpose()?;
+        let cgroups: Vec<CString> = self
+            .cgroups
+            .iter()
+            .map(|file| CString::new(file.as_os_str().as_bytes()))
+            .collect::<Result<_, _>>()?;
         let mut environment: Vec<Vec<u8>> = Vec::with_capacity(self.environment.len() + 1);
         for (name, value) in self.environment {
             let mut text = Vec::with_capacity(name.len() + value.len() + 2);
@@ -124,7 +125,7 @@ impl Spawn<'_> {
         let start = Start {
             spawn: self,
             program: &program,
-            cgroup: cgroup.as_ref(),
+            cgroups: &cgroups,
             argv: &argv,
             envp: &envp,
             pid_text: pid_pointer,
@@ -151,7 +152,7 @@ impl Spawn<'_> {
     unsafe fn child(
         &self,
         program: &CString,
-        cgroup: Option<&CString>,
+        cgroups: &[CString],
         argv: &[*const libc::c_char],
         envp: &[*const libc::c_char],
         pid_text: Option<*mut u8>,
@@ -184,7 +185,7 @@ impl Spawn<'_> {
             // the program from running.
             let _ = cpu::bind(self.cpus);
             set_oom_score_adj(self.oom_score_adj);
-            if let Some(file) = cgroup {
+            for file in cgroups {
                 enter_cgroup(file);
             }
             if let Some(view) = self.view
@@ -229,7 +230,7 @@ const STACK: usize = 32 * 1024;
 struct Start<'a> {
     spawn: &'a Spawn<'a>,
     program: &'a CString,
-    cgroup: Option<&'a CString>,
+    cgroups: &'a [CString],
     argv: &'a [*const libc::c_char],
     envp: &'a [*const libc::c_char],
     pid_text: Option<*mut u8>,
@@ -244,7 +245,7 @@ extern "C" fn begin(start: *mut libc::c_void) -> libc::c_int {
         let start = &*start.cast::<Start<'_>>();
         start.spawn.child(
             start.program,
-            start.cgroup,
+            start.cgroups,
             start.argv,
             start.envp,
             start.pid_text,
@@ -362,7 +363,7 @@ mod tests {
             cpus: &[crate::cpu::available()[0]],
             umask: 0o27,
             oom_score_adj: 250,
-            cgroup: None,
+            cgroups: &[],
             limits: &[],
             user: None,
             view: None,
@@ -413,7 +414,7 @@ mod tests {
             cpus: &[],
             umask: 0o22,
             oom_score_adj: 0,
-            cgroup: None,
+            cgroups: &[],
             limits: &[],
             user: None,
             view: Some(&view),

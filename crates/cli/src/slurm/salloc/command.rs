@@ -160,7 +160,7 @@ impl Held<'_> {
             cpus: &[],
             umask: sys::process::umask(),
             oom_score_adj: sys::process::oom_score_adj(),
-            cgroup: None,
+            cgroups: &[],
             limits: &[],
             user: None,
             view: None,

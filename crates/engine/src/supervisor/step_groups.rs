@@ -1,0 +1,76 @@
+//! The control groups of a step, which its tasks enter.
+
+use super::memory_limit::{MemoryLimit, group_name};
+use crate::spec::StepSpec;
+use model::PassedLimit;
+use std::path::PathBuf;
+use sys::process_cgroup::ProcessCgroup;
+
+/// The name of the limit on processes, as `--propagate` knows it.
+const PROCESSES: &str = "NPROC";
+
+/// Groups that bound what a step's processes use; those made here are removed with it.
+pub(super) struct StepGroups {
+    entrances: Vec<PathBuf>,
+    _processes: Option<ProcessCgroup>,
+}
+
+impl StepGroups {
+    /// The group of its memory, and where fewer processes were passed on with the job (`ulimit -u`) than
+    /// this machine's own limit, one that bounds them: the kernel's limit counts all processes of a user,
+    /// and not at all those of root.
+    pub(super) fn of(spec: &StepSpec, memory: &MemoryLimit, limits: &[PassedLimit]) -> StepGroups {
+        let most = fewer_processes(limits, &sys::soft_limits());
+        let made = most.map(|most| ProcessCgroup::make(&group_name(spec), most, memory.group()));
+        let processes = match made {
+            Some(Ok(group)) => group,
+            Some(Err(error)) => {
+                tracing::debug!(step = %spec.key(), "no control group of processes: {error}");
+                None
+            }
+            None => None,
+        };
+        let own = processes.as_ref().map(ProcessCgroup::entrance);
+        StepGroups {
+            entrances: memory.entrance().into_iter().chain(own).collect(),
+            _processes: processes,
+        }
+    }
+
+    /// The files by which a task enters them.
+    pub(super) fn entrances(&self) -> &[PathBuf] {
+        &self.entrances
+    }
+}
+
+/// How many processes a job may have, where that is fewer than this machine lets every process have.
+fn fewer_processes(passed: &[PassedLimit], own: &[(&str, u64)]) -> Option<u64> {
+    let here = own.iter().find(|(name, _)| *name == PROCESSES);
+    let asked = passed.iter().find(|limit| limit.name == PROCESSES)?;
+    (asked.soft < here?.1).then_some(asked.soft)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(soft: u64, here: u64, want: Option<u64>) {
+        let limit = |name: &str, soft: u64| PassedLimit {
+            name: name.to_owned(),
+            soft,
+            asked: false,
+        };
+        let passed = [limit("CORE", 1), limit("NPROC", soft)];
+        assert_eq!(fewer_processes(&passed, &[("NPROC", here)]), want);
+    }
+
+    #[test]
+    fn only_a_limit_below_the_machines_own_makes_a_group() {
+        check(40, 4096, Some(40));
+        check(4096, 4096, None);
+        check(u64::MAX, 4096, None);
+        check(40, u64::MAX, Some(40));
+        assert_eq!(fewer_processes(&[], &[("NPROC", 9)]), None);
+    }
+}

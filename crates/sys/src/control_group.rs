@@ -1,0 +1,208 @@
+//! Where the control groups of this process are: those of version 1's controllers, or of version 2.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The controllers in which groups are made.
+const CONTROLLERS: [&str; 2] = ["memory", "pids"];
+
+/// The file of a group into which processes are written that enter it.
+const ENTRANCE: &str = "cgroup.procs";
+
+/// Which kind of groups a system has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    /// A tree a controller.
+    One,
+    /// One tree.
+    Two,
+}
+
+/// A group that was made; removed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct OwnedGroup {
+    pub(crate) folder: PathBuf,
+    pub(crate) version: Version,
+}
+
+impl OwnedGroup {
+    /// Makes the group `name` below this process's own of that controller.
+    pub(crate) fn make(controller: &str, name: &str) -> io::Result<OwnedGroup> {
+        let (parent, version) = own_group(controller).ok_or(io::ErrorKind::Unsupported)?;
+        let folder = parent.join(name);
+        fs::create_dir(&folder)?;
+        Ok(OwnedGroup { folder, version })
+    }
+
+    /// Writes a value to a file of the group. A group without it, under version 2, bounds nothing.
+    pub(crate) fn set(&self, file: &str, value: &str) -> io::Result<()> {
+        let file = self.folder.join(file);
+        if !file.exists() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        fs::write(file, value)
+    }
+
+    /// The file into which a process writes `0` to enter the group.
+    pub(crate) fn entrance(&self) -> PathBuf {
+        self.folder.join(ENTRANCE)
+    }
+}
+
+impl Drop for OwnedGroup {
+    fn drop(&mut self) {
+        // Its last process may be a moment from gone.
+        for _ in 0..20 {
+            match fs::remove_dir(&self.folder) {
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                }
+                _ => return,
+            }
+        }
+    }
+}
+
+/// The name of the innermost group that a process is in and that `is_ours`.
+#[must_use]
+pub fn of_process(pid: u32, is_ours: impl Fn(&str) -> bool) -> Option<String> {
+    let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+    let names = groups.lines().flat_map(|line| line.rsplit('/'));
+    names
+        .into_iter()
+        .find(|name| is_ours(name))
+        .map(str::to_owned)
+}
+
+/// Takes this process out of the outermost groups above it that are `is_ours`, into those around them.
+///
+/// # Errors
+/// It may not enter one of those.
+pub fn leave(is_ours: impl Fn(&str) -> bool) -> io::Result<()> {
+    for controller in CONTROLLERS {
+        let Some((own, _version)) = own_group(controller) else {
+            continue;
+        };
+        let name = |folder: &Path| {
+            folder
+                .file_name()
+                .is_some_and(|name| is_ours(&name.to_string_lossy()))
+        };
+        let outermost = own.ancestors().filter(|folder| name(folder)).last();
+        if let Some(around) = outermost.and_then(Path::parent) {
+            fs::write(around.join(ENTRANCE), "0")?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes the groups beside those that this process would make which `are_left`: no process is in
+/// them any more, and whoever made them could not remove them. One with a process stays.
+pub fn remove_left(are_left: impl Fn(&str) -> bool) {
+    for controller in CONTROLLERS {
+        let Some((own, _version)) = own_group(controller) else {
+            continue;
+        };
+        for entry in fs::read_dir(own).into_iter().flatten().flatten() {
+            if are_left(&entry.file_name().to_string_lossy()) {
+                let _busy = fs::remove_dir(entry.path());
+            }
+        }
+    }
+}
+
+/// The folder of this process's group in a controller.
+fn own_group(controller: &str) -> Option<(PathBuf, Version)> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let (mount, group, version) = place(&groups, &mounts, controller)?;
+    Some((mount.join(group.trim_start_matches('/')), version))
+}
+
+/// Where a controller is mounted, and the group there; version 1 goes first, since where it has the
+/// controller version 2 has it not.
+fn place<'a>(
+    groups: &'a str,
+    mounts: &'a str,
+    controller: &str,
+) -> Option<(&'a Path, &'a str, Version)> {
+    let group = |wanted: &dyn Fn(&str) -> bool| {
+        groups.lines().find_map(|line| {
+            let mut parts = line.splitn(3, ':').skip(1);
+            let (controllers, path) = (parts.next()?, parts.next()?);
+            wanted(controllers).then_some(path)
+        })
+    };
+    let mount = |kind: &str, option: &str| {
+        mounts.lines().find_map(|line| {
+            let (before, after) = line.split_once(" - ")?;
+            let mut after = after.split(' ');
+            let is_kind = after.next() == Some(kind);
+            let has = after
+                .nth(1)
+                .is_some_and(|all| option.is_empty() || all.split(',').any(|one| one == option));
+            let mut before = before.split(' ').skip(3);
+            let root = before.next()?;
+            let folder = before.next()?;
+            (is_kind && has).then_some((Path::new(folder), root))
+        })
+    };
+    let of_one = group(&|controllers| controllers.split(',').any(|one| one == controller));
+    let found = match (of_one, mount("cgroup", controller)) {
+        (Some(path), Some((folder, root))) => (folder, root, path, Version::One),
+        _ => {
+            let (folder, root) = mount("cgroup2", "")?;
+            (folder, root, group(&str::is_empty)?, Version::Two)
+        }
+    };
+    let (folder, root, path, version) = found;
+    // A container sees part of the tree: what lies above the mount's root is not in its path.
+    let inside = if root == "/" {
+        path
+    } else {
+        path.strip_prefix(root).unwrap_or("/")
+    };
+    Some((folder, inside, version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(groups: &str, mounts: &str, want: Option<(&str, &str, Version)>) {
+        let got = place(groups, mounts, "memory");
+        let got = got.map(|(mount, group, version)| (mount.to_str().unwrap(), group, version));
+        assert_eq!(got, want);
+    }
+
+    #[test]
+    fn where_the_group_is() {
+        let one = "30 25 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n";
+        let two = "31 25 0:27 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw\n";
+        let both = format!("{two}{one}");
+        check(
+            "4:memory:/a/b\n0::/\n",
+            one,
+            Some(("/sys/fs/cgroup/memory", "/a/b", Version::One)),
+        );
+        check(
+            "0::/user.slice/x\n",
+            two,
+            Some(("/sys/fs/cgroup", "/user.slice/x", Version::Two)),
+        );
+        check(
+            "4:memory:/\n0::/\n",
+            &both,
+            Some(("/sys/fs/cgroup/memory", "/", Version::One)),
+        );
+        let part = "30 25 0:26 /docker/1 /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+        check(
+            "4:memory:/docker/1/x\n",
+            part,
+            Some(("/sys/fs/cgroup/memory", "/x", Version::One)),
+        );
+        check("", "", None);
+    }
+}
