@@ -4,10 +4,11 @@
 use crate::failure::unusable;
 use crate::requeue::put_back;
 use crate::run_state::was_killed;
-use crate::{Failure, Requeued, Run, RunState, select};
+use crate::{FILE_PAUSE, Failure, Requeued, Run, RunState, select};
 use backend::{JobView, ViewState};
 use folder::{Attempt, ComingBack, Event, EventLog, LOST_IN_A_ROW, RankExit, RunFolder, was_lost};
 use model::Timestamp;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use train::{ResumeBy, ResumeOn, ResumePlan};
 
@@ -47,11 +48,24 @@ impl LastDeputy {
     }
 
     /// Brings a run back that stands so, where it has to come back and no other process is left to do it.
-    pub fn see(&mut self, state: &RunState) -> Comeback {
+    /// A cluster that does not answer is waited for until the client `leaves`.
+    pub fn see(&mut self, state: &RunState, leaves: &dyn Fn() -> bool) -> Comeback {
         if !matches!(state, RunState::Failed { .. }) {
             return Comeback::Over(None);
         }
-        match self.bring_back() {
+        let (id, (sender, receiver)) = (self.id.clone(), channel());
+        std::thread::spawn(move || {
+            // The client may have left.
+            let _ = sender.send(bring_back(&id));
+        });
+        let answer = loop {
+            match receiver.recv_timeout(FILE_PAUSE) {
+                Ok(answer) => break answer,
+                Err(RecvTimeoutError::Timeout) if !leaves() => {}
+                Err(_) => return Comeback::GoesOn,
+            }
+        };
+        match answer {
             Ok(Comeback::GoesOn)
                 if self.others.get_or_insert_with(Instant::now).elapsed() > OTHERS =>
             {
@@ -65,43 +79,47 @@ impl LastDeputy {
             Err(failure) => Comeback::Over(Some(failure)),
         }
     }
+}
 
-    fn bring_back(&self) -> Result<Comeback, Failure> {
-        // Asked anew: the answer that all share may be older than what another process has done.
-        let mut selected = select(&self.id)?;
-        let view = selected.view()?;
-        let (Some(run), Some(job)) = (&selected.run, &view) else {
-            return Ok(Comeback::Over(None));
-        };
-        if job.state.is_live() {
-            return Ok(Comeback::GoesOn);
-        }
-        let attempt = Attempt {
-            job: job.id.0,
-            restart: job.restarts,
-        };
-        let (_, json) = RunFolder::open(&run.entry.folder)?;
-        let exits = run.folder.read_exits(attempt).unwrap_or_default();
-        let starts = events_until(run, attempt);
-        let now = Timestamp(sys::now());
-        if run.cancelled || !may_come_back(job, &starts, &exits, &json.plan.resume, now) {
-            return Ok(Comeback::Over(None));
-        }
-        let folder = run.folder.clone();
-        let file = || unusable(folder.path());
-        let Some(_held) = folder.claim_comeback(attempt).map_err(file())? else {
-            return Ok(Comeback::GoesOn);
-        };
-        let cause = "the batch script was killed, and no other process of the run lived".to_owned();
-        let how = ComingBack::Requeue;
-        let mut log = EventLog::open(&folder.events(attempt)).map_err(file())?;
-        for event in [Event::Lost { cause }, Event::ComingBack { how }] {
-            log.append(now, event).map_err(file())?;
-        }
-        let how = put_back(&mut selected, view)?;
-        folder.settle_comeback(attempt).map_err(file())?;
-        Ok(Comeback::Brought(how))
+fn bring_back(id: &str) -> Result<Comeback, Failure> {
+    // Asked anew: the answer that all share may be older than what another process has done.
+    let mut selected = select(id)?;
+    // What a conductor said counts first.
+    if selected.run.as_ref().is_none_or(|run| !run.needs_cluster()) {
+        return Ok(Comeback::Over(None));
     }
+    let view = selected.view()?;
+    let (Some(run), Some(job)) = (&selected.run, &view) else {
+        return Ok(Comeback::Over(None));
+    };
+    if job.state.is_live() {
+        return Ok(Comeback::GoesOn);
+    }
+    let attempt = Attempt {
+        job: job.id.0,
+        restart: job.restarts,
+    };
+    let (_, json) = RunFolder::open(&run.entry.folder)?;
+    let exits = run.folder.read_exits(attempt).unwrap_or_default();
+    let starts = events_until(run, attempt);
+    let now = Timestamp(sys::now());
+    if run.cancelled || !may_come_back(job, &starts, &exits, &json.plan.resume, now) {
+        return Ok(Comeback::Over(None));
+    }
+    let folder = run.folder.clone();
+    let file = || unusable(folder.path());
+    let Some(_held) = folder.claim_comeback(attempt).map_err(file())? else {
+        return Ok(Comeback::GoesOn);
+    };
+    let cause = "the batch script was killed, and no other process of the run lived".to_owned();
+    let how = ComingBack::Requeue;
+    let mut log = EventLog::open(&folder.events(attempt)).map_err(file())?;
+    for event in [Event::Lost { cause }, Event::ComingBack { how }] {
+        log.append(now, event).map_err(file())?;
+    }
+    let how = put_back(&mut selected, view)?;
+    folder.settle_comeback(attempt).map_err(file())?;
+    Ok(Comeback::Brought(how))
 }
 
 /// What its starts wrote down up to this one, which is last, also where it wrote nothing.

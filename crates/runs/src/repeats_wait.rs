@@ -79,7 +79,7 @@ impl Repeats {
                 outage = why;
                 let states = repeats.states(&views);
                 if outage.is_none() {
-                    for event in newly_ended(&repeats.runs, &states, &mut watched) {
+                    for event in newly_ended(&repeats.runs, &states, &mut watched, leaves) {
                         seen(event);
                     }
                 }
@@ -102,13 +102,18 @@ struct Watched {
 }
 
 /// The ends that were not seen before; one that no other process is left to bring back is brought back.
-fn newly_ended(runs: &[Run], states: &[RunState], watched: &mut [Watched]) -> Vec<RepeatsEvent> {
+fn newly_ended(
+    runs: &[Run],
+    states: &[RunState],
+    watched: &mut [Watched],
+    leaves: &dyn Fn() -> bool,
+) -> Vec<RepeatsEvent> {
     let mut ended = Vec::new();
     for ((run, state), one) in runs.iter().zip(states).zip(watched) {
         if state.is_live() || one.is_over {
             continue;
         }
-        if let Comeback::Over(_) = one.deputy.see(state) {
+        if let Comeback::Over(_) = one.deputy.see(state, leaves) {
             one.is_over = true;
             ended.push(RepeatsEvent::Ended {
                 number: run.entry.of.as_ref().map_or(0, |of| of.number),

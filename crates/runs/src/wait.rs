@@ -172,7 +172,7 @@ impl Waiting {
             let (Some(deputy), WaitEnd::Run(state)) = (&mut deputy, &end) else {
                 return Ok(end);
             };
-            match deputy.see(state) {
+            match deputy.see(state, &|| false) {
                 Comeback::Over(why) => {
                     if let Some(why) = why {
                         seen(&WaitEvent::StaysOver(why.line()));

@@ -99,7 +99,7 @@ pub fn follow(
                 RunEvent::OutageOver { lasted } => {
                     printer.say(&outage_over(poller.cluster(), lasted))
                 }
-                RunEvent::Over { state } => match deputy.see(&state) {
+                RunEvent::Over { state } => match deputy.see(&state, &|| interrupt.asked()) {
                     Comeback::Over(why) => {
                         if let Some(why) = why {
                             printer.say(&stays_over(&submitted.id, &why.line()));

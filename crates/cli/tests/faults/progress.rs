@@ -82,6 +82,14 @@ impl Progress {
         }
     }
 
+    /// The first start that came to its limit.
+    pub fn first_at_limit(&self) -> Option<&str> {
+        let is_at_limit =
+            |events: &[Value]| events.iter().any(|event| event["event"] == "stopping");
+        let found = self.events.iter().find(|(_, events)| is_at_limit(events));
+        found.map(|(attempt, _)| attempt.as_str())
+    }
+
     /// How far a counter has come.
     pub fn count(&self, counter: Counter) -> u32 {
         let event = |name: &str| {

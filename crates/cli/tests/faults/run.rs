@@ -4,7 +4,7 @@ use crate::disks::Disks;
 use crate::faults::Faults;
 use crate::judgement::{Evidence, Verdict, judge};
 use crate::progress::Progress;
-use crate::scenario::{Counter, Fault, Scenario};
+use crate::scenario::{Fault, Scenario};
 use crate::stranger::Stranger;
 use serde_json::Value;
 use std::fs;
@@ -128,6 +128,7 @@ fn disturb(
     let mut quiet = Quiet::default();
     let mut by_itself = true;
     let mut run = None;
+    let mut limit_came = false;
     let mut what = if scenario.follows {
         "run --on local"
     } else {
@@ -137,8 +138,11 @@ fn disturb(
     loop {
         run = run.or_else(|| run_folder(environment));
         let progress = look(environment, scenario, run.as_deref());
-        if progress.count(Counter::Stopping) > 0 {
-            let _there = fs::write(environment.work().join("limit-came"), "");
+        if let Some(attempt) = progress.first_at_limit()
+            && !limit_came
+        {
+            fs::write(environment.work().join("limit-came"), attempt).unwrap();
+            limit_came = true;
         }
         let ended = client
             .as_mut()

@@ -52,20 +52,29 @@ def save():
     return True
 
 
+def is_held():
+    """Up to the first time limit, and in the start to which it came, no step goes further: that every
+    run comes back does not depend on speed."""
+    try:
+        with open(f"{work}/limit-came") as file:
+            return file.read() in ("", attempt)
+    except FileNotFoundError:
+        return True
+
+
 only_one()
 step, parameters = newest()
 note("start", attempt, step)
-# Before the first time limit it waits there: that every run comes back does not depend on speed.
-last = steps if os.path.exists(f"{work}/limit-came") else hold
-while step < last:
+while step < steps:
+    if step >= hold and is_held():
+        time.sleep(0.05)
+        continue
     step += 1
     parameters = (parameters * 6364136223846793005 + step) % 2**64
     note("step", step)
     if rank == 0 and step % 5 == 0 and step < steps:
         save()
     time.sleep(pace / 1000)
-while last < steps:
-    time.sleep(1)
 while rank == 0 and not save():
     time.sleep(0.05)
 note("done", attempt, parameters)
