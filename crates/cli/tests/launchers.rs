@@ -2,7 +2,7 @@
 //! environments with the programs is `YARD_LAUNCHER_VENVS`: `torch` (with Lightning and Accelerate) and
 //! `jax`; without it the system's `python3` is asked.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use testkit::{TestEnv, skip};
 
@@ -54,12 +54,22 @@ t = hvd.allreduce(torch.ones(1) * (hvd.rank() + 1), op=hvd.Sum)
 print('rank', hvd.rank(), 'sum', int(t.item()), flush=True)
 ";
 
-/// Runs the script on two nodes, a rank on each, and looks for the sum of both in each rank's words.
-#[track_caller]
-fn check(launcher: &str, venv: &str, modules: &str, script: &str) {
-    let folder = std::env::var_os("YARD_LAUNCHER_VENVS");
-    let folder = folder.map(|folder| Path::new(&folder).join(venv));
-    let python = folder.as_ref().map(|folder| folder.join("bin/python"));
+/// The folder of a virtual environment with the programs, where one is named.
+fn folder_of(venv: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("YARD_LAUNCHER_VENVS")?;
+    Some(Path::new(&folder).join(venv))
+}
+
+/// The section of a run file that names it.
+fn venv_of(venv: &str) -> String {
+    folder_of(venv).map_or_else(String::new, |folder| {
+        format!("[environment]\nvenv = {:?}\n", folder.display().to_string())
+    })
+}
+
+/// A folder with the script, where the launcher's programs are there.
+fn with_program(launcher: &str, venv: &str, modules: &str, script: &str) -> Option<TestEnv> {
+    let python = folder_of(venv).map(|folder| folder.join("bin/python"));
     let python = python.unwrap_or_else(|| "python3".into());
     let program = match launcher {
         "mpi" => "mpirun",
@@ -76,16 +86,23 @@ fn check(launcher: &str, venv: &str, modules: &str, script: &str) {
             launcher,
             &format!("{modules} of Python and {program} are needed"),
         );
-        return;
+        return None;
     }
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     // Torch 1.13 on Python 3.11.
     env.set_var("PET_REDIRECTS", "9:3");
     env.set_var("PET_TEE", "9:3");
     env.write("train.py", script);
-    let venv = folder.map_or_else(String::new, |folder| {
-        format!("[environment]\nvenv = {:?}\n", folder.display().to_string())
-    });
+    Some(env)
+}
+
+/// Runs the script on two nodes, a rank on each, and looks for the sum of both in each rank's words.
+#[track_caller]
+fn check(launcher: &str, venv: &str, modules: &str, script: &str) {
+    let Some(env) = with_program(launcher, venv, modules, script) else {
+        return;
+    };
+    let venv = venv_of(venv);
     let text = format!(
         "launcher = {launcher:?}\ncommand = [\"train.py\"]\n[resources]\nnodes = 2\ntime = \"5m\"\n{venv}"
     );
@@ -106,6 +123,35 @@ fn srun_with_torch() {
 #[ignore = "needs torch, and takes 20 s"]
 fn torchrun() {
     check("torchrun", "torch", "torch", TORCH);
+}
+
+/// The agents agree on their ranks though one has more than the other.
+#[test]
+#[ignore = "needs torch, and takes 20 s"]
+fn torchrun_on_three_gpus_of_two_nodes() {
+    let Some(mut env) = with_program("torchrun", "torch", "torch", TORCH) else {
+        return;
+    };
+    env.set_var("TRAINYARD_ENGINE", "wide");
+    let engine = [
+        "engine",
+        "start",
+        "wide",
+        "--nodes",
+        "2",
+        "--cpus-per-node",
+        "4",
+    ];
+    env.yard(&[&engine[..], &["--gpus-per-node", "2"]].concat())
+        .success();
+    let text = "launcher = \"torchrun\"\ncommand = [\"train.py\"]\n[resources]\ngpus = 3\nnodes = 2\n\
+                cpus_per_rank = 1\ntime = \"5m\"\n";
+    env.write("yard.toml", &format!("{text}{}", venv_of("torch")));
+    let printed = env.yard(&["run", "--on", "wide"]).success();
+    for rank in 0..3 {
+        assert!(printed.contains(&format!("rank {rank} sum 6")), "{printed}");
+    }
+    env.yard(&["engine", "stop", "wide"]).success();
 }
 
 #[test]

@@ -140,5 +140,15 @@ mod slow {
             }
             assert!(printed.contains("trained on 100 points"), "{printed}");
         }
+        // Slurm fills the first node.
+        let text = std::fs::read_to_string(env.work().join("yard.toml")).expect("it was written");
+        env.write("yard.toml", &text.replace("gpus = 3", "gpus = 5"));
+        let printed = env.yard(&["run", "--on", "rig"]).success();
+        for line in [
+            "rank 3 of 5, local rank 3 on node1, GPUs 0,1,2,3,",
+            "rank 4 of 5, local rank 0 on node2, GPUs 0,",
+        ] {
+            assert!(printed.contains(line), "{printed}");
+        }
     }
 }

@@ -87,17 +87,12 @@ pub fn ranks(ranks: &Ranks<'_>, command: &[OsString]) -> Vec<OsString> {
             "--distribution=block",
         ],
     );
-    if ranks.gpus {
+    // Where the job asked for them by the task a step that says nothing has it so, and with none Slurm
+    // 22.05 tells several tasks of a node of no GPU at all.
+    if ranks.gpus && ranks.shape.is_even {
         // Each rank sees all GPUs of its node and takes the one of its local rank; hidden peers
         // break direct copies between GPUs.
-        let bind = if ranks.shape.is_even {
-            "none".to_owned()
-        } else {
-            // The job asked for them by the task: with none Slurm 22.05 tells several tasks of a
-            // node of no GPU at all.
-            format!("mask_gpu:{}", all_of(ranks.shape.tasks))
-        };
-        push(&mut args, &[&format!("--gpu-bind={bind}")]);
+        push(&mut args, &["--gpu-bind=none"]);
     }
     if ranks.has_idle_tasks {
         // slurm.conf may end a step some time after its first task has ended.
@@ -108,15 +103,6 @@ pub fn ranks(ranks: &Ranks<'_>, command: &[OsString]) -> Vec<OsString> {
     args.extend(ranks.options.iter().map(OsString::from));
     args.extend_from_slice(command);
     args
-}
-
-/// A mask with so many bits, as Slurm reads it: more than there are do no harm.
-fn all_of(bits: u32) -> String {
-    let first = match bits % 4 {
-        0 => String::new(),
-        rest => format!("{:x}", (1 << rest) - 1),
-    };
-    format!("0x{first}{}", "f".repeat((bits / 4) as usize))
 }
 
 /// Nodes and tasks both: srun takes `SLURM_NTASKS` from the job when one is missing, and starts as
@@ -150,10 +136,11 @@ fn glued(option: &str, value: &OsStr) -> OsString {
 /// by srun as if it were an option, though it was made for the job's own shape.
 #[must_use]
 pub fn is_scrubbed(name: &str) -> bool {
-    const NAMES: [&str; 14] = [
+    const NAMES: [&str; 15] = [
         "SLURM_CPU_BIND",
         "SLURM_MEM_BIND",
         "SLURM_GPU_BIND",
+        "SLURM_TRES_BIND",
         "SLURM_GPUS_PER_TASK",
         "SLURM_TRES_PER_TASK",
         "SLURM_NTASKS",
@@ -253,10 +240,9 @@ mod tests {
         check(
             &ranks(&uneven, &command),
             expect![
-                "--nodes 2 --ntasks 3 --cpus-per-task=6 --overlap --kill-on-bad-exit=1 --input=none --distribution=block --gpu-bind=mask_gpu:0x7 --wait=0 --cpu-bind=none --output=/r/logs/7.0.%t --chdir=/r/code yard job agent"
+                "--nodes 2 --ntasks 3 --cpus-per-task=6 --overlap --kill-on-bad-exit=1 --input=none --distribution=block --wait=0 --cpu-bind=none --output=/r/logs/7.0.%t --chdir=/r/code yard job agent"
             ],
         );
-        assert_eq!(all_of(8), "0xff");
         let first = NodeName::new("n1");
         of_ranks.first_node = Some(&first);
         of_ranks.gpus = false;

@@ -29,7 +29,8 @@ impl Plan {
             // So that a node with more ranks gets more.
             Some(_) if size > 0 => {
                 let cpus = cpus_per_task.saturating_mul(ranks).max(1);
-                MemoryRequest::PerCpu(size.div_ceil(u64::from(cpus)))
+                // Down: all of a node may be meant.
+                MemoryRequest::PerCpu((size / u64::from(cpus)).max(1))
             }
             Some(_) | None => MemoryRequest::PerNode(size),
         };
