@@ -47,6 +47,26 @@ fn several_programs() {
     );
 }
 
+/// An MPI program would abort, or run alone as often as there are tasks.
+#[test]
+fn a_pmi_server_is_not_pretended() {
+    let mut env = env();
+    for kind in ["pmix", "pmi2"] {
+        let refused = env.slurm("srun", &[&format!("--mpi={kind}"), "true"]);
+        let refused = refused.code(1).stderr;
+        let said = format!("srun: error: invalid MPI type '{kind}'");
+        assert!(refused.starts_with(&said), "{refused}");
+        assert!(
+            refused.contains("start the program with mpirun"),
+            "{refused}"
+        );
+    }
+    env.slurm("srun", &["--mpi=none", "true"]).success();
+    // What another Slurm left in the environment asks nothing of this one.
+    env.set_var("SLURM_MPI_TYPE", "pmix");
+    env.slurm("srun", &["true"]).success();
+}
+
 /// `srun -n1 --exact --cpu-bind=verbose`; the mask depends on the machine's CPU.
 #[test]
 fn binding_is_reported_and_told() {

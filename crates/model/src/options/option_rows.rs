@@ -108,7 +108,7 @@ pub const OPTIONS: &[Opt] = &[
     row("mem-per-cpu", ' ', Required, ALL, Sets(Key::MemPerCpu), "SBATCH_MEM_PER_CPU SALLOC_MEM_PER_CPU SLURM_MEM_PER_CPU", "Memory for each CPU"),
     row("mem-per-gpu", ' ', Required, ALL, Sets(Key::MemPerGpu), "SBATCH_MEM_PER_GPU SALLOC_MEM_PER_GPU SLURM_MEM_PER_GPU", "Memory for each GPU"),
     row("mincpus", ' ', Required, ALL, Sets(Key::MinCpus), "", "Take nodes with at least so many CPUs").but("nodes of this machine are all alike: taken, and it says that it has no effect").on_nodes(),
-    row("mpi", ' ', Required, SRUN, Sets(Key::Mpi), "SLURM_MPI_TYPE", "Kind of MPI to start").but("`none` alone; any other says that no PMI server is started"),
+    row("mpi", ' ', Required, SRUN, Sets(Key::Mpi), "SLURM_MPI_TYPE", "Kind of MPI to start").but("`none` alone; any other is refused, and `mpirun` named"),
     row("msg-timeout", ' ', Required, SRUN, Nothing("nothing is sent over a network"), "", "Time for messages between nodes").key(Key::PositiveNumber),
     row("multi-prog", ' ', No, SRUN, Sets(Key::MultiProg), "SLURM_SRUN_MULTI", "Run several programs as a file tells"),
     row("network", ' ', Required, ALL, Nothing("the network is left alone"), "SBATCH_NETWORK SALLOC_NETWORK SLURM_NETWORK", "What to ask of the network").key(Key::Network),

@@ -201,6 +201,9 @@ fn resolve_one(
     reading.environment(variables);
     reading.read(taken.read.clone());
     conflicts(&mut reading, command);
+    if surroundings.embedded {
+        no_pmi(&mut reading);
+    }
     let description = asked_job::settle(&mut reading);
     tasks_per_node(&mut reading);
     let base = command
@@ -230,6 +233,21 @@ fn resolve_one(
         request,
     };
     (srun, reading.into_remarks().0, groups)
+}
+
+/// An MPI program whose `MPI_Init` finds no server of that kind would abort, or run as many times alone.
+/// What the environment of another Slurm names is passed over.
+fn no_pmi(reading: &mut Reading<'_>) {
+    let asked = reading.options.mpi.clone().filter(|kind| kind != "none");
+    let Some(kind) = asked.filter(|_| reading.by_hand(Key::Mpi)) else {
+        return;
+    };
+    let message = format!(
+        "invalid MPI type '{kind}': this engine starts no PMI server, only none; start the program with \
+         mpirun, or a run with launcher = \"mpi\""
+    );
+    let error = Diagnostic::error("mpi", Span::Whole, message, 1);
+    reading.diagnostics.push(error);
 }
 
 fn conflicts(reading: &mut Reading<'_>, command: &[String]) {
