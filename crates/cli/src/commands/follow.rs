@@ -1,6 +1,7 @@
 //! Follows a run on the terminal until it is over or the person leaves.
 
 use super::interrupt::Interrupt;
+use super::stop_fold::StopFold;
 use super::story::{Line, Story, row};
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -49,6 +50,8 @@ pub fn follow(
     let mut follower = Follower::new(submitted.folder.clone(), submitted.job, submitted.at);
     let mut deputy = LastDeputy::of(&submitted.id);
     let mut last_line = None;
+    let mut fold = StopFold::default();
+    let followed = submitted;
     let begun = Instant::now();
     let mut waits = None;
     loop {
@@ -77,6 +80,12 @@ pub fn follow(
                     event,
                 } => {
                     waits = None;
+                    if let Some(folded) = fold.see(&event) {
+                        let text = format!("{folded}: yard logs {}", followed.id);
+                        if printer.is_terminal() {
+                            printer.show_line(&text);
+                        }
+                    }
                     for line in story.tell(ordinal, at, submitted, &event) {
                         match line {
                             Line::Say(text) => printer.show_line(&text),
@@ -89,8 +98,11 @@ pub fn follow(
                 }
                 RunEvent::Output { line } => {
                     let text = line.text();
-                    story.add_output(&text);
-                    printer.output_line(&format!("  [{}] ", line.rank), &line.bytes);
+                    // To a pipe or a file everything goes.
+                    if fold.shows_line() || !printer.is_terminal() {
+                        story.add_output(&text);
+                        printer.output_line(&format!("  [{}] ", line.rank), &line.bytes);
+                    }
                     if line.rank == 0 && !text.trim().is_empty() {
                         last_line = Some(text);
                     }

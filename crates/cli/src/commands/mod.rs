@@ -38,6 +38,7 @@ mod show_job;
 mod simulate;
 mod slurm_job;
 mod stage;
+mod stop_fold;
 mod story;
 mod sweep;
 mod tensorboard;

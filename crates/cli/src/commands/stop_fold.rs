@@ -1,0 +1,81 @@
+//! What ranks print once they were told to end, folded on a terminal: stack traces, mostly, at each time
+//! limit. Their logs have all of it.
+
+use folder::Event;
+
+/// So many lines are shown: what a program says of its last checkpoint comes first.
+const SHOWN: u64 = 4;
+
+/// Counts them for one start after the other.
+#[derive(Debug, Default)]
+pub struct StopFold {
+    /// Lines since the ranks were told; `None`: they were not.
+    lines: Option<u64>,
+}
+
+impl StopFold {
+    /// Takes in what a conductor wrote down. Returns the line for what was left out, where something was
+    /// and the ranks are at their end.
+    pub fn see(&mut self, event: &Event) -> Option<String> {
+        match event {
+            Event::Stopping { .. } => {
+                self.lines.get_or_insert(0);
+                None
+            }
+            Event::RanksEnded { .. }
+            | Event::ComingBack { .. }
+            | Event::Terminated { .. }
+            | Event::Finished { .. }
+            | Event::Failed { .. }
+            | Event::Lost { .. }
+            | Event::Started { .. } => {
+                let hidden = self.lines.take()?.saturating_sub(SHOWN);
+                (hidden > 0)
+                    .then(|| format!("  … {hidden} more lines of ranks that were told to end"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a rank's line that came now is shown.
+    pub fn shows_line(&mut self) -> bool {
+        let Some(lines) = &mut self.lines else {
+            return true;
+        };
+        *lines += 1;
+        *lines <= SHOWN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use folder::StopReason;
+    use model::Seconds;
+
+    #[test]
+    fn the_first_lines_are_shown_and_the_others_counted() {
+        let stopping = Event::Stopping {
+            reason: StopReason::Limit,
+            left: Seconds(5),
+        };
+        let ended = Event::RanksEnded {
+            status: 1,
+            first_failed: None,
+        };
+        let mut fold = StopFold::default();
+        let shown =
+            |fold: &mut StopFold, lines: u64| (0..lines).filter(|_| fold.shows_line()).count();
+        assert_eq!(shown(&mut fold, 9), 9);
+        assert_eq!(fold.see(&ended), None);
+        assert_eq!(fold.see(&stopping), None);
+        assert_eq!(shown(&mut fold, 9), 4);
+        let said = "  … 5 more lines of ranks that were told to end";
+        assert_eq!(fold.see(&ended).as_deref(), Some(said));
+        // The next start, and one that prints little when it ends.
+        assert_eq!(shown(&mut fold, 9), 9);
+        assert_eq!(fold.see(&stopping), None);
+        assert_eq!(shown(&mut fold, 3), 3);
+        assert_eq!(fold.see(&ended), None);
+    }
+}
