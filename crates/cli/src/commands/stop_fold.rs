@@ -1,4 +1,4 @@
-//! What ranks print once they were told to end, folded on a terminal: stack traces, mostly, at each time
+//! What ranks print once they are being ended, folded on a terminal: stack traces, mostly, at each time
 //! limit. Their logs have all of it.
 
 use folder::Event;
@@ -9,7 +9,7 @@ const SHOWN: u64 = 4;
 /// Counts them for one start after the other.
 #[derive(Debug, Default)]
 pub struct StopFold {
-    /// Lines since the ranks were told; `None`: they were not.
+    /// Lines since the ranks are being ended; `None`: they are not.
     lines: Option<u64>,
 }
 
@@ -31,7 +31,7 @@ impl StopFold {
             | Event::Started { .. } => {
                 let hidden = self.lines.take()?.saturating_sub(SHOWN);
                 (hidden > 0)
-                    .then(|| format!("  … {hidden} more lines of ranks that were told to end"))
+                    .then(|| format!("  … {hidden} more lines of ranks that were being ended"))
             }
             _ => None,
         }
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(fold.see(&ended), None);
         assert_eq!(fold.see(&stopping), None);
         assert_eq!(shown(&mut fold, 9), 4);
-        let said = "  … 5 more lines of ranks that were told to end";
+        let said = "  … 5 more lines of ranks that were being ended";
         assert_eq!(fold.see(&ended).as_deref(), Some(said));
         // The next start, and one that prints little when it ends.
         assert_eq!(shown(&mut fold, 9), 9);
