@@ -167,9 +167,15 @@ fn plais_jobs_with_and_without_a_container() {
             format!("plai-{kind}.toml"),
             format!("plai-{kind}-container.toml"),
         ] {
-            let (printed, _) = twin.run(&example);
+            let (printed, folder) = twin.run(&example);
             let last = format!("rank {} of {ranks}, local rank", ranks - 1);
             assert!(printed.contains(&last), "{example}: {printed}");
+            let has_image = folder.join("code/image.sif").exists();
+            assert_eq!(
+                has_image,
+                !example.contains("container"),
+                "of a run in it an image is no code"
+            );
             assert!(
                 printed.contains("trained on 40 points"),
                 "{example}: {printed}"

@@ -232,7 +232,7 @@ fn walk(root: &Path, below: &Path, files: &mut Vec<PathBuf>) -> Result<(), Strin
 /// Copies the code to `code/`, which is there whole or not at all. Symbolic links stay links (one
 /// that leaves the root names its target in full), the right to execute stays. Nothing below
 /// `scratch` is copied.
-/// Of it, what holds secrets stays where it is.
+/// `left_out` stays where it is, files and all of folders: what holds secrets, and images of containers.
 ///
 /// # Errors
 /// It can't be listed or copied, or is too large.
@@ -240,10 +240,11 @@ pub fn copy_code(
     source: &CodeSource,
     folder: &RunFolder,
     scratch: &Path,
-    secrets: &[PathBuf],
+    left_out: &[PathBuf],
 ) -> Result<CodeOrigin, CodeError> {
     let mut listed = source.list(scratch)?;
-    listed.retain(|file| !secrets.contains(&source.root.join(file)));
+    let stays = |file: &Path| left_out.iter().any(|out| file.starts_with(out));
+    listed.retain(|file| !stays(&source.root.join(file)));
     let files = with_sizes(source, listed)?;
     let bytes = files.iter().map(|(_, size)| size).sum();
     if bytes > CODE_LIMIT {

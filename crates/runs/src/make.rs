@@ -121,7 +121,12 @@ fn fill_and_submit(
     let notify = &planned.plan.notify;
     let secrets = [&notify.hook_file, &notify.password_file];
     let secrets = secrets.into_iter().flatten().map(|file| file.value.clone());
-    let secrets: Vec<PathBuf> = secrets.collect();
+    // The ranks start from it where it lies, and it is larger than any code.
+    let container = planned.plan.environment.container.as_ref();
+    let image = container.and_then(|container| container.image.value.path());
+    let recipe = |path: &&Path| path.is_file() && container.is_some_and(|own| own.is_made());
+    let image = image.filter(|path| !recipe(path)).map(Path::to_owned);
+    let left_out: Vec<PathBuf> = secrets.chain(image).collect();
     let repeats: Vec<RunFolder> = entry
         .repeats
         .map(|count| repeat_folders(made, count))
@@ -136,7 +141,7 @@ fn fill_and_submit(
         Some(after) => awaited(after, &mut *planned.target.transport, places)?,
         None => Awaited::default(),
     };
-    let code = folder::copy_code(source, first, &places.scratch, &secrets)?;
+    let code = folder::copy_code(source, first, &places.scratch, &left_out)?;
     for other in others {
         let copied = sys::copy_tree::folder(&first.code(), &other.code(), &mut |_| {});
         copied.map_err(|error| unwritable(&other.code())(error.source))?;
