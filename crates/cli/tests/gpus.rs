@@ -328,6 +328,24 @@ fn what_another_engine_holds_is_left_alone() {
     wait_for(&env, &next, "COMPLETED None");
 }
 
+/// Any user can make one where locks of GPUs stand; it hung every engine of the machine.
+#[test]
+fn a_pipe_in_place_of_a_lock_hangs_no_engine() {
+    let Some((env, uuids)) = env("a_pipe_in_place_of_a_lock_hangs_no_engine", &[TESLA]) else {
+        return;
+    };
+    let pipe = sys::gpus::lock_file(&uuids[0]);
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let job = submit(&env, &["--gpus=1"]);
+    assert_eq!(visible(&env, &job).as_deref(), Some("0"));
+    let status = env.yard(&["engine", "status"]).success();
+    go(&env, &job);
+    wait_for(&env, &job, "COMPLETED None");
+    fs::remove_file(&pipe).unwrap();
+    assert!(status.contains("is a pipe"), "{status}");
+}
+
 /// Ends the engine in some way while a job has the only GPU.
 #[track_caller]
 fn check_engine_gone(test: &str, end: impl FnOnce(&TestEnv, u32)) {

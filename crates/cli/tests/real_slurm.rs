@@ -101,6 +101,21 @@ mod slow {
         );
         let array = env.yard(&["run", "--on", "rig", "array.sh"]).success();
         assert!(array.contains("all 2 elements completed"), "{array}");
+        // Both have Slurm's own MaxArraySize.
+        for (array, taken) in [
+            ("0-1000", true),
+            ("0-1001", false),
+            ("1001", false),
+            ("0-1000000%5", false),
+        ] {
+            let array = format!("--array={array}");
+            let args = ["--hold", &array, "--wrap", "true"];
+            let (real, here) = (slurm.run("sbatch", &args), env.slurm("sbatch", &args));
+            assert_eq!(real.status == 0, taken, "{array}: {}", real.snapshot());
+            assert_eq!(here.status, real.status, "{array}: {}", here.snapshot());
+            let first = |stderr: &str| stderr.lines().next().map(str::to_owned);
+            assert_eq!(first(&here.stderr), first(&real.stderr), "{array}");
+        }
     }
 
     /// Two GPUs on one node and one on the other: ranks as tasks, an agent a node, and ranks that meet by
