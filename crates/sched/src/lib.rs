@@ -13,7 +13,8 @@
 //! queue.rs   the order of those that wait
 //! prioritise.rs  where a job stands in it
 //! limits.rs  whether one may start now, whatever is free
-//! pass.rs    who of them starts; promise.rs: who would delay which of those ahead
+//! pass.rs    who of them starts; promise.rs: who would delay which of those ahead; cycle.rs: when
+//!            those behind are tried
 //! preempt/   whose places they take
 //! held.rs    what running jobs hold, on `resources`
 //! ```
@@ -25,6 +26,7 @@ mod apply;
 mod array;
 mod cluster_ref;
 mod cpu_book;
+mod cycle;
 mod estimate;
 mod event;
 mod few_switches;

@@ -63,6 +63,17 @@ pub(crate) struct Pass {
 impl State {
     /// Starts what can start now.
     pub(crate) fn pass(&mut self, now: Timestamp) -> Vec<Action> {
+        if self.backfill.is_none() || self.begins_cycle(now) {
+            return self.walk(now, true);
+        }
+        let (backfill, plan) = (self.backfill.take(), std::mem::take(&mut self.plan));
+        let actions = self.walk(now, false);
+        (self.backfill, self.plan) = (backfill, plan);
+        actions
+    }
+
+    /// Tries those that wait, all that may be tried or, between two cycles, as far as they go in order.
+    fn walk(&mut self, now: Timestamp, all: bool) -> Vec<Action> {
         let mut actions = Vec::new();
         let pass = loop {
             let mut pass = Pass {
@@ -83,7 +94,7 @@ impl State {
         };
         self.looked.behind += pass.tried as u64;
         self.looked.promised += pass.promised.values().sum::<usize>() as u64;
-        self.note_reasons(pass);
+        self.note_reasons(pass, all);
         actions
     }
 
@@ -474,8 +485,9 @@ impl State {
         Some(Action::Start { job: id, reason })
     }
 
-    /// Says of each job why it did not start, where that is not what was said before.
-    fn note_reasons(&mut self, mut pass: Pass) {
+    /// Says of each job why it did not start, where that is not what was said before; what was said of
+    /// one that a pass did not look at stays, unless it looked at `all`.
+    fn note_reasons(&mut self, mut pass: Pass, all: bool) {
         let promises = pass.promises.take();
         self.plan = promises.map(|promises| promises.plan).unwrap_or_default();
         // One that waited in one of its partitions may have started in another.
@@ -483,7 +495,10 @@ impl State {
         let first: BTreeSet<JobId> = pass.blocked.values().copied().filter(waits).collect();
         let limited: BTreeSet<JobId> = pass.limited.keys().copied().filter(waits).collect();
         let former = std::mem::replace(&mut self.first, first.clone());
-        let formerly_limited = std::mem::replace(&mut self.limited, limited);
+        let mut formerly_limited = std::mem::replace(&mut self.limited, limited);
+        if !all {
+            self.limited.append(&mut formerly_limited);
+        }
         for job in &first {
             let reason = pass.unavailable.get(job).cloned();
             self.set_reason_of_all(*job, &reason.unwrap_or(PendingReason::Resources));
@@ -491,7 +506,8 @@ impl State {
         // Another job comes first now.
         let unseen = std::mem::take(&mut self.unseen);
         for job in former.iter().chain(&formerly_limited).chain(&unseen) {
-            if self.is_queued(*job) && !first.contains(job) && !pass.limited.contains_key(job) {
+            let is_said = pass.limited.contains_key(job) || (!all && self.limited.contains(job));
+            if self.is_queued(*job) && !first.contains(job) && !is_said {
                 self.set_reason_of_all(*job, &PendingReason::Priority);
             }
         }

@@ -1,6 +1,7 @@
 //! All live jobs and what is free: the scheduler itself.
 
 use crate::array::Array;
+use crate::cycle::Cycles;
 use crate::few_switches::SwitchWaits;
 use crate::held::Held;
 use crate::kinds::Kinds;
@@ -83,6 +84,7 @@ pub struct State {
     /// Reservations that changed.
     pub(crate) reserved: BTreeSet<String>,
     pub(crate) last_pass: LastPass,
+    pub(crate) cycles: Cycles,
 }
 
 /// When [`State::schedule`] was last asked. It is no part of what two states are compared by.
@@ -159,6 +161,7 @@ impl State {
             reservations: Reservations::default(),
             reserved: BTreeSet::new(),
             last_pass: LastPass(Timestamp(0)),
+            cycles: Cycles::default(),
         }
     }
 
@@ -318,6 +321,7 @@ impl State {
             priorities,
             reservation,
             self.next_not_exempt(),
+            self.cycles.due,
         ]
         .into_iter()
         .flatten()
@@ -340,7 +344,8 @@ impl State {
         }
     }
 
-    /// Starts what can start now, in order, and ends allocations whose time is over.
+    /// Starts what can start now, in order, and ends allocations whose time is over. Where a cycle of
+    /// backfill takes long, those behind a blocked job are tried each `bf_interval`.
     pub fn schedule(&mut self, now: Timestamp) -> Vec<Action> {
         self.last_pass = LastPass(now);
         let mut actions = self.end_reservations(now);

@@ -118,7 +118,7 @@ impl State {
         let holders = holders
             .iter()
             .flat_map(|planned| planned.ended.iter().rev());
-        let instead = if waits_for_room && budget.covers(self) {
+        let instead = if waits_for_room && self.is_pass_short() {
             self.smaller(record, now, &budget)
         } else {
             Vec::new()
@@ -223,7 +223,7 @@ impl State {
         let ends = self.ends(now).into_iter();
         let before = ends.take_while(|(end, _)| *end <= planned.at);
         Some(Planned {
-            at: planned.at,
+            at: planned.at.max(now),
             needs: planned.needs,
             ended: before.map(|(_, job)| job.record.id).collect(),
         })

@@ -16,7 +16,7 @@ impl State {
         now: Timestamp,
         budget: &Budget,
     ) -> Option<Planned> {
-        if !budget.covers(self) {
+        if !self.is_pass_short() {
             return None;
         }
         let mut later = self.clone();

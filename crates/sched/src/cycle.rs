@@ -1,0 +1,155 @@
+//! When a pass is a cycle of backfill.
+//!
+//! A short one is made whenever something happened. Where many jobs wait for many nodes it takes long,
+//! and is made each `bf_interval`, as in Slurm; between two of them passes go in order alone, and
+//! leave what the last one said of those that wait as it is.
+
+use crate::State;
+use model::Timestamp;
+
+/// A short pass: so many looks of one waiting job at one node, some milliseconds.
+const SHORT: u64 = 50_000;
+
+/// A look at no node.
+const LOOK: u64 = 20;
+
+/// When there was one. It is no part of what two states are compared by.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cycles {
+    last: Option<Timestamp>,
+    /// When one is made that was put off.
+    pub(crate) due: Option<Timestamp>,
+}
+
+impl PartialEq for Cycles {
+    fn eq(&self, _other: &Cycles) -> bool {
+        true
+    }
+}
+
+impl State {
+    /// Whether the pass of this moment tries what is behind a blocked job too; another is due later.
+    pub(crate) fn begins_cycle(&mut self, now: Timestamp) -> bool {
+        let Some(parameters) = &self.backfill else {
+            return false;
+        };
+        let interval = parameters.interval;
+        let due = self.cycles.last.map(|last| Timestamp(last.0 + interval));
+        let put_off = due.filter(|due| *due > now && !self.is_pass_short());
+        self.cycles.due = put_off;
+        if put_off.is_none() {
+            self.cycles.last = Some(now);
+        }
+        put_off.is_none()
+    }
+
+    /// Whether a pass with backfill takes little work.
+    pub(crate) fn is_pass_short(&self) -> bool {
+        self.pass_cost() <= SHORT
+    }
+
+    /// What one costs at the most, a look at each job that lives included.
+    pub(crate) fn pass_cost(&self) -> u64 {
+        let waiting = self.waiting_count();
+        let tried = self.backfill.map_or(1, |backfill| backfill.tests);
+        let nodes = u64::from(self.cluster().node_count());
+        let jobs = waiting + self.running_count();
+        tried.min(waiting) as u64 * (nodes + LOOK) + jobs as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+    use crate::{Action, BackfillParameters, Event, Job, State};
+    use cluster_file::ClusterFile;
+    use model::{JobId, PendingReason, Request, Seconds, Submitter, TimeLimitRequest, Timestamp};
+    use resources::{Cluster, Trust};
+    use std::sync::Arc;
+
+    const HOUR: u64 = 3600;
+
+    fn state(nodes: u32) -> State {
+        let text = format!(
+            "[nodes.n]\nnames = \"n[1-{nodes}]\"\ncpus = 1\n[nodes.q]\nnames = \"q1\"\ncpus = 1\n\
+             [partition.all]\ndefault = true\nnodes = [\"n\"]\n[partition.quick]\nnodes = [\"q\"]\n\
+             [qos.normal]\n[qos.one]\nmax_jobs_per_user = 1\n"
+        );
+        let file = ClusterFile::parse("many", &text).unwrap();
+        let cluster = Arc::new(Cluster::build(&file, Trust::All));
+        let mut state = State::new(cluster, Arc::new([]));
+        state.set_backfill(Some(BackfillParameters::default()));
+        state
+    }
+
+    fn submit(state: &mut State, nodes: u32, hours: u64, partition: &str, qos: &str) -> JobId {
+        let id = state.new_id();
+        let request = Request {
+            min_nodes: Some(nodes),
+            max_nodes: Some(nodes),
+            partition: Some(partition.to_owned()),
+            qos: Some(qos.to_owned()),
+            time: Some(TimeLimitRequest::Limit(Seconds(hours * HOUR))),
+            ..Request::default()
+        };
+        let submitter = Arc::new(Submitter::default());
+        state.apply(Event::Submitted {
+            record: Box::new(Job::submitted(id, request, submitter, Timestamp(0))),
+            array: None,
+            history: Vec::new(),
+            at: Timestamp(0),
+        });
+        id
+    }
+
+    fn started(state: &mut State, at: i64) -> Vec<JobId> {
+        let actions = state.schedule(Timestamp(at)).into_iter();
+        let starts = actions.filter_map(|action| match action {
+            Action::Start { job, .. } => Some(job),
+            _ => None,
+        });
+        starts.collect()
+    }
+
+    #[test]
+    fn a_short_pass_tries_those_behind_whenever_something_happens() {
+        let mut state = state(10);
+        let runs = submit(&mut state, 9, 2, "all", "normal");
+        let waits = submit(&mut state, 10, 2, "all", "normal");
+        assert_eq!(started(&mut state, 0), [runs]);
+        let small = submit(&mut state, 1, 1, "all", "normal");
+        assert_eq!(started(&mut state, 1000), [small]);
+        assert_eq!(state.cycles.due, None);
+        assert_eq!(state.planned(waits), Some(Timestamp(7_200_000)));
+    }
+
+    #[test]
+    fn a_long_one_is_made_each_interval_and_what_starts_in_order_starts_at_once() {
+        let mut state = state(1000);
+        let runs = submit(&mut state, 998, 2, "all", "normal");
+        let one = submit(&mut state, 1, 2, "all", "one");
+        let waits = submit(&mut state, 1000, 2, "all", "normal");
+        for _ in 0..100 {
+            submit(&mut state, 1000, 2, "all", "normal");
+        }
+        let limited = submit(&mut state, 1, 1, "all", "one");
+        assert_eq!(started(&mut state, 0), [runs, one]);
+        let reason = |state: &State, job| match &state.job(job).unwrap().state {
+            model::JobState::Pending { reason } => reason.clone(),
+            other => panic!("{other:?}"),
+        };
+        let over_limit = reason(&state, limited);
+        assert_ne!(over_limit, PendingReason::Priority);
+        // In order it starts at once; behind a blocked one it waits for the next cycle.
+        let quick = submit(&mut state, 1, 1, "quick", "normal");
+        let small = submit(&mut state, 1, 1, "all", "normal");
+        assert_eq!(started(&mut state, 1000), [quick]);
+        assert_eq!(reason(&state, waits), PendingReason::Resources);
+        assert_eq!(reason(&state, small), PendingReason::Priority);
+        assert_eq!(reason(&state, limited), over_limit);
+        assert_eq!(state.planned(waits), Some(Timestamp(7_200_000)));
+        assert_eq!(state.next_due(), Some(Timestamp(30_000)));
+        assert_eq!(started(&mut state, 29_999), []);
+        assert_eq!(started(&mut state, 30_000), [small]);
+    }
+}
