@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use testkit::{FakeSlurm, RealSlurm, SlurmShape, TestEnv, skip, wait_until};
 
@@ -334,6 +334,21 @@ fn pages_need_the_token_and_show_runs_their_logs_and_plots() {
     assert!(head.starts_with("HTTP/1.1 404"), "{head}");
 }
 
+/// Has Chromium look at a page for a while.
+fn browse(env: &TestEnv, pages: &Pages, page: &str, words: &[String]) -> Output {
+    // The cookie is set by a first visit, in the same profile.
+    let start = format!("http://127.0.0.1:{}/?token={}", pages.port, pages.token);
+    let profile = env.work().join("browser");
+    let mut command = Command::new("chromium");
+    command
+        .args(["--headless", "--no-sandbox", "--disable-gpu"])
+        .args(["--hide-scrollbars", "--virtual-time-budget=4000"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .args(words)
+        .arg(format!("{start}#{page}"));
+    command.output().unwrap()
+}
+
 #[test]
 #[ignore = "needs a browser: cargo test -p yard-cli --test serve -- --ignored"]
 fn a_browser_shows_many_runs_and_ranks() {
@@ -390,9 +405,15 @@ fn a_browser_shows_many_runs_and_ranks() {
     let pictures = kept.map_or(own, Into::into);
     fs::create_dir_all(&pictures).unwrap();
     let key = folder.rsplit('/').next().unwrap();
+    let count = |page: &str, of: &str| {
+        let drawn = browse(&env, &pages, page, &["--dump-dom".to_owned()]);
+        String::from_utf8_lossy(&drawn.stdout).matches(of).count()
+    };
+    assert!(count("/all", "<tr") > 200, "all runs are listed");
+    assert_eq!(count(key, "<b>rank "), 64, "each rank has a card");
     for (name, size, page, dark) in [
-        ("list", "1200,900", "?all", false),
-        ("list-dark-phone", "400,900", "?all", true),
+        ("list", "1200,900", "/all", false),
+        ("list-dark-phone", "400,900", "/all", true),
         ("run", "1200,2400", key, false),
         ("run-dark", "1200,2400", key, true),
         ("run-phone", "400,2400", key, false),
@@ -400,39 +421,15 @@ fn a_browser_shows_many_runs_and_ranks() {
         ("clusters-dark-phone", "400,1200", "/clusters", true),
     ] {
         let picture = pictures.join(format!("{name}.png"));
-        let place = if page == "?all" {
-            String::new()
-        } else {
-            format!("#{page}")
-        };
-        // The cookie is set by a first visit, in the same profile.
-        let start = format!("http://127.0.0.1:{}/?token={}", pages.port, pages.token);
-        let mut command = Command::new("chromium");
-        command
-            .args([
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--hide-scrollbars",
-            ])
-            .args([
-                "--virtual-time-budget=4000",
-                &format!("--window-size={size}"),
-            ])
-            .arg(format!(
-                "--user-data-dir={}",
-                env.work().join("browser").display()
-            ));
+        let mut words = vec![
+            format!("--window-size={size}"),
+            format!("--screenshot={}", picture.display()),
+        ];
         if dark {
-            command.args([
-                "--force-dark-mode",
-                "--blink-settings=preferredColorScheme=0",
-            ]);
+            words.push("--force-dark-mode".to_owned());
+            words.push("--blink-settings=preferredColorScheme=0".to_owned());
         }
-        command
-            .arg(format!("--screenshot={}", picture.display()))
-            .arg(format!("{start}{place}"));
-        let output = command.output().unwrap();
+        let output = browse(&env, &pages, page, &words);
         let drawn = fs::metadata(&picture).map_or(0, |facts| facts.len());
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(drawn > 10_000, "{name}: {drawn} bytes were drawn\n{said}");

@@ -14,7 +14,8 @@ fn a_service_is_reached_and_ends_with_the_run_and_one_that_dies_ends_nothing() {
         "yard.toml",
         r#"name = "beside"
 command = ["sh", "-c", """until cat $YARD_LOGS/../links/*.events > seen; [ -s child ] &&
-    grep -q 'service web: http' seen && grep -q 'service gone ended with 3' seen; do sleep 0.1; done"""]
+    grep -q '"name":"web","address":"http' seen &&
+    grep -q '"name":"gone","status":3' seen; do sleep 0.1; done"""]
 [services.web]
 command = ["python3", "-m", "http.server", "{port}", "--bind", "127.0.0.1", "--directory", "{logs}"]
 [services.tree]

@@ -141,6 +141,22 @@ pub enum Event {
         /// The ranks' exit code, where they ran.
         status: Option<i32>,
     },
+    /// A program beside the ranks listens.
+    Service {
+        /// Its name in the run file.
+        name: String,
+        /// Where, and how to reach it from elsewhere; one line.
+        address: String,
+    },
+    /// A program beside the ranks ended by itself.
+    ServiceEnded {
+        /// Its name in the run file.
+        name: String,
+        /// Its exit code.
+        status: i32,
+        /// The name of its log below the run folder's `logs`.
+        log: String,
+    },
     /// Something to know.
     Note {
         /// In words, one line.

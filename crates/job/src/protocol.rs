@@ -160,9 +160,9 @@ pub enum Report {
         /// A TCP port that was free a moment ago.
         port: u16,
     },
-    /// How far the staging is.
-    Staging {
-        /// What came.
+    /// Something for the run's events.
+    Record {
+        /// What.
         event: Event,
     },
     /// The data is on the node.
@@ -314,9 +314,9 @@ impl Report {
             | Report::Broken { why, .. }
             | Report::Note { text: why }
             | Report::Stack(RankStack { place: why, .. }) => Some(why),
-            Report::Staging {
-                event: Event::Staging { what, .. },
-            } => Some(what),
+            Report::Record {
+                event: Event::Staging { what: words, .. } | Event::Service { address: words, .. },
+            } => Some(words),
             Report::Alive { progress } => progress.as_mut().map(|progress| &mut progress.name),
             Report::Hello { .. }
             | Report::Kept { .. }
@@ -324,7 +324,7 @@ impl Report {
             | Report::Complete { .. }
             | Report::Part { .. }
             | Report::NoPart { .. }
-            | Report::Staging { .. }
+            | Report::Record { .. }
             | Report::Staged
             | Report::Finished
             | Report::Looked

@@ -6,6 +6,7 @@ use crate::run_state::{RunState, run_state};
 use backend::{JobView, Transport, TransportError};
 use folder::{Attempt, Event, EventLine, EventTail, IndexEntry, Link, LinkState, RunFolder};
 use model::{JobId, Timestamp};
+use std::collections::BTreeMap;
 use std::io;
 
 /// A run, read from its folder.
@@ -244,6 +245,38 @@ impl Run {
             _ => None,
         });
         Some((newest, step, recorded.unwrap_or(seen)))
+    }
+
+    /// The programs beside the ranks that listen in the newest start, by name, and where.
+    #[must_use]
+    pub fn services(&self) -> BTreeMap<&str, &str> {
+        let mut services = BTreeMap::new();
+        for line in self.starts.last().iter().flat_map(|start| &start.events) {
+            match &line.event {
+                Event::Service { name, address } => {
+                    services.insert(name.as_str(), address.as_str());
+                }
+                Event::ServiceEnded { name, .. } => {
+                    services.remove(name.as_str());
+                }
+                _ => {}
+            }
+        }
+        services
+    }
+
+    /// What was noted in the newest start, each once.
+    #[must_use]
+    pub fn notes(&self) -> Vec<&str> {
+        let mut notes = Vec::new();
+        for line in self.starts.last().iter().flat_map(|start| &start.events) {
+            if let Event::Note { text } = &line.event
+                && !notes.contains(&text.as_str())
+            {
+                notes.push(text.as_str());
+            }
+        }
+        notes
     }
 
     /// The checkpoints that could not be saved, and were not later: names and reasons.

@@ -232,10 +232,13 @@ fn detail(listed: &Listed, look: &RunLook, now: Timestamp) -> Value {
         .run()
         .map(|run| run.entry.folder.display().to_string());
     let running = matches!(listed.state, RunState::Running { .. });
+    let services = listed.run().filter(|_| running);
+    let services = services.map(runs::Run::services).unwrap_or_default();
     json!({
         "now": now.0,
         "row": row(listed),
         "running": running,
+        "services": services,
         "since": listed.since().map(|at| say_length(now.since(at))),
         "starts": starts,
         "folder": folder,

@@ -31,6 +31,8 @@ pub struct Args {
 const UNSAVED: usize = 3;
 /// How many things that stand out in its samples are shown.
 const FINDINGS: usize = 5;
+/// So many of the newest notes of its last start.
+const NOTES: usize = 4;
 /// How many last lines of rank 0 are shown.
 const LAST_LINES: usize = 5;
 
@@ -111,7 +113,12 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
     }
     for index in 0..run.starts.len() {
         let title = format!("start {}", index + 1);
-        add(&title, &start_text(run, index, &state));
+        add(&title, &start_text(run, index, &state, now));
+    }
+    if state.is_live() {
+        for (name, address) in run.services() {
+            add("service", &format!("{name}: {address}"));
+        }
     }
     if let Some((name, _, at)) = run.last_checkpoint() {
         let age = words::length(now.since(at));
@@ -124,8 +131,16 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
     if let Some(cause) = hang(run) {
         add("hang", &cause);
     }
-    for finding in run_findings(run, &state, now).iter().take(FINDINGS) {
+    let findings = run_findings(run, &state, now);
+    for finding in findings.iter().take(FINDINGS) {
         add("note", finding);
+    }
+    let notes = run.notes().into_iter();
+    let notes: Vec<&str> = notes
+        .filter(|note| !findings.iter().any(|finding| says_the_same(finding, note)))
+        .collect();
+    for note in &notes[notes.len().saturating_sub(NOTES)..] {
+        add("note", note);
     }
     add("folder", &run.entry.folder.display().to_string());
     for line in last_lines(run) {
@@ -135,14 +150,18 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
 }
 
 /// `job 17: 25 s, on box, resumed at step 260, 3 checkpoints saved, came back`
-fn start_text(run: &Run, index: usize, state: &RunState) -> String {
+fn start_text(run: &Run, index: usize, state: &RunState, now: Timestamp) -> String {
     let start = &run.starts[index];
     let over = is_over(run, index, state);
     let mut parts = Vec::new();
     let (first, last) = (start.events.first(), start.events.last());
     if let (Some(first), Some(last)) = (first, last) {
         // Of one that was killed its ranks may tell more.
-        let last = Some(last.at).max(run.last_sign(index).filter(|_| over));
+        let last = if over {
+            Some(last.at).max(run.last_sign(index))
+        } else {
+            Some(now)
+        };
         parts.extend(last.map(|last| words::length(last.since(first.at))));
     }
     let mut out = 0;
@@ -184,6 +203,13 @@ fn start_text(run: &Run, index: usize, state: &RunState) -> String {
         parts.push(format!("{} of work lost", words::length(lost)));
     }
     format!("job {}: {}", start.attempt.job, parts.join(", "))
+}
+
+/// Whether a note was said of the same thing as a finding: only its numbers are of an earlier moment.
+fn says_the_same(finding: &str, note: &str) -> bool {
+    let words =
+        |text: &str| text.replace(|letter: char| letter.is_ascii_digit() || letter == '.', "");
+    words(finding) == words(note)
 }
 
 /// Where the ranks of the last start that hung stood, and where their stacks are.

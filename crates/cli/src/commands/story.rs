@@ -160,6 +160,12 @@ impl Story {
             Event::Failed { cause, .. } => {
                 vec![start(format!("failed: {}", self.without_last_line(cause)))]
             }
+            Event::Service { name, address } => {
+                vec![Line::Say(row("service", &format!("{name}: {address}")))]
+            }
+            Event::ServiceEnded { name, status, log } => vec![start(format!(
+                "note: service {name} ended with {status} and the run goes on; see logs/{log}"
+            ))],
             Event::Note { text } => vec![start(format!("note: {text}"))],
         }
     }

@@ -3,6 +3,7 @@
 use super::AgentError;
 use super::actor::{ActorName, AfterCrash};
 use crate::protocol::{Order, Progress, Report};
+use folder::Event;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A message to the agent's loop.
@@ -48,6 +49,11 @@ impl Outbox {
     /// Reports to the conductor.
     pub fn say(&self, report: Report) {
         self.send(Message::Say(report));
+    }
+
+    /// Something for the run's events.
+    pub fn record(&self, event: Event) {
+        self.say(Report::Record { event });
     }
 
     /// A sentence for the run's events.

@@ -6,7 +6,7 @@ use super::actor::{self, ActorName};
 use super::outbox::Outbox;
 use crate::exit_code;
 use crate::start_values::start_values;
-use folder::{Attempt, RunFolder};
+use folder::{Attempt, Event, RunFolder};
 use signal_hook::consts::{SIGKILL, SIGTERM};
 use std::fs::File;
 use std::io;
@@ -150,11 +150,10 @@ impl RunningServices {
                 Err(RecvTimeoutError::Disconnected) => return self.end(),
                 Err(RecvTimeoutError::Timeout) => {
                     let is_told = !self.terminated.load(Ordering::Relaxed);
-                    let notes = self
-                        .services
-                        .iter_mut()
-                        .filter_map(|service| service.look(place));
-                    notes.filter(|_| is_told).for_each(|note| outbox.note(note));
+                    let news = self.services.iter_mut();
+                    let news = news.filter_map(|service| service.look(place));
+                    news.filter(|_| is_told)
+                        .for_each(|event| outbox.record(event));
                     // What one has left behind is ended with the others.
                     self.services
                         .retain_mut(|service| service.stage != Stage::Ended || service.is_there());
@@ -248,22 +247,24 @@ impl RunningService {
         self.stage == Stage::Starts && self.started.elapsed() < START
     }
 
-    /// What a person should read of what became of it.
-    fn look(&mut self, place: &ServicePlace) -> Option<String> {
-        let name = &self.name;
+    /// What became of it, where that is new.
+    fn look(&mut self, place: &ServicePlace) -> Option<Event> {
+        let name = self.name.clone();
         if self.stage != Stage::Ended
             && let Ok(Some(status)) = self.child.try_wait()
         {
             // Processes that it has left behind end with the job.
             self.stage = Stage::Ended;
-            let (code, log) = (exit_code::of(status), log_name(place.attempt, name));
-            return Some(format!(
-                "service {name} ended with {code} and the run goes on; see logs/{log}"
-            ));
+            return Some(Event::ServiceEnded {
+                log: log_name(place.attempt, &name),
+                status: exit_code::of(status),
+                name,
+            });
         }
         (self.is_starting() && is_listening(self.port)).then(|| {
             self.stage = Stage::Listens;
-            address(name, &place.node, self.port, place.submit_host.as_deref())
+            let address = address(&place.node, self.port, place.submit_host.as_deref());
+            Event::Service { name, address }
         })
     }
 }
@@ -289,14 +290,13 @@ fn is_listening(port: u16) -> bool {
 }
 
 /// Where it is, and how to reach it from elsewhere.
-fn address(name: &str, node: &str, port: u16, submit_host: Option<&str>) -> String {
+fn address(node: &str, port: u16, submit_host: Option<&str>) -> String {
     let jump = match submit_host {
         Some(host) if host != node => format!("-J {host} "),
         _ => String::new(),
     };
     format!(
-        "service {name}: http://127.0.0.1:{port} on {node}; from elsewhere: ssh -N -L \
-         {port}:127.0.0.1:{port} {jump}{node}"
+        "http://127.0.0.1:{port} on {node}; from elsewhere: ssh -N -L {port}:127.0.0.1:{port} {jump}{node}"
     )
 }
 
@@ -306,12 +306,12 @@ mod tests {
 
     #[test]
     fn how_to_reach_it() {
-        let near = address("tensorboard", "box", 6006, Some("box"));
+        let near = address("box", 6006, Some("box"));
         assert!(
             near.ends_with("ssh -N -L 6006:127.0.0.1:6006 box"),
             "{near}"
         );
-        let far = address("tensorboard", "n17", 6006, Some("login1"));
+        let far = address("n17", 6006, Some("login1"));
         assert!(far.ends_with(":6006 -J login1 n17"), "{far}");
     }
 

@@ -69,7 +69,7 @@ impl Staging {
                     Ok(Event::Failed { cause, .. }) => {
                         self.failure.get_or_insert(cause);
                     }
-                    Ok(event) => outbox.say(Report::Staging { event }),
+                    Ok(event) => outbox.record(event),
                     // What a library prints there is not ours.
                     Err(_) => {}
                 },
@@ -194,7 +194,7 @@ mod tests {
         let line = serde_json::to_string(&event).unwrap();
         assert_eq!(
             staged(&format!("echo '{line}'; echo odd"), false, 2),
-            [Report::Staging { event }, Report::Staged]
+            [Report::Record { event }, Report::Staged]
         );
         let failed = Event::Failed {
             cause: "no.tar is not there".to_owned(),

@@ -22,7 +22,7 @@ let shown = "", rank = 0, timer = 0, drawn = "", reportAt = 0;
 const problem = (text) => { $("problem").hidden = !text; $("problem").textContent = text || ""; };
 const chosen = () => { try { return decodeURIComponent(location.hash.slice(1)); } catch (error) { return ""; } };
 // Keys of runs and jobs have no slash.
-const CLUSTERS = "/clusters";
+const CLUSTERS = "/clusters", ALL = "/all";
 
 function row(r, now) {
   const name = make("a", { href: `#${encodeURIComponent(r.key)}` }, r.run ? r.name : `(${r.name})`);
@@ -51,7 +51,7 @@ function bars(values, full) {
   return svg;
 }
 
-function card(m, now, printed) {
+function card(m, now, printed, running) {
   const v = m.values, facts = [];
   if (m.what.startsWith("gpu")) {
     facts.push(v.sm === undefined ? "lost" : `${v.sm.toFixed(0)} %`);
@@ -65,7 +65,7 @@ function card(m, now, printed) {
   }
   const full = m.what.startsWith("gpu") ? 100 : Math.max(1, ...m.busy);
   const own = m.what.startsWith("rank") ? Number(m.what.slice(5)) : null;
-  const quiet = own !== null && printed.has(own) && now - printed.get(own) > 60000 ? ` · quiet for ${length(now - printed.get(own))}` : "";
+  const quiet = running && own !== null && printed.has(own) && now - printed.get(own) > 60000 ? ` · quiet for ${length(now - printed.get(own))}` : "";
   return make("div", { class: "card" }, make("b", {}, m.what === "node" ? m.node : `${m.what} · ${m.node}`), make("span", {}, facts.join(" · ") + quiet), bars(m.busy, full));
 }
 
@@ -74,6 +74,7 @@ function one(d) {
   parts.push(make("h1", {}, r.name), make("p", { class: "sub" }, make("span", { class: `state ${r.state.replace(" ", "-")}` }, r.state),
     ` · ${r.cluster}${r.job === null ? "" : ` · job ${r.job}`}${d.since ? ` · ${d.since}` : ""}${d.starts > 1 ? ` · start ${d.starts}` : ""}`));
   if (r.note) parts.push(make("p", { class: "why" }, r.note));
+  for (const [name, address] of Object.entries(d.services)) parts.push(make("p", { class: "why" }, `${name}: ${address}`));
   if (d.folder !== null) {
     const ranks = [...new Set([...printed.keys(), rank])].sort((a, b) => a - b);
     const select = make("select", { id: "rank", "aria-label": "rank" }, ...ranks.map((n) => {
@@ -89,7 +90,7 @@ function one(d) {
   for (const [kind, title] of [["node", "Nodes"], ["gpu", "GPUs"], ["rank", "Ranks"]]) {
     const own = of(kind);
     if (kind === "rank") own.sort((a, b) => Number(a.what.slice(5)) - Number(b.what.slice(5)));
-    if (own.length) parts.push(make("h2", {}, title), make("div", { class: "cards" }, ...own.map((m) => card(m, d.now, printed))));
+    if (own.length) parts.push(make("h2", {}, title), make("div", { class: "cards" }, ...own.map((m) => card(m, d.now, printed, d.running))));
   }
   return parts;
 }
@@ -115,13 +116,14 @@ function draw(parts, frame) {
 
 async function look() {
   clearTimeout(timer);
-  const key = chosen();
+  const place = chosen(), key = place === ALL ? "" : place;
+  $("all").checked = place === ALL;
   if (key !== shown) { shown = key; rank = 0; drawn = ""; reportAt = 0; $("main").replaceChildren(make("p", { class: "quiet" }, "loading…")); document.title = key === CLUSTERS ? "clusters · yard" : key ? `${key} · yard` : "yard"; }
   for (const link of document.querySelectorAll("nav a")) link.classList.toggle("here", link.getAttribute("href") === `#${key}`);
   document.querySelector("header label").hidden = key !== "";
   try {
     const answer = await fetch(key === CLUSTERS ? "/api/clusters" : key ? `/api/run/${encodeURIComponent(key)}?rank=${rank}` : "/api/runs");
-    if (key !== chosen()) return;
+    if (place !== chosen()) return;
     if (answer.status === 404) { problem(""); draw([make("p", { class: "quiet" }, `${key} is not listed: it was removed, or its job is forgotten.`)], null); }
     else if (!answer.ok) problem(`yard serve answers ${answer.status}; open the address that it printed`);
     else {
@@ -137,7 +139,8 @@ async function look() {
   } catch (error) { problem("yard serve does not answer"); }
   timer = setTimeout(look, document.hidden ? 5000 : 1000);
 }
-$("all").addEventListener("change", look);
+// In the address, so that a link or a second look shows the same.
+$("all").addEventListener("change", () => { location.hash = $("all").checked ? ALL : ""; });
 addEventListener("hashchange", look);
 document.addEventListener("visibilitychange", look);
 look();

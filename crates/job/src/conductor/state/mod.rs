@@ -309,7 +309,7 @@ impl ConductorState {
                 };
                 self.hello(agent, hello, now, effects);
             }
-            Report::Staging { event } => effects.push(Effect::Record(event)),
+            Report::Record { event } => effects.push(Effect::Record(event)),
             Report::Staged => self.staged(agent, effects),
             Report::NotStaged { why } => self.not_staged(&why, now, effects),
             Report::Restored { .. } => self.restored(agent, None, effects),
