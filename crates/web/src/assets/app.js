@@ -30,7 +30,7 @@ function row(r, now) {
   return make("tr", {},
     make("td", { class: "name" }, name), cell(r.job === null ? "–" : String(r.job), "less"), cell(r.cluster, "less"),
     cell(r.state, `state ${r.state.replace(" ", "-")}`), cell(r.since === null ? "–" : length(now - r.since)),
-    cell(r.step === null ? "–" : `step ${r.step}`), cell(r.note, "note"));
+    r.step === null ? cell("–", "less") : cell(`step ${r.step}`), cell(r.note, "note"));
 }
 
 function list(d) {
@@ -39,7 +39,7 @@ function list(d) {
   if (rows.length === 0) return [make("p", { class: "quiet" }, "No runs yet; yard run FILE starts one.")];
   const head = make("tr", {}, ...["Run", "Job", "Cluster", "State", "Since", "Progress", "Why"].map((t, i) =>
     make("th", i === 1 || i === 2 ? { class: "less" } : {}, t)));
-  return [make("div", { class: "scroll" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows.map((r) => row(r, d.now)))))];
+  return [make("div", { class: "scroll" }, make("table", { class: "blocks" }, make("thead", {}, head), make("tbody", {}, ...rows.map((r) => row(r, d.now)))))];
 }
 
 function bars(values, full) {
