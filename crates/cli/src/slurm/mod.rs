@@ -9,6 +9,7 @@ mod login_environment;
 mod node_json;
 mod not_here;
 mod sacct;
+mod sacct_json;
 mod sacctmgr;
 mod salloc;
 mod sattach;

@@ -1,11 +1,13 @@
 //! `sacct`: jobs that ended, and those that did not, with what they used.
 
 use super::connection::{CommandError, connect_to_look, view_facts};
+use super::sacct_json;
+use super::yaml::yaml_text;
 use crate::printer::Printer;
 use api::JobFilter;
 use jiff::tz::TimeZone;
 use model::{
-    JobHistory, JobId, JobInfo, JobState, SacctArgs, SacctShow, Timestamp, parse_moment,
+    JobHistory, JobId, JobInfo, JobState, SacctArgs, SacctData, SacctShow, Timestamp, parse_moment,
     sacct_columns_text,
 };
 
@@ -103,7 +105,11 @@ fn answer(
         .map(|history| (JobInfo::of(&history.job, &facts), history))
         .filter(|(info, history)| is_wanted(info, history))
         .collect();
-    Ok(Some(asked.print(&jobs, &facts)))
+    Ok(Some(match asked.data {
+        None => asked.print(&jobs, &facts),
+        Some(SacctData::Json) => format!("{:#}\n", sacct_json::value(&asked.rows(&jobs, &facts))),
+        Some(SacctData::Yaml) => yaml_text(&sacct_json::value(&asked.rows(&jobs, &facts))),
+    }))
 }
 
 /// From when on: as asked, else for named jobs from the beginning, else since midnight.
@@ -133,6 +139,7 @@ your own since midnight, with their steps.
   -I, --ncpus=N[-M]      jobs with so many CPUs
   -i, --nnodes=N[-M]     jobs on so many nodes
   -j, --jobs=LIST        these jobs or steps: 12, 12_3, 12.batch
+      --json             as JSON: an object whose `jobs` is a list
   -k, --timelimit-min=T  jobs with this limit; with -K, with limits from here on
   -K, --timelimit-max=T  with -k, up to this limit
   -l, --long             all that says what was used
@@ -151,6 +158,7 @@ your own since midnight, with their steps.
   -u, --user=LIST        jobs of these users
   -V, --version          what this is
   -X, --allocations      no steps
+      --yaml             as YAML
 
 Columns of what is not gathered here are empty. MaxRSS is the most that one process held at once.
 Jobs that could not have started yet are shown where they are named. No job has a WCKey or the id of

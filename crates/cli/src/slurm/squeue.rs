@@ -217,8 +217,12 @@ fn steps(jobs: &[JobInfo], client: Option<&mut Client>) -> Result<Vec<StepRecord
 
 fn json_value(jobs: &[JobInfo], cluster: &str) -> serde_json::Value {
     let jobs: Vec<JobJson> = jobs.iter().map(JobJson::of).collect();
+    let mut meta = super::node_json::meta();
+    meta["program"] = "trainyard".into();
+    meta["version"] = api::VERSION.into();
+    meta["cluster"] = cluster.into();
     json!({
-        "meta": { "program": "trainyard", "version": api::VERSION, "cluster": cluster },
+        "meta": meta,
         "errors": [],
         "jobs": jobs,
     })

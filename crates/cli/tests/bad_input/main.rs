@@ -7,6 +7,7 @@ mod command;
 mod engine;
 mod files;
 mod folders;
+mod formats;
 mod house;
 mod killed;
 mod ranks;

@@ -23,8 +23,8 @@ pub(crate) mod sstat;
 
 pub use lost_submission::{FIND_BY_COMMENT, answer_was_lost, job_with_comment};
 pub use sacct::{
-    Parsable, SacctArgs, SacctColumn, SacctError, SacctJob, SacctShow, SacctUnits,
-    sacct_columns_text,
+    Parsable, SacctArgs, SacctColumn, SacctData, SacctError, SacctJob, SacctRow, SacctShow,
+    SacctUnits, sacct_columns_text,
 };
 pub use sacctmgr::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow};
 pub use scontrol_reservation::{ReservationWords, reservation_request, show_reservation};

@@ -1,12 +1,15 @@
 //! What `squeue --json` tells of a job.
 
 use crate::records::{ArrayTaskInfo, JobInfo, JobStateName};
-use crate::values::array_elements_text;
+use crate::requests::{ComponentPlace, Sharing};
+use crate::values::{MemoryRequest, NodeShare, Seconds, TimeLimitRequest, array_elements_text};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A job in `squeue --json`: names and meanings are those of Slurm's data parser v0.0.38, as far
 /// as the embedded engine has such a thing. Moments are seconds since 1970, 0 where there is none;
-/// the time limit is in seconds, unlike Slurm's, whose minutes can't hold it.
+/// the time limit stands twice, in Slurm's minutes and in seconds. What the engine has not is there too,
+/// empty, 0 or null as in Slurm, for programs that read all keys.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "the names are Slurm's")]
 pub struct JobJson {
@@ -54,6 +57,155 @@ pub struct JobJson {
     pub tres_req_str: String,
     pub user_id: u32,
     pub user_name: String,
+    pub accrue_time: i64,
+    pub admin_comment: &'static str,
+    pub array_max_tasks: u32,
+    pub association_id: u32,
+    pub batch_features: &'static str,
+    pub billable_tres: Option<f64>,
+    pub burst_buffer: &'static str,
+    pub burst_buffer_state: &'static str,
+    pub cluster_features: String,
+    pub container: &'static str,
+    pub contiguous: bool,
+    pub core_spec: Option<u32>,
+    pub cores_per_socket: Option<u32>,
+    pub cpu_frequency_governor: Option<u32>,
+    pub cpu_frequency_maximum: Option<u32>,
+    pub cpu_frequency_minimum: Option<u32>,
+    pub cpus_per_tres: String,
+    pub deadline: i64,
+    pub delay_boot: u64,
+    pub derived_exit_code: i32,
+    pub excluded_nodes: String,
+    pub federation_origin: &'static str,
+    pub federation_siblings_active: &'static str,
+    pub federation_siblings_viable: &'static str,
+    pub flags: Vec<&'static str>,
+    pub gres_detail: Vec<String>,
+    pub het_job_id: u32,
+    pub het_job_id_set: String,
+    pub het_job_offset: u32,
+    pub job_resources: JobResourcesJson,
+    pub last_sched_evaluation: i64,
+    pub licenses: String,
+    pub max_cpus: u32,
+    pub max_nodes: u32,
+    pub mcs_label: &'static str,
+    /// MiB.
+    pub memory_per_cpu: Option<u64>,
+    /// MiB.
+    pub memory_per_node: Option<u64>,
+    pub memory_per_tres: String,
+    pub minimum_cpus_per_node: u32,
+    /// MiB.
+    pub minimum_tmp_disk_per_node: u64,
+    pub pre_sus_time: i64,
+    pub preempt_time: i64,
+    pub prefer: String,
+    pub profile: Option<u32>,
+    pub reboot: bool,
+    pub required_nodes: String,
+    pub resize_time: i64,
+    pub resv_name: String,
+    pub shared: Option<&'static str>,
+    pub show_flags: [&'static str; 3],
+    pub sockets_per_board: u32,
+    pub sockets_per_node: Option<u32>,
+    pub state_description: &'static str,
+    pub suspend_time: i64,
+    pub system_comment: &'static str,
+    pub tasks_per_board: u32,
+    pub tasks_per_core: Option<u32>,
+    pub tasks_per_node: u32,
+    pub tasks_per_socket: Option<u32>,
+    pub thread_spec: Option<u32>,
+    pub threads_per_core: Option<u32>,
+    /// Minutes; null is unlimited.
+    pub time_limit: Option<u64>,
+    /// Minutes.
+    pub time_minimum: u64,
+    pub tres_bind: String,
+    pub tres_freq: String,
+    pub tres_per_job: String,
+    pub tres_per_node: String,
+    pub tres_per_socket: String,
+    pub tres_per_task: String,
+    pub wckey: &'static str,
+}
+
+/// What a job holds, node by node; empty where it holds nothing.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct JobResourcesJson {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub nodes: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocated_cpus: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocated_hosts: Option<usize>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allocated_nodes: Vec<HeldNodeJson>,
+}
+
+/// What a job holds of a node; memory in MiB.
+#[derive(Clone, Debug, Serialize)]
+pub struct HeldNodeJson {
+    pub nodename: String,
+    pub cpus_used: usize,
+    pub memory_allocated: u64,
+    pub memory_used: u64,
+    pub sockets: BTreeMap<u32, HeldSocketJson>,
+}
+
+/// Cores of a socket that a job holds, each `allocated`.
+#[derive(Clone, Debug, Serialize)]
+pub struct HeldSocketJson {
+    pub cores: BTreeMap<u32, &'static str>,
+}
+
+impl JobResourcesJson {
+    fn of(job: &JobInfo) -> JobResourcesJson {
+        let Some(held) = &job.allocation else {
+            return JobResourcesJson::default();
+        };
+        JobResourcesJson {
+            nodes: crate::records::job_info::node_list_text(&job.nodes),
+            allocated_cpus: Some(held.cpus()),
+            allocated_hosts: Some(held.nodes.len()),
+            allocated_nodes: held.nodes.iter().map(HeldNodeJson::of).collect(),
+        }
+    }
+}
+
+impl HeldNodeJson {
+    /// Sockets are not told apart: all cores are the first one's.
+    fn of(share: &NodeShare) -> HeldNodeJson {
+        let cores = share.cpus.iter().map(|cpu| (*cpu, "allocated")).collect();
+        HeldNodeJson {
+            nodename: share.node.to_string(),
+            cpus_used: share.cpus.len(),
+            memory_allocated: share.memory,
+            memory_used: 0,
+            sockets: BTreeMap::from([(0, HeldSocketJson { cores })]),
+        }
+    }
+}
+
+/// `gpu:v100:2(IDX:0-1)` for each node where the job has GPUs.
+fn gres_detail(job: &JobInfo) -> Vec<String> {
+    let kind = job.gpu_kind.as_ref().map(|kind| format!("{kind}:"));
+    let kind = kind.unwrap_or_default();
+    let shares = job.allocation.iter().flat_map(|held| &held.nodes);
+    let text = |share: &NodeShare| match share.gpus.len() {
+        0 => "gpu:0".to_owned(),
+        count => {
+            let list = array_elements_text(&share.gpus, None, true);
+            format!("gpu:{kind}{count}(IDX:{list})")
+        }
+    };
+    let all: Vec<String> = shares.map(text).collect();
+    let has_any = job.allocation.as_ref().is_some_and(|held| held.gpus() > 0);
+    if has_any { all } else { Vec::new() }
 }
 
 impl JobJson {
@@ -70,6 +222,14 @@ impl JobJson {
             Some(ArrayTaskInfo::Waiting(tasks)) => (None, array_elements_text(tasks, None, true)),
         };
         let runs = job.allocation.is_some();
+        let list = |nodes| crate::records::job_info::node_list_text(nodes);
+        let minutes = |Seconds(seconds): Seconds| seconds.div_ceil(60);
+        let options = &job.node_options;
+        let (per_cpu, per_node) = match job.memory {
+            MemoryRequest::PerCpu(mib) => (Some(mib), None),
+            MemoryRequest::PerNode(mib) => (None, Some(mib)),
+            MemoryRequest::PerGpu(_) => (None, None),
+        };
         JobJson {
             account: text(&job.account),
             array_job_id: job.array.as_ref().map_or(0, |array| array.job),
@@ -121,6 +281,88 @@ impl JobJson {
             tres_req_str: job.tres.clone(),
             user_id: job.uid,
             user_name: job.user.clone(),
+            accrue_time: seconds(job.eligible),
+            admin_comment: "",
+            array_max_tasks: job.array.as_ref().and_then(|it| it.throttle).unwrap_or(0),
+            association_id: 0,
+            batch_features: "",
+            billable_tres: runs.then(|| f64::from(job.cpus)),
+            burst_buffer: "",
+            burst_buffer_state: "",
+            cluster_features: text(&job.shown.cluster_features),
+            container: "",
+            contiguous: options.contiguous,
+            core_spec: None,
+            cores_per_socket: options.cores_per_socket,
+            cpu_frequency_governor: None,
+            cpu_frequency_maximum: None,
+            cpu_frequency_minimum: None,
+            cpus_per_tres: text(&job.cpus_per_tres),
+            deadline: seconds(job.shown.deadline),
+            delay_boot: job.shown.delay_boot.map_or(0, |delay| delay.0),
+            derived_exit_code: 0,
+            excluded_nodes: list(&job.excluded_nodes),
+            federation_origin: "",
+            federation_siblings_active: "",
+            federation_siblings_viable: "",
+            flags: runs.then_some("JOB_WAS_RUNNING").into_iter().collect(),
+            gres_detail: gres_detail(job),
+            het_job_id: job.component.map_or(0, |place| place.leader.0),
+            het_job_id_set: job
+                .component
+                .map(ComponentPlace::ids_text)
+                .unwrap_or_default(),
+            het_job_offset: job.component.map_or(0, |place| place.offset),
+            job_resources: JobResourcesJson::of(job),
+            last_sched_evaluation: seconds(job.start.filter(|_| runs)),
+            licenses: text(&job.licenses),
+            max_cpus: 0,
+            max_nodes: job.max_nodes,
+            mcs_label: "",
+            memory_per_cpu: per_cpu,
+            memory_per_node: per_node,
+            memory_per_tres: text(&job.mem_per_tres),
+            minimum_cpus_per_node: job.min_cpus_per_node,
+            minimum_tmp_disk_per_node: options.tmp_mib.unwrap_or(0),
+            pre_sus_time: job.suspended.map_or(0, |(_, ran)| ran),
+            preempt_time: seconds(job.preempted),
+            prefer: text(&options.prefer),
+            profile: None,
+            reboot: false,
+            required_nodes: list(&job.required_nodes),
+            resize_time: 0,
+            resv_name: text(&job.reservation),
+            shared: match options.sharing {
+                Some(Sharing::User) => Some("user"),
+                Some(Sharing::Mcs) => Some("mcs"),
+                Some(Sharing::Anybody) => Some("shared"),
+                Some(Sharing::Exclusive) => Some("none"),
+                None => job.exclusive.then_some("none"),
+            },
+            show_flags: ["SHOW_ALL", "SHOW_DETAIL", "SHOW_LOCAL"],
+            sockets_per_board: 0,
+            sockets_per_node: options.sockets_per_node,
+            state_description: "",
+            suspend_time: job.suspended.map_or(0, |(at, _)| at.seconds()),
+            system_comment: "",
+            tasks_per_board: 0,
+            tasks_per_core: options.tasks_per_core,
+            tasks_per_node: job.tasks_per_node,
+            tasks_per_socket: options.tasks_per_socket,
+            thread_spec: None,
+            threads_per_core: options.threads_per_core,
+            time_limit: job.limit.map(minutes),
+            time_minimum: match job.shown.time_min {
+                Some(TimeLimitRequest::Limit(least)) => minutes(least),
+                Some(TimeLimitRequest::Unlimited) | None => 0,
+            },
+            tres_bind: text(&job.tres_bind),
+            tres_freq: text(&job.tres_freq),
+            tres_per_job: text(&job.tres_per_job),
+            tres_per_node: text(&job.tres_per_node),
+            tres_per_socket: text(&job.tres_per_socket),
+            tres_per_task: text(&job.tres_per_task),
+            wckey: "",
         }
     }
 }

@@ -7,7 +7,7 @@ mod amounts;
 mod row;
 mod values;
 
-use self::row::Row;
+pub use self::row::SacctRow;
 use self::values::{columns, jobs, minutes, range, states, units};
 use crate::commands::JobName;
 use crate::fields::{SACCT_FIELDS, SACCT_FORMAT, SACCT_LONG, SacctField};
@@ -24,6 +24,8 @@ use jiff::tz::TimeZone;
 pub struct SacctArgs {
     /// What it asks for instead of jobs.
     pub show: Option<SacctShow>,
+    /// `--json` or `--yaml`, whichever stands last.
+    pub data: Option<SacctData>,
     /// `--jobs`
     pub jobs: Option<Vec<SacctJob>>,
     /// `--user`, by name or number; `None` is the caller.
@@ -126,6 +128,15 @@ pub enum SacctShow {
     Completion,
 }
 
+/// Records in place of lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SacctData {
+    /// `--json`
+    Json,
+    /// `--yaml`
+    Yaml,
+}
+
 /// Values without spaces to align them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsable {
@@ -172,6 +183,7 @@ enum Key {
     Format,
     Help,
     Jobs,
+    Json,
     Name,
     NoEffect,
     NoHeader,
@@ -181,6 +193,7 @@ enum Key {
     State,
     User,
     Version,
+    Yaml,
 }
 
 #[rustfmt::skip]
@@ -214,6 +227,7 @@ const OPTIONS: &[LongOption<Key>] = {
         LongOption::new("help", Some('h'), Bare, Key::Help),
         LongOption::new("helpformat", Some('e'), Bare, Key::Columns),
         LongOption::new("jobs", Some('j'), Required, Key::Jobs),
+        LongOption::new("json", None, Bare, Key::Json),
         LongOption::new("local", Some('L'), Bare, Key::NoEffect),
         LongOption::new("name", None, Required, Key::Name),
         LongOption::new("noheader", Some('n'), Bare, Key::NoHeader),
@@ -226,6 +240,7 @@ const OPTIONS: &[LongOption<Key>] = {
         LongOption::new("user", None, Required, Key::User),
         LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
         LongOption::new("version", Some('V'), Bare, Key::Version),
+        LongOption::new("yaml", None, Bare, Key::Yaml),
     ]
 };
 
@@ -284,6 +299,8 @@ impl SacctArgs {
                 Key::State => asked.states = Some(states(value)?),
                 Key::User => asked.users = Some(list()),
                 Key::Version => asked.show = Some(SacctShow::Version),
+                Key::Json => asked.data = Some(SacctData::Json),
+                Key::Yaml => asked.data = Some(SacctData::Yaml),
             }
         }
         if let Some(message) = parsed.wrong {
@@ -383,6 +400,20 @@ impl SacctArgs {
                 self.line(&rules.collect::<Vec<_>>(), &mut text);
             }
         }
+        for row in self.rows(jobs, facts) {
+            self.row(&row, &mut text);
+        }
+        text
+    }
+
+    /// Its lines: a job or a start of it, then the steps.
+    #[must_use]
+    pub fn rows<'a>(
+        &self,
+        jobs: &'a [(JobInfo, &'a JobHistory)],
+        facts: &'a ViewFacts,
+    ) -> Vec<SacctRow<'a>> {
+        let mut rows = Vec::new();
         for (job, history) in jobs {
             let mut starts: Vec<Option<&JobStart>> = history.starts.iter().map(Some).collect();
             if job.is_pending() || starts.is_empty() || job.allocation.is_none() {
@@ -390,7 +421,7 @@ impl SacctArgs {
             }
             let skipped = if self.duplicates { 0 } else { starts.len() - 1 };
             for start in &starts[skipped..] {
-                let row = Row {
+                let row = SacctRow {
                     job,
                     history,
                     start: *start,
@@ -399,28 +430,24 @@ impl SacctArgs {
                     units: self.units,
                 };
                 if self.wants_row(job, None) {
-                    self.row(&row, &mut text);
+                    rows.push(row);
                 }
                 let Some(start) = start.filter(|_| !self.jobs_alone) else {
                     continue;
                 };
                 let of_start = |step: &&StepRecord| step.restart == start.restart;
                 let steps = history.steps.iter().filter(of_start);
-                for step in steps.filter(|step| self.wants_row(job, Some(step))) {
-                    self.row(
-                        &Row {
-                            step: Some(step),
-                            ..row
-                        },
-                        &mut text,
-                    );
-                }
+                let steps = steps.filter(|step| self.wants_row(job, Some(step)));
+                rows.extend(steps.map(|step| SacctRow {
+                    step: Some(step),
+                    ..row
+                }));
             }
         }
-        text
+        rows
     }
 
-    fn row(&self, row: &Row<'_>, text: &mut String) {
+    fn row(&self, row: &SacctRow<'_>, text: &mut String) {
         let values = self
             .columns
             .iter()

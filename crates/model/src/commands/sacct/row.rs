@@ -11,8 +11,8 @@ use crate::values::{
 };
 
 /// A line: a job, one of its starts, or a step.
-#[derive(Clone, Copy)]
-pub(super) struct Row<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct SacctRow<'a> {
     pub(super) job: &'a JobInfo,
     pub(super) history: &'a JobHistory,
     pub(super) start: Option<&'a JobStart>,
@@ -21,9 +21,22 @@ pub(super) struct Row<'a> {
     pub(super) units: SacctUnits,
 }
 
-impl Row<'_> {
+impl<'a> SacctRow<'a> {
+    /// The job.
+    #[must_use]
+    pub fn job(&self) -> &'a JobInfo {
+        self.job
+    }
+
+    /// The step; `None` for the job itself.
+    #[must_use]
+    pub fn step(&self) -> Option<&'a StepRecord> {
+        self.step
+    }
+
     /// What stands in the column of that name.
-    pub(super) fn value(&self, column: &str) -> String {
+    #[must_use]
+    pub fn value(&self, column: &str) -> String {
         let job = self.job;
         let is_job = self.step.is_none();
         let of_job = |text: String| if is_job { text } else { String::new() };
@@ -208,7 +221,9 @@ impl Row<'_> {
         }
     }
 
-    fn shares(&self) -> &[NodeShare] {
+    /// What it holds or held, node by node.
+    #[must_use]
+    pub fn shares(&self) -> &'a [NodeShare] {
         match (self.step, self.start) {
             (Some(step), _) => &step.nodes,
             (None, Some(start)) => &start.nodes,
@@ -225,7 +240,9 @@ impl Row<'_> {
         u32::try_from(cpus).unwrap_or(u32::MAX)
     }
 
-    fn since(&self) -> Option<Timestamp> {
+    /// When it began.
+    #[must_use]
+    pub fn since(&self) -> Option<Timestamp> {
         match (self.step, self.start) {
             (Some(step), _) => Some(step.since),
             (None, Some(start)) => Some(start.since),
@@ -234,7 +251,9 @@ impl Row<'_> {
         }
     }
 
-    fn end(&self) -> Option<Timestamp> {
+    /// When it ended.
+    #[must_use]
+    pub fn end(&self) -> Option<Timestamp> {
         match (self.step.map(|step| &step.state), self.start) {
             (Some(StepState::Ended { at, .. }), _) => Some(*at),
             (Some(StepState::Running), _) => None,
@@ -243,7 +262,9 @@ impl Row<'_> {
         }
     }
 
-    fn elapsed(&self) -> i64 {
+    /// For how many seconds it ran.
+    #[must_use]
+    pub fn elapsed(&self) -> i64 {
         let end = self.end().unwrap_or(self.facts.now);
         self.since().map_or(0, |since| {
             (end.seconds() - since.seconds() - self.suspended()).max(0)
@@ -251,7 +272,8 @@ impl Row<'_> {
     }
 
     /// For how many seconds the start was suspended.
-    fn suspended(&self) -> i64 {
+    #[must_use]
+    pub fn suspended(&self) -> i64 {
         let Some(start) = self.start else {
             return 0;
         };
@@ -270,14 +292,18 @@ impl Row<'_> {
         self.start.map_or(self.job.limit, |start| start.limit)
     }
 
-    fn usage(&self) -> Option<Usage> {
+    /// What it used, where that is known.
+    #[must_use]
+    pub fn usage(&self) -> Option<Usage> {
         match self.step {
             Some(step) => step.usage,
             None => self.start.and_then(|start| start.usage),
         }
     }
 
-    fn status(&self) -> WaitStatus {
+    /// How it ended.
+    #[must_use]
+    pub fn status(&self) -> WaitStatus {
         match (self.step.map(|step| &step.state), self.start) {
             (Some(StepState::Ended { status, .. }), _) => *status,
             (Some(StepState::Running), _) => WaitStatus::default(),
