@@ -51,7 +51,7 @@ pub fn follow(
     let mut deputy = LastDeputy::of(&submitted.id);
     let mut last_line = None;
     let mut fold = StopFold::default();
-    let followed = submitted;
+    let id = &submitted.id;
     let begun = Instant::now();
     let mut waits = None;
     loop {
@@ -81,7 +81,7 @@ pub fn follow(
                 } => {
                     waits = None;
                     if let Some(folded) = fold.see(&event) {
-                        let text = format!("{folded}: yard logs {}", followed.id);
+                        let text = format!("{folded}: yard logs {id}");
                         if printer.is_terminal() {
                             printer.show_line(&text);
                         }

@@ -61,6 +61,9 @@ const COMMON: &str = r#"With every runtime:
   `{data}`, `{checkpoints}` and the home folder inside, are mounted at the same paths; so checkpoints,
   staged data and `{logs}` work as without a container. `/tmp` is on the node's disk. Nothing else of the
   node is seen, but what `mounts` and `home` name.
+- With `copy_to_node = true` the image is copied to each node's own disk before the ranks start from it, once
+  for a start of the job. `{local}` in `mounts` is the run's folder on that disk, of which folders are made:
+  `"{local}/db:/db"` is an empty `/db` there. An image that lies in the folder of the code is not copied with it.
 - The ranks start in the copy of the code, or in `workdir`.
 - A rank has the variables of its launcher, of `[environment] variables` and `secrets`, and those whose
   names begin with `SLURM_`, `PMI_`, `PMIX_`, `OMPI_`, `CUDA_`, `NVIDIA_`, `NCCL_`, `YARD_` and the like.
