@@ -5,7 +5,7 @@
 use std::fs;
 use std::net::TcpStream;
 use std::path::Path;
-use testkit::TestEnv;
+use testkit::{RealSlurm, SlurmShape, TestEnv, skip};
 
 #[test]
 fn a_service_is_reached_and_ends_with_the_run_and_one_that_dies_ends_nothing() {
@@ -55,6 +55,55 @@ command = ["no-such-program"]
     let has = |name: &str| environment.lines().any(|line| line.starts_with(name));
     assert!(has("SLURM_JOB_ID=1"), "{environment}");
     assert!(!has("SLURM_PROCID=") && !has("SLURM_STEP"), "{environment}");
+    let child = format!("/proc/{}", wrote("child").trim());
+    assert!(!Path::new(&child).exists(), "what it started ended with it");
+}
+
+/// What a node is given before its ranks start, and what runs beside them, is an agent's there too, with
+/// all CPUs of the job.
+#[test]
+#[ignore = "brings up a real Slurm: cargo test -p yard-cli --test services -- --ignored"]
+fn data_is_staged_and_a_service_runs_on_a_real_slurm() {
+    if let Some(reason) = RealSlurm::missing() {
+        let test = "data_is_staged_and_a_service_runs_on_a_real_slurm";
+        return skip(test, &reason);
+    }
+    let slurm = RealSlurm::start(SlurmShape { nodes: 2, cpus: 4 }).unwrap();
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.set_var("SLURM_CONF", slurm.conf());
+    env.write("words/one", "staged-word\n");
+    env.write(
+        "yard.toml",
+        r#"name = "beside"
+launcher = "srun"
+command = ["sh", "-c", "cat {data}/words/one; until [ -s child ]; do sleep 0.1; done"]
+[resources]
+nodes = 2
+ranks_per_node = 1
+cpus_per_rank = 2
+[data]
+stage = ["words"]
+[services.tree]
+command = ["sh", "-c", "env > environment; cat /proc/$PPID/cmdline > parent; sleep 1000 & echo $! > child; wait"]
+"#,
+    );
+    let ended = env.yard(&["run", "--on", "rig"]);
+    let printed = format!("{}{}", ended.stdout, ended.stderr);
+    let _done = ended.success();
+    assert!(
+        printed.contains("[0] staged-word") && printed.contains("[1] staged-word"),
+        "{printed}"
+    );
+    let shown = env.yard(&["show", "--json"]).success();
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let code = Path::new(shown["folder"].as_str().unwrap()).join("code");
+    let wrote = |name: &str| fs::read_to_string(code.join(name)).unwrap();
+    assert!(wrote("parent").contains("\0job\0agent\0"));
+    let environment = wrote("environment");
+    assert!(
+        environment.contains("SLURM_JOB_ID=") && !environment.contains("SLURM_STEP"),
+        "{environment}"
+    );
     let child = format!("/proc/{}", wrote("child").trim());
     assert!(!Path::new(&child).exists(), "what it started ended with it");
 }
