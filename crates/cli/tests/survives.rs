@@ -178,11 +178,10 @@ fn a_deputy_that_is_killed_over_the_requeue_has_a_deputy() {
 }
 
 /// Where all was killed that would have brought the run back, the client that waits for it does.
-#[test]
-fn a_run_of_which_nothing_is_left_is_brought_back_by_who_waits_for_it() {
-    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-    train(&env, 80);
-    wait_for_checkpoint(&env);
+#[track_caller]
+fn check_brought_back_by_a_client(env: &TestEnv) {
+    train(env, 80);
+    wait_for_checkpoint(env);
     let is_run = |command: &str| {
         let processes = [
             " job conductor ",
@@ -193,21 +192,23 @@ fn a_run_of_which_nothing_is_left_is_brought_back_by_who_waits_for_it() {
         !command.contains("srun") && processes.iter().any(|word| command.contains(word))
     };
     // Those that act first are not to act before the others are gone.
-    signal(&env, 19, is_run);
-    signal(&env, 9, is_run);
+    signal(env, 19, is_run);
+    signal(env, 9, is_run);
     wait_until("the job is over", || {
-        show(&env)["state"]["state"] == "failed"
+        show(env)["state"]["state"] == "failed"
     });
     let waited = env.yard(&["wait", "count"]);
-    assert_eq!(waited.status, 0, "{}\n{}", waited.snapshot(), show(&env));
-    assert!(
-        waited.stderr.contains("goes back into the queue"),
-        "{}",
-        waited.snapshot()
-    );
-    let (saved, resumed) = (last_of(&env, 0, "saved"), last_of(&env, 1, "from"));
-    assert!(resumed >= saved, "{resumed} of {saved}: {}", show(&env));
-    assert_eq!(last_of(&env, 1, "done at"), 80);
+    assert_eq!(waited.status, 0, "{}\n{}", waited.snapshot(), show(env));
+    let said = "goes back into the queue";
+    assert!(waited.stderr.contains(said), "{}", waited.snapshot());
+    let (saved, resumed) = (last_of(env, 0, "saved"), last_of(env, 1, "from"));
+    assert!(resumed >= saved, "{resumed} of {saved}: {}", show(env));
+    assert_eq!(last_of(env, 1, "done at"), 80);
+}
+
+#[test]
+fn a_run_of_which_nothing_is_left_is_brought_back_by_who_waits_for_it() {
+    check_brought_back_by_a_client(&TestEnv::new(env!("CARGO_BIN_EXE_yard")));
 }
 
 /// Its fork server and supervisors would start it again: where they are killed with it, what runs
@@ -249,5 +250,6 @@ mod slow {
         assert_eq!(waited.status, 0, "{}\n{}", waited.snapshot(), show(&env));
         let (saved, resumed) = (last_of(&env, 0, "saved"), last_of(&env, 1, "from"));
         assert!(resumed >= saved, "{resumed} of {saved}: {}", show(&env));
+        check_brought_back_by_a_client(&env);
     }
 }

@@ -11,9 +11,14 @@ use crate::{FolderError, Link, LinkState, RunFolder, json_file};
 use model::Timestamp;
 use std::fmt::Display;
 use std::io;
+use std::time::Duration;
+use sys::disk_errors::patiently;
 
 /// An intent that is older was left behind: no submission takes so long, in milliseconds.
 pub(crate) const LEFT_BEHIND_MS: i64 = 120_000;
+
+/// How long a disk that takes nothing is waited for to note the number of a job that was taken.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A job of a run that is to be submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +98,9 @@ impl RunFolder {
         };
         let taken = |job: u32| -> Result<(u32, Timestamp), SubmissionError<S::Error>> {
             let at = now();
-            write(LinkState::Submitted { job, at })?;
+            // The cluster has the job: a disk that takes nothing for a while is waited for.
+            let noted = || write(LinkState::Submitted { job, at });
+            patiently(PATIENCE, || false, noted)?;
             Ok((job, at))
         };
         if self.has_intent(link)? {
@@ -118,6 +125,24 @@ impl RunFolder {
             at: now(),
         })?;
         Err(SubmissionError::Cluster(error))
+    }
+
+    /// Notes the number of a job that runs, where who submitted it was killed or found no room before
+    /// doing so.
+    ///
+    /// # Errors
+    /// The links can't be read or written.
+    pub fn note_that_runs(&self, number: u32, job: u32, at: Timestamp) -> Result<(), FolderError> {
+        let mut links = self.read_links()?.into_iter();
+        let intent = links
+            .find(|link| link.number == number && matches!(link.state, LinkState::Intent { .. }));
+        match intent {
+            Some(link) => self.write_link(&Link {
+                state: LinkState::Submitted { job, at },
+                ..link
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Whether an earlier try at this link was never answered.
@@ -227,5 +252,27 @@ mod tests {
         );
         check(Some(intent()), Err("down"), Ok(17), &["find"], &intent());
         check(Some(refused.clone()), Ok(None), Ok(17), &["submit"], &taken);
+    }
+
+    /// Its client found the folder read-only: the run was never submitted, it seemed.
+    #[test]
+    fn a_job_that_runs_is_noted_where_only_the_intent_is() {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(root.path(), "shop", "digits-k3f9").unwrap();
+        let link = |state: LinkState| Link {
+            number: 1,
+            cluster: "rig".to_owned(),
+            token: "digits-k3f9.1.x".to_owned(),
+            after: None,
+            state,
+        };
+        run.write_link(&link(LinkState::Intent { at: AT })).unwrap();
+        run.note_that_runs(2, 8, AT).unwrap();
+        run.note_that_runs(1, 7, AT).unwrap();
+        let noted = link(LinkState::Submitted { job: 7, at: AT });
+        assert_eq!(run.read_links().unwrap(), [noted.clone()]);
+        // What is known stays.
+        run.note_that_runs(1, 9, AT).unwrap();
+        assert_eq!(run.read_links().unwrap(), [noted]);
     }
 }

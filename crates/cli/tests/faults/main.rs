@@ -57,6 +57,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         "the conductor killed, then its parent right after it had written the loss down",
     ),
     (
+        4_000_717,
+        "the run folder read-only before the job's number was noted",
+    ),
+    (
         4_000_075,
         "the fork server killed as it is asked for the batch step",
     ),

@@ -77,6 +77,13 @@ impl Conductor {
             patiently(patience, || false, || own_link(&run, &json, &allocation))
                 .map_err(wrong("writing the job's link"))?;
         }
+        let own = || {
+            let job = allocation.attempt.job;
+            run.note_that_runs(number, job, allocation.start)
+        };
+        patiently(patience, || false, own)
+            .map_err(io::Error::from)
+            .map_err(wrong("writing the job's link"))?;
         let standing = succession::standing(&run, number, allocation.attempt)
             .map_err(wrong("looking at the jobs before"))?;
         if let Standing::Over { why } = &standing {
