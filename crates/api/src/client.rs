@@ -4,12 +4,12 @@ use crate::read_answer::read_answer;
 use crate::start_engine::start_engine;
 use crate::{
     Answer, Call, CallError, CancelRequest, ClusterReport, ConnectError, EngineFacts, EngineFolder,
-    Handover, Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, NodeChange, PROTOCOL, Refusal,
-    Startup, StepLaunch, StepRequestName, Submission, VERSION, WhyWaiting, WouldStart, read_frame,
+    Handover, Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, PROTOCOL, Refusal, Startup,
+    StepLaunch, StepRequestName, Submission, VERSION, WhyWaiting, WouldStart, read_frame,
     write_frame,
 };
 use model::{
-    Accounting, JobChange, JobHistory, JobId, JobRecord, NodeName, PriorityReport, Request,
+    Accounting, JobChange, JobHistory, JobId, JobRecord, PriorityReport, Request,
     ReservationRequest, RestartCount, SchedulerStatistics, ShareRow, StepHolders, StepId,
     StepRecord, StepRequest, WaitStatus,
 };
@@ -476,25 +476,6 @@ impl Client {
         }
     }
 
-    /// Says of nodes whether they take jobs.
-    ///
-    /// # Errors
-    /// There is no such node, or no engine.
-    pub fn mark_nodes(
-        &mut self,
-        nodes: Vec<NodeName>,
-        change: NodeChange,
-        reason: &str,
-    ) -> Result<(), CallError> {
-        let reason = reason.to_owned();
-        let call = Call::MarkNodes {
-            nodes,
-            change,
-            reason,
-        };
-        self.done(&call, true)
-    }
-
     /// Makes a reservation, or changes one; returns its name.
     ///
     /// # Errors
@@ -624,7 +605,7 @@ impl Client {
         self.done(&Call::Stop, false)
     }
 
-    fn done(&mut self, call: &Call, repeatable: bool) -> Result<(), CallError> {
+    pub(crate) fn done(&mut self, call: &Call, repeatable: bool) -> Result<(), CallError> {
         let answer = if repeatable {
             self.call_again(call)?
         } else {

@@ -1,7 +1,7 @@
 //! What `cluster` answers: an engine's cluster as it is now, from which `sinfo` and
 //! `scontrol show node|partition` are printed.
 
-use model::{GpuIndex, NodeName, NodeState, Reservation, Seconds, Timestamp};
+use model::{GpuIndex, NodeName, NodeState, Reservation, Seconds, Settings, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// A cluster as it is now.
@@ -79,8 +79,12 @@ pub struct NodeReport {
     pub tmp_disk: Option<u64>,
     /// `Weight`
     pub weight: u32,
-    /// Features, in the cluster file's order.
+    /// Features that it can have, in the cluster file's order.
     pub features: Vec<String>,
+    /// Those of them that it has.
+    pub active_features: Vec<String>,
+    /// What was said of it: `comment`, `extra`.
+    pub said: Settings,
     /// GPUs by type.
     pub gpus: Vec<GpuReport>,
     /// Other generic resources.
@@ -172,6 +176,8 @@ pub struct PartitionReport {
     pub qos: Option<String>,
     /// `GraceTime`
     pub grace_time: Seconds,
+    /// What is said of it under Slurm's names in small letters, such as `allowaccounts`.
+    pub settings: Settings,
     /// `off`, `cancel`, `requeue` or `suspend`: what becomes of a job whose place is taken.
     pub preempt_mode: String,
 }

@@ -6,6 +6,7 @@
 
 mod call_error;
 mod client;
+mod cluster_change;
 mod cluster_report;
 mod connect_error;
 mod engine_folder;
@@ -22,6 +23,7 @@ mod version;
 
 pub use call_error::CallError;
 pub use client::{ChangedJobs, Client};
+pub use cluster_change::{ClusterChange, NodeChange, NodeUpdate};
 pub use cluster_report::{
     ClusterReport, GpuReport, GresReport, LicenceReport, NodeReason, NodeReport, PartitionReport,
     SwitchReport,
@@ -33,8 +35,8 @@ pub use job_mail::JobMail;
 pub use job_report::{HistoryReport, JobReport};
 pub use message::{
     Answer, Call, CancelRequest, CpusAndGpus, EngineFacts, Handover, Hello, HelloAnswer, JobFilter,
-    JobHolds, LicenceNeed, NodeChange, NodeFacts, PartitionFacts, Refusal, Selector, StepLaunch,
-    StepPart, StepRequestName, StepTask, Submission, UNTYPED_GPU, Watched, WhyWaiting, WouldStart,
+    JobHolds, LicenceNeed, NodeFacts, PartitionFacts, Refusal, Selector, StepLaunch, StepPart,
+    StepRequestName, StepTask, Submission, UNTYPED_GPU, Watched, WhyWaiting, WouldStart,
 };
 pub use preemption::{LossOfPlace, LostPlace};
 pub use startup::Startup;

@@ -1,7 +1,7 @@
 //! What client and engine say to each other: one JSON value a frame, a frame being a length
 //! (`u32`, big endian) and so many bytes. A connection carries any number of calls, one at a time.
 
-use crate::{ClusterReport, HistoryReport, JobReport, LossOfPlace, LostPlace};
+use crate::{ClusterChange, ClusterReport, HistoryReport, JobReport, LossOfPlace, LostPlace};
 use model::{
     Accounting, GpuIndex, JobChange, JobId, MemoryRequest, NodeName, OpenMode, PriorityReport,
     Request, ReservationRequest, RestartCount, SchedulerStatistics, Seconds, ShareRow, StepHolders,
@@ -170,15 +170,8 @@ pub enum Call {
         /// Index of the node in the step.
         node: u32,
     },
-    /// `scontrol update NodeName=`, `yard engine fail-node`. Answer: `done`.
-    MarkNodes {
-        /// Which.
-        nodes: Vec<NodeName>,
-        /// What becomes of them.
-        change: NodeChange,
-        /// Why.
-        reason: String,
-    },
+    /// `scontrol create|update|delete` of nodes and partitions, `yard engine fail-node`. Answer: `done`.
+    ChangeCluster(Box<ClusterChange>),
     /// `scontrol create|update reservation`. Answer: `reserved`.
     Reserve {
         /// What it is to be.
@@ -559,18 +552,6 @@ pub enum Selector {
         /// `--qos`
         qos: Option<String>,
     },
-}
-
-/// What becomes of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NodeChange {
-    /// What runs there goes on, nothing else starts.
-    Drain,
-    /// What runs there is killed at once, nothing starts.
-    Down,
-    /// It takes jobs again.
-    Resume,
 }
 
 /// Why a call changed nothing.

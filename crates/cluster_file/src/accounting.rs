@@ -13,7 +13,7 @@ use model::{
 };
 
 /// A value of a cluster file as `sacctmgr` keeps it.
-trait Setting: Sized {
+pub(super) trait Setting: Sized {
     /// The value of a kept text; none where there is no such value.
     fn of_kept(text: &str) -> Option<Self>;
     /// The text that is kept; none where there is nothing to keep.
@@ -187,11 +187,11 @@ macro_rules! kept_of_members {
 
 kept_of_members!(Account Association);
 
-fn stated<T>(value: T) -> Sourced<T> {
+pub(super) fn stated<T>(value: T) -> Sourced<T> {
     Sourced::new(value, Source::Stated)
 }
 
-fn table<T>(name: &str, body: T) -> Named<T> {
+pub(super) fn table<T>(name: &str, body: T) -> Named<T> {
     Named {
         name: name.to_owned(),
         span: 0..0,

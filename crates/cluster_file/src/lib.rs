@@ -7,6 +7,7 @@
 
 mod accounting;
 mod amounts;
+mod changes;
 mod check;
 mod facts;
 mod file;

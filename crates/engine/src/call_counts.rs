@@ -1,6 +1,6 @@
 //! How many calls of which kind came from whom, counted by the connections' threads.
 
-use api::Call;
+use api::{Call, ClusterChange};
 use model::CallCount;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -91,7 +91,13 @@ pub(crate) fn kind_of(call: &Call) -> Kind {
         Call::Statistics | Call::ResetStatistics => ("REQUEST_STATS_INFO", 2035),
         Call::Accounting => ("REQUEST_ASSOC_MGR_INFO", 2043),
         Call::Update { .. } | Call::Hold { .. } => ("REQUEST_UPDATE_JOB", 3001),
-        Call::MarkNodes { .. } => ("REQUEST_UPDATE_NODE", 3002),
+        Call::ChangeCluster(change) => match **change {
+            ClusterChange::Nodes { .. } => ("REQUEST_UPDATE_NODE", 3002),
+            ClusterChange::MakePartition { .. } => ("REQUEST_CREATE_PARTITION", 3003),
+            ClusterChange::RemovePartition { .. } => ("REQUEST_DELETE_PARTITION", 3004),
+            ClusterChange::Partition { .. } => ("REQUEST_UPDATE_PARTITION", 3005),
+            ClusterChange::RemoveNodes { .. } => ("REQUEST_DELETE_NODE", 3014),
+        },
         Call::Reserve { is_new: true, .. } => ("REQUEST_CREATE_RESERVATION", 3006),
         Call::Unreserve { .. } => ("REQUEST_DELETE_RESERVATION", 3008),
         Call::Reserve { is_new: false, .. } => ("REQUEST_UPDATE_RESERVATION", 3009),

@@ -135,7 +135,7 @@ impl Connection {
                     ),
                 }),
                 Ok(call) => {
-                    if matches!(call, Call::Submit(_)) {
+                    if matches!(call, Call::Submit(_) | Call::ChangeCluster(_)) {
                         greeting.users.learn(peer.uid, peer.gid);
                     }
                     self.ask(call, peer, greeting)

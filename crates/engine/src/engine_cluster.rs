@@ -3,7 +3,7 @@
 
 use api::EngineFolder;
 use cluster_file::ClusterFile;
-use model::{Accounting, NodeName};
+use model::{Accounting, ClusterChanges, NodeName};
 use resources::{Cluster, SingleNode, Trust};
 use sched::{BackfillParameters, ParameterError};
 use std::io;
@@ -25,6 +25,8 @@ pub(crate) struct EngineCluster {
     pub(crate) file: Option<Arc<ClusterFile>>,
     /// The same as it was written.
     written: Option<Arc<ClusterFile>>,
+    /// What was changed of it by hand since.
+    pub(crate) changes: ClusterChanges,
     /// This machine's accounts, users and QOS, where `sacctmgr` keeps any.
     accounts: Option<Arc<ClusterFile>>,
 }
@@ -99,6 +101,7 @@ impl EngineCluster {
             file: Some(Arc::clone(&file)),
             written: Some(file),
             accounts: None,
+            changes: ClusterChanges::default(),
         })
     }
 
@@ -122,6 +125,7 @@ impl EngineCluster {
             file: None,
             written: None,
             accounts: None,
+            changes: ClusterChanges::default(),
         }
     }
 
@@ -149,12 +153,46 @@ impl EngineCluster {
                 ..self.clone()
             };
         };
-        let file = written.with_accounting(accounting);
+        let file = written.with_changes(&self.changes);
+        let file = file.with_accounting(accounting);
         EngineCluster {
             cluster: Arc::new(Cluster::build(&file, Trust::All)),
             file: Some(Arc::new(file)),
             ..self.clone()
         }
+    }
+
+    /// The cluster as its file has it with these changes, and with what `sacctmgr` keeps.
+    pub(crate) fn with_changes(
+        &self,
+        changes: ClusterChanges,
+        accounting: Option<&Accounting>,
+    ) -> EngineCluster {
+        let Some(written) = &self.written else {
+            return self.clone();
+        };
+        let file = written.with_changes(&changes);
+        let changed = EngineCluster {
+            cluster: Arc::new(Cluster::build(&file, Trust::All)),
+            file: Some(Arc::new(file)),
+            changes,
+            ..self.clone()
+        };
+        match accounting {
+            Some(accounting) => changed.with_accounting(accounting),
+            None => changed,
+        }
+    }
+
+    /// The features of a node as the cluster's file has them.
+    pub(crate) fn written_features(&self, node: &NodeName) -> Vec<String> {
+        let Some(written) = &self.written else {
+            return Vec::new();
+        };
+        let mut groups = written.nodes.iter();
+        let group = groups.find(|group| written.names_of(group).contains(node));
+        let features = group.and_then(|group| group.features.as_ref());
+        features.map_or_else(Vec::new, |features| features.value.clone())
     }
 
     /// Names of its nodes, in their order.

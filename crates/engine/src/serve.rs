@@ -221,9 +221,12 @@ fn open(
     let named = named_ids::highest(folder);
     let opened = Store::open(&folder.store(), named).and_then(|store| {
         store.keep_cluster(&folder.cluster(), cluster.is_pretended())?;
-        let cluster = match store.accounting()? {
-            Some(accounting) => cluster.with_accounting(&accounting),
-            None => cluster,
+        let changes = store.cluster_changes()?;
+        let accounting = store.accounting()?;
+        let cluster = match (changes, accounting) {
+            (Some(changes), accounting) => cluster.with_changes(changes, accounting.as_ref()),
+            (None, Some(accounting)) => cluster.with_accounting(&accounting),
+            (None, None) => cluster,
         };
         let (state, running, clock) = recover::read(&store, &cluster, now)?;
         Ok((store, cluster, state, running, clock))

@@ -54,6 +54,7 @@ fn nodes() -> Vec<SinfoNode> {
             memory_mib: 16_000,
             weight: 1,
             features: format!("{kind},cuda"),
+            active_features: format!("{kind},cuda"),
             gres: format!("gpu:{kind}:4"),
             gres_used: format!("gpu:{kind}:0(IDX:N/A)"),
             version: "22.05.8".to_owned(),

@@ -4,6 +4,7 @@ use crate::State;
 use crate::kinds::Choice;
 use crate::ledger::{Chain, Ledger, Used, Wanted};
 use crate::live_job::LiveJob;
+use crate::member;
 use cluster_file::PartitionState;
 use model::{JobId, PendingReason, Request, Seconds, TimeLimitRequest, Timestamp};
 use resources::{PartId, Share};
@@ -28,7 +29,17 @@ impl State {
             PartitionState::Inactive => Err(PendingReason::PartitionInactive),
             _ if too_many || too_few => Err(PendingReason::PartitionNodeLimit),
             _ if too_long => Err(PendingReason::PartitionTimeLimit),
-            PartitionState::Up | PartitionState::Drain => Ok(()),
+            PartitionState::Up | PartitionState::Drain if partition.access.is_open() => Ok(()),
+            PartitionState::Up | PartitionState::Drain => {
+                let record = &job.record;
+                let qos = member::qos_of(&self.cluster, record);
+                let qos = qos.map_or("normal", |id| &self.cluster.qos()[usize::from(id.0)].name);
+                let account = record.request.account.as_deref().unwrap_or("(null)");
+                match partition.access.denial(&partition.name, account, qos) {
+                    Some(why) => Err(PendingReason::OverLimit(why)),
+                    None => Ok(()),
+                }
+            }
         }
     }
 

@@ -90,7 +90,8 @@ impl State {
         let node = self.cluster.node_name(id).clone();
         self.held.free.set_up(id, mark.takes_jobs());
         self.marked.insert(node.clone());
-        if mark.takes_jobs() {
+        // One that takes jobs may still have a reason.
+        if mark == NodeMark::default() {
             self.marks.remove(&node);
         } else {
             self.marks.insert(node, mark);

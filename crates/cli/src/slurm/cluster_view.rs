@@ -1,7 +1,7 @@
 //! The nodes and partitions of the engine's cluster, as Slurm's commands print them.
 
 use super::connection::{CommandError, connect};
-use api::{ClusterReport, NodeReport, PartitionReport};
+use api::{ClusterReport, NodeReason, NodeReport, PartitionReport};
 use jiff::tz::TimeZone;
 use model::{
     NodeName, NodeUse, SinfoNode, SinfoPartition, SinfoReason, array_elements_text, moment_text,
@@ -17,10 +17,7 @@ pub fn partitions(cluster: &ClusterReport) -> Vec<SinfoPartition> {
     let partition = |report: &PartitionReport| SinfoPartition {
         name: report.name.clone(),
         default: report.is_default,
-        state: match report.state.as_str() {
-            "inactive" => "inact".to_owned(),
-            state => state.to_owned(),
-        },
+        state: report.state.clone(),
         time: report.max_time,
         default_time: report.default_time.or(report.max_time),
         min_nodes: report.min_nodes,
@@ -81,10 +78,11 @@ pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
             disk_mib: report.tmp_disk.unwrap_or(0),
             weight: u64::from(report.weight),
             features: report.features.join(","),
+            active_features: report.active_features.join(","),
             gres: gres(report),
             gres_used: gres_used(report),
             version: api::VERSION.to_owned(),
-            reason: report.reason.as_ref().map(|reason| SinfoReason {
+            reason: reason_of(report).map(|reason| SinfoReason {
                 text: reason.text.clone(),
                 user: reason.user.clone(),
                 at: moment_text(reason.at, zone),
@@ -97,11 +95,18 @@ pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
                 .map(|partition| partition.name.clone())
                 .collect(),
             load,
-            comment: None,
-            extra: None,
+            comment: report.said.get("comment").cloned(),
+            extra: report.said.get("extra").cloned(),
         }
     };
     cluster.nodes.iter().map(node).collect()
+}
+
+/// Why a node takes no jobs: of one that does nothing is said.
+fn reason_of(report: &NodeReport) -> Option<&NodeReason> {
+    let state = &report.state;
+    let is_out = state.is_down || state.is_drained || state.is_failing;
+    report.reason.as_ref().filter(|_| is_out)
 }
 
 /// A GRES type as Slurm would name it: of a GPU's product name letters and digits, in lower case.

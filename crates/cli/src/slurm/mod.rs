@@ -18,6 +18,7 @@ pub mod sbatch_wait;
 mod sbcast;
 mod scancel;
 mod scontrol;
+mod scontrol_cluster;
 mod scontrol_job;
 mod scontrol_reservation;
 mod scontrol_show;

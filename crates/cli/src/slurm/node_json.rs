@@ -43,6 +43,9 @@ fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
     if node.state.is_drained {
         flags.push("DRAIN");
     }
+    if node.state.is_failing {
+        flags.push("FAIL");
+    }
     if node.state.is_reserved {
         flags.push("RESERVED");
     }
@@ -56,7 +59,10 @@ fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
         ("burstbuffer_network_address", json!("")),
         ("boards", json!(1)),
         ("boot_time", json!(0)),
-        ("comment", json!("")),
+        (
+            "comment",
+            json!(node.said.get("comment").map_or("", String::as_str)),
+        ),
         ("cores", json!(cores)),
         ("cpu_binding", json!(0)),
         ("cpu_load", json!(0)),
@@ -68,7 +74,7 @@ fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
         ("cpus", json!(node.cpus)),
         ("last_busy", json!(0)),
         ("features", json!(features)),
-        ("active_features", json!(features)),
+        ("active_features", json!(node.active_features.join(","))),
         ("gres", json!(gres(node))),
         ("gres_drained", json!("N/A")),
         ("gres_used", json!(gres_used(node))),

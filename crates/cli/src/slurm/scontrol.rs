@@ -2,11 +2,12 @@
 
 use super::cluster_view::cluster;
 use super::connection::{CommandError, connect, connect_to_look, engine_dir, view_facts};
+use super::scontrol_cluster::change;
 use super::scontrol_job::{list_pids, write_script};
 use super::scontrol_reservation::{reserve, show_reservations, unreserve};
 use super::scontrol_show::{licence_text, node_text, partition_text, step_text, switch_text};
 use crate::printer::Printer;
-use api::{CallError, Client, EngineFacts, JobFilter, NodeChange, Refusal, SwitchReport};
+use api::{CallError, Client, EngineFacts, JobFilter, Refusal, SwitchReport};
 use model::scontrol::{self, ScontrolArgs, ScontrolCommand, ScontrolJob, ScontrolUsageError};
 use model::{
     ArrayTaskInfo, JobChange, JobId, JobInfo, JobRecord, JobState, ShowStyle, StepRecord,
@@ -76,11 +77,7 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
             printer.data(&config_text(&facts()?));
             Ok(0)
         }
-        ScontrolCommand::UpdateNodes {
-            nodes,
-            state,
-            reason,
-        } => update_nodes(nodes, state, reason.as_deref(), printer),
+        ScontrolCommand::Cluster(command) => change(command, printer),
         ScontrolCommand::UpdateJobs { jobs, changes } => {
             update_jobs(jobs, changes, asked.quiet, printer)
         }
@@ -150,37 +147,6 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
             Ok(status)
         }
     }
-}
-
-fn update_nodes(
-    nodes: &str,
-    state: &str,
-    reason: Option<&str>,
-    printer: &Printer,
-) -> Result<u8, CommandError> {
-    let change = match state.to_ascii_uppercase().as_str() {
-        "DRAIN" => NodeChange::Drain,
-        "DOWN" | "FAIL" => NodeChange::Down,
-        "RESUME" | "IDLE" | "UNDRAIN" => NodeChange::Resume,
-        _ => {
-            printer.say(&format!("Invalid input: {state}"));
-            printer.say("Request aborted: DRAIN, DOWN and RESUME are built in");
-            return Ok(1);
-        }
-    };
-    if change != NodeChange::Resume && reason.is_none_or(str::is_empty) {
-        printer.say("You must specify a reason when DOWNING or DRAINING a node. Request denied");
-        return Ok(1);
-    }
-    let names = match node_list::expand(nodes) {
-        Ok(names) => names,
-        Err(error) => {
-            complain(&error, printer);
-            return Ok(1);
-        }
-    };
-    let done = connect()?.mark_nodes(names, change, reason.unwrap_or_default());
-    Ok(say_changed(done, "slurm_update error", printer))
 }
 
 fn update_jobs(
@@ -279,7 +245,7 @@ fn host_list(names: &str, sorted: bool, printer: &Printer) -> u8 {
     }
 }
 
-fn complain(error: &node_list::NodeListError, printer: &Printer) {
+pub(super) fn complain(error: &node_list::NodeListError, printer: &Printer) {
     if let Some(detail) = error.detail() {
         printer.say(&format!("scontrol: error: {detail}"));
     }
@@ -739,7 +705,19 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
   listpids [ID[.STEP] [NODE]]
                              the processes of running steps
   update NodeName=LIST State=STATE Reason=TEXT
-                             DRAIN, DOWN (what runs there is killed) or RESUME
+                             DRAIN, FAIL, DOWN (what runs there is killed), RESUME, UNDRAIN or IDLE;
+                             also Weight, AvailableFeatures, ActiveFeatures, Comment, Extra
+  create PartitionName=NAME KEY=VALUE ...
+                             makes a partition until the cluster's file is read again
+  update PartitionName=NAME KEY=VALUE ...
+                             changes one: State (UP, DOWN, DRAIN, INACTIVE), Nodes, Default, MaxTime,
+                             DefaultTime, MinNodes, MaxNodes, MaxCPUsPerNode, DefMemPerCPU, DefMemPerNode,
+                             MaxMemPerCPU, MaxMemPerNode, AllowAccounts, DenyAccounts, AllowQos, DenyQos,
+                             AllowGroups, QOS, PriorityTier, PriorityJobFactor, PreemptMode, GraceTime,
+                             OverSubscribe, ExclusiveUser, Hidden, RootOnly, ReqResv, JobDefaults,
+                             TRESBillingWeights
+  delete PartitionName=NAME  removes one without jobs
+  delete NodeName=LIST       removes nodes without jobs until the cluster's file is read again
   create reservation StartTime=TIME Duration=TIME Users=LIST|Accounts=LIST Nodes=LIST|NodeCnt=N ...
                              keeps nodes for some users: ReservationName, EndTime, PartitionName,
                              Features, TRES=node=N, Comment, Flags (MAINT, FLEX, OVERLAP, IGNORE_JOBS,

@@ -4,8 +4,8 @@ use super::cluster_view::{gres, gres_used, kind_text, over_subscribe};
 use api::{ClusterReport, GpuReport, LicenceReport, NodeReport, PartitionReport, SwitchReport};
 use jiff::tz::TimeZone;
 use model::{
-    JobInfo, NodeName, Seconds, ShowStyle, StepRecord, Timestamp, mebibytes_text, moment_text,
-    node_list, padded_elapsed_text,
+    JobInfo, NodeName, Seconds, Settings, ShowStyle, StepRecord, Timestamp, mebibytes_text,
+    moment_text, node_list, padded_elapsed_text,
 };
 
 /// Lines under each other, or in one; a blank line or an end of line after them.
@@ -49,7 +49,7 @@ pub fn node_text(
             cpus = node.cpus
         ),
         format!("AvailableFeatures={features}"),
-        format!("ActiveFeatures={features}"),
+        format!("ActiveFeatures={}", or_null(node.active_features.join(","))),
         format!("Gres={}", or_null(gres(node))),
     ];
     if style.details {
@@ -93,6 +93,11 @@ pub fn node_text(
     if let Some(reason) = &node.reason {
         let at = moment_text(reason.at, zone);
         lines.push(format!("Reason={} [{}@{at}]", reason.text, reason.user));
+    }
+    for (key, name) in [("comment", "Comment"), ("extra", "Extra")] {
+        if let Some(text) = node.said.get(key) {
+            lines.push(format!("{name}={text}"));
+        }
     }
     block(&lines, style, "   ")
 }
@@ -166,19 +171,36 @@ pub fn partition_text(
     let gpus = nodes.iter().flat_map(|node| node.gpus.iter());
     let mut names: Vec<NodeName> = partition.nodes.clone();
     node_list::sort(&mut names);
-    let lines = [
+    let own = &partition.settings;
+    let text = |key: &str| {
+        own.get(key)
+            .map(String::as_str)
+            .filter(|text| !text.is_empty())
+    };
+    let is = |key: &str| yes(text(key) == Some("yes"));
+    let who = |allow: &str, deny: &str, name: &str| match (text(deny), text(allow)) {
+        (Some(names), None) => format!("Deny{name}={names}"),
+        (_, names) => format!("Allow{name}={}", names.unwrap_or("ALL")),
+    };
+    let mut lines = vec![
         format!("PartitionName={}", partition.name),
-        "AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL".to_owned(),
+        format!(
+            "AllowGroups={} {} {}",
+            text("allowgroups").unwrap_or("ALL"),
+            who("allowaccounts", "denyaccounts", "Accounts"),
+            who("allowqos", "denyqos", "Qos")
+        ),
         format!(
             "AllocNodes=ALL Default={} QoS={}",
             yes(partition.is_default),
             partition.qos.as_deref().unwrap_or("N/A")
         ),
         format!(
-            "DefaultTime={} DisableRootJobs=NO ExclusiveUser={} GraceTime={} Hidden=NO",
+            "DefaultTime={} DisableRootJobs=NO ExclusiveUser={} GraceTime={} Hidden={}",
             limit(partition.default_time, "NONE"),
             yes(partition.one_user),
-            partition.grace_time.0
+            partition.grace_time.0,
+            is("hidden")
         ),
         format!(
             "MaxNodes={} MaxTime={} MinNodes={} LLN=NO MaxCPUsPerNode={}",
@@ -187,11 +209,13 @@ pub fn partition_text(
             partition.min_nodes,
             count(partition.max_cpus_per_node)
         ),
-        format!("Nodes={}", node_list::fold(&names)),
+        format!("Nodes={}", or_null(node_list::fold(&names))),
         format!(
-            "PriorityJobFactor={} PriorityTier={} RootOnly=NO ReqResv=NO OverSubscribe={}",
+            "PriorityJobFactor={} PriorityTier={} RootOnly={} ReqResv={} OverSubscribe={}",
             partition.factor,
             partition.tier,
+            is("rootonly"),
+            is("reqresv"),
             over_subscribe(partition)
         ),
         format!(
@@ -203,7 +227,7 @@ pub fn partition_text(
             partition.state.to_uppercase(),
             nodes.len()
         ),
-        "JobDefaults=(null)".to_owned(),
+        format!("JobDefaults={}", or_null(job_defaults(own))),
         format!(
             "{} {}",
             memory(
@@ -211,16 +235,40 @@ pub fn partition_text(
                 partition.default_memory_per_node,
                 "Def"
             ),
-            memory(partition.max_memory_per_cpu, None, "Max")
+            memory(
+                partition.max_memory_per_cpu,
+                text("maxmempernode").and_then(|mib| mib.parse().ok()),
+                "Max"
+            )
         ),
-        format!(
-            "TRES=cpu={cpus},mem={},node={},billing={cpus}{}",
-            mebibytes_text(mib),
-            nodes.len(),
-            gpus_text(gpus, |gpu| gpu.count)
-        ),
+        if nodes.is_empty() {
+            "TRES=(null)".to_owned()
+        } else {
+            format!(
+                "TRES=cpu={cpus},mem={},node={},billing={cpus}{}",
+                mebibytes_text(mib),
+                nodes.len(),
+                gpus_text(gpus, |gpu| gpu.count)
+            )
+        },
     ];
+    if let Some(weights) = text("tresbillingweights") {
+        lines.push(format!("TRESBillingWeights={weights}"));
+    }
     block(&lines, style, "   ")
+}
+
+/// `DefCpuPerGPU=2,DefMemPerGPU=100`
+fn job_defaults(own: &Settings) -> String {
+    let names = [
+        ("defcpupergpu", "DefCpuPerGPU"),
+        ("defmempergpu", "DefMemPerGPU"),
+    ];
+    let said = names.into_iter().filter_map(|(key, name)| {
+        let value = own.get(key).filter(|value| !value.is_empty())?;
+        Some(format!("{name}={value}"))
+    });
+    said.collect::<Vec<_>>().join(",")
 }
 
 /// A step that runs.

@@ -52,6 +52,15 @@ const ENVIRONMENT: Part = Part {
     keeps_numbers: true,
 };
 
+/// Nodes and partitions that are changed, made and removed.
+const CHANGES: Part = Part {
+    recorded: include_str!("manage/changes/answers-22.05.8.txt"),
+    differ: include_str!("manage/changes/differ.txt"),
+    file: "manage/changes/differ.txt",
+    hidden: &[],
+    keeps_numbers: false,
+};
+
 /// The longest that a command runs; the recording had the same limit.
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -190,6 +199,11 @@ mod slow {
     fn jobs_are_shown_and_started_as_recorded_or_are_listed() {
         play(&ENVIRONMENT);
     }
+
+    #[test]
+    fn every_change_of_nodes_and_partitions_is_answered_as_recorded_or_is_listed() {
+        play(&CHANGES);
+    }
 }
 
 fn play(part: &Part) {
@@ -202,6 +216,11 @@ fn play(part: &Part) {
     for line in transcript::lines(part.recorded) {
         match line {
             Line::Part => {}
+            Line::Restart => {
+                for verb in ["stop", "start"] {
+                    twin.env.yard(&["engine", verb, "lab"]).success();
+                }
+            }
             Line::WaitState { state, job } => {
                 wait_until(&format!("job {job} is {state}"), || {
                     let all = ["-h", "-t", "all", "-o", "%t", "-j", &job];

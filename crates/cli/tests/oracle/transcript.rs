@@ -8,6 +8,8 @@ pub enum Line {
     WaitState { state: String, job: String },
     /// Until so many steps of the job run.
     WaitSteps { job: String, count: usize },
+    /// The controller is started again.
+    Restart,
     /// A command line with its answer.
     Command { text: String, answer: Vec<String> },
 }
@@ -23,6 +25,10 @@ pub fn lines(recorded: &str) -> Vec<Line> {
             });
         } else if row.starts_with("# ") {
             lines.push(Line::Part);
+        } else if row == "@pause" {
+            // An engine schedules at once.
+        } else if row == "@restart" {
+            lines.push(Line::Restart);
         } else if let Some(wait) = row.strip_prefix("@wait ") {
             let (state, job) = wait.split_once(' ').expect("a state and a job");
             let (state, job) = (state.to_owned(), job.to_owned());

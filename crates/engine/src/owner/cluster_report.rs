@@ -8,7 +8,7 @@ use api::{
 use cluster_file::{PreemptMode, PreemptType};
 use model::{
     GpuIndex, JobState, LicenceCount, MemoryRequest, NodeName, NodeShare, NodeState, NodeUse,
-    ReservationFlag, Timestamp,
+    ReservationFlag, Settings, Timestamp,
 };
 use resources::{Cluster, Lane, NodeClass, NodeId, Partition, Switch, UNBOUNDED};
 use std::collections::{BTreeSet, HashMap};
@@ -133,6 +133,12 @@ impl Owner {
             report.default_memory_per_cpu = None;
             report.default_memory_per_node = None;
         }
+        if let Some(own) = file.and_then(|file| file.partition(&partition.name)) {
+            report.settings = own.settings();
+            if own.default_time.is_none() {
+                report.default_time = None;
+            }
+        }
         report
     }
 
@@ -172,6 +178,7 @@ impl Owner {
                 },
                 is_down: mark.is_some_and(|mark| mark.is_down),
                 is_drained: mark.is_some_and(|mark| mark.is_drained),
+                is_failing: mark.is_some_and(|mark| mark.is_failing),
                 is_reserved,
                 is_maintained,
             },
@@ -192,7 +199,22 @@ impl Owner {
                 .map(|there| [there.sockets, there.cores, there.threads]),
             tmp_disk: class.tmp_mib,
             weight: class.weight,
-            features: features.to_vec(),
+            features: match self.cluster.changes.nodes.get(name) {
+                Some(changed) if changed.contains_key("features") => self.available_features(name),
+                _ => features.to_vec(),
+            },
+            active_features: features.to_vec(),
+            said: self
+                .cluster
+                .changes
+                .nodes
+                .get(name)
+                .map_or_else(Settings::new, |changed| {
+                    let said = ["comment", "extra"].into_iter();
+                    let said =
+                        said.filter_map(|key| Some((key.to_owned(), changed.get(key)?.clone())));
+                    said.filter(|(_, text)| !text.is_empty()).collect()
+                }),
             gpus: gpus(class, held),
             gres: self.gres(node, class),
             jobs: held.jobs,
@@ -269,6 +291,7 @@ fn partition_report(cluster: &Cluster, partition: &Partition) -> PartitionReport
             .layers
             .map(|layers| (layers.jobs, layers.is_forced)),
         preempt_mode: String::new(),
+        settings: Settings::new(),
         qos: partition
             .qos
             .map(|qos| cluster.qos()[usize::from(qos.0)].name.clone()),

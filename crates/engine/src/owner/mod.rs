@@ -12,6 +12,7 @@ mod active_job;
 mod allocation;
 mod batch_step;
 mod cancel;
+mod change_cluster;
 mod clock;
 mod cluster_report;
 mod components;
@@ -254,11 +255,7 @@ impl Owner {
                 request,
                 launch,
             } => self.create_step(job, name, &request, *launch, peer, turn),
-            Call::MarkNodes {
-                nodes,
-                change,
-                reason,
-            } => self.mark_nodes(&nodes, change, &reason, peer, turn),
+            Call::ChangeCluster(change) => self.change_cluster(*change, peer, turn),
             Call::Reconfigure => self.reconfigure(turn),
             Call::Reserve { asked, is_new } => self.reserve(&asked, is_new, turn),
             Call::Unreserve { name } => self.unreserve(name, turn),

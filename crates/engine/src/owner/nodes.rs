@@ -1,61 +1,20 @@
-//! What is said of nodes, and another cluster under running jobs.
+//! Nodes that are lost, and another cluster under running jobs.
 
 use super::Owner;
 use super::end::may_requeue;
 use super::turn::Turn;
 use crate::SupervisorKey;
 use crate::engine_cluster::{EngineCluster, read_cluster};
-use crate::message::Peer;
 use crate::spec::{Reach, SupervisorCall};
-use api::{Answer, NodeChange, Refusal};
-use model::{Ending, JobId, JobState, NodeMark, NodeName, Outcome};
+use api::{Answer, Refusal};
+use model::{ClusterChanges, Ending, JobId, JobState, Outcome};
 use resources::NodeId;
-use sched::Event;
 
 const SIGKILL: i32 = 9;
 
 impl Owner {
-    pub(super) fn mark_nodes(
-        &mut self,
-        nodes: &[NodeName],
-        change: NodeChange,
-        reason: &str,
-        peer: Peer,
-        turn: &mut Turn,
-    ) -> Result<Answer, Refusal> {
-        let cluster = self.state.cluster();
-        let known = nodes.iter().map(|node| {
-            let id = cluster.node(node);
-            id.ok_or_else(|| Refusal::Invalid {
-                message: format!("Invalid node name specified: {node}"),
-            })
-        });
-        let known = known.collect::<Result<Vec<NodeId>, Refusal>>()?;
-        let user = self.users.user(peer.uid);
-        for id in known {
-            let node = self.state.cluster().node_name(id).clone();
-            let former = self.state.mark(&node).cloned().unwrap_or_default();
-            let mark = match change {
-                NodeChange::Resume => NodeMark::default(),
-                NodeChange::Drain | NodeChange::Down => NodeMark {
-                    is_down: former.is_down || change == NodeChange::Down,
-                    is_drained: former.is_drained || change == NodeChange::Drain,
-                    reason: reason.to_owned(),
-                    user: user.clone(),
-                    at: turn.now,
-                },
-            };
-            self.state.apply(Event::NodeMarked { node, mark });
-            if change == NodeChange::Down {
-                self.lose_node(id, turn);
-            }
-        }
-        turn.durable = true;
-        Ok(Answer::Done)
-    }
-
     /// Ends at once what runs on a node; jobs that were there are lost, and come back if they may.
-    fn lose_node(&mut self, node: NodeId, turn: &mut Turn) {
+    pub(super) fn lose_node(&mut self, node: NodeId, turn: &mut Turn) {
         let cluster = self.state.cluster();
         let on_it = self.state.running().filter(|record| match &record.state {
             JobState::Running { allocation, .. } => {
@@ -125,15 +84,10 @@ impl Owner {
             Some(accounting) => cluster.with_accounting(&accounting),
             None => cluster,
         };
-        self.state.apply(Event::Reconfigured {
-            cluster: cluster.cluster.clone(),
-            at: turn.now,
-        });
-        self.state.set_backfill(cluster.backfill());
-        if let Err(error) = self.isolation.update(cluster.node_names()) {
-            tracing::warn!("names of new nodes were not written: {error}");
-        }
-        self.cluster = cluster;
+        // What was changed by hand stood over the former text.
+        let cleared = self.store.set_cluster_changes(&ClusterChanges::default());
+        cleared.map_err(|error| unchanged(error.to_string()))?;
+        self.take_cluster(cluster, turn.now);
         Ok(Answer::Done)
     }
 }

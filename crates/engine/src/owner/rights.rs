@@ -7,7 +7,7 @@
 //! | change a job, see its script, run steps in it | its own | yes | yes | no |
 //! | suspend, resume or preempt a job | yes | yes | no | no |
 //! | tell that a step ended | yes | yes | no | no |
-//! | change accounts, users, QOS, nodes and reservations | yes | yes | | no |
+//! | change accounts, users, QOS, nodes, partitions and reservations | yes | yes | | no |
 //! | stop the engine | yes | yes | | no |
 //! | replace the engine by another version | yes | no | | no |
 //!
@@ -30,7 +30,7 @@ pub(super) enum Act {
     ChangeJob,
     /// Speaks for a supervisor.
     ReportStep,
-    /// Changes accounts, users, QOS, nodes and reservations.
+    /// Changes accounts, users, QOS, nodes, partitions and reservations.
     Manage,
     /// Ends the engine.
     Stop,
@@ -46,7 +46,7 @@ impl Act {
             Call::Stop => Act::Stop,
             Call::StepEnded { .. } => Act::ReportStep,
             Call::SetAccounting(_)
-            | Call::MarkNodes { .. }
+            | Call::ChangeCluster(_)
             | Call::Reserve { .. }
             | Call::Unreserve { .. }
             | Call::Reconfigure

@@ -111,4 +111,8 @@ CREATE TABLE reservations (
     reservation TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 ",
+    "
+-- That a node is about to fail.
+ALTER TABLE nodes ADD COLUMN failing INTEGER NOT NULL DEFAULT 0;
+",
 ];

@@ -115,7 +115,7 @@ impl Store {
     fn nodes(&self) -> Result<Vec<(NodeName, NodeMark)>, StoreError> {
         let read = || -> rusqlite::Result<Vec<(NodeName, NodeMark)>> {
             let mut statement = self.db.prepare(
-                "SELECT name, down, drained, reason, user_name, at FROM nodes ORDER BY name",
+                "SELECT name, down, drained, reason, user_name, at, failing FROM nodes ORDER BY name",
             )?;
             let rows = statement.query_map([], |row| {
                 let name: String = row.get(0)?;
@@ -125,6 +125,7 @@ impl Store {
                     reason: row.get(3)?,
                     user: row.get(4)?,
                     at: Timestamp(row.get(5)?),
+                    is_failing: row.get(6)?,
                 };
                 Ok((NodeName::from(name), mark))
             })?;

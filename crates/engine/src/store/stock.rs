@@ -3,7 +3,7 @@
 use super::committed::{self, Committed};
 use super::wal::{self, Damage};
 use super::{Store, StoreError};
-use model::{JobId, Timestamp};
+use model::{ClusterChanges, JobId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -152,6 +152,25 @@ impl Store {
         let durable = self.set_durable(true);
         durable.map_err(|error| self.failed(&error))?;
         self.set_fact("accounting", &text)
+    }
+
+    /// What was changed of nodes and partitions since the cluster's file was read; none as long as
+    /// nothing was.
+    pub(crate) fn cluster_changes(&self) -> Result<Option<ClusterChanges>, StoreError> {
+        let text: Option<String> = self.fact("cluster_changes")?;
+        let read = |text: String| serde_json::from_str(&text).map_err(|error| self.failed(&error));
+        text.map(read).transpose()
+    }
+
+    /// Keeps it; it is on disk when this returns.
+    pub(crate) fn set_cluster_changes(
+        &mut self,
+        changes: &ClusterChanges,
+    ) -> Result<(), StoreError> {
+        let text = serde_json::to_string(changes).map_err(|error| self.failed(&error))?;
+        let durable = self.set_durable(true);
+        durable.map_err(|error| self.failed(&error))?;
+        self.set_fact("cluster_changes", &text)
     }
 
     /// Notes that the engine has the cluster of `file`, or refuses to go on without that file: `is_there`.

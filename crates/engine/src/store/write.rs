@@ -334,8 +334,8 @@ fn write_node(
     };
     transaction
         .prepare_cached(
-            "INSERT OR REPLACE INTO nodes (name, down, drained, reason, user_name, at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT OR REPLACE INTO nodes (name, down, drained, reason, user_name, at, failing)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
         .execute(params![
             node.as_str(),
@@ -344,6 +344,7 @@ fn write_node(
             mark.reason,
             mark.user,
             mark.at.0,
+            mark.is_failing,
         ])?;
     Ok(())
 }

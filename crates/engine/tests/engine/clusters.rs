@@ -65,7 +65,7 @@ fn lost_node() {
     house.kill_engine_and_fork_server(&client);
     let mut client = house.client();
     assert_eq!(client.cluster().unwrap().nodes[1].state.long(), "down");
-    client.mark_nodes(second, NodeChange::Resume, "").unwrap();
+    client.mark_nodes(second, NodeChange::Idle, "").unwrap();
     assert_eq!(ended(&mut client, waits).0, Outcome::Completed);
 }
 

@@ -7,6 +7,8 @@ pub mod sattach;
 pub mod sbcast;
 pub mod scancel;
 pub mod scontrol;
+pub(crate) mod scontrol_nodes;
+pub(crate) mod scontrol_partition;
 pub(crate) mod scontrol_reservation;
 pub(crate) mod scontrol_show_job;
 pub(crate) mod sdiag;
@@ -27,6 +29,8 @@ pub use sacct::{
     SacctUnits, sacct_columns_text,
 };
 pub use sacctmgr::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow};
+pub use scontrol_nodes::{NodeStateWord, NodeWords, SaidOfWords, node_words};
+pub use scontrol_partition::{PartitionWords, partition_words};
 pub use scontrol_reservation::{ReservationWords, reservation_request, show_reservation};
 pub use scontrol_show_job::{ShowStyle, show_job};
 pub use sdiag::{

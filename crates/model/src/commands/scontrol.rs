@@ -74,15 +74,8 @@ pub enum ScontrolCommand {
         /// False resumes.
         suspend: bool,
     },
-    /// `update NodeName=LIST State=STATE [Reason=TEXT]`
-    UpdateNodes {
-        /// A node list.
-        nodes: String,
-        /// `DRAIN`, `DOWN`, `RESUME`, …, as written.
-        state: String,
-        /// Why.
-        reason: Option<String>,
-    },
+    /// `create`, `update` and `delete` of nodes and partitions
+    Cluster(ClusterCommand),
     /// `update JobId=LIST KEY=VALUE …`
     UpdateJobs {
         /// As written; `JobName=…` stands for jobs by their name.
@@ -132,6 +125,34 @@ pub enum ScontrolCommand {
     Nothing,
 }
 
+/// What is changed of nodes and partitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClusterCommand {
+    /// `update NodeName=LIST KEY=VALUE …`
+    UpdateNodes(Vec<String>),
+    /// `create PartitionName=NAME KEY=VALUE …`, `update PartitionName=NAME KEY=VALUE …`
+    Partition {
+        /// Keys and values.
+        words: Vec<String>,
+        /// There is none of the name.
+        is_new: bool,
+    },
+    /// `delete NodeName=LIST`
+    RemoveNodes {
+        /// Which.
+        nodes: String,
+        /// As it was written.
+        written: String,
+    },
+    /// `delete PartitionName=NAME`
+    RemovePartition {
+        /// Which.
+        name: String,
+        /// As it was written.
+        written: String,
+    },
+}
+
 /// A command line that `scontrol` refuses with exit status 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScontrolUsageError {
@@ -175,6 +196,12 @@ pub enum ScontrolUsageError {
     /// `delete` alone.
     #[error("too few arguments for delete keyword")]
     TooFewForDelete,
+    /// `create NodeName=`: what Slurm says of words of which it makes no node.
+    #[error("scontrol: error: {0}")]
+    NoNewNode(String),
+    /// `delete` without a name.
+    #[error("scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'")]
+    DeletionFormat,
     /// `delete` of nothing of Slurm's.
     #[error("Invalid deletion entity: {0}")]
     DeletionEntity(String),
@@ -296,10 +323,17 @@ fn update(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
             is_new: false,
         });
     }
-    if let Some(update) = update_nodes(words) {
-        return Ok(update);
+    if names(words, "NodeName", 3) {
+        let words = words.to_vec();
+        return Ok(ScontrolCommand::Cluster(ClusterCommand::UpdateNodes(words)));
     }
-    let others = ["node", "part", "step", "slurmctlddebug"];
+    if names(words, "PartitionName", 3) {
+        return Ok(ScontrolCommand::Cluster(ClusterCommand::Partition {
+            words: words.to_vec(),
+            is_new: false,
+        }));
+    }
+    let others = ["step", "slurmctlddebug"];
     let named = words.iter().map(|word| word.to_ascii_lowercase());
     if named
         .clone()
@@ -307,7 +341,7 @@ fn update(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
     {
         return Err(ScontrolUsageError::Missing {
             what: "update".to_owned(),
-            todo: "jobs, and states of nodes are changed here; see scontrol --help",
+            todo: "jobs, nodes, partitions and reservations are changed here; see scontrol --help",
         });
     }
     Err(ScontrolUsageError::NoEntity)
@@ -338,11 +372,71 @@ fn create(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
                 is_new: true,
             })
         }
-        Some(what) => Err(ScontrolUsageError::Missing {
-            what: format!("create {what}"),
-            todo: "write it into the cluster's file; scontrol reconfigure reads it again",
-        }),
+        Some("PartitionName") => Ok(ScontrolCommand::Cluster(ClusterCommand::Partition {
+            words: words.to_vec(),
+            is_new: true,
+        })),
+        Some(_) => Err(no_new_node(words)),
         None => Err(ScontrolUsageError::CreationEntity(first.clone())),
+    }
+}
+
+/// Keys of a node in `slurm.conf` that are looked for before it is said that none is made.
+const NODE_KEYS: &[&str] = &[
+    "NodeName",
+    "CPUs",
+    "Boards",
+    "CoresPerSocket",
+    "Features",
+    "Gres",
+    "NodeAddr",
+    "NodeHostName",
+    "Port",
+    "RealMemory",
+    "Reason",
+    "Sockets",
+    "State",
+    "ThreadsPerCore",
+    "TmpDisk",
+    "Weight",
+];
+
+/// Why `create NodeName=` makes none. Slurm says nothing where its configuration leaves no room for
+/// nodes of that kind, and makes none either.
+fn no_new_node(words: &[String]) -> ScontrolUsageError {
+    let value = |name: &str| {
+        let mut pairs = words.iter().filter_map(|word| word.split_once('='));
+        let found = pairs.find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value)
+    };
+    let is_read = words.iter().all(|word| {
+        let key = word.split_once('=').map(|(key, _)| key);
+        key.is_some_and(|key| {
+            NODE_KEYS
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(key))
+        })
+    });
+    if !is_read || value("NodeName").is_none_or(str::is_empty) {
+        return ScontrolUsageError::NoNewNode(format!(
+            "Failed to parse nodeline '{}'\nError creating the node(s): Unspecified error",
+            words.join(" ")
+        ));
+    }
+    let state = value("State").unwrap_or_default();
+    if !["FUTURE", "CLOUD"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(state))
+    {
+        return ScontrolUsageError::NoNewNode(
+            "Only State=FUTURE and State=CLOUD allowed for nodes created by scontrol\n\
+             Error creating the node(s): Invalid node state specified"
+                .to_owned(),
+        );
+    }
+    ScontrolUsageError::Missing {
+        what: format!("create {}", words[0]),
+        todo: "write it into the cluster's file; scontrol reconfigure reads it again",
     }
 }
 
@@ -360,11 +454,23 @@ fn delete(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
             name: name.to_owned(),
             written: words.join(" "),
         }),
-        Some(_) if abbreviates(key, "PartitionName", 3) || abbreviates(key, "NodeName", 3) => {
-            Err(ScontrolUsageError::Missing {
-                what: format!("delete {key}"),
-                todo: "take it out of the cluster's file; scontrol reconfigure reads it again",
-            })
+        Some(name) if abbreviates(key, "PartitionName", 3) => {
+            Ok(ScontrolCommand::Cluster(ClusterCommand::RemovePartition {
+                name: name.to_owned(),
+                written: words.join(" "),
+            }))
+        }
+        Some(name) if abbreviates(key, "NodeName", 3) => {
+            Ok(ScontrolCommand::Cluster(ClusterCommand::RemoveNodes {
+                nodes: name.to_owned(),
+                written: words.join(" "),
+            }))
+        }
+        None if ["ReservationName", "PartitionName", "NodeName"]
+            .iter()
+            .any(|name| abbreviates(key, name, 3)) =>
+        {
+            Err(ScontrolUsageError::DeletionFormat)
         }
         _ => Err(ScontrolUsageError::DeletionEntity(first.clone())),
     }
@@ -399,20 +505,6 @@ fn update_jobs(words: &[String]) -> Option<ScontrolCommand> {
         (None, None) => return None,
     };
     Some(ScontrolCommand::UpdateJobs { jobs, changes })
-}
-
-/// `update` of nodes' states; none where it is of something else.
-fn update_nodes(words: &[String]) -> Option<ScontrolCommand> {
-    let value = |name: &str| {
-        let mut pairs = words.iter().filter_map(|word| word.split_once('='));
-        let found = pairs.find(|(key, _)| key.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.to_owned())
-    };
-    Some(ScontrolCommand::UpdateNodes {
-        nodes: value("NodeName")?,
-        state: value("State")?,
-        reason: value("Reason"),
-    })
 }
 
 fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
@@ -610,7 +702,7 @@ fn none_of(is: &dyn Fn(&str, usize) -> bool) -> Option<ScontrolCommand> {
 }
 
 /// `text` is `name` or the beginning of it, at least so many letters long, in any case.
-fn abbreviates(text: &str, name: &str, least: usize) -> bool {
+pub(super) fn abbreviates(text: &str, name: &str, least: usize) -> bool {
     text.len() >= least
         && name
             .get(..text.len())

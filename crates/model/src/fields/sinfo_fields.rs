@@ -71,7 +71,7 @@ const fn field(
 #[rustfmt::skip]
 pub const SINFO_FIELDS: &[SinfoField] = &[
     field(Some('a'), &["available"], "AVAIL", Text, OfPartition(|part| text(&part.state))),
-    field(Some('b'), &["features_act"], "ACTIVE_FEATURES", Text, OfNode(|node| or_null(&node.features))),
+    field(Some('b'), &["features_act"], "ACTIVE_FEATURES", Text, OfNode(|node| or_null(&node.active_features))),
     field(Some('B'), &["maxcpuspernode"], "MAX_CPUS_PER_NODE", Text, OfPartition(|part| text(&part.max_cpus_per_node.map_or_else(|| "UNLIMITED".to_owned(), |cpus| cpus.to_string())))),
     field(Some('c'), &["cpus"], "CPUS", Number, Least(|node| u64::from(node.cpus))),
     field(Some('C'), &["cpusstate"], "CPUS(A/I/O/T)", Text, OfAll(cpus)),

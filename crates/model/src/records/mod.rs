@@ -2,6 +2,7 @@
 
 pub(crate) mod accounting;
 pub(crate) mod array_facts;
+pub(crate) mod cluster_changes;
 pub mod job_environment;
 pub(crate) mod job_files;
 pub(crate) mod job_info;
@@ -26,6 +27,7 @@ pub use accounting::{
     Account, AccountAssociation, AccountUser, Accounting, AccountingUse, Qos, Settings,
 };
 pub use array_facts::ArrayFacts;
+pub use cluster_changes::{ClusterChanges, PartitionChange};
 pub use job_info::{ArrayInfo, ArrayTaskInfo, JobInfo, PartitionView, ViewFacts};
 pub use job_reason::{reason_text, signal_description};
 pub use job_record::{ArrayPlace, ArrayTask, JobRecord};

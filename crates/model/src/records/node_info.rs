@@ -9,7 +9,7 @@ pub struct SinfoPartition {
     pub name: String,
     /// Jobs that name none go there.
     pub default: bool,
-    /// `up`, `down`, `drain` or `inact`.
+    /// `up`, `down`, `drain` or `inactive`.
     pub state: String,
     /// The longest limit; `None` is none.
     pub time: Option<Seconds>,
@@ -77,8 +77,10 @@ pub struct SinfoNode {
     pub disk_mib: u64,
     /// `Weight`
     pub weight: u64,
-    /// Features, with commas.
+    /// Features that it can have, with commas.
     pub features: String,
+    /// Those that it has.
+    pub active_features: String,
     /// Generic resources, such as `gpu:v100:4`.
     pub gres: String,
     /// Of these, those of jobs.

@@ -26,6 +26,8 @@ pub struct NodeState {
     pub is_down: bool,
     /// Jobs that run there go on, no other starts.
     pub is_drained: bool,
+    /// It is about to fail: jobs that run there go on, no other starts.
+    pub is_failing: bool,
     /// A reservation has it now.
     pub is_reserved: bool,
     /// That reservation is for maintenance.
@@ -40,6 +42,8 @@ pub struct NodeMark {
     pub is_down: bool,
     /// Jobs that run there go on, no other starts.
     pub is_drained: bool,
+    /// It is about to fail: jobs that run there go on, no other starts.
+    pub is_failing: bool,
     /// Why.
     pub reason: String,
     /// Who said it.
@@ -52,7 +56,7 @@ impl NodeMark {
     /// Whether a job can be started there.
     #[must_use]
     pub fn takes_jobs(&self) -> bool {
-        !self.is_down && !self.is_drained
+        !self.is_down && !self.is_drained && !self.is_failing
     }
 }
 
@@ -70,6 +74,7 @@ impl NodeState {
         let flags = [
             (self.is_maintained, "+MAINTENANCE"),
             (self.is_drained, "+DRAIN"),
+            (self.is_failing, "+FAIL"),
             (self.is_reserved, "+RESERVED"),
         ];
         for (_, flag) in flags.iter().filter(|(is_set, _)| *is_set) {
@@ -95,6 +100,13 @@ impl NodeState {
         let is_idle = self.usage == NodeUse::Idle;
         if self.is_maintained && !self.is_drained && !self.is_down && is_idle {
             return ("maint", "maint");
+        }
+        if self.is_failing && !self.is_drained && !self.is_down {
+            return if is_idle {
+                ("fail", "fail")
+            } else {
+                ("failing", "failg")
+            };
         }
         match (self.is_drained, self.is_down, self.usage) {
             (true, true, _) | (true, _, NodeUse::Idle) => ("drained", "drain"),
@@ -139,5 +151,11 @@ mod tests {
         check(drain(mixed), ["draining", "drng", "MIXED+DRAIN"]);
         check(down, ["down", "down", "DOWN"]);
         check(drain(down), ["drained", "drain", "DOWN+DRAIN"]);
+        let fail = |state| NodeState {
+            is_failing: true,
+            ..state
+        };
+        check(fail(idle), ["fail", "fail", "IDLE+FAIL"]);
+        check(fail(mixed), ["failing", "failg", "MIXED+FAIL"]);
     }
 }

@@ -197,6 +197,7 @@ impl Cluster {
         Partition {
             name: partition.name.clone(),
             is_default: value(&partition.default).unwrap_or(false),
+            access: super::PartitionAccess::of(partition),
             nodes,
             state: value(&partition.state).unwrap_or(PartitionState::Up),
             max_time,

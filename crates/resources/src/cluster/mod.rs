@@ -1,5 +1,6 @@
 //! What there is: the nodes of a cluster in classes, and the rules by which they are given.
 
+mod access;
 mod association;
 mod build;
 mod merge;
@@ -10,6 +11,7 @@ mod priority;
 mod single;
 mod topology;
 
+pub use access::PartitionAccess;
 pub use association::{Association, Shares};
 pub use build::Trust;
 pub use merge::{Difference, Merged, merge};

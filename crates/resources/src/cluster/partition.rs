@@ -1,6 +1,6 @@
 //! Partitions and QOS of a cluster, as a scheduler reads them.
 
-use super::Shares;
+use super::{PartitionAccess, Shares};
 use crate::NodeSet;
 use crate::demand::Defaults;
 use cluster_file::{PartitionState, PreemptMode, Tres};
@@ -25,6 +25,8 @@ pub struct Partition {
     pub name: String,
     /// Where a job goes that names none.
     pub is_default: bool,
+    /// Which accounts and QOS it is open to.
+    pub access: PartitionAccess,
     /// Its nodes.
     pub nodes: NodeSet,
     /// Whether it takes and starts jobs.

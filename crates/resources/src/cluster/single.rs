@@ -61,6 +61,7 @@ impl Cluster {
         cluster.partitions.push(Partition {
             name: machine.partition.to_owned(),
             is_default: true,
+            access: super::PartitionAccess::default(),
             nodes: NodeSet::first(1),
             state: PartitionState::Up,
             max_time: None,

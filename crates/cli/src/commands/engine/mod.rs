@@ -64,7 +64,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         Verb::Stop { name } => stop_one(name.as_deref(), printer),
         Verb::Ls { json } => ls::run(*json, printer),
         Verb::FailNode(args) => nodes::run(args, NodeChange::Down, printer),
-        Verb::RestoreNode(args) => nodes::run(args, NodeChange::Resume, printer),
+        Verb::RestoreNode(args) => nodes::run(args, NodeChange::Idle, printer),
         Verb::Preempt(args) => preempt::run(args, printer),
         Verb::Status { name, json } => status(name.as_deref(), *json, printer),
     }

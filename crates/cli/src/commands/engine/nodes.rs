@@ -29,12 +29,12 @@ pub fn run(args: &Args, change: NodeChange, printer: &Printer) -> Outcome {
     let mut client = Client::connect(&super::dir_of(args.on.as_deref())?).map_err(unreachable)?;
     let reason = match change {
         NodeChange::Down => "yard engine fail-node",
-        NodeChange::Drain | NodeChange::Resume => "",
+        _ => "",
     };
     client.mark_nodes(nodes, change, reason).map_err(not_done)?;
     printer.show_line(&match change {
         NodeChange::Down => format!("{} failed: what ran there is killed", args.nodes),
-        NodeChange::Drain | NodeChange::Resume => format!("{} takes jobs again", args.nodes),
+        _ => format!("{} takes jobs again", args.nodes),
     });
     Ok(exit_code::DONE)
 }

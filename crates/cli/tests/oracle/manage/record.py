@@ -3,7 +3,8 @@
 
 As root, beside `cluster.sh`, which brings one up:
     LAB=/tmp/slurm-lab ./cluster.sh up && LAB=/tmp/slurm-lab ./record.py > answers-22.05.8.txt
-and of later/commands.txt, on a cluster without jobs, with `later` as its argument.
+and of later/commands.txt, on a cluster without jobs, with `later` as its argument; of changes/commands.txt, on
+one that was just brought up with FRESH=1, with `changes`.
 environment/commands.txt (`environment`, also on a cluster without jobs) is 165 ways to ask for resources, each with
 its job and the environment of its script and of its first task.
 
@@ -11,12 +12,14 @@ A line of commands.txt is a command line, or one of:
     # TITLE          a part
     @wait STATE JOB  until `squeue` prints that state of the job
     @steps JOB N     until so many steps of the job run
+    @pause           four seconds, in which the real one schedules
+    @restart         slurmctld is ended and started again
     @keys COMMAND    of the JSON that it prints, the names of all values with their types
 An answer stands after its command: what came to standard output after two spaces, what came to
 standard error after `! `, an exit status other than 0 after `= `; `= hangs` is one that took ten seconds. `\\` ends a last line without an
 end of line.
 """
-import json, os, re, socket, subprocess, sys, time
+import json, os, re, signal, socket, subprocess, sys, time
 
 LAB = os.environ["LAB"]
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -85,6 +88,13 @@ def main():
         elif line.startswith("@steps "):
             _, job, count = line.split()
             wait(line, lambda: run("squeue -h -s -o ' %i'")[0].count(f" {job}.") >= int(count))
+        elif line == "@pause":
+            time.sleep(4)
+        elif line == "@restart":
+            with open(f"{LAB}/run/pid/slurmctld.pid") as file:
+                os.kill(int(file.read()), signal.SIGTERM)
+            time.sleep(2)
+            subprocess.run([os.path.join(HERE, "cluster.sh"), "up"], check=True, stdout=sys.stderr)
         elif line.startswith("@keys "):
             found = set()
             try:

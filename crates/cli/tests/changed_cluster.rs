@@ -1,0 +1,159 @@
+//! Nodes and partitions that are changed while a pretended cluster runs, and what keeps jobs from them.
+
+use testkit::TestEnv;
+
+const CLUSTER: &str = "\
+[nodes.n]\nnames = \"n[1-3]\"\ncpus = 2\nmemory = \"4000M\"\nfeatures = [\"fast\"]\n\
+[partition.main]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1-0\"\n\
+[partition.other]\nnodes = [\"n\"]\nmax_time = \"1-0\"\n";
+
+struct Twin(TestEnv);
+
+impl Twin {
+    fn start() -> Twin {
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        let file = env.write("lab.toml", CLUSTER).display().to_string();
+        env.yard(&["engine", "start", "lab", "--cluster", &file])
+            .success();
+        env.set_var("TRAINYARD_ENGINE", "lab");
+        Twin(env)
+    }
+
+    fn restart(&self) {
+        for verb in ["stop", "start"] {
+            self.0.yard(&["engine", verb, "lab"]).success();
+        }
+    }
+
+    /// What `scontrol` says, with its exit status where it isn't 0.
+    fn scontrol(&self, words: &str) -> String {
+        let words: Vec<&str> = words.split(' ').collect();
+        let outcome = self.0.slurm("scontrol", &words);
+        let said = format!("{}{}", outcome.stdout, outcome.stderr);
+        match outcome.status {
+            0 => said,
+            status => format!("{said}({status})"),
+        }
+    }
+
+    fn nodes(&self) -> String {
+        let format = ["-h", "-N", "-p", "main", "-o", "%N %T %w %f %b"];
+        self.0.slurm("sinfo", &format).success()
+    }
+
+    fn partitions(&self) -> String {
+        let format = ["-h", "-o", "%P %a %l %N"];
+        self.0.slurm("sinfo", &format).success()
+    }
+}
+
+impl Drop for Twin {
+    fn drop(&mut self) {
+        let _cancelled = self.0.slurm("scancel", &["--me"]);
+        let _stopped = self.0.yard(&["engine", "stop", "lab"]);
+    }
+}
+
+#[test]
+fn what_is_changed_outlives_the_engine_and_not_a_reconfigure() {
+    let lab = Twin::start();
+    let (nodes, partitions) = (lab.nodes(), lab.partitions());
+    for change in [
+        "update NodeName=n2 Weight=7 AvailableFeatures=fast,new ActiveFeatures=new",
+        "update NodeName=n1 State=drain Reason=disk",
+        "update PartitionName=other Nodes=n[1-2] MaxTime=10 State=drain",
+        "create PartitionName=made Nodes=n3 Default=YES",
+        "delete NodeName=n3",
+    ] {
+        assert_eq!(lab.scontrol(change), "", "{change}");
+    }
+    let (now, parts) = (lab.nodes(), lab.partitions());
+    assert_eq!(now, "n1 drained 1 fast fast\nn2 idle 7 fast,new new\n");
+    assert_eq!(
+        parts,
+        "main up 1-00:00:00 n[1-2]\nother drain 10:00 n[1-2]\nmade* up infinite \n"
+    );
+    lab.restart();
+    assert_eq!((lab.nodes(), lab.partitions()), (now, parts));
+    assert_eq!(lab.scontrol("reconfigure"), "");
+    // What was said of a node's state stays.
+    let drained = nodes.replacen("idle", "drained", 1);
+    assert_eq!((lab.nodes(), lab.partitions()), (drained, partitions));
+    // A real Slurm gives up here; nothing of it is left after the next start, either.
+    lab.restart();
+    assert_eq!(lab.nodes(), nodes.replacen("idle", "drained", 1));
+}
+
+#[test]
+fn what_can_not_be_changed_says_why_and_changes_nothing() {
+    let lab = Twin::start();
+    let before = (lab.nodes(), lab.partitions());
+    for (change, want) in [
+        (
+            "update NodeName=n[1-9] Weight=5",
+            "Invalid node name specified",
+        ),
+        (
+            "update NodeName=n1 State=resume",
+            "Invalid node state specified",
+        ),
+        (
+            "update NodeName=n1 ActiveFeatures=slow",
+            "not subset of available",
+        ),
+        (
+            "update NodeName=n1 Weight=x State=drain Reason=y",
+            "not a valid number",
+        ),
+        (
+            "update PartitionName=nosuch State=down",
+            "Invalid partition name",
+        ),
+        (
+            "update PartitionName=main Nodes=n[1-9]",
+            "Invalid node name specified",
+        ),
+        (
+            "update PartitionName=main QOS=nosuch",
+            "Invalid qos specification",
+        ),
+        (
+            "update PartitionName=main State=down LLN=YES",
+            "not built in",
+        ),
+        ("create PartitionName=main", "Invalid partition name"),
+        (
+            "create PartitionName=new Nodes=n9",
+            "Invalid node name specified",
+        ),
+        ("delete PartitionName=nosuch", "Invalid partition name"),
+        ("delete NodeName=n[1-3]", "last node can't be removed"),
+        ("delete NodeName=n9", "Invalid node name specified"),
+    ] {
+        let said = lab.scontrol(change);
+        assert!(
+            said.contains(want) && said.ends_with("(1)"),
+            "{change}: {said}"
+        );
+    }
+    assert_eq!((lab.nodes(), lab.partitions()), before);
+    assert_eq!(lab.scontrol("delete PartitionName=other"), "");
+    let last = lab.scontrol("delete PartitionName=main");
+    assert!(last.contains("only partition"), "{last}");
+    // This machine has no cluster file that could be changed.
+    let own = |args: &[&str]| {
+        let mut command = lab.0.command(args);
+        let output = command.env_remove("TRAINYARD_ENGINE").output();
+        output.expect("yard can be started")
+    };
+    let refused = own(&[
+        "slurm",
+        "scontrol",
+        "update",
+        "PartitionName=local",
+        "MaxTime=5",
+    ]);
+    let _stopped = own(&["engine", "stop"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("are the machine itself"), "{said}");
+}

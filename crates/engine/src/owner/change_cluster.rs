@@ -1,0 +1,348 @@
+//! Nodes and partitions that are changed, made and removed while the cluster runs: kept in the store
+//! over the cluster's file until that is read again.
+
+use super::Owner;
+use super::turn::Turn;
+use crate::engine_cluster::EngineCluster;
+use crate::message::Peer;
+use crate::store::StoreError;
+use api::{Answer, ClusterChange, NodeChange, NodeUpdate, Refusal};
+use model::{ClusterChanges, JobState, NodeMark, NodeName, Settings, Timestamp};
+use resources::NodeId;
+use sched::{Event, Job};
+
+/// What Slurm says of a node that there is not.
+const NO_NODE: &str = "Invalid node name specified";
+/// What Slurm says of a partition that there is not.
+const NO_PARTITION: &str = "Invalid partition name specified";
+
+impl Owner {
+    /// Changes nodes or partitions: all that is asked, or nothing.
+    pub(super) fn change_cluster(
+        &mut self,
+        change: ClusterChange,
+        peer: Peer,
+        turn: &mut Turn,
+    ) -> Result<Answer, Refusal> {
+        match change {
+            ClusterChange::Nodes { nodes, update } => {
+                self.update_nodes(&nodes, &update, peer, turn)?;
+            }
+            ClusterChange::RemoveNodes { nodes } => self.remove_nodes(&nodes, turn.now)?,
+            ClusterChange::MakePartition { name, settings } => {
+                if name.is_empty() || self.has_partition(&name) {
+                    return Err(invalid(NO_PARTITION));
+                }
+                self.check_partition(&settings)?;
+                let mut all = Settings::from([("minnodes".to_owned(), "1".to_owned())]);
+                all.extend(settings);
+                let mut changes = self.changeable()?;
+                self.leave_default(&mut changes, &all);
+                changes.make_partition(&name, all);
+                self.keep_changes(changes, turn.now)?;
+            }
+            ClusterChange::Partition { name, settings } => {
+                if !self.has_partition(&name) {
+                    return Err(invalid(NO_PARTITION));
+                }
+                self.check_partition(&settings)?;
+                let mut changes = self.changeable()?;
+                self.leave_default(&mut changes, &settings);
+                changes.change_partition(&name, &settings);
+                self.keep_changes(changes, turn.now)?;
+            }
+            ClusterChange::RemovePartition { name } => self.remove_partition(&name, turn.now)?,
+        }
+        turn.durable = true;
+        Ok(Answer::Done)
+    }
+
+    /// A partition that becomes the default takes that from the one that is it.
+    fn leave_default(&self, changes: &mut ClusterChanges, settings: &Settings) {
+        let is_default =
+            |settings: &Settings| settings.get("default").is_some_and(|is| is == "yes");
+        if is_default(settings) {
+            let partitions = self.state.cluster().partitions().iter();
+            for former in partitions.filter(|one| one.is_default) {
+                let no = Settings::from([("default".to_owned(), "no".to_owned())]);
+                changes.change_partition(&former.name, &no);
+            }
+        }
+    }
+
+    fn has_partition(&self, name: &str) -> bool {
+        self.state.cluster().find_partition(name).is_some()
+    }
+
+    /// What was changed so far, of a cluster whose nodes are pretended.
+    fn changeable(&self) -> Result<ClusterChanges, Refusal> {
+        if self.cluster.is_pretended() {
+            Ok(self.cluster.changes.clone())
+        } else {
+            Err(invalid(
+                "this engine's node and partition are the machine itself, which has no cluster file: \
+                 nodes of yard engine start NAME --nodes can be changed",
+            ))
+        }
+    }
+
+    /// Whether a partition's settings name nodes and a QOS that there are.
+    fn check_partition(&self, settings: &Settings) -> Result<(), Refusal> {
+        let cluster = self.state.cluster();
+        let named = |key| settings.get(key).filter(|text| !text.is_empty());
+        if let Some(list) = named("nodes").filter(|list| !list.eq_ignore_ascii_case("all")) {
+            let names = model::node_list::expand(list).map_err(|_| invalid(NO_NODE))?;
+            if names.iter().any(|name| cluster.node(name).is_none()) {
+                return Err(invalid(NO_NODE));
+            }
+        }
+        if named("qos").is_some_and(|qos| cluster.find_qos(qos).is_none()) {
+            return Err(invalid("Invalid qos specification"));
+        }
+        Ok(())
+    }
+
+    fn remove_partition(&mut self, name: &str, at: Timestamp) -> Result<(), Refusal> {
+        let cluster = self.state.cluster();
+        let Some(id) = cluster.find_partition(name) else {
+            return Err(invalid(NO_PARTITION));
+        };
+        let is_default = cluster.partition(id).is_default;
+        let is_there = |record: &Job| match record.partitions() {
+            Some(names) => names.split(',').any(|one| one == name),
+            None => is_default,
+        };
+        if self.state.live().any(is_there) {
+            return Err(invalid("Partition is in use"));
+        }
+        if cluster.partitions().len() == 1 {
+            return Err(invalid(
+                "the cluster's only partition can't be removed: make another one before",
+            ));
+        }
+        let mut changes = self.changeable()?;
+        changes.remove_partition(name);
+        self.keep_changes(changes, at)
+    }
+
+    fn remove_nodes(&mut self, nodes: &[NodeName], at: Timestamp) -> Result<(), Refusal> {
+        let known = self.known(nodes)?;
+        let cluster = self.state.cluster();
+        let is_there = |record: &Job| match &record.state {
+            JobState::Running { allocation, .. } => {
+                let mut shares = allocation.nodes.iter();
+                shares.any(|share| {
+                    cluster
+                        .node(&share.node)
+                        .is_some_and(|id| known.contains(&id))
+                })
+            }
+            JobState::Pending { .. } | JobState::Ended { .. } => false,
+        };
+        if self.state.live().any(is_there) {
+            return Err(invalid("Requested nodes are busy"));
+        }
+        if known.len() == cluster.node_count() as usize {
+            return Err(invalid("the cluster's last node can't be removed"));
+        }
+        let mut changes = self.changeable()?;
+        for node in known {
+            changes.remove_node(self.state.cluster().node_name(node));
+        }
+        self.keep_changes(changes, at)
+    }
+
+    /// The nodes of some names; `ALL` alone is all of them.
+    fn known(&self, nodes: &[NodeName]) -> Result<Vec<NodeId>, Refusal> {
+        let cluster = self.state.cluster();
+        if let [all] = nodes
+            && all.as_str().eq_ignore_ascii_case("all")
+        {
+            return Ok(cluster.nodes().collect());
+        }
+        let known = nodes
+            .iter()
+            .map(|node| cluster.node(node).ok_or_else(|| invalid(NO_NODE)));
+        let known: Vec<NodeId> = known.collect::<Result<_, _>>()?;
+        if known.is_empty() {
+            return Err(invalid(NO_NODE));
+        }
+        Ok(known)
+    }
+
+    fn update_nodes(
+        &mut self,
+        nodes: &[NodeName],
+        update: &NodeUpdate,
+        peer: Peer,
+        turn: &mut Turn,
+    ) -> Result<(), Refusal> {
+        let known = self.known(nodes)?;
+        let takes_jobs = |node: &NodeId| {
+            let mark = self.state.mark(self.state.cluster().node_name(*node));
+            mark.is_none_or(NodeMark::takes_jobs)
+        };
+        if update.state == Some(NodeChange::Resume) && known.iter().any(takes_jobs) {
+            return Err(invalid("Invalid node state specified"));
+        }
+        let settings = self.node_settings(&known, &update.settings)?;
+        if !settings.is_empty() {
+            let mut changes = self.changeable()?;
+            for node in &known {
+                changes.change_node(self.state.cluster().node_name(*node), &settings);
+            }
+            self.keep_changes(changes, turn.now)?;
+        }
+        let user = self.users.user(peer.uid);
+        for node in nodes_of(&known, self) {
+            let former = self.state.mark(&node).cloned().unwrap_or_default();
+            let reason = update.reason.as_deref();
+            let mark = marked(former, update.state, reason, &user, turn.now);
+            self.state.apply(Event::NodeMarked {
+                node: node.clone(),
+                mark,
+            });
+            if update.state == Some(NodeChange::Down)
+                && let Some(id) = self.state.cluster().node(&node)
+            {
+                self.lose_node(id, turn);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is kept of nodes' settings: active features are those that there are, unless it is said.
+    fn node_settings(&self, nodes: &[NodeId], asked: &Settings) -> Result<Settings, Refusal> {
+        let mut settings = asked.clone();
+        if let Some(features) = settings.get("features").cloned() {
+            settings
+                .entry("activefeatures".to_owned())
+                .or_insert(features);
+        }
+        let words = |text: &str| -> Vec<String> {
+            let words = text.split(',').filter(|word| !word.is_empty());
+            words.map(str::to_owned).collect()
+        };
+        if let Some(active) = asked.get("activefeatures").or(settings.get("features")) {
+            let is_whole = |node: &NodeId| {
+                let there = match settings.get("features") {
+                    Some(text) => words(text),
+                    None => self.available_features(self.state.cluster().node_name(*node)),
+                };
+                !there.is_empty() && words(active).iter().all(|word| there.contains(word))
+            };
+            if !nodes.iter().all(is_whole) {
+                return Err(invalid("Active features not subset of available features"));
+            }
+        }
+        if let Some(gres) = settings.remove("gres") {
+            let has_it = |node: &NodeId| self.has_gres(*node, &gres);
+            if !nodes.iter().all(has_it) {
+                return Err(invalid("Invalid generic resource (gres) specification"));
+            }
+        }
+        Ok(settings)
+    }
+
+    /// Whether a text names exactly the GPUs that a node has: others can't be given to it.
+    fn has_gres(&self, node: NodeId, text: &str) -> bool {
+        let cluster = self.state.cluster();
+        let class = cluster.class(node);
+        let own = class.gpus.iter().map(|group| {
+            let kind = group
+                .kind
+                .name()
+                .map_or(String::new(), |kind| format!(":{kind}"));
+            format!("gpu{kind}:{}", group.count)
+        });
+        let mut own: Vec<String> = own.collect();
+        let mut asked: Vec<String> = text.split(',').map(str::to_owned).collect();
+        own.sort();
+        asked.sort();
+        own == asked
+    }
+
+    /// The features of a node that its active ones are of.
+    pub(super) fn available_features(&self, node: &NodeName) -> Vec<String> {
+        let changed = self.cluster.changes.nodes.get(node);
+        if let Some(text) = changed.and_then(|settings| settings.get("features")) {
+            let words = text.split(',').filter(|word| !word.is_empty());
+            return words.map(str::to_owned).collect();
+        }
+        self.cluster.written_features(node)
+    }
+
+    /// Keeps changes, and goes on with the cluster that they make.
+    fn keep_changes(&mut self, changes: ClusterChanges, at: Timestamp) -> Result<(), Refusal> {
+        let failed = |error: StoreError| Refusal::Store {
+            message: error.to_string(),
+        };
+        let accounting = self.store.accounting().map_err(failed)?;
+        let cluster = self.cluster.with_changes(changes, accounting.as_ref());
+        self.store
+            .set_cluster_changes(&cluster.changes)
+            .map_err(failed)?;
+        self.take_cluster(cluster, at);
+        Ok(())
+    }
+
+    /// Goes on with another cluster; what runs and waits stays.
+    pub(super) fn take_cluster(&mut self, cluster: EngineCluster, at: Timestamp) {
+        self.state.apply(Event::Reconfigured {
+            cluster: cluster.cluster.clone(),
+            at,
+        });
+        self.state.set_backfill(cluster.backfill());
+        if let Err(error) = self.isolation.update(cluster.node_names()) {
+            tracing::warn!("names of new nodes were not written: {error}");
+        }
+        self.cluster = cluster;
+    }
+}
+
+fn nodes_of(known: &[NodeId], owner: &Owner) -> Vec<NodeName> {
+    let cluster = owner.state.cluster();
+    let names = known.iter().map(|node| cluster.node_name(*node).clone());
+    names.collect()
+}
+
+/// What is said of a node from now on.
+fn marked(
+    former: NodeMark,
+    change: Option<NodeChange>,
+    reason: Option<&str>,
+    user: &str,
+    at: Timestamp,
+) -> NodeMark {
+    let mut mark = former;
+    match change {
+        None => {}
+        Some(NodeChange::Drain) => mark.is_drained = true,
+        Some(NodeChange::Fail) => mark.is_failing = true,
+        Some(NodeChange::Down) => mark.is_down = true,
+        Some(NodeChange::Undrain) => mark.is_drained = false,
+        Some(NodeChange::Resume | NodeChange::Idle) => mark = NodeMark::default(),
+    }
+    let is_back = !matches!(
+        change,
+        None | Some(NodeChange::Drain | NodeChange::Fail | NodeChange::Down)
+    );
+    if is_back && mark.takes_jobs() {
+        mark = NodeMark::default();
+    }
+    if let Some(reason) = reason.filter(|_| !is_back) {
+        reason.clone_into(&mut mark.reason);
+        user.clone_into(&mut mark.user);
+        mark.at = at;
+        if reason.is_empty() && mark.takes_jobs() {
+            mark = NodeMark::default();
+        }
+    }
+    mark
+}
+
+fn invalid(message: &str) -> Refusal {
+    Refusal::Invalid {
+        message: message.to_owned(),
+    }
+}
