@@ -1,6 +1,6 @@
 //! Nodes and partitions that are changed while a pretended cluster runs, and what keeps jobs from them.
 
-use testkit::TestEnv;
+use testkit::{TestEnv, wait_until};
 
 const CLUSTER: &str = "\
 [nodes.n]\nnames = \"n[1-3]\"\ncpus = 2\nmemory = \"4000M\"\nfeatures = [\"fast\"]\n\
@@ -50,6 +50,10 @@ impl Twin {
 impl Drop for Twin {
     fn drop(&mut self) {
         let _cancelled = self.0.slurm("scancel", &["--me"]);
+        // An engine that is stopped starts again when a job of its ends.
+        wait_until("no job is left", || {
+            self.0.slurm("squeue", &["-h"]).stdout.is_empty()
+        });
         let _stopped = self.0.yard(&["engine", "stop", "lab"]);
     }
 }

@@ -91,6 +91,10 @@ impl Twin {
 impl Drop for Twin {
     fn drop(&mut self) {
         let _cancelled = self.0.slurm("scancel", &["--me"]);
+        // An engine that is stopped starts again when a job of its ends.
+        wait_until("no job is left", || {
+            self.0.slurm("squeue", &["-h"]).stdout.is_empty()
+        });
         let _stopped = self.0.yard(&["engine", "stop", "lab"]);
     }
 }
