@@ -363,6 +363,15 @@ impl Client {
         self.done(&call, restart.is_some())
     }
 
+    /// Sends a line to where a running job's user sees it.
+    ///
+    /// # Errors
+    /// Refused, or no engine.
+    pub fn notify(&mut self, job: JobId, text: &str) -> Result<(), CallError> {
+        let text = text.to_owned();
+        self.done(&Call::Notify { job, text }, false)
+    }
+
     /// Suspends a running job or resumes it.
     ///
     /// # Errors

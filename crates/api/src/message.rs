@@ -108,6 +108,13 @@ pub enum Call {
         /// True suspends, false resumes.
         suspend: bool,
     },
+    /// `scontrol notify`. Answer: `done`.
+    Notify {
+        /// Which job.
+        job: JobId,
+        /// What it is to say where its user sees it.
+        text: String,
+    },
     /// `yard engine preempt`. Answer: `preempted`.
     Preempt {
         /// Which job; an array's id is all of its elements that run.

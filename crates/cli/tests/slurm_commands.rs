@@ -758,3 +758,27 @@ fn sacct_shows_each_start_of_a_requeued_job_and_what_was_used() {
         "a job that never started"
     );
 }
+
+/// `scontrol notify 1 hello there`, as 22.05 was seen to write it: in the name of slurmstepd, or of srun.
+#[test]
+fn a_line_reaches_the_user_of_a_job() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let wrap = "touch begun; while [ ! -e go ]; do sleep 0.02; done";
+    env.slurm("sbatch", &["-o", "out", "--wrap", wrap])
+        .success();
+    let begun = env.work().join("begun");
+    wait_until("the job runs", || begun.exists());
+    env.slurm("scontrol", &["notify", "1", "hello", "there"])
+        .success();
+    let output = env.work().join("out");
+    wait_until("the line is there", || {
+        let text = std::fs::read_to_string(&output).unwrap_or_default();
+        text == "slurmstepd: error: hello there\n"
+    });
+    env.write("go", "");
+    let refused = env.slurm("scontrol", &["notify", "99", "hello"]).code(1);
+    assert_eq!(
+        refused.stderr,
+        "job notify failure: Invalid job id specified\n"
+    );
+}

@@ -108,6 +108,7 @@ pub(crate) fn kind_of(call: &Call) -> Kind {
         Call::Test(_) => ("REQUEST_JOB_WILL_RUN", 4012),
         Call::CreateStep { .. } => ("REQUEST_JOB_STEP_CREATE", 5001),
         Call::SignalStep { .. } => ("REQUEST_CANCEL_JOB_STEP", 5005),
+        Call::Notify { .. } => ("REQUEST_JOB_NOTIFY", 4022),
         Call::Suspend { .. } => ("REQUEST_SUSPEND", 5014),
         Call::StepEnded { .. } => ("REQUEST_STEP_COMPLETE", 5016),
         Call::Release { .. } => ("REQUEST_COMPLETE_JOB_ALLOCATION", 5017),

@@ -290,6 +290,11 @@ pub enum SupervisorCall {
         /// What it will be called in the exit file.
         because: Because,
     },
+    /// Writes a line where the user sees it.
+    Say {
+        /// The line.
+        text: String,
+    },
     /// Stops all processes; deadlines stand still until `resume`, or until the step is ended.
     Suspend,
     /// Lets them go on.

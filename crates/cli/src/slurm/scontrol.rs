@@ -100,6 +100,7 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
         ScontrolCommand::ListPids { job, node } => {
             list_pids(job.as_deref(), node.as_deref(), printer)
         }
+        ScontrolCommand::Notify { job, text } => notify(job, text, printer),
         ScontrolCommand::Top(jobs) => top(jobs, asked.quiet, printer),
         ScontrolCommand::Reconfigure => {
             let done = connect()?.reconfigure();
@@ -170,6 +171,26 @@ fn update_jobs(
 }
 
 /// Gives jobs the highest priority of the waiting ones of their user, and one more.
+/// Sends a line to a job, in the words of the real one where it can't.
+fn notify(job: &str, text: &str, printer: &Printer) -> Result<u8, CommandError> {
+    let Some(named) = single_job(job) else {
+        printer.say(&format!("Invalid job_id {job}job notify failure: No error"));
+        return Ok(1);
+    };
+    let mut client = connect()?;
+    let own = its_own_id(named, &mut client)?;
+    let done = client.notify(own.unwrap_or(JobId(named.job)), text);
+    let Err(error) = done else {
+        return Ok(0);
+    };
+    let words = match error.refusal() {
+        Some(refusal) => words_of(refusal),
+        None => return Err(error.into()),
+    };
+    printer.say(&format!("job notify failure: {words}"));
+    Ok(1)
+}
+
 fn top(words: &[String], quiet: bool, printer: &Printer) -> Result<u8, CommandError> {
     each_job(words, quiet, printer, &mut |client, job| {
         let all = client.jobs(JobFilter::default())?;
@@ -692,6 +713,7 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
   release ID ...             lets them start again
   requeue ID ...             ends jobs and lets them start again from the top
   requeuehold ID ...         the same, and holds them
+  notify ID TEXT             writes a line into a job's output, or to the srun that waits for it
   suspend ID ...             stops jobs that run: others get their CPUs, not their memory or GPUs
   resume ID ...              lets them go on
   update JobId=LIST KEY=VALUE ...

@@ -70,6 +70,7 @@ impl Act {
             | Call::Requeue { .. }
             | Call::Hold { .. }
             | Call::Suspend { .. }
+            | Call::Notify { .. }
             | Call::Preempt { .. }
             | Call::Update { .. }
             | Call::Script { .. }

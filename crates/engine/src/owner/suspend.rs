@@ -1,11 +1,11 @@
-//! `suspend` and `resume`: what `scontrol` does with running jobs.
+//! `suspend`, `resume` and `notify`: what `scontrol` does with running jobs.
 
 use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
 use crate::spec::SupervisorCall;
 use api::{Answer, Refusal};
-use model::{JobId, JobState};
+use model::{JobId, JobState, StepId};
 use sched::Event;
 
 impl Owner {
@@ -58,6 +58,37 @@ impl Owner {
             self.tell_suspension(job, turn);
         }
         turn.durable = true;
+        Ok(Answer::Done)
+    }
+
+    /// Has a line written where the user of a running job sees it: in the output of a batch script, else
+    /// on the terminals of its steps' `srun`s.
+    pub(super) fn notify(
+        &mut self,
+        job: JobId,
+        text: &str,
+        peer: Peer,
+        turn: &mut Turn,
+    ) -> Result<Answer, Refusal> {
+        self.owned(job, peer)?;
+        let record = self.state.job(job);
+        let record = record.filter(|it| !matches!(it.state, JobState::Pending { .. }));
+        let (Some(record), Some(active)) = (record, self.running.get(&job)) else {
+            return Err(invalid("Requested operation is presently disabled"));
+        };
+        let reached = active.steps.keys();
+        let reached = reached.filter(|step| !record.batch || **step == StepId::Batch);
+        // One of a step's nodes is enough.
+        let keys: Vec<_> = reached
+            .filter_map(|step| active.live_keys(*step).next())
+            .collect();
+        if keys.is_empty() {
+            return Err(invalid("Requested operation is presently disabled"));
+        }
+        for key in keys {
+            let text = text.to_owned();
+            turn.words.push((key, SupervisorCall::Say { text }));
+        }
         Ok(Answer::Done)
     }
 

@@ -39,6 +39,8 @@ pub(super) trait Obey {
     fn signal(&mut self, signal: i32, reach: Reach);
     /// Sets the deadline anew.
     fn set_deadline(&mut self, at: Option<Timestamp>, because: Because);
+    /// Writes a line where the user sees it.
+    fn say(&mut self, text: &str);
     /// Stops all processes, or lets them go on.
     fn suspend(&mut self, suspend: bool);
     /// How the tasks stand.
@@ -165,6 +167,10 @@ fn obey(line: &[u8], supervisor: &mut dyn Obey) -> SupervisorAnswer {
         }
         Ok(SupervisorCall::Deadline { at, because }) => {
             supervisor.set_deadline(at, because);
+            SupervisorAnswer::Done
+        }
+        Ok(SupervisorCall::Say { text }) => {
+            supervisor.say(&text);
             SupervisorAnswer::Done
         }
         Ok(SupervisorCall::Suspend) => {

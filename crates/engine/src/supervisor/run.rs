@@ -371,6 +371,16 @@ impl Obey for Run<'_> {
         self.ending.set(at, because);
     }
 
+    fn say(&mut self, text: &str) {
+        // As slurmstepd and srun say it: each in its own name.
+        match (&self.messages, self.relay.as_mut()) {
+            (None, Some(relay)) => {
+                relay.send(&api::step_io::FromSupervisor::Say(format!("srun: {text}")));
+            }
+            (messages, relay) => launch::say(text, relay, messages.as_ref()),
+        }
+    }
+
     fn suspend(&mut self, suspend: bool) {
         let now = BootTime::now();
         if suspend {

@@ -99,6 +99,13 @@ pub enum ScontrolCommand {
     },
     /// `top ID …`
     Top(Vec<String>),
+    /// `notify ID TEXT …`
+    Notify {
+        /// As written.
+        job: String,
+        /// The words, with a space between them.
+        text: String,
+    },
     /// `write batch_script ID [FILE|-]`
     WriteScript {
         /// As written.
@@ -256,7 +263,6 @@ const NOT_BUILT_IN: &[&str] = &[
     "abort",
     "cancel_reboot",
     "completing",
-    "notify",
     "pidinfo",
     "power",
     "reboot",
@@ -573,6 +579,15 @@ fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
                 job: rest.first().cloned(),
                 node: rest.get(1).cloned(),
             }),
+        };
+    }
+    if is("notify", 1) {
+        return match rest {
+            [job, words @ ..] if !words.is_empty() => Ok(ScontrolCommand::Notify {
+                job: job.clone(),
+                text: words.join(" "),
+            }),
+            _ => Err(ScontrolUsageError::TooFew(keyword.clone())),
         };
     }
     if is("top", 3) {
