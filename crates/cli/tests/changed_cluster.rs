@@ -161,3 +161,29 @@ fn what_can_not_be_changed_says_why_and_changes_nothing() {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(said.contains("are the machine itself"), "{said}");
 }
+
+#[test]
+fn a_reservation_over_running_jobs_is_refused_unless_it_ignores_them() {
+    let lab = Twin::start();
+    let args = ["--parsable", "-t60", "-w", "n1", "-o", "/dev/null"];
+    let args = [&args[..], &["--wrap", "sleep 1000"]].concat();
+    let job = lab.0.slurm("sbatch", &args).success();
+    let state = || {
+        let args = ["-h", "-j", job.trim(), "-o", "%t"];
+        lab.0.slurm("squeue", &args).stdout
+    };
+    wait_until("it runs", || state() == "R\n");
+    let asked =
+        "create reservation ReservationName=over StartTime=now Duration=10 Nodes=n1 Users=root";
+    let refused = lab.scontrol(asked);
+    assert!(
+        refused.contains("Error creating the reservation: Requested nodes are busy"),
+        "{refused}"
+    );
+    let none = lab.scontrol("show reservation");
+    assert!(none.contains("No reservations in the system"), "{none}");
+    let made = lab.scontrol(&format!("{asked} Flags=IGNORE_JOBS"));
+    assert_eq!(made, "Reservation created: over\n");
+    assert_eq!(state(), "R\n");
+    assert_eq!(lab.scontrol("delete reservation=over"), "");
+}
