@@ -588,7 +588,7 @@ fn a_service_runs_in_the_runs_container() {
     env.set_var("OUTSIDE", "1");
     env.write(
         "yard.toml",
-        "name = \"beside\"\ncommand = [\"sh\", \"-c\", \"until grep -q 'service look ended' \
+        "name = \"beside\"\ncommand = [\"sh\", \"-c\", \"until grep -q service-ended \
          $YARD_LOGS/../links/*.events; do sleep 0.1; done\"]\n\
          [environment]\nvariables = { OWN = \"1\" }\n\
          [environment.container]\nimage = \"image.sif\"\nruntime = \"apptainer\"\n\
