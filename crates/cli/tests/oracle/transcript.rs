@@ -123,8 +123,10 @@ pub fn masked(command: &str, line: &str) -> String {
     if command.starts_with("sdiag") {
         return without_figures(&masked("", line), "");
     }
-    // Of a figure only the unit may differ; tasks and nodes are no figures.
-    if command.starts_with("sstat") && !command.contains("-o jobid") && !line.starts_with('!') {
+    // Of a figure only the unit may differ; tasks and nodes are no figures, but which task used least
+    // hangs on the moment.
+    let figures = !command.contains("-o jobid") || command.contains("mincputask");
+    if command.starts_with("sstat") && figures && !line.starts_with('!') {
         return without_figures(line, "KMG");
     }
     // These print what is left of a limit.
