@@ -30,18 +30,23 @@ struct Machine<'a> {
 
 type Judgement<T = ()> = Result<T, Box<Finding>>;
 
-/// A refusal of an engine's own.
+/// A refusal of an engine's own, of what no node has.
 fn never<T>(
     asked: impl Into<String>,
     there: impl Into<String>,
     todo: impl Into<String>,
 ) -> Judgement<T> {
-    Err(Box::new(Finding::by_engine(
-        Denial::NodeConfig,
-        asked,
-        there,
-        todo,
-    )))
+    refused(Denial::NodeConfig, asked, there, todo)
+}
+
+/// A refusal of an engine's own.
+fn refused<T>(
+    denial: Denial,
+    asked: impl Into<String>,
+    there: impl Into<String>,
+    todo: impl Into<String>,
+) -> Judgement<T> {
+    Err(Box::new(Finding::by_engine(denial, asked, there, todo)))
 }
 
 impl Machine<'_> {
@@ -58,14 +63,16 @@ impl Machine<'_> {
         if let Some(partition) = &request.partition
             && !partition.split(',').any(|name| name == own)
         {
-            return never(
+            return refused(
+                Denial::Partition,
                 format!("--partition={partition}"),
                 format!("this machine has one partition, {own}"),
                 "leave --partition out, or run it where that partition is",
             );
         }
         if let Some(constraint) = &request.rare.constraint {
-            return never(
+            return refused(
+                Denial::Feature,
                 format!("--constraint={constraint}"),
                 "this machine's nodes have no features",
                 "leave --constraint out here",
@@ -88,7 +95,8 @@ impl Machine<'_> {
         let there = format!("the nodes here are {host} and {host}-v[1-{most}]");
         for node in request.rare.nodelist.iter().chain(&*request.rare.exclude) {
             if self.cluster.node(node).is_none() {
-                return never(
+                return refused(
+                    Denial::NodeName,
                     format!("node {node}"),
                     there,
                     "leave --nodelist and --exclude out, or name these",
