@@ -16,6 +16,7 @@
 //! pass.rs    who of them starts; promise.rs: who would delay which of those ahead; cycle.rs: when
 //!            those behind are tried
 //! preempt/   whose places they take
+//! reasons.rs why those wait that did not
 //! held.rs    what running jobs hold, on `resources`
 //! ```
 //!
@@ -46,6 +47,7 @@ mod prioritise;
 pub mod priority;
 mod promise;
 mod queue;
+mod reasons;
 mod reconfigure;
 mod refile;
 pub mod replay;

@@ -15,7 +15,7 @@ use crate::queue::{Key, QueueId};
 use crate::reservations::Reserved;
 use crate::{Action, State};
 use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
-use resources::{NodeId, NodeSet, PartId, Pick, Share};
+use resources::{NodeSet, PartId, Pick, Share};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
@@ -403,35 +403,6 @@ impl State {
         self.kinds.has_private() || self.held.free.has_private_jobs()
     }
 
-    /// Whether the nodes of its partition that are up, and not kept for others, are too few for a job,
-    /// or not those that it names.
-    fn too_few_nodes(&self, choice: &Choice, kept: &NodeSet) -> bool {
-        let mut nodes = self.cluster.partition(choice.partition).nodes.clone();
-        nodes.keep(self.held.free.up());
-        nodes.drop_all(kept);
-        let demand = &choice.need.compiled.demand;
-        let named = demand.required.iter();
-        let mut named = named.filter_map(|name| self.cluster.node(name));
-        nodes.iter().count() < demand.nodes.least as usize
-            || named.any(|node| !nodes.contains(node))
-    }
-
-    /// Why a job waits for nodes: those that it names, where they are down, else `other`.
-    fn unavailable(&self, choice: &Choice, other: PendingReason) -> PendingReason {
-        let named = choice.need.compiled.demand.required.iter();
-        let named = named.filter_map(|name| self.cluster.node(name));
-        match self.nodes_that_are_down(named) {
-            PendingReason::NodesUnavailable(nodes) if nodes.is_empty() => other,
-            reason => reason,
-        }
-    }
-
-    fn nodes_that_are_down(&self, nodes: impl Iterator<Item = NodeId>) -> PendingReason {
-        let down = nodes.filter(|node| !self.held.free.up().contains(*node));
-        let down = down.map(|node| self.cluster.node_name(node));
-        PendingReason::NodesUnavailable(model::node_list::fold(down))
-    }
-
     /// Starts a job, or the first of the elements that wait in its row.
     pub(crate) fn start(
         &mut self,
@@ -483,38 +454,5 @@ impl State {
         }
         self.notify_by_name(id, target, now);
         Some(Action::Start { job: id, reason })
-    }
-
-    /// Says of each job why it did not start, where that is not what was said before; what was said of
-    /// one that a pass did not look at stays, unless it looked at `all`.
-    fn note_reasons(&mut self, mut pass: Pass, all: bool) {
-        let promises = pass.promises.take();
-        self.plan = promises.map(|promises| promises.plan).unwrap_or_default();
-        // One that waited in one of its partitions may have started in another.
-        let waits = |job: &JobId| self.is_queued(*job);
-        let first: BTreeSet<JobId> = pass.blocked.values().copied().filter(waits).collect();
-        let limited: BTreeSet<JobId> = pass.limited.keys().copied().filter(waits).collect();
-        let former = std::mem::replace(&mut self.first, first.clone());
-        let mut formerly_limited = std::mem::replace(&mut self.limited, limited);
-        if !all {
-            self.limited.append(&mut formerly_limited);
-        }
-        for job in &first {
-            let reason = pass.unavailable.get(job).cloned();
-            self.set_reason_of_all(*job, &reason.unwrap_or(PendingReason::Resources));
-        }
-        // Another job comes first now.
-        let unseen = std::mem::take(&mut self.unseen);
-        for job in former.iter().chain(&formerly_limited).chain(&unseen) {
-            let is_said = pass.limited.contains_key(job) || (!all && self.limited.contains(job));
-            if self.is_queued(*job) && !first.contains(job) && !is_said {
-                self.set_reason_of_all(*job, &PendingReason::Priority);
-            }
-        }
-        for (job, reason) in pass.limited {
-            if !first.contains(&job) {
-                self.set_reason_of_all(job, &reason);
-            }
-        }
     }
 }
