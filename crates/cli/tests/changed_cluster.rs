@@ -1,22 +1,17 @@
 //! Nodes and partitions that are changed while a pretended cluster runs, and what keeps jobs from them.
 
-use testkit::{TestEnv, wait_until};
+use testkit::{VirtualCluster, wait_until};
 
 const CLUSTER: &str = "\
 [nodes.n]\nnames = \"n[1-3]\"\ncpus = 2\nmemory = \"4000M\"\nfeatures = [\"fast\"]\n\
 [partition.main]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1-0\"\n\
 [partition.other]\nnodes = [\"n\"]\nmax_time = \"1-0\"\n";
 
-struct Twin(TestEnv);
+struct Twin(VirtualCluster);
 
 impl Twin {
     fn start() -> Twin {
-        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-        let file = env.write("lab.toml", CLUSTER).display().to_string();
-        env.yard(&["engine", "start", "lab", "--cluster", &file])
-            .success();
-        env.set_var("TRAINYARD_ENGINE", "lab");
-        Twin(env)
+        Twin(VirtualCluster::start(env!("CARGO_BIN_EXE_yard"), CLUSTER))
     }
 
     fn restart(&self) {
@@ -44,17 +39,6 @@ impl Twin {
     fn partitions(&self) -> String {
         let format = ["-h", "-o", "%P %a %l %N"];
         self.0.slurm("sinfo", &format).success()
-    }
-}
-
-impl Drop for Twin {
-    fn drop(&mut self) {
-        let _cancelled = self.0.slurm("scancel", &["--me"]);
-        // An engine that is stopped starts again when a job of its ends.
-        wait_until("no job is left", || {
-            self.0.slurm("squeue", &["-h"]).stdout.is_empty()
-        });
-        let _stopped = self.0.yard(&["engine", "stop", "lab"]);
     }
 }
 

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use std::path::PathBuf;
-use testkit::{TestEnv, wait_until};
+use testkit::{VirtualCluster, wait_until};
 
 /// Nodes of two CPUs; any job may be in any QOS.
 const NODES: &str = "\
@@ -31,17 +31,14 @@ preempt_mode = \"cancel\"\ngrace_time = \"00:01:00\"\n\
 /// Both CPUs of a node, until a file is there.
 const UNTIL_GO: &str = "until [ -e go ]; do sleep 0.05; done";
 
-struct Twin(TestEnv);
+struct Twin(VirtualCluster);
 
 impl Twin {
     fn start(rules: &str) -> Twin {
-        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-        let file = env.write("lab.toml", &format!("{NODES}{rules}"));
-        let file = file.display().to_string();
-        env.yard(&["engine", "start", "lab", "--cluster", &file])
-            .success();
-        env.set_var("TRAINYARD_ENGINE", "lab");
-        Twin(env)
+        Twin(VirtualCluster::start(
+            env!("CARGO_BIN_EXE_yard"),
+            &format!("{NODES}{rules}"),
+        ))
     }
 
     #[track_caller]
@@ -85,17 +82,6 @@ impl Twin {
         let outcome = self.0.yard(&args);
         let said = format!("{}{}", outcome.stdout, outcome.stderr);
         (said, u8::try_from(outcome.status).unwrap())
-    }
-}
-
-impl Drop for Twin {
-    fn drop(&mut self) {
-        let _cancelled = self.0.slurm("scancel", &["--me"]);
-        // An engine that is stopped starts again when a job of its ends.
-        wait_until("no job is left", || {
-            self.0.slurm("squeue", &["-h"]).stdout.is_empty()
-        });
-        let _stopped = self.0.yard(&["engine", "stop", "lab"]);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Priorities order an engine's queue, and what `scontrol update` changes of jobs outlives the
 //! engine.
 
-use testkit::{TestEnv, wait_until};
+use testkit::{VirtualCluster, wait_until};
 
 const CLUSTER: &str = "\
 [nodes.n]\nnames = \"n[1-2]\"\ncpus = 4\nmemory = \"8000M\"\nfeatures = [\"fast\"]\n\
@@ -11,16 +11,11 @@ const CLUSTER: &str = "\
 [account.lab]\n[user.\"*\"]\naccounts = [\"lab\"]\n\
 [priority]\nfair_share = 1000\nqos = 4000\nhalf_life = \"00:00:00\"\ncalc_period = \"00:00:01\"\n";
 
-struct Twin(TestEnv);
+struct Twin(VirtualCluster);
 
 impl Twin {
     fn start() -> Twin {
-        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-        let file = env.write("lab.toml", CLUSTER).display().to_string();
-        env.yard(&["engine", "start", "lab", "--cluster", &file])
-            .success();
-        env.set_var("TRAINYARD_ENGINE", "lab");
-        Twin(env)
+        Twin(VirtualCluster::start(env!("CARGO_BIN_EXE_yard"), CLUSTER))
     }
 
     fn restart(&self) {
@@ -58,16 +53,6 @@ impl Twin {
         wait_until(&format!("job {job} is {want}"), || {
             self.shown(job, format) == want
         });
-    }
-}
-
-impl Drop for Twin {
-    fn drop(&mut self) {
-        let _cancelled = self.0.slurm("scancel", &["--me"]);
-        wait_until("no job is left", || {
-            self.0.slurm("squeue", &["-h"]).stdout.is_empty()
-        });
-        let _stopped = self.0.yard(&["engine", "stop", "lab"]);
     }
 }
 

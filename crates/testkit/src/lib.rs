@@ -10,6 +10,7 @@ mod pretended_gpus;
 mod processes;
 mod slurm;
 mod test_env;
+mod virtual_cluster;
 mod wait;
 
 pub use failing_disk::FailingDisk;
@@ -19,4 +20,5 @@ pub use pretended_gpus::gpus_missing;
 pub use processes::{end_all_that_mention, that_mention};
 pub use slurm::{RealSlurm, SlurmShape};
 pub use test_env::TestEnv;
+pub use virtual_cluster::VirtualCluster;
 pub use wait::{skip, wait_until};
