@@ -314,7 +314,7 @@ fn a_partition_that_the_engine_here_does_not_have_is_told() {
     let plan = env.yard(&["plan", "--on", "local"]).code(3);
     let (_, refusal) = plan.stdout.split_once("would be refused").unwrap();
     expect![[r#"
-        : Invalid partition name specified
+        : Requested node configuration is not available
             asked   --partition=nope
             there   this machine has one partition, local
             do      leave --partition out, or run it where that partition is

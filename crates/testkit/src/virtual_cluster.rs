@@ -15,7 +15,7 @@ impl VirtualCluster {
         let file = env.write("lab.toml", cluster).display().to_string();
         env.yard(&["engine", "start", "lab", "--cluster", &file])
             .success();
-        env.set_var("TRAINYARD_ENGINE", "lab");
+        env.set_var(sys::env_vars::TRAINYARD_ENGINE, "lab");
         VirtualCluster(env)
     }
 }
