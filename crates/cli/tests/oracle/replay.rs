@@ -206,6 +206,9 @@ mod slow {
     }
 }
 
+/// Jobs of the transcript that run until they are cancelled.
+const SLEEPERS: [&str; 3] = ["fast", "runs", "on3"];
+
 fn play(part: &Part) {
     let began = Instant::now();
     let twin = Twin::start();
@@ -229,6 +232,10 @@ fn play(part: &Part) {
                     states.peek().is_some() && states.all(|it| it == state)
                 });
             }
+            Line::Pause => wait_until("short jobs are over", || {
+                let running = twin.prints(&["-h", "-t", "R,CG", "-o", "%j"]);
+                running.lines().all(|name| SLEEPERS.contains(&name.trim()))
+            }),
             Line::WaitSteps { job, count } => {
                 wait_until(&format!("{count} steps of job {job} run"), || {
                     let steps = twin.prints(&["-h", "-s", "-o", " %i"]);

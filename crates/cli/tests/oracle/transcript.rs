@@ -8,6 +8,8 @@ pub enum Line {
     WaitState { state: String, job: String },
     /// Until so many steps of the job run.
     WaitSteps { job: String, count: usize },
+    /// Until jobs are over that do nothing for long: the real one had seconds for it.
+    Pause,
     /// The controller is started again.
     Restart,
     /// A command line with its answer.
@@ -26,7 +28,7 @@ pub fn lines(recorded: &str) -> Vec<Line> {
         } else if row.starts_with("# ") {
             lines.push(Line::Part);
         } else if row == "@pause" {
-            // An engine schedules at once.
+            lines.push(Line::Pause);
         } else if row == "@restart" {
             lines.push(Line::Restart);
         } else if let Some(wait) = row.strip_prefix("@wait ") {
