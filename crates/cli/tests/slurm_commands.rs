@@ -781,4 +781,7 @@ fn a_line_reaches_the_user_of_a_job() {
         refused.stderr,
         "job notify failure: Invalid job id specified\n"
     );
+    wait_until("the job is over", || {
+        env.slurm("squeue", &["-h"]).stdout.is_empty()
+    });
 }
