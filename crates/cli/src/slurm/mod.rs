@@ -18,10 +18,14 @@ pub mod sbatch_wait;
 mod sbcast;
 mod scancel;
 mod scontrol;
+mod scontrol_change_jobs;
 mod scontrol_cluster;
+mod scontrol_help;
 mod scontrol_job;
 mod scontrol_reservation;
 mod scontrol_show;
+mod scontrol_show_cluster;
+mod scontrol_show_jobs;
 mod script_source;
 mod sdiag;
 mod sinfo;
@@ -92,7 +96,7 @@ pub fn help_of(name: &str) -> String {
         "salloc" => salloc::help(),
         "sattach" => sattach::HELP.to_owned(),
         "sbcast" => sbcast::HELP.to_owned(),
-        "scontrol" => scontrol::HELP.to_owned(),
+        "scontrol" => scontrol_help::HELP.to_owned(),
         "sinfo" => sinfo::HELP.to_owned(),
         "sacctmgr" => sacctmgr::HELP.to_owned(),
         "sprio" => sprio::HELP.to_owned(),

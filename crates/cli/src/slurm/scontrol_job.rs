@@ -21,7 +21,7 @@ pub fn write_script(
         Some(job) => match connect()?.script(job) {
             Ok(text) => Ok(text),
             Err(error) => match error.refusal() {
-                Some(refusal) => Err(super::scontrol::words_of(refusal)),
+                Some(refusal) => Err(super::scontrol_change_jobs::words_of(refusal)),
                 None => return Err(error.into()),
             },
         },

@@ -1,0 +1,63 @@
+//! What `scontrol --help` prints.
+
+/// Commands, then options.
+pub const HELP: &str = "\
+Usage: scontrol [OPTIONS] COMMAND
+Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does those of a cluster.
+
+  show job [ID]              a job, or all
+  show node [LIST]           nodes
+  show partition [NAME]      partitions
+  show reservation [NAME]    reservations
+  show step [ID]             steps that run
+  show config                some of what programs read of a configuration
+  show hostnames [LIST]      a node list, a name a line; without a list the job's
+  show hostlist NAMES        names as a list; hostlistsorted sorts first
+  hold ID ...                keeps jobs that wait from starting; Name=NAME too
+  release ID ...             lets them start again
+  requeue ID ...             ends jobs and lets them start again from the top
+  requeuehold ID ...         the same, and holds them
+  notify ID TEXT             writes a line into a job's output, or to the srun that waits for it
+  suspend ID ...             stops jobs that run: others get their CPUs, not their memory or GPUs
+  resume ID ...              lets them go on
+  update JobId=LIST KEY=VALUE ...
+                             changes jobs: TimeLimit (also +N, -N), Partition, QOS, Account, NumNodes,
+                             NumTasks, NumCPUs, CPUsPerTask, MinMemoryNode, MinMemoryCPU, Features,
+                             ReqNodeList, ExcNodeList, Dependency, StartTime, JobName, Comment, Priority,
+                             Nice, Requeue; of one that runs TimeLimit, JobName, Comment and Requeue
+  top ID ...                 lets jobs go before the other waiting ones of their user
+  write batch_script ID [FILE|-]
+                             a job's script, into slurm-ID.sh or a file, or printed
+  listpids [ID[.STEP] [NODE]]
+                             the processes of running steps
+  update NodeName=LIST State=STATE Reason=TEXT
+                             DRAIN, FAIL, DOWN (what runs there is killed), RESUME, UNDRAIN or IDLE;
+                             also Weight, AvailableFeatures, ActiveFeatures, Comment, Extra
+  create PartitionName=NAME KEY=VALUE ...
+                             makes a partition until the cluster's file is read again
+  update PartitionName=NAME KEY=VALUE ...
+                             changes one: State (UP, DOWN, DRAIN, INACTIVE), Nodes, Default, MaxTime,
+                             DefaultTime, MinNodes, MaxNodes, MaxCPUsPerNode, DefMemPerCPU, DefMemPerNode,
+                             MaxMemPerCPU, MaxMemPerNode, AllowAccounts, DenyAccounts, AllowQos, DenyQos,
+                             AllowGroups, QOS, PriorityTier, PriorityJobFactor, PreemptMode, GraceTime,
+                             OverSubscribe, ExclusiveUser, Hidden, RootOnly, ReqResv, JobDefaults,
+                             TRESBillingWeights
+  delete PartitionName=NAME  removes one without jobs
+  delete NodeName=LIST       removes nodes without jobs until the cluster's file is read again
+  create reservation StartTime=TIME Duration=TIME Users=LIST|Accounts=LIST Nodes=LIST|NodeCnt=N ...
+                             keeps nodes for some users: ReservationName, EndTime, PartitionName,
+                             Features, TRES=node=N, Comment, Flags (MAINT, FLEX, OVERLAP, IGNORE_JOBS,
+                             HOURLY, DAILY, WEEKDAY, WEEKEND, WEEKLY, SPEC_NODES, ALL_NODES, ANY_NODES,
+                             STATIC_ALLOC, PART_NODES, NO_HOLD_JOBS_AFTER_END)
+  update ReservationName=NAME KEY=VALUE ...
+                             changes one; Users, Accounts and Nodes also with += and -=
+  delete reservation=NAME    removes one that no job names
+  reconfigure                reads the cluster's file again
+  ping                       whether the engine answers
+  version                    what this is
+
+  -d, --details              a job with what it holds node by node
+  -o, --oneliner             one line an entry
+  -Q, --quiet                no word about what is wrong
+  -V, --version              what this is
+";

@@ -1,0 +1,187 @@
+//! `scontrol show` of jobs and steps.
+
+use super::connection::{CommandError, connect_to_look, view_facts};
+use super::scontrol_change_jobs::say_unless;
+use super::scontrol_show::step_text;
+use crate::printer::Printer;
+use api::{Client, JobFilter};
+use model::scontrol::{ScontrolArgs, ScontrolJob};
+use model::{ArrayTaskInfo, JobId, JobInfo, ShowStyle, StepRecord, StepState, Timestamp, show_job};
+
+/// The job or the element that is named, or all jobs.
+pub fn show_jobs(
+    asked_job: Option<&str>,
+    asked: &ScontrolArgs,
+    printer: &Printer,
+) -> Result<u8, CommandError> {
+    let job = match asked_job.map(|text| (text, single_job(text))) {
+        None => None,
+        Some((_, Some(job))) => Some(job),
+        Some((_, None)) => {
+            say_unless(
+                asked.quiet,
+                printer,
+                "scontrol_print_job error: Invalid job id specified",
+            );
+            return Ok(1);
+        }
+    };
+    let jobs = match connect_to_look()? {
+        Some(mut client) => jobs(job, &mut client)?,
+        None => Vec::new(),
+    };
+    match (job, jobs.is_empty()) {
+        // Slurm asks its controller for no job of that number.
+        (Some(job), true) if job.job == 0 => {
+            if !asked.quiet {
+                printer.line("Job 0 not found");
+            }
+            return Ok(1);
+        }
+        (Some(_), true) => {
+            say_unless(
+                asked.quiet,
+                printer,
+                "slurm_load_jobs error: Invalid job id specified",
+            );
+            return Ok(1);
+        }
+        (None, true) => {
+            if !asked.quiet {
+                printer.line("No jobs in the system");
+            }
+            return Ok(0);
+        }
+        (_, false) => {}
+    }
+    let shown: Vec<JobInfo> = jobs
+        .into_iter()
+        .filter(|info| {
+            let offset = job.and_then(|job| job.component);
+            let own = info.component.map(|place| place.offset);
+            offset.is_none() || own == offset
+        })
+        .filter_map(|info| element(info, job.and_then(|job| job.task)))
+        .collect();
+    if let (Some(job), true) = (job, shown.is_empty()) {
+        if !asked.quiet {
+            printer.line(&format!(
+                "Job {}_{} not found",
+                job.job,
+                job.task.unwrap_or_default()
+            ));
+        }
+        return Ok(1);
+    }
+    let text: String = shown
+        .iter()
+        .map(|info| show_job(info, asked.style))
+        .collect();
+    printer.data(&text);
+    Ok(0)
+}
+
+/// The steps that run, of all jobs, of a job, or one.
+pub fn show_steps(
+    name: Option<&str>,
+    style: ShowStyle,
+    quiet: bool,
+    printer: &Printer,
+) -> Result<u8, CommandError> {
+    let (job, step) = match name.map(|name| name.split_once('.').unwrap_or((name, ""))) {
+        None => (None, ""),
+        Some((job, step)) => match single_job(job) {
+            None => {
+                say_unless(
+                    quiet,
+                    printer,
+                    "scontrol_print_step error: Invalid job id specified",
+                );
+                return Ok(1);
+            }
+            Some(job) => (Some(job), step),
+        },
+    };
+    let mut text = String::new();
+    if let Some(mut client) = connect_to_look()? {
+        for info in jobs(job, &mut client)? {
+            let Some(info) = element(info, job.and_then(|job| job.task)) else {
+                continue;
+            };
+            let all = client.steps(JobId(info.id));
+            let wanted = |it: &StepRecord| {
+                it.state == StepState::Running && (step.is_empty() || it.step.to_string() == step)
+            };
+            for it in all.unwrap_or_default().iter().filter(|it| wanted(it)) {
+                text.push_str(&step_text(it, &info, style));
+            }
+        }
+    }
+    match (name, text.is_empty()) {
+        (Some(name), true) => {
+            let dot = if name.contains('.') { "" } else { "." };
+            if !quiet {
+                printer.line(&format!("Job step {name}{dot} not found"));
+            }
+            return Ok(1);
+        }
+        (None, true) => printer.line("No job steps in the system"),
+        (_, false) => printer.data(&text),
+    }
+    Ok(0)
+}
+
+/// `12`, `12_3`, `12+1`
+pub fn single_job(text: &str) -> Option<ScontrolJob> {
+    let (text, component) = match text.split_once('+') {
+        None => (text, None),
+        Some((leader, offset)) => (leader, Some(offset.parse().ok()?)),
+    };
+    match text.split_once('_') {
+        None => Some(ScontrolJob {
+            job: text.parse().ok()?,
+            task: None,
+            component,
+        }),
+        Some(_) if component.is_some() => None,
+        Some((job, task)) => Some(ScontrolJob {
+            job: job.parse().ok()?,
+            task: Some(task.parse().ok()?),
+            component: None,
+        }),
+    }
+}
+
+/// The job that is named, however long ago it ended; without a name those that live and, as in
+/// Slurm, those that ended in the last five minutes.
+pub fn jobs(job: Option<ScontrolJob>, client: &mut Client) -> Result<Vec<JobInfo>, CommandError> {
+    let since = match job {
+        Some(_) => Timestamp(0),
+        None => Timestamp(sys::now() - 300_000),
+    };
+    let records = client.jobs(JobFilter {
+        ids: job.map(|job| vec![JobId(job.job)]),
+        ended_since: Some(since),
+        components: true,
+        ..JobFilter::default()
+    })?;
+    let facts = view_facts(Some(client))?;
+    Ok(records
+        .iter()
+        .map(|record| JobInfo::of(record, &facts))
+        .collect())
+}
+
+/// The job, if it is or has the element; one of several that wait is shown as if alone.
+fn element(mut info: JobInfo, task: Option<u32>) -> Option<JobInfo> {
+    let Some(task) = task else {
+        return Some(info);
+    };
+    let array = info.array.as_mut()?;
+    let has = match &array.task {
+        ArrayTaskInfo::One(one) => *one == task,
+        ArrayTaskInfo::Waiting(tasks) => tasks.contains(&task),
+    };
+    array.task = ArrayTaskInfo::One(task);
+    has.then_some(info)
+}

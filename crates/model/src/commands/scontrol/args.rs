@@ -1,0 +1,163 @@
+//! Options of `scontrol`, which stand before its keyword.
+
+use super::command::ScontrolCommand;
+use super::keyword::command;
+use super::usage_error::ScontrolUsageError;
+use crate::commands::ShowStyle;
+use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::option_table::Takes;
+
+/// What a `scontrol` asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScontrolArgs {
+    /// What it does.
+    pub command: ScontrolCommand,
+    /// How jobs are shown.
+    pub style: ShowStyle,
+    /// `--quiet`: no word about what is wrong.
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Key {
+    Details,
+    Help,
+    Clusters,
+    NoEffect,
+    OneLine,
+    Quiet,
+    Version,
+}
+
+#[rustfmt::skip]
+const OPTIONS: &[LongOption<Key>] = {
+    use Takes::{No as Bare, Required};
+    &[
+        LongOption::new("all", Some('a'), Bare, Key::NoEffect),
+        LongOption::new("cluster", Some('M'), Required, Key::Clusters),
+        LongOption::new("clusters", None, Required, Key::Clusters),
+        LongOption::new("details", Some('d'), Bare, Key::Details),
+        LongOption::new("federation", None, Bare, Key::NoEffect),
+        LongOption::new("future", Some('F'), Bare, Key::NoEffect),
+        LongOption::new("help", Some('h'), Bare, Key::Help),
+        LongOption::new("hide", None, Bare, Key::NoEffect),
+        LongOption::new("local", None, Bare, Key::NoEffect),
+        LongOption::new("oneliner", Some('o'), Bare, Key::OneLine),
+        LongOption::new("quiet", Some('Q'), Bare, Key::Quiet),
+        LongOption::new("sibling", None, Bare, Key::NoEffect),
+        LongOption::new("usage", None, Bare, Key::Help),
+        LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
+        LongOption::new("version", Some('V'), Bare, Key::Version),
+    ]
+};
+
+/// Reads a command line. `program` is `argv[0]`.
+///
+/// # Errors
+/// What Slurm refuses, in its words; what of it this program lacks.
+pub fn parse(program: &str, args: &[String]) -> Result<ScontrolArgs, ScontrolUsageError> {
+    let parsed = parse_long_options(OPTIONS, args);
+    let mut style = ShowStyle::default();
+    let mut quiet = false;
+    let with = |command, style, quiet| ScontrolArgs {
+        command,
+        style,
+        quiet,
+    };
+    for (key, _) in &parsed.options {
+        match key {
+            Key::Details => style.details = true,
+            Key::OneLine => style.one_line = true,
+            Key::Quiet => quiet = true,
+            Key::Help => return Ok(with(ScontrolCommand::Help, style, quiet)),
+            Key::Version => return Ok(with(ScontrolCommand::Version, style, quiet)),
+            Key::Clusters => {
+                return Err(ScontrolUsageError::Missing {
+                    what: "--clusters".to_owned(),
+                    todo: "this scontrol knows the embedded engine alone",
+                });
+            }
+            Key::NoEffect => {}
+        }
+    }
+    if let Some(message) = parsed.wrong {
+        return Err(ScontrolUsageError::Option {
+            program: program.to_owned(),
+            message,
+        });
+    }
+    Ok(with(command(&parsed.operands)?, style, quiet))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    #[track_caller]
+    fn check(line: &str, want: Expect) {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let text = match parse("scontrol", &args) {
+            Ok(asked) => format!("{:?}", asked.command),
+            Err(error) => error.to_string(),
+        };
+        want.assert_eq(&text);
+    }
+
+    #[test]
+    fn commands_may_be_short() {
+        check("show job 12", expect![[r#"ShowJob(Some("12"))"#]]);
+        check("-o show jobid=12_3", expect![[r#"ShowJob(Some("12_3"))"#]]);
+        check(
+            "sho hostn a[1-2]",
+            expect![[r#"HostNames(Some("a[1-2]"))"#]],
+        );
+        check(
+            "show hostlistsorted b,a",
+            expect![[r#"HostList { names: "b,a", sorted: true }"#]],
+        );
+        check(
+            "requeue 12,13",
+            expect![[r#"Requeue { jobs: ["12,13"], hold: false }"#]],
+        );
+        check(
+            "requeuehold incomplete 12",
+            expect![[r#"Requeue { jobs: ["12"], hold: true }"#]],
+        );
+        check("hold 12", expect![[r#"Hold { jobs: ["12"], hold: true }"#]]);
+        check(
+            "rel 12 13",
+            expect![[r#"Hold { jobs: ["12", "13"], hold: false }"#]],
+        );
+        check("pin", expect!["Ping"]);
+    }
+
+    #[test]
+    fn refusals_have_slurms_words() {
+        check("bad", expect!["invalid keyword: bad"]);
+        check(
+            "show nosuch",
+            expect!["invalid entity:nosuch for keyword:show "],
+        );
+        check("show", expect!["too few arguments for keyword:show"]);
+        check("hold", expect!["too few arguments for keyword:hold"]);
+        check("show hostlist", expect!["invalid encode argument"]);
+        check(
+            "update job 3 TimeLimit=5",
+            expect![[r#"UpdateJobs { jobs: "3", changes: [("TimeLimit", "5")] }"#]],
+        );
+        check("update", expect!["too few arguments for update keyword"]);
+        check(
+            "update nosuch=1",
+            expect![[r#"
+                No valid entity in update command
+                Input line must include "NodeName", "PartitionName", "Reservation", "JobId", or "SlurmctldDebug""#]],
+        );
+        check(
+            "--nosuch",
+            expect![[r#"
+            scontrol: unrecognized option '--nosuch'
+            Try "scontrol --help" for more information"#]],
+        );
+    }
+}

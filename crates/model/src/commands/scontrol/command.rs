@@ -1,0 +1,145 @@
+//! What a `scontrol` does.
+
+/// What a `scontrol` does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScontrolCommand {
+    /// `show job [ID]`
+    ShowJob(Option<String>),
+    /// `show node [NAME]`
+    ShowNode(Option<String>),
+    /// `show partition [NAME]`
+    ShowPartition(Option<String>),
+    /// `show step [ID]`
+    ShowStep(Option<String>),
+    /// `show topology [NAME]`: of a switch or a node.
+    ShowTopology(Option<String>),
+    /// `show licenses [NAME]`
+    ShowLicences(Option<String>),
+    /// `show reservation [NAME]`
+    ShowReservation(Option<String>),
+    /// `show frontend` and others of which the engine has none: what is said.
+    None {
+        /// On standard output.
+        stdout: String,
+        /// On standard error.
+        stderr: String,
+        /// Exit status.
+        status: u8,
+    },
+    /// `show config`
+    ShowConfig,
+    /// `show hostnames [LIST]`; without a list `SLURM_NODELIST`, then `SLURM_JOB_NODELIST`.
+    HostNames(Option<String>),
+    /// `show hostlist`, `show hostlistsorted`
+    HostList {
+        /// Names between commas.
+        names: String,
+        /// Sorted first.
+        sorted: bool,
+    },
+    /// `requeue ID …`, `requeuehold ID …`
+    Requeue {
+        /// As written: `12`, `12_3`, `12,13`.
+        jobs: Vec<String>,
+        /// Stays held.
+        hold: bool,
+    },
+    /// `hold ID …`, `uhold ID …`, `release ID …`
+    Hold {
+        /// As written; `Name=…` too.
+        jobs: Vec<String>,
+        /// False releases.
+        hold: bool,
+    },
+    /// `suspend ID …`, `resume ID …`
+    Suspend {
+        /// As written.
+        jobs: Vec<String>,
+        /// False resumes.
+        suspend: bool,
+    },
+    /// `create`, `update` and `delete` of nodes and partitions
+    Cluster(ClusterCommand),
+    /// `update JobId=LIST KEY=VALUE …`
+    UpdateJobs {
+        /// As written; `JobName=…` stands for jobs by their name.
+        jobs: String,
+        /// Keys and values.
+        changes: Vec<(String, String)>,
+    },
+    /// `create reservation KEY=VALUE …`, `update ReservationName=NAME KEY=VALUE …`
+    Reserve {
+        /// Keys and values.
+        words: Vec<String>,
+        /// There is none of the name.
+        is_new: bool,
+    },
+    /// `delete reservation=NAME`
+    Unreserve {
+        /// Which.
+        name: String,
+        /// As it was written.
+        written: String,
+    },
+    /// `top ID …`
+    Top(Vec<String>),
+    /// `notify ID TEXT …`
+    Notify {
+        /// As written.
+        job: String,
+        /// The words, with a space between them.
+        text: String,
+    },
+    /// `write batch_script ID [FILE|-]`
+    WriteScript {
+        /// As written.
+        job: String,
+        /// Where to; `-` prints it.
+        file: Option<String>,
+    },
+    /// `listpids [ID[.STEP] [NODE]]`
+    ListPids {
+        /// As written.
+        job: Option<String>,
+        /// The node.
+        node: Option<String>,
+    },
+    /// `reconfigure`
+    Reconfigure,
+    /// `ping`
+    Ping,
+    /// `version`, `--version`
+    Version,
+    /// `help`, `--help`
+    Help,
+    /// Nothing was asked.
+    Nothing,
+}
+
+/// What is changed of nodes and partitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClusterCommand {
+    /// `update NodeName=LIST KEY=VALUE …`
+    UpdateNodes(Vec<String>),
+    /// `create PartitionName=NAME KEY=VALUE …`, `update PartitionName=NAME KEY=VALUE …`
+    Partition {
+        /// Keys and values.
+        words: Vec<String>,
+        /// There is none of the name.
+        is_new: bool,
+    },
+    /// `delete NodeName=LIST`
+    RemoveNodes {
+        /// Which.
+        nodes: String,
+        /// As it was written.
+        written: String,
+    },
+    /// `delete PartitionName=NAME`
+    RemovePartition {
+        /// Which.
+        name: String,
+        /// As it was written.
+        written: String,
+    },
+}

@@ -1,0 +1,205 @@
+//! `scontrol update`, `create` and `delete`, by what they name.
+
+use super::command::{ClusterCommand, ScontrolCommand};
+use super::keyword::abbreviates;
+use super::usage_error::ScontrolUsageError;
+
+/// `update`, by what it names.
+pub(super) fn update(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
+    if words.is_empty() {
+        return Err(ScontrolUsageError::TooFewForUpdate);
+    }
+    let is_reservation = names(words, "ReservationName", 3);
+    if let Some(update) = update_jobs(words).filter(|_| !is_reservation) {
+        return Ok(update);
+    }
+    if is_reservation {
+        let words = words.to_vec();
+        return Ok(ScontrolCommand::Reserve {
+            words,
+            is_new: false,
+        });
+    }
+    if names(words, "NodeName", 3) {
+        let words = words.to_vec();
+        return Ok(ScontrolCommand::Cluster(ClusterCommand::UpdateNodes(words)));
+    }
+    if names(words, "PartitionName", 3) {
+        return Ok(ScontrolCommand::Cluster(ClusterCommand::Partition {
+            words: words.to_vec(),
+            is_new: false,
+        }));
+    }
+    let others = ["step", "slurmctlddebug"];
+    let named = words.iter().map(|word| word.to_ascii_lowercase());
+    if named
+        .clone()
+        .any(|word| others.iter().any(|name| word.starts_with(name)))
+    {
+        return Err(ScontrolUsageError::Missing {
+            what: "update".to_owned(),
+            todo: "jobs, nodes, partitions and reservations are changed here; see scontrol --help",
+        });
+    }
+    Err(ScontrolUsageError::NoEntity)
+}
+
+/// Whether any word sets a key that may be shortened to so many letters.
+fn names(words: &[String], key: &str, least: usize) -> bool {
+    let keys = words.iter().filter_map(|word| word.split('=').next());
+    keys.into_iter().any(|word| abbreviates(word, key, least))
+}
+
+/// `create`, by the first word that says of what.
+pub(super) fn create(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
+    let Some(first) = words.first() else {
+        return Err(ScontrolUsageError::TooFewForCreate);
+    };
+    let is = |word: &String, key| names(std::slice::from_ref(word), key, 3);
+    let what = words.iter().find_map(|word| {
+        let kinds = ["NodeName", "PartitionName", "ReservationName"];
+        kinds.into_iter().find(|kind| is(word, kind))
+    });
+    match what {
+        Some("ReservationName") => {
+            let words = words.iter();
+            let words = words.filter(|word| word.contains('=') || !is(word, "ReservationName"));
+            Ok(ScontrolCommand::Reserve {
+                words: words.cloned().collect(),
+                is_new: true,
+            })
+        }
+        Some("PartitionName") => Ok(ScontrolCommand::Cluster(ClusterCommand::Partition {
+            words: words.to_vec(),
+            is_new: true,
+        })),
+        Some(_) => Err(no_new_node(words)),
+        None => Err(ScontrolUsageError::CreationEntity(first.clone())),
+    }
+}
+
+/// Keys of a node in `slurm.conf` that are looked for before it is said that none is made.
+const NODE_KEYS: &[&str] = &[
+    "NodeName",
+    "CPUs",
+    "Boards",
+    "CoresPerSocket",
+    "Features",
+    "Gres",
+    "NodeAddr",
+    "NodeHostName",
+    "Port",
+    "RealMemory",
+    "Reason",
+    "Sockets",
+    "State",
+    "ThreadsPerCore",
+    "TmpDisk",
+    "Weight",
+];
+
+/// Why `create NodeName=` makes none. Slurm says nothing where its configuration leaves no room for
+/// nodes of that kind, and makes none either.
+fn no_new_node(words: &[String]) -> ScontrolUsageError {
+    let value = |name: &str| {
+        let mut pairs = words.iter().filter_map(|word| word.split_once('='));
+        let found = pairs.find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value)
+    };
+    let is_read = words.iter().all(|word| {
+        let key = word.split_once('=').map(|(key, _)| key);
+        key.is_some_and(|key| {
+            NODE_KEYS
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(key))
+        })
+    });
+    if !is_read || value("NodeName").is_none_or(str::is_empty) {
+        return ScontrolUsageError::NoNewNode(format!(
+            "Failed to parse nodeline '{}'\nError creating the node(s): Unspecified error",
+            words.join(" ")
+        ));
+    }
+    let state = value("State").unwrap_or_default();
+    if !["FUTURE", "CLOUD"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(state))
+    {
+        return ScontrolUsageError::NoNewNode(
+            "Only State=FUTURE and State=CLOUD allowed for nodes created by scontrol\n\
+             Error creating the node(s): Invalid node state specified"
+                .to_owned(),
+        );
+    }
+    ScontrolUsageError::Missing {
+        what: format!("create {}", words[0]),
+        todo: "write it into the cluster's file; scontrol reconfigure reads it again",
+    }
+}
+
+/// `delete ENTITY=NAME`, `delete ENTITY NAME`
+pub(super) fn delete(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
+    let Some(first) = words.first() else {
+        return Err(ScontrolUsageError::TooFewForDelete);
+    };
+    let (key, name) = match (first.split_once('='), words.get(1)) {
+        (Some((key, name)), _) => (key, Some(name)),
+        (None, name) => (first.as_str(), name.map(String::as_str)),
+    };
+    match name {
+        Some(name) if abbreviates(key, "ReservationName", 3) => Ok(ScontrolCommand::Unreserve {
+            name: name.to_owned(),
+            written: words.join(" "),
+        }),
+        Some(name) if abbreviates(key, "PartitionName", 3) => {
+            Ok(ScontrolCommand::Cluster(ClusterCommand::RemovePartition {
+                name: name.to_owned(),
+                written: words.join(" "),
+            }))
+        }
+        Some(name) if abbreviates(key, "NodeName", 3) => {
+            Ok(ScontrolCommand::Cluster(ClusterCommand::RemoveNodes {
+                nodes: name.to_owned(),
+                written: words.join(" "),
+            }))
+        }
+        None if ["ReservationName", "PartitionName", "NodeName"]
+            .iter()
+            .any(|name| abbreviates(key, name, 3)) =>
+        {
+            Err(ScontrolUsageError::DeletionFormat)
+        }
+        _ => Err(ScontrolUsageError::DeletionEntity(first.clone())),
+    }
+}
+
+/// `update` of jobs: `JobId=12 …`, `job 12 …`, `JobName=x …`; none where it is of something else.
+fn update_jobs(words: &[String]) -> Option<ScontrolCommand> {
+    let (mut jobs, mut changes) = (None, Vec::new());
+    let mut name = None;
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let (key, value) = match word.split_once('=') {
+            Some((key, value)) => (key, value.to_owned()),
+            None => (word.as_str(), words.next().cloned().unwrap_or_default()),
+        };
+        let lower = key.to_ascii_lowercase();
+        if jobs.is_none() && lower.len() >= 3 && "jobid".starts_with(&lower) {
+            jobs = Some(value);
+        } else if lower.len() >= 4 && "jobname".starts_with(&lower) {
+            name = Some((key.to_owned(), value));
+        } else {
+            changes.push((key.to_owned(), value));
+        }
+    }
+    // Beside an id a name is a change, without one it says which jobs.
+    let jobs = match (jobs, name) {
+        (Some(jobs), name) => {
+            changes.extend(name);
+            jobs
+        }
+        (None, Some((_, name))) => format!("JobName={name}"),
+        (None, None) => return None,
+    };
+    Some(ScontrolCommand::UpdateJobs { jobs, changes })
+}

@@ -1,0 +1,178 @@
+//! The first word of a `scontrol`, and what may follow it.
+
+use super::command::ScontrolCommand;
+use super::entity::{create, delete, update};
+use super::show::show;
+use super::usage_error::ScontrolUsageError;
+
+/// Keywords of Slurm's that the embedded engine has no use for or no answer to yet.
+const NOT_BUILT_IN: &[&str] = &[
+    "abort",
+    "cancel_reboot",
+    "completing",
+    "pidinfo",
+    "power",
+    "reboot",
+    "schedloglevel",
+    "setdebug",
+    "setdebugflags",
+    "shutdown",
+    "takeover",
+    "token",
+    "wait_job",
+];
+
+pub(super) fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
+    let Some((keyword, rest)) = words.split_first() else {
+        return Ok(ScontrolCommand::Nothing);
+    };
+    let is = |name: &str, least: usize| abbreviates(keyword, name, least);
+    if is("show", 2) {
+        return show(rest);
+    }
+    if is("requeuehold", 8) {
+        return Ok(ScontrolCommand::Requeue {
+            jobs: some(keyword, requeue_jobs(rest))?,
+            hold: true,
+        });
+    }
+    if is("requeue", 3) {
+        return Ok(ScontrolCommand::Requeue {
+            jobs: some(keyword, requeue_jobs(rest))?,
+            hold: false,
+        });
+    }
+    if ["hold", "holdu", "uhold"]
+        .iter()
+        .any(|name| keyword.eq_ignore_ascii_case(name))
+    {
+        return Ok(ScontrolCommand::Hold {
+            jobs: some(keyword, rest)?,
+            hold: true,
+        });
+    }
+    if is("release", 3) {
+        return Ok(ScontrolCommand::Hold {
+            jobs: some(keyword, rest)?,
+            hold: false,
+        });
+    }
+    if is("suspend", 2) {
+        return Ok(ScontrolCommand::Suspend {
+            jobs: some(keyword, rest)?,
+            suspend: true,
+        });
+    }
+    if is("resume", 3) {
+        return Ok(ScontrolCommand::Suspend {
+            jobs: some(keyword, rest)?,
+            suspend: false,
+        });
+    }
+    if is("update", 1) {
+        return update(rest);
+    }
+    if is("create", 2) {
+        return create(rest);
+    }
+    if is("delete", 1) {
+        return delete(rest);
+    }
+    if is("write", 2) {
+        return write(rest);
+    }
+    if is("listpids", 1) {
+        return match rest {
+            [_, _, _, ..] => Err(ScontrolUsageError::TooMany(keyword.clone())),
+            _ => Ok(ScontrolCommand::ListPids {
+                job: rest.first().cloned(),
+                node: rest.get(1).cloned(),
+            }),
+        };
+    }
+    if is("notify", 1) {
+        return match rest {
+            [job, words @ ..] if !words.is_empty() => Ok(ScontrolCommand::Notify {
+                job: job.clone(),
+                text: words.join(" "),
+            }),
+            _ => Err(ScontrolUsageError::TooFew(keyword.clone())),
+        };
+    }
+    if is("top", 3) {
+        return Ok(ScontrolCommand::Top(some(keyword, rest)?));
+    }
+    let bare = [
+        ("reconfigure", 3, ScontrolCommand::Reconfigure),
+        ("ping", 3, ScontrolCommand::Ping),
+        ("version", 4, ScontrolCommand::Version),
+        ("help", 2, ScontrolCommand::Help),
+    ];
+    for (name, least, command) in bare {
+        if is(name, least) {
+            return match rest {
+                [] => Ok(command),
+                _ => Err(ScontrolUsageError::TooMany(keyword.clone())),
+            };
+        }
+    }
+    if NOT_BUILT_IN
+        .iter()
+        .any(|name| keyword.eq_ignore_ascii_case(name))
+    {
+        return Err(ScontrolUsageError::Missing {
+            what: keyword.clone(),
+            todo: "the embedded engine shows, holds, releases and requeues jobs; see scontrol --help",
+        });
+    }
+    Err(ScontrolUsageError::Keyword(keyword.clone()))
+}
+
+/// `write batch_script`
+fn write(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
+    match words {
+        [] => Err(ScontrolUsageError::TooFew("write".to_owned())),
+        [entity, ..] if !abbreviates(entity, "batch_script", 5) => {
+            Err(ScontrolUsageError::WriteEntity(entity.clone()))
+        }
+        // Without a job the real one does nothing.
+        [_] => Ok(ScontrolCommand::None {
+            stdout: String::new(),
+            stderr: String::new(),
+            status: 0,
+        }),
+        [_, job] => Ok(ScontrolCommand::WriteScript {
+            job: job.clone(),
+            file: None,
+        }),
+        [_, job, file] => Ok(ScontrolCommand::WriteScript {
+            job: job.clone(),
+            // The real one takes options for no names.
+            file: Some(file.clone()).filter(|name| name == "-" || !name.starts_with('-')),
+        }),
+        [_, _, _, _, ..] => Err(ScontrolUsageError::TooMany("write".to_owned())),
+    }
+}
+
+/// `text` is `name` or the beginning of it, at least so many letters long, in any case.
+pub(in crate::commands) fn abbreviates(text: &str, name: &str, least: usize) -> bool {
+    text.len() >= least
+        && name
+            .get(..text.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(text))
+}
+
+/// What follows `requeue`'s own flags, such as `incomplete`.
+fn requeue_jobs(words: &[String]) -> &[String] {
+    match words {
+        [flag, rest @ ..] if flag.eq_ignore_ascii_case("incomplete") => rest,
+        words => words,
+    }
+}
+
+fn some(keyword: &str, words: &[String]) -> Result<Vec<String>, ScontrolUsageError> {
+    if words.is_empty() {
+        return Err(ScontrolUsageError::TooFew(keyword.to_owned()));
+    }
+    Ok(words.to_vec())
+}

@@ -1,0 +1,15 @@
+//! The command line of `scontrol`: what of it the embedded engine answers to.
+
+mod args;
+mod command;
+mod entity;
+mod jobs;
+mod keyword;
+mod show;
+mod usage_error;
+
+pub use args::{ScontrolArgs, parse};
+pub use command::{ClusterCommand, ScontrolCommand};
+pub use jobs::{ScontrolJob, job_ids};
+pub(super) use keyword::abbreviates;
+pub use usage_error::ScontrolUsageError;

@@ -1,0 +1,77 @@
+//! `scontrol show`
+
+use super::command::ScontrolCommand;
+use super::keyword::abbreviates;
+use super::usage_error::ScontrolUsageError;
+
+/// What is shown.
+pub(super) fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
+    let (entity, value) = match words {
+        [] => return Err(ScontrolUsageError::TooFew("show".to_owned())),
+        [word] => match word.split_once('=') {
+            Some((entity, value)) => (entity, Some(value.to_owned())),
+            None => (word.as_str(), None),
+        },
+        [entity, value] => (entity.as_str(), Some(value.clone())),
+        [_, _, _, ..] => return Err(ScontrolUsageError::TooMany("show".to_owned())),
+    };
+    let is = |name: &str, least: usize| abbreviates(entity, name, least);
+    if is("hostnames", 5) {
+        return Ok(ScontrolCommand::HostNames(value));
+    }
+    for (name, least, sorted) in [("hostlist", 5, false), ("hostlistsorted", 9, true)] {
+        if is(name, least) {
+            let names = value.ok_or(ScontrolUsageError::NoNames)?;
+            return Ok(ScontrolCommand::HostList { names, sorted });
+        }
+    }
+    if is("config", 3) {
+        return Ok(ScontrolCommand::ShowConfig);
+    }
+    if is("steps", 2) {
+        return Ok(ScontrolCommand::ShowStep(value));
+    }
+    if is("reservations", 3) || is("reservationname", 3) {
+        return Ok(ScontrolCommand::ShowReservation(value));
+    }
+    if let Some(said) = none_of(&is) {
+        return Ok(said);
+    }
+    if is("topology", 1) {
+        return Ok(ScontrolCommand::ShowTopology(value));
+    }
+    if is("licenses", 2) {
+        return Ok(ScontrolCommand::ShowLicences(value));
+    }
+    if is("jobs", 1) || is("jobid", 1) {
+        return Ok(ScontrolCommand::ShowJob(value));
+    }
+    if is("nodes", 1) {
+        return Ok(ScontrolCommand::ShowNode(value));
+    }
+    if is("partitions", 2) || is("partitionname", 2) {
+        return Ok(ScontrolCommand::ShowPartition(value));
+    }
+    Err(ScontrolUsageError::Entity(entity.to_owned()))
+}
+
+/// What is said of things of which an engine has none.
+fn none_of(is: &dyn Fn(&str, usize) -> bool) -> Option<ScontrolCommand> {
+    let said = |stdout: String, stderr: String, status| ScontrolCommand::None {
+        stdout,
+        stderr,
+        status,
+    };
+    let quiet = ["aliases", "federation", "burstbuffer", "bbstat", "dwstat"];
+    if quiet.iter().any(|name| is(name, 2)) {
+        return Some(said(String::new(), String::new(), 0));
+    }
+    let shown = |text: &str| said(format!("{text}\n"), String::new(), 0);
+    if is("frontend", 1) {
+        return Some(shown("No nodes in the system"));
+    }
+    if is("daemons", 1) {
+        return Some(shown("slurmctld slurmd"));
+    }
+    None
+}
