@@ -1,0 +1,230 @@
+//! Each launcher's real program on two nodes, where it is installed. The folder of virtual environments
+//! with the programs is `YARD_LAUNCHER_VENVS`, which `prepare` fills and `./test` sets: `debian` (with
+//! Debian's torch, Lightning, Accelerate and JAX), and for `./test --full` `current` and `horovod`.
+
+mod programs;
+
+use programs::{ACCELERATE, DEEPSPEED, HOROVOD, JAX, LIGHTNING, TORCH};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use testkit::{RealSlurm, SlurmShape, TestEnv, VirtualCluster, skip};
+
+const CLUSTER: &str = "\
+[nodes.n]\ncount = 2\ncpus = 4\nmemory = \"8000M\"\ngpu = { count = 2 }\n\
+[partition.main]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1-0\"\n";
+
+/// A launcher's program.
+struct Case {
+    launcher: &'static str,
+    /// The virtual environment with it.
+    venv: &'static str,
+    /// What it needs of Python, and of `PATH`.
+    needs: [&'static str; 2],
+    script: &'static str,
+    /// More of the run file, before its sections.
+    more: &'static str,
+}
+
+impl Case {
+    const fn new(launcher: &'static str, module: &'static str, script: &'static str) -> Case {
+        Case {
+            launcher,
+            venv: "debian",
+            needs: [module, "true"],
+            script,
+            more: "",
+        }
+    }
+
+    const fn of_venv(self, venv: &'static str) -> Case {
+        Case { venv, ..self }
+    }
+
+    /// The folder of the virtual environment, where the programs are there.
+    fn installed(&self) -> Option<PathBuf> {
+        let there = |command: &mut Command| {
+            let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+            command.status().is_ok_and(|status| status.success())
+        };
+        let [module, program] = self.needs;
+        let folder = std::env::var_os("YARD_LAUNCHER_VENVS").map(PathBuf::from);
+        let folder = folder.map(|folder| folder.join(self.venv));
+        let folder = folder.filter(|folder| {
+            let import = format!("import {module}");
+            there(Command::new(folder.join("bin/python")).args(["-c", &import]))
+                && there(Command::new(program).arg("--version"))
+        });
+        if folder.is_none() {
+            let why = format!(
+                "{module} of Python and {program} are needed; ./test installs them, or: \
+                 crates/cli/tests/launchers/prepare FOLDER [--full]; YARD_LAUNCHER_VENVS=FOLDER"
+            );
+            skip(self.launcher, &why);
+        }
+        folder
+    }
+
+    /// Runs the script on two nodes of a cluster and looks for the sum in each rank's words.
+    #[track_caller]
+    fn run(&self, env: &mut TestEnv, cluster: &str, resources: &str, ranks: u32) {
+        let Some(venv) = self.installed() else {
+            return;
+        };
+        // Torch 1.13 on Python 3.11.
+        env.set_var("PET_REDIRECTS", "9:3");
+        env.set_var("PET_TEE", "9:3");
+        env.set_var("DS_ACCELERATOR", "cpu");
+        env.write("train.py", self.script);
+        let Case { launcher, more, .. } = self;
+        let text = format!(
+            "launcher = {launcher:?}\ncommand = [\"train.py\"]\n{more}[resources]\nnodes = 2\n\
+             memory = \"2G\"\ntime = \"5m\"\n{resources}[environment]\nvenv = {venv:?}\n"
+        );
+        env.write("yard.toml", &text);
+        let printed = env.yard(&["run", "--on", cluster]).success();
+        for rank in 0..ranks {
+            let line = format!("rank {rank} sum {}", ranks * (ranks + 1) / 2);
+            assert!(printed.contains(&line), "{printed}");
+        }
+    }
+
+    /// On a virtual cluster, a rank on each node.
+    #[track_caller]
+    fn check(&self) {
+        self.check_with("", 2);
+    }
+
+    #[track_caller]
+    fn check_with(&self, resources: &str, ranks: u32) {
+        if self.installed().is_some() {
+            let mut lab = VirtualCluster::start(env!("CARGO_BIN_EXE_yard"), CLUSTER);
+            self.run(&mut lab, "lab", resources, ranks);
+        }
+    }
+
+    /// On a real Slurm, a rank on each node.
+    #[track_caller]
+    fn check_on_slurm(&self) {
+        if let Some(reason) = RealSlurm::missing() {
+            return skip(self.launcher, &reason);
+        }
+        if self.installed().is_some() {
+            let slurm = RealSlurm::start(SlurmShape { nodes: 2, cpus: 4 });
+            let slurm = slurm.expect("a Slurm comes up");
+            let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+            env.set_var("SLURM_CONF", slurm.conf());
+            self.run(&mut env, "rig", "", 2);
+        }
+    }
+}
+
+const SRUN: Case = Case::new("srun", "torch", TORCH);
+const TORCHRUN: Case = Case::new("torchrun", "torch", TORCH);
+const LIGHTNING_CASE: Case = Case::new("lightning", "pytorch_lightning", LIGHTNING);
+const JAX_CASE: Case = Case::new("jax", "jax", JAX);
+const ACCELERATE_CASE: Case = Case::new("accelerate", "accelerate", ACCELERATE);
+
+mod slow {
+    use super::*;
+
+    #[test]
+    fn srun_with_torch() {
+        SRUN.check();
+    }
+
+    #[test]
+    fn torchrun() {
+        TORCHRUN.check();
+    }
+
+    /// The agents agree on their ranks though one has more than the other.
+    #[test]
+    fn torchrun_on_three_gpus_of_two_nodes() {
+        TORCHRUN.check_with("gpus = 3\ncpus_per_rank = 1\n", 3);
+    }
+
+    #[test]
+    fn lightning() {
+        LIGHTNING_CASE.check();
+    }
+
+    #[test]
+    fn jax() {
+        JAX_CASE.check();
+    }
+
+    #[test]
+    fn mpi_starts_its_daemons_through_srun() {
+        Case {
+            needs: ["torch", "mpirun"],
+            ..Case::new("mpi", "torch", TORCH)
+        }
+        .check();
+    }
+
+    #[test]
+    fn accelerate() {
+        Case {
+            // As PET_TEE, which Accelerate's own default replaces.
+            more: "launcher_options = [\"--tee=9:3\"]\n",
+            ..ACCELERATE_CASE
+        }
+        .check();
+    }
+
+    #[test]
+    fn torchrun_on_a_real_slurm() {
+        TORCHRUN.check_on_slurm();
+    }
+
+    #[test]
+    fn jax_on_a_real_slurm() {
+        JAX_CASE.check_on_slurm();
+    }
+}
+
+#[test]
+#[ignore = "needs Horovod, which takes long to build"]
+fn horovod() {
+    Case::new("horovod", "horovod.torch", HOROVOD)
+        .of_venv("horovod")
+        .check();
+}
+
+#[test]
+#[ignore = "needs the current torch, which is large"]
+fn current_srun_with_torch() {
+    SRUN.of_venv("current").check();
+}
+
+#[test]
+#[ignore = "needs the current torch, which is large"]
+fn current_torchrun() {
+    TORCHRUN.of_venv("current").check();
+}
+
+#[test]
+#[ignore = "needs the current Lightning, which is large"]
+fn current_lightning() {
+    LIGHTNING_CASE.of_venv("current").check();
+}
+
+#[test]
+#[ignore = "needs the current JAX, which is large"]
+fn current_jax() {
+    JAX_CASE.of_venv("current").check();
+}
+
+#[test]
+#[ignore = "needs the current Accelerate, which is large"]
+fn current_accelerate() {
+    ACCELERATE_CASE.of_venv("current").check();
+}
+
+#[test]
+#[ignore = "needs DeepSpeed, which is large"]
+fn deepspeed() {
+    Case::new("deepspeed", "deepspeed", DEEPSPEED)
+        .of_venv("current")
+        .check();
+}

@@ -1,0 +1,72 @@
+//! What the ranks run, by launcher: each adds the numbers of all ranks, counted from 1, and says the sum.
+
+pub const TORCH: &str = "\
+import torch, torch.distributed as dist
+dist.init_process_group('gloo')
+t = torch.ones(1) * (dist.get_rank() + 1)
+dist.all_reduce(t)
+print('rank', dist.get_rank(), 'sum', int(t.item()), flush=True)
+dist.barrier()
+";
+pub const JAX: &str = "\
+import jax, jax.numpy as jnp
+jax.config.update('jax_cpu_collectives_implementation', 'gloo')
+jax.distributed.initialize()
+from jax.experimental.multihost_utils import process_allgather
+t = process_allgather(jnp.ones(1) * (jax.process_index() + 1)).sum()
+print('rank', jax.process_index(), 'sum', int(t), flush=True)
+";
+pub const ACCELERATE: &str = "\
+import accelerate, torch
+a = accelerate.Accelerator()
+t = a.reduce(torch.ones(1) * (a.process_index + 1))
+print('rank', a.process_index, 'sum', int(t.item()), flush=True)
+a.wait_for_everyone()
+";
+/// Python 3.11 refuses a default of torch 1.13's, which Lightning imports.
+pub const LIGHTNING: &str = "\
+import dataclasses
+get_field = dataclasses._get_field
+def get_any_field(cls, name, *more):
+    default = getattr(cls, name, None)
+    kind = type(getattr(default, 'default', default))
+    if kind.__hash__ is None and kind.__module__.startswith('torch.'):
+        kind.__hash__ = object.__hash__
+    return get_field(cls, name, *more)
+dataclasses._get_field = get_any_field
+import torch, pytorch_lightning as pl
+from pytorch_lightning.plugins.environments import SLURMEnvironment
+from torch.utils.data import DataLoader, TensorDataset
+class Model(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 1)
+    def training_step(self, batch, index):
+        return self.layer(batch[0]).sum()
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), 0.1)
+t = pl.Trainer(accelerator='cpu', devices=1, num_nodes=2, max_steps=3, strategy='ddp', logger=False,
+               enable_checkpointing=False, enable_progress_bar=False)
+t.fit(Model(), DataLoader(TensorDataset(torch.ones(8, 4)), batch_size=2))
+assert isinstance(t.strategy.cluster_environment, SLURMEnvironment)
+s = t.strategy.reduce(torch.ones(1) * (t.global_rank + 1), reduce_op='sum')
+print('rank', t.global_rank, 'sum', int(s.item()), flush=True)
+";
+pub const HOROVOD: &str = "\
+import torch, horovod.torch as hvd
+hvd.init()
+t = hvd.allreduce(torch.ones(1) * (hvd.rank() + 1), op=hvd.Sum)
+print('rank', hvd.rank(), 'sum', int(t.item()), flush=True)
+";
+pub const DEEPSPEED: &str = "\
+import argparse, torch, torch.distributed as dist
+import deepspeed
+parser = argparse.ArgumentParser()
+parser.add_argument('--local_rank', type=int, required=True)
+parser.parse_args()
+deepspeed.init_distributed(dist_backend='gloo')
+t = torch.ones(1) * (dist.get_rank() + 1)
+dist.all_reduce(t)
+print('rank', dist.get_rank(), 'sum', int(t.item()), flush=True)
+dist.barrier()
+";
