@@ -26,8 +26,12 @@ struct Section<'a> {
 }
 
 fn sections() -> Vec<Section<'static>> {
+    sections_of(RECORDED)
+}
+
+fn sections_of(recorded: &'static str) -> Vec<Section<'static>> {
     let mut sections: Vec<Section<'static>> = Vec::new();
-    for line in RECORDED.lines() {
+    for line in recorded.lines() {
         if let Some(name) = line.strip_prefix("== ") {
             sections.push(Section {
                 name,
@@ -145,6 +149,34 @@ fn shares_and_fair_tree() {
                 close(&what, standing.level, row[7], 1e-3);
             }
         }
+    }
+}
+
+/// `PriorityFlags=NO_FAIR_TREE`.
+#[test]
+fn the_classic_fair_share() {
+    let recorded = include_str!("data/priority/classic-22.05.8.txt");
+    let policy = PriorityPolicy {
+        flags: vec!["NO_FAIR_TREE".to_owned()],
+        ..PriorityPolicy::default()
+    };
+    let sections = sections_of(recorded);
+    let section = &sections[0];
+    let (mut tree, usage, rows) = tree(section);
+    tree.set_usage(|place| usage[place]);
+    let standings = tree.standings_by(&policy);
+    assert_eq!(section.shares.len(), 20);
+    for (row, place) in section.shares.iter().zip(rows) {
+        let what = format!("{} {}", row[0], row[1]);
+        let standing = &standings[place];
+        close(&what, standing.norm_shares, row[3], 1e-5);
+        // Slurm prints usage as whole numbers, and counts fractions.
+        if place > 0 {
+            close(&what, standing.effective_usage, row[5], 2e-3);
+        }
+        let fair_share = standing.fair_share.expect("each has one");
+        close(&what, fair_share, row[6], 2e-3);
+        close(&what, standing.level, row[7], 1e-9);
     }
 }
 

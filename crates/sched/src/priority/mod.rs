@@ -1,4 +1,4 @@
-//! In which order jobs wait: Slurm's multifactor priority, with fair tree.
+//! In which order jobs wait: Slurm's multifactor priority, with fair tree or the classic fair share.
 //!
 //! ```text
 //! Usage      what a user's jobs used, less what was forgotten since; exact at any moment
@@ -8,9 +8,9 @@
 //! Priorities all of it for one cluster
 //! ```
 //! All of it are functions of values: no period has to pass and no row is written for usage to
-//! decay. The classic fair share (`NO_FAIR_TREE`) and `PriorityUsageResetPeriod` are not
-//! here.
+//! decay. `PriorityUsageResetPeriod` is not here.
 
+mod classic;
 mod factors;
 mod measure;
 mod priorities;

@@ -88,7 +88,7 @@ impl Priorities {
             }
         }
         tree.set_usage(|place| by_place.get(&place).copied().unwrap_or_default());
-        self.standings = tree.standings();
+        self.standings = tree.standings_by(cluster.priority());
         self.tree = tree;
         self.measure = Some(Measure::of(cluster));
         self.at = Some(now);

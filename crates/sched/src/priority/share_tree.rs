@@ -34,7 +34,7 @@ pub struct Standing {
     pub effective_usage: f64,
     /// What it is due by what it used; infinite where it used nothing.
     pub level: f64,
-    /// Of a user: from 1, the best, to 1 / users.
+    /// Of a user: from 1, the best, to 1 / users. By the classic fair share of an account, too.
     pub fair_share: Option<f64>,
 }
 
@@ -225,7 +225,7 @@ impl ShareTree {
     }
 
     /// Its shares as a number; none for those that are their parent's.
-    fn shares_of(&self, place: usize) -> Option<f64> {
+    pub(super) fn shares_of(&self, place: usize) -> Option<f64> {
         match self.nodes[place].shares {
             Shares::Number(shares) => Some(shares.into()),
             Shares::Parent => None,
@@ -233,7 +233,7 @@ impl ShareTree {
     }
 
     /// The account above that is not its own parent's.
-    fn real_parent(&self, place: usize) -> usize {
+    pub(super) fn real_parent(&self, place: usize) -> usize {
         let mut parent = self.nodes[place].parent;
         while parent != 0 && self.nodes[parent].shares == Shares::Parent {
             parent = self.nodes[parent].parent;

@@ -66,7 +66,7 @@ impl<'a> Multifactor<'a> {
             all_owners,
             measure: Measure::of(cluster),
             decay: Decay::of_half_life(cluster.priority().half_life),
-            standings: tree.standings(),
+            standings: tree.standings_by(cluster.priority()),
             tree,
             trace,
             cluster,
@@ -102,7 +102,7 @@ impl<'a> Multifactor<'a> {
             }
         }
         self.tree.set_usage(|place| usage[place]);
-        self.standings = self.tree.standings();
+        self.standings = self.tree.standings_by(self.cluster.priority());
         self.at = Some(now);
     }
 
