@@ -41,6 +41,7 @@ fn cluster(
          tres = \"cpu=10,gres/gpu=70,billing=3\"\nhalf_life = \"00:05:00\"\n\
          max_age = \"00:10:00\"\ncalc_period = \"00:00:01\"\n\
          [qos.normal]\npriority = 3\nmax_tres_per_user = \"cpu=6\"\ngroup_tres_run_minutes = \"cpu=40\"\n\
+         group_tres_minutes = \"cpu=90\"\ngroup_wall = \"01:00:00\"\n\
          [license.x]\ncount = 2\n";
     let weights = if is_weighted {
         weights

@@ -221,6 +221,7 @@ impl State {
 
     /// Gives back what a running job holds; false when it doesn't run.
     fn stop_running(&mut self, id: JobId, at: Timestamp) -> bool {
+        self.settle_spent(id, at);
         let Some(job) = self.jobs.get_mut(&id) else {
             return false;
         };

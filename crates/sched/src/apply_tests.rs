@@ -31,6 +31,7 @@ struct World {
     rows: BTreeMap<JobId, Job>,
     arrays: BTreeMap<JobId, ArraySpec>,
     usage: BTreeMap<crate::Member, crate::priority::Usage>,
+    spent: BTreeMap<crate::Spending, crate::priority::Usage>,
     now: Timestamp,
     /// Starts in the order in which they came.
     started: Vec<JobId>,
@@ -43,6 +44,7 @@ impl World {
             rows: BTreeMap::new(),
             arrays: BTreeMap::new(),
             usage: BTreeMap::new(),
+            spent: BTreeMap::new(),
             now: Timestamp(1_000_000),
             started: Vec::new(),
         }
@@ -134,6 +136,7 @@ impl World {
             self.rows.insert(record.id, record);
         }
         self.usage.extend(changes.usage);
+        self.spent.extend(changes.spent);
         assert!(changes.shown.iter().all(|id| self.rows.contains_key(id)));
         for action in &actions {
             if let Action::Start { job, .. } = action {
@@ -188,6 +191,7 @@ impl World {
             live,
             nodes: self.state.marks.clone().into_iter().collect(),
             usage: self.usage.clone().into_iter().collect(),
+            spent: self.spent.clone().into_iter().collect(),
             reservations: self.state.reservations().cloned().collect(),
         }
         .into_state(&self.state, self.now)

@@ -173,6 +173,8 @@ pub struct Changes {
     pub reservations: Vec<String>,
     /// Users whose ended jobs used more than before, and how much in all.
     pub usage: Vec<(crate::Member, crate::priority::Usage)>,
+    /// The same as limits on what is used count it.
+    pub spent: Vec<(crate::Spending, crate::priority::Usage)>,
     /// What the passes since then looked at.
     pub looked: PassCounts,
 }

@@ -63,6 +63,7 @@ use cluster_ref::ClusterRef;
 pub use estimate::Estimate;
 pub use event::{Action, Changes, Event, Finished, PassCounts};
 pub use job::Job;
+pub use ledger::{Spender, Spending};
 pub use member::Member;
 pub use place_step::{Placement, StepRefusal, place_step};
 pub use planner::{BackfillParameters, ParameterError};

@@ -58,6 +58,7 @@ impl State {
         }
         let record = &self.jobs[&job].record;
         let chain = Chain::of(&self.cluster, record, Some(choice.partition));
+        self.may_spend(&chain, now)?;
         ledger.before(&chain, limit)?;
         let partition = Some(self.cluster.partition(choice.partition));
         let used = Used::of(&self.cluster, partition, &record.request, shares);

@@ -201,7 +201,9 @@ impl State {
         let mut may_start = self.may_start(job, &choice);
         if may_start.is_ok() && Ledger::counts(&self.cluster) {
             let chain = Chain::of(&self.cluster, &job.record, Some(partition));
-            may_start = self.ledger.before(&chain, limit);
+            may_start = self
+                .may_spend(&chain, now)
+                .and_then(|()| self.ledger.before(&chain, limit));
         }
         if let Err(reason) = may_start {
             pass.limited.insert(key.job, reason);

@@ -5,7 +5,7 @@ use crate::cycle::Cycles;
 use crate::few_switches::SwitchWaits;
 use crate::held::Held;
 use crate::kinds::Kinds;
-use crate::ledger::{InQueue, Ledger};
+use crate::ledger::{InQueue, Ledger, Spending, Spent};
 use crate::live_job::{LiveJob, Place};
 use crate::member::Member;
 use crate::planner::BackfillParameters;
@@ -60,6 +60,8 @@ pub struct State {
     pub(crate) priorities: Priorities,
     /// What runs, by limit.
     pub(crate) ledger: Ledger,
+    /// What ended jobs used, by limit.
+    pub(crate) spent: Spent,
     /// What runs and waits, by limit.
     pub(crate) in_queue: InQueue,
     /// GPUs that other users of the machine hold.
@@ -114,6 +116,8 @@ pub struct Saved {
     pub nodes: Vec<(NodeName, NodeMark)>,
     /// What ended jobs used.
     pub usage: Vec<(Member, Usage)>,
+    /// The same as limits on what is used count it.
+    pub spent: Vec<(Spending, Usage)>,
     /// Reservations.
     pub reservations: Vec<Reservation>,
 }
@@ -146,6 +150,7 @@ impl State {
             arrays: BTreeMap::new(),
             priorities: Priorities::default(),
             ledger: Ledger::default(),
+            spent: Spent::default(),
             in_queue: InQueue::default(),
             barred: BTreeSet::new(),
             next_id: 1,
@@ -176,6 +181,7 @@ impl State {
         let mut state = State::new(cluster, numbers);
         state.marks = saved.nodes.into_iter().collect();
         state.priorities = Priorities::new(saved.usage.into_iter().collect());
+        state.spent = Spent::new(saved.spent.into_iter().collect());
         state.reservations = Reservations::new(&state.cluster, saved.reservations);
         state.next_id = saved.next_id.max(1);
         state.version = saved.version;
@@ -339,6 +345,7 @@ impl State {
             nodes: std::mem::take(&mut self.marked).into_iter().collect(),
             reservations: std::mem::take(&mut self.reserved).into_iter().collect(),
             usage: self.priorities.take_changed(),
+            spent: self.spent.take_changed(),
             updated: std::mem::take(&mut self.updated).into_iter().collect(),
             looked: std::mem::take(&mut self.looked),
         }

@@ -130,6 +130,7 @@ impl Owner {
             jobs,
             updated: &changes.updated,
             usage: &changes.usage,
+            spent: &changes.spent,
             nodes: changes
                 .nodes
                 .iter()

@@ -115,4 +115,17 @@ CREATE TABLE reservations (
 -- That a node is about to fail.
 ALTER TABLE nodes ADD COLUMN failing INTEGER NOT NULL DEFAULT 0;
 ",
+    "
+-- What ended jobs used as limits on that count it (GrpTRESMins, GrpWall), as it was at a moment: of a QOS,
+-- of an account, or of a user in an account.
+CREATE TABLE spent (
+    kind TEXT NOT NULL CHECK (kind IN ('qos', 'account', 'user')),
+    name TEXT NOT NULL,
+    account TEXT NOT NULL,
+    tres TEXT NOT NULL,
+    amount REAL NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (kind, name, account, tres)
+) STRICT, WITHOUT ROWID;
+",
 ];

@@ -80,6 +80,7 @@ impl Store {
             nodes: self.nodes()?,
             reservations: self.reservations()?,
             usage: self.usage()?,
+            spent: self.spent()?,
         })
     }
 
@@ -95,6 +96,30 @@ impl Store {
                 };
                 let usage = sched::priority::Usage::new(row.get(2)?, Timestamp(row.get(3)?));
                 Ok((member, usage))
+            })?;
+            rows.collect()
+        };
+        read().map_err(|error| rows::read_error(self, &error))
+    }
+
+    /// What ended jobs used as limits on that count it.
+    fn spent(&self) -> Result<Vec<(sched::Spending, sched::priority::Usage)>, StoreError> {
+        let read = || -> rusqlite::Result<_> {
+            let columns = "SELECT kind, name, account, tres, amount, at FROM spent";
+            let mut statement = self.db.prepare(columns)?;
+            let rows = statement.query_map([], |row| {
+                let name: String = row.get(1)?;
+                let spender = match row.get::<_, String>(0)?.as_str() {
+                    "qos" => sched::Spender::Qos(name),
+                    "account" => sched::Spender::Account(name),
+                    _ => sched::Spender::Member(sched::Member {
+                        account: row.get(2)?,
+                        user: name,
+                    }),
+                };
+                let tres = row.get(3)?;
+                let usage = sched::priority::Usage::new(row.get(4)?, Timestamp(row.get(5)?));
+                Ok((sched::Spending { spender, tres }, usage))
             })?;
             rows.collect()
         };

@@ -10,7 +10,7 @@ use model::{
 };
 use rusqlite::{Transaction, TransactionBehavior, params};
 use sched::priority::Usage;
-use sched::{Job, Member};
+use sched::{Job, Member, Spender, Spending};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -35,6 +35,8 @@ pub(crate) struct Batch<'a> {
     pub(crate) updated: &'a [JobId],
     /// What ended jobs used, of users of whom it changed.
     pub(crate) usage: &'a [(Member, Usage)],
+    /// The same as limits on what is used count it.
+    pub(crate) spent: &'a [(Spending, Usage)],
 }
 
 /// What a submission brought along, the same for all elements of an array.
@@ -135,6 +137,9 @@ impl Store {
             transaction
                 .prepare_cached("INSERT OR REPLACE INTO usage VALUES (?1, ?2, ?3, ?4)")?
                 .execute(params![member.account, member.user, amount, at.0])?;
+        }
+        for (spending, usage) in batch.spent {
+            write_spent(&transaction, spending, usage)?;
         }
         transaction.commit()
     }
@@ -346,6 +351,18 @@ fn write_node(
             mark.at.0,
             mark.is_failing,
         ])?;
+    Ok(())
+}
+
+fn write_spent(db: &Transaction<'_>, spending: &Spending, usage: &Usage) -> rusqlite::Result<()> {
+    let (kind, name, account) = match &spending.spender {
+        Spender::Qos(name) => ("qos", name, ""),
+        Spender::Account(name) => ("account", name, ""),
+        Spender::Member(member) => ("user", &member.user, &*member.account),
+    };
+    let (amount, at) = usage.kept();
+    db.prepare_cached("INSERT OR REPLACE INTO spent VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+        .execute(params![kind, name, account, spending.tres, amount, at.0])?;
     Ok(())
 }
 

@@ -138,6 +138,18 @@ impl Cluster {
         &self.limited_tres
     }
 
+    /// Of these, the ones of which limits say how much may be used (`GrpTRESMins`).
+    #[must_use]
+    pub fn budgeted_tres(&self) -> &[String] {
+        &self.budgeted_tres
+    }
+
+    /// Whether a limit says how long jobs together may run (`GrpWall`).
+    #[must_use]
+    pub fn has_budgeted_time(&self) -> bool {
+        self.has_budgeted_time
+    }
+
     /// Looks for limits; once, when the cluster is made: a site has thousands of associations.
     pub(super) fn find_limits(&mut self) {
         let none = Limits::default();
@@ -145,13 +157,19 @@ impl Cluster {
         let limits = limits.chain(self.accounts.iter().map(|account| &account.limits));
         let limits = limits.chain(self.associations.iter().map(|one| &one.limits));
         let mut names: BTreeSet<&String> = BTreeSet::new();
+        let mut budgeted: BTreeSet<&String> = BTreeSet::new();
+        let mut has_budgeted_time = false;
         let mut has_limits = self.of_users != Counted::default();
         for limits in limits.filter(|limits| **limits != none) {
             has_limits = true;
+            has_budgeted_time |= limits.group_wall.is_some();
+            budgeted.extend(limits.group_minutes.0.iter().map(|(name, _)| name));
             let all = limits.tres().into_iter();
             names.extend(all.flat_map(|tres| tres.0.iter().map(|(name, _)| name)));
         }
         let names = names.into_iter().cloned().collect();
+        self.budgeted_tres = budgeted.into_iter().cloned().collect();
+        self.has_budgeted_time = has_budgeted_time;
         (self.has_limits, self.limited_tres) = (has_limits, names);
     }
 }

@@ -54,6 +54,8 @@ pub struct Cluster {
     of_users: Counted,
     has_limits: bool,
     limited_tres: Vec<String>,
+    budgeted_tres: Vec<String>,
+    has_budgeted_time: bool,
     /// What jobs get outside of partitions that do not ask for it.
     defaults: Defaults,
 }

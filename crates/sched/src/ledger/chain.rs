@@ -1,7 +1,8 @@
 //! Whose limits a job meets, and where it counts.
 
+use super::Spender;
 use crate::Job;
-use crate::member;
+use crate::member::{self, Member};
 use model::Request;
 use resources::{AccountId, Association, Cluster, Limits, PartId, QosId};
 
@@ -28,6 +29,7 @@ pub(crate) struct Chain<'a> {
     accounts: Vec<AccountId>,
     pub(super) account: String,
     pub(super) uid: u32,
+    user: &'a str,
     pub(super) request: &'a Request,
 }
 
@@ -62,6 +64,7 @@ impl<'a> Chain<'a> {
             accounts,
             account,
             uid: record.submitter.uid,
+            user: &record.submitter.user,
             request: &record.request,
         }
     }
@@ -81,6 +84,41 @@ impl<'a> Chain<'a> {
         );
         counters.push(Counter::Association(self.account.clone(), self.uid));
         counters
+    }
+
+    /// For whom what the job uses is counted.
+    pub(super) fn spenders(&self) -> Vec<Spender> {
+        let qos = self.qos.iter();
+        let qos = qos.map(|qos| self.cluster.qos()[usize::from(qos.0)].name.clone());
+        let accounts = self.accounts.iter();
+        let accounts = accounts.map(|account| self.account_name(*account));
+        let mut spenders: Vec<Spender> = qos.map(Spender::Qos).collect();
+        spenders.extend(accounts.map(Spender::Account));
+        spenders.push(self.own_spender());
+        spenders
+    }
+
+    /// Of the user in the account, then of the accounts upwards: who spends, and under which limits.
+    pub(super) fn association_spenders(&self) -> Vec<(Spender, &'a Limits)> {
+        let own = self
+            .association
+            .map(|own| (self.own_spender(), &own.limits));
+        let accounts = self.accounts.iter().map(|account| {
+            let limits = &self.cluster.accounts()[usize::from(account.0)].limits;
+            (Spender::Account(self.account_name(*account)), limits)
+        });
+        own.into_iter().chain(accounts).collect()
+    }
+
+    fn own_spender(&self) -> Spender {
+        Spender::Member(Member {
+            account: self.account.clone(),
+            user: self.user.to_owned(),
+        })
+    }
+
+    fn account_name(&self, account: AccountId) -> String {
+        self.cluster.accounts()[usize::from(account.0)].name.clone()
     }
 
     pub(super) fn qos_limits(&self) -> impl Iterator<Item = (QosId, &'a Limits)> {

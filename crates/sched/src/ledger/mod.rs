@@ -11,6 +11,7 @@ mod after;
 mod before;
 mod chain;
 mod reasons;
+mod spent;
 mod submitted;
 mod used;
 
@@ -20,6 +21,8 @@ pub(crate) use chain::Chain;
 use chain::Counter;
 use model::{JobId, JobState, PendingReason, Timestamp};
 use resources::{Cluster, Share};
+pub(crate) use spent::Spent;
+pub use spent::{Spender, Spending};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 pub(crate) use submitted::InQueue;

@@ -5,6 +5,8 @@
 pub(super) enum Limited {
     /// What all jobs together hold.
     Group,
+    /// What all jobs together used so far.
+    GroupMinutes,
     /// What running jobs together may still use.
     GroupRunMinutes,
     /// What one job holds.
@@ -34,6 +36,15 @@ pub(super) fn reason(is_qos: bool, limited: Limited, tres: &str) -> &'static str
             "QOSGrpLicense",
             "QOSGrpBilling",
             "QOSGrpUnknown",
+        ],
+        (true, L::GroupMinutes) => [
+            "QOSGrpCPUMinutesLimit",
+            "QOSGrpMemoryMinutes",
+            "QOSGrpNodeMinutes",
+            "QOSGrpGRESMinutes",
+            "QOSGrpLicenseMinutes",
+            "QOSGrpBillingMinutes",
+            "QOSGrpUnknownMinutes",
         ],
         (true, L::GroupRunMinutes) => [
             "QOSGrpCPURunMinutesLimit",
@@ -106,6 +117,15 @@ pub(super) fn reason(is_qos: bool, limited: Limited, tres: &str) -> &'static str
             "AssocGrpLicense",
             "AssocGrpBilling",
             "AssocGrpUnknown",
+        ],
+        (false, L::GroupMinutes) => [
+            "AssocGrpCPUMinutesLimit",
+            "AssocGrpMemMinutes",
+            "AssocGrpNodeMinutes",
+            "AssocGrpGRESMinutes",
+            "AssocGrpLicenseMinutes",
+            "AssocGrpBillingMinutes",
+            "AssocGrpUnknownMinutes",
         ],
         (false, L::GroupRunMinutes) => [
             "AssocGrpCPURunMinutesLimit",

@@ -432,3 +432,77 @@ fn components_pass_no_limit_together() {
         "{refused}"
     );
 }
+
+/// Jobs of one CPU or two that ran for 36 s, in an account that limits time for 72 s, and what a Slurm
+/// 22.05.8 said of the next ones: the factor of a QOS counts for what was used, and for nothing else.
+#[test]
+fn what_was_used() {
+    let text = "[nodes.g]\nnames = \"g[1-4]\"\ncpus = 8\nmemory = \"16000M\"\n\
+        [partition.all]\ndefault = true\nnodes = \"ALL\"\n\
+        [qos.min]\ngroup_tres_minutes = \"cpu=1\"\n\
+        [qos.factor]\ngroup_tres_minutes = \"cpu=1\"\nusage_factor = 2.0\n\
+        [qos.wall]\ngroup_wall = \"00:01:00\"\nusage_factor = 2.0\n\
+        [qos.zero]\ngroup_tres_minutes = \"cpu=1\"\nusage_factor = 0.0\n\
+        [qos.job]\nmax_tres_minutes_per_job = \"cpu=10\"\nusage_factor = 4.0\n\
+        [qos.run]\ngroup_tres_run_minutes = \"cpu=10\"\nusage_factor = 4.0\n\
+        [account.small]\ngroup_tres_minutes = \"cpu=1\"\n\
+        [account.wall]\ngroup_wall = \"00:01:00\"\n\
+        [user.ann]\naccounts = [\"small\"]\n[user.bob]\naccounts = [\"wall\"]\n";
+    let mut lab = World::text(text);
+    let mut first = Vec::new();
+    for (user, qos, cpus) in [
+        ("zoe", "min", 2),
+        ("zoe", "factor", 1),
+        ("zoe", "wall", 1),
+        ("zoe", "zero", 2),
+        ("ann", "", 2),
+    ] {
+        let request = minutes(cpus, 5);
+        let request = if qos.is_empty() {
+            request
+        } else {
+            in_qos(qos, request)
+        };
+        first.extend(lab.check(user, request, "R"));
+    }
+    let longer = lab.check("bob", minutes(1, 5), "R");
+    lab.check("zoe", in_qos("job", minutes(1, 10)), "R");
+    lab.check(
+        "zoe",
+        in_qos("job", minutes(1, 11)),
+        "QOSMaxCpuMinutesPerJobLimit",
+    );
+    lab.check("zoe", in_qos("run", minutes(1, 10)), "R");
+    lab.check(
+        "zoe",
+        in_qos("run", minutes(1, 1)),
+        "QOSGrpCPURunMinutesLimit",
+    );
+    let end = |lab: &mut World, jobs: Vec<JobId>| {
+        for job in jobs {
+            lab.state.apply(Event::Gone {
+                job,
+                outcome: model::Outcome::Completed,
+                at: lab.now,
+            });
+        }
+    };
+    lab.now = lab.now + Seconds(36);
+    end(&mut lab, first);
+    lab.check("zoe", in_qos("min", minutes(1, 5)), "QOSGrpCPUMinutesLimit");
+    lab.check(
+        "zoe",
+        in_qos("factor", minutes(1, 5)),
+        "QOSGrpCPUMinutesLimit",
+    );
+    lab.check("zoe", in_qos("wall", minutes(1, 5)), "QOSGrpWallLimit");
+    lab.check("zoe", in_qos("zero", minutes(1, 5)), "R");
+    let waits = lab.check("ann", minutes(1, 5), "AssocGrpCPUMinutesLimit");
+    lab.now = lab.now + Seconds(36);
+    end(&mut lab, longer.into_iter().collect());
+    lab.check("bob", minutes(1, 5), "AssocGrpWallLimit");
+    // Half is forgotten in a week.
+    lab.now = lab.now + Seconds(7 * 24 * 3600);
+    lab.state.schedule(lab.now);
+    assert_eq!(lab.stands(waits.unwrap()), "R");
+}

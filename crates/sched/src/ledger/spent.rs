@@ -1,0 +1,219 @@
+//! What jobs used so far, as limits on that count it (`GrpTRESMins`, `GrpWall`): resources times
+//! seconds, times the `UsageFactor` of the job's QOS, forgotten by halves as all usage is.
+
+use super::reasons::{Limited, reason};
+use super::{Chain, Used, over};
+use crate::live_job::LiveJob;
+use crate::member::{self, Member};
+use crate::priority::{Decay, Usage};
+use crate::{ClusterRef, Job, State};
+use cluster_file::Tres;
+use model::{JobState, PendingReason, Seconds, Timestamp};
+use resources::{Cluster, Limits};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The name under which the time itself is counted, beside TRES.
+const WALL: &str = "wall";
+
+/// For whom it is counted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Spender {
+    /// The jobs of a QOS.
+    Qos(String),
+    /// The jobs of an account and those below it.
+    Account(String),
+    /// A user's jobs in an account.
+    Member(Member),
+}
+
+/// What is counted: of whom, and of which TRES (or `wall`).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Spending {
+    /// Of whom.
+    pub spender: Spender,
+    /// The TRES as Slurm writes it, or `wall`.
+    pub tres: String,
+}
+
+/// What ended jobs used. Running ones are counted when it is asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Spent {
+    of_ended: BTreeMap<Spending, Usage>,
+    /// Of these, the ones that changed since they were last written.
+    changed: BTreeSet<Spending>,
+}
+
+impl Spent {
+    pub(crate) fn new(of_ended: BTreeMap<Spending, Usage>) -> Spent {
+        Spent {
+            of_ended,
+            changed: BTreeSet::new(),
+        }
+    }
+
+    /// What changed of what ended jobs used, to be written.
+    pub(crate) fn take_changed(&mut self) -> Vec<(Spending, Usage)> {
+        let changed = std::mem::take(&mut self.changed).into_iter();
+        let used = |spending: Spending| {
+            let usage = *self.of_ended.get(&spending)?;
+            Some((spending, usage))
+        };
+        changed.filter_map(used).collect()
+    }
+
+    fn of_ended(&self, spending: &Spending, now: Timestamp, decay: Decay) -> f64 {
+        let ended = self.of_ended.get(spending);
+        ended.map_or(0.0, |usage| usage.at(now, decay))
+    }
+}
+
+/// What a running job uses a second of a TRES, or of time.
+fn rate(cluster: &Cluster, used: &Used, tres: &str) -> f64 {
+    if tres == WALL {
+        return 1.0;
+    }
+    let place = cluster.limited_tres().iter().position(|own| own == tres);
+    place.map_or(0.0, |place| used.get(place) as f64)
+}
+
+/// What a running job used until now for each a second, less what was forgotten meanwhile.
+fn seconds_used(cluster: &Cluster, record: &Job, now: Timestamp, decay: Decay) -> f64 {
+    let JobState::Running { since, .. } = &record.state else {
+        return 0.0;
+    };
+    let factor = member::qos_of(cluster, record)
+        .map_or(1.0, |qos| cluster.qos()[usize::from(qos.0)].usage_factor);
+    let ran = now.since(*since) - record.state.suspended_ms(now);
+    factor * decay.sum(ran.max(0) as f64 / 1000.0)
+}
+
+fn used(cluster: &ClusterRef, job: &LiveJob) -> Used {
+    let partition = job.record.partitions();
+    let partition = partition.and_then(|name| cluster.find_partition(name));
+    let partition = partition.map(|partition| cluster.partition(partition));
+    let shares = job.counted_shares(cluster).unwrap_or_default();
+    Used::of(cluster, partition, &job.record.request, &shares)
+}
+
+/// How usage of one is forgotten: a QOS may say `NoDecay`.
+fn decay_of(cluster: &Cluster, spender: &Spender) -> Decay {
+    let keeps = match spender {
+        Spender::Qos(name) => cluster
+            .find_qos(name)
+            .is_some_and(|qos| cluster.qos()[usize::from(qos.0)].has_flag("NoDecay")),
+        Spender::Account(_) | Spender::Member(_) => false,
+    };
+    Decay::of_half_life(if keeps {
+        Seconds(0)
+    } else {
+        cluster.priority().half_life
+    })
+}
+
+impl State {
+    /// A run of a job ends: what it used is kept, where a limit counts it.
+    pub(crate) fn settle_spent(&mut self, id: model::JobId, now: Timestamp) {
+        let Some(job) = self.jobs.get(&id) else {
+            return;
+        };
+        if self.cluster.budgeted_tres().is_empty() && !self.cluster.has_budgeted_time() {
+            return;
+        }
+        let (cluster, record) = (&self.cluster, &job.record);
+        let partition = record.partitions();
+        let partition = partition.and_then(|name| cluster.find_partition(name));
+        let spenders = Chain::of(cluster, record, partition).spenders();
+        let used = used(cluster, job);
+        let time = cluster.has_budgeted_time().then_some(WALL);
+        let names = cluster.budgeted_tres().iter().map(String::as_str);
+        for tres in names.chain(time) {
+            for spender in &spenders {
+                let decay = decay_of(cluster, spender);
+                let seconds = seconds_used(cluster, record, now, decay);
+                let amount = rate(cluster, &used, tres) * seconds;
+                if amount > 0.0 {
+                    let spending = Spending {
+                        spender: spender.clone(),
+                        tres: tres.to_owned(),
+                    };
+                    let all = self.spent.of_ended.entry(spending.clone()).or_default();
+                    all.add(amount, now, decay);
+                    self.spent.changed.insert(spending);
+                }
+            }
+        }
+    }
+
+    /// What was used so far, times seconds.
+    fn spent_by(&self, spender: Spender, tres: &str, now: Timestamp) -> f64 {
+        let cluster = &self.cluster;
+        let decay = decay_of(cluster, &spender);
+        let of_running = |job: &LiveJob| {
+            let partition = job.record.partitions();
+            let partition = partition.and_then(|name| cluster.find_partition(name));
+            let counts = Chain::of(cluster, &job.record, partition).spenders();
+            if !counts.contains(&spender) {
+                return 0.0;
+            }
+            let seconds = seconds_used(cluster, &job.record, now, decay);
+            rate(cluster, &used(cluster, job), tres) * seconds
+        };
+        let running = self.running.iter().filter_map(|id| self.jobs.get(id));
+        let of_running: f64 = running.map(of_running).sum();
+        let spending = Spending {
+            spender,
+            tres: tres.to_owned(),
+        };
+        of_running + self.spent.of_ended(&spending, now, decay)
+    }
+
+    /// Whether a limit on what was used so far keeps a job from starting.
+    pub(crate) fn may_spend(&self, chain: &Chain<'_>, now: Timestamp) -> Result<(), PendingReason> {
+        if self.cluster.budgeted_tres().is_empty() && !self.cluster.has_budgeted_time() {
+            return Ok(());
+        }
+        let is_spent = |spender: &Spender, tres: &str, most: f64| {
+            self.spent_by(spender.clone(), tres, now) >= most
+        };
+        let first_spent = |spender: &Spender, minutes: &Tres| {
+            let minutes = minutes.0.iter();
+            let mut spent =
+                minutes.filter(|(tres, most)| is_spent(spender, tres, *most as f64 * 60.0));
+            spent.next().map(|(tres, _)| tres.clone())
+        };
+        let time_is_spent = |spender: &Spender, limits: &Limits| {
+            let most = limits.group_wall;
+            most.is_some_and(|most| is_spent(spender, WALL, most.0 as f64))
+        };
+        let of_qos = |has: fn(&Limits) -> bool| {
+            let mut qos = chain.qos_limits();
+            qos.find(|(_, limits)| has(limits)).map(|(qos, limits)| {
+                let name = &self.cluster.qos()[usize::from(qos.0)].name;
+                (Spender::Qos(name.clone()), limits)
+            })
+        };
+        let by_time = of_qos(|limits| limits.group_wall.is_some());
+        if let Some((spender, limits)) = &by_time
+            && time_is_spent(spender, limits)
+        {
+            return over("QOSGrpWallLimit");
+        }
+        let by_minutes = of_qos(|limits| !limits.group_minutes.0.is_empty());
+        if let Some((spender, limits)) = &by_minutes
+            && let Some(tres) = first_spent(spender, &limits.group_minutes)
+        {
+            return over(reason(true, Limited::GroupMinutes, &tres));
+        }
+        for (spender, limits) in chain.association_spenders() {
+            if by_time.is_none() && time_is_spent(&spender, limits) {
+                return over("AssocGrpWallLimit");
+            }
+            if by_minutes.is_none()
+                && let Some(tres) = first_spent(&spender, &limits.group_minutes)
+            {
+                return over(reason(false, Limited::GroupMinutes, &tres));
+            }
+        }
+        Ok(())
+    }
+}
