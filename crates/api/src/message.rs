@@ -3,9 +3,9 @@
 
 use crate::{ClusterChange, ClusterReport, HistoryReport, JobReport, LossOfPlace, LostPlace};
 use model::{
-    Accounting, GpuIndex, JobChange, JobId, MemoryRequest, NodeName, OpenMode, PriorityReport,
-    Request, ReservationRequest, RestartCount, SchedulerStatistics, Seconds, ShareRow, StepHolders,
-    StepId, StepRecord, StepRequest, Timestamp, WaitStatus,
+    Accounting, GpuIndex, JobChange, JobId, JobRefusal, MemoryRequest, NodeName, OpenMode,
+    PriorityReport, Request, ReservationRequest, RestartCount, SchedulerStatistics, Seconds,
+    ShareRow, StepHolders, StepId, StepRecord, StepRequest, Timestamp, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -592,21 +592,8 @@ pub enum Refusal {
         because: String,
     },
     /// The job could never start here.
-    #[error("{asked}: {there}")]
-    NeverFits {
-        /// What was asked, in the option's words.
-        asked: String,
-        /// What there is.
-        there: String,
-        /// What to do.
-        todo: String,
-        /// What Slurm answers to such a request.
-        #[serde(default)]
-        words: String,
-        /// What Slurm prints in the line before.
-        #[serde(default)]
-        detail: Option<Box<str>>,
-    },
+    #[error("{}: {}", .0.asked, .0.there)]
+    NeverFits(Box<JobRefusal>),
     /// Other steps hold what this one needs: ask again.
     #[error("requested nodes are busy")]
     Busy,

@@ -185,13 +185,9 @@ impl Transport for EmbeddedTransport {
 /// What the engine said, in a transport's words.
 fn refused(cluster: &str, error: CallError) -> TransportError {
     match error {
-        CallError::Refused(Refusal::NeverFits {
-            asked, there, todo, ..
-        }) => TransportError::Refused {
+        CallError::Refused(Refusal::NeverFits(refusal)) => TransportError::Refused {
             cluster: cluster.to_owned(),
-            asked,
-            there,
-            todo,
+            refusal,
         },
         CallError::Refused(refusal) => TransportError::Job {
             message: refusal.to_string(),

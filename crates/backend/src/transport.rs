@@ -3,7 +3,7 @@
 use crate::cluster_view::ClusterView;
 use crate::job_view::JobView;
 use api::WhyWaiting;
-use model::{JobId, Request, RestartCount, Timestamp};
+use model::{JobId, JobRefusal, Request, RestartCount, Timestamp};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -115,16 +115,12 @@ pub enum TransportError {
         todo: String,
     },
     /// It could never start there.
-    #[error("{cluster} refuses the job: {asked}")]
+    #[error("{cluster} refuses the job: {}", refusal.asked)]
     Refused {
         /// The cluster.
         cluster: String,
-        /// What was asked.
-        asked: String,
-        /// What there is.
-        there: String,
-        /// What to do.
-        todo: String,
+        /// What stands against it.
+        refusal: Box<JobRefusal>,
     },
     /// The job is not known, has ended, or is someone else's.
     #[error("{message}")]
@@ -174,7 +170,7 @@ impl TransportError {
     pub fn may_have_been_done(&self) -> bool {
         match self {
             TransportError::TimedOut { .. } => true,
-            TransportError::Refused { there, .. } => model::answer_was_lost(there),
+            TransportError::Refused { refusal, .. } => model::answer_was_lost(&refusal.there),
             TransportError::Unreachable { .. }
             | TransportError::Job { .. }
             | TransportError::Command { .. }

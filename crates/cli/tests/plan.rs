@@ -6,7 +6,7 @@
 use expect_test::{Expect, expect};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use testkit::TestEnv;
+use testkit::{TestEnv, VirtualCluster};
 
 const SITES: [&str; 6] = ["cedar", "ibex", "plai", "satori", "technion", "wilson"];
 
@@ -314,12 +314,54 @@ fn a_partition_that_the_engine_here_does_not_have_is_told() {
     let plan = env.yard(&["plan", "--on", "local"]).code(3);
     let (_, refusal) = plan.stdout.split_once("would be refused").unwrap();
     expect![[r#"
-        : Requested node configuration is not available
+        : Invalid partition name specified
             asked   --partition=nope
             there   this machine has one partition, local
             do      leave --partition out, or run it where that partition is
     "#]]
     .assert_eq(refusal);
+}
+
+#[test]
+fn an_engine_names_its_limit_to_whoever_asks() {
+    let lab = VirtualCluster::start(
+        env!("CARGO_BIN_EXE_yard"),
+        "[nodes.n]\ncount = 2\ncpus = 4\nmemory = \"4G\"\n\
+         [partition.short]\nnodes = \"ALL\"\ndefault = true\nmax_time = \"1:00:00\"\n\
+         [limits]\nenforce_partition_limits = \"ALL\"\n",
+    );
+    let script = script(&lab, "--time=02:00:00");
+    let said = |words: &[&str], code: i32| {
+        let outcome = lab.yard(words).code(code);
+        format!("{}{}", outcome.stdout, outcome.stderr)
+    };
+    let plan = said(&["plan", &script, "--on", "lab"], 3);
+    let (_, refusal) = plan.split_once("would be refused").unwrap();
+    expect![[r#"
+        : Requested time limit is invalid (missing or exceeds some limit)
+            asked   --time=02:00:00
+            there   partition short allows 01:00:00 (partition.short.max_time)
+            do      --time=01:00:00, and come back from a checkpoint
+    "#]].assert_eq(refusal);
+    expect![[r#"
+        error[Y101]: job.sh:2: partition short allows 01:00:00
+        error: job.sh was not submitted: it has 1 error
+          do      yard lint job.sh shows what to change; --no-lint submits it as it is
+    "#]].assert_eq(&said(&["run", &script, "--on", "lab"], 3));
+    expect![[r#"
+        sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds some limit)
+        sbatch:   asked   --time=02:00:00
+        sbatch:   there   partition short allows 01:00:00 (partition.short.max_time)
+        sbatch:   do      --time=01:00:00, and come back from a checkpoint
+    "#]].assert_eq(&lab.slurm("sbatch", &[&script]).code(1).stderr);
+    let nowhere = lab.slurm("sbatch", &["-p", "nope", &script]).code(1).stderr;
+    expect![[r#"
+        sbatch: error: invalid partition specified: nope
+        sbatch: error: Batch job submission failed: Invalid partition name specified
+        sbatch:   asked   --partition=nope
+        sbatch:   there   lab has partitions short
+        sbatch:   do      change several options: no other value of one alone is enough
+    "#]].assert_eq(&nowhere);
 }
 
 #[test]

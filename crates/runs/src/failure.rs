@@ -2,6 +2,7 @@
 
 use backend::TransportError;
 use folder::{CodeError, FolderError};
+use model::Denial;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use train::say_bytes;
@@ -136,15 +137,17 @@ impl From<TransportError> for Failure {
             )
             .there(message)
             .todo(todo),
-            TransportError::Refused {
-                cluster,
-                asked,
-                there,
-                todo,
-            } => Failure::new(FailureKind::Refused, format!("{cluster} refuses the job"))
-                .asked(asked)
-                .there(there)
-                .todo(todo),
+            TransportError::Refused { cluster, refusal } => {
+                let what = match refusal.denial {
+                    Denial::Unspecified => format!("{cluster} refuses the job"),
+                    denial => format!("{cluster} refuses the job: {}", denial.words()),
+                };
+                let there = refusal.there_with_limit();
+                Failure::new(FailureKind::Refused, what)
+                    .asked(refusal.asked)
+                    .there(there)
+                    .todo(refusal.todo)
+            }
             TransportError::Job { message } => {
                 Failure::new(FailureKind::Failed, message).todo("yard ls shows what there is")
             }

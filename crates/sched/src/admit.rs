@@ -69,7 +69,8 @@ impl State {
                 format!("--partition={asked}"),
                 there,
                 "name one of those",
-            ),
+            )
+            .no_partition(asked),
             (None, []) => Finding::by_engine(
                 Denial::NoPartition,
                 "no partition",

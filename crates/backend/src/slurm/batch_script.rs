@@ -71,12 +71,12 @@ impl SlurmTransport {
         let _ = child.wait();
         match line {
             Ok(line) if !line.trim().is_empty() => parse_parsable(&line).map(|job| (job, said)),
-            Ok(_) => Err(TransportError::Refused {
-                cluster: self.cluster().to_owned(),
-                asked: format!("sbatch {}", args.join(" ")),
-                there: said,
-                todo: "change the request, or choose another cluster with --on".to_owned(),
-            }),
+            Ok(_) => Err(super::refused(
+                self.cluster(),
+                format!("sbatch {}", args.join(" ")),
+                said,
+                "change the request, or choose another cluster with --on",
+            )),
             Err(_) => Err(TransportError::TimedOut {
                 command: name,
                 seconds: PATIENCE.as_secs(),

@@ -11,3 +11,21 @@ mod transport;
 pub use batch_script::OutputFile;
 pub use discover::{Discovered, ReportedNodes, discover, slurm_here};
 pub use transport::SlurmTransport;
+
+use crate::transport::TransportError;
+use model::{Denial, JobRefusal};
+
+/// What a command that submits says against a job.
+fn refused(cluster: &str, asked: String, there: String, todo: &str) -> TransportError {
+    TransportError::Refused {
+        cluster: cluster.to_owned(),
+        refusal: Box::new(JobRefusal {
+            denial: Denial::in_answer(&there),
+            asked,
+            there,
+            todo: todo.to_owned(),
+            limit: None,
+            detail: None,
+        }),
+    }
+}

@@ -114,12 +114,12 @@ impl Transport for SlurmTransport {
         if answer.status.success() {
             return Ok(start_of(&answer.stderr));
         }
-        Err(TransportError::Refused {
-            cluster: self.cluster.clone(),
-            asked: "sbatch --test-only".to_owned(),
-            there: last_word(&answer.stderr),
-            todo: "ask for what there is, or name another cluster with --on".to_owned(),
-        })
+        Err(super::refused(
+            &self.cluster,
+            "sbatch --test-only".to_owned(),
+            last_word(&answer.stderr),
+            "ask for what there is, or name another cluster with --on",
+        ))
     }
 
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, TransportError> {
@@ -144,12 +144,12 @@ impl Transport for SlurmTransport {
             .process_group(0);
         match ask(command) {
             Ok(answer) if answer.status.success() => parse_parsable(&answer.stdout),
-            Ok(answer) => Err(TransportError::Refused {
-                cluster: self.cluster.clone(),
-                asked: format!("sbatch {}", job.script_path.display()),
-                there: answer.stderr,
-                todo: "change the request, or choose another cluster with --on".to_owned(),
-            }),
+            Ok(answer) => Err(super::refused(
+                &self.cluster,
+                format!("sbatch {}", job.script_path.display()),
+                answer.stderr,
+                "change the request, or choose another cluster with --on",
+            )),
             Err(error) => Err(error),
         }
     }

@@ -237,21 +237,19 @@ fn start_text(start: &WouldStart, zone: &jiff::tz::TimeZone) -> String {
 
 /// Says a refusal as Slurm does, and what its three parts are where it has them.
 fn say_refusal(command: &str, prefix: &str, refusal: &Refusal, printer: &Printer) {
-    let Refusal::NeverFits {
-        asked,
-        there,
-        todo,
-        words,
-        detail,
-    } = refusal
-    else {
+    let Refusal::NeverFits(refusal) = refusal else {
         return printer.say(&format!("{prefix}{refusal}"));
     };
-    if let Some(detail) = detail {
+    if let Some(detail) = &refusal.detail {
         printer.say(&format!("{command}: error: {detail}"));
     }
-    printer.say(&format!("{prefix}{words}"));
-    for (title, text) in [("asked", asked), ("there", there), ("do", todo)] {
+    printer.say(&format!("{prefix}{}", refusal.denial.words()));
+    let there = refusal.there_with_limit();
+    for (title, text) in [
+        ("asked", &refusal.asked),
+        ("there", &there),
+        ("do", &refusal.todo),
+    ] {
         printer.say(&format!("{command}:   {title:<7} {text}"));
     }
 }

@@ -20,7 +20,7 @@ impl Owner {
     ) -> Result<Answer, Refusal> {
         self.admit(request, peer)?;
         let estimate = self.state.estimate(request, peer.uid, now);
-        let estimate = estimate.map_err(|refusal| never_fits(*refusal))?;
+        let estimate = estimate.map_err(|refusal| never_fits(&refusal))?;
         Ok(Answer::WouldStart(WouldStart {
             job: JobId(self.state.next_id()),
             at: estimate.at,
@@ -37,20 +37,20 @@ impl Owner {
             let all = resources::findings(file, request, Some(&user));
             let is_final = |refusal: &resources::Finding| refusal.fate == resources::Fate::Refused;
             if let Some(refusal) = all.into_iter().find(is_final) {
-                return Err(never_fits(refusal));
+                return Err(never_fits(&refusal));
             }
         }
         let says_size = |file: &Arc<ClusterFile>| file.limits.max_array_size.is_some();
         if !self.cluster.file.as_ref().is_some_and(says_size)
             && let Some(refusal) = resources::beyond_default_array(request)
         {
-            return Err(never_fits(refusal));
+            return Err(never_fits(&refusal));
         }
         let admitted = self.state.admit(request);
-        admitted.map_err(|refusal| never_fits(*refusal))?;
+        admitted.map_err(|refusal| never_fits(&refusal))?;
         let user = self.users.user(peer.uid);
         let reserved = self.state.may_be_reserved(request, &user);
-        reserved.map_err(|refusal| never_fits(*refusal))
+        reserved.map_err(|refusal| never_fits(&refusal))
     }
 
     pub(super) fn submit(
@@ -93,7 +93,7 @@ impl Owner {
         }
         let rows = self.rows(submission, peer, turn.now)?;
         let room = self.state.has_room_for(rows.iter().map(|(job, _)| job));
-        room.map_err(|refusal| never_fits(*refusal))?;
+        room.map_err(|refusal| never_fits(&refusal))?;
         let id = JobId(self.state.next_id());
         for ((record, new), history) in rows.into_iter().zip(histories) {
             if ends_with_client && new.job == id {
@@ -231,14 +231,8 @@ pub(super) fn dependency_of(text: Option<&str>) -> Result<Option<Dependency>, Re
     }
 }
 
-fn never_fits(refusal: resources::Finding) -> Refusal {
-    Refusal::NeverFits {
-        words: refusal.denial.words().to_owned(),
-        detail: refusal.detail_line().map(String::into_boxed_str),
-        asked: refusal.asked(),
-        there: refusal.there(),
-        todo: refusal.todo(),
-    }
+fn never_fits(refusal: &resources::Finding) -> Refusal {
+    Refusal::NeverFits(Box::new(refusal.answer()))
 }
 
 fn text_of(what: &str, value: &impl serde::Serialize) -> Result<String, Refusal> {

@@ -264,7 +264,7 @@ fn never_fits() {
     let mut submission = house.script("true");
     submission.request.tasks = Some(100_000);
     let refused = client.submit(submission).unwrap_err();
-    assert!(matches!(refused.refusal(), Some(Refusal::NeverFits { .. })));
+    assert!(matches!(refused.refusal(), Some(Refusal::NeverFits(_))));
     assert_eq!(all(&mut client).len(), 0);
 }
 

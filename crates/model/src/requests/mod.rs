@@ -8,6 +8,7 @@ pub(crate) mod described_job;
 pub mod gres_check;
 pub(crate) mod job_change;
 pub mod job_description;
+pub(crate) mod job_refusal;
 pub mod multi_prog;
 pub(crate) mod rare_options;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, KILL_WAIT, N
 pub use component::ComponentPlace;
 pub use container_runtime::{ContainerFacts, ContainerRuntime};
 pub use job_change::{JobChange, JobChangeError, LimitChange, job_changes};
+pub use job_refusal::JobRefusal;
 pub use rare_options::{RareOptions, RareOptionsBox};
 pub use request::{AskedSwitches, AskedTres, NodeOptions, Request, Sharing};
 pub use shown_options::ShownOptions;

@@ -1,7 +1,8 @@
 //! The size of a job array.
 
+use super::Denial;
 use super::change::Change;
-use super::finding::{Denial, Finding, finding};
+use super::finding::{Finding, finding};
 use super::requested::Requested;
 use super::there::There;
 use model::Request;

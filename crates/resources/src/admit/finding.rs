@@ -6,86 +6,8 @@ use super::requested::Requested;
 use super::there::There;
 use cluster_file::Sourced;
 use model::option_table::Key;
+use model::{Denial, JobRefusal};
 use std::fmt;
-
-/// What Slurm's controller answers, as `slurm_errno.c` of 22.05 has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Denial {
-    /// A node of `--nodelist` or `--exclude` that there isn't.
-    NodeName,
-    /// No such partition.
-    Partition,
-    /// No partition is named, and none is the default.
-    NoPartition,
-    /// The partition is for others.
-    Access,
-    /// The partition is for other groups.
-    Group,
-    /// A node of `--nodelist` is in another partition.
-    NodesNotInPartition,
-    /// More CPUs than the partition has.
-    TooManyCpus,
-    /// Too few or too many nodes.
-    NodeCount,
-    /// No node has what is asked.
-    NodeConfig,
-    /// No such account, or the user isn't in it.
-    Account,
-    /// No such QOS, or the user can't use it.
-    Qos,
-    /// The partition is not for this account (`AllowAccounts`).
-    PartitionAccount,
-    /// The partition is not for this QOS (`AllowQos`).
-    PartitionQos,
-    /// A limit of an account or of a QOS.
-    Policy,
-    /// The time is over the partition's limit.
-    TimeLimit,
-    /// No node has the feature.
-    Feature,
-    /// The array is too large.
-    Array,
-    /// The partition takes no jobs.
-    PartitionClosed,
-    /// No such licence, or not so many.
-    Licence,
-    /// No such reservation.
-    Reservation,
-    /// The reservation is for others.
-    ReservationAccess,
-}
-
-impl Denial {
-    /// Slurm's words, which follow `Batch job submission failed: `.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Denial::NodeName => "Invalid node name specified",
-            Denial::Partition => "Invalid partition name specified",
-            Denial::NoPartition => "No partition specified or system default partition",
-            Denial::Access => "Access/permission denied",
-            Denial::Group => "User's group not permitted to use this partition",
-            Denial::NodesNotInPartition => "Requested nodes not in this partition",
-            Denial::TooManyCpus => "More processors requested than permitted",
-            Denial::NodeCount => "Node count specification invalid",
-            Denial::NodeConfig => "Requested node configuration is not available",
-            Denial::Account | Denial::PartitionAccount => {
-                "Invalid account or account/partition combination specified"
-            }
-            Denial::Qos | Denial::PartitionQos => "Invalid qos specification",
-            Denial::Policy => {
-                "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
-            }
-            Denial::TimeLimit => "Requested time limit is invalid (missing or exceeds some limit)",
-            Denial::Feature => "Invalid feature specification",
-            Denial::Array => "Invalid job array specification",
-            Denial::Licence => "Invalid license specification",
-            Denial::Reservation => "Requested reservation is invalid",
-            Denial::ReservationAccess => "Access denied to requested reservation",
-            Denial::PartitionClosed => "Required partition not available (inactive or drain)",
-        }
-    }
-}
 
 /// What of a job a reason is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +60,8 @@ impl Subject {
             | Denial::NodeConfig
             | Denial::PartitionAccount
             | Denial::PartitionQos
-            | Denial::Policy => Subject::Several,
+            | Denial::Policy
+            | Denial::Unspecified => Subject::Several,
         }
     }
 }
@@ -244,6 +167,40 @@ impl Finding {
                 vec![Change::Message(todo.into())],
             )
         }
+    }
+
+    /// What an engine answered to a client.
+    #[must_use]
+    pub fn answered(refusal: JobRefusal) -> Finding {
+        let at = match refusal.limit {
+            Some(limit) => LimitPath::Answered(limit),
+            None => LimitPath::Engine,
+        };
+        Finding {
+            at,
+            ..Finding::by_engine(refusal.denial, refusal.asked, refusal.there, refusal.todo)
+        }
+    }
+
+    /// It as an engine's answer to a client.
+    #[must_use]
+    pub fn answer(&self) -> JobRefusal {
+        JobRefusal {
+            denial: self.denial,
+            asked: self.asked(),
+            there: self.there(),
+            todo: self.todo(),
+            limit: self.at.key(),
+            detail: self.detail_line(),
+        }
+    }
+
+    /// With the line that names the first of these partitions, none of which is there.
+    #[must_use]
+    pub fn no_partition(mut self, names: &str) -> Finding {
+        let first = names.split(',').find(|name| !name.is_empty());
+        self.detail = Some(Detail::NoPartition(first.unwrap_or(names).to_owned()));
+        self
     }
 
     /// What was asked, in words.

@@ -32,6 +32,8 @@ pub enum LimitPath {
     Cluster(&'static str),
     /// A rule of the embedded engine itself.
     Engine,
+    /// A key of the file that an engine has, as it answered.
+    Answered(String),
 }
 
 impl LimitPath {
@@ -64,6 +66,7 @@ impl fmt::Display for LimitPath {
                 write!(f, "user.{user}.account.{account}.{key}")
             }
             LimitPath::Cluster(key) => write!(f, "limits.{key}"),
+            LimitPath::Answered(key) => f.write_str(key),
         }
     }
 }

@@ -63,12 +63,13 @@ impl Machine<'_> {
         if let Some(partition) = &request.partition
             && !partition.split(',').any(|name| name == own)
         {
-            return refused(
+            let found = Finding::by_engine(
                 Denial::Partition,
                 format!("--partition={partition}"),
                 format!("this machine has one partition, {own}"),
                 "leave --partition out, or run it where that partition is",
             );
+            return Err(Box::new(found.no_partition(partition)));
         }
         if let Some(constraint) = &request.rare.constraint {
             return refused(

@@ -15,7 +15,7 @@ use backend::{TestedJob, Transport, TransportError};
 use clap::Args as ClapArgs;
 use cluster_file::ClusterFile;
 use model::Timestamp;
-use resources::{Denial, Finding};
+use resources::Finding;
 use runs::{Planned, RunRequest, Target, places, user};
 use std::path::{Path, PathBuf};
 use sys::Places;
@@ -215,12 +215,9 @@ fn refusals_of(
 ) -> Result<(Vec<Finding>, Option<Timestamp>), Failure> {
     match answer {
         Ok(start) => Ok((Vec::new(), start)),
-        Err(TransportError::Refused {
-            asked, there, todo, ..
-        }) => Ok((
-            vec![Finding::by_engine(Denial::NodeConfig, asked, there, todo)],
-            None,
-        )),
+        Err(TransportError::Refused { refusal, .. }) => {
+            Ok((vec![Finding::answered(*refusal)], None))
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -176,9 +176,7 @@ fn refuse(error: &CallError, job: JobId, printer: &Printer) {
         }
         Some(Refusal::AlreadyEnded { .. }) => "Job/step already completing or completed".to_owned(),
         Some(Refusal::NotRunning { .. }) => "Job is pending execution".to_owned(),
-        Some(Refusal::NeverFits {
-            asked, there, todo, ..
-        }) => format!("{asked}: {there}: {todo}"),
+        Some(Refusal::NeverFits(why)) => format!("{}: {}: {}", why.asked, why.there, why.todo),
         _ => error.to_string(),
     };
     printer.say(&format!(

@@ -1,0 +1,143 @@
+//! Why a cluster does not take a job, in Slurm's words.
+
+use serde::{Deserialize, Serialize};
+
+/// What Slurm's controller answers, as `slurm_errno.c` of 22.05 has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Denial {
+    /// A node of `--nodelist` or `--exclude` that there isn't.
+    NodeName,
+    /// No such partition.
+    Partition,
+    /// No partition is named, and none is the default.
+    NoPartition,
+    /// The partition is for others.
+    Access,
+    /// The partition is for other groups.
+    Group,
+    /// A node of `--nodelist` is in another partition.
+    NodesNotInPartition,
+    /// More CPUs than the partition has.
+    TooManyCpus,
+    /// Too few or too many nodes.
+    NodeCount,
+    /// No node has what is asked.
+    NodeConfig,
+    /// No such account, or the user isn't in it.
+    Account,
+    /// No such QOS, or the user can't use it.
+    Qos,
+    /// The partition is not for this account (`AllowAccounts`).
+    PartitionAccount,
+    /// The partition is not for this QOS (`AllowQos`).
+    PartitionQos,
+    /// A limit of an account or of a QOS.
+    Policy,
+    /// The time is over the partition's limit.
+    TimeLimit,
+    /// No node has the feature.
+    Feature,
+    /// The array is too large.
+    Array,
+    /// The partition takes no jobs.
+    PartitionClosed,
+    /// No such licence, or not so many.
+    Licence,
+    /// No such reservation.
+    Reservation,
+    /// The reservation is for others.
+    ReservationAccess,
+    /// None of these: what a cluster says besides tells more.
+    Unspecified,
+}
+
+impl Denial {
+    /// Slurm's words, which follow `Batch job submission failed: `.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Denial::NodeName => "Invalid node name specified",
+            Denial::Partition => "Invalid partition name specified",
+            Denial::NoPartition => "No partition specified or system default partition",
+            Denial::Access => "Access/permission denied",
+            Denial::Group => "User's group not permitted to use this partition",
+            Denial::NodesNotInPartition => "Requested nodes not in this partition",
+            Denial::TooManyCpus => "More processors requested than permitted",
+            Denial::NodeCount => "Node count specification invalid",
+            Denial::NodeConfig => "Requested node configuration is not available",
+            Denial::Account | Denial::PartitionAccount => {
+                "Invalid account or account/partition combination specified"
+            }
+            Denial::Qos | Denial::PartitionQos => "Invalid qos specification",
+            Denial::Policy => {
+                "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+            }
+            Denial::TimeLimit => "Requested time limit is invalid (missing or exceeds some limit)",
+            Denial::Feature => "Invalid feature specification",
+            Denial::Array => "Invalid job array specification",
+            Denial::Licence => "Invalid license specification",
+            Denial::Reservation => "Requested reservation is invalid",
+            Denial::ReservationAccess => "Access denied to requested reservation",
+            Denial::PartitionClosed => "Required partition not available (inactive or drain)",
+            Denial::Unspecified => "Unspecified error",
+        }
+    }
+
+    /// What the answer of one of Slurm's commands says; [`Denial::Unspecified`] where it is none of
+    /// those that are known.
+    #[must_use]
+    pub fn in_answer(text: &str) -> Denial {
+        let said = Denial::ALL.iter().find(|one| text.contains(one.words()));
+        said.copied().unwrap_or(Denial::Unspecified)
+    }
+
+    /// Each once; of two with the same words the one that is meant more often first.
+    const ALL: &'static [Denial] = &[
+        Denial::NodeName,
+        Denial::Partition,
+        Denial::NoPartition,
+        Denial::ReservationAccess,
+        Denial::Access,
+        Denial::Group,
+        Denial::NodesNotInPartition,
+        Denial::TooManyCpus,
+        Denial::NodeCount,
+        Denial::NodeConfig,
+        Denial::Account,
+        Denial::Qos,
+        Denial::Policy,
+        Denial::TimeLimit,
+        Denial::Feature,
+        Denial::Array,
+        Denial::PartitionClosed,
+        Denial::Licence,
+        Denial::Reservation,
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_of_slurm_is_recognised_by_its_words() {
+        let check = |text: &str, want: Denial| assert_eq!(Denial::in_answer(text), want, "{text}");
+        for one in Denial::ALL {
+            let text = format!(
+                "sbatch: error: Batch job submission failed: {}\n",
+                one.words()
+            );
+            check(&text, *one);
+        }
+        check(
+            "sbatch: error: invalid partition specified: x\nallocation failure: Invalid partition name specified",
+            Denial::Partition,
+        );
+        check(
+            "sbatch: error: Batch job submission failed: Zero Bytes were transmitted or received",
+            Denial::Unspecified,
+        );
+        check("", Denial::Unspecified);
+    }
+}
