@@ -1,6 +1,8 @@
 //! Several engines side by side, each with the cluster of a file or of flags.
 
-use testkit::TestEnv;
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use testkit::{TestEnv, wait_until};
 
 const SCRIPT: &str = "#!/bin/sh\n#SBATCH --nodes=2 --gpus-per-node=4 --time=1\n\
 echo \"on $SLURM_JOB_NODELIST\"\n\
@@ -77,4 +79,46 @@ fn an_engine_whose_cluster_was_removed_is_refused_and_not_given_this_machine() {
     std::fs::rename(&kept, &file).expect("it is put back");
     assert_eq!(asks(), "2\n");
     env.yard(&["engine", "stop", "two"]).success();
+}
+
+/// The state of a job and why it waits.
+fn state(env: &TestEnv, job: &str) -> String {
+    let list = env.slurm("squeue", &["-h", "-j", job, "-t", "all", "-o", "%T %r"]);
+    list.success().trim().to_owned()
+}
+
+#[test]
+fn a_cpu_is_given_to_the_jobs_of_one_engine_at_a_time() {
+    let first = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let mut second = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    second.set_var(sys::env_vars::TRAINYARD_CPU_LOCKS, first.root());
+    let all = format!("-c{}", sys::cpu::available().len());
+    let go = first.work().join("go");
+    let until = format!("until [ -e {} ]; do sleep 0.05; done", go.display());
+    let submit = |env: &TestEnv, cpus: &str, command: &str| {
+        let job = env.slurm(
+            "sbatch",
+            &["--parsable", "-o/dev/null", cpus, "--wrap", command],
+        );
+        job.success().trim().to_owned()
+    };
+    let long = submit(&first, &all, &until);
+    wait_until("it runs", || state(&first, &long) == "RUNNING None");
+    let next = submit(&second, "-c1", "true");
+    wait_until("it waits", || state(&second, &next) == "PENDING Resources");
+    let notes = || second.yard(&["engine", "status"]).success();
+    assert!(notes().contains("in use by another engine of this machine"));
+    // The job's own supervisor holds its CPUs while no engine does.
+    first.yard(&["engine", "stop"]).success();
+    let later = submit(&second, "-c1", "true");
+    wait_until("a pass was made", || {
+        state(&second, &later).starts_with("PENDING Priority")
+    });
+    assert_eq!(state(&second, &next), "PENDING Resources");
+    std::fs::write(&go, "").unwrap();
+    // No engine says so to the other: it looks.
+    for job in [&next, &later] {
+        wait_until("it ran", || state(&second, job) == "COMPLETED None");
+    }
+    assert!(!notes().contains("another engine"));
 }

@@ -10,7 +10,7 @@ use crate::messenger::Messenger;
 use crate::named_ids;
 use crate::node_disks;
 use crate::own_processes::OwnProcesses;
-use crate::owner::{GpuLocks, Leaving, Owner, recover};
+use crate::owner::{CpuLocks, GpuLocks, Leaving, Owner, recover};
 use crate::pinned;
 use crate::private;
 use crate::store::{Store, StoreError};
@@ -273,6 +273,7 @@ fn open(
         users: Arc::default(),
         waiters: Vec::new(),
         gpus,
+        cpus: CpuLocks::new(Arc::clone(&cluster.numbers)),
         cluster,
         allocations: std::collections::BTreeMap::new(),
         has_files: std::collections::BTreeSet::new(),

@@ -81,6 +81,9 @@ pub struct StepSpec {
     /// nodes, another step its own on this node.
     #[serde(default)]
     pub gpu_locks: Vec<String>,
+    /// CPUs that are locked with the engine's locks, as its GPUs are.
+    #[serde(default)]
+    pub cpu_locks: Vec<u32>,
     /// MiB that the step may use on this node; `None` is no bound.
     #[serde(default)]
     pub memory: Option<u64>,

@@ -153,6 +153,22 @@ impl Free {
         self.count_gpus(cluster, node);
     }
 
+    /// So many CPUs of a node others than jobs use from now on.
+    ///
+    /// # Panics
+    /// The node is another cluster's.
+    pub fn take_cpus(&mut self, node: NodeId, cpus: u32) {
+        self.amounts[node.0 as usize].take(&Amounts::new(cpus, 0));
+    }
+
+    /// So many CPUs of a node others than jobs no longer use.
+    ///
+    /// # Panics
+    /// The node is another cluster's.
+    pub fn give_cpus(&mut self, node: NodeId, cpus: u32) {
+        self.amounts[node.0 as usize].give(&Amounts::new(cpus, 0));
+    }
+
     /// Nodes of a set that may have so many free GPUs.
     pub(crate) fn keep_with_gpus(&self, nodes: &mut NodeSet, count: u64) {
         let level = LEVELS.iter().rposition(|level| u64::from(*level) <= count);

@@ -65,6 +65,10 @@ impl State {
                 self.barred = gpus.into_iter().collect();
                 self.bar_gpus();
             }
+            Event::CpusBarred(cpus) => {
+                self.barred_cpus = cpus;
+                self.bar_cpus();
+            }
             Event::NodeMarked { node, mark } => self.mark_node(node, mark),
             Event::ReservationChanged { name, reservation } => {
                 self.reservation_changed(name, reservation.map(|it| *it));

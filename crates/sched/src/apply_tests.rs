@@ -741,3 +741,38 @@ fn where_limits_cut_a_longer_job_starts_and_ends_at_the_limit() {
     check_long_job("cut_at_max_time = false", None);
     check_long_job("", None);
 }
+
+#[test]
+fn cpus_of_others_are_not_given() {
+    let mut world = World::new(4);
+    let bar = |world: &mut World, cpus: &[u32]| {
+        let cpus = cpus.iter().copied().collect();
+        world.state.apply(Event::CpusBarred(cpus));
+        world.pass_unchecked();
+    };
+    let asks = |cpus: u32| Request {
+        cpus_per_task: Some(cpus),
+        ..Request::default()
+    };
+    let given = |world: &World, job: JobId| match &world.state.job(job).unwrap().state {
+        JobState::Running { allocation, .. } => allocation.nodes[0].cpus.clone(),
+        _ => Vec::new(),
+    };
+    bar(&mut world, &[0, 2]);
+    let two = world.submit(asks(2));
+    let one = world.submit(asks(1));
+    bar(&mut world, &[0, 2]);
+    assert_eq!(given(&world, two), [1, 3]);
+    assert_eq!(world.state_of(one), "Resources");
+    // Nothing is lost when the cluster is made anew under them.
+    let (cluster, at) = (machine(4), world.now);
+    world.state.apply(Event::Reconfigured { cluster, at });
+    world.pass_unchecked();
+    assert_eq!(world.state_of(one), "Resources");
+    bar(&mut world, &[0]);
+    assert_eq!(given(&world, one), [2]);
+    bar(&mut world, &[]);
+    let last = world.submit(asks(1));
+    bar(&mut world, &[]);
+    assert_eq!(given(&world, last), [0]);
+}

@@ -5,6 +5,7 @@ use model::{
     ArrayFacts, Ending, JobId, NodeMark, NodeName, Outcome, PendingReason, Reservation, Timestamp,
 };
 use resources::Cluster;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Something that happened. An event that names no live job changes nothing.
@@ -110,6 +111,8 @@ pub enum Event {
     },
     /// GPUs of this machine that other users of it hold now.
     GpusBarred(Vec<model::GpuIndex>),
+    /// CPUs of this machine that jobs of others have now: none of those that jobs here have.
+    CpusBarred(BTreeSet<u32>),
     /// Something was said of a node: it takes jobs from now on, or no more. What runs there goes on.
     NodeMarked {
         /// Which.

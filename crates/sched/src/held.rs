@@ -2,7 +2,8 @@
 
 use crate::cpu_book::CpuBook;
 use model::{Allocation, NodeShare};
-use resources::{Cluster, Demand, Free, Share, Sharing, SocketCpus};
+use resources::{Cluster, Demand, Free, NodeId, Share, Sharing, SocketCpus};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What running jobs hold.
@@ -10,6 +11,8 @@ use std::sync::Arc;
 pub(crate) struct Held {
     pub(crate) free: Free,
     cpus: CpuBook,
+    /// CPUs that jobs of others have.
+    barred: Vec<u32>,
     /// Jobs hold more than there is: the cluster became smaller under them. What one gives back is
     /// then not free yet, and all is counted anew.
     pub(crate) is_overdrawn: bool,
@@ -83,6 +86,7 @@ impl Held {
         Held {
             free: Free::idle(cluster),
             cpus: CpuBook::new(numbers, cluster.node_count()),
+            barred: Vec::new(),
             is_overdrawn: false,
         }
     }
@@ -156,6 +160,21 @@ impl Held {
                 self.cpus.give(node, &row.cpus);
             }
         }
+    }
+
+    /// Takes the CPUs of a node that jobs of others have, instead of those that they had.
+    pub(crate) fn bar_cpus(&mut self, cluster: &Cluster, node: NodeId, cpus: &BTreeSet<u32>) {
+        if self.barred.iter().eq(cpus) {
+            return;
+        }
+        let count = |cpus: usize| u32::try_from(cpus).unwrap_or(u32::MAX);
+        let now: Vec<u32> = cpus.iter().copied().collect();
+        let before = std::mem::replace(&mut self.barred, now);
+        self.cpus.give(node, &before);
+        self.free.give_cpus(node, count(before.len()));
+        let there = cluster.class(node).total.cpus;
+        self.cpus.hold(node, &self.barred, there);
+        self.free.take_cpus(node, count(self.barred.len()));
     }
 
     /// The numbers of this machine's CPUs, where it is the cluster.

@@ -53,6 +53,7 @@ impl State {
             }
         }
         self.bar_gpus();
+        self.bar_cpus();
         let running = self
             .jobs
             .values()
@@ -80,6 +81,13 @@ impl State {
             let bits = self.barred.iter().filter(|gpu| **gpu < 64);
             let bits = bits.fold(0, |all, gpu| all | 1 << gpu);
             self.held.free.bar_gpus(&self.cluster, node, bits);
+        }
+    }
+
+    /// CPUs of this machine that jobs of others have are not given.
+    pub(crate) fn bar_cpus(&mut self) {
+        if let Some(node) = self.one_node() {
+            self.held.bar_cpus(&self.cluster, node, &self.barred_cpus);
         }
     }
 

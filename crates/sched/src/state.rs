@@ -66,6 +66,8 @@ pub struct State {
     pub(crate) in_queue: InQueue,
     /// GPUs that other users of the machine hold.
     pub(crate) barred: BTreeSet<GpuIndex>,
+    /// CPUs that jobs of other users of the machine have.
+    pub(crate) barred_cpus: BTreeSet<u32>,
     pub(crate) next_id: u32,
     pub(crate) version: u64,
     pub(crate) changed: BTreeSet<JobId>,
@@ -153,6 +155,7 @@ impl State {
             spent: Spent::default(),
             in_queue: InQueue::default(),
             barred: BTreeSet::new(),
+            barred_cpus: BTreeSet::new(),
             next_id: 1,
             version: 0,
             changed: BTreeSet::new(),

@@ -8,9 +8,6 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Names of a GPU's lock: where something else stands at the first, all users take the next.
-const NAMES: u32 = 8;
-
 /// One GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gpu {
@@ -131,7 +128,7 @@ pub fn lock_file(uuid: &str) -> PathBuf {
 }
 
 fn lock_at(path: &Path) -> io::Result<GpuLocking> {
-    let (file, passed_over) = open(path)?;
+    let (file, passed_over) = shared_file::open_first(path)?;
     // The kernel gives up one kind before it gives the other (flock(2)): another may come between.
     let is_ours = taken(file.try_lock())? && taken(file.try_lock_shared())?;
     Ok(GpuLocking {
@@ -141,7 +138,7 @@ fn lock_at(path: &Path) -> io::Result<GpuLocking> {
 }
 
 fn share_at(path: &Path) -> io::Result<GpuLocking> {
-    let (file, passed_over) = open(path)?;
+    let (file, passed_over) = shared_file::open_first(path)?;
     let is_shared = taken(file.try_lock_shared())?;
     Ok(GpuLocking {
         lock: is_shared.then_some(GpuLock { _file: file }),
@@ -163,24 +160,6 @@ fn lock_file_in(folder: &Path, uuid: &str) -> PathBuf {
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .collect();
     folder.join(format!(".trainyard-{plain}.lock"))
-}
-
-/// Opens the first file of the lock's names that is one, and what was passed over.
-fn open(path: &Path) -> io::Result<(File, Vec<SharedFileError>)> {
-    let mut passed_over = Vec::new();
-    for number in 0..NAMES {
-        let mut name = path.as_os_str().to_owned();
-        if number > 0 {
-            name.push(format!(".{number}"));
-        }
-        match shared_file::open(Path::new(&name)) {
-            Ok(file) => return Ok((file, passed_over)),
-            Err(error @ SharedFileError::Foreign { .. }) => passed_over.push(error),
-            Err(SharedFileError::System { source, .. }) => return Err(source),
-        }
-    }
-    let problems: Vec<String> = passed_over.iter().map(ToString::to_string).collect();
-    Err(io::Error::other(problems.join("; ")))
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 /// Read by all, written by none: enough for a lock.
 const MODE: u32 = 0o444;
 
+/// Names of a file: where something else stands at the first, all users take the next.
+const NAMES: u32 = 8;
+
 /// Why a shared file is not used.
 #[derive(Debug, thiserror::Error)]
 pub enum SharedFileError {
@@ -60,6 +63,28 @@ pub fn open(path: &Path) -> Result<File, SharedFileError> {
         }
         make(path).map_err(system)?;
     }
+}
+
+/// Opens the first of a file's names at which a file that every user can open stands or can be made,
+/// and what was passed over: all users pass over the same.
+///
+/// # Errors
+/// None of them is one; what the system says.
+pub fn open_first(path: &Path) -> io::Result<(File, Vec<SharedFileError>)> {
+    let mut passed_over = Vec::new();
+    for number in 0..NAMES {
+        let mut name = path.as_os_str().to_owned();
+        if number > 0 {
+            name.push(format!(".{number}"));
+        }
+        match open(Path::new(&name)) {
+            Ok(file) => return Ok((file, passed_over)),
+            Err(error @ SharedFileError::Foreign { .. }) => passed_over.push(error),
+            Err(SharedFileError::System { source, .. }) => return Err(source),
+        }
+    }
+    let problems: Vec<String> = passed_over.iter().map(ToString::to_string).collect();
+    Err(io::Error::other(problems.join("; ")))
 }
 
 const FLAGS: OFlags = OFlags::RDONLY

@@ -56,6 +56,11 @@ impl TestEnv {
             fs::create_dir(&folder).expect("a folder can be made in a new one");
             vars.insert(name.into(), folder.into());
         }
+        // Tests that run at once don't wait for each other's jobs.
+        vars.insert(
+            sys::env_vars::TRAINYARD_CPU_LOCKS.into(),
+            root.path().into(),
+        );
         let fixed = [
             ("LANG", "C.UTF-8"),
             ("TZ", "UTC"),

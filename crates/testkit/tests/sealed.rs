@@ -25,6 +25,7 @@ fn commands_see_only_what_is_set_here() {
         "PWD=$TEST/work",
         "SLURM_CONF=/dev/null",
         "TMPDIR=$TEST/tmp",
+        "TRAINYARD_CPU_LOCKS=$TEST",
         "TRAINYARD_HOME=$TEST/yard",
         "TZ=UTC",
         "USER=tester",

@@ -84,6 +84,7 @@ impl Owner {
         }
         self.shift_allocations(by_ms);
         self.gpus.shift(by_ms);
+        self.cpus.shift(by_ms);
     }
 }
 

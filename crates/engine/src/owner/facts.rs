@@ -124,6 +124,7 @@ impl Owner {
             ));
         }
         limits.extend(self.gpus.passed_over().iter().cloned());
+        limits.extend(self.cpus.limits());
         if self.cluster.has_gpus() && !self.cluster.is_pretended() {
             limits.push(
                 "GPUs that a job did not request are hidden from it by CUDA_VISIBLE_DEVICES, not barred"

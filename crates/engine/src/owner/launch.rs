@@ -121,6 +121,7 @@ impl Owner {
                 let shares = started.allocation.nodes.iter();
                 self.gpus.uuids(shares.flat_map(|share| &share.gpus))
             },
+            cpu_locks: self.cpus.of(&started.allocation.nodes),
             warning: request
                 .rare
                 .signal
@@ -188,6 +189,7 @@ impl Owner {
                 open_mode: OpenMode::Append,
             },
             gpu_locks: self.gpus.uuids(share.gpus.iter()),
+            cpu_locks: self.cpus.of([share]),
             // Enforced only where it was asked for: the even share is a way to count, no promise.
             memory: record.request.memory.map(|_| share.memory),
             deadline: record

@@ -16,6 +16,7 @@ mod change_cluster;
 mod clock;
 mod cluster_report;
 mod components;
+mod cpu_locks;
 mod end;
 mod facts;
 mod gpu_locks;
@@ -56,6 +57,7 @@ use crate::users::Users;
 use active_job::ActiveJob;
 use api::{Answer, Call, EngineFolder, Refusal};
 pub(crate) use clock::Clock;
+pub(crate) use cpu_locks::CpuLocks;
 pub(crate) use gpu_locks::GpuLocks;
 pub(crate) use keep::Keep;
 pub(crate) use mail::MailQueue;
@@ -103,6 +105,7 @@ pub(crate) struct Owner {
     pub(crate) users: Arc<Users>,
     pub(crate) waiters: Vec<Waiter>,
     pub(crate) gpus: GpuLocks,
+    pub(crate) cpus: CpuLocks,
     /// Connections that allocations without a script belong to.
     pub(crate) allocations: BTreeMap<JobId, allocation::Owned>,
     /// Submissions whose script and environment this engine has written for their supervisors.
@@ -301,6 +304,7 @@ impl Owner {
             self.next_waiter(),
             self.next_abandoned(),
             self.gpus.next_look(),
+            self.cpus.next_look(),
             self.sweep_at,
             self.retry_at,
         ];

@@ -74,6 +74,7 @@ impl Owner {
     /// Schedules, writes, answers and does what the turn led to.
     pub(super) fn finish(&mut self, mut turn: Turn) {
         self.bar_gpus(turn.now);
+        self.bar_cpus(turn.now);
         let began = Instant::now();
         let actions = self.state.schedule(turn.now);
         let length = began.elapsed();
@@ -98,6 +99,7 @@ impl Owner {
             return;
         }
         self.keep_gpu_locks();
+        self.keep_cpu_locks();
         let changes = self.state.take_changes();
         let submitted = turn.submissions.len() as u64;
         let waiting = self.state.waiting_count() as u64;

@@ -40,6 +40,7 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
+use sys::cpu_locks::CpuLocks;
 use sys::gpus::GpuLock;
 use sys::process;
 use sys::signals::SignalFd;
@@ -142,6 +143,7 @@ impl Supervisor {
         // First of all: where another holds the step, nothing of it may be touched.
         let mut record = Record::claim(path, spec.key(), &self.this, self.record.take())?;
         let gpus = share_gpus(spec);
+        let cpus = share_cpus(spec);
         let memory = MemoryLimit::of(spec);
 
         let mut tasks = Vec::new();
@@ -172,8 +174,8 @@ impl Supervisor {
         }
         run.live(&self.signals, &mut control);
 
-        // Before the engine hears of the end: the next job would find the GPU taken.
-        drop(gpus);
+        // Before the engine hears of the end: the next job would find them taken.
+        drop((gpus, cpus));
         // Before `srun` hears of it: the next step may be asked for at once.
         let exit = run.exit_file(self.this.boot_id.clone(), launch_error.clone());
         // On a full disk it waits for room: ending without a word would have the job run again.
@@ -207,6 +209,24 @@ fn share_gpus(spec: &StepSpec) -> Vec<GpuLock> {
         }
     };
     spec.gpu_locks.iter().filter_map(share).collect()
+}
+
+/// Holds the locks of a step's CPUs beside the engine, which may end before the step.
+fn share_cpus(spec: &StepSpec) -> Option<CpuLocks> {
+    if spec.cpu_locks.is_empty() {
+        return None;
+    }
+    let shared = CpuLocks::open().and_then(|(mut locks, _)| {
+        locks.share(spec.cpu_locks.iter().copied())?;
+        Ok(locks)
+    });
+    match shared {
+        Ok(locks) => Some(locks),
+        Err(error) => {
+            tracing::warn!(step = %spec.key(), "its CPUs can't be locked: {error}");
+            None
+        }
+    }
 }
 
 /// The connection with `srun`, for a step that has one.

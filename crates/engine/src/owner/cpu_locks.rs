@@ -1,0 +1,160 @@
+//! CPUs are shared with the engines of other users: each that a job has is locked, by this engine
+//! and by the job's supervisors: they outlive an engine that is killed, stopped or replaced.
+
+use super::Owner;
+use model::{JobState, NodeShare, Timestamp};
+use sched::Event;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// How often to look whether a CPU that another engine has given to its jobs is free again.
+const LOOK_MS: i64 = 1000;
+
+/// Locks on the machine's CPUs.
+#[derive(Debug, Default)]
+pub(crate) struct CpuLocks {
+    /// None where the nodes are pretended, or no lock can be had.
+    locks: Option<sys::cpu_locks::CpuLocks>,
+    all: Arc<[u32]>,
+    barred: BTreeSet<u32>,
+    /// What keeps CPUs from being locked, or stands where their file should.
+    limits: Vec<String>,
+    next_look: Option<Timestamp>,
+}
+
+impl CpuLocks {
+    /// Of these CPUs, which are the machine's; none of a pretended cluster. To be called in the
+    /// engine's own process: a fork would hold the locks with it.
+    pub(crate) fn new(all: Arc<[u32]>) -> CpuLocks {
+        let mut own = CpuLocks {
+            all,
+            ..CpuLocks::default()
+        };
+        if own.all.is_empty() {
+            return own;
+        }
+        match sys::cpu_locks::CpuLocks::open() {
+            Ok((locks, passed_over)) => {
+                own.locks = Some(locks);
+                own.limits = passed_over.iter().map(ToString::to_string).collect();
+            }
+            Err(error) => own.give_up(&error),
+        }
+        for limit in &own.limits {
+            tracing::warn!("{limit}");
+        }
+        own
+    }
+
+    /// Goes on without locks: jobs run all the same.
+    fn give_up(&mut self, error: &std::io::Error) {
+        self.locks = None;
+        self.barred.clear();
+        self.limits.push(format!(
+            "CPUs are not locked, so that another engine of this machine may give its jobs the same: {error}"
+        ));
+    }
+
+    /// The clock was set.
+    pub(super) fn shift(&mut self, by_ms: i64) {
+        if let Some(moment) = &mut self.next_look {
+            super::clock::shift(moment, by_ms);
+        }
+    }
+
+    pub(crate) fn next_look(&self) -> Option<Timestamp> {
+        self.next_look
+    }
+
+    /// What a user should know of them, a sentence each.
+    pub(super) fn limits(&self) -> impl Iterator<Item = String> + '_ {
+        let cpus: Vec<String> = self.barred.iter().map(u32::to_string).collect();
+        let barred = match &cpus[..] {
+            [] => None,
+            [cpu] => Some(format!(
+                "CPU {cpu} is in use by another engine of this machine: jobs wait for it"
+            )),
+            cpus => Some(format!(
+                "CPUs {} are in use by another engine of this machine: jobs wait for them",
+                cpus.join(", ")
+            )),
+        };
+        barred.into_iter().chain(self.limits.iter().cloned())
+    }
+
+    /// Those that a supervisor holds for its step.
+    pub(super) fn of<'a>(&self, shares: impl IntoIterator<Item = &'a NodeShare>) -> Vec<u32> {
+        if self.locks.is_none() {
+            return Vec::new();
+        }
+        let cpus = shares.into_iter().flat_map(|share| &share.cpus);
+        cpus.copied()
+            .collect::<BTreeSet<u32>>()
+            .into_iter()
+            .collect()
+    }
+}
+
+impl Owner {
+    /// Before a pass: takes every free CPU if a job waits, and tells the scheduler which ones the
+    /// jobs of others have.
+    pub(super) fn bar_cpus(&mut self, now: Timestamp) {
+        if self.cpus.locks.is_none() {
+            return;
+        }
+        self.cpus.next_look = None;
+        let barred = match self.take_cpus() {
+            Ok(barred) => barred,
+            Err(error) => {
+                tracing::warn!("CPUs can't be locked: {error}");
+                self.cpus.give_up(&error);
+                BTreeSet::new()
+            }
+        };
+        if !barred.is_empty() {
+            self.cpus.next_look = Some(Timestamp(now.0 + LOOK_MS));
+        }
+        self.cpus.barred.clone_from(&barred);
+        // The scheduler may be a new one, of what the store has.
+        self.state.apply(Event::CpusBarred(barred));
+    }
+
+    /// Those that others have, where a job waits.
+    fn take_cpus(&mut self) -> std::io::Result<BTreeSet<u32>> {
+        let used = self.used_cpus();
+        let Some(locks) = &mut self.cpus.locks else {
+            return Ok(BTreeSet::new());
+        };
+        // The supervisors of our own jobs hold them.
+        let unlocked = used.difference(locks.held());
+        let unlocked: Vec<u32> = unlocked.copied().collect();
+        locks.share(unlocked)?;
+        if self.state.waiting_count() == 0 {
+            return Ok(BTreeSet::new());
+        }
+        locks.take(self.cpus.all.iter().copied())
+    }
+
+    /// After a pass: gives back the CPUs that no job of ours has.
+    pub(super) fn keep_cpu_locks(&mut self) {
+        let used = self.used_cpus();
+        if let Some(Err(error)) = self.cpus.locks.as_mut().map(|locks| locks.keep(&used)) {
+            tracing::warn!("CPUs can't be given back: {error}");
+            self.cpus.give_up(&error);
+        }
+    }
+
+    fn used_cpus(&self) -> BTreeSet<u32> {
+        let allocations = self
+            .state
+            .running()
+            .filter_map(|record| match &record.state {
+                JobState::Running { allocation, .. } => Some(&allocation.nodes),
+                JobState::Pending { .. } | JobState::Ended { .. } => None,
+            });
+        let shares = allocations.flatten();
+        shares
+            .flat_map(|share| share.cpus.iter().copied())
+            .collect()
+    }
+}

@@ -1,0 +1,239 @@
+//! Which of the machine's CPUs an engine has given to jobs, told to the engines of all users.
+//!
+//! One file a machine, which nobody can write: the byte of a CPU's number is locked by each process
+//! that holds the CPU. Without the right to write there are shared locks alone, so whoever takes a
+//! CPU locks its byte and then looks whether another has done so too: of two that take it at once
+//! neither gets it, and both look again.
+
+use crate::env_vars::TRAINYARD_CPU_LOCKS;
+use crate::shared_file::{self, SharedFileError};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+/// Locks on CPUs. They end with this value, or its process.
+#[derive(Debug)]
+pub struct CpuLocks {
+    file: File,
+    held: BTreeSet<u32>,
+}
+
+impl CpuLocks {
+    /// The machine's, and what stands where their file should. Nothing is locked yet.
+    ///
+    /// # Errors
+    /// The file can't be opened, or its file system knows no such locks.
+    pub fn open() -> io::Result<(CpuLocks, Vec<SharedFileError>)> {
+        CpuLocks::open_in(&folder())
+    }
+
+    fn open_in(folder: &Path) -> io::Result<(CpuLocks, Vec<SharedFileError>)> {
+        let (file, passed_over) = shared_file::open_first(&folder.join(NAME))?;
+        // Kernels before 3.15 have none; asked here, so that it is said once.
+        is_free(&file, Run { first: 0, count: 1 })?;
+        let held = BTreeSet::new();
+        Ok((CpuLocks { file, held }, passed_over))
+    }
+
+    /// CPUs that this value holds.
+    #[must_use]
+    pub fn held(&self) -> &BTreeSet<u32> {
+        &self.held
+    }
+
+    /// Takes CPUs that no other process holds; those of them that others hold.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn take(&mut self, cpus: impl IntoIterator<Item = u32>) -> io::Result<BTreeSet<u32>> {
+        let wanted = cpus.into_iter().filter(|cpu| !self.held.contains(cpu));
+        let wanted: BTreeSet<u32> = wanted.collect();
+        let mut others = BTreeSet::new();
+        for run in Run::all(&wanted) {
+            if self.take_run(run)? {
+                self.held.extend(run.cpus());
+                continue;
+            }
+            for cpu in run.cpus() {
+                let one = Run {
+                    first: cpu,
+                    count: 1,
+                };
+                if self.take_run(one)? {
+                    self.held.insert(cpu);
+                } else {
+                    others.insert(cpu);
+                }
+            }
+        }
+        Ok(others)
+    }
+
+    /// Whether all of a run are its own now; none of them is otherwise.
+    fn take_run(&self, run: Run) -> io::Result<bool> {
+        // Beside a lock of its own the kernel tells only of others'.
+        set(&self.file, run, libc::F_RDLCK)?;
+        let is_own = is_free(&self.file, run)?;
+        if !is_own {
+            set(&self.file, run, libc::F_UNLCK)?;
+        }
+        Ok(is_own)
+    }
+
+    /// Holds CPUs beside the process that took them, which may end before this one.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn share(&mut self, cpus: impl IntoIterator<Item = u32>) -> io::Result<()> {
+        let wanted: BTreeSet<u32> = cpus.into_iter().collect();
+        for run in Run::all(&wanted) {
+            set(&self.file, run, libc::F_RDLCK)?;
+        }
+        self.held.extend(wanted);
+        Ok(())
+    }
+
+    /// Gives back all but these.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn keep(&mut self, cpus: &BTreeSet<u32>) -> io::Result<()> {
+        let gone: BTreeSet<u32> = self.held.difference(cpus).copied().collect();
+        for run in Run::all(&gone) {
+            set(&self.file, run, libc::F_UNLCK)?;
+        }
+        self.held.retain(|cpu| cpus.contains(cpu));
+        Ok(())
+    }
+}
+
+impl Drop for CpuLocks {
+    fn drop(&mut self) {
+        // A fork that has not become another program yet has the same open file.
+        let _ended = self.keep(&BTreeSet::new());
+    }
+}
+
+/// The file's name.
+const NAME: &str = ".trainyard-cpus.lock";
+
+/// Where the file is.
+fn folder() -> PathBuf {
+    let said = std::env::var_os(TRAINYARD_CPU_LOCKS).map(PathBuf::from);
+    let said = said.filter(|path| path.is_absolute());
+    said.unwrap_or_else(|| PathBuf::from("/var/tmp"))
+}
+
+/// CPUs whose numbers follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    first: u32,
+    count: u32,
+}
+
+impl Run {
+    fn all(cpus: &BTreeSet<u32>) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        for cpu in cpus {
+            match runs.last_mut() {
+                Some(run) if run.first.checked_add(run.count) == Some(*cpu) => run.count += 1,
+                _ => runs.push(Run {
+                    first: *cpu,
+                    count: 1,
+                }),
+            }
+        }
+        runs
+    }
+
+    fn cpus(self) -> impl Iterator<Item = u32> {
+        self.first..self.first.saturating_add(self.count)
+    }
+
+    fn lock(self, kind: libc::c_int) -> libc::flock {
+        // SAFETY: a plain structure of numbers, for which zeros are values.
+        #[expect(
+            unsafe_code,
+            reason = "the structure has fields of its own on some machines"
+        )]
+        let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+        lock.l_type = i16::try_from(kind).unwrap_or_default();
+        lock.l_whence = i16::try_from(libc::SEEK_SET).unwrap_or_default();
+        lock.l_start = self.first.into();
+        lock.l_len = self.count.into();
+        lock
+    }
+}
+
+fn set(file: &File, run: Run, kind: libc::c_int) -> io::Result<()> {
+    let mut lock = run.lock(kind);
+    fcntl(file, libc::F_OFD_SETLK, &mut lock)
+}
+
+/// Whether no other process holds any of a run.
+fn is_free(file: &File, run: Run) -> io::Result<bool> {
+    let mut lock = run.lock(libc::F_WRLCK);
+    fcntl(file, libc::F_OFD_GETLK, &mut lock)?;
+    Ok(libc::c_int::from(lock.l_type) == libc::F_UNLCK)
+}
+
+fn fcntl(file: &File, command: libc::c_int, lock: &mut libc::flock) -> io::Result<()> {
+    // SAFETY: the descriptor is open, and the structure lives for as long as the call.
+    #[expect(unsafe_code, reason = "no library of ours has locks of open files")]
+    let result = unsafe { libc::fcntl(file.as_raw_fd(), command, std::ptr::from_mut(lock)) };
+    if result == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set_of(cpus: &[u32]) -> BTreeSet<u32> {
+        cpus.iter().copied().collect()
+    }
+
+    #[test]
+    fn a_cpu_is_held_until_its_last_holder_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || CpuLocks::open_in(folder.path()).unwrap().0;
+        let (mut one, mut other) = (open(), open());
+        assert_eq!(one.take([0, 1, 2, 7]).unwrap(), set_of(&[]));
+        assert_eq!(other.take([1, 3, 7]).unwrap(), set_of(&[1, 7]));
+        assert_eq!(other.held(), &set_of(&[3]));
+        assert_eq!(one.take([0, 3]).unwrap(), set_of(&[3]));
+        // A job's supervisor holds them too.
+        let mut supervisor = open();
+        supervisor.share([0, 1]).unwrap();
+        one.keep(&set_of(&[2])).unwrap();
+        assert_eq!(other.take([0, 1, 2, 7]).unwrap(), set_of(&[0, 1, 2]));
+        drop(supervisor);
+        drop(one);
+        assert_eq!(other.take([0, 1, 2]).unwrap(), set_of(&[]));
+        assert_eq!(other.held(), &set_of(&[0, 1, 2, 3, 7]));
+    }
+
+    #[test]
+    fn no_user_can_write_the_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        CpuLocks::open_in(folder.path()).unwrap();
+        let mode = folder.path().join(NAME).metadata().unwrap().permissions();
+        assert_eq!(mode.mode() & 0o777, 0o444);
+    }
+
+    #[test]
+    fn another_thing_in_the_place_of_the_file_is_passed_over_by_all() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", folder.path().join(NAME)).unwrap();
+        let (mut one, passed_over) = CpuLocks::open_in(folder.path()).unwrap();
+        assert_eq!(passed_over.len(), 1);
+        assert_eq!(one.take([4]).unwrap(), set_of(&[]));
+        let (mut other, _) = CpuLocks::open_in(folder.path()).unwrap();
+        assert_eq!(other.take([4]).unwrap(), set_of(&[4]));
+    }
+}
