@@ -4,7 +4,7 @@ use crate::read_answer::read_answer;
 use crate::start_engine::start_engine;
 use crate::{
     Answer, Call, CallError, CancelRequest, ClusterReport, ConnectError, EngineFacts, EngineFolder,
-    Handover, Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, PROTOCOL, Refusal, Startup,
+    Handover, Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, NamedJob, PROTOCOL, Refusal, Startup,
     StepLaunch, StepRequestName, Submission, VERSION, WhyWaiting, WouldStart, read_frame,
     write_frame,
 };
@@ -355,10 +355,11 @@ impl Client {
     /// Refused, or no engine.
     pub fn requeue(
         &mut self,
-        job: JobId,
+        job: impl Into<NamedJob>,
         hold: bool,
         restart: Option<RestartCount>,
     ) -> Result<(), CallError> {
+        let job = job.into();
         let call = Call::Requeue { job, hold, restart };
         self.done(&call, restart.is_some())
     }
@@ -376,7 +377,8 @@ impl Client {
     ///
     /// # Errors
     /// Refused, or no engine.
-    pub fn suspend(&mut self, job: JobId, suspend: bool) -> Result<(), CallError> {
+    pub fn suspend(&mut self, job: impl Into<NamedJob>, suspend: bool) -> Result<(), CallError> {
+        let job = job.into();
         // A repeated `resume` would be told that the job is not suspended.
         self.done(&Call::Suspend { job, suspend }, suspend)
     }
@@ -385,7 +387,8 @@ impl Client {
     ///
     /// # Errors
     /// Refused, or no engine.
-    pub fn hold(&mut self, job: JobId, hold: bool) -> Result<(), CallError> {
+    pub fn hold(&mut self, job: impl Into<NamedJob>, hold: bool) -> Result<(), CallError> {
+        let job = job.into();
         self.done(&Call::Hold { job, hold }, true)
     }
 
@@ -393,7 +396,12 @@ impl Client {
     ///
     /// # Errors
     /// Refused, in Slurm's words; or no engine.
-    pub fn update(&mut self, job: JobId, changes: Vec<JobChange>) -> Result<(), CallError> {
+    pub fn update(
+        &mut self,
+        job: impl Into<NamedJob>,
+        changes: Vec<JobChange>,
+    ) -> Result<(), CallError> {
+        let job = job.into();
         self.done(&Call::Update { job, changes }, false)
     }
 

@@ -14,6 +14,7 @@ mod frame;
 mod job_mail;
 mod job_report;
 mod message;
+mod named_job;
 mod preemption;
 mod read_answer;
 mod start_engine;
@@ -38,6 +39,7 @@ pub use message::{
     JobHolds, LicenceNeed, NodeFacts, PartitionFacts, Refusal, Selector, StepLaunch, StepPart,
     StepRequestName, StepTask, Submission, UNTYPED_GPU, Watched, WhyWaiting, WouldStart,
 };
+pub use named_job::NamedJob;
 pub use preemption::{LossOfPlace, LostPlace};
 pub use startup::Startup;
 pub use version::{PROTOCOL, VERSION};

@@ -1,7 +1,9 @@
 //! What client and engine say to each other: one JSON value a frame, a frame being a length
 //! (`u32`, big endian) and so many bytes. A connection carries any number of calls, one at a time.
 
-use crate::{ClusterChange, ClusterReport, HistoryReport, JobReport, LossOfPlace, LostPlace};
+use crate::{
+    ClusterChange, ClusterReport, HistoryReport, JobReport, LossOfPlace, LostPlace, NamedJob,
+};
 use model::{
     Accounting, GpuIndex, JobChange, JobId, JobRefusal, MemoryRequest, NodeName, OpenMode,
     PriorityReport, Request, ReservationRequest, RestartCount, SchedulerStatistics, Seconds,
@@ -94,8 +96,9 @@ pub enum Call {
     },
     /// `scontrol requeue` and `requeuehold`. Answer: `done`.
     Requeue {
-        /// Which job.
-        job: JobId,
+        /// Which job; an array's id is all of its elements.
+        #[serde(flatten)]
+        job: NamedJob,
         /// Stays held afterwards.
         hold: bool,
         /// Only if it is still in this start: makes a repeated call harmless.
@@ -104,7 +107,8 @@ pub enum Call {
     /// `scontrol suspend` and `resume`. Answer: `done`.
     Suspend {
         /// Which job; an array's id is all of its elements that run.
-        job: JobId,
+        #[serde(flatten)]
+        job: NamedJob,
         /// True suspends, false resumes.
         suspend: bool,
     },
@@ -118,23 +122,24 @@ pub enum Call {
     /// `yard engine preempt`. Answer: `preempted`.
     Preempt {
         /// Which job; an array's id is all of its elements that run.
-        job: JobId,
-        /// Which of the array's elements alone.
-        element: Option<u32>,
+        #[serde(flatten)]
+        job: NamedJob,
         /// None: what its QOS, partition or cluster says.
         mode: Option<LossOfPlace>,
     },
     /// `scontrol hold` and `release`. Answer: `done`.
     Hold {
-        /// Which job.
-        job: JobId,
+        /// Which job; an array's id is all of its elements that wait.
+        #[serde(flatten)]
+        job: NamedJob,
         /// True holds, false releases.
         hold: bool,
     },
     /// `scontrol update JobId=`. Answer: `done`.
     Update {
         /// Which job; an array's id is all of its elements.
-        job: JobId,
+        #[serde(flatten)]
+        job: NamedJob,
         /// All of them, or none.
         changes: Vec<JobChange>,
     },
@@ -597,6 +602,14 @@ pub enum Refusal {
     /// Other steps hold what this one needs: ask again.
     #[error("requested nodes are busy")]
     Busy,
+    /// So it is of some elements of an array; with the others it was done.
+    #[error("elements of job {job}: {}", each.first().map_or("", |(_, words)| words.as_str()))]
+    OfElements {
+        /// The array.
+        job: JobId,
+        /// Elements, and why it was not done with them, in Slurm's words.
+        each: Vec<(Vec<u32>, String)>,
+    },
     /// Someone else's.
     #[error("access denied: job {job} belongs to {owner}")]
     NotYours {

@@ -1,6 +1,6 @@
 //! Preemption by hand: a running job loses its place at a person's word.
 
-use crate::{Answer, Call, CallError, Client};
+use crate::{Answer, Call, CallError, Client, NamedJob};
 use model::{JobId, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -36,12 +36,11 @@ impl Client {
     /// connection broke.
     pub fn preempt(
         &mut self,
-        job: JobId,
-        element: Option<u32>,
+        job: NamedJob,
         mode: Option<LossOfPlace>,
     ) -> Result<Vec<LostPlace>, CallError> {
         // Not sent again: the job may run once more by then.
-        match self.call(&Call::Preempt { job, element, mode })? {
+        match self.call(&Call::Preempt { job, mode })? {
             Answer::Preempted { jobs } => Ok(jobs),
             Answer::Refused(refusal) => Err(refusal.into()),
             other => Err(crate::client::confused(&other)),

@@ -86,6 +86,16 @@ impl Job {
         self.partition.as_deref().or(asked)
     }
 
+    /// The elements of an array that it is; none of another job.
+    #[must_use]
+    pub fn elements(&self) -> Vec<u32> {
+        match self.array.as_ref().map(|place| &place.task) {
+            None => Vec::new(),
+            Some(ArrayTask::One(task)) => vec![*task],
+            Some(ArrayTask::Waiting(spec)) => spec.indices.clone(),
+        }
+    }
+
     /// The id that it was submitted under: its own, or its array's.
     #[must_use]
     pub fn submitted_as(&self) -> JobId {

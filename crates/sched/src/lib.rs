@@ -25,6 +25,7 @@
 mod admit;
 mod apply;
 mod array;
+mod change;
 mod cluster_ref;
 mod cpu_book;
 mod cycle;
@@ -59,6 +60,7 @@ mod together;
 mod update;
 mod why;
 
+pub use change::ChangeDenial;
 use cluster_ref::ClusterRef;
 pub use estimate::Estimate;
 pub use event::{Action, Changes, Event, Finished, PassCounts};

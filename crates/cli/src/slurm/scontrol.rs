@@ -15,7 +15,7 @@ use super::scontrol_show_jobs::{show_jobs, show_steps, single_job};
 use crate::printer::Printer;
 use api::{CallError, Client, Refusal};
 use model::scontrol::{self, ScontrolArgs, ScontrolCommand, ScontrolUsageError};
-use model::{JobId, node_list};
+use model::node_list;
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
@@ -91,8 +91,7 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
                 None => None,
                 // Elements that wait have the script of their array.
                 Some(job) => {
-                    let own = its_own_id(job, &mut connect()?)?;
-                    Some(own.unwrap_or(JobId(job.job)))
+                    Some(its_own_id(job, &mut connect()?)?)
                 }
             };
             write_script(job, id, file.as_deref(), printer)

@@ -3,9 +3,9 @@
 use super::connection::{CommandError, connect};
 use super::scontrol_show_jobs::{jobs, single_job};
 use crate::printer::Printer;
-use api::{CallError, Client, JobFilter, Refusal};
+use api::{CallError, Client, JobFilter, NamedJob, Refusal};
 use model::scontrol::{self, ScontrolJob};
-use model::{ArrayTaskInfo, JobChange, JobId, JobRecord, JobState, Timestamp};
+use model::{ArrayTask, ArrayTaskInfo, JobChange, JobId, JobRecord, JobState, Timestamp};
 
 /// Changes jobs as the words say.
 pub fn update_jobs(
@@ -36,7 +36,7 @@ pub fn notify(job: &str, text: &str, printer: &Printer) -> Result<u8, CommandErr
     };
     let mut client = connect()?;
     let own = its_own_id(named, &mut client)?;
-    let done = client.notify(own.unwrap_or(JobId(named.job)), text);
+    let done = client.notify(own, text);
     let Err(error) = done else {
         return Ok(0);
     };
@@ -52,15 +52,15 @@ pub fn notify(job: &str, text: &str, printer: &Printer) -> Result<u8, CommandErr
 pub fn top(words: &[String], quiet: bool, printer: &Printer) -> Result<u8, CommandError> {
     each_job(words, quiet, printer, &mut |client, job| {
         let all = client.jobs(JobFilter::default())?;
-        let own = all.iter().find(|record| record.id == job);
+        let own = all.iter().find(|record| is_named(record, job));
         let Some(own) = own else {
-            return Err(Refusal::NoSuchJob { job }.into());
+            return Err(Refusal::NoSuchJob { job: job.job }.into());
         };
         let is_waiting = |record: &JobRecord| {
             matches!(record.state, JobState::Pending { .. }) && record.priority > 0
         };
         if !is_waiting(own) {
-            return Err(Refusal::NotRunning { job }.into());
+            return Err(Refusal::NotRunning { job: own.id }.into());
         }
         let others = all.iter().filter(|record| {
             let is_same =
@@ -81,7 +81,7 @@ pub fn each_job(
     words: &[String],
     quiet: bool,
     printer: &Printer,
-    act: &mut dyn FnMut(&mut Client, JobId) -> Result<(), CallError>,
+    act: &mut dyn FnMut(&mut Client, NamedJob) -> Result<(), CallError>,
 ) -> Result<u8, CommandError> {
     let mut client = None;
     let mut status = 0;
@@ -100,23 +100,17 @@ pub fn each_job(
                 Some(client) => client,
                 none => none.insert(connect()?),
             };
-            let name = match job.task {
-                None => job.job.to_string(),
-                Some(task) => format!("{}_{task}", job.job),
+            let named = NamedJob {
+                job: JobId(job.job),
+                element: job.task,
             };
-            let outcome = match its_own_id(job, client)? {
-                Ok(id) => act(client, id),
-                Err(refusal) => Err(refusal.into()),
-            };
-            if let Err(error) = outcome {
+            if let Err(error) = act(client, named) {
                 let Some(refusal) = error.refusal() else {
                     return Err(error.into());
                 };
-                say_unless(
-                    quiet,
-                    printer,
-                    &format!("{} for job {name}", words_of(refusal)),
-                );
+                for line in said_of(named, refusal) {
+                    say_unless(quiet, printer, &line);
+                }
                 status = 1;
             }
         }
@@ -146,30 +140,47 @@ pub fn by_name(words: &[String]) -> Result<Vec<String>, CommandError> {
     Ok(ids)
 }
 
-/// The id under which the engine keeps an element of an array.
-pub fn its_own_id(
-    job: ScontrolJob,
-    client: &mut Client,
-) -> Result<Result<JobId, Refusal>, CommandError> {
+/// Whether a row is the job that is named, or has the element.
+fn is_named(record: &JobRecord, named: NamedJob) -> bool {
+    let Some(element) = named.element else {
+        return record.id == named.job;
+    };
+    record.array.as_ref().is_some_and(|place| {
+        let has_it = match &place.task {
+            ArrayTask::One(one) => *one == element,
+            ArrayTask::Waiting(waiting) => waiting.indices.contains(&element),
+        };
+        place.array_job == named.job && has_it
+    })
+}
+
+/// The id under which the engine keeps a job, or an element of an array that does not wait with
+/// others; else the array's.
+pub fn its_own_id(job: ScontrolJob, client: &mut Client) -> Result<JobId, CommandError> {
+    let of_job = JobId(job.job);
     let Some(task) = job.task else {
-        return Ok(Ok(JobId(job.job)));
+        return Ok(of_job);
     };
     let found = jobs(Some(job), client)?.into_iter().find_map(|info| {
-        Some((JobId(info.id), info.array?.task)).filter(|(_, tasks)| match tasks {
-            ArrayTaskInfo::One(one) => *one == task,
-            ArrayTaskInfo::Waiting(tasks) => tasks.contains(&task),
-        })
+        let is_it = matches!(info.array?.task, ArrayTaskInfo::One(one) if one == task);
+        is_it.then_some(JobId(info.id))
     });
-    Ok(match found {
-        None => Err(Refusal::NoSuchJob {
-            job: JobId(job.job),
-        }),
-        Some((id, ArrayTaskInfo::One(_))) => Ok(id),
-        Some((_, ArrayTaskInfo::Waiting(_))) => Err(Refusal::Invalid {
-            message: "elements that wait are held, released and requeued together: name the array"
-                .to_owned(),
-        }),
-    })
+    Ok(found.unwrap_or(of_job))
+}
+
+/// What is said of a job, or of elements of an array, to which something was not done.
+fn said_of(named: NamedJob, refusal: &Refusal) -> Vec<String> {
+    match refusal {
+        Refusal::OfElements { job, each } => {
+            let line = |(elements, words): &(Vec<u32>, String)| {
+                let elements = model::array_elements_text(elements, None, true);
+                format!("{job}_{elements}: {words}")
+            };
+            each.iter().map(line).collect()
+        }
+        refusal if named.element.is_some() => vec![format!("{named}: {}", words_of(refusal))],
+        refusal => vec![format!("{} for job {named}", words_of(refusal))],
+    }
 }
 
 /// A refusal in Slurm's words.

@@ -4,8 +4,8 @@ use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
 use crate::spec::{Reach, SupervisorCall};
-use api::{Answer, CancelRequest, Refusal, Selector};
-use model::{ArrayTask, Ending, JobId, JobState, Outcome, StepId, WaitStatus};
+use api::{Answer, CancelRequest, NamedJob, Refusal, Selector};
+use model::{ArrayTask, Ending, JobId, JobState, Outcome, StepId, Timestamp, WaitStatus};
 use sched::{Event, Job};
 
 const SIGKILL: i32 = 9;
@@ -62,6 +62,46 @@ impl Owner {
         let mut all = vec![id];
         all.extend(self.led_by(id));
         all
+    }
+
+    /// The live rows that are named; elements that wait with others get rows of their own.
+    ///
+    /// # Errors
+    /// There is no such job or element, it is over, or it is another user's.
+    pub(super) fn named_jobs(
+        &mut self,
+        named: NamedJob,
+        peer: Peer,
+        at: Timestamp,
+    ) -> Result<Vec<JobId>, Refusal> {
+        let NamedJob { job, element } = named;
+        let Some(element) = element else {
+            self.owned(job, peer)?;
+            return Ok(self.jobs_of_id(job));
+        };
+        if self.state.rows_of_array(job).next().is_some() {
+            self.owned(job, peer)?;
+            let rows = self.state.rows_of_elements(job, &[element], at);
+            if !rows.is_empty() {
+                return Ok(rows);
+            }
+        }
+        match self.ended_element(job, element)? {
+            Some(row) => Err(Refusal::AlreadyEnded { job: row.id }),
+            None => Err(Refusal::NoSuchJob { job }),
+        }
+    }
+
+    /// An element that is over and in the store.
+    pub(super) fn ended_element(&self, array: JobId, element: u32) -> Result<Option<Job>, Refusal> {
+        let ended = self.store.ended_by_id(array);
+        let ended = ended.map_err(|error| super::submit::store_refusal(&error))?;
+        let is_it = |row: &Job| match row.array.as_ref().map(|place| &place.task) {
+            Some(ArrayTask::One(one)) => *one == element,
+            Some(ArrayTask::Waiting(waiting)) => waiting.indices.contains(&element),
+            None => false,
+        };
+        Ok(ended.into_iter().find(is_it))
     }
 
     /// A component that waits can't be ended alone: what is left would be another job.

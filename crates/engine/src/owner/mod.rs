@@ -252,7 +252,7 @@ impl Owner {
             Call::Hold { job, hold } => self.hold(job, hold, peer, turn),
             Call::Suspend { job, suspend } => self.suspend(job, suspend, peer, turn),
             Call::Notify { job, text } => self.notify(job, &text, peer, turn),
-            Call::Preempt { job, element, mode } => self.preempt((job, element), mode, peer, turn),
+            Call::Preempt { job, mode } => self.preempt(job, mode, peer, turn),
             Call::CreateStep {
                 job,
                 name,

@@ -4,7 +4,7 @@ use super::end::may_requeue;
 use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
-use api::{Answer, LossOfPlace, LostPlace, Refusal};
+use api::{Answer, LossOfPlace, LostPlace, NamedJob, Refusal};
 use cluster_file::PreemptMode;
 use model::{ArrayTask, Ending, JobId, JobState};
 use sched::{Event, Job};
@@ -17,7 +17,7 @@ impl Owner {
     /// of a job: an operator's right. Of one that is refused none loses its place.
     pub(super) fn preempt(
         &mut self,
-        (job, element): (JobId, Option<u32>),
+        NamedJob { job, element }: NamedJob,
         mode: Option<LossOfPlace>,
         peer: Peer,
         turn: &mut Turn,

@@ -4,42 +4,85 @@ use super::end::may_requeue;
 use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
-use api::{Answer, Refusal};
+use api::{Answer, NamedJob, Refusal};
 use model::{ArrayFacts, Ending, JobId, JobState, PendingReason, RestartCount};
-use sched::{Event, priority_of};
+use sched::{Event, Job, priority_of};
 
 impl Owner {
+    /// Queues a job again, all running elements of an array, or one of them.
     pub(super) fn requeue(
         &mut self,
-        job: JobId,
+        named: NamedJob,
         hold: bool,
         restart: Option<RestartCount>,
         peer: Peer,
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
-        match self.owned(job, peer) {
-            Err(Refusal::AlreadyEnded { .. }) => {
+        let rows = match self.named_jobs(named, peer, turn.now) {
+            Err(Refusal::AlreadyEnded { job }) => {
                 return self.requeue_ended(job, hold, restart, peer, turn);
             }
-            owned => owned?,
+            rows => rows?,
+        };
+        let mut refused: Vec<(Vec<u32>, Refusal)> = Vec::new();
+        for job in rows {
+            let elements = self.state.job(job).map_or_else(Vec::new, Job::elements);
+            let Err(refusal) = self.requeue_live(job, hold, restart, turn) else {
+                continue;
+            };
+            match refused.iter_mut().find(|(_, known)| *known == refusal) {
+                Some((known, _)) => known.extend(elements),
+                None => refused.push((elements, refusal)),
+            }
         }
+        match (refused.pop(), refused.is_empty()) {
+            (None, _) => Ok(Answer::Done),
+            (Some((elements, refusal)), true) if elements.is_empty() || named.element.is_some() => {
+                Err(refusal)
+            }
+            (Some(last), _) => {
+                refused.push(last);
+                let each = refused.into_iter().map(|(mut elements, refusal)| {
+                    elements.sort_unstable();
+                    (elements, refusal.to_string())
+                });
+                Err(Refusal::OfElements {
+                    job: named.job,
+                    each: each.collect(),
+                })
+            }
+        }
+    }
+
+    fn requeue_live(
+        &mut self,
+        job: JobId,
+        hold: bool,
+        restart: Option<RestartCount>,
+        turn: &mut Turn,
+    ) -> Result<(), Refusal> {
         let record = self.state.job(job).ok_or(Refusal::NoSuchJob { job })?;
         if restart.is_some_and(|restart| restart < record.restarts) {
-            return Ok(Answer::Done);
+            return Ok(());
         }
         refuse_unless_allowed(record)?;
         match &record.state {
             JobState::Running { .. } => {
                 self.decide(job, Ending::Requeue { hold }, turn);
                 self.consider_end(job, turn);
-                turn.durable = true;
-                Ok(Answer::Done)
             }
-            JobState::Pending { .. } if hold => self.hold(job, true, peer, turn),
-            JobState::Pending { .. } | JobState::Ended { .. } => Err(Refusal::Invalid {
-                message: "Job is pending execution".to_owned(),
-            }),
+            JobState::Pending { .. } if hold => {
+                let at = turn.now;
+                self.state.apply(Event::Held { job, hold, at });
+            }
+            JobState::Pending { .. } | JobState::Ended { .. } => {
+                return Err(Refusal::Invalid {
+                    message: "Job is pending execution".to_owned(),
+                });
+            }
         }
+        turn.durable = true;
+        Ok(())
     }
 
     /// Queues a job again that ended a while ago, as long as its files are there.
@@ -99,14 +142,13 @@ impl Owner {
 
     pub(super) fn hold(
         &mut self,
-        job: JobId,
+        named: NamedJob,
         hold: bool,
         peer: Peer,
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
-        self.owned(job, peer)?;
         let mut any = false;
-        for id in self.jobs_of_id(job) {
+        for id in self.named_jobs(named, peer, turn.now)? {
             let record = self.state.job(id);
             if record.is_some_and(|record| matches!(record.state, JobState::Pending { .. })) {
                 let (job, at) = (id, turn.now);

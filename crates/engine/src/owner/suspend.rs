@@ -4,7 +4,7 @@ use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
 use crate::spec::SupervisorCall;
-use api::{Answer, Refusal};
+use api::{Answer, NamedJob, Refusal};
 use model::{JobId, JobState, StepId};
 use sched::Event;
 
@@ -13,7 +13,7 @@ impl Owner {
     /// operator's right, and a resumed job does not wait for its CPUs.
     pub(super) fn suspend(
         &mut self,
-        job: JobId,
+        named: NamedJob,
         suspend: bool,
         peer: Peer,
         turn: &mut Turn,
@@ -22,8 +22,7 @@ impl Owner {
             return Err(invalid("Access/permission denied"));
         }
         let (mut changed, mut refused) = (Vec::new(), None);
-        let rows = self.jobs_of_id(job);
-        for id in rows {
+        for id in self.named_jobs(named, peer, turn.now)? {
             let Some(record) = self.state.job(id) else {
                 // Says what it is: unknown, or over.
                 self.owned(id, peer)?;

@@ -4,7 +4,7 @@ use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome, not_done, unreachable};
 use crate::printer::Printer;
 use crate::words;
-use api::{Client, LossOfPlace, LostPlace};
+use api::{Client, LossOfPlace, LostPlace, NamedJob};
 use clap::{Args as ClapArgs, ValueEnum};
 use model::JobId;
 use model::scontrol::job_ids;
@@ -46,8 +46,12 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         Mode::Cancel => LossOfPlace::Cancel,
         Mode::Suspend => LossOfPlace::Suspend,
     });
+    let named = NamedJob {
+        job: JobId(job.job),
+        element: job.task,
+    };
     let mut client = Client::connect(&super::dir_of(args.on.as_deref())?).map_err(unreachable)?;
-    let preempted = client.preempt(JobId(job.job), job.task, mode);
+    let preempted = client.preempt(named, mode);
     for lost in preempted.map_err(not_done)? {
         printer.show_line(&said(&lost));
     }

@@ -1,0 +1,267 @@
+//! What `scontrol update JobId=` makes of a job that waits or runs.
+
+use crate::{Job, JobUpdate, State};
+use cluster_file::ClusterFile;
+use model::{Dependency, JobChange, JobState, LimitChange, Request, Seconds, TimeLimitRequest};
+use resources::Denial;
+use std::sync::Arc;
+
+/// Why a job is not changed, in the words of Slurm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeDenial {
+    /// It is over.
+    #[error("Job has already finished")]
+    Finished,
+    /// There is no such partition.
+    #[error("Invalid partition name specified")]
+    Partition,
+    /// There is no such QOS, or it is not for the user.
+    #[error("Invalid qos specification")]
+    Qos,
+    /// There is no such account, or it is not for the user.
+    #[error("Invalid account or account/partition combination specified")]
+    Account,
+    /// No job is on so many nodes.
+    #[error("Node count specification invalid")]
+    NodeCount,
+    /// No node has such a feature.
+    #[error("Invalid feature specification")]
+    Feature,
+    /// There is no such node.
+    #[error("Invalid node name specified")]
+    NodeName,
+    /// A held job has no priority.
+    #[error("Job is in held state, pending scheduler release")]
+    Held,
+    /// An operator may.
+    #[error("Access/permission denied")]
+    Permission,
+    /// It can not be changed while the job runs.
+    #[error("Requested operation not supported on this system")]
+    NotSupported,
+    /// It is changed before the job starts alone.
+    #[error("Job is no longer pending execution")]
+    NotPending,
+    /// Nothing would be left.
+    #[error("Requested time limit is invalid (missing or exceeds some limit)")]
+    TimeLimit,
+    /// It is no dependency.
+    #[error("Job dependency problem")]
+    Dependency,
+}
+
+impl State {
+    /// What becomes of a job by changes that are asked; nothing becomes of it yet. `rules` has accounts
+    /// and QOS, where there are some.
+    ///
+    /// # Errors
+    /// The first that can't be.
+    pub fn changed(
+        &self,
+        record: &Job,
+        changes: &[JobChange],
+        is_operator: bool,
+        rules: Option<&ClusterFile>,
+    ) -> Result<JobUpdate, ChangeDenial> {
+        let mut update = JobUpdate::of(record);
+        for change in changes {
+            match &record.state {
+                JobState::Pending { .. } => {
+                    self.change_waiting(record, &mut update, change, is_operator, rules)?;
+                }
+                JobState::Running { limit, .. } => {
+                    change_running(*limit, &mut update, change, is_operator)?;
+                }
+                JobState::Ended { .. } => return Err(ChangeDenial::Finished),
+            }
+        }
+        Ok(update)
+    }
+
+    fn change_waiting(
+        &self,
+        record: &Job,
+        update: &mut JobUpdate,
+        change: &JobChange,
+        is_operator: bool,
+        rules: Option<&ClusterFile>,
+    ) -> Result<(), ChangeDenial> {
+        let cluster = &self.cluster;
+        let request = &mut update.request;
+        match change {
+            JobChange::TimeLimit(change) => {
+                let partition = cluster.default_partition();
+                let named = request.partition.as_deref();
+                let first = named.and_then(|names| names.split(',').next());
+                let partition = first
+                    .and_then(|name| cluster.find_partition(name))
+                    .or(partition);
+                let default = partition.and_then(|id| cluster.partition(id).default_time);
+                let now = match request.time {
+                    Some(TimeLimitRequest::Limit(limit)) => Some(limit),
+                    Some(TimeLimitRequest::Unlimited) => None,
+                    None => default,
+                };
+                let limit = changed_limit(now, *change)?;
+                request.time =
+                    Some(limit.map_or(TimeLimitRequest::Unlimited, TimeLimitRequest::Limit));
+            }
+            JobChange::Partition(names) => {
+                let is_known = |name: &str| cluster.find_partition(name).is_some();
+                if names.is_empty() || !names.split(',').all(is_known) {
+                    return Err(ChangeDenial::Partition);
+                }
+                request.partition = Some(names.clone());
+            }
+            JobChange::Qos(name) => {
+                request.qos = Some(name.clone());
+                if cluster.find_qos(name).is_none() || may_not(rules, request, record) {
+                    return Err(ChangeDenial::Qos);
+                }
+            }
+            JobChange::Account(name) => {
+                request.account = Some(name.clone());
+                let is_known = rules.is_none_or(|rules| {
+                    rules.accounts.is_empty() || cluster.find_account(name).is_some()
+                });
+                if !is_known || may_not(rules, request, record) {
+                    return Err(ChangeDenial::Account);
+                }
+            }
+            JobChange::Nodes(least, most) => {
+                if *least == 0 {
+                    return Err(ChangeDenial::NodeCount);
+                }
+                (request.min_nodes, request.max_nodes) = (Some(*least), *most);
+            }
+            JobChange::Tasks(tasks) => request.tasks = Some((*tasks).max(1)),
+            JobChange::Cpus(cpus) => {
+                let each = request.cpus_per_task.unwrap_or(1).max(1);
+                request.tasks = Some(cpus.div_ceil(each));
+            }
+            JobChange::CpusPerTask(cpus) => request.cpus_per_task = Some(*cpus),
+            JobChange::Memory(memory) => request.memory = Some(*memory),
+            JobChange::Features(features) => {
+                let mut names = features.iter().flat_map(|text| {
+                    text.split(|letter: char| !letter.is_alphanumeric() && !"_-.".contains(letter))
+                });
+                let is_known = |name: &str| {
+                    name.is_empty()
+                        || name.bytes().all(|byte| byte.is_ascii_digit())
+                        || cluster.with_feature(name).is_some()
+                };
+                if !names.all(is_known) {
+                    return Err(ChangeDenial::Feature);
+                }
+                request.rare.constraint.clone_from(features);
+            }
+            JobChange::NodeList(nodes) | JobChange::Exclude(nodes) => {
+                if !nodes.iter().all(|node| cluster.node(node).is_some()) {
+                    return Err(ChangeDenial::NodeName);
+                }
+                let nodes = Arc::new(nodes.clone());
+                if matches!(change, JobChange::NodeList(_)) {
+                    request.rare.nodelist = nodes;
+                } else {
+                    request.rare.exclude = nodes;
+                }
+            }
+            JobChange::Dependency(dependency) => {
+                let read = dependency
+                    .as_deref()
+                    .map(|text| Dependency::parse(text).ok_or(ChangeDenial::Dependency));
+                update.dependency = Some(read.transpose()?);
+            }
+            JobChange::Begin(at) => update.begin = Some(*at),
+            JobChange::Priority(0) => update.hold = true,
+            JobChange::Priority(priority) => {
+                if record.priority == 0 {
+                    return Err(ChangeDenial::Held);
+                }
+                if *priority > record.priority && !is_operator {
+                    return Err(ChangeDenial::Permission);
+                }
+                request.rare.priority = Some(*priority);
+            }
+            JobChange::Nice(nice) => {
+                if *nice < 0 && *nice < request.nice && !is_operator {
+                    return Err(ChangeDenial::Permission);
+                }
+                request.nice = *nice;
+            }
+            JobChange::Name(_) | JobChange::Comment(_) | JobChange::Requeue(_) => {
+                change_any(request, change);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the cluster's rules keep a job's user from its account or QOS.
+fn may_not(rules: Option<&ClusterFile>, request: &Request, record: &Job) -> bool {
+    let Some(rules) = rules else {
+        return false;
+    };
+    let all = resources::findings(rules, request, Some(&record.submitter.user));
+    all.iter()
+        .any(|refusal| matches!(refusal.denial, Denial::Account | Denial::Qos))
+}
+
+fn change_running(
+    limit: Option<Seconds>,
+    update: &mut JobUpdate,
+    change: &JobChange,
+    is_operator: bool,
+) -> Result<(), ChangeDenial> {
+    match change {
+        JobChange::TimeLimit(change) => {
+            let now = update.limit.unwrap_or(limit);
+            let next = changed_limit(now, *change)?;
+            let is_more = match (limit, next) {
+                (None, _) => false,
+                (Some(_), None) => true,
+                (Some(limit), Some(next)) => next > limit,
+            };
+            if is_more && !is_operator {
+                return Err(ChangeDenial::Permission);
+            }
+            update.request.time =
+                Some(next.map_or(TimeLimitRequest::Unlimited, TimeLimitRequest::Limit));
+            update.limit = Some(next);
+        }
+        JobChange::Name(_) | JobChange::Comment(_) | JobChange::Requeue(_) => {
+            change_any(&mut update.request, change);
+        }
+        JobChange::Nodes(..) => {
+            return Err(ChangeDenial::NotSupported);
+        }
+        _ => return Err(ChangeDenial::NotPending),
+    }
+    Ok(())
+}
+
+/// What may change whether or not the job runs.
+fn change_any(request: &mut Request, change: &JobChange) {
+    match change {
+        JobChange::Name(name) => request.name.clone_from(name),
+        JobChange::Comment(comment) => {
+            request.rare.comment = Some(comment.clone()).filter(|text| !text.is_empty());
+        }
+        JobChange::Requeue(requeue) => request.rare.requeue = Some(*requeue),
+        _ => {}
+    }
+}
+
+fn changed_limit(
+    now: Option<Seconds>,
+    change: LimitChange,
+) -> Result<Option<Seconds>, ChangeDenial> {
+    match (change, now) {
+        (LimitChange::To(TimeLimitRequest::Limit(limit)), _) => Ok(Some(limit)),
+        (LimitChange::To(TimeLimitRequest::Unlimited), _) => Ok(None),
+        (LimitChange::More(_) | LimitChange::Less(_), None) => Ok(None),
+        (LimitChange::More(more), Some(now)) => Ok(Some(Seconds(now.0.saturating_add(more.0)))),
+        (LimitChange::Less(less), Some(now)) if less < now => Ok(Some(Seconds(now.0 - less.0))),
+        (LimitChange::Less(_), Some(_)) => Err(ChangeDenial::TimeLimit),
+    }
+}
