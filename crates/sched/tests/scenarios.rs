@@ -145,17 +145,21 @@ impl World {
         let mut parts = text.split('@');
         out.push_str(parts.next().unwrap_or_default());
         for part in parts {
-            let end = part.find(|c: char| !c.is_alphanumeric());
+            let end = part.find(|c: char| !c.is_ascii_lowercase());
             let (name, rest) = part.split_at(end.unwrap_or(part.len()));
-            let _ = write!(out, "{}{rest}", self.id(name));
+            let _ = if name.is_empty() {
+                write!(out, "@{rest}")
+            } else {
+                write!(out, "{}{rest}", self.id(name))
+            };
         }
         out
     }
 
     /// What `sbatch` makes of options; its refusal.
     fn request(&self, name: &str, options: &[&str]) -> Result<Request, String> {
-        let mut args: Vec<String> = options.iter().map(|option| self.named(option)).collect();
-        args.extend(["-J".to_owned(), name.to_owned()]);
+        let mut args = vec!["-J".to_owned(), name.to_owned()];
+        args.extend(options.iter().map(|option| self.named(option)));
         args.push("--wrap=true".to_owned());
         let zone = jiff::tz::TimeZone::UTC;
         let surroundings = Surroundings::embedded(self.now, &zone, Path::new("/")).with_nodes(true);
@@ -178,14 +182,8 @@ impl World {
         admitted.map_err(|refusal| failed(refusal.denial))?;
         let reserved = self.state.may_be_reserved(&request, user);
         reserved.map_err(|refusal| failed(refusal.denial))?;
-        let dependency = request
-            .rare
-            .dependency
-            .as_deref()
-            .and_then(Dependency::parse);
-        let targets: BTreeSet<JobId> = dependency.iter().flat_map(|it| it.targets()).collect();
-        let history = self.rows.values().flat_map(Finished::of);
-        let history = history.filter(|it| targets.contains(&it.target)).collect();
+        let dependency = request.rare.dependency.as_deref();
+        let history = self.history(dependency.and_then(Dependency::parse).as_ref());
         if request.partition.is_none() {
             let cluster = self.state.cluster();
             let partition = cluster.default_partition().expect("there is a default");
@@ -209,6 +207,13 @@ impl World {
         });
         self.ids.push((name.to_owned(), id));
         Ok(())
+    }
+
+    /// What is known of ended jobs that a dependency names.
+    fn history(&self, dependency: Option<&Dependency>) -> Vec<Finished> {
+        let targets: BTreeSet<JobId> = dependency.iter().flat_map(|it| it.targets()).collect();
+        let all = self.rows.values().flat_map(Finished::of);
+        all.filter(|it| targets.contains(&it.target)).collect()
     }
 
     /// Live rows of a job, or of an element of one, which has a row of its own then.
@@ -308,15 +313,17 @@ impl World {
                     .any(|it| matches!(it.state, JobState::Running { .. }))
                 {
                     let what = "refused Job is no longer pending execution for job";
-                    let (base, task) = rest[0].split_once('_').expect("an element");
-                    return Some(format!("{what} {}_{task}", self.id(base)));
+                    return Some(format!("{what} {}", rest[0]));
                 }
             }
             "update" => {
                 for record in self.rows_of(rest[0]) {
-                    self.update(&record, rest[1]);
+                    if let Err(denial) = self.update(&record, &rest[1..]) {
+                        return Some(format!("refused {denial} for job {}", rest[0]));
+                    }
                 }
             }
+            "where" => return Some(self.place_of(rest[0])),
             "node" => {
                 let mark = NodeMark {
                     is_drained: rest[1] == "drain",
@@ -365,24 +372,65 @@ impl World {
         None
     }
 
-    fn update(&mut self, record: &Job, setting: &str) {
-        let mut update = JobUpdate::of(record);
-        let (key, value) = setting.split_once('=').expect("KEY=VALUE");
-        match key {
-            "TimeLimit" => {
-                let minutes: u64 = value.parse().expect("minutes");
-                update.request.time = Some(TimeLimitRequest::Limit(Seconds(minutes * 60)));
-            }
-            "Nice" => update.request.nice = value.parse().expect("a number"),
-            "Priority" => update.request.rare.priority = Some(value.parse().expect("a number")),
-            _ => panic!("{key} is not updated here"),
-        }
-        self.state.apply(Event::Updated {
-            job: record.id,
-            update: Box::new(update),
-            history: Vec::new(),
-            at: self.now,
+    /// As `scontrol update JobId=`.
+    fn update(&mut self, record: &Job, settings: &[&str]) -> Result<(), String> {
+        let pairs = settings.iter().map(|setting| {
+            let (key, value) = setting.split_once('=').expect("KEY=VALUE");
+            (key.to_owned(), self.named(value))
         });
+        let pairs: Vec<(String, String)> = pairs.collect();
+        let zone = jiff::tz::TimeZone::UTC;
+        let changes =
+            model::job_changes(&pairs, self.now, &zone).map_err(|it| it.lines[0].clone())?;
+        let update = self.state.changed(record, &changes, true, Some(&self.file));
+        let update = Box::new(update.map_err(|denial| denial.to_string())?);
+        let history = self.history(update.dependency.as_ref().and_then(Option::as_ref));
+        let (job, at) = (record.id, self.now);
+        let hold = update.hold;
+        self.state.apply(Event::Updated {
+            job,
+            update,
+            history,
+            at,
+        });
+        if hold {
+            self.state.apply(Event::Held { job, hold, at });
+        }
+        Ok(())
+    }
+
+    /// CPUs and GPUs of a running job, node by node, alike nodes in one.
+    fn place_of(&mut self, name: &str) -> String {
+        let ranges = |numbers: Vec<u32>| {
+            let names: Vec<NodeName> = numbers
+                .iter()
+                .map(|one| NodeName::new(&one.to_string()))
+                .collect();
+            let text = model::node_list::fold(&names);
+            text.trim_start_matches('[')
+                .trim_end_matches(']')
+                .to_owned()
+        };
+        let rows = self.rows_of(name);
+        let Some(JobState::Running { allocation, .. }) = rows.first().map(|row| &row.state) else {
+            return "nowhere".to_owned();
+        };
+        let mut groups: Vec<(Vec<&NodeName>, String)> = Vec::new();
+        for share in &allocation.nodes {
+            let mut text = format!("cpus {} mem {}", ranges(share.cpus.clone()), share.memory);
+            if !share.gpus.is_empty() {
+                let gpus: Vec<String> = share.gpus.iter().map(u32::to_string).collect();
+                let _ = write!(text, " gpus {}", gpus.join(","));
+            }
+            match groups.last_mut().filter(|(_, last)| *last == text) {
+                Some((nodes, _)) => nodes.push(&share.node),
+                None => groups.push((vec![&share.node], text)),
+            }
+        }
+        let groups = groups.iter().map(|(nodes, text)| {
+            format!("{} {text}", model::node_list::fold(nodes.iter().copied()))
+        });
+        groups.collect::<Vec<_>>().join("; ")
     }
 
     fn reserve(&mut self, name: &str, settings: &[&str]) -> Result<(), ReservationDenial> {

@@ -65,7 +65,6 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
     }
     reading.options.tasks = job.tasks;
     gpus_twice(reading);
-    several_kinds(reading, &job);
     job
 }
 
@@ -360,17 +359,6 @@ fn gpus_twice(reading: &mut Reading<'_>) {
         );
         let warning = Diagnostic::warning("gpus-twice", Span::Whole, message);
         reading.diagnostics.push(warning);
-    }
-}
-
-/// GPUs of one type are handed out to a job here.
-fn several_kinds(reading: &mut Reading<'_>, job: &JobDescription) {
-    let lists = [&job.gres_per_job, &job.gres_per_node, &job.gres_per_task];
-    if reading.surroundings.embedded && lists.iter().any(|list| list.has_several_kinds()) {
-        let message =
-            "GPUs of several types in one job are refused here: submit a job for each type";
-        let error = Diagnostic::error("not-here", Span::Whole, message, 1);
-        reading.refusals.push(error);
     }
 }
 

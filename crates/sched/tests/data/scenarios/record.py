@@ -147,7 +147,7 @@ UnkillableStepTimeout=60
             (self.folder / "gres.conf").write_text("\n".join(cluster.gres).replace("DEV", str(self.folder / "dev/g")) + "\n")
         (self.folder / "job").write_text(
             "#!/bin/bash\n"
-            f"f={self.folder}/ctl/$SLURM_JOB_NAME${{SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}}\n"
+            f"f={self.folder}/ctl/${{SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}}${{SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}}\n"
             f"until [ -e $f ]; do sleep .3; [ -d {self.folder}/ctl ] || exit; done\nexit $(cat $f)\n")
         if cluster.sacctmgr:
             with ACCOUNTS:
@@ -166,20 +166,21 @@ UnkillableStepTimeout=60
         return subprocess.run(command, capture_output=True, text=True, env=self.env, stdin=subprocess.DEVNULL)
 
     def named(self, text):
-        return re.sub(r"@(\w+)", lambda found: self.ids.get(found[1], "0"), text)
+        return re.sub(r"@([a-z]+)", lambda found: self.ids.get(found[1], "0"), text)
 
     def id(self, name):
         base, _, task = name.partition("_")
-        return self.ids[base] + (f"_{task}" if task else "")
+        return self.ids.get(base, "0") + (f"_{task}" if task else "")
 
     def snapshot(self):
-        form = "%A|%j|%K|%t|%N|%r"
+        form = "%F|%K|%t|%N|%r"
+        names = {id: name for name, id in self.ids.items()}
         rows = []
         for line in self.run("squeue", "-h", "-r", "-a", "-o", form).stdout.splitlines():
-            job, name, task, state, nodes, reason = line.split("|")
-            if name not in self.ids:
+            job, task, state, nodes, reason = line.split("|")
+            if job not in names:
                 continue
-            name += "" if task == "N/A" else f"_{task}"
+            name = names[job] + ("" if task == "N/A" else f"_{task}")
             where = {"PD": reason}.get(state, nodes)
             rows.append((name, state, where))
         order = list(self.ids)
@@ -204,7 +205,6 @@ UnkillableStepTimeout=60
         done = None
         if word == "sbatch":
             name, _, user = rest[0].partition("@")
-            (self.folder / "ctl" / name).unlink(missing_ok=True)
             who = [f"--uid={user}"] if user else []
             done = self.run("sbatch", "--parsable", *who, "-D", "/", "-o", "/dev/null", "-J", name,
                             *(self.named(one) for one in rest[1:]), str(self.folder / "job"))
@@ -214,13 +214,15 @@ UnkillableStepTimeout=60
             words = [one.partition("error: ")[2] for one in done.stderr.splitlines() if "error: " in one]
             return "refused " + words[-1]
         elif word == "finish":
-            (self.folder / "ctl" / rest[0]).write_text((rest + ["0"])[1])
+            (self.folder / "ctl" / self.id(rest[0])).write_text((rest + ["0"])[1])
         elif word == "cancel":
             done = self.run("scancel", self.id(rest[0]))
         elif word in ("hold", "release", "requeue", "suspend", "resume", "top"):
             done = self.run("scontrol", {"hold": "uhold"}.get(word, word), self.id(rest[0]))
         elif word == "update":
             done = self.run("scontrol", "update", f"JobId={self.id(rest[0])}", *map(self.named, rest[1:]))
+        elif word == "where":
+            return self.where(rest[0])
         elif word == "node":
             done = self.run("scontrol", "update", f"NodeName={rest[0]}", f"State={rest[1]}", "Reason=test")
         elif word == "partition":
@@ -234,8 +236,24 @@ UnkillableStepTimeout=60
         else:
             sys.exit(f"{self.name}: {line}: no such step")
         if done is not None and done.returncode:
-            return "refused " + done.stderr.strip().splitlines()[-1]
+            names = {id: name for name, id in self.ids.items()}
+            said = done.stderr.strip().splitlines()[-1]
+            return "refused " + re.sub(r"(?<=for job )\d+", lambda found: names.get(found[0], found[0]), said)
         return None
+
+    def where(self, name):
+        """CPUs and GPUs of a job, node by node."""
+        text = self.run("scontrol", "-d", "-o", "show", "job", self.id(name)).stdout
+        form = r"Nodes=(\S+) CPU_IDs=(\S+) Mem=(\d+) GRES=(\S*)"
+        rows = []
+        for nodes, cpus, mib, gres in re.findall(form, text):
+            gpus = set()
+            for part in ",".join(re.findall(r"IDX:([\d,-]+)", gres)).split(","):
+                first, _, last = part.partition("-")
+                gpus |= set(range(int(first), int(last or first) + 1)) if part else set()
+            said = f" gpus {','.join(map(str, sorted(gpus)))}" if gpus else ""
+            rows.append(f"{nodes} cpus {cpus} mem {mib}{said}")
+        return "; ".join(rows) or "nowhere"
 
     def play(self, steps):
         out = []
