@@ -1,9 +1,6 @@
 //! A job as both transports show it.
 
-use model::{
-    ArrayTask, JobId, JobRecord, JobState, JobStateName, Outcome, RestartCount, Timestamp,
-    WaitStatus,
-};
+use model::{ArrayTask, JobId, JobRecord, JobState, JobStateName, RestartCount, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// A job, seen from outside.
@@ -138,7 +135,7 @@ impl From<&JobRecord> for JobView {
                         .join(","),
                 },
                 JobState::Ended { outcome, at, .. } => {
-                    let status = status_of(outcome);
+                    let status = outcome.exit();
                     ViewState::Ended {
                         how: JobStateName::base_of(&job.state).long().to_owned(),
                         exit: format!("{}:{}", status.code(), status.signal_number()),
@@ -147,19 +144,5 @@ impl From<&JobRecord> for JobView {
                 }
             },
         }
-    }
-}
-
-/// What `wait` said of the batch script, where it ran.
-fn status_of(outcome: &Outcome) -> WaitStatus {
-    match outcome {
-        Outcome::Failed { status }
-        | Outcome::Cancelled { status, .. }
-        | Outcome::Timeout { status }
-        | Outcome::Preempted { status } => *status,
-        Outcome::Completed
-        | Outcome::NodeFail
-        | Outcome::OutOfMemory
-        | Outcome::LaunchFailed { .. } => WaitStatus::default(),
     }
 }

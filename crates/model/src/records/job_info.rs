@@ -4,8 +4,8 @@
 //! is decided here, once.
 
 use crate::records::{
-    ArrayTask, Ending, JobRecord, JobState, JobStateName, OUT_OF_MEMORY, Outcome, PendingReason,
-    Recorded, WaitStatus, reason_text,
+    ArrayTask, Ending, JobRecord, JobState, JobStateName, Outcome, PendingReason, Recorded,
+    WaitStatus, reason_text,
 };
 use crate::requests::{ComponentPlace, NodeOptions, Request, ShownOptions};
 use crate::values::{
@@ -567,22 +567,9 @@ fn exit_code(state: &JobState) -> WaitStatus {
         JobState::Running {
             ending: Some(Ending::End(outcome @ (Outcome::Failed { .. } | Outcome::OutOfMemory))),
             ..
-        } => exit_code_of(outcome),
+        } => outcome.exit(),
         JobState::Pending { .. } | JobState::Running { .. } => WaitStatus::default(),
-        JobState::Ended { outcome, .. } => exit_code_of(outcome),
-    }
-}
-
-fn exit_code_of(outcome: &Outcome) -> WaitStatus {
-    match outcome {
-        Outcome::Completed | Outcome::NodeFail => WaitStatus::default(),
-        Outcome::Failed { status }
-        | Outcome::Cancelled { status, .. }
-        | Outcome::Timeout { status }
-        | Outcome::Preempted { status } => *status,
-        Outcome::OutOfMemory => OUT_OF_MEMORY,
-        // As Slurm shows a batch script that its node could not start.
-        Outcome::LaunchFailed { .. } => WaitStatus::signal(53),
+        JobState::Ended { outcome, .. } => outcome.exit(),
     }
 }
 

@@ -207,6 +207,23 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// How the job ended, as Slurm shows it in `ExitCode=`.
+    #[must_use]
+    pub fn exit(&self) -> WaitStatus {
+        match self {
+            Outcome::Completed | Outcome::NodeFail => WaitStatus::default(),
+            Outcome::Failed { status }
+            | Outcome::Cancelled { status, .. }
+            | Outcome::Timeout { status }
+            | Outcome::Preempted { status } => *status,
+            Outcome::OutOfMemory => OUT_OF_MEMORY,
+            // As a batch script that its node could not start.
+            Outcome::LaunchFailed { .. } => WaitStatus::signal(53),
+        }
+    }
+}
+
 /// What stands for the end of a task that was killed for memory: Slurm's pseudo signal, `0:125`.
 pub const OUT_OF_MEMORY: WaitStatus = WaitStatus(125);
 
