@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use testkit::{Outcome, TestEnv, gpus_missing, skip, wait_until};
 
 const TESLA: &str = "Tesla V100-SXM2-32GB";
@@ -222,6 +223,85 @@ fn what_is_not_there_is_refused_at_once() {
         .success();
     // Nothing was left behind that waits.
     assert_eq!(env.slurm("squeue", &["-h"]).success(), "");
+}
+
+/// Devices of GPUs in a folder, which have the numbers of no driver: to open one fails otherwise than
+/// to be kept from it. The reason why there can't be any, if so.
+fn pretend_devices(env: &mut TestEnv, count: usize) -> Result<PathBuf, String> {
+    sys::device_cgroup::DeviceCgroup::probe().map_err(|error| error.to_string())?;
+    let folder = env.root().join("dev");
+    fs::create_dir(&folder).unwrap();
+    for number in 0..count {
+        let device = folder.join(format!("nvidia{number}"));
+        let made = Command::new("mknod")
+            .arg(&device)
+            .args(["c", "240", &number.to_string()])
+            .output()
+            .map_err(|error| error.to_string())?;
+        if !made.status.success() {
+            return Err(String::from_utf8_lossy(&made.stderr).into_owned());
+        }
+    }
+    env.set_var(sys::env_vars::TRAINYARD_TEST_DEV, &folder);
+    env.set_var("PRETENDED_DEVICES", "1");
+    Ok(folder)
+}
+
+#[test]
+fn a_job_can_open_no_gpu_but_its_own() {
+    let test = "a_job_can_open_no_gpu_but_its_own";
+    let Some((mut env, uuids)) = env(test, &[TESLA; 3]) else {
+        return;
+    };
+    let folder = match pretend_devices(&mut env, 3) {
+        Ok(folder) => folder,
+        Err(why) => return skip(test, &why),
+    };
+    // Not from the first on: the driver counts those that can be opened from 0.
+    let _elsewhere = sys::gpus::lock(&uuids[0]).unwrap().lock.unwrap();
+    let look = format!(
+        "for n in 0 1 2; do ( : < {}/nvidia$n ) 2>&1 | sed 's/.*: //'; done; \
+         echo \"[$CUDA_VISIBLE_DEVICES] of [$SLURM_JOB_GPUS]\"",
+        folder.display()
+    );
+    env.write(
+        "job.sh",
+        &format!(
+            "#!/bin/bash\n#SBATCH --ntasks=2 --mem=10 --output=%x\n{look}\n\
+             [ -z \"$SLURM_JOB_GPUS\" ] || srun --gpus-per-node=1 --ntasks=1 --output=step bash -c '{}'\n",
+            look.replace('\'', "'\\''")
+        ),
+    );
+    let run = |name: &str, args: &[&str]| {
+        let mut all = vec!["--wait", "-J", name];
+        all.extend(args);
+        all.push("job.sh");
+        env.slurm("sbatch", &all).success();
+        fs::read_to_string(env.work().join(name)).unwrap()
+    };
+    expect![[r#"
+        Operation not permitted
+        No such device or address
+        No such device or address
+        [0,1] of [1,2]
+    "#]]
+    .assert_eq(&run("two", &["--gpus-per-node=2"]));
+    expect![[r#"
+        Operation not permitted
+        No such device or address
+        Operation not permitted
+        [0] of [1,2]
+    "#]]
+    .assert_eq(&fs::read_to_string(env.work().join("step")).unwrap());
+    expect![[r#"
+        Operation not permitted
+        Operation not permitted
+        Operation not permitted
+        [] of []
+    "#]]
+    .assert_eq(&run("none", &[]));
+    let status = env.yard(&["engine", "status"]).success();
+    assert!(!status.contains("not barred"), "{status}");
 }
 
 #[test]

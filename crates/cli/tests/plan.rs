@@ -342,12 +342,14 @@ fn an_engine_names_its_limit_to_whoever_asks() {
             asked   --time=02:00:00
             there   partition short allows 01:00:00 (partition.short.max_time)
             do      --time=01:00:00, and come back from a checkpoint
-    "#]].assert_eq(refusal);
+    "#]]
+    .assert_eq(refusal);
     expect![[r#"
         error[Y101]: job.sh:2: partition short allows 01:00:00
         error: job.sh was not submitted: it has 1 error
           do      yard lint job.sh shows what to change; --no-lint submits it as it is
-    "#]].assert_eq(&said(&["run", &script, "--on", "lab"], 3));
+    "#]]
+    .assert_eq(&said(&["run", &script, "--on", "lab"], 3));
     expect![[r#"
         sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds some limit)
         sbatch:   asked   --time=02:00:00
@@ -361,7 +363,8 @@ fn an_engine_names_its_limit_to_whoever_asks() {
         sbatch:   asked   --partition=nope
         sbatch:   there   lab has partitions short
         sbatch:   do      change several options: no other value of one alone is enough
-    "#]].assert_eq(&nowhere);
+    "#]]
+    .assert_eq(&nowhere);
 }
 
 #[test]

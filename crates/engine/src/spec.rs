@@ -8,8 +8,8 @@
 use crate::{BootTime, RecordTag, SupervisorKey};
 use api::StepTask;
 use model::{
-    CpuBind, JobId, NodeName, OpenMode, RestartCount, SignalSpec, StepId, Timestamp, Usage,
-    WaitStatus,
+    CpuBind, GpuIndex, JobId, NodeName, OpenMode, RestartCount, SignalSpec, StepId, Timestamp,
+    Usage, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -81,6 +81,10 @@ pub struct StepSpec {
     /// nodes, another step its own on this node.
     #[serde(default)]
     pub gpu_locks: Vec<String>,
+    /// The devices of the node's GPUs, each of which is closed to the step unless it has the GPU. Empty
+    /// where one of them is not known, or the GPUs are pretended.
+    #[serde(default)]
+    pub gpu_devices: Vec<GpuDevice>,
     /// CPUs that are locked with the engine's locks, as its GPUs are.
     #[serde(default)]
     pub cpu_locks: Vec<u32>,
@@ -105,6 +109,17 @@ pub struct StepSpec {
     /// What runs before and after each task: the cluster's, then the step's own.
     #[serde(default)]
     pub around_tasks: [AroundTask; 2],
+}
+
+/// A GPU's device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GpuDevice {
+    /// Which GPU.
+    pub gpu: GpuIndex,
+    /// Its driver's number.
+    pub major: u32,
+    /// Its own.
+    pub minor: u32,
 }
 
 /// Programs of one party that run before and after a task.

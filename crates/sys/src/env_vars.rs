@@ -90,6 +90,8 @@ variables! {
     TRAINYARD_TEST_FS;
     /// Milliseconds from SIGTERM to SIGKILL where an engine ends a job, instead of Slurm's 30 s.
     TRAINYARD_KILL_WAIT_MS;
+    /// A folder in which GPUs have their devices, instead of `/dev`.
+    TRAINYARD_TEST_DEV;
     /// A file with the milliseconds by which the machine's clock seems to have been set.
     TRAINYARD_TEST_CLOCK;
 }

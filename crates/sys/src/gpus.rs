@@ -1,5 +1,7 @@
 //! The machine's GPUs, and who holds them.
 
+use crate::device_cgroup::DeviceNumber;
+use crate::env_vars::TRAINYARD_TEST_DEV;
 use crate::shared_file::{self, SharedFileError};
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
@@ -19,6 +21,8 @@ pub struct Gpu {
     pub name: String,
     /// MiB of its memory.
     pub memory_mib: u64,
+    /// Its device, where the driver tells which it is.
+    pub device: Option<DeviceNumber>,
 }
 
 /// A driver is there and gave no answer.
@@ -67,9 +71,16 @@ fn read(nvml: &Nvml) -> Result<Vec<Gpu>, NvmlError> {
             uuid: device.uuid()?,
             name: product(device.name()?),
             memory_mib: device.memory_info()?.total >> 20,
+            device: device.minor_number().ok().and_then(number_of),
         });
     }
     Ok(gpus)
+}
+
+/// The device of the GPU that the driver counts so.
+fn number_of(minor: u32) -> Option<DeviceNumber> {
+    let folder = std::env::var_os(TRAINYARD_TEST_DEV).unwrap_or_else(|| "/dev".into());
+    DeviceNumber::at(&Path::new(&folder).join(format!("nvidia{minor}"))).ok()
 }
 
 /// As drivers since 470 say it: older ones call an `NVIDIA A40` just `A40`.

@@ -17,6 +17,7 @@ pub mod copy_tree;
 pub mod cpu;
 pub mod cpu_locks;
 pub mod daemon;
+pub mod device_cgroup;
 pub mod disk_errors;
 mod disk_free;
 pub mod env_vars;

@@ -12,7 +12,8 @@
  * "PERCENT MEMORY_PERCENT USED_MIB MILLIWATTS CELSIUS SM_MHZ ERRORS", or
  * "lost": then nothing but its memory is known. Errors that the driver reports stand in the file that
  * PRETENDED_XID names, read to its end at each question: a line each, "INDEX XID". Where they are on
- * the PCI bus stands in PRETENDED_PCI, "0000:65:00.0;...", in order.
+ * the PCI bus stands in PRETENDED_PCI, "0000:65:00.0;...", in order. Where PRETENDED_DEVICES
+ * is set, the driver tells that the first one's device is nvidia0, and so on.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,13 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned int index, struct gpu **device) {
 
 int nvmlDeviceGetUUID(struct gpu *device, char *text, unsigned int length) {
     return snprintf(text, length, "%s", device->uuid) < (int)length ? SUCCESS : INSUFFICIENT_SIZE;
+}
+
+int nvmlDeviceGetMinorNumber(struct gpu *device, unsigned int *answer) {
+    if (getenv("PRETENDED_DEVICES") == NULL)
+        return NOT_SUPPORTED;
+    *answer = (unsigned int)(device - gpus);
+    return SUCCESS;
 }
 
 int nvmlDeviceGetName(struct gpu *device, char *text, unsigned int length) {

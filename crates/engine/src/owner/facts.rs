@@ -8,6 +8,7 @@ use api::{
 use cluster_file::{PreemptMode, PreemptType};
 use model::{JobState, NodeName, NodeShare};
 use std::collections::BTreeMap;
+use sys::device_cgroup::DeviceCgroup;
 
 impl Owner {
     pub(super) fn facts(&self) -> EngineFacts {
@@ -126,10 +127,18 @@ impl Owner {
         limits.extend(self.gpus.passed_over().iter().cloned());
         limits.extend(self.cpus.limits());
         if self.cluster.has_gpus() && !self.cluster.is_pretended() {
-            limits.push(
-                "GPUs that a job did not request are hidden from it by CUDA_VISIBLE_DEVICES, not barred"
-                    .to_owned(),
-            );
+            let why = match DeviceCgroup::probe() {
+                Ok(()) if self.gpus.devices().is_empty() => {
+                    Some("the driver does not tell which devices they are".to_owned())
+                }
+                Ok(()) => None,
+                Err(error) => Some(format!("no control group of devices can be made ({error})")),
+            };
+            limits.extend(why.map(|why| {
+                format!(
+                    "GPUs that a job did not request are hidden from it by CUDA_VISIBLE_DEVICES, not barred: {why}"
+                )
+            }));
         }
         limits.push(match sys::memory_cgroup::MemoryCgroup::probe() {
             Ok(()) => "the memory of a job is limited where it requests some with --mem".to_owned(),

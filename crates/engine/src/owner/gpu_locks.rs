@@ -2,9 +2,11 @@
 //! engine and by the job's supervisors: they outlive an engine that is killed, stopped or replaced.
 
 use super::Owner;
+use crate::spec::GpuDevice;
 use model::{GpuIndex, JobState, Timestamp};
 use sched::Event;
 use std::collections::{BTreeMap, BTreeSet};
+use sys::device_cgroup::DeviceNumber;
 use sys::gpus::{GpuLock, GpuLocking};
 
 /// How often to look whether a GPU that another process holds is free again.
@@ -16,6 +18,8 @@ pub(crate) struct GpuLocks {
     /// Why there are none, if so.
     none: String,
     uuids: BTreeMap<GpuIndex, String>,
+    /// Of all GPUs, or none.
+    devices: Vec<GpuDevice>,
     held: BTreeMap<GpuIndex, GpuLock>,
     barred: BTreeSet<GpuIndex>,
     /// What stands where locks should, each said once.
@@ -26,9 +30,19 @@ pub(crate) struct GpuLocks {
 impl GpuLocks {
     pub(crate) fn new(gpus: &[sys::gpus::Gpu], none: String) -> GpuLocks {
         let uuids = gpus.iter().map(|gpu| (gpu.index, gpu.uuid.clone()));
+        let device = |gpu: &sys::gpus::Gpu| {
+            let DeviceNumber { major, minor } = gpu.device?;
+            Some(GpuDevice {
+                gpu: gpu.index,
+                major,
+                minor,
+            })
+        };
+        let devices: Option<Vec<GpuDevice>> = gpus.iter().map(device).collect();
         GpuLocks {
             none,
             uuids: uuids.collect(),
+            devices: devices.unwrap_or_default(),
             ..GpuLocks::default()
         }
     }
@@ -47,6 +61,11 @@ impl GpuLocks {
     /// Why the machine has no GPUs, where it has none.
     pub(crate) fn none(&self) -> &str {
         &self.none
+    }
+
+    /// The devices of the machine's GPUs; none where not all are known.
+    pub(crate) fn devices(&self) -> &[GpuDevice] {
+        &self.devices
     }
 
     /// GPUs that others held when a job last wanted some.

@@ -189,6 +189,7 @@ impl Owner {
                 open_mode: OpenMode::Append,
             },
             gpu_locks: self.gpus.uuids(share.gpus.iter()),
+            gpu_devices: self.gpus.devices().to_vec(),
             cpu_locks: self.cpus.of([share]),
             // Enforced only where it was asked for: the even share is a way to count, no promise.
             memory: record.request.memory.map(|_| share.memory),

@@ -89,7 +89,7 @@ pub(super) fn launch(
     let oom_score_adj = (sys::process::oom_score_adj() + OOM_SCORE_ABOVE_OURS).min(1000);
     for (place, (task, streams)) in spec.tasks.iter().zip(streams).enumerate() {
         let program = program(&spec.program, place, &environment).after_prologs(spec);
-        let environment = task_environment::of_task(&environment, task);
+        let environment = task_environment::of_task(&environment, task, |gpu| groups.seen(gpu));
         let spawn = Spawn {
             program: &program.file,
             args: &program.args,

@@ -2,8 +2,10 @@
 
 use super::memory_limit::{MemoryLimit, group_name};
 use crate::spec::StepSpec;
-use model::PassedLimit;
+use model::{GpuIndex, PassedLimit};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use sys::device_cgroup::{DeviceCgroup, DeviceNumber};
 use sys::process_cgroup::ProcessCgroup;
 
 /// The name of the limit on processes, as `--propagate` knows it.
@@ -12,13 +14,17 @@ const PROCESSES: &str = "NPROC";
 /// Groups that bound what a step's processes use; those made here are removed with it.
 pub(super) struct StepGroups {
     entrances: Vec<PathBuf>,
+    /// The GPUs that its tasks can open, where the others are closed to them.
+    gpus: Option<Vec<GpuIndex>>,
     _processes: Option<ProcessCgroup>,
+    _devices: Option<DeviceCgroup>,
 }
 
 impl StepGroups {
     /// The group of its memory, and where fewer processes were passed on with the job (`ulimit -u`) than
     /// this machine's own limit, one that bounds them: the kernel's limit counts all processes of a user,
-    /// and not at all those of root.
+    /// and not at all those of root. Where the step has not all of the node's GPUs, one that keeps it from
+    /// the others' devices.
     pub(super) fn of(spec: &StepSpec, memory: &MemoryLimit, limits: &[PassedLimit]) -> StepGroups {
         let most = fewer_processes(limits, &sys::soft_limits());
         let made = most.map(|most| ProcessCgroup::make(&group_name(spec), most, memory.group()));
@@ -30,16 +36,62 @@ impl StepGroups {
             }
             None => None,
         };
+        let devices = devices(spec);
         let own = processes.as_ref().map(ProcessCgroup::entrance);
+        let own = own
+            .into_iter()
+            .chain(devices.as_ref().map(DeviceCgroup::entrance));
         StepGroups {
             entrances: memory.entrance().into_iter().chain(own).collect(),
+            gpus: devices
+                .as_ref()
+                .map(|_| gpus_of(spec).into_iter().collect()),
             _processes: processes,
+            _devices: devices,
         }
+    }
+
+    /// How the driver counts a GPU for the step's tasks: those that it can't open are none to it.
+    pub(super) fn seen(&self, gpu: GpuIndex) -> GpuIndex {
+        let place = |gpus: &Vec<GpuIndex>| gpus.iter().position(|own| *own == gpu);
+        let place = self.gpus.as_ref().and_then(place);
+        place
+            .and_then(|place| GpuIndex::try_from(place).ok())
+            .unwrap_or(gpu)
     }
 
     /// The files by which a task enters them.
     pub(super) fn entrances(&self) -> &[PathBuf] {
         &self.entrances
+    }
+}
+
+/// The GPUs that the step's tasks have on this node.
+fn gpus_of(spec: &StepSpec) -> BTreeSet<GpuIndex> {
+    let tasks = spec.tasks.iter();
+    tasks.flat_map(|task| task.gpus.iter().copied()).collect()
+}
+
+/// The group that keeps the step from the devices of other GPUs, where there are any.
+fn devices(spec: &StepSpec) -> Option<DeviceCgroup> {
+    let own = gpus_of(spec);
+    let others = spec.gpu_devices.iter();
+    let others = others.filter(|device| !own.contains(&device.gpu));
+    let others: Vec<DeviceNumber> = others
+        .map(|device| DeviceNumber {
+            major: device.major,
+            minor: device.minor,
+        })
+        .collect();
+    if others.is_empty() {
+        return None;
+    }
+    match DeviceCgroup::make(&group_name(spec), &others) {
+        Ok(group) => Some(group),
+        Err(error) => {
+            tracing::debug!(step = %spec.key(), "no control group of devices: {error}");
+            None
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::slurm_links;
 use crate::spec::{StepSpec, Streams};
 use api::StepTask;
+use model::GpuIndex;
 
 /// What all tasks of the step have: what the job was submitted with, without what the spec
 /// removes, with what it sets, and with Slurm's commands to be found.
@@ -19,27 +20,37 @@ pub(super) fn of_step(
     environment
 }
 
-/// What differs between tasks; `SLURM_TASK_PID` is set by whoever forks.
-pub(super) fn of_task(step: &[(String, String)], task: &StepTask) -> Vec<(String, String)> {
+/// What differs between tasks; `SLURM_TASK_PID` is set by whoever forks. `seen` is how a GPU is counted
+/// where others are closed to the step.
+pub(super) fn of_task(
+    step: &[(String, String)],
+    task: &StepTask,
+    seen: impl Fn(GpuIndex) -> GpuIndex,
+) -> Vec<(String, String)> {
     let mut environment = step.to_vec();
     set(&mut environment, "SLURM_PROCID", &task.rank.to_string());
     set(&mut environment, "SLURM_LOCALID", &task.local.to_string());
     environment.retain(|(name, _)| name != "SLURM_TASK_PID");
     if !task.gpus.is_empty() {
-        let gpus: Vec<String> = task.gpus.iter().map(u32::to_string).collect();
-        let gpus = gpus.join(",");
+        let list = |gpus: &mut dyn Iterator<Item = GpuIndex>| {
+            gpus.map(|gpu| gpu.to_string())
+                .collect::<Vec<_>>()
+                .join(",")
+        };
+        let gpus = list(&mut task.gpus.iter().copied());
         if environment
             .iter()
             .any(|(name, _)| name == "SLURM_STEP_GPUS")
         {
             set(&mut environment, "SLURM_STEP_GPUS", &gpus);
         }
+        let seen = list(&mut task.gpus.iter().copied().map(seen));
         for name in [
             "CUDA_VISIBLE_DEVICES",
             "ROCR_VISIBLE_DEVICES",
             "GPU_DEVICE_ORDINAL",
         ] {
-            set(&mut environment, name, &gpus);
+            set(&mut environment, name, &seen);
         }
     }
     environment
@@ -85,7 +96,7 @@ mod tests {
         let mut task = spec.tasks[0].clone();
         task.rank = 3;
         task.gpus = vec![1, 2];
-        let mut environment = of_task(&step, &task);
+        let mut environment = of_task(&step, &task, |gpu| gpu - 1);
         environment.retain(|(name, _)| !name.starts_with("BASH_") && name != "PATH");
         let want = [
             ("AA", "2"),
@@ -93,9 +104,9 @@ mod tests {
             ("SLURM_MEM_PER_CPU", "5"),
             ("SLURM_PROCID", "3"),
             ("SLURM_LOCALID", "0"),
-            ("CUDA_VISIBLE_DEVICES", "1,2"),
-            ("ROCR_VISIBLE_DEVICES", "1,2"),
-            ("GPU_DEVICE_ORDINAL", "1,2"),
+            ("CUDA_VISIBLE_DEVICES", "0,1"),
+            ("ROCR_VISIBLE_DEVICES", "0,1"),
+            ("GPU_DEVICE_ORDINAL", "0,1"),
         ];
         assert_eq!(environment, pairs(&want));
     }

@@ -42,6 +42,7 @@ pub(super) fn spec() -> StepSpec {
             open_mode: OpenMode::Truncate,
         },
         gpu_locks: Vec::new(),
+        gpu_devices: Vec::new(),
         cpu_locks: Vec::new(),
         memory: None,
         deadline: None,
