@@ -95,6 +95,57 @@ fn isolated_nodes_have_names_and_folders_of_their_own() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// Listens at a port of all addresses until it is ended.
+const LISTEN: &str = "\
+import signal, socket, sys
+s = socket.socket()
+s.bind(('', int(sys.argv[1])))
+s.listen()
+print('listens', flush=True)
+signal.pause()
+";
+
+#[test]
+fn a_port_that_another_nodes_job_has_is_named_with_the_job() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let status = start(&mut env);
+    assert!(
+        status.contains("two programs can't listen at one port")
+            || status.contains("no namespaces")
+    );
+    env.set_var("TRAINYARD_ENGINE", "satori");
+    env.write("listen.py", LISTEN);
+    let port = std::net::TcpListener::bind("0.0.0.0:0").and_then(|it| it.local_addr());
+    let port = port.expect("a port is free").port().to_string();
+    // In what srun prints, and in the log of a run's rank.
+    let words = [
+        "-N2",
+        "-n2",
+        "-psched_system_all",
+        "-t5",
+        "--kill-on-bad-exit=1",
+        "python3",
+        "listen.py",
+        &port,
+    ];
+    let outcome = env.slurm("srun", &words);
+    let run = format!(
+        "launcher = \"srun\"\ncommand = [\"listen.py\", \"{port}\"]\n[resources]\nnodes = 2\n\
+         partition = \"sched_system_all\"\ntime = \"5m\"\n"
+    );
+    env.write("yard.toml", &run);
+    let shown = env.yard(&["run", "--on", "satori"]);
+    let _cancelled = env.slurm("scancel", &["--me"]);
+    env.yard(&["engine", "stop", "satori"]).success();
+    for printed in [outcome.stderr, shown.stdout] {
+        let named = format!("{port} (job ");
+        assert!(
+            printed.contains(&named) && printed.contains(" on node000"),
+            "{printed}"
+        );
+    }
+}
+
 /// Paths of the files of that name below a folder.
 fn files_named(name: &str, folder: &std::path::Path) -> Vec<String> {
     let mut found = Vec::new();

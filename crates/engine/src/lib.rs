@@ -37,6 +37,7 @@ mod store;
 pub mod supervisor;
 mod supervisor_key;
 
+mod taken_port;
 mod users;
 
 pub use boot_time::BootTime;

@@ -66,25 +66,16 @@ pub fn run(args: &[OsString], printer: &Printer) -> u8 {
 
 fn way(words: &[String], is_node: &dyn Fn(&str) -> bool, login: &[String]) -> Way {
     let mut rest = words.iter();
-    let host = loop {
-        let Some(word) = rest.next() else {
-            return Way::Elsewhere;
-        };
-        match word.strip_prefix('-') {
-            None => break word,
-            Some(letters) => {
-                // The first letter that takes a value ends the word, or has it in the next one.
-                let value = letters.find(|letter| WITH_VALUE.contains(letter));
-                if value.is_some_and(|at| at + 1 == letters.len()) {
-                    rest.next();
-                }
-            }
-        }
+    let Some(host) = next_operand(&mut rest) else {
+        return Way::Elsewhere;
     };
     let host = host
         .rsplit_once('@')
         .map_or(host.as_str(), |(_, host)| host);
-    let command: Vec<&str> = rest.map(String::as_str).collect();
+    // Options may follow the host, as those of horovodrun do.
+    let first = next_operand(&mut rest);
+    let command = first.into_iter().chain(rest);
+    let command: Vec<&str> = command.map(String::as_str).collect();
     let command = (!command.is_empty()).then(|| command.join(" "));
     if is_node(host) {
         Way::Node(host.to_owned(), command)
@@ -92,6 +83,24 @@ fn way(words: &[String], is_node: &dyn Fn(&str) -> bool, login: &[String]) -> Wa
         Way::Login(command)
     } else {
         Way::Elsewhere
+    }
+}
+
+/// The next word that is neither an option nor the value of one; after `--` the next word.
+fn next_operand<'a>(words: &mut std::slice::Iter<'a, String>) -> Option<&'a String> {
+    loop {
+        let word = words.next()?;
+        match word.strip_prefix('-') {
+            None => return Some(word),
+            Some("-") => return words.next(),
+            Some(letters) => {
+                // The first letter that takes a value ends the word, or has it in the next one.
+                let value = letters.find(|letter| WITH_VALUE.contains(letter));
+                if value.is_some_and(|at| at + 1 == letters.len()) {
+                    words.next();
+                }
+            }
+        }
     }
 }
 
@@ -122,13 +131,13 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, want: Way) {
-        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let login = ["service0001".to_owned()];
         assert_eq!(way(&words, &|host| host.starts_with("node"), &login), want);
     }
 
     #[test]
-    fn options_stand_before_the_host_and_the_command_behind_it() {
+    fn options_stand_around_the_host_and_the_command_after_them() {
         let node =
             |command: Option<&str>| Way::Node("node2".to_owned(), command.map(str::to_owned));
         check("node2 hostname", node(Some("hostname")));
@@ -137,7 +146,12 @@ mod tests {
             "-o PasswordAuthentication=no -p 22 me@node2 cd /x ; env A=b python",
             node(Some("cd /x ; env A=b python")),
         );
-        check("-tt -p22 -oBatchMode=yes node2 -v", node(Some("-v")));
+        check("-tt -p22 -oBatchMode=yes node2 -v", node(None));
+        check("-q node2 -p 22 -- -v", node(Some("-v")));
+        check(
+            "node2 -p 22  -o ConnectTimeout=9 true -v",
+            node(Some("true -v")),
+        );
         check(
             "service0001 sbatch job.sh",
             Way::Login(Some("sbatch job.sh".to_owned())),

@@ -27,6 +27,8 @@ pub(super) struct Task {
     pub(super) status: Option<WaitStatus>,
     /// What runs after it.
     pub(super) epilogs: Option<PendingEpilogs>,
+    /// Where its errors go, if that is a file.
+    pub(super) errors: Option<File>,
 }
 
 impl Task {
@@ -122,10 +124,12 @@ pub(super) fn launch(
             let line = bind.report(spec.node.as_str(), ids, pid, &task.cpus, bound);
             pass_on(&line, relay.as_deref_mut(), messages.as_ref());
         }
+        let errors = streams.error.try_clone().ok().map(File::from);
         tasks.push(Task {
             rank: task.rank,
             pid,
             status: None,
+            errors: errors.filter(|file| file.metadata().is_ok_and(|it| it.is_file())),
             epilogs: PendingEpilogs::of(spec, environment, pid, streams.error),
         });
     }

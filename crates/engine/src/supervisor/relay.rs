@@ -7,7 +7,7 @@ use crate::spec::StepSpec;
 use api::step_io::{
     FrameReader, FromSupervisor, StepFrame, StepHeader, TaskStream, ToSupervisor, encode_output,
 };
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -31,6 +31,8 @@ pub(super) struct Relay {
     sent: usize,
     reader: FrameReader,
     sources: Vec<Source>,
+    /// By rank, the end of what its task wrote to its stderr.
+    error_ends: BTreeMap<u32, Vec<u8>>,
     sinks: Vec<Sink>,
     /// The terminal of task 0, beside its place among sources and sinks.
     terminal: Option<std::fs::File>,
@@ -49,6 +51,9 @@ struct Source {
     rank: u32,
     stream: TaskStream,
 }
+
+/// How much of the end of a task's output is looked at.
+pub(super) const END_LENGTH: usize = 4096;
 
 /// What a terminal's user types to end the input: Ctrl-D.
 const END_OF_INPUT: u8 = 4;
@@ -100,6 +105,7 @@ impl Relay {
             sent: 0,
             reader: FrameReader::default(),
             sources: Vec::new(),
+            error_ends: BTreeMap::new(),
             sinks: Vec::new(),
             terminal: None,
             raw: false,
@@ -256,6 +262,21 @@ impl Relay {
         all_read && self.waiting() == 0
     }
 
+    /// The end of what a task wrote to its stderr, of which more may wait to be read.
+    pub(super) fn end_of_errors(&mut self, rank: u32) -> Vec<u8> {
+        let is_meant = |source: &Source| source.rank == rank && source.stream == TaskStream::Err;
+        if let Some(place) = self.sources.iter().position(is_meant) {
+            let mut before = usize::MAX;
+            while self.waiting() < ENOUGH && self.out.len() != before {
+                before = self.out.len();
+                if self.read_source(place) {
+                    break;
+                }
+            }
+        }
+        self.error_ends.remove(&rank).unwrap_or_default()
+    }
+
     /// Says the last words, and waits until they are on their way.
     pub(super) fn finish(mut self, launch_error: Option<String>) {
         if let Some(message) = launch_error {
@@ -286,6 +307,11 @@ impl Relay {
             Ok(length) => {
                 if !self.broken {
                     encode_output(&mut self.out, source.rank, source.stream, &chunk[..length]);
+                    if source.stream == TaskStream::Err {
+                        let end = self.error_ends.entry(source.rank).or_default();
+                        end.extend_from_slice(&chunk[..length]);
+                        end.drain(..end.len().saturating_sub(END_LENGTH));
+                    }
                 }
                 false
             }

@@ -5,16 +5,19 @@ use super::ending::{Due, Ending};
 use super::launch::{self, Started, Task};
 use super::memory_limit::MemoryLimit;
 use super::processes;
-use super::relay::{Relay, Token as RelayToken, Wish};
+use super::relay::{END_LENGTH, Relay, Token as RelayToken, Wish};
 use super::task_epilogs::{Next, TaskEpilogs};
 use crate::BootTime;
 use crate::own_processes::OwnProcesses;
 use crate::spec::{
     Because, EndedBy, ExitFile, LISTEN, Reach, StepSpec, SupervisorAnswer, TaskExit,
 };
+use crate::taken_port;
 use api::step_io::FromSupervisor;
 use model::{OUT_OF_MEMORY, Timestamp, Usage, WaitStatus};
 use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 use sys::poll::{Interest, Poll};
 use sys::process::{self, Reaped};
@@ -186,12 +189,32 @@ impl<'a> Run<'a> {
         task.status = Some(status);
         // Its stderr too.
         task.epilogs = None;
+        let errors = task.errors.take();
         let rank = task.rank;
+        if !status.success() && self.ended_by.is_none() {
+            self.tell_taken_port(rank, errors);
+        }
         if let Some(relay) = &mut self.relay {
             relay.send(&FromSupervisor::Exit { rank, status });
         }
         if self.spec.kill_on_bad_exit && !status.success() {
             self.ending.set(Some(BootTime::now()), Because::Stop);
+        }
+    }
+
+    /// Says whose the port is that a failed task wanted, where its output says that one is taken.
+    fn tell_taken_port(&mut self, rank: u32, errors: Option<File>) {
+        let end = match (&errors, &mut self.relay) {
+            (Some(file), _) => end_of(file),
+            (None, Some(relay)) => relay.end_of_errors(rank),
+            (None, None) => return,
+        };
+        if let Some(text) = taken_port::conflict(&end) {
+            launch::say(
+                &text,
+                self.relay.as_mut().filter(|_| errors.is_none()),
+                errors.as_ref(),
+            );
         }
     }
 
@@ -403,6 +426,19 @@ impl Obey for Run<'_> {
             }),
         }
     }
+}
+
+/// The end of what a task wrote into a file, which is open for writing alone.
+fn end_of(file: &File) -> Vec<u8> {
+    let read = || {
+        let mut file = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(END_LENGTH as u64)))?;
+        let mut end = Vec::new();
+        file.take(END_LENGTH as u64).read_to_end(&mut end)?;
+        io::Result::Ok(end)
+    };
+    read().unwrap_or_default()
 }
 
 /// The step as Slurm's daemon names it: `StepId=7.0`.
