@@ -80,6 +80,12 @@ impl EngineFolder {
         self.root.join("cluster.origin")
     }
 
+    /// Is there where each node of its cluster is to have a network of its own.
+    #[must_use]
+    pub fn networks(&self) -> PathBuf {
+        self.root.join("networks")
+    }
+
     /// The engine's name: that of its folder, except for the user's own engine of this machine.
     #[must_use]
     pub fn name(&self) -> String {

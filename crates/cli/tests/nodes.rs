@@ -146,6 +146,67 @@ fn a_port_that_another_nodes_job_has_is_named_with_the_job() {
     }
 }
 
+/// Listens at one port on each node. The second task connects to the first's, and to this machine.
+const MEET_AT: &str = "\
+import os, socket, sys, time
+port, first, machine, outside = int(sys.argv[1]), sys.argv[2] or os.environ['MASTER_ADDR'], sys.argv[3], int(sys.argv[4])
+rank = int(os.environ['SLURM_PROCID'])
+def connect(*at):
+    while True:
+        try:
+            return socket.create_connection(at)
+        except ConnectionRefusedError:
+            time.sleep(0.05)
+with socket.create_server(('', port)) as server:
+    if rank == 0:
+        print('rank 0 got', server.accept()[0].recv(100).decode(), flush=True)
+    else:
+        connect(first, port).send(b'words of rank 1')
+        connect(machine, outside).send(b'words of a job')
+";
+
+#[test]
+fn with_networks_of_their_own_two_nodes_listen_at_one_port() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let started = ["engine", "start", "lab", "--nodes", "2", "--networks"];
+    env.yard(&started).success();
+    let status = env.yard(&["engine", "status", "lab"]).success();
+    let machine = status
+        .split_once("/tmp and networks (")
+        .and_then(|(_, rest)| rest.split_once(" is this machine"));
+    let Some((machine, _)) = machine else {
+        env.yard(&["engine", "stop", "lab"]).success();
+        skip("networks of nodes", &status);
+        return;
+    };
+    env.set_var("TRAINYARD_ENGINE", "lab");
+    env.write("meet_at.py", MEET_AT);
+    let here = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
+    let outside = here.local_addr().unwrap().port().to_string();
+    let words = ["-N2", "-n2", "python3", "meet_at.py", "4711", "node1"];
+    let printed = env.slurm("srun", &[&words[..], &[machine, &outside]].concat());
+    let printed = printed.success();
+    assert!(printed.contains("rank 0 got words of rank 1"), "{printed}");
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut here.accept().unwrap().0, &mut said).unwrap();
+    assert_eq!(said, "words of a job");
+    // The ranks of a run meet at the first node's own address.
+    let run = format!(
+        "launcher = \"srun\"\ncommand = [\"meet_at.py\", \"4711\", \"\", {machine:?}, {outside:?}]\n\
+         [resources]\nnodes = 2\ntime = \"5m\"\n"
+    );
+    env.write("yard.toml", &run);
+    let printed = env.yard(&["run", "--on", "lab"]).success();
+    assert!(printed.contains("rank 0 got words of rank 1"), "{printed}");
+    let made = files_named("network", &env.trainyard_home().join("state"));
+    let of_nodes = made.iter().filter_map(|path| fs::read_link(path).ok());
+    let of_nodes: Vec<_> = of_nodes.collect();
+    assert_eq!(of_nodes.len(), 2, "{made:?}");
+    assert!(of_nodes.iter().all(|namespace| namespace.exists()));
+    env.yard(&["engine", "stop", "lab"]).success();
+    assert!(!of_nodes.iter().any(|namespace| namespace.exists()));
+}
+
 /// Paths of the files of that name below a folder.
 fn files_named(name: &str, folder: &std::path::Path) -> Vec<String> {
     let mut found = Vec::new();

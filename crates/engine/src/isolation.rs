@@ -4,6 +4,7 @@
 //! Whether the system makes the namespaces is tried when the engine starts. Where it does not, tasks
 //! see this machine's name and `/tmp`, and the engine says so.
 
+use crate::networks::{self, Networks};
 use crate::spec::StepSpec;
 use api::EngineFolder;
 use model::NodeName;
@@ -36,8 +37,13 @@ const SHARED: [&str; 7] = [
 pub(crate) enum Isolation {
     /// The engine's one node is this machine.
     NotNeeded,
-    /// Tasks see their node alone; in this folder are what its nodes have.
-    Nodes(PathBuf),
+    /// Tasks see their node alone.
+    Nodes {
+        /// What the nodes have is in this folder.
+        place: PathBuf,
+        /// Their networks, or why each node has this machine's.
+        networks: Result<Networks, String>,
+    },
     /// They see this machine, and why.
     Missing(String),
 }
@@ -55,8 +61,18 @@ impl Isolation {
             return Isolation::Missing(format!("{TRAINYARD_NAMESPACES} is 0"));
         }
         let place = folder.root().join("nodes");
-        match write_hosts(&place, nodes).and_then(|()| try_one(&place)) {
-            Ok(()) => Isolation::Nodes(place),
+        let nodes: Vec<&NodeName> = nodes.collect();
+        let networks = if folder.networks().exists() {
+            make_networks(&place, &nodes)
+        } else {
+            Err("yard engine start --networks gives each its own".to_owned())
+        };
+        if networks.is_err() {
+            networks::forget(&place, &nodes);
+        }
+        let made = write_hosts(&place, &nodes, networks.as_ref().ok());
+        match made.and_then(|()| try_one(&place)) {
+            Ok(()) => Isolation::Nodes { place, networks },
             Err(error) => Isolation::Missing(error.to_string()),
         }
     }
@@ -64,26 +80,55 @@ impl Isolation {
     /// The folder of the nodes, where they are isolated.
     pub(crate) fn nodes(&self) -> Option<&Path> {
         match self {
-            Isolation::Nodes(place) => Some(place),
+            Isolation::Nodes { place, .. } => Some(place),
             Isolation::NotNeeded | Isolation::Missing(_) => None,
         }
     }
 
     /// Writes the names of nodes that may be new.
     pub(crate) fn update<'a>(&self, nodes: impl Iterator<Item = &'a NodeName>) -> io::Result<()> {
-        self.nodes()
-            .map_or(Ok(()), |place| write_hosts(place, nodes))
+        let Isolation::Nodes { place, networks } = self else {
+            return Ok(());
+        };
+        let nodes: Vec<&NodeName> = nodes.collect();
+        if networks.is_ok() {
+            Networks::make(place, &nodes)?;
+        }
+        write_hosts(place, &nodes, networks.as_ref().ok())
+    }
+
+    /// Whether nodes have networks of their own.
+    pub(crate) fn has_networks(&self) -> bool {
+        self.networks().is_some()
+    }
+
+    /// Their networks, where they have some.
+    pub(crate) fn networks(&self) -> Option<&Networks> {
+        match self {
+            Isolation::Nodes { networks, .. } => networks.as_ref().ok(),
+            Isolation::NotNeeded | Isolation::Missing(_) => None,
+        }
     }
 
     /// What nodes have not of their own, in words; none where the node is this machine.
     pub(crate) fn limit(&self) -> Option<String> {
         match self {
             Isolation::NotNeeded => None,
-            Isolation::Nodes(_) => Some(
+            Isolation::Nodes {
+                networks: Ok(networks),
+                ..
+            } => Some(format!(
+                "nodes have their own host names, /tmp and networks ({} is this machine), and share this \
+                 machine's processes: what listens at 127.0.0.1 here is not reached from a job",
+                networks.gateway()
+            )),
+            Isolation::Nodes {
+                networks: Err(why), ..
+            } => Some(format!(
                 "nodes have their own host names, /tmp and loopback addresses, and share this \
-                 machine's ports and processes: two programs can't listen at one port of all addresses"
-                    .to_owned(),
-            ),
+                 machine's ports and processes: two programs can't listen at one port of all addresses \
+                 ({why})"
+            )),
             Isolation::Missing(why) => Some(format!(
                 "nodes have this machine's host name and /tmp, since no namespaces can be made \
                  ({why}); SLURMD_NODENAME is the node's name"
@@ -99,15 +144,16 @@ fn address(number: u32) -> Ipv4Addr {
 }
 
 /// This machine's `/etc/hosts`, and the nodes.
-fn write_hosts<'a>(place: &Path, nodes: impl Iterator<Item = &'a NodeName>) -> io::Result<()> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(place)?;
+fn write_hosts(place: &Path, nodes: &[&NodeName], networks: Option<&Networks>) -> io::Result<()> {
+    make_folder(place)?;
     let own = fs::read_to_string("/etc/hosts").unwrap_or_default();
     let mut text = own.trim_end().to_owned();
-    for (node, number) in nodes.zip(0..) {
-        text.push_str(&format!("\n{} {node}", address(number)));
+    for (node, number) in nodes.iter().zip(0_u32..) {
+        let address = match networks {
+            Some(networks) => networks.address(number as usize),
+            None => address(number),
+        };
+        text.push_str(&format!("\n{address} {node}"));
     }
     text.push('\n');
     // Replaced by renaming: what runs keeps the one that it sees.
@@ -115,9 +161,33 @@ fn write_hosts<'a>(place: &Path, nodes: impl Iterator<Item = &'a NodeName>) -> i
     fs::set_permissions(place.join("hosts"), Permissions::from_mode(0o644))
 }
 
+fn make_folder(place: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(place)
+}
+
+/// Networks for all nodes, entered by a program once; else why not.
+fn make_networks(place: &Path, nodes: &[&NodeName]) -> Result<Networks, String> {
+    if sys::process::user() != 0 {
+        return Err("only root can give each its own network".to_owned());
+    }
+    let made = make_folder(place).and_then(|()| Networks::make(place, nodes));
+    let networks = made.map_err(|error| error.to_string())?;
+    let first = nodes.first().map_or("", |node| node.as_str());
+    let tried = sys::atomic::write(&place.join("hosts"), b"").and_then(|()| try_node(place, first));
+    tried.map_err(|error| {
+        networks.remove();
+        error.to_string()
+    })?;
+    Ok(networks)
+}
+
 /// Whether the system makes what a task needs.
 fn try_one(place: &Path) -> io::Result<()> {
-    let view = view(place, "trial", &[place.to_owned()])?;
+    try_node(place, "trial")
+}
+
+fn try_node(place: &Path, node: &str) -> io::Result<()> {
+    let view = view(place, node, &[place.to_owned()])?;
     let null = File::open("/dev/null")?;
     let errors = File::options().write(true).open("/dev/null")?;
     let program = sys::process::find_program(OsStr::new("true"), "/usr/bin:/bin");
@@ -153,6 +223,9 @@ fn view(place: &Path, node: &str, kept: &[PathBuf]) -> io::Result<NodeView> {
         fs::set_permissions(&disk, Permissions::from_mode(0o1777))?;
     }
     let mut view = NodeView::new(node)?;
+    if let Ok(namespace) = fs::read_link(place.join(node).join(networks::LINK)) {
+        view.enter_network(&namespace)?;
+    }
     view.bind(&place.join("hosts"), Path::new("/etc/hosts"))?;
     view.replace(&disk, Path::new("/tmp"), kept)?;
     Ok(view)

@@ -21,6 +21,7 @@ mod log;
 mod message;
 mod messenger;
 mod named_ids;
+mod networks;
 mod node_disks;
 mod open_connections;
 mod orphans;

@@ -77,6 +77,8 @@ variables! {
     TRAINYARD_ENGINE;
     /// The name of the machine on which the engine is, in jobs on nodes with names of their own.
     TRAINYARD_HOST;
+    /// 1 in jobs on nodes with networks of their own.
+    TRAINYARD_NODE_NETWORKS;
     /// The user's own `BASH_ENV`, which bash still reads inside a job: `BASH_ENV` itself names a file
     /// that keeps Slurm's commands on `PATH`.
     TRAINYARD_BASH_ENV;

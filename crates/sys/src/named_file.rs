@@ -31,16 +31,25 @@ pub fn open(options: &mut OpenOptions, path: &Path, user: u32) -> io::Result<Fil
     Ok(file)
 }
 
+/// Opens a regular file, also behind a link, and waits for nothing.
+///
+/// # Errors
+/// It is no regular file; what the system says.
+pub fn open_regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let no_wait = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or(0);
+    let file = options.clone().custom_flags(no_wait).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    Ok(file)
+}
+
 /// Reads a text that must not be waited for: of a regular file, also behind a link, of at most `most` bytes.
 ///
 /// # Errors
 /// It is no regular file, is longer or is no UTF-8; what the system says.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file: File = rustix::fs::open(path, flags, Mode::empty())?.into();
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
-    }
+    let file = open_regular(File::options().read(true), path)?;
     let mut text = String::new();
     // One byte more, since a file may grow while it is read.
     file.take(most.saturating_add(1))

@@ -226,7 +226,14 @@ impl Owner {
         let engine = self.folder.root().to_string_lossy().into_owned();
         let engine = (sys::env_vars::TRAINYARD_ENGINE.to_owned(), engine);
         let host = self.isolation.nodes().map(|_| isolation::variable());
-        std::iter::once(engine).chain(host).collect()
+        let networks = self.isolation.has_networks().then(|| {
+            let name = sys::env_vars::TRAINYARD_NODE_NETWORKS.to_owned();
+            (name, "1".to_owned())
+        });
+        std::iter::once(engine)
+            .chain(host)
+            .chain(networks)
+            .collect()
     }
 
     /// Has a supervisor started.

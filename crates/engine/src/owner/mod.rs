@@ -323,6 +323,12 @@ impl Owner {
         for waiter in self.waiters.drain(..) {
             let _gone = waiter.reply.send(Answer::Refused(Refusal::Stopping));
         }
+        // Jobs that run keep theirs; the next engine finds or makes them.
+        if self.running.is_empty()
+            && let Some(networks) = self.isolation.networks()
+        {
+            networks.remove();
+        }
         self.fork_server.shutdown();
     }
 }

@@ -10,8 +10,8 @@ use crate::spec::{Environment, Program, StepSpec, Streams};
 use model::{PassedLimit, StepId, WaitStatus};
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::AsFd;
-use std::path::Path;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Path, PathBuf};
 use sys::SoftLimit;
 use sys::process::{Spawn, User};
 
@@ -27,8 +27,8 @@ pub(super) struct Task {
     pub(super) status: Option<WaitStatus>,
     /// What runs after it.
     pub(super) epilogs: Option<PendingEpilogs>,
-    /// Where its errors go, if that is a file.
-    pub(super) errors: Option<File>,
+    /// Where its errors go, if that is a file. It is not held open: a step may have many tasks.
+    pub(super) errors: Option<PathBuf>,
 }
 
 impl Task {
@@ -124,12 +124,11 @@ pub(super) fn launch(
             let line = bind.report(spec.node.as_str(), ids, pid, &task.cpus, bound);
             pass_on(&line, relay.as_deref_mut(), messages.as_ref());
         }
-        let errors = streams.error.try_clone().ok().map(File::from);
         tasks.push(Task {
             rank: task.rank,
             pid,
             status: None,
-            errors: errors.filter(|file| file.metadata().is_ok_and(|it| it.is_file())),
+            errors: path_of(&streams.error),
             epilogs: PendingEpilogs::of(spec, environment, pid, streams.error),
         });
     }
@@ -143,6 +142,12 @@ pub(super) fn launch(
             oom_score_adj,
         },
     }))
+}
+
+/// The path of what is open, where it has one.
+fn path_of(file: &impl AsRawFd) -> Option<PathBuf> {
+    let path = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
+    path.is_absolute().then_some(path)
 }
 
 /// Limits for tasks, and what there is to say of those that were requested and can't be set.

@@ -17,8 +17,9 @@ use api::step_io::FromSupervisor;
 use model::{OUT_OF_MEMORY, Timestamp, Usage, WaitStatus};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 use std::time::Duration;
+use sys::named_file;
 use sys::poll::{Interest, Poll};
 use sys::process::{self, Reaped};
 use sys::signals::SignalFd;
@@ -203,18 +204,22 @@ impl<'a> Run<'a> {
     }
 
     /// Says whose the port is that a failed task wanted, where its output says that one is taken.
-    fn tell_taken_port(&mut self, rank: u32, errors: Option<File>) {
-        let end = match (&errors, &mut self.relay) {
-            (Some(file), _) => end_of(file),
+    fn tell_taken_port(&mut self, rank: u32, errors: Option<PathBuf>) {
+        let file = errors.and_then(|path| {
+            let user = launch::user(self.spec);
+            let mut options = File::options();
+            let options = options.read(true).append(true);
+            let opened =
+                process::as_user(user.as_ref(), || named_file::open_regular(options, &path));
+            opened.ok()?.ok()
+        });
+        let end = match (&file, &mut self.relay) {
+            (Some(file), _) => end_of(file).unwrap_or_default(),
             (None, Some(relay)) => relay.end_of_errors(rank),
             (None, None) => return,
         };
         if let Some(text) = taken_port::conflict(&end) {
-            launch::say(
-                &text,
-                self.relay.as_mut().filter(|_| errors.is_none()),
-                errors.as_ref(),
-            );
+            launch::say(&text, self.relay.as_mut(), file.as_ref());
         }
     }
 
@@ -428,17 +433,13 @@ impl Obey for Run<'_> {
     }
 }
 
-/// The end of what a task wrote into a file, which is open for writing alone.
-fn end_of(file: &File) -> Vec<u8> {
-    let read = || {
-        let mut file = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(END_LENGTH as u64)))?;
-        let mut end = Vec::new();
-        file.take(END_LENGTH as u64).read_to_end(&mut end)?;
-        io::Result::Ok(end)
-    };
-    read().unwrap_or_default()
+/// The end of a file.
+fn end_of(mut file: &File) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(END_LENGTH as u64)))?;
+    let mut end = Vec::new();
+    file.take(END_LENGTH as u64).read_to_end(&mut end)?;
+    Ok(end)
 }
 
 /// The step as Slurm's daemon names it: `StepId=7.0`.

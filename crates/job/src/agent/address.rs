@@ -15,6 +15,12 @@ pub fn address(own: &str, virtual_node: bool) -> String {
     choose(&found, outgoing()).to_string()
 }
 
+/// Whether this node is one of a virtual cluster that has a network of its own.
+#[must_use]
+pub fn has_own_network() -> bool {
+    std::env::var_os(sys::env_vars::TRAINYARD_NODE_NETWORKS).is_some()
+}
+
 /// What the name stands for, IPv4 first because more programs take it. A loopback address is what
 /// Debian writes into `/etc/hosts` for a machine's own name: other nodes need another.
 fn choose(named: &[IpAddr], outgoing: Option<IpAddr>) -> IpAddr {

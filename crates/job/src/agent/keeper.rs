@@ -164,7 +164,10 @@ impl Keeper {
                 device: facts.dev(),
                 inode: facts.ino(),
             },
-            address: address::address(&self.at.node, self.at.plan.embedded),
+            address: address::address(
+                &self.at.node,
+                self.at.plan.embedded && !address::has_own_network(),
+            ),
             port,
         });
         Ok(())

@@ -20,6 +20,7 @@ mod carry;
 mod clean_up;
 mod collect;
 mod copy_out;
+mod forward;
 mod hold;
 mod keeper;
 pub mod kept;

@@ -3,6 +3,8 @@
 
 use super::Surroundings;
 use super::actor::{self, ActorName};
+use super::address as node_address;
+use super::forward;
 use super::outbox::Outbox;
 use crate::exit_code;
 use crate::start_values::start_values;
@@ -127,6 +129,20 @@ struct ServicePlace {
     plan: Plan,
     /// What placeholders stand for.
     values: Values,
+}
+
+impl ServicePlace {
+    /// The address at which a service's port is reached: the node's own where the cluster's nodes are
+    /// this machine with networks of their own.
+    fn host(&self, port: u16) -> String {
+        if node_address::has_own_network() {
+            let own = node_address::address(&self.node, false);
+            if forward::start(&own, port).is_ok() {
+                return own;
+            }
+        }
+        Ipv4Addr::LOCALHOST.to_string()
+    }
 }
 
 struct RunningServices {
@@ -263,7 +279,9 @@ impl RunningService {
         }
         (self.is_starting() && is_listening(self.port)).then(|| {
             self.stage = Stage::Listens;
-            let address = address(&place.node, self.port, place.submit_host.as_deref());
+            let host = place.host(self.port);
+            let submit_host = place.submit_host.as_deref();
+            let address = address(&place.node, (&host, self.port), submit_host);
             Event::Service { name, address }
         })
     }
@@ -290,13 +308,13 @@ fn is_listening(port: u16) -> bool {
 }
 
 /// Where it is, and how to reach it from elsewhere.
-fn address(node: &str, port: u16, submit_host: Option<&str>) -> String {
+fn address(node: &str, (host, port): (&str, u16), submit_host: Option<&str>) -> String {
     let jump = match submit_host {
         Some(host) if host != node => format!("-J {host} "),
         _ => String::new(),
     };
     format!(
-        "http://127.0.0.1:{port} on {node}; from elsewhere: ssh -N -L {port}:127.0.0.1:{port} {jump}{node}"
+        "http://{host}:{port} on {node}; from elsewhere: ssh -N -L {port}:{host}:{port} {jump}{node}"
     )
 }
 
@@ -306,12 +324,12 @@ mod tests {
 
     #[test]
     fn how_to_reach_it() {
-        let near = address("box", 6006, Some("box"));
+        let near = address("box", ("127.0.0.1", 6006), Some("box"));
         assert!(
             near.ends_with("ssh -N -L 6006:127.0.0.1:6006 box"),
             "{near}"
         );
-        let far = address("n17", 6006, Some("login1"));
+        let far = address("n17", ("127.0.0.1", 6006), Some("login1"));
         assert!(far.ends_with(":6006 -J login1 n17"), "{far}");
     }
 

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct NodeView {
     host: CString,
+    /// A file that stands for a network namespace; none is this machine's.
+    network: Option<CString>,
     /// Bind mounts, in this order.
     mounts: Vec<Mount>,
     /// Entered again after the mounts, which may hide it.
@@ -51,10 +53,20 @@ impl NodeView {
         };
         Ok(NodeView {
             host: CString::new(host)?,
+            network: None,
             mounts: Vec::new(),
             folder: None,
             maps,
         })
+    }
+
+    /// Has the network of the namespace for which this file stands; only root can enter it.
+    ///
+    /// # Errors
+    /// A NUL byte in the path.
+    pub fn enter_network(&mut self, namespace: &Path) -> io::Result<()> {
+        self.network = Some(CString::new(namespace.as_os_str().as_bytes())?);
+        Ok(())
     }
 
     /// Shows `source`, a file or a folder, at `target`.
@@ -114,6 +126,12 @@ impl NodeView {
         };
         // SAFETY: system calls on texts that end with NUL and live while this is borrowed.
         unsafe {
+            if let Some(network) = &self.network {
+                let namespace = libc::open(network.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+                if namespace < 0 || libc::setns(namespace, libc::CLONE_NEWNET) != 0 {
+                    return false;
+                }
+            }
             if libc::unshare(libc::CLONE_NEWNS | libc::CLONE_NEWUTS | user) != 0 {
                 return false;
             }

@@ -35,6 +35,10 @@ pub struct Args {
     /// GPUs of each node
     #[arg(long, value_name = "NUMBER", requires = "nodes", value_parser = clap::value_parser!(u32).range(0..=64))]
     gpus_per_node: Option<u32>,
+    /// Each node gets a network of its own, so that two programs can listen at one port on two nodes;
+    /// needs root, and makes a bridge on this machine
+    #[arg(long, requires = "name")]
+    networks: bool,
     /// Their type
     #[arg(long, value_name = "TYPE", requires = "gpus_per_node")]
     gpu_type: Option<String>,
@@ -49,6 +53,13 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         (Some(name), None) => return Err(no_such_engine(&places, name)),
         (None, _) => engine_dir(&places, &engine_meant(&places)),
     };
+    if args.networks {
+        let wanted = api::EngineFolder::new(&dir).networks();
+        std::fs::write(&wanted, "").map_err(|error| {
+            let what = format!("{} can't be written: {error}", wanted.display());
+            Failure::new(FailureKind::Io, what)
+        })?;
+    }
     let mut client = Client::connect(&dir).map_err(unreachable)?;
     let engine = client.engine().clone();
     printer.show_line(&format!(
