@@ -57,6 +57,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("ntasks-per-gpu", "--gpus=1"),
     ("ntasks-per-tres", "--gpus=1"),
     ("relative", "--jobid=1"),
+    ("use-min-nodes", "--nodes=1-2"),
     ("whole", "--cpus-per-task=1"),
 ];
 

@@ -80,12 +80,10 @@ impl Compiled {
         });
         let mut choices = choices(cluster, &nodes, demand.constraint.as_ref());
         if let Some(prefer) = &demand.prefer {
-            let preferred = expand(cluster, &nodes, prefer);
-            let pairs = preferred
-                .iter()
-                .flat_map(|one| choices.iter().map(|other| both(one, other)));
-            let first: Vec<Choice> = pairs.take(MOST_CHOICES).collect();
-            choices = first.into_iter().chain(choices).collect();
+            // What it prefers stands in place of what it asks, as a 22.05 has it.
+            let mut preferred = expand(cluster, &nodes, prefer);
+            preferred.append(&mut choices);
+            choices = preferred;
         }
         choices
             .iter_mut()
@@ -255,8 +253,15 @@ pub(crate) fn amounts(
         }
     }
     add(&mut need, 0, gpus)?;
-    let cpus = demand.cpus_for(tasks, gpus);
-    need.cpus = u32::try_from(cpus).ok()?;
+    let (given, cpus) = cpus_of(demand, class, tasks, gpus);
+    // A node that is one of the job's gives what it must have for that.
+    let least = demand.min_cpus_of_node();
+    let (given, cpus) = if class.splits || demand.overcommit {
+        (given, cpus)
+    } else {
+        (given.max(least), cpus.max(least))
+    };
+    need.cpus = u32::try_from(given).ok()?;
     if demand
         .max_cpus_per_node
         .is_some_and(|most| need.cpus > most)
@@ -272,6 +277,25 @@ pub(crate) fn amounts(
         Sharing::Whole => whole(demand, class, need, gpus),
         Sharing::Any | Sharing::User | Sharing::Over(_) => Some(need),
     }
+}
+
+/// CPUs that a node gives for so many tasks and GPUs, in whole cores where it gives those, and of them
+/// those that bring memory: threads that the job leaves idle by `--threads-per-core` do not.
+fn cpus_of(demand: &Demand, class: &NodeClass, tasks: u32, gpus: u64) -> (u64, u64) {
+    let cpus = demand.cpus_for(tasks, gpus);
+    let threads = u64::from(class.core_cpus);
+    if threads <= 1 {
+        return (cpus, cpus);
+    }
+    let need = demand.sockets.as_deref();
+    let of_core = need.map_or(0, |need| u64::from(need.threads));
+    if (1..threads).contains(&of_core) {
+        return (cpus.div_ceil(of_core) * threads, cpus);
+    }
+    let by_tasks = need.and_then(|need| need.tasks_per_core);
+    let by_tasks = by_tasks.map_or(0, |each| tasks.div_ceil(each.max(1)).into());
+    let given = cpus.div_ceil(threads).max(by_tasks) * threads;
+    (given, given)
 }
 
 /// All CPUs and counted resources of a node that has what is needed; memory as asked, of that for
@@ -342,7 +366,13 @@ fn expand(cluster: &Cluster, nodes: &NodeSet, constraint: &Constraint) -> Vec<Ch
         Constraint::All(parts) => {
             let mut found = vec![narrowed(nodes.clone())];
             for part in parts {
-                let each = expand(cluster, nodes, part);
+                let mut each = expand(cluster, nodes, part);
+                if is_counted_part(part) {
+                    // Outside of brackets each of the nodes has all of them.
+                    let mut having = holding(cluster, part);
+                    having.keep(nodes);
+                    each.iter_mut().for_each(|one| one.nodes.keep(&having));
+                }
                 let pairs = found
                     .iter()
                     .flat_map(|one| each.iter().map(|other| both(one, other)));

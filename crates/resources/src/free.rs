@@ -37,18 +37,44 @@ struct UserJobs {
 }
 
 /// CPUs that several jobs share.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Layered {
     /// Of all jobs together.
     cpus: u32,
+    /// Of each, ascending.
+    jobs: Vec<u32>,
     /// So many jobs are on each.
     layers: u32,
 }
 
 impl Layered {
-    /// CPUs that they are.
-    fn held(self) -> u32 {
-        self.cpus.div_ceil(self.layers.max(1))
+    /// CPUs that they are: no job has one twice.
+    fn held(&self) -> u32 {
+        self.held_with(0, self.layers)
+    }
+
+    /// The same with one more job of so many.
+    fn held_with(&self, more: u32, layers: u32) -> u32 {
+        let each = self.cpus.saturating_add(more).div_ceil(layers.max(1));
+        let largest = self.jobs.last().copied().unwrap_or(0);
+        each.max(largest).max(more)
+    }
+
+    fn change(&mut self, cpus: u32, layers: u32, comes: bool) {
+        self.layers = layers;
+        let at = self.jobs.binary_search(&cpus);
+        if comes {
+            self.cpus = self.cpus.saturating_add(cpus);
+            self.jobs.insert(at.unwrap_or_else(|at| at), cpus);
+        } else {
+            self.cpus = self.cpus.saturating_sub(cpus);
+            if let Ok(at) = at {
+                self.jobs.remove(at);
+            }
+        }
+        if self.cpus == 0 {
+            *self = Layered::default();
+        }
     }
 }
 
@@ -186,7 +212,7 @@ impl Free {
             Sharing::User => others.next().is_none(),
             Sharing::Any => !others.any(|one| one.private > 0),
             Sharing::Over(layers) => {
-                let over = self.over[node.0 as usize];
+                let over = &self.over[node.0 as usize];
                 !others.any(|one| one.private > 0) && (over.cpus == 0 || over.layers == layers)
             }
         }
@@ -205,12 +231,8 @@ impl Free {
 
     /// How many CPUs less are free when a job that shares gets so many.
     fn more_cpus(&self, node: NodeId, cpus: u32, layers: u32) -> u32 {
-        let over = self.over[node.0 as usize];
-        let after = Layered {
-            cpus: over.cpus.saturating_add(cpus),
-            layers,
-        };
-        after.held().saturating_sub(over.held())
+        let over = &self.over[node.0 as usize];
+        over.held_with(cpus, layers).saturating_sub(over.held())
     }
 
     /// Keeps what is free in both: a job that fits then fits in each. Jobs of both close their
@@ -229,7 +251,7 @@ impl Free {
             self.gpus[at] &= other.gpus[at];
             self.barred[at] |= other.barred[at];
             if other.over[at].cpus > self.over[at].cpus {
-                self.over[at] = other.over[at];
+                self.over[at] = other.over[at].clone();
             }
             if gpus(self) != before {
                 self.count_gpus(cluster, node);
@@ -323,16 +345,7 @@ impl Free {
             let mut amounts = share.amounts;
             if let Sharing::Over(layers) = sharing {
                 let before = self.over[at].held();
-                let over = &mut self.over[at];
-                over.layers = layers;
-                over.cpus = if takes {
-                    over.cpus.saturating_add(share.amounts.cpus)
-                } else {
-                    over.cpus.saturating_sub(share.amounts.cpus)
-                };
-                if over.cpus == 0 {
-                    *over = Layered::default();
-                }
+                self.over[at].change(share.amounts.cpus, layers, takes);
                 amounts.cpus = self.over[at].held().abs_diff(before);
             }
             let is_shared = matches!(sharing, Sharing::Over(_));

@@ -8,7 +8,7 @@ mod switches;
 pub(crate) use spread::greatest;
 mod spread;
 
-use crate::cluster::{Cluster, NodeId};
+use crate::cluster::{Cluster, NodeClass, NodeId};
 use crate::compiled::{Choice, Compiled, Form, amounts};
 use crate::demand::Sharing;
 use crate::{Amounts, Free, NodeSet, Share, SocketCpus};
@@ -54,17 +54,23 @@ pub fn place(
     free: &Free,
     pick: Pick<'_>,
 ) -> Option<Vec<Share>> {
-    let attempt = Attempt {
-        cluster,
-        compiled,
-        free,
-        pick,
-    };
     let required = compiled.required.as_deref()?;
-    compiled
-        .choices
-        .iter()
-        .find_map(|choice| attempt.within(choice, required))
+    let attempt = |apart| {
+        let attempt = Attempt {
+            cluster,
+            compiled,
+            free,
+            pick,
+            apart,
+        };
+        let mut choices = compiled.choices.iter();
+        choices.find_map(|choice| attempt.within(choice, required))
+    };
+    match compiled.demand.sharing {
+        // CPUs of its own go before those that it shares.
+        Sharing::Over(_) => attempt(true).or_else(|| attempt(false)),
+        Sharing::Any | Sharing::Whole | Sharing::User => attempt(false),
+    }
 }
 
 /// One attempt to place a job.
@@ -74,6 +80,8 @@ struct Attempt<'a> {
     compiled: &'a Compiled,
     free: &'a Free,
     pick: Pick<'a>,
+    /// On CPUs that no other job has, though it would share them.
+    apart: bool,
 }
 
 impl Attempt<'_> {
@@ -125,8 +133,9 @@ impl Attempt<'_> {
     /// Whether a node has so much.
     fn gives(&self, node: NodeId, need: &Amounts) -> bool {
         let sharing = self.sharing();
+        let of_cpus = if self.apart { Sharing::Any } else { sharing };
         self.free.is_open(node, sharing, self.pick.user)
-            && self.free.fits(node, need, sharing)
+            && self.free.fits(node, need, of_cpus)
             && self.has_gpus(node, need)
             && self.sockets(node, need.cpus).is_some()
     }
@@ -147,11 +156,22 @@ impl Attempt<'_> {
         let demand = &self.compiled.demand;
         match demand.sockets.as_deref() {
             Some(need) if demand.sharing != Sharing::Whole => {
-                let each = demand.task.cpus.max(1);
-                free.usable(need, threads, each)?.deal(cpus)
+                // In whole cores, where those are given.
+                let each = demand.task.cpus.max(class.core_cpus).max(1);
+                self.cpus_by_socket(class, free.usable(need, threads, each)?, cpus)
             }
             // Jobs that share their CPUs with others may leave fewer of a socket than of the node.
-            _ => Some(free.deal(cpus).unwrap_or_default()),
+            _ => Some(self.cpus_by_socket(class, *free, cpus).unwrap_or_default()),
+        }
+    }
+
+    /// CPUs of free ones by socket. As in Slurm, where cores are given the tasks of one CPU each take
+    /// them of one socket after the other.
+    fn cpus_by_socket(&self, class: &NodeClass, free: SocketCpus, cpus: u32) -> Option<SocketCpus> {
+        if class.core_cpus > 1 && self.compiled.demand.task.cpus <= 1 {
+            free.deal_in_turn(cpus, class.core_cpus)
+        } else {
+            free.deal(cpus)
         }
     }
 
@@ -163,8 +183,11 @@ impl Attempt<'_> {
         groups: &[(NodeSet, u32)],
     ) -> Option<Vec<Share>> {
         self.sort(&mut nodes);
-        if self.pick.order == Order::Named && required.is_empty() && groups.is_empty() {
-            nodes = self.by_neighbours(nodes);
+        if self.pick.order == Order::Named && groups.is_empty() {
+            nodes = match required {
+                [] => self.by_neighbours(nodes),
+                [first, ..] => self.beside(nodes, *first),
+            };
         }
         self.in_order(nodes, required, groups)
     }

@@ -78,10 +78,10 @@ impl SocketCpus {
     /// cores than it asks for gives none, and a node with too few others gives nothing. `each` are
     /// the CPUs of a task.
     pub(crate) fn usable(&self, need: &SocketNeed, threads: u32, each: u32) -> Option<SocketCpus> {
-        let least = need.cores.saturating_mul(threads).max(1);
         let most = need
             .tasks_per_socket
             .map(|tasks| tasks.saturating_mul(each));
+        let least = need.cores.saturating_mul(threads).max(1);
         let most = most.and_then(|most| u16::try_from(most).ok());
         let mut usable = *self;
         let mut sockets = 0;
@@ -96,15 +96,48 @@ impl SocketCpus {
         (sockets >= need.sockets).then_some(usable)
     }
 
-    /// So many of them, one socket after the other; none where there are fewer.
+    /// So many of them: of the socket that has enough and the fewest, else first those of the one that
+    /// has the most. None where there are fewer.
     pub(crate) fn deal(&self, cpus: u32) -> Option<SocketCpus> {
-        let mut left = cpus;
-        let mut dealt = *self;
-        for socket in &mut dealt.0 {
-            let taken = u32::from(*socket).min(left);
+        let (mut left, mut free) = (cpus, self.0);
+        let mut dealt = SocketCpus::default();
+        while left > 0 {
+            let key = |at: &usize| {
+                let there = u32::from(free[*at]);
+                let rest = if there >= left {
+                    there
+                } else {
+                    u32::MAX - there
+                };
+                (there < left, rest, *at)
+            };
+            let best = (0..SOCKETS).filter(|at| free[*at] > 0).min_by_key(key)?;
+            let taken = u32::from(free[best]).min(left);
             left -= taken;
-            *socket = u16::try_from(taken).unwrap_or(u16::MAX);
+            dealt.0[best] = u16::try_from(taken).unwrap_or(u16::MAX);
+            free[best] = 0;
         }
-        (left == 0).then_some(dealt)
+        Some(dealt)
+    }
+
+    /// So many of them in whole cores of so many each, one of each socket in turn.
+    pub(crate) fn deal_in_turn(&self, cpus: u32, core: u32) -> Option<SocketCpus> {
+        let core = u16::try_from(core.max(1)).unwrap_or(u16::MAX);
+        let (mut left, mut free) = (cpus, self.0);
+        let mut dealt = SocketCpus::default();
+        while left > 0 {
+            let before = left;
+            for (own, dealt) in free.iter_mut().zip(&mut dealt.0) {
+                if left > 0 && *own >= core {
+                    *own -= core;
+                    *dealt += core;
+                    left = left.saturating_sub(core.into());
+                }
+            }
+            if left == before {
+                return None;
+            }
+        }
+        Some(dealt)
     }
 }

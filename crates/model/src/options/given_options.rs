@@ -64,6 +64,8 @@ pub(crate) struct GivenOptions {
     /// `--het-group`
     pub(crate) het_groups: Vec<u32>,
     pub(crate) hint: Option<String>,
+    pub(crate) use_min_nodes: bool,
+    pub(crate) kill_on_invalid_dep: Option<bool>,
     pub(crate) hold: bool,
     pub(crate) ignore_pbs: bool,
     pub(crate) immediate: Option<u32>,

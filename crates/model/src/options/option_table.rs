@@ -82,7 +82,7 @@ pub enum Key {
     Prefer, PreserveEnv, Priority, Profile, Propagate, Pty, Qos, Quiet, QuitOnInterrupt, Reboot, Relative,
     Requeue, Reservation, SendLibs, Signal, SocketsPerNode, SpreadJob, SrunEpilog, SrunProlog, StepWait,
     Switches, TaskEpilog, TaskProlog, Tasks, TasksPerCore, TasksPerGpu, TasksPerNode, TasksPerSocket, TasksPerTres, TestOnly, ThreadSpec,
-    ThreadsPerCore, Time, TimeMin, Tmp, TresPerTask, Uid, Unbuffered, Usage, Verbose, Version,
+    ThreadsPerCore, Time, TimeMin, Tmp, TresPerTask, Uid, Unbuffered, Usage, UseMinNodes, Verbose, Version,
     WaitAllNodes, WaitForEnd, Wckey, Whole, Wrap,
 }
 

@@ -182,7 +182,7 @@ impl Reading<'_> {
                 if !text.eq_ignore_ascii_case("yes") && !text.eq_ignore_ascii_case("no") {
                     return Err(invalid());
                 }
-                self.unheeded(given);
+                o.kill_on_invalid_dep = Some(text.eq_ignore_ascii_case("yes"));
             }
             Key::Label => o.label = true,
             Key::Licenses => {
@@ -290,6 +290,7 @@ impl Reading<'_> {
             }
             Key::SocketsPerNode => o.sockets_per_node = number(1)?,
             Key::SpreadJob => o.spread = true,
+            Key::UseMinNodes => o.use_min_nodes = true,
             Key::StepWait => o.step_wait = number(0)?,
             Key::Switches => o.switches = Some(switches(text, version)?),
             Key::Tasks => o.tasks = number(1)?,

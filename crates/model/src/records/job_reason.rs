@@ -40,6 +40,7 @@ fn pending_text(reason: &PendingReason) -> Cow<'_, str> {
         PendingReason::NodesDownOrReserved => {
             "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
         }
+        PendingReason::BadConstraints => "BadConstraints",
         PendingReason::Licenses => "Licenses",
         PendingReason::Reservation => "Reservation",
         PendingReason::ReservationDeleted => "ReservationDeleted",

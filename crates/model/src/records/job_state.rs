@@ -154,6 +154,8 @@ pub enum PendingReason {
     NodesUnavailable(String),
     /// Too few nodes of its partition are up and not kept for jobs of others.
     NodesDownOrReserved,
+    /// No nodes of the cluster would do, any more.
+    BadConstraints,
     /// Others have the licences that it asks for.
     Licenses,
     /// Its reservation has not begun, or has no place for it.

@@ -137,6 +137,8 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
             mail_types,
             mail_user: o.mail_user.clone(),
             container: None,
+            kill_on_invalid_dep: o.kill_on_invalid_dep,
+            array_throttle: None,
             node_options: node_options(reading, job),
             shown: shown_options(reading),
         }

@@ -49,6 +49,8 @@ pub enum JobChange {
     Nice(i64),
     /// `Requeue=`
     Requeue(bool),
+    /// `ArrayTaskThrottle=`: so many elements at a time; 0 does not bound them.
+    ArrayThrottle(u32),
 }
 
 /// How a time limit changes.
@@ -179,6 +181,8 @@ fn one(
             }
             Err(_) => return Err(invalid("Nice")),
         }
+    } else if is("ArrayTaskThrottle", 10) {
+        JobChange::ArrayThrottle(number("ArrayTaskThrottle")?)
     } else if is("Requeue", 4) {
         match value.to_ascii_lowercase().as_str() {
             "0" | "no" => JobChange::Requeue(false),

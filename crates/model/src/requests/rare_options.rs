@@ -82,6 +82,13 @@ pub struct RareOptions {
     /// What starts its script inside a container, in JSON that `sbatch` writes and its job reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
+    /// `--kill-on-invalid-dep`: whether it ends once its dependency can't be met any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kill_on_invalid_dep: Option<bool>,
+    /// So many elements of its array at a time, where that was changed after its submission; 0 does not
+    /// bound them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub array_throttle: Option<u32>,
     /// Its place in a heterogeneous job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub component: Option<ComponentPlace>,

@@ -38,7 +38,7 @@ impl Cluster {
         let mut groups: Vec<NodeSet> = Vec::new();
         let mut listed: HashMap<String, NodeSet> = HashMap::new();
         for nodes in &file.nodes {
-            let class = cluster.intern(class(nodes, trust));
+            let class = cluster.intern(class(file, nodes, trust));
             let names = file.names_of(nodes);
             let mut own: NodeSet = names
                 .into_iter()
@@ -238,13 +238,29 @@ fn tres(value: &Option<Sourced<Tres>>) -> Tres {
         .map_or_else(Tres::default, |value| value.value.clone())
 }
 
-fn class(nodes: &Nodes, trust: Trust) -> NodeClass {
+/// CPUs that are given together: those of a core, where cores are what is given out.
+fn core_cpus(file: &ClusterFile, sockets: Option<Sockets>, cpus: u32) -> u32 {
+    let select = file.scheduling.select.as_ref();
+    let gives_cores = select.is_some_and(|select| {
+        let words = select.to_ascii_lowercase();
+        words.contains("cr_core") || words.contains("cr_socket")
+    });
+    let threads = sockets.filter(|there| {
+        // A node that counts its cores alone as CPUs gives those.
+        gives_cores && there.sockets * there.cores * there.threads == cpus
+    });
+    threads.map_or(1, |there| there.threads.max(1))
+}
+
+fn class(file: &ClusterFile, nodes: &Nodes, trust: Trust) -> NodeClass {
     let cpus = stated(&nodes.cpus, trust).unwrap_or(UNBOUNDED);
     let reserved = value(&nodes.reserved_memory).map_or(0, |mib| mib.0);
     let memory = stated(&nodes.memory, trust).map(|mib| mib.0.saturating_sub(reserved));
     let memory = memory.and_then(|mib| u32::try_from(mib).ok());
+    let sockets = sockets(nodes, trust);
     let mut class = NodeClass {
-        sockets: sockets(nodes, trust),
+        sockets,
+        core_cpus: core_cpus(file, sockets, cpus),
         tmp_mib: stated(&nodes.tmp_disk, trust).map(|mib| mib.0),
         weight: value(&nodes.weight).unwrap_or(1),
         ..NodeClass::plain(cpus, memory.unwrap_or(UNBOUNDED))

@@ -21,6 +21,8 @@ pub struct NodeClass {
     pub total: Amounts,
     /// Sockets, cores a socket, threads a core, where they are known.
     pub sockets: Option<Sockets>,
+    /// CPUs come in whole cores of so many (`SelectTypeParameters=CR_Core`); 1 gives them one by one.
+    pub core_cpus: u32,
     /// MiB of temporary disk, where it is known.
     pub tmp_mib: Option<u64>,
     /// Nodes of lower weight are taken first.
@@ -145,6 +147,7 @@ impl NodeClass {
         NodeClass {
             total: Amounts::new(cpus, mem_mib),
             sockets: None,
+            core_cpus: 1,
             tmp_mib: None,
             weight: 1,
             lanes: Default::default(),

@@ -67,8 +67,37 @@ impl Attempt<'_> {
         taken
     }
 
+    /// Nodes sorted by weight and name, those first that stand beside one that the job names: behind it,
+    /// then before it from there down.
+    pub(super) fn beside(&self, nodes: Vec<NodeId>, named: NodeId) -> Vec<NodeId> {
+        let runs = self.runs(&nodes);
+        let is_its = |run: &&Run| nodes[run.nodes.clone()].contains(&named);
+        let Some(own) = runs.iter().find(is_its).map(|run| run.nodes.clone()) else {
+            return nodes;
+        };
+        let (before, behind): (Vec<NodeId>, Vec<NodeId>) =
+            nodes[own.clone()].iter().partition(|node| **node < named);
+        let mut taken = behind;
+        taken.extend(before.into_iter().rev());
+        taken.extend(&nodes[..own.start]);
+        taken.extend(&nodes[own.end..]);
+        taken
+    }
+
+    /// CPUs of a node that the job could use: where its tasks need GPUs no more than those have tasks.
     fn free_cpus(&self, node: NodeId) -> u64 {
-        self.free.amounts(node).cpus.into()
+        let cpus = u64::from(self.free.amounts(node).cpus);
+        let task = &self.compiled.demand.task;
+        let free = self.free.gpus(node);
+        let class = self.cluster.class(node);
+        let gpus = task.gres.iter().filter(|gres| gres.is_gpus());
+        let tasks = gpus.map(|gres| {
+            let groups = class.gpus_called(gres.kind.as_deref());
+            let there = groups.fold(0, |all, group| all | group.indices) & free;
+            u64::from(there.count_ones()) / gres.count.max(1)
+        });
+        let of_tasks = tasks.min().map(|tasks| tasks * u64::from(task.cpus.max(1)));
+        of_tasks.map_or(cpus, |most| most.min(cpus))
     }
 
     /// Nodes, and CPUs in all.

@@ -137,7 +137,9 @@ impl Attempt<'_> {
 
     /// Deals tasks and resources out in blocks: one to each node, then each in turn is filled.
     fn deal(&self, mut offers: Vec<Offer>) -> Option<Vec<Share>> {
-        offers.sort_by_key(|offer| offer.node);
+        // Those that the job names are filled before the others.
+        let required = self.compiled.required.as_deref().unwrap_or_default();
+        offers.sort_by_key(|offer| (!required.contains(&offer.node), offer.node));
         let demand: &Demand = &self.compiled.demand;
         let count = u32::try_from(offers.len()).ok()?;
         let caps: Vec<u64> = offers.iter().map(|offer| offer.tasks.into()).collect();
@@ -153,7 +155,9 @@ impl Attempt<'_> {
             let of_job: Vec<u64> = gres.iter().map(|counts| counts[at]).collect();
             self.share(offer.node, u32::try_from(tasks[at]).ok()?, &of_job)
         });
-        shares.collect()
+        let mut shares: Vec<Share> = shares.collect::<Option<_>>()?;
+        shares.sort_by_key(|share| share.node);
+        Some(shares)
     }
 }
 

@@ -81,7 +81,7 @@ fn few_switches_are_waited_for() {
 fn nodes_that_are_preferred_are_taken_first() {
     check("-n1 --prefer=fast", false, "m1*1");
     check("-n8 -N2 --prefer=fast\n-n1 --prefer=fast", false, "n6*1");
-    check("-n1 -C slow --prefer=fast", false, "n6*1");
+    check("-n1 -C slow --prefer=fast", false, "m1*1");
     check("-n1 --prefer=none", false, "n2*1");
 }
 

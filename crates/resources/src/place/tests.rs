@@ -265,7 +265,7 @@ fn gpus() {
 #[test]
 fn names_and_features() {
     check("-w b2", expect!["b2 1t 1c 0M"]);
-    check("-w a2 -N 2", expect!["a1 1t 1c 0M; a2 1t 1c 0M"]);
+    check("-w a2 -N 2", expect!["a2 1t 1c 0M; a3 1t 1c 0M"]);
     check("-x a[1-3]", expect!["b1 1t 1c 0M"]);
     check("-C rack2", expect!["b1 1t 1c 0M"]);
     check("-C rack2&mixed -N 2", expect!["b1 1t 1c 0M; b2 1t 1c 0M"]);
