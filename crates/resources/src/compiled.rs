@@ -366,13 +366,7 @@ fn expand(cluster: &Cluster, nodes: &NodeSet, constraint: &Constraint) -> Vec<Ch
         Constraint::All(parts) => {
             let mut found = vec![narrowed(nodes.clone())];
             for part in parts {
-                let mut each = expand(cluster, nodes, part);
-                if is_counted_part(part) {
-                    // Outside of brackets each of the nodes has all of them.
-                    let mut having = holding(cluster, part);
-                    having.keep(nodes);
-                    each.iter_mut().for_each(|one| one.nodes.keep(&having));
-                }
+                let each = expand(cluster, nodes, part);
                 let pairs = found
                     .iter()
                     .flat_map(|one| each.iter().map(|other| both(one, other)));

@@ -249,7 +249,7 @@ impl State {
     }
 
     /// Files anew the rows of an array that waited for a place under its throttle.
-    fn unpark(&mut self, array_job: JobId, at: Timestamp) {
+    pub(crate) fn unpark(&mut self, array_job: JobId, at: Timestamp) {
         let array = self.arrays.get(&array_job);
         let parked = array.map(|array| array.parked.clone());
         for id in parked.unwrap_or_default() {
@@ -320,6 +320,19 @@ impl State {
         }
         self.notify_by_name(id, target, at);
         self.notify_singletons(&name, at);
+    }
+
+    /// Ends those whose dependency can't be met any more, where they asked for that.
+    pub(crate) fn end_doomed(&mut self, at: Timestamp) {
+        while let Some(id) = self.doomed.pop_first() {
+            let job = self
+                .jobs
+                .get(&id)
+                .filter(|job| job.reason() == Some(&PendingReason::DependencyNeverSatisfied));
+            if let Some(by) = job.map(|job| job.record.submitter.uid) {
+                self.remove(id, cancelled(by), at);
+            }
+        }
     }
 
     fn held(&mut self, id: JobId, hold: bool, at: Timestamp) {

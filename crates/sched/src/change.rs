@@ -2,8 +2,11 @@
 
 use crate::{Job, JobUpdate, State};
 use cluster_file::ClusterFile;
-use model::{Dependency, JobChange, JobState, LimitChange, Request, Seconds, TimeLimitRequest};
+use model::{
+    Dependency, JobChange, JobId, JobState, LimitChange, Request, Seconds, TimeLimitRequest,
+};
 use resources::Denial;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Why a job is not changed, in the words of Slurm.
@@ -65,6 +68,10 @@ impl State {
     ) -> Result<JobUpdate, ChangeDenial> {
         let mut update = JobUpdate::of(record);
         for change in changes {
+            if let JobChange::ArrayThrottle(most) = change {
+                change_throttle(record, &mut update, *most);
+                continue;
+            }
             match &record.state {
                 JobState::Pending { .. } => {
                     self.change_waiting(record, &mut update, change, is_operator, rules)?;
@@ -129,7 +136,8 @@ impl State {
                 }
             }
             JobChange::Nodes(least, most) => {
-                if *least == 0 {
+                let bounds = [*most, request.max_nodes].into_iter().flatten();
+                if *least == 0 || bounds.min().is_some_and(|most| most < *least) {
                     return Err(ChangeDenial::NodeCount);
                 }
                 (request.min_nodes, request.max_nodes) = (Some(*least), *most);
@@ -170,7 +178,14 @@ impl State {
                 let read = dependency
                     .as_deref()
                     .map(|text| Dependency::parse(text).ok_or(ChangeDenial::Dependency));
-                update.dependency = Some(read.transpose()?);
+                let read = read.transpose()?;
+                if read
+                    .as_ref()
+                    .is_some_and(|it| self.comes_back_to(record, it))
+                {
+                    return Err(ChangeDenial::Dependency);
+                }
+                update.dependency = Some(read);
             }
             JobChange::Begin(at) => update.begin = Some(*at),
             JobChange::Priority(0) => update.hold = true,
@@ -189,11 +204,32 @@ impl State {
                 }
                 request.nice = *nice;
             }
+            // Whether or not it waits.
+            JobChange::ArrayThrottle(_) => {}
             JobChange::Name(_) | JobChange::Comment(_) | JobChange::Requeue(_) => {
                 change_any(request, change);
             }
         }
         Ok(())
+    }
+}
+
+impl State {
+    /// Whether a job that waits so would wait for itself, by way of others or not.
+    fn comes_back_to(&self, record: &Job, dependency: &Dependency) -> bool {
+        let own = record.submitted_as();
+        let mut next: Vec<JobId> = dependency.targets().collect();
+        let mut seen = BTreeSet::new();
+        while let Some(target) = next.pop() {
+            if target == own || target == record.id {
+                return true;
+            }
+            if seen.insert(target) {
+                let waits_for = self.jobs.get(&target).map(|job| &job.record.dependency);
+                next.extend(waits_for.into_iter().flatten().flat_map(|it| it.targets()));
+            }
+        }
+        false
     }
 }
 
@@ -205,6 +241,14 @@ fn may_not(rules: Option<&ClusterFile>, request: &Request, record: &Job) -> bool
     let all = resources::findings(rules, request, Some(&record.submitter.user));
     all.iter()
         .any(|refusal| matches!(refusal.denial, Denial::Account | Denial::Qos))
+}
+
+/// Of a job that is no array nothing is changed.
+fn change_throttle(record: &Job, update: &mut JobUpdate, most: u32) {
+    if record.array.is_some() {
+        update.throttle = Some(most);
+        update.request.rare.array_throttle = Some(most);
+    }
 }
 
 fn change_running(

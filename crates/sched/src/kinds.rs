@@ -52,6 +52,11 @@ impl Kinds {
         }
     }
 
+    /// All of the cluster, idle and up.
+    pub(crate) fn idle(&self) -> &Free {
+        &self.idle
+    }
+
     /// Whether one of them lets no other user onto its nodes.
     pub(crate) fn has_private(&self) -> bool {
         let mut demands = self.known.keys().map(|(_, demand)| demand);

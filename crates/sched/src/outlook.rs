@@ -70,8 +70,13 @@ impl State {
             },
         };
         let delay = Seconds(u64::from(depended.minutes.unwrap_or(0)) * 60);
-        let live = self.live_of(target, only);
-        let finished = self.finished_of(target, only);
+        let mut live = self.live_of(target, only);
+        let mut finished = self.finished_of(target, only);
+        if kind == Kind::AfterCorr && live.is_empty() && finished.is_empty() {
+            // No element of the other array has its index: it waits for all of that.
+            live = self.live_of(target, None);
+            finished = self.finished_of(target, None);
+        }
         let failed = finished.iter().any(|finished| !finished.ok);
         match kind {
             // A job that nobody remembers is taken as Slurm takes a purged one: the wait is over.

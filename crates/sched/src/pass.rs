@@ -41,6 +41,8 @@ pub(crate) struct Pass {
     pub(crate) promised: BTreeMap<PartId, usize>,
     /// Nodes of blocked partitions: without backfill those are not given to others.
     pub(crate) withdrawn: NodeSet,
+    /// Of these, those that jobs wait for that name them.
+    pub(crate) named: NodeSet,
     /// Why the first of a partition waits, where that isn't for others to end.
     pub(crate) unavailable: BTreeMap<JobId, PendingReason>,
     /// From the first blocked job on, with backfill.
@@ -266,7 +268,7 @@ impl State {
         }
         pass.passed.insert(queue, key);
         let named = choice.need.compiled.demand.required.iter();
-        let named = named.filter_map(|name| self.cluster.node(name)).collect();
+        let named: NodeSet = named.filter_map(|name| self.cluster.node(name)).collect();
         let times = (now, length);
         if let Some(reason) = self.waits_for_reservation(&request, &named, partition, times) {
             pass.limited.insert(key.job, reason);
@@ -274,13 +276,23 @@ impl State {
             return;
         }
         if !is_behind {
-            if self.too_few_nodes(&choice, &pass.withdrawn) {
-                let reason = self.unavailable(&choice, PendingReason::NodesDownOrReserved);
-                pass.unavailable.insert(key.job, reason);
-            }
-            pass.blocked.insert(line, key.job);
-            if line.1 == 0 {
-                pass.withdrawn.add(&self.cluster.partition(partition).nodes);
+            let reason = self.why_first(&choice, pass);
+            if named.is_empty() {
+                if let Some(reason) = reason {
+                    pass.unavailable.insert(key.job, reason);
+                }
+                pass.blocked.insert(line, key.job);
+                if line.1 == 0 {
+                    pass.withdrawn.add(&self.cluster.partition(partition).nodes);
+                }
+            } else {
+                // Those behind it wait for none but the nodes that it names.
+                let reason = reason.unwrap_or(PendingReason::Resources);
+                pass.limited.insert(key.job, reason);
+                pass.withdrawn.add(&named);
+                pass.named.add(&named);
+                self.promise(pass, key.job, &choice, user, length, now);
+                return;
             }
         }
         if self.backfill.is_none() && self.reservations.is_empty() {
@@ -290,7 +302,7 @@ impl State {
         let is_planned = self.promise(pass, key.job, &choice, user, length, now);
         if is_behind
             && is_planned == Some(false)
-            && self.too_few_nodes(&choice, &NodeSet::default())
+            && (self.too_few_nodes(&choice, &NodeSet::default()) || self.lacks_nodes(&choice))
         {
             let all = &self.cluster.partition(partition).nodes;
             let reason = self.unavailable(&choice, self.nodes_that_are_down(all.iter()));

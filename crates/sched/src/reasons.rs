@@ -1,9 +1,9 @@
 //! Why jobs that a pass did not start wait.
 
 use crate::State;
-use crate::kinds::Choice;
+use crate::kinds::{Choice, find};
 use crate::pass::Pass;
-use model::{JobId, PendingReason};
+use model::{JobId, NodeName, PendingReason};
 use resources::{NodeId, NodeSet};
 use std::collections::BTreeSet;
 
@@ -19,6 +19,38 @@ impl State {
         let mut named = named.filter_map(|name| self.cluster.node(name));
         nodes.iter().count() < demand.nodes.least as usize
             || named.any(|node| !nodes.contains(node))
+    }
+
+    /// Why a job waits that is the first to find no place, where that isn't for others to end.
+    pub(crate) fn why_first(&self, choice: &Choice, pass: &Pass) -> Option<PendingReason> {
+        let named = choice.need.compiled.demand.required.iter();
+        let named = named.filter_map(|name| self.cluster.node(name));
+        let kept = named.filter(|node| pass.named.contains(*node));
+        let kept: Vec<&NodeName> = kept.map(|node| self.cluster.node_name(node)).collect();
+        if !kept.is_empty() {
+            return Some(PendingReason::NodesUnavailable(model::node_list::fold(
+                kept,
+            )));
+        }
+        if self.too_few_nodes(choice, &pass.withdrawn) {
+            return Some(self.unavailable(choice, PendingReason::NodesDownOrReserved));
+        }
+        let all = &self.cluster.partition(choice.partition).nodes;
+        let lacks = self.lacks_nodes(choice);
+        lacks.then(|| self.nodes_that_are_down(all.iter()))
+    }
+
+    /// Whether the nodes of its partition that are up would not do for a job, were they idle, though
+    /// with those that are down they would.
+    pub(crate) fn lacks_nodes(&self, choice: &Choice) -> bool {
+        let mut down = self.cluster.partition(choice.partition).nodes.clone();
+        down.drop_all(self.held.free.up());
+        if down.is_empty() || !choice.need.is_possible {
+            return false;
+        }
+        let compiled = &choice.need.compiled;
+        let (cluster, idle) = (&self.cluster, self.kinds.idle());
+        find(cluster, choice.partition, compiled, idle, 0, Some(&down)).is_none()
     }
 
     /// Why a job waits for nodes: those that it names, where they are down, else `other`.

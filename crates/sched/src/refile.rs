@@ -108,7 +108,7 @@ impl State {
         }
         let job = &self.jobs[&id];
         if job.derived.choices.is_empty() {
-            self.set_reason(id, PendingReason::Resources);
+            self.set_reason(id, PendingReason::BadConstraints);
             return Place::Impossible;
         }
         let array = job.array_job().and_then(|array| self.arrays.get(&array));
@@ -146,6 +146,9 @@ impl State {
                 }
                 Outlook::Never => {
                     self.set_reason(id, PendingReason::DependencyNeverSatisfied);
+                    if self.jobs[&id].record.request.rare.kill_on_invalid_dep == Some(true) {
+                        self.doomed.insert(id);
+                    }
                     return Some(Place::Dependent(None));
                 }
             }

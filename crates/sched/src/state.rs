@@ -44,6 +44,8 @@ pub struct State {
     pub(crate) ready: BTreeMap<QueueId, BTreeSet<Key>>,
     /// Of these, the ones that no pass has looked at.
     pub(crate) unseen: BTreeSet<JobId>,
+    /// Jobs that end because their dependency can't be met any more.
+    pub(crate) doomed: BTreeSet<JobId>,
     /// Jobs that wait for a moment.
     pub(crate) timed: BTreeSet<(Timestamp, JobId)>,
     /// When jobs stop waiting for few switches.
@@ -143,6 +145,7 @@ impl State {
             versions: BTreeSet::new(),
             ready: BTreeMap::new(),
             unseen: BTreeSet::new(),
+            doomed: BTreeSet::new(),
             timed: BTreeSet::new(),
             switch_waits: SwitchWaits::default(),
             expiries: BTreeSet::new(),
@@ -373,6 +376,7 @@ impl State {
             self.expiries.remove(&(at, job));
             actions.push(self.time_is_over(job));
         }
+        self.end_doomed(now);
         actions.extend(self.pass(now));
         actions
     }
@@ -455,6 +459,9 @@ impl State {
         if let Some(array_job) = job.array_job() {
             let array = self.arrays.entry(array_job);
             let array = array.or_insert_with(|| Array::new(job.own_array()));
+            if let Some(most) = job.record.request.rare.array_throttle {
+                array.facts.throttle = Some(most).filter(|most| *most > 0);
+            }
             array.rows.insert(id);
         }
         if job.depends() {

@@ -1,5 +1,6 @@
 //! A job that waits or runs asks for something else from now on.
 
+use crate::live_job::LiveJob;
 use crate::{Finished, Job, State};
 use model::{Dependency, JobId, JobState, PendingReason, Request, Seconds, Timestamp};
 use std::sync::Arc;
@@ -17,6 +18,8 @@ pub struct JobUpdate {
     pub limit: Option<Option<Seconds>>,
     /// It is held.
     pub hold: bool,
+    /// So many elements of its array run at once from now on; 0 does not bound them.
+    pub throttle: Option<u32>,
 }
 
 impl JobUpdate {
@@ -29,6 +32,7 @@ impl JobUpdate {
             begin: None,
             limit: None,
             hold: false,
+            throttle: None,
         }
     }
 }
@@ -68,6 +72,15 @@ impl State {
         self.in_queue.take(&self.cluster, &job.record);
         job.record.request = Arc::new(update.request);
         self.in_queue.add(&self.cluster, &job.record);
+        if let Some(most) = update.throttle {
+            let throttle = Some(most).filter(|most| *most > 0);
+            if let Some(place) = job.record.array.as_mut() {
+                place.throttle = throttle.filter(|_| place.array_job == id);
+                if let Some(array) = self.arrays.get_mut(&place.array_job) {
+                    array.facts.throttle = throttle;
+                }
+            }
+        }
         if let Some(limit) = update.limit
             && !is_pending
         {
@@ -131,6 +144,9 @@ impl State {
         if is_pending {
             self.prioritise(id, at);
             self.refile(id, at);
+        }
+        if let Some(array) = self.jobs.get(&id).and_then(LiveJob::array_job) {
+            self.unpark(array, at);
         }
         self.notify_singletons(&former, at);
     }

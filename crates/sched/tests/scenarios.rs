@@ -4,14 +4,14 @@
 use cluster_file::{ClusterFile, ConfText, ImportInput, PartitionState, Source, Sourced, import};
 use model::{
     ArrayTask, Dependency, Ending, JobId, JobState, NodeMark, NodeName, Outcome, Request,
-    ReservationDenial, Seconds, Submitter, Surroundings, TimeLimitRequest, Timestamp, WaitStatus,
+    ReservationDenial, Severity, Submitter, Surroundings, Timestamp, WaitStatus,
 };
 use resources::{Cluster, Denial, Fate, Trust};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use yard_sched::{Action, BackfillParameters, Event, Finished, Job, JobUpdate, State};
+use yard_sched::{Action, BackfillParameters, Event, Finished, Job, State};
 
 const SCENARIOS: &str = include_str!("data/scenarios/scenarios.txt");
 
@@ -164,7 +164,11 @@ impl World {
         let zone = jiff::tz::TimeZone::UTC;
         let surroundings = Surroundings::embedded(self.now, &zone, Path::new("/")).with_nodes(true);
         let (sbatch, said) = model::sbatch::resolve(&args, &|_| None, None, &surroundings);
-        match model::first_error(&said) {
+        let mut errors = said
+            .iter()
+            .rev()
+            .filter(|one| one.severity == Severity::Error);
+        match errors.next() {
             Some(error) => Err(error.message.clone()),
             None => Ok(sbatch.request),
         }
@@ -328,10 +332,18 @@ impl World {
                 let mark = NodeMark {
                     is_drained: rest[1] == "drain",
                     is_down: rest[1] == "down",
+                    is_failing: rest[1] == "fail",
                     ..NodeMark::default()
                 };
                 let node = NodeName::new(rest[0]);
-                self.state.apply(Event::NodeMarked { node, mark });
+                let is_down = mark.is_down;
+                self.state.apply(Event::NodeMarked {
+                    node: node.clone(),
+                    mark,
+                });
+                if is_down {
+                    self.lose(&node);
+                }
             }
             "partition" => {
                 let state = match rest[1] {
@@ -370,6 +382,26 @@ impl World {
         }
         self.pass();
         None
+    }
+
+    /// All jobs on a node end, or wait again where they may.
+    fn lose(&mut self, node: &NodeName) {
+        let is_there = |record: &&Job| match &record.state {
+            JobState::Running { allocation, .. } => {
+                allocation.nodes.iter().any(|share| share.node == *node)
+            }
+            _ => false,
+        };
+        let lost: Vec<Job> = self.state.live().filter(is_there).cloned().collect();
+        for record in lost {
+            let (job, at) = (record.id, self.now);
+            if record.request.rare.requeue != Some(false) {
+                let ending = Ending::Requeue { hold: false };
+                self.state.apply(Event::Ending { job, ending });
+            }
+            let outcome = Outcome::NodeFail;
+            self.state.apply(Event::Gone { job, outcome, at });
+        }
     }
 
     /// As `scontrol update JobId=`.

@@ -198,7 +198,11 @@ impl JobRow {
         let array = submission.array.as_ref().map(|spec| ArrayPlace {
             array_job: self.submission,
             task: self.array_task(spec, own_elements),
-            throttle: spec.throttle.filter(|_| self.id == self.submission),
+            throttle: request
+                .rare
+                .array_throttle
+                .or(spec.throttle)
+                .filter(|most| *most > 0 && self.id == self.submission),
         });
         let partition = start.as_ref().and_then(|start| start.partition.clone());
         let (outcome, ended_at) = (self.outcome, self.ended_at);
