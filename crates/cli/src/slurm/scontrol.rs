@@ -14,8 +14,8 @@ use super::scontrol_show_cluster::{
 use super::scontrol_show_jobs::{show_jobs, show_steps, single_job};
 use crate::printer::Printer;
 use api::{CallError, Client, Refusal};
-use model::scontrol::{self, ScontrolArgs, ScontrolCommand, ScontrolUsageError};
 use model::node_list;
+use model::scontrol::{self, ScontrolArgs, ScontrolCommand, ScontrolUsageError};
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
@@ -90,9 +90,7 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
             let id = match single_job(job) {
                 None => None,
                 // Elements that wait have the script of their array.
-                Some(job) => {
-                    Some(its_own_id(job, &mut connect()?)?)
-                }
+                Some(job) => Some(its_own_id(job, &mut connect()?)?),
             };
             write_script(job, id, file.as_deref(), printer)
         }
