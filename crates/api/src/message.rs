@@ -10,6 +10,7 @@ use model::{
     ShareRow, StepHolders, StepId, StepRecord, StepRequest, Timestamp, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// First message on every connection. Stable between versions.
@@ -670,6 +671,12 @@ pub struct EngineFacts {
     pub pending: u32,
     /// What this machine can't do, a sentence each (no cgroups, say).
     pub limits: Vec<String>,
+    /// When its scheduler last went through the jobs that wait.
+    #[serde(default)]
+    pub last_pass: Option<Timestamp>,
+    /// Its configuration, as the names of `scontrol show config` call it, where it is not Slurm's default.
+    #[serde(default)]
+    pub config: BTreeMap<String, String>,
     /// What its store lost, a sentence each, the oldest first.
     #[serde(default)]
     pub losses: Vec<String>,

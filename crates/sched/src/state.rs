@@ -340,6 +340,12 @@ impl State {
         .min()
     }
 
+    /// When it last went through the jobs that wait.
+    #[must_use]
+    pub fn last_pass(&self) -> Timestamp {
+        self.last_pass.0
+    }
+
     /// Rows that changed since this was last called.
     pub fn take_changes(&mut self) -> Changes {
         let live = std::mem::take(&mut self.changed);

@@ -129,11 +129,13 @@ pub fn view_facts_of(
         memory_per_cpu: 0,
         partitions: BTreeMap::new(),
         gpu_kinds: BTreeMap::new(),
+        looked_at: None,
         recorded: resources::recorded_of,
     };
     if let Some(client) = client {
         let engine = client.facts()?;
         facts.partition = engine.partition;
+        facts.looked_at = engine.last_pass;
         let partitions = engine.partitions.into_iter();
         facts.partitions = partitions.map(|it| (it.name.clone(), view(&it))).collect();
         // This machine's GPUs have the names of products, which are no types.

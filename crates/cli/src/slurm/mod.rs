@@ -37,6 +37,7 @@ mod sshare;
 mod sstat;
 mod step_container;
 mod step_processes;
+mod submitted_by;
 mod token;
 mod yaml;
 
@@ -254,10 +255,12 @@ fn say_refusal(command: &str, prefix: &str, refusal: &Refusal, printer: &Printer
     }
 }
 
-/// What `--version` says: that this is Slurm's language, spoken by another program.
+/// What `--version` says: the version of Slurm whose language this is, where programs look for it, and who
+/// speaks it.
 fn version_line() -> String {
     format!(
-        "trainyard {} (speaks Slurm's command language; not Slurm)",
+        "slurm {} (as trainyard {} speaks it)",
+        model::SPOKEN_VERSION,
         api::VERSION
     )
 }

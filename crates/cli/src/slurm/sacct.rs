@@ -95,16 +95,25 @@ fn answer(
             JobState::Pending { .. } | JobState::Ended { .. } => info.submitted,
         };
         // A job counts from when it could have started, unless it is named.
+        let has_run = !matches!(
+            history.job.state,
+            JobState::Pending { .. } | JobState::Ended { ran: None, .. }
+        );
         let has_come = asked.jobs.is_some()
-            || !info.is_pending()
+            || has_run
             || info.eligible.is_some_and(|eligible| eligible <= now);
         by_user && has_come && asked.until.is_none_or(|until| begun <= until) && asked.wants(info)
     };
-    let jobs: Vec<(JobInfo, &JobHistory)> = histories
+    let mut jobs: Vec<(JobInfo, &JobHistory)> = histories
         .iter()
         .map(|history| (JobInfo::of(&history.job, &facts), history))
         .filter(|(info, history)| is_wanted(info, history))
         .collect();
+    // The row that has an array's id is its last.
+    jobs.sort_by_key(|(info, _)| match &info.array {
+        Some(array) => (array.job, info.id == array.job, info.id),
+        None => (info.id, false, info.id),
+    });
     Ok(Some(match asked.data {
         None => asked.print(&jobs, &facts),
         Some(SacctData::Json) => format!("{:#}\n", sacct_json::value(&asked.rows(&jobs, &facts))),
@@ -117,6 +126,8 @@ fn since(asked: &SacctArgs, now: Timestamp) -> Timestamp {
     match (asked.since, &asked.jobs) {
         (Some(since), _) => since,
         (None, Some(_)) => Timestamp(0),
+        // States are those of this moment, where no time is named.
+        (None, None) if asked.states.is_some() => now,
         (None, None) => {
             let midnight = parse_moment("today", now, &TimeZone::system());
             midnight.unwrap_or(Timestamp(now.0 - 86_400_000))

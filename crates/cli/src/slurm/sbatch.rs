@@ -4,6 +4,7 @@ use super::connection::{CommandError, connect, connect_to};
 use super::login_environment::{bare_login, login_environment};
 use super::script_source::{FoundScript, from_file, from_stdin};
 use super::step_container;
+use super::submitted_by::note_submitter;
 use super::token::token;
 use crate::printer::Printer;
 use api::{Client, Submission};
@@ -162,6 +163,7 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
     if container.is_some() {
         asked.request.rare.container = container;
     }
+    note_submitter(&mut asked.request, "sbatch");
     let umask = sys::process::umask();
     let environment = environment(&asked, &cwd, umask, printer)?;
     let (parsable, quiet, wait) = (asked.parsable, asked.quiet, asked.wait);

@@ -6,12 +6,12 @@ use super::scontrol_change_jobs::{
 };
 use super::scontrol_cluster::change;
 use super::scontrol_help::HELP;
-use super::scontrol_job::{list_pids, write_script};
+use super::scontrol_job::{list_pids, pid_info, wait_job, write_script};
 use super::scontrol_reservation::{reserve, show_reservations, unreserve};
 use super::scontrol_show_cluster::{
     show_config, show_licences, show_nodes, show_partitions, show_topology,
 };
-use super::scontrol_show_jobs::{show_jobs, show_steps, single_job};
+use super::scontrol_show_jobs::{completing, show_jobs, show_steps, single_job};
 use crate::printer::Printer;
 use api::{CallError, Client, Refusal};
 use model::node_list;
@@ -99,6 +99,9 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
         }
         ScontrolCommand::Notify { job, text } => notify(job, text, printer),
         ScontrolCommand::Top(jobs) => top(jobs, asked.quiet, printer),
+        ScontrolCommand::Completing => completing(printer),
+        ScontrolCommand::PidInfo(pid) => pid_info(*pid, printer),
+        ScontrolCommand::WaitJob(job) => wait_job(job, printer),
         ScontrolCommand::Reconfigure => {
             let done = connect()?.reconfigure();
             Ok(say_changed(done, "slurm_reconfigure error", printer))
@@ -126,7 +129,15 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
             let jobs = by_name(jobs)?;
             let mut last = None;
             let status = each_job(&jobs, asked.quiet, printer, &mut |client, job| {
-                let done = client.hold(job, *hold);
+                let done = client
+                    .hold(job, *hold)
+                    .map_err(|error| match error.refusal() {
+                        Some(Refusal::AlreadyEnded { .. }) => Refusal::Invalid {
+                            message: "Job has already finished".to_owned(),
+                        }
+                        .into(),
+                        _ => error,
+                    });
                 last = done
                     .as_ref()
                     .err()

@@ -52,6 +52,10 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
   update ReservationName=NAME KEY=VALUE ...
                              changes one; Users, Accounts and Nodes also with += and -=
   delete reservation=NAME    removes one that no job names
+  completing                 jobs that are ending, with the nodes on which they do
+  pidinfo PID                the job of a process, and how long it has
+  wait_job ID                waits until a job has its nodes
+  errnumstr NUMBER           the words of an error of Slurm's
   reconfigure                reads the cluster's file again
   ping                       whether the engine answers
   version                    what this is

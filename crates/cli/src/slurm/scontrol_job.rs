@@ -1,12 +1,14 @@
 //! `scontrol write batch_script` and `scontrol listpids`.
 
 use super::connection::{CommandError, connect, connect_to_look};
+use super::scontrol_show_jobs::{jobs, single_job};
 use super::step_processes::measure;
 use crate::printer::Printer;
-use model::{JobId, StepHolders, StepId, TaskUse};
+use model::{JobId, JobStateName, StepHolders, StepId, TaskUse, moment_text};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::time::Duration;
 
 /// Writes a job's batch script to a file, or prints it. What could not be read is no failure, as with
 /// the real one.
@@ -118,3 +120,66 @@ pub fn list_pids(
     }
     Ok(0)
 }
+
+/// The job that a process belongs to, and how long it has.
+pub fn pid_info(pid: u32, printer: &Printer) -> Result<u8, CommandError> {
+    let mut client = connect_to_look()?;
+    let all = match &mut client {
+        Some(client) => client.holders(None)?,
+        None => Vec::new(),
+    };
+    let job = all.into_iter().find_map(|one| {
+        let used = measure(one);
+        let holds = used
+            .measured
+            .iter()
+            .any(|task| task.processes.contains(&pid));
+        holds.then_some(used.job)
+    });
+    let (Some(job), Some(client)) = (job, &mut client) else {
+        printer.say("Failed to locate job for requested pid");
+        return Ok(1);
+    };
+    let info = jobs(single_job(&job.to_string()), client)?
+        .into_iter()
+        .next();
+    let Some(info) = info else {
+        printer.say("Failed to get job for requested pid");
+        return Ok(1);
+    };
+    let end = info
+        .end
+        .map_or_else(|| "Unknown".to_owned(), |end| moment_text(end, &info.zone));
+    let left = info.end.map_or(i64::from(i32::MAX), |end| {
+        end.seconds() - info.now.seconds()
+    });
+    printer.line(&format!(
+        "Slurm JobId={job} ends at {end}\nslurm_get_rem_time is {left}"
+    ));
+    Ok(0)
+}
+
+/// Waits until a job has its nodes.
+pub fn wait_job(name: &str, printer: &Printer) -> Result<u8, CommandError> {
+    let mut client = connect()?;
+    loop {
+        let found = match single_job(name) {
+            Some(job) => jobs(Some(job), &mut client)?.into_iter().next(),
+            None => None,
+        };
+        match found {
+            Some(info) if info.is_pending() => std::thread::sleep(BETWEEN_LOOKS),
+            Some(info) if info.state == JobStateName::Running => {
+                printer.say(&format!("scontrol: Nodes are ready for job {name}"));
+                return Ok(0);
+            }
+            _ => {
+                printer.say(&format!("scontrol: Problem running job {name}"));
+                return Ok(1);
+            }
+        }
+    }
+}
+
+/// How often it is looked whether a job that waits has its nodes.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(500);

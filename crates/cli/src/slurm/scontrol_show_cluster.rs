@@ -4,8 +4,8 @@ use super::cluster_view::cluster;
 use super::connection::{CommandError, connect};
 use super::scontrol_show::{licence_text, node_text, partition_text, switch_text};
 use crate::printer::Printer;
-use api::{EngineFacts, SwitchReport};
-use model::{ShowStyle, node_list};
+use api::SwitchReport;
+use model::{ShowStyle, Timestamp, config_text, moment_text, node_list};
 
 /// The nodes that are named, or all; names of no node follow the others.
 pub fn show_nodes(
@@ -108,27 +108,29 @@ pub fn show_licences(
 
 /// The configuration.
 pub fn show_config(printer: &Printer) -> Result<u8, CommandError> {
-    printer.data(&config_text(&connect()?.facts()?));
-    Ok(0)
-}
-
-/// What programs read of a configuration, as far as the embedded engine has it.
-fn config_text(facts: &EngineFacts) -> String {
-    let rows = [
-        ("AccountingStorageType", "(null)".to_owned()),
-        ("ClusterName", facts.cluster.clone()),
-        ("JobRequeue", "1".to_owned()),
-        ("KillOnBadExit", "0".to_owned()),
-        ("KillWait", "30 sec".to_owned()),
-        ("MinJobAge", "300 sec".to_owned()),
-        ("PreemptMode", "OFF".to_owned()),
-        ("SLURM_VERSION", super::version_line()),
-        ("SelectType", "select/cons_tres".to_owned()),
-        ("StateSaveLocation", facts.state.display().to_string()),
-    ];
-    let mut text = String::from("Configuration data of Trainyard's embedded engine\n");
-    for (name, value) in rows {
-        text.push_str(&format!("{name:<23} = {value}\n"));
+    let facts = connect()?.facts()?;
+    let zone = sys::local_zone();
+    let mut settings = facts.config;
+    let host = sys::host_name();
+    let me = sys::process::user();
+    let user = sys::users::user_by_id(me)
+        .ok()
+        .flatten()
+        .map_or_else(|| me.to_string(), |user| user.name);
+    for (name, value) in [
+        ("BOOT_TIME", moment_text(facts.since, &zone)),
+        ("SlurmctldHost[0]", host.clone()),
+        ("SlurmUser", format!("{user}({me})")),
+        ("SlurmdUser", format!("{user}({me})")),
+        (
+            "SLURM_CONF",
+            super::variable("SLURM_CONF").unwrap_or_else(|| "(null)".to_owned()),
+        ),
+        ("SLURM_VERSION", model::SPOKEN_VERSION.to_owned()),
+    ] {
+        settings.insert(name.to_owned(), value);
     }
-    text
+    let now = moment_text(Timestamp(sys::now()), &zone);
+    printer.data(&config_text(&now, &settings, &host));
+    Ok(0)
 }

@@ -6,7 +6,10 @@ use super::scontrol_show::step_text;
 use crate::printer::Printer;
 use api::{Client, JobFilter};
 use model::scontrol::{ScontrolArgs, ScontrolJob};
-use model::{ArrayTaskInfo, JobId, JobInfo, ShowStyle, StepRecord, StepState, Timestamp, show_job};
+use model::{
+    ArrayTaskInfo, JobId, JobInfo, JobStateName, ShowStyle, StepRecord, StepState, Timestamp,
+    moment_text, node_list, padded_elapsed_text, show_job,
+};
 
 /// The job or the element that is named, or all jobs.
 pub fn show_jobs(
@@ -54,7 +57,7 @@ pub fn show_jobs(
         }
         (_, false) => {}
     }
-    let shown: Vec<JobInfo> = jobs
+    let mut shown: Vec<JobInfo> = jobs
         .into_iter()
         .filter(|info| {
             let offset = job.and_then(|job| job.component);
@@ -72,6 +75,10 @@ pub fn show_jobs(
             ));
         }
         return Ok(1);
+    }
+    // Of one array the row that has its id comes first, then elements as Slurm has them, the last first.
+    if let Some(job) = job.filter(|_| shown.iter().all(|info| info.array.is_some())) {
+        shown.sort_by_key(|info| (info.id != job.job, std::cmp::Reverse(info.id)));
     }
     let text: String = shown
         .iter()
@@ -184,4 +191,26 @@ fn element(mut info: JobInfo, task: Option<u32>) -> Option<JobInfo> {
     };
     array.task = ArrayTaskInfo::One(task);
     has.then_some(info)
+}
+
+/// The jobs that are ending, with the nodes on which they still do.
+pub fn completing(printer: &Printer) -> Result<u8, CommandError> {
+    let Some(mut client) = connect_to_look()? else {
+        return Ok(0);
+    };
+    for info in jobs(None, &mut client)? {
+        if info.state != JobStateName::Completing {
+            continue;
+        }
+        let end = info.end.unwrap_or(info.now);
+        let passed = info.now.seconds() - end.seconds();
+        printer.line(&format!(
+            "JobId={} EndTime={} CompletingTime={} Nodes(COMPLETING)={}",
+            info.id_text(false),
+            moment_text(end, &info.zone),
+            padded_elapsed_text(passed.max(0)),
+            node_list::fold(&info.nodes)
+        ));
+    }
+    Ok(0)
 }

@@ -233,8 +233,11 @@ fn play(part: &Part) {
                 });
             }
             Line::Pause => wait_until("short jobs are over", || {
-                let running = twin.prints(&["-h", "-t", "R,CG", "-o", "%j"]);
-                running.lines().all(|name| SLEEPERS.contains(&name.trim()))
+                let running = twin.prints(&["-h", "-t", "R,CG", "-o", "%t %j"]);
+                let mut jobs = running
+                    .lines()
+                    .filter_map(|line| line.trim().split_once(' '));
+                jobs.all(|(state, name)| state == "R" && SLEEPERS.contains(&name.trim()))
             }),
             Line::WaitSteps { job, count } => {
                 wait_until(&format!("{count} steps of job {job} run"), || {

@@ -226,6 +226,10 @@ pub fn is_incidental(command: &str, line: &str) -> bool {
             .iter()
             .any(|state| line.contains(state));
     }
+    // Which jobs are ending just then.
+    if command == "scontrol completing" {
+        return true;
+    }
     if command.starts_with("cat slurm-") {
         let name = line.trim_start().split('=').next().unwrap_or_default();
         return OF_A_DAEMON.contains(&name);

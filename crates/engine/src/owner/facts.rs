@@ -36,6 +36,8 @@ impl Owner {
             running: count(self.state.running_count()),
             pending: count(self.state.waiting_count()),
             limits: self.limits(),
+            last_pass: Some(self.state.last_pass()).filter(|at| at.0 > 0),
+            config: self.config(),
             partitions: self.partition_facts(),
             srun_prolog: self.own_path(|it| &it.srun_prolog),
             srun_epilog: self.own_path(|it| &it.srun_epilog),

@@ -16,6 +16,7 @@ mod change_cluster;
 mod clock;
 mod cluster_report;
 mod components;
+mod config;
 mod cpu_locks;
 mod end;
 mod facts;

@@ -71,10 +71,6 @@ impl Owner {
                 self.decide(job, Ending::Requeue { hold }, turn);
                 self.consider_end(job, turn);
             }
-            JobState::Pending { .. } if hold => {
-                let at = turn.now;
-                self.state.apply(Event::Held { job, hold, at });
-            }
             JobState::Pending { .. } | JobState::Ended { .. } => {
                 return Err(Refusal::Invalid {
                     message: "Job is pending execution".to_owned(),

@@ -7,6 +7,7 @@ pub mod sattach;
 pub mod sbcast;
 pub mod scancel;
 pub mod scontrol;
+pub(crate) mod scontrol_config;
 pub(crate) mod scontrol_nodes;
 pub(crate) mod scontrol_partition;
 pub(crate) mod scontrol_reservation;
@@ -29,6 +30,7 @@ pub use sacct::{
     SacctUnits, sacct_columns_text,
 };
 pub use sacctmgr::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow};
+pub use scontrol_config::config_text;
 pub use scontrol_nodes::{NodeStateWord, NodeWords, SaidOfWords, node_words};
 pub use scontrol_partition::{PartitionWords, partition_words};
 pub use scontrol_reservation::{ReservationWords, reservation_request, show_reservation};

@@ -122,7 +122,7 @@ fn times(job: &JobInfo) -> Vec<String> {
             at(Some(job.submitted)),
             at(job.eligible)
         ),
-        format!("AccrueTime={}", at(job.eligible)),
+        format!("AccrueTime={}", at(job.accrues_since())),
         format!(
             "StartTime={} EndTime={} Deadline={}",
             at(job.start),
@@ -150,8 +150,7 @@ fn times(job: &JobInfo) -> Vec<String> {
             |(moment, _)| moment_text(moment, &job.zone)
         ),
         job.suspended.map_or(0, |(_, ran)| ran),
-        // It was looked at last when it was started.
-        at(job.start.filter(|_| job.allocation.is_some())),
+        at(job.looked_at),
     ));
     lines
 }

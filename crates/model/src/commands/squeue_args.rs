@@ -375,8 +375,10 @@ impl SqueueArgs {
 
     fn check_sort(&self) -> Result<(), SqueueUsageError> {
         let text = self.sort.as_deref().unwrap_or_default();
+        // Slurm reads it from its end.
         match text
             .chars()
+            .rev()
             .find(|letter| !"+-,BbcCdDefgGhHiIjJlLmMnNOpPQStTuUvVz".contains(*letter))
         {
             // Steps are sorted by what is known, and the rest is passed over.

@@ -38,6 +38,8 @@ pub struct ViewFacts {
     pub partitions: BTreeMap<String, PartitionView>,
     /// The type of each GPU of the nodes that tell types apart, by its index.
     pub gpu_kinds: BTreeMap<NodeName, Vec<String>>,
+    /// When the scheduler last went through the jobs that wait.
+    pub looked_at: Option<Timestamp>,
     /// What a controller with these facts counts of a job that waits: `resources::recorded_of`.
     pub recorded: fn(&JobRecord, &ViewFacts) -> Recorded,
 }
@@ -122,6 +124,8 @@ pub struct JobInfo {
     pub submitted: Timestamp,
     /// Since when it may start.
     pub eligible: Option<Timestamp>,
+    /// When the scheduler last looked at it.
+    pub looked_at: Option<Timestamp>,
     /// Its start: real, or planned, or the time before which it may not start.
     pub start: Option<Timestamp>,
     /// Its end: real, or the time limit's.
@@ -282,7 +286,12 @@ impl JobInfo {
             nice: request.nice,
             exit_code: exit_code(&record.state),
             submitted: record.submitted,
-            eligible: record.eligible,
+            eligible: record.eligible.or_else(|| begin(record, facts.now)),
+            looked_at: match record.state {
+                JobState::Pending { .. } => facts.looked_at,
+                JobState::Running { since, .. } => Some(since),
+                JobState::Ended { ref ran, .. } => ran.as_ref().map(|ran| ran.since),
+            },
             start: span.start,
             end: span.end,
             limit: span.limit,
@@ -369,6 +378,12 @@ impl JobInfo {
             now: facts.now,
             zone: facts.zone.clone(),
         }
+    }
+
+    /// Since when it gains priority by its age; one that waits for a moment does not yet.
+    #[must_use]
+    pub fn accrues_since(&self) -> Option<Timestamp> {
+        self.eligible.filter(|eligible| *eligible <= self.now)
     }
 
     /// Whether it waits: PENDING, and not on its way there.
@@ -493,14 +508,16 @@ impl Span {
         let now = facts.now;
         let limit_asked = || asked_limit(record, facts);
         match &record.state {
-            JobState::Pending { .. } => Span {
-                start: record
-                    .planned
-                    .or(record.not_before.filter(|begin| *begin > now)),
-                end: None,
-                limit: limit_asked(),
-                run_time: 0,
-            },
+            JobState::Pending { .. } => {
+                let begin = begin(record, now);
+                let limit = limit_asked();
+                Span {
+                    start: record.planned.or(begin),
+                    end: begin.zip(limit).map(|(begin, limit)| begin + limit),
+                    limit,
+                    run_time: 0,
+                }
+            }
             JobState::Running {
                 since,
                 limit,
@@ -528,6 +545,12 @@ impl Span {
             },
         }
     }
+}
+
+/// The moment before which it may not start, while that is to come.
+fn begin(record: &JobRecord, now: Timestamp) -> Option<Timestamp> {
+    let waits = matches!(record.state, JobState::Pending { .. });
+    record.not_before.filter(|begin| waits && *begin > now)
 }
 
 /// When a running job was last suspended or resumed, and how many seconds it had run until then.

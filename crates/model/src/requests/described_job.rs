@@ -208,6 +208,7 @@ fn shown_options(reading: &Reading<'_>) -> Option<Box<ShownOptions>> {
         },
         kills_on_invalid_dependency: last("kill-on-invalid-dep")
             .map(|text| text.eq_ignore_ascii_case("yes")),
+        ..ShownOptions::default()
     };
     (shown != ShownOptions::default()).then(|| Box::new(shown))
 }

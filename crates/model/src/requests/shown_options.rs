@@ -26,4 +26,14 @@ pub struct ShownOptions {
     /// `--kill-on-invalid-dep`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kills_on_invalid_dependency: Option<bool>,
+    /// The command that submitted it, as typed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub submit_line: Option<String>,
+    /// The session of the process that submitted it; 0 is not known.
+    #[serde(skip_serializing_if = "is_none")]
+    pub session: u32,
+}
+
+fn is_none(number: &u32) -> bool {
+    *number == 0
 }

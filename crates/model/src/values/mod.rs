@@ -66,7 +66,7 @@ pub use one_line::one_line;
 pub use open_mode::OpenMode;
 pub use passed_limits::{PassedLimit, PassedLimits};
 pub use signal_spec::{SignalSpec, SignalTarget, parse_signal, signal_name};
-pub use slurm_version::{NoSlurmVersion, SlurmVersion};
+pub use slurm_version::{NoSlurmVersion, SPOKEN_VERSION, SlurmVersion};
 pub use step_container::{StepContainer, StepMount, UseOfName};
 pub use step_programs::StepPrograms;
 pub use time_limit::TimeLimitRequest;

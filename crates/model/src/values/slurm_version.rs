@@ -81,6 +81,9 @@ impl FromStr for SlurmVersion {
     }
 }
 
+/// The version of Slurm whose commands and answers the embedded engine's are.
+pub const SPOKEN_VERSION: &str = "22.05.8";
+
 #[cfg(test)]
 mod tests {
     use super::*;

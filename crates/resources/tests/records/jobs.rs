@@ -22,6 +22,7 @@ pub fn facts() -> ViewFacts {
         memory_per_cpu: 100,
         partitions: std::collections::BTreeMap::new(),
         gpu_kinds: std::collections::BTreeMap::new(),
+        looked_at: None,
         recorded: yard_resources::recorded_of,
     }
 }

@@ -5,6 +5,7 @@ mod command;
 use super::allocation_wait::{Waited, wait_until_running};
 use super::connection::{CommandError, connect};
 use super::login_environment::{bare_login, login_environment};
+use super::submitted_by::note_submitter;
 use super::token::token;
 use crate::printer::Printer;
 use api::{CallError, Client, JobFilter, Refusal, Submission};
@@ -163,9 +164,11 @@ fn submission(asked: &Salloc, cwd: &Path) -> Submission {
         &mut environment,
         submission_variables(&asked.request, &host, cwd, umask),
     );
+    let mut request = asked.request.clone();
+    note_submitter(&mut request, "salloc");
     Submission {
         token: token("salloc"),
-        request: asked.request.clone(),
+        request,
         later: asked.later.clone(),
         script: None,
         args: Vec::new(),

@@ -4,6 +4,7 @@ use super::call::StepCall;
 use super::step;
 use crate::printer::Printer;
 use crate::slurm::allocation_wait::{self, Waited};
+use crate::slurm::submitted_by::note_submitter;
 use crate::slurm::token::token;
 use api::{CallError, Client, Refusal, Submission};
 use model::{JobId, Outcome};
@@ -38,9 +39,11 @@ pub fn run(call: &StepCall, client: &mut Client, printer: &Printer, signals: Sig
 }
 
 fn submission(call: &StepCall) -> Submission {
+    let mut request = call.allocation.clone();
+    note_submitter(&mut request, "srun");
     Submission {
         token: token("srun"),
-        request: call.allocation.clone(),
+        request,
         later: call.later.clone(),
         script: None,
         args: Vec::new(),

@@ -3,6 +3,7 @@
 
 As root, beside `cluster.sh`, which brings one up:
     LAB=/tmp/slurm-lab ./cluster.sh up && LAB=/tmp/slurm-lab ./record.py > answers-22.05.8.txt
+five minutes after it came up: by then it has counted the shares of its new associations, which are 0 before;
 and of later/commands.txt, on a cluster without jobs, with `later` as its argument; of changes/commands.txt, on
 one that was just brought up with FRESH=1, with `changes`.
 environment/commands.txt (`environment`, also on a cluster without jobs) is 165 ways to ask for resources, each with

@@ -156,6 +156,7 @@ impl<'a> SacctRow<'a> {
             "UID" => of_job(job.uid.to_string()),
             "User" => of_job(job.user.clone()),
             "UserCPU" => cpu_text(|usage| usage.user),
+            "SubmitLine" => of_job(job.shown.submit_line.clone().unwrap_or_default()),
             "WorkDir" => of_job(job.work_dir.clone()),
             // Not gathered here.
             _ => String::new(),

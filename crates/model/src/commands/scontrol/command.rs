@@ -104,6 +104,12 @@ pub enum ScontrolCommand {
         /// The node.
         node: Option<String>,
     },
+    /// `completing`
+    Completing,
+    /// `pidinfo PID`; 0 is none.
+    PidInfo(u32),
+    /// `wait_job ID`
+    WaitJob(String),
     /// `reconfigure`
     Reconfigure,
     /// `ping`

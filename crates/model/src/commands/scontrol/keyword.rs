@@ -1,6 +1,7 @@
 //! The first word of a `scontrol`, and what may follow it.
 
 use super::command::ScontrolCommand;
+use super::daemons::of_daemons;
 use super::entity::{create, delete, update};
 use super::show::show;
 use super::usage_error::ScontrolUsageError;
@@ -8,18 +9,12 @@ use super::usage_error::ScontrolUsageError;
 /// Keywords of Slurm's that the embedded engine has no use for or no answer to yet.
 const NOT_BUILT_IN: &[&str] = &[
     "abort",
-    "cancel_reboot",
-    "completing",
-    "pidinfo",
+    "fsdampeningfactor",
     "power",
-    "reboot",
-    "schedloglevel",
     "setdebug",
     "setdebugflags",
     "shutdown",
     "takeover",
-    "token",
-    "wait_job",
 ];
 
 pub(super) fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
@@ -116,13 +111,16 @@ pub(super) fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsage
             };
         }
     }
+    if let Some(answer) = of_daemons(keyword, rest) {
+        return answer;
+    }
     if NOT_BUILT_IN
         .iter()
         .any(|name| keyword.eq_ignore_ascii_case(name))
     {
         return Err(ScontrolUsageError::Missing {
             what: keyword.clone(),
-            todo: "the embedded engine shows, holds, releases and requeues jobs; see scontrol --help",
+            todo: "it is about Slurm's daemons; yard engine starts, stops and shows this engine",
         });
     }
     Err(ScontrolUsageError::Keyword(keyword.clone()))

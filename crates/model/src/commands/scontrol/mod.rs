@@ -2,6 +2,7 @@
 
 mod args;
 mod command;
+mod daemons;
 mod entity;
 mod jobs;
 mod keyword;

@@ -34,7 +34,7 @@ pub(super) fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageErr
     if is("reservations", 3) || is("reservationname", 3) {
         return Ok(ScontrolCommand::ShowReservation(value));
     }
-    if let Some(said) = none_of(&is) {
+    if let Some(said) = none_of(&is, value.as_deref()) {
         return Ok(said);
     }
     if is("topology", 1) {
@@ -52,11 +52,14 @@ pub(super) fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageErr
     if is("partitions", 2) || is("partitionname", 2) {
         return Ok(ScontrolCommand::ShowPartition(value));
     }
-    Err(ScontrolUsageError::Entity(entity.to_owned()))
+    Err(ScontrolUsageError::Entity(match words {
+        [word] => word.clone(),
+        _ => entity.to_owned(),
+    }))
 }
 
 /// What is said of things of which an engine has none.
-fn none_of(is: &dyn Fn(&str, usize) -> bool) -> Option<ScontrolCommand> {
+fn none_of(is: &dyn Fn(&str, usize) -> bool, name: Option<&str>) -> Option<ScontrolCommand> {
     let said = |stdout: String, stderr: String, status| ScontrolCommand::None {
         stdout,
         stderr,
@@ -67,6 +70,13 @@ fn none_of(is: &dyn Fn(&str, usize) -> bool) -> Option<ScontrolCommand> {
         return Some(said(String::new(), String::new(), 0));
     }
     let shown = |text: &str| said(format!("{text}\n"), String::new(), 0);
+    if is("slurmd", 2) {
+        let lines = "scontrol: error: slurm_slurmd_info: Connection refused\nslurm_load_slurmd_status: Connection refused";
+        return Some(said(String::new(), lines.to_owned(), 1));
+    }
+    if let (true, Some(name)) = (is("frontend", 1), name) {
+        return Some(said(format!("Node {name} not found\n"), String::new(), 1));
+    }
     if is("frontend", 1) {
         return Some(shown("No nodes in the system"));
     }

@@ -1,0 +1,200 @@
+//! What of the cluster's configuration `scontrol show config` tells, under Slurm's names.
+
+use super::Owner;
+use cluster_file::{Named, Nodes, PreemptType, Sourced};
+use model::padded_elapsed_text;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Owner {
+    /// The settings that are not Slurm's defaults.
+    pub(super) fn config(&self) -> BTreeMap<String, String> {
+        let mut rows = BTreeMap::new();
+        let mut put = |name: &str, value: String| {
+            rows.insert(name.to_owned(), value);
+        };
+        put("ClusterName", self.cluster.name.clone());
+        put(
+            "StateSaveLocation",
+            self.folder.root().display().to_string(),
+        );
+        put(
+            "SlurmdSpoolDir",
+            self.folder.root().join("nodes").display().to_string(),
+        );
+        put(
+            "SlurmctldLogFile",
+            self.folder.root().join("engine.log").display().to_string(),
+        );
+        put("NEXT_JOB_ID", self.state.next_id().to_string());
+        put(
+            "MaxNodeCount",
+            self.state.cluster().node_count().to_string(),
+        );
+        put(
+            "KillWait",
+            format!("{} sec", self.kill_wait_ms.div_ceil(1000)),
+        );
+        let Some(file) = &self.cluster.file else {
+            return rows;
+        };
+        let kinds: BTreeSet<String> = file.nodes.iter().flat_map(kinds_of).collect();
+        if !kinds.is_empty() {
+            put("GresTypes", "gpu".to_owned());
+            let kinds = kinds.iter().filter(|kind| !kind.is_empty());
+            let kinds: String = kinds.map(|kind| format!(",gres/gpu:{kind}")).collect();
+            let own = "cpu,mem,energy,node,billing,fs/disk,vmem,pages,gres/gpu";
+            put("AccountingStorageTRES", format!("{own}{kinds}"));
+        }
+        let mut of = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                put(name, value);
+            }
+        };
+        let limits = &file.limits;
+        of("MaxArraySize", number(&limits.max_array_size));
+        of("MaxJobCount", number(&limits.max_jobs));
+        of("MaxTasksPerNode", number(&limits.max_tasks_per_node));
+        of("MaxStepCount", number(&limits.max_steps));
+        of(
+            "DefMemPerCPU",
+            limits
+                .default_memory_per_cpu
+                .as_ref()
+                .map(|it| it.value.0.to_string()),
+        );
+        of(
+            "DefMemPerNode",
+            limits
+                .default_memory_per_node
+                .as_ref()
+                .map(|it| it.value.0.to_string()),
+        );
+        of(
+            "MaxMemPerCPU",
+            limits
+                .max_memory_per_cpu
+                .as_ref()
+                .map(|it| it.value.0.to_string()),
+        );
+        of(
+            "MaxMemPerNode",
+            limits
+                .max_memory_per_node
+                .as_ref()
+                .map(|it| it.value.0.to_string()),
+        );
+        of(
+            "AccountingStorageEnforce",
+            limits.enforce.as_ref().map(|it| it.value.join(",")),
+        );
+        of(
+            "EnforcePartLimits",
+            limits
+                .enforce_partition_limits
+                .as_ref()
+                .map(|it| it.value.word().to_ascii_uppercase()),
+        );
+        let scheduling = &file.scheduling;
+        of(
+            "JobRequeue",
+            scheduling
+                .requeue
+                .as_ref()
+                .map(|it| u8::from(it.value).to_string()),
+        );
+        of(
+            "OverTimeLimit",
+            scheduling
+                .over_time_limit
+                .as_ref()
+                .map(|it| format!("{} min", it.value.0 / 60)),
+        );
+        of(
+            "MinJobAge",
+            scheduling
+                .min_job_age
+                .as_ref()
+                .map(|it| format!("{} sec", it.value.0)),
+        );
+        of("SchedulerType", text(&scheduling.scheduler));
+        of("SchedulerParameters", text(&scheduling.parameters));
+        let priority = &file.priority;
+        of("PriorityType", text(&priority.kind));
+        of("PriorityWeightAge", number(&priority.age));
+        of("PriorityWeightFairShare", number(&priority.fair_share));
+        of("PriorityWeightJobSize", number(&priority.job_size));
+        of("PriorityWeightPartition", number(&priority.partition));
+        of("PriorityWeightQOS", number(&priority.qos));
+        of("PriorityWeightAssoc", number(&priority.association));
+        of("PriorityWeightTRES", text(&priority.tres));
+        of("PriorityMaxAge", length(&priority.max_age));
+        of("PriorityDecayHalfLife", length(&priority.half_life));
+        of("PriorityCalcPeriod", length(&priority.calc_period));
+        let preemption = &file.preemption;
+        let kind = preemption.kind.as_ref().map(|it| it.value);
+        of(
+            "PreemptType",
+            kind.map(|kind| match kind {
+                PreemptType::None => "preempt/none".to_owned(),
+                PreemptType::Partition => "preempt/partition_prio".to_owned(),
+                PreemptType::Qos => "preempt/qos".to_owned(),
+            }),
+        );
+        of(
+            "PreemptMode",
+            preemption
+                .mode
+                .as_ref()
+                .map(|it| it.value.word().to_ascii_uppercase()),
+        );
+        of("PreemptExemptTime", length(&preemption.exempt_time));
+        let programs = &file.programs;
+        of("Prolog", text(&programs.prolog));
+        of("Epilog", text(&programs.epilog));
+        of("PrologSlurmctld", text(&programs.controller_prolog));
+        of("EpilogSlurmctld", text(&programs.controller_epilog));
+        of("TaskProlog", text(&programs.task_prolog));
+        of("TaskEpilog", text(&programs.task_epilog));
+        of("SrunProlog", text(&programs.srun_prolog));
+        of("SrunEpilog", text(&programs.srun_epilog));
+        let licences: Vec<String> = self
+            .state
+            .cluster()
+            .licences()
+            .iter()
+            .map(|licence| format!("{}:{}", licence.name, licence.count))
+            .collect();
+        of(
+            "Licenses",
+            Some(licences.join(",")).filter(|it| !it.is_empty()),
+        );
+        rows
+    }
+}
+
+fn number(value: &Option<Sourced<u32>>) -> Option<String> {
+    value.as_ref().map(|it| it.value.to_string())
+}
+
+fn text(value: &Option<Sourced<String>>) -> Option<String> {
+    value
+        .as_ref()
+        .map(|it| it.value.clone())
+        .filter(|it| !it.is_empty())
+}
+
+fn length(value: &Option<Sourced<model::Seconds>>) -> Option<String> {
+    let seconds = value
+        .as_ref()
+        .map(|it| i64::try_from(it.value.0).unwrap_or(i64::MAX));
+    seconds.map(padded_elapsed_text)
+}
+
+/// Types of a node's GPUs; empty for those without one.
+fn kinds_of(nodes: &Named<Nodes>) -> Vec<String> {
+    let kinds = nodes
+        .gpus
+        .iter()
+        .map(|gpu| text(&gpu.kind).unwrap_or_default());
+    kinds.collect()
+}
