@@ -253,7 +253,7 @@ impl Client {
     /// No engine.
     pub fn jobs(&mut self, filter: JobFilter) -> Result<Vec<JobRecord>, CallError> {
         match self.call_again(&Call::Jobs(filter))? {
-            Answer::Jobs { jobs } => Ok(jobs.into_iter().map(JobRecord::from).collect()),
+            Answer::Jobs { jobs } => Ok(jobs.0),
             other => Err(confused(&other)),
         }
     }
@@ -277,7 +277,7 @@ impl Client {
         };
         match self.call_again(&call)? {
             Answer::Watched(watched) => Ok(ChangedJobs {
-                jobs: watched.jobs.into_iter().map(JobRecord::from).collect(),
+                jobs: watched.jobs.0,
                 version: watched.version,
             }),
             other => Err(confused(&other)),
@@ -312,7 +312,7 @@ impl Client {
     /// No engine.
     pub fn histories(&mut self, filter: JobFilter) -> Result<Vec<JobHistory>, CallError> {
         match self.call_again(&Call::Histories(filter))? {
-            Answer::Histories { jobs } => Ok(jobs.into_iter().map(JobHistory::from).collect()),
+            Answer::Histories { jobs } => Ok(jobs.0),
             other => Err(confused(&other)),
         }
     }

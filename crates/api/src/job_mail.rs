@@ -1,7 +1,6 @@
 //! A mail about a job, as the engine hands it to `yard job mail`.
 
-use crate::JobReport;
-use model::MailEvent;
+use model::{JobRecord, MailEvent};
 use serde::{Deserialize, Serialize};
 
 /// What a mail is about.
@@ -10,7 +9,7 @@ pub struct JobMail {
     /// What happened.
     pub about: MailEvent,
     /// The job after it.
-    pub job: JobReport,
+    pub job: JobRecord,
     /// The engine's name.
     pub cluster: String,
 }

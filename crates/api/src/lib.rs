@@ -12,11 +12,12 @@ mod connect_error;
 mod engine_folder;
 mod frame;
 mod job_mail;
-mod job_report;
+mod job_reports;
 mod message;
 mod named_job;
 mod preemption;
 mod read_answer;
+mod read_call;
 mod start_engine;
 mod startup;
 pub mod step_io;
@@ -33,7 +34,7 @@ pub use connect_error::ConnectError;
 pub use engine_folder::EngineFolder;
 pub use frame::{LONGEST_ANSWER, LONGEST_CALL, read_frame, write_frame};
 pub use job_mail::JobMail;
-pub use job_report::{HistoryReport, JobReport};
+pub use job_reports::{HistoryReports, JobReports};
 pub use message::{
     Answer, Call, CancelRequest, CpusAndGpus, EngineFacts, Handover, Hello, HelloAnswer, JobFilter,
     JobHolds, LicenceNeed, NodeFacts, PartitionFacts, Refusal, Selector, StepLaunch, StepPart,
@@ -41,5 +42,6 @@ pub use message::{
 };
 pub use named_job::NamedJob;
 pub use preemption::{LossOfPlace, LostPlace};
+pub use read_call::read_call;
 pub use startup::Startup;
 pub use version::{PROTOCOL, VERSION};

@@ -2,12 +2,12 @@
 //! (`u32`, big endian) and so many bytes. A connection carries any number of calls, one at a time.
 
 use crate::{
-    ClusterChange, ClusterReport, HistoryReport, JobReport, LossOfPlace, LostPlace, NamedJob,
+    ClusterChange, ClusterReport, HistoryReports, JobReports, LossOfPlace, LostPlace, NamedJob,
 };
 use model::{
     Accounting, GpuIndex, JobChange, JobId, JobRefusal, MemoryRequest, NodeName, OpenMode,
     PriorityReport, Request, ReservationRequest, RestartCount, SchedulerStatistics, Seconds,
-    ShareRow, StepHolders, StepId, StepRecord, StepRequest, Timestamp, WaitStatus,
+    ShareRow, StepHolders, StepId, StepRecord, StepRequest, Submitter, Timestamp, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -248,7 +248,7 @@ pub enum Answer {
     /// To `jobs`.
     Jobs {
         /// In ascending id.
-        jobs: Vec<JobReport>,
+        jobs: JobReports,
     },
     /// To `watch`.
     Watched(Watched),
@@ -265,7 +265,7 @@ pub enum Answer {
     /// To `histories`.
     Histories {
         /// In ascending id.
-        jobs: Vec<HistoryReport>,
+        jobs: HistoryReports,
     },
     /// To `create_step`: its supervisors are being started.
     Step(StepRecord),
@@ -393,12 +393,26 @@ pub struct JobFilter {
     pub ended_since: Option<Timestamp>,
     /// Only those with this comment (a run's token).
     pub comment: Option<String>,
+    /// Only those of these users, by name or number.
+    pub users: Option<Vec<String>>,
     /// The id of a heterogeneous job stands for all its components.
     #[serde(default)]
     pub components: bool,
 }
 
 impl JobFilter {
+    /// Whether a job of this user, with this comment, is one of them as far as those decide.
+    #[must_use]
+    pub fn wants(&self, submitter: &Submitter, comment: Option<&str>) -> bool {
+        let is_own = |users: &Vec<String>| {
+            users
+                .iter()
+                .any(|user| *user == submitter.user || user.parse() == Ok(submitter.uid))
+        };
+        self.users.as_ref().is_none_or(is_own)
+            && (self.comment.is_none() || self.comment.as_deref() == comment)
+    }
+
     /// These jobs, ended ones too; an array's id stands for its elements.
     #[must_use]
     pub fn of(ids: &[JobId]) -> JobFilter {
@@ -406,6 +420,7 @@ impl JobFilter {
             ids: Some(ids.to_vec()),
             ended_since: Some(Timestamp(0)),
             comment: None,
+            users: None,
             components: false,
         }
     }
@@ -415,7 +430,7 @@ impl JobFilter {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Watched {
     /// Rows as they are now.
-    pub jobs: Vec<JobReport>,
+    pub jobs: JobReports,
     /// The newest version: `after` of the next call.
     pub version: u64,
 }

@@ -1,7 +1,7 @@
 //! Reading answers.
 
 use crate::frame::read_bytes;
-use crate::{Answer, JobReport, LONGEST_ANSWER};
+use crate::{Answer, HistoryReports, JobReports, LONGEST_ANSWER};
 use serde::Deserialize;
 use std::io::{self, Read};
 
@@ -9,10 +9,17 @@ use std::io::{self, Read};
 const JOBS: &[u8] = br#"{"answer":"jobs","#;
 /// How an answer to `watch` begins.
 const WATCHED: &[u8] = br#"{"answer":"watched","#;
+/// How an answer to `histories` begins.
+const HISTORIES: &[u8] = br#"{"answer":"histories","#;
 
 #[derive(Deserialize)]
 struct Jobs {
-    jobs: Vec<JobReport>,
+    jobs: JobReports,
+}
+
+#[derive(Deserialize)]
+struct Histories {
+    jobs: HistoryReports,
 }
 
 /// Reads one answer; `None` when the engine closed the connection before it.
@@ -31,6 +38,9 @@ fn parse(bytes: &[u8]) -> serde_json::Result<Answer> {
         Ok(Answer::Jobs { jobs })
     } else if bytes.starts_with(WATCHED) {
         serde_json::from_slice(bytes).map(Answer::Watched)
+    } else if bytes.starts_with(HISTORIES) {
+        let Histories { jobs } = serde_json::from_slice(bytes)?;
+        Ok(Answer::Histories { jobs })
     } else {
         serde_json::from_slice(bytes)
     }
@@ -54,9 +64,11 @@ mod tests {
 
     #[test]
     fn an_answer_is_read_as_it_was_written() {
-        let jobs = Vec::new();
+        let jobs = JobReports::default();
+        let histories = HistoryReports::default();
         check(&Answer::Jobs { jobs: jobs.clone() }, JOBS);
         check(&Answer::Watched(Watched { jobs, version: 7 }), WATCHED);
+        check(&Answer::Histories { jobs: histories }, HISTORIES);
         check(&Answer::Submitted { job: JobId(3) }, b"{");
         check(&Answer::Done, b"{");
     }

@@ -190,7 +190,7 @@ impl QueuedJob {
             id: job.id,
             label,
             name: job.request.name.clone(),
-            user: job.user.clone(),
+            user: job.submitter.user.clone(),
             amount,
             state,
         })

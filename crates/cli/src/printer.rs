@@ -6,8 +6,9 @@ use crate::terminal_text::TerminalText;
 use crate::words::harmless;
 use anstream::{AutoStream, ColorChoice};
 use model::WIDEST;
+use serde::Serialize;
 use std::cell::{Cell, RefCell};
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
 
 /// Writes everything that `yard` says. A closed pipe (`yard ls | head`) is not an error; what else
@@ -35,6 +36,23 @@ pub struct Printer {
     lost: Cell<bool>,
     /// Where data goes to a terminal.
     shown: Option<RefCell<TerminalText>>,
+}
+
+/// What is written at once of a long value.
+const PORTION: usize = 64 << 10;
+
+/// A printer's data, as a file.
+struct Data<'a>(&'a Printer);
+
+impl Write for Data<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.bytes(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Printer {
@@ -84,6 +102,14 @@ impl Printer {
                 "error: standard output can't be written: {error}; the output is not complete"
             ));
         }
+    }
+
+    /// Writes a value as JSON, in portions: nothing is kept of what may be long.
+    pub fn json(&self, value: &impl Serialize) {
+        let mut out = BufWriter::with_capacity(PORTION, Data(self));
+        // What can't be written was said by then.
+        let _said = serde_json::to_writer_pretty(&mut out, value);
+        let _said = out.write_all(b"\n").and_then(|()| out.flush());
     }
 
     /// Whether standard output takes colours.

@@ -5,8 +5,8 @@ use crate::message::{Message, Peer, PendingCall};
 use crate::open_connections::{Admitted, OpenConnections};
 use crate::users::Users;
 use api::{
-    Answer, Call, Hello, HelloAnswer, LONGEST_CALL, PROTOCOL, Refusal, VERSION, read_frame,
-    write_frame,
+    Answer, Call, Hello, HelloAnswer, LONGEST_CALL, PROTOCOL, Refusal, VERSION, read_call,
+    read_frame, write_frame,
 };
 
 use std::io;
@@ -121,12 +121,13 @@ impl Connection {
         }
         loop {
             let mut stream = &*self.stream;
-            let frame: Option<serde_json::Value> = read_frame(&mut stream, LONGEST_CALL)?;
-            let Some(frame) = frame else { return Ok(()) };
+            let Some(call) = read_call(&mut stream)? else {
+                return Ok(());
+            };
             if !self.admitted.begin_call() {
                 return Ok(());
             }
-            let answer = match serde_json::from_value::<Call>(frame) {
+            let answer = match call {
                 Ok(call @ Call::Handover(_)) => self.ask(call, peer, greeting),
                 _ if hello.protocol != PROTOCOL => Answer::Refused(Refusal::Invalid {
                     message: format!(

@@ -6,14 +6,10 @@ use std::sync::Arc;
 
 /// The record of a job, which is planned to start at a moment.
 pub(crate) fn record_of(job: &Job, planned: Option<Timestamp>) -> JobRecord {
-    let submitter = &job.submitter;
     JobRecord {
         id: job.id,
         array: job.array.clone(),
-        uid: submitter.uid,
-        gid: submitter.gid,
-        user: submitter.user.clone(),
-        group: submitter.group.clone(),
+        submitter: Arc::clone(&job.submitter),
         request: Arc::clone(&job.request),
         partition: job.partition.clone(),
         not_before: job.not_before,
@@ -25,7 +21,5 @@ pub(crate) fn record_of(job: &Job, planned: Option<Timestamp>) -> JobRecord {
         priority: job.priority,
         restarts: job.restarts,
         batch: job.batch,
-        command: submitter.command.clone(),
-        submit_host: submitter.host.clone(),
     }
 }

@@ -33,6 +33,7 @@ mod private;
 pub mod record;
 mod record_tag;
 mod serve;
+mod shared_parts;
 pub mod spec;
 mod store;
 pub mod supervisor;

@@ -283,6 +283,7 @@ fn open(
         retry_at: None,
         mail: crate::owner::MailQueue::default(),
         statistics: crate::owner::Statistics::since(now),
+        parts: crate::shared_parts::SharedParts::default(),
         calls: Arc::default(),
         kill_wait_ms: kill_wait_ms(),
     };

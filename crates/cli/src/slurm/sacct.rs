@@ -5,7 +5,6 @@ use super::sacct_json;
 use super::yaml::yaml_text;
 use crate::printer::Printer;
 use api::JobFilter;
-use jiff::tz::TimeZone;
 use model::{
     JobHistory, JobId, JobInfo, JobState, SacctArgs, SacctData, SacctShow, Timestamp, parse_moment,
     sacct_columns_text,
@@ -14,7 +13,7 @@ use model::{
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
     let now = Timestamp(sys::now());
-    let asked = match SacctArgs::parse(args, now, &TimeZone::system()) {
+    let asked = match SacctArgs::parse(args, now, &sys::local_zone()) {
         Ok(asked) => asked,
         Err(wrong) => {
             printer.say(&wrong.to_string());
@@ -68,21 +67,27 @@ fn answer(
             return Ok(None);
         }
     }
+    let me = sys::process::user();
+    let users = match &asked.users {
+        _ if asked.jobs.is_some() => None,
+        Some(users) => Some(users.clone()),
+        None => (me != 0 && !asked.all_users).then(|| vec![me.to_string()]),
+    };
     let since = since(asked, now);
     let histories = match &mut client {
         Some(client) => client.histories(JobFilter {
             components: true,
+            users,
             ids: asked
                 .jobs
                 .as_ref()
                 .map(|names| names.iter().map(|name| JobId(name.job.job)).collect()),
             ended_since: Some(since),
-            comment: None,
+            ..JobFilter::default()
         })?,
         None => Vec::new(),
     };
     let facts = view_facts(client.as_mut().filter(|_| !histories.is_empty()))?;
-    let me = sys::process::user();
     let is_wanted = |info: &JobInfo, history: &JobHistory| {
         let by_user = match &asked.users {
             Some(users) => users
@@ -129,7 +134,7 @@ fn since(asked: &SacctArgs, now: Timestamp) -> Timestamp {
         // States are those of this moment, where no time is named.
         (None, None) if asked.states.is_some() => now,
         (None, None) => {
-            let midnight = parse_moment("today", now, &TimeZone::system());
+            let midnight = parse_moment("today", now, &sys::local_zone());
             midnight.unwrap_or(Timestamp(now.0 - 86_400_000))
         }
     }

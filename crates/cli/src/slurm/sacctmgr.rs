@@ -108,12 +108,15 @@ fn words_of(error: &std::io::Error) -> String {
 fn uses(client: &mut Client, accounting: &Accounting) -> Result<Vec<AccountingUse>, CommandError> {
     let jobs = client.jobs(JobFilter::default())?;
     let uses = jobs.into_iter().map(|job| {
-        let user = accounting.users.iter().find(|user| user.name == job.user);
+        let user = accounting
+            .users
+            .iter()
+            .find(|user| user.name == job.submitter.user);
         let default = user.map(|user| user.default_account.clone());
         AccountingUse {
             job: job.id.0,
             account: job.request.account.clone().or(default).unwrap_or_default(),
-            user: job.user,
+            user: job.submitter.user.clone(),
         }
     });
     Ok(uses.collect())

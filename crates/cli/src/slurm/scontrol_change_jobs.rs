@@ -63,8 +63,8 @@ pub fn top(words: &[String], quiet: bool, printer: &Printer) -> Result<u8, Comma
             return Err(Refusal::NotRunning { job: own.id }.into());
         }
         let others = all.iter().filter(|record| {
-            let is_same =
-                record.uid == own.uid && record.request.partition == own.request.partition;
+            let is_same = record.submitter.uid == own.submitter.uid
+                && record.request.partition == own.request.partition;
             is_same && is_waiting(record)
         });
         let highest = others

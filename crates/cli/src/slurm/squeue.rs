@@ -5,10 +5,10 @@ use super::yaml::yaml_text;
 use crate::printer::Printer;
 use api::{Client, JobFilter, Refusal};
 use model::{
-    JobId, JobInfo, JobJson, JobRecord, JobStateName, NodeName, Printed, SQUEUE_USAGE,
+    JobId, JobInfo, JobRecord, JobStateName, NodeName, Printed, QueueJson, SQUEUE_USAGE,
     SqueueAction, SqueueArgs, SqueueUsageError, StateFilter, StepRecord, Timestamp,
 };
-use serde_json::json;
+use serde_json::Value;
 
 /// How long Slurm's controller remembers a job that ended (its default MinJobAge).
 const REMEMBERED_MS: i64 = 300_000;
@@ -68,7 +68,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
 
 /// Lists once; returns the exit status.
 fn list(asked: &SqueueArgs, nodes: Option<&[NodeName]>, printer: &Printer) -> u8 {
-    match answer(asked, nodes) {
+    match answer(asked, nodes, printer) {
         Ok(printed) => {
             for line in &printed.stderr {
                 printer.say(line);
@@ -88,7 +88,12 @@ fn list(asked: &SqueueArgs, nodes: Option<&[NodeName]>, printer: &Printer) -> u8
     }
 }
 
-fn answer(asked: &SqueueArgs, nodes: Option<&[NodeName]>) -> Result<Printed, CommandError> {
+/// What is left to print.
+fn answer(
+    asked: &SqueueArgs,
+    nodes: Option<&[NodeName]>,
+    printer: &Printer,
+) -> Result<Printed, CommandError> {
     let mut client = connect_to_look()?;
     let records = match &mut client {
         Some(client) => records(asked, client)?,
@@ -106,15 +111,15 @@ fn answer(asked: &SqueueArgs, nodes: Option<&[NodeName]>) -> Result<Printed, Com
         let steps = steps(&jobs, client.as_mut())?;
         return Ok(asked.print_steps(&jobs, &steps, &facts));
     }
-    let stdout = match asked.action {
-        SqueueAction::Json => format!("{:#}\n", json_value(&jobs, &facts.cluster)),
-        SqueueAction::Yaml => yaml_text(&json_value(&jobs, &facts.cluster)),
+    match asked.action {
+        SqueueAction::Json => printer.json(&queue_json(&jobs, &facts.cluster)),
+        SqueueAction::Yaml => {
+            let value = serde_json::to_value(queue_json(&jobs, &facts.cluster));
+            printer.data(&yaml_text(&value.unwrap_or_default()));
+        }
         _ => return Ok(asked.print_jobs(&jobs, &facts)),
-    };
-    Ok(Printed {
-        stdout,
-        stderr: Vec::new(),
-    })
+    }
+    Ok(Printed::default())
 }
 
 fn records(asked: &SqueueArgs, client: &mut Client) -> Result<Vec<JobRecord>, CommandError> {
@@ -135,8 +140,13 @@ fn records(asked: &SqueueArgs, client: &mut Client) -> Result<Vec<JobRecord>, Co
         (false, true) => Some(Timestamp(now - REMEMBERED_MS)),
         (false, false) => None,
     };
+    // A job that is named is there or not, whosever it is.
+    let users = asked
+        .only_users(sys::process::user())
+        .filter(|_| ids.is_none());
     let records = client.jobs(JobFilter {
         components: true,
+        users,
         ids,
         ended_since,
         ..JobFilter::default()
@@ -215,17 +225,16 @@ fn steps(jobs: &[JobInfo], client: Option<&mut Client>) -> Result<Vec<StepRecord
     Ok(steps)
 }
 
-fn json_value(jobs: &[JobInfo], cluster: &str) -> serde_json::Value {
-    let jobs: Vec<JobJson> = jobs.iter().map(JobJson::of).collect();
+fn queue_json<'a>(jobs: &'a [JobInfo], cluster: &str) -> QueueJson<'a, Value> {
     let mut meta = super::node_json::meta();
     meta["program"] = "trainyard".into();
     meta["version"] = api::VERSION.into();
     meta["cluster"] = cluster.into();
-    json!({
-        "meta": meta,
-        "errors": [],
-        "jobs": jobs,
-    })
+    QueueJson {
+        errors: [],
+        jobs,
+        meta,
+    }
 }
 
 pub(super) const HELP: &str = "\

@@ -160,14 +160,14 @@ impl Owner {
             tag: self.running.get(&record.id).and_then(|job| job.tag),
             node: share.node.clone(),
             // Sockets of other users' commands may lie in /tmp, which a node has for itself.
-            nodes: (record.uid == sys::process::user())
+            nodes: (record.submitter.uid == sys::process::user())
                 .then(|| self.isolation.nodes().map(std::path::Path::to_owned))
                 .flatten(),
             engine: self.folder.root().to_owned(),
             binary: self.binary.clone(),
-            uid: record.uid,
-            gid: record.gid,
-            user: record.user.clone(),
+            uid: record.submitter.uid,
+            gid: record.submitter.gid,
+            user: record.submitter.user.clone(),
             job_name: record.request.name.clone(),
             array: record.array.as_ref().and_then(|place| match place.task {
                 ArrayTask::One(task) => Some((place.array_job, task)),

@@ -73,7 +73,7 @@ impl Owner {
             let cluster = self.folder.name();
             let mail = JobMail {
                 about,
-                job: record_of(&job, None).into(),
+                job: record_of(&job, None),
                 cluster,
             };
             self.mail.send(&self.binary, mail);
@@ -113,7 +113,7 @@ fn deliver(binary: &PathBuf, mail: &JobMail) {
         .args(["job", "mail"])
         .current_dir("/")
         .stdout(Stdio::null());
-    let (uid, gid) = (mail.job.uid, mail.job.gid);
+    let (uid, gid) = (mail.job.submitter.uid, mail.job.submitter.gid);
     if uid != sys::process::user() {
         let Ok(Some(owner)) = sys::users::user_by_id(uid) else {
             tracing::warn!(

@@ -53,6 +53,7 @@ use crate::isolation::Isolation;
 use crate::message::{Message, PendingCall};
 use crate::messenger::Messenger;
 use crate::own_processes::OwnProcesses;
+use crate::shared_parts::SharedParts;
 use crate::store::Store;
 use crate::users::Users;
 use active_job::ActiveJob;
@@ -127,6 +128,8 @@ pub(crate) struct Owner {
     pub(crate) mail: MailQueue,
     /// What the scheduler did.
     pub(crate) statistics: Statistics,
+    /// What jobs that were submitted lately have alike.
+    pub(crate) parts: SharedParts,
     /// What callers wanted.
     pub(crate) calls: Arc<CallCounts>,
 }

@@ -4,9 +4,12 @@ use super::watch::Waiter;
 use super::{Owner, batch_step};
 use crate::job_record::record_of;
 use crate::store::StoreError;
-use api::{Answer, Call, HistoryReport, JobFilter, JobReport, Refusal, Watched};
-use model::{ComponentPlace, JobId, JobState, StepId, StepRecord, Timestamp};
+use api::{Answer, Call, HistoryReports, JobFilter, JobReports, Refusal, Watched};
+use model::{
+    ComponentPlace, JobHistory, JobId, JobRecord, JobStart, JobState, StepId, StepRecord, Timestamp,
+};
 use sched::Job;
+use std::borrow::Cow;
 use std::sync::mpsc;
 
 /// Longest that a watcher waits.
@@ -17,12 +20,12 @@ impl Owner {
     pub(super) fn read(&mut self, call: Call, reply: mpsc::Sender<Answer>, now: Timestamp) {
         let answer = match call {
             Call::Jobs(filter) => self.jobs(&filter).map(|jobs| Answer::Jobs {
-                jobs: self.reports(jobs),
+                jobs: self.reports(&jobs),
             }),
             Call::Steps { job } => self.steps(job),
-            Call::Histories(filter) => self
-                .histories(&filter)
-                .map(|jobs| Answer::Histories { jobs }),
+            Call::Histories(filter) => self.histories(&filter).map(|jobs| Answer::Histories {
+                jobs: HistoryReports(jobs),
+            }),
             Call::Why { job } => Ok(self.why(job, now)),
             Call::Facts => Ok(Answer::Facts(Box::new(self.facts()))),
             Call::Cluster => Ok(Answer::Cluster(Box::new(self.cluster_report()))),
@@ -54,7 +57,7 @@ impl Owner {
                     return;
                 }
                 Ok(jobs) => Ok(Answer::Watched(Watched {
-                    jobs: self.reports(jobs),
+                    jobs: self.reports(&jobs),
                     version: self.state.version(),
                 })),
                 Err(error) => Err(error),
@@ -70,38 +73,36 @@ impl Owner {
         let _gone = reply.send(answer);
     }
 
-    fn report(&self, job: &Job) -> JobReport {
-        record_of(job, self.state.planned(job.id)).into()
+    fn record(&self, job: &Job) -> JobRecord {
+        record_of(job, self.state.planned(job.id))
     }
 
-    fn reports(&self, jobs: Vec<Job>) -> Vec<JobReport> {
-        jobs.iter().map(|job| self.report(job)).collect()
+    fn reports(&self, jobs: &[Cow<'_, Job>]) -> JobReports {
+        JobReports(jobs.iter().map(|job| self.record(job)).collect())
     }
 
-    fn jobs(&self, filter: &JobFilter) -> Result<Vec<Job>, StoreError> {
-        let has_comment = |record: &Job| {
-            let comment = filter.comment.as_deref();
-            comment.is_none_or(|comment| record.request.rare.comment.as_deref() == Some(comment))
-        };
-        let mut found = Vec::new();
+    fn jobs(&self, filter: &JobFilter) -> Result<Vec<Cow<'_, Job>>, StoreError> {
+        let is_of =
+            |record: &Job| filter.wants(&record.submitter, record.request.rare.comment.as_deref());
+        let mut found: Vec<Cow<'_, Job>> = Vec::new();
         match &filter.ids {
             Some(ids) => {
                 for id in &self.with_components(ids, filter)? {
                     let rows = self.state.rows_of_array(*id).chain(self.state.job(*id));
-                    found.extend(rows.cloned());
+                    found.extend(rows.map(Cow::Borrowed));
                     if filter.ended_since.is_some() {
-                        found.extend(self.store.ended_by_id(*id)?);
+                        found.extend(owned(self.store.ended_by_id(*id)?));
                     }
                 }
             }
             None => {
-                let live = self.state.live().filter(|job| has_comment(job));
-                found.extend(live.cloned());
+                let live = self.state.live().filter(|job| is_of(job));
+                found.extend(live.map(Cow::Borrowed));
                 match (filter.ended_since, &filter.comment) {
                     (Some(_), Some(comment)) => {
-                        found.extend(self.store.ended_by_comment(comment)?);
+                        found.extend(owned(self.store.ended_by_comment(comment)?));
                     }
-                    (Some(since), None) => found.extend(self.store.ended_since(since)?),
+                    (Some(since), None) => found.extend(owned(self.store.ended_since(since)?)),
                     (None, _) => {}
                 }
             }
@@ -110,7 +111,7 @@ impl Owner {
             JobState::Ended { at, .. } => filter.ended_since.is_some_and(|since| *at >= since),
             JobState::Pending { .. } | JobState::Running { .. } => true,
         };
-        found.retain(|record| wanted(record) && has_comment(record));
+        found.retain(|record| wanted(record) && is_of(record));
         found.sort_by_key(|record| record.id);
         // An array's own row goes by two names, and a job may be asked for twice.
         found.dedup_by_key(|record| record.id);
@@ -138,7 +139,7 @@ impl Owner {
 
     /// Rows of a watcher's filter that are newer than `after`. From 0 a watcher of named jobs sees
     /// how they ended too.
-    fn changed(&self, filter: &JobFilter, after: u64) -> Result<Vec<Job>, StoreError> {
+    fn changed(&self, filter: &JobFilter, after: u64) -> Result<Vec<Cow<'_, Job>>, StoreError> {
         if after == 0 || after > self.state.version() {
             let named = filter.ids.is_some() || filter.comment.is_some();
             let ended_since = match filter.ended_since {
@@ -153,32 +154,45 @@ impl Owner {
         if after == self.state.version() {
             return Ok(Vec::new());
         }
-        let live = self.state.newer(after).cloned();
-        let mut newer: Vec<Job> = live.chain(self.store.ended_newer(after)?).collect();
+        let live = self.state.newer(after).map(Cow::Borrowed);
+        let ended = owned(self.store.ended_newer(after)?);
+        let mut newer: Vec<Cow<'_, Job>> = live.chain(ended).collect();
         newer.retain(|record| super::watch::is_wanted(filter, record));
         newer.sort_unstable_by_key(|record| record.id);
         Ok(newer)
     }
 
-    fn histories(&self, filter: &JobFilter) -> Result<Vec<HistoryReport>, StoreError> {
-        let jobs = self.jobs(filter)?.into_iter();
-        jobs.map(|job| {
-            let starts = self.store.starts(job.id)?;
-            let rows = self.store.steps_of_all_starts(job.id)?;
-            let mut steps: Vec<StepRecord> = rows.into_iter().map(|row| row.record).collect();
+    fn histories(&self, filter: &JobFilter) -> Result<Vec<JobHistory>, StoreError> {
+        let jobs = self.jobs(filter)?;
+        let has_begun = |job: &&Cow<'_, Job>| {
+            job.restarts > 0 || !matches!(job.state, JobState::Pending { .. })
+        };
+        let begun: Vec<JobId> = jobs.iter().filter(has_begun).map(|job| job.id).collect();
+        let mut starts = self.store.starts(&begun)?.into_iter().peekable();
+        let mut rows = self
+            .store
+            .steps_of_all_starts(&begun)?
+            .into_iter()
+            .peekable();
+        // Jobs, starts and steps all come in ascending id.
+        let history = |job: &Cow<'_, Job>| {
+            let own = std::iter::from_fn(|| starts.next_if(|(id, _)| *id == job.id));
+            let starts: Vec<JobStart> = own.map(|(_, start)| start).collect();
+            let own = std::iter::from_fn(|| rows.next_if(|row| row.record.job == job.id));
+            let mut steps: Vec<StepRecord> = own.map(|row| row.record).collect();
             let batch = starts.iter().filter(|_| job.batch);
             let batch: Vec<StepRecord> = batch
                 .filter_map(|start| batch_step::of_start(job.id, start, &steps))
                 .collect();
             steps.extend(batch);
             steps.sort_by_key(|step| (step.restart, step.step));
-            Ok(HistoryReport {
-                job: self.report(&job),
+            JobHistory {
+                job: self.record(job),
                 starts,
                 steps,
-            })
-        })
-        .collect()
+            }
+        };
+        Ok(jobs.iter().map(history).collect())
     }
 
     fn steps(&self, job: JobId) -> Result<Answer, StoreError> {
@@ -205,4 +219,8 @@ impl Owner {
             steps: steps.collect(),
         })
     }
+}
+
+fn owned<'a>(jobs: Vec<Job>) -> impl Iterator<Item = Cow<'a, Job>> {
+    jobs.into_iter().map(Cow::Owned)
 }

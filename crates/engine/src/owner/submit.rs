@@ -114,7 +114,7 @@ impl Owner {
     /// A submission's rows: one, or one for each component of a heterogeneous job. Their ids are the
     /// next ones, which submitting them takes.
     fn rows(
-        &self,
+        &mut self,
         submission: Submission,
         peer: Peer,
         now: Timestamp,
@@ -131,7 +131,7 @@ impl Owner {
             submit_host,
         } = submission;
         let environment = text_of("environment", &environment)?;
-        let submitter = Arc::new(Submitter {
+        let submitter = self.parts.submitter(Submitter {
             uid: peer.uid,
             gid: peer.gid,
             user: self.users.user(peer.uid),
@@ -161,10 +161,15 @@ impl Owner {
             }
             // The script is the first one's, and the others last as long as it does.
             let script = script.clone().filter(|_| offset == 0);
-            let record = Job {
+            let mut record = Job {
                 batch: script.is_some(),
                 ..Job::submitted(id, request, Arc::clone(&submitter), now)
             };
+            if record.array.is_none() {
+                let own = || Ok(record.request.as_ref().clone());
+                let partition = record.request.partition.as_deref();
+                (record.request, _) = self.parts.request(&asked, partition, own)?;
+            }
             let new = NewSubmission {
                 job: id,
                 token: match offset {

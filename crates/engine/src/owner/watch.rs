@@ -2,8 +2,8 @@
 
 use super::Owner;
 use crate::job_record::record_of;
-use api::{Answer, JobFilter, JobReport, Watched};
-use model::Timestamp;
+use api::{Answer, JobFilter, JobReports, Watched};
+use model::{JobRecord, Timestamp};
 use sched::Job;
 use std::sync::mpsc;
 
@@ -19,10 +19,11 @@ pub(crate) struct Waiter {
 pub(super) fn wake(waiters: &mut Vec<Waiter>, changed: &[&Job], version: u64) {
     waiters.retain(|waiter| {
         let jobs = changed.iter().filter(|row| is_wanted(&waiter.filter, row));
-        let jobs: Vec<JobReport> = jobs.map(|job| record_of(job, None).into()).collect();
+        let jobs: Vec<JobRecord> = jobs.map(|job| record_of(job, None)).collect();
         if jobs.is_empty() {
             return true;
         }
+        let jobs = JobReports(jobs);
         let _gone = waiter
             .reply
             .send(Answer::Watched(Watched { jobs, version }));
@@ -38,7 +39,7 @@ impl Owner {
             if waiter.until > now {
                 return true;
             }
-            let jobs = Vec::new();
+            let jobs = JobReports::default();
             let _gone = waiter
                 .reply
                 .send(Answer::Watched(Watched { jobs, version }));
@@ -58,6 +59,5 @@ pub(super) fn is_wanted(filter: &JobFilter, record: &Job) -> bool {
         .ids
         .as_ref()
         .is_none_or(|ids| ids.iter().any(|id| *id == record.id || Some(*id) == array));
-    let comment = filter.comment.as_deref();
-    by_id && comment.is_none_or(|comment| record.request.rare.comment.as_deref() == Some(comment))
+    by_id && filter.wants(&record.submitter, record.request.rare.comment.as_deref())
 }

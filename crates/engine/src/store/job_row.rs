@@ -1,12 +1,12 @@
 //! A job as the tables hold it: its row, its last start, and what was submitted; into them and back.
 
-use super::rows::{count, json, json_or_none, node_list, to_json};
+use super::rows::{NamedRow, count, json, json_or_none, node_list, to_json};
+use crate::shared_parts::SharedParts;
 use model::{
     Allocation, ArrayPlace, ArraySpec, ArrayTask, Dependency, Ending, JobId, JobState,
     JobStateName, NodeShare, Outcome, PendingReason, Ran, Request, RestartCount, Seconds,
     Submitter, Suspension, Timestamp,
 };
-use rusqlite::Row;
 use sched::Job;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -151,9 +151,9 @@ impl JobRow {
         }
     }
 
-    fn read(row: &Row<'_>) -> rusqlite::Result<JobRow> {
+    fn read(row: &NamedRow<'_>) -> rusqlite::Result<JobRow> {
         let moment = |column: &str| -> rusqlite::Result<Option<Timestamp>> {
-            Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp))
+            Ok(row.get::<Option<i64>>(column)?.map(Timestamp))
         };
         let state: String = row.get("state")?;
         let hold: Option<String> = row.get("hold")?;
@@ -293,7 +293,7 @@ impl<'a> StartRow<'a> {
         })
     }
 
-    fn read(row: &Row<'_>) -> rusqlite::Result<Option<StartRow<'static>>> {
+    fn read(row: &NamedRow<'_>) -> rusqlite::Result<Option<StartRow<'static>>> {
         let started_at: Option<i64> = row.get("started_at")?;
         let shares: Option<Vec<NodeShare>> = json_or_none(row, "shares")?;
         let (Some(started_at), Some(shares)) = (started_at, shares) else {
@@ -322,21 +322,29 @@ impl<'a> StartRow<'a> {
 
 /// The submission of a row, kept for the elements of its array, whose rows mostly follow each other.
 #[derive(Debug, Default)]
-pub(super) struct LastSubmission(Option<(JobId, SubmissionRow)>);
+pub(super) struct LastSubmission {
+    row: Option<(JobId, SubmissionRow)>,
+    /// What submissions have alike.
+    parts: SharedParts,
+}
 
 impl LastSubmission {
-    fn of_row(&mut self, row: &Row<'_>, job: JobId) -> rusqlite::Result<&SubmissionRow> {
+    fn of_row(&mut self, row: &NamedRow<'_>, job: JobId) -> rusqlite::Result<&SubmissionRow> {
         let partition: Option<String> = row.get("partition")?;
-        let known = self.0.take();
+        let known = self.row.take();
         let known = known.filter(|(last, it)| *last == job && it.request.partition == partition);
         let submission = match known {
             Some((_, known)) => known,
             None => {
-                let mut request: Request = json(row, "request")?;
-                request.partition = partition;
-                let array = request.rare.array.take();
+                let text = row.get_ref("request")?.as_str()?;
+                let read = || -> rusqlite::Result<Request> {
+                    let mut request: Request = json(row, "request")?;
+                    request.partition.clone_from(&partition);
+                    Ok(request)
+                };
+                let (request, array) = self.parts.request(text, partition.as_deref(), read)?;
                 SubmissionRow {
-                    submitter: Arc::new(Submitter {
+                    submitter: self.parts.submitter(Submitter {
                         uid: row.get("uid")?,
                         gid: row.get("gid")?,
                         user: row.get("user_name")?,
@@ -344,20 +352,20 @@ impl LastSubmission {
                         host: row.get("submit_host")?,
                         command: row.get("command")?,
                     }),
-                    request: Arc::new(request),
+                    request,
                     array,
                     batch: row.get("batch")?,
                 }
             }
         };
-        Ok(&self.0.insert((job, submission)).1)
+        Ok(&self.row.insert((job, submission)).1)
     }
 }
 
 /// A job, as the columns of [`JOB_COLUMNS`] tell of it. Of an array's row that waits, `own` gives the
 /// elements that have rows of their own.
 pub(super) fn read_job(
-    row: &Row<'_>,
+    row: &NamedRow<'_>,
     last: &mut LastSubmission,
     own: impl FnOnce(JobId) -> rusqlite::Result<BTreeSet<u32>>,
 ) -> rusqlite::Result<Job> {

@@ -202,8 +202,8 @@ fn a_store_of_schema_4_keeps_everything() {
     assert_eq!(store.saved().unwrap().next_id, 14);
     assert_eq!(store.saved().unwrap().nodes, []);
     assert_eq!(store.saved().unwrap().reservations, []);
-    let restarts = store.starts(JobId(3)).unwrap();
-    let states = restarts.iter().map(|start| start.state.long());
+    let restarts = store.starts(&[JobId(3)]).unwrap();
+    let states = restarts.iter().map(|(_, start)| start.state.long());
     assert_eq!(states.collect::<Vec<_>>(), ["REQUEUED", "COMPLETED"]);
     let files = store.files(JobId(5)).unwrap();
     assert!(files.script.unwrap().starts_with(b"#!/bin/sh\n[ "));

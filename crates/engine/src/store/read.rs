@@ -1,6 +1,7 @@
 //! Reading: what a start needs, and what clients ask for of ended jobs.
 
 use super::job_row::{self, LastSubmission};
+use super::rows::Columns;
 use super::{Store, StoreError, rows};
 use crate::RecordTag;
 use crate::owner::Clock;
@@ -317,18 +318,26 @@ impl Store {
         self.step_rows(sql, [job.0, restart])
     }
 
-    /// Steps of all of a job's starts.
-    pub(crate) fn steps_of_all_starts(&self, job: JobId) -> Result<Vec<StepRow>, StoreError> {
-        let sql = "SELECT * FROM steps WHERE job = ?1 ORDER BY restart, step";
-        self.step_rows(sql, [job.0])
+    /// Steps of all starts of jobs, by job, restart and step.
+    pub(crate) fn steps_of_all_starts(&self, jobs: &[JobId]) -> Result<Vec<StepRow>, StoreError> {
+        let sql = "SELECT * FROM steps WHERE job IN (SELECT value FROM json_each(?1))
+                   ORDER BY job, restart, step";
+        self.step_rows(sql, [list(jobs)])
     }
 
-    /// A job's starts, the first one first.
-    pub(crate) fn starts(&self, job: JobId) -> Result<Vec<JobStart>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<JobStart>> {
-            let sql = "SELECT * FROM job_starts WHERE job = ?1 ORDER BY restart";
-            let mut statement = self.db.prepare_cached(sql)?;
-            statement.query_map([job.0], rows::read_start)?.collect()
+    /// The starts of jobs, by job and restart.
+    pub(crate) fn starts(&self, jobs: &[JobId]) -> Result<Vec<(JobId, JobStart)>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<(JobId, JobStart)>> {
+            let mut statement = self.db.prepare_cached(
+                "SELECT * FROM job_starts WHERE job IN (SELECT value FROM json_each(?1))
+                 ORDER BY job, restart",
+            )?;
+            let columns = Columns::of(&statement);
+            let starts = statement.query_map([list(jobs)], |row| {
+                let row = columns.name(row);
+                Ok((JobId(row.get("job")?), rows::read_start(&row)?))
+            })?;
+            starts.collect()
         };
         read().map_err(|error| rows::read_error(self, &error))
     }
@@ -336,8 +345,10 @@ impl Store {
     fn step_rows(&self, sql: &str, params: impl Params) -> Result<Vec<StepRow>, StoreError> {
         let read = || -> rusqlite::Result<Vec<StepRow>> {
             let mut statement = self.db.prepare_cached(sql)?;
+            let columns = Columns::of(&statement);
             let steps = statement.query_map(params, |row| {
-                let (record, holds) = rows::read_step(row)?;
+                let row = columns.name(row);
+                let (record, holds) = rows::read_step(&row)?;
                 Ok(StepRow {
                     record,
                     holds,
@@ -380,9 +391,11 @@ impl Store {
         );
         let read = || -> rusqlite::Result<Vec<Job>> {
             let mut statement = self.db.prepare_cached(&sql)?;
+            let columns = Columns::of(&statement);
             let mut last = LastSubmission::default();
             let jobs = statement.query_map(params, |row| {
-                job_row::read_job(row, &mut last, |array| self.own_rows(array))
+                let row = columns.name(row);
+                job_row::read_job(&row, &mut last, |array| self.own_rows(array))
             })?;
             jobs.collect()
         };
@@ -401,4 +414,10 @@ impl Store {
     fn parse<T: DeserializeOwned>(&self, text: &str) -> Result<T, StoreError> {
         serde_json::from_str(text).map_err(|error| self.garbage(&error))
     }
+}
+
+/// Jobs as one parameter of a statement.
+fn list(jobs: &[JobId]) -> String {
+    let ids: Vec<String> = jobs.iter().map(|job| job.0.to_string()).collect();
+    format!("[{}]", ids.join(","))
 }

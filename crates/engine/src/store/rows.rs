@@ -5,8 +5,45 @@ use model::{
     JobId, JobStart, JobStateName, NodeName, NodeShare, Outcome, Seconds, StepId, StepRecord,
     StepState, Timestamp, Usage, WaitStatus,
 };
-use rusqlite::Row;
+use rusqlite::types::{FromSql, ValueRef};
+use rusqlite::{Row, Statement};
 use serde::{Serialize, de::DeserializeOwned};
+use std::collections::HashMap;
+
+/// The columns of a statement by name, looked for once and not again at each row.
+pub(super) struct Columns(HashMap<String, usize>);
+
+impl Columns {
+    pub(super) fn of(statement: &Statement<'_>) -> Columns {
+        let names = statement.column_names().map(str::to_owned);
+        Columns(names.zip(0..).collect())
+    }
+
+    pub(super) fn name<'a>(&'a self, row: &'a Row<'a>) -> NamedRow<'a> {
+        NamedRow { row, columns: self }
+    }
+}
+
+/// A row whose columns are asked for by name.
+pub(super) struct NamedRow<'a> {
+    row: &'a Row<'a>,
+    columns: &'a Columns,
+}
+
+impl NamedRow<'_> {
+    fn index(&self, column: &str) -> rusqlite::Result<usize> {
+        let index = self.columns.0.get(column).copied();
+        index.ok_or_else(|| rusqlite::Error::InvalidColumnName(column.to_owned()))
+    }
+
+    pub(super) fn get<T: FromSql>(&self, column: &str) -> rusqlite::Result<T> {
+        self.row.get(self.index(column)?)
+    }
+
+    pub(super) fn get_ref(&self, column: &str) -> rusqlite::Result<ValueRef<'_>> {
+        self.row.get_ref(self.index(column)?)
+    }
+}
 
 /// Nodes in Slurm's folded form.
 pub(super) fn node_list(shares: &[NodeShare]) -> String {
@@ -36,7 +73,7 @@ pub(super) fn step_number(step: StepId) -> i64 {
 }
 
 /// A step, of the columns of `steps`, and what no other step of the job may hold meanwhile.
-pub(super) fn read_step(row: &Row<'_>) -> rusqlite::Result<(StepRecord, Vec<NodeShare>)> {
+pub(super) fn read_step(row: &NamedRow<'_>) -> rusqlite::Result<(StepRecord, Vec<NodeShare>)> {
     let number: i64 = row.get("step")?;
     let ended_at: Option<i64> = row.get("ended_at")?;
     let record = StepRecord {
@@ -60,16 +97,16 @@ pub(super) fn read_step(row: &Row<'_>) -> rusqlite::Result<(StepRecord, Vec<Node
 }
 
 /// A start, of the columns of `job_starts`.
-pub(super) fn read_start(row: &Row<'_>) -> rusqlite::Result<JobStart> {
+pub(super) fn read_start(row: &NamedRow<'_>) -> rusqlite::Result<JobStart> {
     let state: String = row.get("state")?;
     let status: Option<i32> = row.get("exit_status")?;
     Ok(JobStart {
         restart: row.get("restart")?,
         state: JobStateName::parse(&state).unwrap_or(JobStateName::NodeFail),
         submitted: Timestamp(row.get("submitted_at")?),
-        eligible: row.get::<_, Option<i64>>("eligible_at")?.map(Timestamp),
+        eligible: row.get::<Option<i64>>("eligible_at")?.map(Timestamp),
         since: Timestamp(row.get("started_at")?),
-        ended: row.get::<_, Option<i64>>("ended_at")?.map(Timestamp),
+        ended: row.get::<Option<i64>>("ended_at")?.map(Timestamp),
         limit: count(row, "time_limit")?.map(Seconds),
         suspension: json_or_none(row, "suspension")?,
         nodes: json(row, "shares")?,
@@ -81,7 +118,7 @@ pub(super) fn read_start(row: &Row<'_>) -> rusqlite::Result<JobStart> {
 }
 
 /// What was used, where it is known.
-pub(super) fn usage(row: &Row<'_>) -> rusqlite::Result<Option<Usage>> {
+pub(super) fn usage(row: &NamedRow<'_>) -> rusqlite::Result<Option<Usage>> {
     let Some(user) = count(row, "user_cpu")? else {
         return Ok(None);
     };
@@ -93,7 +130,7 @@ pub(super) fn usage(row: &Row<'_>) -> rusqlite::Result<Option<Usage>> {
 }
 
 /// A count of a column: SQLite's integers have a sign.
-pub(super) fn count(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
+pub(super) fn count(row: &NamedRow<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
     let count: Option<i64> = row.get(column)?;
     Ok(count.and_then(|count| u64::try_from(count).ok()))
 }
@@ -117,13 +154,13 @@ pub(super) fn to_json(value: &impl Serialize) -> rusqlite::Result<String> {
         .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }
 
-pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<T> {
+pub(super) fn json<T: DeserializeOwned>(row: &NamedRow<'_>, column: &str) -> rusqlite::Result<T> {
     let text: String = row.get(column)?;
     from_json(&text)
 }
 
 pub(super) fn json_or_none<T: DeserializeOwned>(
-    row: &Row<'_>,
+    row: &NamedRow<'_>,
     column: &str,
 ) -> rusqlite::Result<Option<T>> {
     let text: Option<String> = row.get(column)?;

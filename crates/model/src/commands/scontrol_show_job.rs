@@ -36,10 +36,11 @@ pub fn show_job(job: &JobInfo, style: ShowStyle) -> String {
     } else {
         ("\n   ", "\n\n")
     };
-    let mut text: String = lines
-        .iter()
-        .map(|line| format!("{}{separator}", one_line(line)))
-        .collect();
+    let mut text = String::with_capacity(1536);
+    for line in &lines {
+        text.push_str(&one_line(line));
+        text.push_str(separator);
+    }
     text.push_str(end);
     text
 }

@@ -30,19 +30,19 @@ impl SqueueArgs {
         me: u32,
         nodes: Option<&[NodeName]>,
     ) -> Vec<JobInfo> {
-        let mut jobs: Vec<JobInfo> = records
+        let taken = records
             .iter()
             .map(|record| JobInfo::of(record, facts))
             .filter(|job| self.takes(job, me, nodes))
-            .filter_map(|job| self.named_elements(job))
-            .collect();
+            .filter_map(|job| self.named_elements(job));
+        let mut jobs = Vec::with_capacity(records.len());
+        jobs.extend(taken);
         if self.each_element {
             jobs = jobs.into_iter().flat_map(each_element).collect();
         } else {
             join_waiting(&mut jobs);
         }
-        sort_jobs(&mut jobs, self.sort.as_deref());
-        jobs
+        sort_jobs(jobs, self.sort.as_deref())
     }
 
     /// Prints jobs as [`SqueueArgs::select`] gave them.
@@ -54,15 +54,14 @@ impl SqueueArgs {
             (None, None) if self.long => Format::by_names(LONG_JOB_COLUMNS),
             (None, None) => Format::by_names(JOB_COLUMNS),
         };
-        let mut lines = self.heading(facts);
+        let mut text = self.heading(facts);
         if !self.no_header {
-            lines.push(format.header());
+            format.put(&mut text, JobField::header_cell);
         }
-        lines.extend(
-            jobs.iter()
-                .map(|job| format.line(|field| (field.value)(job))),
-        );
-        printed(&lines, &format.complaints)
+        for job in jobs {
+            format.put(&mut text, |field| (field.value)(job));
+        }
+        printed(text, &format.complaints)
     }
 
     /// Prints the steps of jobs, selected and in order.
@@ -90,31 +89,36 @@ impl SqueueArgs {
             .filter(|info| self.takes_step(info))
             .collect();
         sort_steps(&mut infos, self.sort.as_deref());
-        let mut lines = self.heading(facts);
+        let mut text = self.heading(facts);
         if !self.no_header {
-            lines.push(format.header());
+            format.put(&mut text, StepField::header_cell);
         }
-        lines.extend(
-            infos
-                .iter()
-                .map(|info| format.line(|field| (field.value)(info))),
-        );
-        printed(&lines, &format.complaints)
+        for info in &infos {
+            format.put(&mut text, |field| (field.value)(info));
+        }
+        printed(text, &format.complaints)
     }
 
     /// The date that stands over a long listing.
-    fn heading(&self, facts: &ViewFacts) -> Vec<String> {
+    fn heading(&self, facts: &ViewFacts) -> String {
         if !(self.long || self.every.is_some()) || self.no_header {
-            return Vec::new();
+            return String::new();
         }
-        jiff::Timestamp::from_millisecond(facts.now.0)
-            .map(|now| {
-                now.to_zoned(facts.zone.clone())
-                    .strftime("%a %b %d %H:%M:%S %Y")
-                    .to_string()
-            })
-            .into_iter()
-            .collect()
+        let now = jiff::Timestamp::from_millisecond(facts.now.0);
+        let now = now.map(|now| now.to_zoned(facts.zone.clone()));
+        now.map_or_else(
+            |_| String::new(),
+            |now| format!("{}\n", now.strftime("%a %b %d %H:%M:%S %Y")),
+        )
+    }
+
+    /// The users whose jobs alone can be listed, by name or number; `me` is the caller.
+    #[must_use]
+    pub fn only_users(&self, me: u32) -> Option<Vec<String>> {
+        if self.me {
+            return Some(vec![me.to_string()]);
+        }
+        self.users.clone()
     }
 
     fn takes_licences(&self, job: &JobInfo) -> bool {
@@ -299,9 +303,9 @@ fn fits_into(job: &JobInfo, master: &JobInfo) -> Option<u32> {
         .then_some(task)
 }
 
-fn printed(lines: &[String], complaints: &[String]) -> Printed {
+fn printed(stdout: String, complaints: &[String]) -> Printed {
     Printed {
-        stdout: lines.iter().map(|line| format!("{line}\n")).collect(),
+        stdout,
         stderr: complaints
             .iter()
             .map(|complaint| format!("squeue: error: {complaint}"))

@@ -12,20 +12,34 @@ const STEP_ORDER: &str = "P,i";
 
 /// Sorts jobs as `--sort` says; among equals the later start stands first, then the later job, and
 /// elements of an array in their order.
-pub(crate) fn sort_jobs(jobs: &mut [JobInfo], order: Option<&str>) {
-    // By start or nodes alone Slurm leaves them in the order in which they came.
-    if matches!(order, Some("S" | "N")) {
-        jobs.sort_by_key(id);
-    } else {
-        jobs.sort_by_key(|job| {
+pub(crate) fn sort_jobs(jobs: Vec<JobInfo>, order: Option<&str>) -> Vec<JobInfo> {
+    let mut keys = keys(order.unwrap_or(JOB_ORDER));
+    keys.reverse();
+    let among_equals = |a: &JobInfo, b: &JobInfo| {
+        // By start or nodes alone Slurm leaves them in the order in which they came.
+        if matches!(order, Some("S" | "N")) {
+            return id(a).cmp(&id(b));
+        }
+        let key = |job: &JobInfo| {
             let start = job.start.map(Timestamp::seconds);
             let (id, task) = id(job);
             (start.is_none(), Reverse(start), Reverse(id), task)
+        };
+        key(a).cmp(&key(b))
+    };
+    // Their places are sorted: a job is large.
+    let mut places: Vec<usize> = (0..jobs.len()).collect();
+    places.sort_by(|a, b| {
+        let (a, b) = (&jobs[*a], &jobs[*b]);
+        let first = keys.iter().find_map(|(letter, reverse)| {
+            let found = directed(compare_jobs(*letter, a, b), *reverse);
+            found.is_ne().then_some(found)
         });
-    }
-    for (letter, reverse) in keys(order.unwrap_or(JOB_ORDER)) {
-        jobs.sort_by(|a, b| directed(compare_jobs(letter, a, b), reverse));
-    }
+        first.unwrap_or_else(|| among_equals(a, b))
+    });
+    let mut jobs: Vec<Option<JobInfo>> = jobs.into_iter().map(Some).collect();
+    let sorted = places.into_iter().filter_map(|place| jobs[place].take());
+    sorted.collect()
 }
 
 /// Sorts steps as `--sort` says.

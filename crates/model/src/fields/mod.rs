@@ -11,5 +11,5 @@ pub use field_table::{Cell, FieldKind, JOB_FIELDS, JobField};
 pub use sacct_fields::{SACCT_FIELDS, SACCT_FORMAT, SACCT_LONG, SacctField};
 pub use sinfo_fields::{SINFO_FIELDS, SinfoField, SinfoValue};
 pub use squeue_format::{FieldTable, Format, Part};
-pub use squeue_json::JobJson;
+pub use squeue_json::{JobJson, QueueJson};
 pub use step_field_table::{STEP_FIELDS, StepField, StepInfo};

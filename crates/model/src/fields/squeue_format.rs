@@ -162,41 +162,23 @@ impl<F: FieldTable> Format<F> {
             .push(format!("Invalid {} format specification: {what}", F::WHAT));
     }
 
-    /// One line, without its end: what `cell` says of each column.
-    #[must_use]
-    pub fn line(&self, cell: impl Fn(&F) -> Cell) -> String {
-        let mut line = String::new();
+    /// Puts a line behind a text: what `cell` says of each column.
+    pub fn put(&self, text: &mut String, cell: impl Fn(&F) -> Cell) {
         for part in &self.parts {
             match part {
-                Part::Literal(text) => line.push_str(text),
+                Part::Literal(literal) => text.push_str(literal),
                 Part::Column {
                     field,
                     width,
                     right,
                     suffix,
                 } => {
-                    line.push_str(&padded(&cell(field), *width, *right));
-                    line.push_str(suffix);
+                    put_padded(text, &cell(field), *width, *right);
+                    text.push_str(suffix);
                 }
             }
         }
-        line
-    }
-}
-
-impl Format<JobField> {
-    /// The line of headers.
-    #[must_use]
-    pub fn header(&self) -> String {
-        self.line(JobField::header_cell)
-    }
-}
-
-impl Format<StepField> {
-    /// The line of headers.
-    #[must_use]
-    pub fn header(&self) -> String {
-        self.line(|field| Cell::Text(field.header.to_owned()))
+        text.push('\n');
     }
 }
 
@@ -210,8 +192,8 @@ fn number(text: &str) -> (i64, &str) {
     (width, &text[end..])
 }
 
-/// A cell in a column, cut and filled as Slurm does it, in bytes.
-fn padded(cell: &Cell, width: i64, right: bool) -> String {
+/// Puts a cell in a column, cut and filled as Slurm does it, in bytes.
+fn put_padded(line: &mut String, cell: &Cell, width: i64, right: bool) {
     // The C library prints `(null)` only where six bytes of it are wanted.
     let text = match cell {
         Cell::Text(text) | Cell::Long(text) => one_line(text),
@@ -220,20 +202,25 @@ fn padded(cell: &Cell, width: i64, right: bool) -> String {
     };
     let text = text.as_ref();
     let Ok(width) = usize::try_from(width) else {
-        return format!("{text} ");
+        line.push_str(text);
+        line.push(' ');
+        return;
     };
     if width == 0 {
-        return text.to_owned();
+        line.push_str(text);
+        return;
     }
     let text = match cell {
         Cell::Long(_) if right => text,
         Cell::Text(_) | Cell::Long(_) | Cell::Null => cut(text, width),
     };
-    let fill = " ".repeat(width.saturating_sub(text.len()));
+    let fill = std::iter::repeat_n(' ', width.saturating_sub(text.len()));
     if right {
-        format!("{fill}{text}")
+        line.extend(fill);
+        line.push_str(text);
     } else {
-        format!("{text}{fill}")
+        line.push_str(text);
+        line.extend(fill);
     }
 }
 
@@ -249,9 +236,10 @@ mod tests {
 
     #[track_caller]
     fn check(format: &Format<JobField>, want: Expect) {
-        let mut said = format.complaints.join("\n");
-        said.push_str(&format!("\n[{}]", format.header()));
-        want.assert_eq(&said);
+        let mut header = String::new();
+        format.put(&mut header, JobField::header_cell);
+        let said = format.complaints.join("\n");
+        want.assert_eq(&format!("{said}\n[{}]", header.trim_end_matches('\n')));
     }
 
     #[test]
@@ -296,6 +284,12 @@ mod tests {
                 Invalid job format specification: nosuch
                 [|]"#]],
         );
+    }
+
+    fn padded(cell: &Cell, width: i64, right: bool) -> String {
+        let mut text = String::new();
+        put_padded(&mut text, cell, width, right);
+        text
     }
 
     #[test]

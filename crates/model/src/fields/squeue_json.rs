@@ -3,69 +3,34 @@
 use crate::records::{ArrayTaskInfo, JobInfo, JobStateName};
 use crate::requests::{ComponentPlace, Sharing};
 use crate::values::{MemoryRequest, NodeShare, Seconds, TimeLimitRequest, array_elements_text};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// A job in `squeue --json`: names and meanings are those of Slurm's data parser v0.0.38, as far
 /// as the embedded engine has such a thing. Moments are seconds since 1970, 0 where there is none;
 /// the time limit stands twice, in Slurm's minutes and in seconds. What the engine has not is there too,
-/// empty, 0 or null as in Slurm, for programs that read all keys.
+/// empty, 0 or null as in Slurm, for programs that read all keys. In the order of names, as all JSON here.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "the names are Slurm's")]
 pub struct JobJson {
     pub account: String,
-    pub array_job_id: u32,
-    pub array_task_id: Option<u32>,
-    pub array_task_string: String,
-    pub batch_flag: bool,
-    pub batch_host: String,
-    pub cluster: String,
-    pub command: String,
-    pub comment: String,
-    pub cpus: u32,
-    pub cpus_per_task: Option<u32>,
-    pub current_working_directory: String,
-    pub dependency: String,
-    pub eligible_time: i64,
-    pub end_time: i64,
-    /// As `wait` says it: the exit code in bits 8–15, the signal below.
-    pub exit_code: i32,
-    pub features: String,
-    pub group_id: u32,
-    pub group_name: String,
-    pub job_id: u32,
-    pub job_state: JobStateName,
-    pub name: String,
-    pub nice: i64,
-    pub node_count: u32,
-    pub nodes: String,
-    pub partition: String,
-    pub priority: u32,
-    pub qos: String,
-    pub requeue: bool,
-    pub restart_cnt: u32,
-    pub standard_error: String,
-    pub standard_input: String,
-    pub standard_output: String,
-    pub start_time: i64,
-    pub state_reason: String,
-    pub submit_time: i64,
-    pub tasks: u32,
-    /// Seconds; null is unlimited.
-    pub time_limit_seconds: Option<u64>,
-    pub tres_alloc_str: String,
-    pub tres_req_str: String,
-    pub user_id: u32,
-    pub user_name: String,
     pub accrue_time: i64,
     pub admin_comment: &'static str,
+    pub array_job_id: u32,
     pub array_max_tasks: u32,
+    pub array_task_id: Option<u32>,
+    pub array_task_string: String,
     pub association_id: u32,
     pub batch_features: &'static str,
+    pub batch_flag: bool,
+    pub batch_host: String,
     pub billable_tres: Option<f64>,
     pub burst_buffer: &'static str,
     pub burst_buffer_state: &'static str,
+    pub cluster: String,
     pub cluster_features: String,
+    pub command: String,
+    pub comment: String,
     pub container: &'static str,
     pub contiguous: bool,
     pub core_spec: Option<u32>,
@@ -73,20 +38,33 @@ pub struct JobJson {
     pub cpu_frequency_governor: Option<u32>,
     pub cpu_frequency_maximum: Option<u32>,
     pub cpu_frequency_minimum: Option<u32>,
+    pub cpus: u32,
+    pub cpus_per_task: Option<u32>,
     pub cpus_per_tres: String,
+    pub current_working_directory: String,
     pub deadline: i64,
     pub delay_boot: u64,
+    pub dependency: String,
     pub derived_exit_code: i32,
+    pub eligible_time: i64,
+    pub end_time: i64,
     pub excluded_nodes: String,
+    /// As `wait` says it: the exit code in bits 8–15, the signal below.
+    pub exit_code: i32,
+    pub features: String,
     pub federation_origin: &'static str,
     pub federation_siblings_active: &'static str,
     pub federation_siblings_viable: &'static str,
     pub flags: Vec<&'static str>,
     pub gres_detail: Vec<String>,
+    pub group_id: u32,
+    pub group_name: String,
     pub het_job_id: u32,
     pub het_job_id_set: String,
     pub het_job_offset: u32,
+    pub job_id: u32,
     pub job_resources: JobResourcesJson,
+    pub job_state: JobStateName,
     pub last_sched_evaluation: i64,
     pub licenses: String,
     pub max_cpus: u32,
@@ -100,21 +78,37 @@ pub struct JobJson {
     pub minimum_cpus_per_node: u32,
     /// MiB.
     pub minimum_tmp_disk_per_node: u64,
+    pub name: String,
+    pub nice: i64,
+    pub node_count: u32,
+    pub nodes: String,
+    pub partition: String,
     pub pre_sus_time: i64,
     pub preempt_time: i64,
     pub prefer: String,
+    pub priority: u32,
     pub profile: Option<u32>,
+    pub qos: String,
     pub reboot: bool,
+    pub requeue: bool,
     pub required_nodes: String,
     pub resize_time: i64,
+    pub restart_cnt: u32,
     pub resv_name: String,
     pub shared: Option<&'static str>,
     pub show_flags: [&'static str; 3],
     pub sockets_per_board: u32,
     pub sockets_per_node: Option<u32>,
+    pub standard_error: String,
+    pub standard_input: String,
+    pub standard_output: String,
+    pub start_time: i64,
     pub state_description: &'static str,
+    pub state_reason: String,
+    pub submit_time: i64,
     pub suspend_time: i64,
     pub system_comment: &'static str,
+    pub tasks: u32,
     pub tasks_per_board: u32,
     pub tasks_per_core: Option<u32>,
     pub tasks_per_node: u32,
@@ -123,37 +117,59 @@ pub struct JobJson {
     pub threads_per_core: Option<u32>,
     /// Minutes; null is unlimited.
     pub time_limit: Option<u64>,
+    /// Seconds; null is unlimited.
+    pub time_limit_seconds: Option<u64>,
     /// Minutes.
     pub time_minimum: u64,
+    pub tres_alloc_str: String,
     pub tres_bind: String,
     pub tres_freq: String,
     pub tres_per_job: String,
     pub tres_per_node: String,
     pub tres_per_socket: String,
     pub tres_per_task: String,
+    pub tres_req_str: String,
+    pub user_id: u32,
+    pub user_name: String,
     pub wckey: &'static str,
+}
+
+/// The whole answer of `squeue --json`; each job is made as it is written, since there may be many.
+#[derive(Debug, Serialize)]
+pub struct QueueJson<'a, M> {
+    /// None ever.
+    pub errors: [(); 0],
+    /// The jobs.
+    #[serde(serialize_with = "write_jobs")]
+    pub jobs: &'a [JobInfo],
+    /// Who answers.
+    pub meta: M,
+}
+
+fn write_jobs<S: Serializer>(jobs: &&[JobInfo], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(jobs.iter().map(JobJson::of))
 }
 
 /// What a job holds, node by node; empty where it holds nothing.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct JobResourcesJson {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub nodes: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocated_cpus: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocated_hosts: Option<usize>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allocated_nodes: Vec<HeldNodeJson>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub nodes: String,
 }
 
 /// What a job holds of a node; memory in MiB.
 #[derive(Clone, Debug, Serialize)]
 pub struct HeldNodeJson {
-    pub nodename: String,
     pub cpus_used: usize,
     pub memory_allocated: u64,
     pub memory_used: u64,
+    pub nodename: String,
     pub sockets: BTreeMap<u32, HeldSocketJson>,
 }
 

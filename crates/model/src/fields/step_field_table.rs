@@ -65,6 +65,12 @@ pub const STEP_FIELDS: &[StepField] = &[
 ];
 
 impl StepField {
+    /// Its header.
+    #[must_use]
+    pub fn header_cell(&self) -> Cell {
+        Cell::Text(self.header.to_owned())
+    }
+
     /// The column of a letter of `-o`.
     #[must_use]
     pub fn by_letter(letter: char) -> Option<&'static StepField> {

@@ -298,10 +298,10 @@ impl Setter {
             self.to(name, record.id);
         }
         self.to("SLURM_JOB_NAME", &request.name);
-        self.to("SLURM_JOB_UID", record.uid);
-        self.to("SLURM_JOB_USER", &record.user);
-        self.to("SLURM_JOB_GID", record.gid);
-        self.to("SLURM_JOB_GROUP", &record.group);
+        self.to("SLURM_JOB_UID", record.submitter.uid);
+        self.to("SLURM_JOB_USER", &record.submitter.user);
+        self.to("SLURM_JOB_GID", record.submitter.gid);
+        self.to("SLURM_JOB_GROUP", &record.submitter.group);
         self.to("SLURM_CLUSTER_NAME", job.cluster);
         self.to("SLURM_JOB_START_TIME", job.since.seconds());
         let end = job.limit.map(|limit| (job.since + limit).seconds());
@@ -445,7 +445,7 @@ fn gpus_text(gpus: &GpuCount) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::{ArrayPlace, PendingReason, StepState};
+    use crate::records::{ArrayPlace, PendingReason, StepState, Submitter};
     use crate::values::JobId;
     use crate::values::NodeName;
     use expect_test::{Expect, expect};
@@ -480,12 +480,15 @@ mod tests {
                 task: ArrayTask::One(4),
                 throttle: None,
             }),
-            uid: 1000,
-            gid: 100,
-            user: "dave".to_owned(),
-            group: "users".to_owned(),
+            submitter: Arc::new(Submitter {
+                uid: 1000,
+                gid: 100,
+                user: "dave".to_owned(),
+                group: "users".to_owned(),
+                host: "login".to_owned(),
+                command: None,
+            }),
             restarts: 2,
-            submit_host: "login".to_owned(),
             id: JobId(45),
             request: Arc::new(request),
             partition: None,
@@ -499,7 +502,6 @@ mod tests {
             planned: None,
             priority: 0,
             batch: true,
-            command: None,
         }
     }
 

@@ -264,10 +264,10 @@ impl JobInfo {
             array: array_info(record),
             component: request.rare.component,
             name: request.name.clone(),
-            user: record.user.clone(),
-            uid: record.uid,
-            group: record.group.clone(),
-            gid: record.gid,
+            user: record.submitter.user.clone(),
+            uid: record.submitter.uid,
+            group: record.submitter.group.clone(),
+            gid: record.submitter.gid,
             account: request.account.clone(),
             qos: request.qos.clone().unwrap_or_else(|| facts.qos.clone()),
             partition: facts.partition_of(record).to_owned(),
@@ -367,13 +367,13 @@ impl JobInfo {
             reservation: request.rare.reservation.clone(),
             licenses: request.rare.licenses.clone(),
             comment: request.rare.comment.clone(),
-            command: record.command.clone(),
+            command: record.submitter.command.clone(),
             work_dir: path.to_string_lossy().into_owned(),
             stdout: request.output.clone(),
             stderr: request.rare.error.clone(),
             stdin: request.rare.input.clone(),
             mail: mail(record),
-            submit_host: record.submit_host.clone(),
+            submit_host: record.submitter.host.clone(),
             cluster: facts.cluster.clone(),
             now: facts.now,
             zone: facts.zone.clone(),
@@ -661,7 +661,7 @@ fn mail(record: &JobRecord) -> Option<(String, String)> {
         .rare
         .mail_user
         .clone()
-        .unwrap_or_else(|| record.user.clone());
+        .unwrap_or_else(|| record.submitter.user.clone());
     Some((user, types))
 }
 
@@ -671,6 +671,9 @@ fn count(length: usize) -> u32 {
 
 /// Nodes in Slurm's folded form, sorted as Slurm's commands print them.
 pub(crate) fn node_list_text(nodes: &[NodeName]) -> String {
+    if nodes.is_empty() {
+        return String::new();
+    }
     let mut names = nodes.to_vec();
     node_list::sort(&mut names);
     node_list::fold(&names)

@@ -1,26 +1,20 @@
 //! A job as the engine tells of it, which Slurm's commands print from.
 
-use crate::records::JobState;
+use crate::records::{JobState, Submitter};
 use crate::requests::Request;
 use crate::values::{ArraySpec, JobId, RestartCount, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// One job: what it asked for and where it stands.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobRecord {
     /// Its number.
     pub id: JobId,
     /// Its place in an array.
     pub array: Option<ArrayPlace>,
-    /// Owner.
-    pub uid: u32,
-    /// Owner's group.
-    pub gid: u32,
-    /// Owner's name.
-    pub user: String,
-    /// Owner's group's name.
-    pub group: String,
+    /// Whose it is, and where it came from; shared by all that one submission made.
+    pub submitter: Arc<Submitter>,
     /// What it asked for, but for the elements of its array; shared by all elements, and never
     /// changed by what becomes of the job.
     pub request: Arc<Request>,
@@ -45,10 +39,6 @@ pub struct JobRecord {
     pub restarts: RestartCount,
     /// Whether it has a batch script; an allocation (`salloc`, `srun`) has none.
     pub batch: bool,
-    /// The script's path as given, for `Command=` of `scontrol show job`.
-    pub command: Option<String>,
-    /// Host name of the submission.
-    pub submit_host: String,
 }
 
 impl JobRecord {

@@ -30,13 +30,13 @@ pub fn program_variables(
             set.to("SLURM_SCRIPT_CONTEXT", format!("{when}_slurmctld"));
             set.to("SLURM_JOB_NODELIST", names);
             set.to("SLURM_JOB_NAME", &request.name);
-            set.to("SLURM_JOB_GROUP", &record.group);
+            set.to("SLURM_JOB_GROUP", &record.submitter.group);
         }
         ProgramPlace::Node(share) => {
             set.to("SLURM_SCRIPT_CONTEXT", format!("{when}_slurmd"));
             set.to("SLURM_NODELIST", names);
             set.to("SLURMD_NODENAME", &share.node);
-            set.to("SLURM_UID", record.uid);
+            set.to("SLURM_UID", record.submitter.uid);
             set.to("SLURM_JOB_NTASKS", request.tasks.unwrap_or(1));
             if !share.gpus.is_empty() {
                 set.to("SLURM_JOB_GPUS", list_text(&share.gpus));
@@ -51,13 +51,13 @@ pub fn program_variables(
     set.maybe("SLURM_JOB_COMMENT", request.rare.comment.as_ref());
     set.maybe("SLURM_JOB_CONSTRAINTS", request.rare.constraint.as_ref());
     set.to("SLURM_JOB_CPUS_PER_NODE", cpus_per_node(job.allocation));
-    set.to("SLURM_JOB_GID", record.gid);
+    set.to("SLURM_JOB_GID", record.submitter.gid);
     set.to("SLURM_JOB_NUM_NODES", job.allocation.nodes.len());
     set.maybe("SLURM_JOB_PARTITION", record.partitions());
     set.maybe("SLURM_JOB_RESERVATION", request.rare.reservation.as_ref());
     set.to("SLURM_JOB_RESTART_COUNT", record.restarts);
-    set.to("SLURM_JOB_UID", record.uid);
-    set.to("SLURM_JOB_USER", &record.user);
+    set.to("SLURM_JOB_UID", record.submitter.uid);
+    set.to("SLURM_JOB_USER", &record.submitter.user);
     set.to("SLURM_JOB_WORK_DIR", request.chdir.display());
     let input = request.rare.input.as_deref();
     set.to("SLURM_JOB_STDIN", input.unwrap_or("/dev/null"));

@@ -56,10 +56,12 @@ pub fn padded_elapsed_text(seconds: i64) -> String {
 #[must_use]
 pub fn moment_text(moment: Timestamp, zone: &TimeZone) -> String {
     match jiff::Timestamp::from_second(moment.seconds()) {
-        Ok(instant) => instant
-            .to_zoned(zone.clone())
-            .strftime("%Y-%m-%dT%H:%M:%S")
-            .to_string(),
+        Ok(instant) => {
+            let at = zone.to_datetime(instant);
+            let (year, month, day) = (at.year(), at.month(), at.day());
+            let (hour, minute, second) = (at.hour(), at.minute(), at.second());
+            format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
+        }
         // Beyond the year 9999: no such moment comes from a clock.
         Err(_) => "Unknown".to_owned(),
     }

@@ -2,7 +2,7 @@
 
 use model::{
     Allocation, GpuCount, JobId, JobRecord, JobState, NodeName, NodeShare, PendingReason,
-    RareOptions, Request, Seconds, TimeLimitRequest, Timestamp, ViewFacts,
+    RareOptions, Request, Seconds, Submitter, TimeLimitRequest, Timestamp, ViewFacts,
 };
 use std::sync::Arc;
 
@@ -54,14 +54,17 @@ pub fn held_job(id: u32) -> JobRecord {
         ..Request::default()
     };
     JobRecord {
-        uid: 1005,
-        gid: 1005,
-        user: "dave".to_owned(),
-        group: "dave".to_owned(),
+        submitter: Arc::new(Submitter {
+            uid: 1005,
+            gid: 1005,
+            user: "dave".to_owned(),
+            group: "dave".to_owned(),
+            host: "host".to_owned(),
+            command: None,
+        }),
         state: JobState::Pending {
             reason: PendingReason::JobHeldUser,
         },
-        submit_host: "host".to_owned(),
         id: JobId(id),
         array: None,
         partition: None,
@@ -74,7 +77,6 @@ pub fn held_job(id: u32) -> JobRecord {
         priority: 0,
         restarts: 0,
         batch: true,
-        command: None,
     }
 }
 

@@ -58,7 +58,7 @@ fn a_running_job_with_its_holdings() {
     let mut job = held_job(13);
     job.eligible = Some(NOW);
     job.restarts = 1;
-    job.command = Some("/home/dave/job.sh".to_owned());
+    Arc::make_mut(&mut job.submitter).command = Some("/home/dave/job.sh".to_owned());
     Arc::make_mut(&mut job.request).output = Some("logs/%x-%j.out".to_owned());
     Arc::make_mut(&mut job.request).memory = Some(MemoryRequest::PerNode(2048));
     Arc::make_mut(&mut job.request).min_nodes = Some(2);

@@ -1,0 +1,284 @@
+//! Jobs as answers carry them: who submitted them and what they ask for, which many have alike,
+//! stands once.
+
+use model::{
+    ArrayPlace, JobHistory, JobId, JobRecord, JobStart, JobState, Request, RestartCount,
+    StepRecord, Submitter, Timestamp,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Jobs.
+#[derive(Clone, Debug, Default)]
+pub struct JobReports(pub Vec<JobRecord>);
+
+/// Jobs with all of their starts and steps.
+#[derive(Clone, Debug, Default)]
+pub struct HistoryReports(pub Vec<JobHistory>);
+
+/// [`JobReports`] on the wire.
+#[derive(Serialize, Deserialize)]
+struct JobsWire<'a> {
+    submitters: Vec<Arc<Submitter>>,
+    requests: Vec<Arc<Request>>,
+    rows: Vec<RowWire<'a>>,
+}
+
+/// A job. Short names: there may be a hundred thousand.
+#[derive(Serialize, Deserialize)]
+struct RowWire<'a> {
+    id: JobId,
+    /// Which of the submitters.
+    #[serde(rename = "by")]
+    submitter: usize,
+    /// Which of the requests.
+    #[serde(rename = "asks")]
+    request: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    array: Option<Cow<'a, ArrayPlace>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    partition: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    not_before: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dependency: Option<Cow<'a, str>>,
+    #[serde(rename = "is")]
+    state: Cow<'a, JobState>,
+    #[serde(rename = "at")]
+    submitted: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    eligible: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    planned: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    priority: u32,
+    #[serde(default, skip_serializing_if = "is_default")]
+    restarts: RestartCount,
+    #[serde(default, skip_serializing_if = "is_default")]
+    batch: bool,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Values that are shared, each once, by where they are.
+struct Shared<T> {
+    all: Vec<Arc<T>>,
+    places: HashMap<*const T, usize>,
+}
+
+impl<T> Shared<T> {
+    fn new() -> Shared<T> {
+        Shared {
+            all: Vec::new(),
+            places: HashMap::new(),
+        }
+    }
+
+    fn place(&mut self, value: &Arc<T>) -> usize {
+        // Most often it is the one before.
+        if let Some(last) = self.all.last()
+            && Arc::ptr_eq(last, value)
+        {
+            return self.all.len() - 1;
+        }
+        *self.places.entry(Arc::as_ptr(value)).or_insert_with(|| {
+            self.all.push(Arc::clone(value));
+            self.all.len() - 1
+        })
+    }
+}
+
+impl<'a> JobsWire<'a> {
+    fn of(records: impl Iterator<Item = &'a JobRecord>) -> JobsWire<'a> {
+        let (mut submitters, mut requests) = (Shared::new(), Shared::new());
+        let rows = records.map(|record| RowWire {
+            id: record.id,
+            submitter: submitters.place(&record.submitter),
+            request: requests.place(&record.request),
+            array: record.array.as_ref().map(Cow::Borrowed),
+            partition: record.partition.as_deref().map(Cow::Borrowed),
+            not_before: record.not_before,
+            dependency: record.dependency.as_deref().map(Cow::Borrowed),
+            state: Cow::Borrowed(&record.state),
+            submitted: record.submitted,
+            eligible: record.eligible,
+            planned: record.planned,
+            priority: record.priority,
+            restarts: record.restarts,
+            batch: record.batch,
+        });
+        let rows = rows.collect();
+        JobsWire {
+            submitters: submitters.all,
+            requests: requests.all,
+            rows,
+        }
+    }
+
+    fn records<E: Error>(self) -> Result<Vec<JobRecord>, E> {
+        let JobsWire {
+            submitters,
+            requests,
+            rows,
+        } = self;
+        let missing = || E::custom("a job of an unknown submitter or request");
+        let record = |row: RowWire<'_>| {
+            Ok(JobRecord {
+                id: row.id,
+                array: row.array.map(Cow::into_owned),
+                submitter: Arc::clone(submitters.get(row.submitter).ok_or_else(missing)?),
+                request: Arc::clone(requests.get(row.request).ok_or_else(missing)?),
+                partition: row.partition.map(Cow::into_owned),
+                not_before: row.not_before,
+                dependency: row.dependency.map(Cow::into_owned),
+                state: row.state.into_owned(),
+                submitted: row.submitted,
+                eligible: row.eligible,
+                planned: row.planned,
+                priority: row.priority,
+                restarts: row.restarts,
+                batch: row.batch,
+            })
+        };
+        rows.into_iter().map(record).collect()
+    }
+}
+
+impl Serialize for JobReports {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        JobsWire::of(self.0.iter()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for JobReports {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JobReports, D::Error> {
+        JobsWire::deserialize(deserializer)?
+            .records()
+            .map(JobReports)
+    }
+}
+
+/// [`HistoryReports`] on the wire: to each job its past.
+#[derive(Serialize, Deserialize)]
+struct HistoriesWire<'a> {
+    jobs: JobsWire<'a>,
+    pasts: Vec<PastWire<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PastWire<'a> {
+    /// The first one first.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    starts: Cow<'a, [JobStart]>,
+    /// Of all of them.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    steps: Cow<'a, [StepRecord]>,
+}
+
+impl Serialize for HistoryReports {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let pasts = self.0.iter().map(|history| PastWire {
+            starts: Cow::Borrowed(&history.starts),
+            steps: Cow::Borrowed(&history.steps),
+        });
+        HistoriesWire {
+            jobs: JobsWire::of(self.0.iter().map(|history| &history.job)),
+            pasts: pasts.collect(),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for HistoryReports {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<HistoryReports, D::Error> {
+        let HistoriesWire { jobs, pasts } = HistoriesWire::deserialize(deserializer)?;
+        let jobs = jobs.records()?;
+        if jobs.len() != pasts.len() {
+            return Err(D::Error::custom("not as many pasts as jobs"));
+        }
+        let histories = jobs.into_iter().zip(pasts);
+        let histories = histories.map(|(job, past)| JobHistory {
+            job,
+            starts: past.starts.into_owned(),
+            steps: past.steps.into_owned(),
+        });
+        Ok(HistoryReports(histories.collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+    use super::*;
+    use model::PendingReason;
+
+    fn record(id: u32, submitter: &Arc<Submitter>, request: &Arc<Request>) -> JobRecord {
+        JobRecord {
+            id: JobId(id),
+            array: None,
+            submitter: Arc::clone(submitter),
+            request: Arc::clone(request),
+            partition: None,
+            not_before: None,
+            dependency: Some("afterok:1".to_owned()),
+            state: JobState::Pending {
+                reason: PendingReason::Dependency,
+            },
+            submitted: Timestamp(7),
+            eligible: None,
+            planned: Some(Timestamp(9)),
+            priority: 5,
+            restarts: 0,
+            batch: true,
+        }
+    }
+
+    fn request(name: &str) -> Arc<Request> {
+        Arc::new(Request {
+            name: name.to_owned(),
+            ..Request::default()
+        })
+    }
+
+    #[test]
+    fn what_jobs_share_is_sent_once_and_shared_again() {
+        let ann = Arc::new(Submitter::default());
+        let (one, two) = (request("one"), request("two"));
+        let jobs = vec![
+            record(1, &ann, &one),
+            record(2, &ann, &two),
+            record(3, &ann, &one),
+        ];
+        let text = serde_json::to_string(&JobReports(jobs.clone())).unwrap();
+        assert_eq!(text.matches("\"one\"").count(), 1, "{text}");
+        let JobReports(read) = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, jobs);
+        assert!(Arc::ptr_eq(&read[0].request, &read[2].request));
+
+        let history = |job: &JobRecord| JobHistory {
+            job: job.clone(),
+            starts: Vec::new(),
+            steps: Vec::new(),
+        };
+        let histories: Vec<JobHistory> = jobs.iter().map(history).collect();
+        let text = serde_json::to_string(&HistoryReports(histories.clone())).unwrap();
+        let HistoryReports(read) = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, histories);
+    }
+
+    #[test]
+    fn a_job_of_an_unknown_request_is_an_error() {
+        let text = serde_json::to_string(&JobReports(vec![record(
+            1,
+            &Arc::default(),
+            &request("one"),
+        )]));
+        let text = text.unwrap().replace("\"asks\":0", "\"asks\":4");
+        let read = serde_json::from_str::<JobReports>(&text);
+        assert!(read.unwrap_err().to_string().contains("unknown"), "{text}");
+    }
+}
