@@ -12,5 +12,6 @@ mod house;
 mod killed;
 mod ranks;
 mod scripts;
+mod slurm_steps;
 mod store;
 mod traces;

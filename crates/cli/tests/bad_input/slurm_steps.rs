@@ -1,0 +1,66 @@
+//! What fails under Slurm's own commands. Words and exit codes were recorded from 22.05.8 with four nodes.
+
+use crate::house::{env, small_disk, start};
+use std::fs;
+use testkit::wait_until;
+
+/// `sbcast big FULL/x` in an allocation: on a disk of 64 KiB the real one leaves the part that it wrote; here
+/// nothing of it stays, and the job goes on.
+#[test]
+fn sbcast_to_a_full_disk() {
+    let env = env();
+    let full = env.root().join("full");
+    let Some(_disk) = small_disk("slurm_steps::sbcast_to_a_full_disk", &full, "size=64k") else {
+        return;
+    };
+    fs::write(env.work().join("big"), vec![0; 1_000_000]).unwrap();
+    let _told = env.slurm("salloc", &["-Q", "--no-shell"]).code(0);
+    let to = full.join("x");
+    let said = env
+        .slurm("sbcast", &["-j1", "big", to.to_str().unwrap()])
+        .code(255)
+        .stderr;
+    let node = env.slurm("squeue", &["-h", "-o", "%N"]).success();
+    let slurms = format!(
+        "sbcast: error: REQUEST_FILE_BCAST({}): Unspecified error\n",
+        node.trim()
+    );
+    assert!(said.starts_with(&slurms), "{said}");
+    assert!(said.contains("No space left on device"), "{said}");
+    assert_eq!(fs::read_dir(&full).unwrap().count(), 0);
+    let state = env.slurm("squeue", &["-h", "-o", "%T"]).success();
+    assert_eq!(state, "RUNNING\n");
+    env.slurm("scancel", &["1"]).success();
+}
+
+/// `srun -N2 -w node[1-2] sleep 100`, then `scontrol update nodename=node2 state=down`: 143, the job is a
+/// NODE_FAIL and its step CANCELLED by signal 15.
+#[test]
+fn srun_whose_node_dies() {
+    let mut env = env();
+    let size = ["--nodes", "2", "--cpus-per-node", "1"];
+    env.yard(&[&["engine", "start", "two"], &size[..]].concat())
+        .success();
+    env.set_var("TRAINYARD_ENGINE", "two");
+    let step = start(&env, &["slurm", "srun", "-N2", "sleep", "100"]);
+    wait_until("its step runs", || {
+        !env.slurm("squeue", &["-h", "-s"]).stdout.is_empty()
+    });
+    let down = ["update", "nodename=node2", "state=down", "reason=gone"];
+    env.slurm("scontrol", &down).success();
+    let output = step.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(143), "{said}");
+    assert!(
+        said.contains("srun: error: node1: task 0: Terminated"),
+        "{said}"
+    );
+    let ends = ["-n", "-P", "-o", "jobid,state,exitcode", "-j", "1"];
+    wait_until("its end is recorded", || {
+        env.slurm("sacct", &ends).stdout == "1|NODE_FAIL|0:0\n1.0|CANCELLED|0:15\n"
+    });
+    // The node that is left takes the next one.
+    let next = env.slurm("srun", &["-N1", "hostname"]).success();
+    assert_eq!(next, "node1\n");
+    env.yard(&["engine", "stop", "two"]).success();
+}
