@@ -48,6 +48,9 @@ pub enum ChangeDenial {
     /// Nothing would be left.
     #[error("Requested time limit is invalid (missing or exceeds some limit)")]
     TimeLimit,
+    /// It is for others, or there is none.
+    #[error("{}", .0.words())]
+    Reservation(Denial),
     /// It is no dependency.
     #[error("Job dependency problem")]
     Dependency,
@@ -206,6 +209,12 @@ impl State {
             }
             // Whether or not it waits.
             JobChange::ArrayThrottle(_) => {}
+            JobChange::Reservation(name) => {
+                request.rare.reservation.clone_from(name);
+                let may = self.may_be_reserved(request, &record.submitter.user);
+                may.map_err(|finding| ChangeDenial::Reservation(finding.denial))?;
+            }
+            JobChange::SiteFactor(factor) => set_site_factor(request, *factor, is_operator)?,
             JobChange::Name(_) | JobChange::Comment(_) | JobChange::Requeue(_) => {
                 change_any(request, change);
             }
@@ -276,11 +285,28 @@ fn change_running(
         JobChange::Name(_) | JobChange::Comment(_) | JobChange::Requeue(_) => {
             change_any(&mut update.request, change);
         }
+        // It may leave its reservation, and enters none.
+        JobChange::Reservation(None) => update.request.rare.reservation = None,
+        JobChange::SiteFactor(factor) => {
+            set_site_factor(&mut update.request, *factor, is_operator)?;
+        }
         JobChange::Nodes(..) => {
             return Err(ChangeDenial::NotSupported);
         }
         _ => return Err(ChangeDenial::NotPending),
     }
+    Ok(())
+}
+
+fn set_site_factor(
+    request: &mut Request,
+    factor: i64,
+    is_operator: bool,
+) -> Result<(), ChangeDenial> {
+    if !is_operator {
+        return Err(ChangeDenial::Permission);
+    }
+    request.rare.site_factor = factor;
     Ok(())
 }
 

@@ -120,11 +120,6 @@ impl State {
                 next.flags.insert(ReservationFlag::SpecNodes);
                 next.flags.remove(&ReservationFlag::AllNodes);
             }
-            Some(ReservedNodes::More(names)) => nodes.add(&of_names(names)?),
-            Some(ReservedNodes::Less(names)) => {
-                nodes.drop_all(&of_names(names)?);
-                next.flags.remove(&ReservationFlag::AllNodes);
-            }
             None => {}
         }
         if let Some(count) = asked.node_count {

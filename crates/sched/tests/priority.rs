@@ -162,20 +162,23 @@ fn the_classic_fair_share() {
     };
     let sections = sections_of(recorded);
     let section = &sections[0];
-    let (mut tree, usage, rows) = tree(section);
-    tree.set_usage(|place| usage[place]);
+    let (mut tree, _, rows) = tree(section);
+    // Beside the usage as a whole number there is the part of all that it is.
+    let parts: HashMap<usize, f64> = rows
+        .iter()
+        .zip(&section.shares)
+        .map(|(place, row)| (*place, row[8].parse().unwrap_or(0.0)))
+        .collect();
+    tree.set_usage(|place| parts[&place] * 1e6);
     let standings = tree.standings_by(&policy);
     assert_eq!(section.shares.len(), 20);
     for (row, place) in section.shares.iter().zip(rows) {
         let what = format!("{} {}", row[0], row[1]);
         let standing = &standings[place];
         close(&what, standing.norm_shares, row[3], 1e-5);
-        // Slurm prints usage as whole numbers, and counts fractions.
-        if place > 0 {
-            close(&what, standing.effective_usage, row[5], 2e-3);
-        }
+        close(&what, standing.effective_usage, row[5], 1e-5);
         let fair_share = standing.fair_share.expect("each has one");
-        close(&what, fair_share, row[6], 2e-3);
+        close(&what, fair_share, row[6], 1e-4);
         close(&what, standing.level, row[7], 1e-9);
     }
 }
@@ -274,6 +277,7 @@ fn factors_and_priorities() {
                 limit,
                 tres: &[("cpu", amount("cpu"), cpus), ("mem", amount("mem"), memory)],
                 nice: job["Nice"].parse().expect("a number"),
+                site: 0,
             };
             let factors = Factors::of(&policy, &scale, &facts);
             let priority = factors.priority();

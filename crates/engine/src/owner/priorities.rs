@@ -20,6 +20,7 @@ impl Owner {
                 partition: one.partition,
                 priority: one.priority,
                 nice: record.request.nice,
+                site: record.request.rare.site_factor,
                 parts: one.factors.map(|factors| factors.parts).unwrap_or_default(),
             })
         });

@@ -116,7 +116,16 @@ pub fn reservation_request(
             let count = count.ok_or_else(|| error(format!("Invalid node count {value}.")))?;
             asked.node_count = Some(count);
         } else if is("Nodes", 5) {
-            asked.nodes = Some(nodes(value, put).map_err(|lines| ReservationWords { lines })?);
+            if put != Put::To {
+                let what = "The +=/-= notation is not supported when updating nodes.";
+                return Err(ReservationWords {
+                    lines: vec![
+                        format!("scontrol: error: {what}  {outcome}"),
+                        "slurm_update error: No error".to_owned(),
+                    ],
+                });
+            }
+            asked.nodes = Some(nodes(value).map_err(|lines| ReservationWords { lines })?);
         } else if is("Features", 2) {
             asked.features = owned();
         } else if is("PartitionName", 1) {
@@ -202,16 +211,12 @@ fn flag_error(
     error(format!("Invalid flags {word}."))
 }
 
-fn nodes(value: &str, put: Put) -> Result<ReservedNodes, Vec<String>> {
-    if value.eq_ignore_ascii_case("ALL") && put == Put::To {
+fn nodes(value: &str) -> Result<ReservedNodes, Vec<String>> {
+    if value.eq_ignore_ascii_case("ALL") {
         return Ok(ReservedNodes::All);
     }
     let names: Vec<NodeName> = node_list::expand(value).map_err(|error| vec![error.to_string()])?;
-    Ok(match put {
-        Put::To => ReservedNodes::To(names),
-        Put::More => ReservedNodes::More(names),
-        Put::Less => ReservedNodes::Less(names),
-    })
+    Ok(ReservedNodes::To(names))
 }
 
 fn names(value: &str, put: Put) -> NamesChange {

@@ -142,7 +142,7 @@ const COLUMNS: &[Column] = &[
     ('Q', "QOS", |row| row.weighted(|it| it.qos)),
     ('r', "PARTITION", |row| row.of_job(|job| job.partition.clone())),
     // Nothing here adds to a priority from outside.
-    ('S', "SITE", |row| if row.job.is_some() { "0" } else { "1" }.to_owned()),
+    ('S', "SITE", |row| row.job.map_or_else(|| "1".to_owned(), |job| job.site.to_string())),
     ('t', "TRES", |row| row.tres(true)),
     ('T', "TRES", |row| row.tres(false)),
     ('u', "USER", |row| row.of_job(|job| job.user.clone())),

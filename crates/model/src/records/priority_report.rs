@@ -50,6 +50,9 @@ pub struct JobPriorityInfo {
     pub priority: u32,
     /// `--nice`, which is taken off.
     pub nice: i64,
+    /// `SiteFactor`
+    #[serde(default)]
+    pub site: i64,
     /// What each part adds; all 0 where it was set by hand.
     pub parts: PriorityParts,
 }

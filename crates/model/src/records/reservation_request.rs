@@ -54,10 +54,6 @@ pub enum ReservedNodes {
     All,
     /// These.
     To(Vec<NodeName>),
-    /// `Nodes+=`
-    More(Vec<NodeName>),
-    /// `Nodes-=`
-    Less(Vec<NodeName>),
 }
 
 /// Who may use a reservation.

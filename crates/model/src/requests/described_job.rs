@@ -113,6 +113,7 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
             .clone()
             .unwrap_or_else(|| reading.surroundings.cwd.to_owned()),
         rare: RareOptions {
+            site_factor: 0,
             component: None,
             gpus_per_task: job.gres_per_task.gpus(),
             cpus_per_gpu: o.cpus_per_gpu,

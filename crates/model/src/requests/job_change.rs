@@ -51,6 +51,10 @@ pub enum JobChange {
     Requeue(bool),
     /// `ArrayTaskThrottle=`: so many elements at a time; 0 does not bound them.
     ArrayThrottle(u32),
+    /// `ReservationName=`; none leaves it.
+    Reservation(Option<String>),
+    /// `SiteFactor=`
+    SiteFactor(i64),
 }
 
 /// How a time limit changes.
@@ -183,6 +187,29 @@ fn one(
         }
     } else if is("ArrayTaskThrottle", 10) {
         JobChange::ArrayThrottle(number("ArrayTaskThrottle")?)
+    } else if is("ReservationName", 3) {
+        JobChange::Reservation(text())
+    } else if is("SiteFactor", 5) {
+        // As `strtoll`: what is no number is 0.
+        let digits = value.trim_start_matches(['-', '+']);
+        let end = digits.find(|letter: char| !letter.is_ascii_digit());
+        let digits = &digits[..end.unwrap_or(digits.len())];
+        let factor = if digits.is_empty() {
+            0
+        } else {
+            digits.parse().unwrap_or(i64::MAX)
+        };
+        if factor > MOST_NICE {
+            let what = format!("out of range (+/- {MOST_NICE}). Value ignored");
+            return Err(wrong(&[&format!(
+                "scontrol: error: SiteFactor value {what}"
+            )]));
+        }
+        JobChange::SiteFactor(if value.starts_with('-') {
+            -factor
+        } else {
+            factor
+        })
     } else if is("Requeue", 4) {
         match value.to_ascii_lowercase().as_str() {
             "0" | "no" => JobChange::Requeue(false),
@@ -235,6 +262,10 @@ mod tests {
         check("numnodes", "2-3", "[Nodes(2, Some(3))]");
         check("dependency", "", "[Dependency(None)]");
         check("nice", "-5", "[Nice(-5)]");
+        check("reservation", "j1", r#"[Reservation(Some("j1"))]"#);
+        check("ReservationName", "", "[Reservation(None)]");
+        check("sitefactor", "-5", "[SiteFactor(-5)]");
+        check("sitefactor", "x", "[SiteFactor(0)]");
         check("requeue", "0", "[Requeue(false)]");
     }
 

@@ -55,6 +55,9 @@ pub struct RareOptions {
     /// `--no-shell`: the allocation stays when the client that asked for it is gone.
     #[serde(skip_serializing_if = "is_false")]
     pub no_shell: bool,
+    /// `SiteFactor`, which an operator sets: part of the priority.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub site_factor: i64,
     /// `--comment`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
@@ -105,6 +108,10 @@ pub struct RareOptions {
     clippy::trivially_copy_pass_by_ref,
     reason = "the form that serde calls"
 )]
+fn is_zero(value: &i64) -> bool {
+    *value == 0
+}
+
 fn is_false(flag: &bool) -> bool {
     !flag
 }

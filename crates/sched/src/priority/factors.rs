@@ -44,6 +44,8 @@ pub struct JobFacts<'a> {
     pub tres: &'a [(&'a str, f64, f64)],
     /// `--nice`
     pub nice: i64,
+    /// `SiteFactor`
+    pub site: i64,
 }
 
 /// What a job's priority is made of: each factor with its weight.
@@ -53,6 +55,8 @@ pub struct Factors {
     pub parts: PriorityParts,
     /// What is taken off.
     pub nice: i64,
+    /// What an operator added.
+    pub site: i64,
 }
 
 /// A year in minutes: what Slurm takes no limit for.
@@ -109,8 +113,11 @@ impl Factors {
             qos: weighted(policy.qos, normal(job.qos, scale.qos, "NO_NORMAL_QOS")),
             tres: tres.collect(),
         };
-        let nice = job.nice;
-        Factors { parts, nice }
+        Factors {
+            parts,
+            nice: job.nice,
+            site: job.site,
+        }
     }
 
     /// What they come to: at least 1, since 0 is held, and at most what 32 bits hold.
@@ -125,6 +132,7 @@ impl Factors {
             + parts.partition
             + parts.qos
             + tres
+            + self.site as f64
             - self.nice as f64;
         // A conversion of what is no number or too much stops at the bounds.
         (sum as u32).max(1)
@@ -171,6 +179,7 @@ mod tests {
             limit: Some(Seconds(0)),
             tres: &[("cpu", f64::INFINITY, 0.0), ("mem", f64::MAX, 1.0)],
             nice,
+            site: 0,
         };
         assert_eq!(Factors::of(&policy, &scale, &job).priority(), want);
     }

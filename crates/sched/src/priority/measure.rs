@@ -29,6 +29,8 @@ pub(crate) struct Turn {
     pub(crate) limit: Option<Seconds>,
     /// `--nice`
     pub(crate) nice: i64,
+    /// `SiteFactor`
+    pub(crate) site: i64,
 }
 
 /// What jobs of a partition are measured by.
@@ -87,6 +89,7 @@ impl Measure {
             limit: turn.limit,
             tres: &tres,
             nice: turn.nice,
+            site: turn.site,
         };
         Some(Factors::of(policy, &self.scale, &facts))
     }

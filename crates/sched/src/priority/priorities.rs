@@ -150,6 +150,7 @@ impl Priorities {
             qos: qos.map_or(0, |qos| qos.priority),
             limit,
             nice: record.request.nice,
+            site: record.request.rare.site_factor,
         };
         self.measure
             .as_ref()?

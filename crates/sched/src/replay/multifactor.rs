@@ -123,6 +123,7 @@ impl<'a> Multifactor<'a> {
             qos: owner.qos,
             limit: u64::try_from(limit / 1000).ok().map(Seconds),
             nice: 0,
+            site: 0,
         };
         let factors = self.asked(slot).and_then(|(asked, partition)| {
             let demand = &asked.compiled.demand;
