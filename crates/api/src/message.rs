@@ -344,6 +344,9 @@ pub struct WhyWaiting {
     /// Licences that it asks for and that are not free.
     #[serde(default)]
     pub licences: Vec<LicenceNeed>,
+    /// Reservations that close nodes to it if it started now, and its own where that has not begun.
+    #[serde(default)]
+    pub reservations: Vec<model::Reservation>,
     /// Options with less in them: each alone would let it start now.
     pub instead: Vec<String>,
 }

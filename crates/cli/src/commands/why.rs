@@ -10,7 +10,7 @@ use backend::ViewState;
 use clap::Args as ClapArgs;
 use folder::RunFolder;
 use jiff::tz::TimeZone;
-use model::{Timestamp, counted};
+use model::{Reservation, ReservationFlag, Timestamp, counted};
 use runs::{Selected, hold_remedy, say_reason, select_live};
 
 /// So many of those that hold what a job waits for are named.
@@ -110,6 +110,9 @@ fn story(
     for need in &why.licences {
         text += &line("licences", &licences(need));
     }
+    for reservation in &why.reservations {
+        text += &line("reserved", &reserved(reservation, now, zone));
+    }
     if let [first, ..] = &why.ahead[..] {
         let others = match why.ahead.len() {
             1 => format!("job {first} waits and comes before it"),
@@ -168,6 +171,28 @@ fn licences(need: &LicenceNeed) -> String {
         need.name,
         need.there,
         holders.join(", ")
+    )
+}
+
+/// `maint keeps g[1-2] for root from 14:00 until 16:00`
+fn reserved(reservation: &Reservation, now: Timestamp, zone: &TimeZone) -> String {
+    let nodes = model::node_list::fold(&reservation.nodes);
+    let what = if reservation.is(ReservationFlag::Maint) {
+        "maintenance".to_owned()
+    } else {
+        let who = [reservation.users.text(), reservation.accounts.text()];
+        let who: Vec<String> = who.into_iter().flatten().collect();
+        who.join(", ")
+    };
+    let from = if reservation.start > now {
+        format!(" from {}", clock(reservation.start, now, zone))
+    } else {
+        String::new()
+    };
+    let until = clock(reservation.end, now, zone);
+    format!(
+        "{} keeps {nodes} for {what}{from} until {until}",
+        reservation.name
     )
 }
 
@@ -245,6 +270,26 @@ mod tests {
             ],
             start: Some(Timestamp(2 * hour)),
             licences: Vec::new(),
+            reservations: vec![
+                Reservation {
+                    name: "service".to_owned(),
+                    start: Timestamp(3 * hour),
+                    end: Timestamp(4 * hour),
+                    nodes: vec![model::NodeName::new("g1"), model::NodeName::new("g2")],
+                    flags: [ReservationFlag::Maint].into(),
+                    ..Reservation::default()
+                },
+                Reservation {
+                    name: "course".to_owned(),
+                    end: Timestamp(30 * hour),
+                    nodes: vec![model::NodeName::new("g3")],
+                    users: model::ReservedFor {
+                        names: vec!["ann".to_owned(), "bob".to_owned()],
+                        are_excluded: false,
+                    },
+                    ..Reservation::default()
+                },
+            ],
             instead: vec!["--gpus=1".to_owned(), "--time=01:00:00".to_owned()],
         };
         let text = story("job 17", &why, &[], Timestamp(hour), &TimeZone::UTC);
@@ -252,6 +297,8 @@ mod tests {
             job 17: waiting for free CPUs, memory or GPUs (Resources)
               needs        2 GPUs and 4 CPUs
               free         1 GPU and 20 CPUs of 4 GPUs and 32 CPUs, at most 1 GPU and 4 CPUs on one node
+              reserved     service keeps g[1-2] for maintenance from 03:00 until 04:00
+              reserved     course keeps g3 for ann,bob until 1970-01-02 06:00
               ahead        2 jobs wait and come before it, job 15 among them
               held by      job 12 of ann: 2 GPUs and 8 CPUs, until 02:00
                            job 11 of bob: 1 CPU, without a limit

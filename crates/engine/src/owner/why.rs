@@ -44,6 +44,7 @@ impl Owner {
             holders: holders.collect(),
             start: why.start,
             licences: licences.collect(),
+            reservations: why.reservations,
             instead: why.instead,
         }))
     }

@@ -12,7 +12,9 @@ mod smaller;
 use crate::Job;
 use crate::State;
 use budget::Budget;
-use model::{Allocation, JobId, JobState, PendingReason, Timestamp, parse_licences};
+use model::{
+    Allocation, JobId, JobState, PendingReason, Request, Reservation, Timestamp, parse_licences,
+};
 use resources::Share;
 
 /// Why a job waits.
@@ -37,6 +39,9 @@ pub struct Why {
     pub start: Option<Timestamp>,
     /// Licences that it asks for and that are not free.
     pub licences: Vec<LicenceNeed>,
+    /// Reservations that close nodes of its partitions to it if it started now, and its own where that
+    /// has not begun.
+    pub reservations: Vec<Reservation>,
     /// Its request with less in it, as options: each alone would let it start now. Of a large
     /// cluster with a long queue nothing is tried.
     pub instead: Vec<String>,
@@ -114,11 +119,17 @@ impl State {
         let budget = Budget::new();
         let planned = planned.or_else(|| self.played_start(record, now, &budget));
         let waits_for_room = matches!(reason, PendingReason::Resources | PendingReason::Priority);
+        let less_may_do = matches!(
+            reason,
+            PendingReason::OverLimit(_)
+                | PendingReason::ReservedForOthers
+                | PendingReason::ReservedForMaintenance
+        );
         let holders = planned.as_ref().filter(|_| waits_for_room);
         let holders = holders
             .iter()
             .flat_map(|planned| planned.ended.iter().rev());
-        let instead = if waits_for_room && self.is_pass_short() {
+        let instead = if (waits_for_room || less_may_do) && self.is_pass_short() {
             self.smaller(record, now, &budget)
         } else {
             Vec::new()
@@ -147,8 +158,33 @@ impl State {
             holders: holders.filter_map(|holder| self.holder(*holder)).collect(),
             start: planned.map(|planned| planned.at),
             licences: self.licences_that_lack(record),
+            reservations: self.reservations_that_close(record, now),
             instead,
         })
+    }
+
+    /// Reservations that keep a job from nodes of its partitions now, as long as it may last.
+    fn reservations_that_close(&self, record: &Job, now: Timestamp) -> Vec<Reservation> {
+        let Some(job) = self.jobs.get(&record.id) else {
+            return Vec::new();
+        };
+        let request: &Request = &record.request;
+        let own = request.rare.reservation.as_deref();
+        let closes = |kept: &&crate::reservations::Kept| {
+            let reservation = &kept.reservation;
+            if own == Some(&*reservation.name) {
+                return !reservation.is_active(now);
+            }
+            job.derived.choices.iter().any(|choice| {
+                let limit = self.limit_of(job, choice);
+                let until = now + limit.unwrap_or(crate::promise::UNLIMITED);
+                let nodes = &self.cluster.partition(choice.partition).nodes;
+                reservation.overlaps(now, until)
+                    && kept.nodes.iter().any(|node| nodes.contains(node))
+            })
+        };
+        let all = self.reservations.iter().filter(closes);
+        all.map(|kept| kept.reservation.clone()).collect()
     }
 
     fn licences_that_lack(&self, record: &Job) -> Vec<LicenceNeed> {

@@ -177,3 +177,29 @@ fn where_much_waits_no_more_is_played() {
     assert_eq!((why.start, why.instead), (None, Vec::new()));
     assert!(!why.ahead.is_empty());
 }
+
+/// What keeps it is said by its name, and that it could start if it were shorter.
+#[test]
+fn a_job_that_waits_behind_a_reservation() {
+    let mut state = state();
+    let hour = 3_600_000;
+    let service = model::Reservation {
+        name: "service".to_owned(),
+        start: Timestamp(hour / 2),
+        end: Timestamp(2 * hour),
+        nodes: ["g1", "g2"].map(model::NodeName::new).to_vec(),
+        flags: [model::ReservationFlag::Maint].into(),
+        ..model::Reservation::default()
+    };
+    state.apply(Event::ReservationChanged {
+        name: service.name.clone(),
+        reservation: Some(Box::new(service.clone())),
+    });
+    let job = submit(&mut state, gpus(1, 60));
+    let why = state.why(job, Timestamp(0)).unwrap();
+    assert_eq!(why.reason, PendingReason::ReservedForMaintenance);
+    assert_eq!(why.reservations, [service]);
+    assert_eq!(why.instead, ["--time=00:30:00"]);
+    let runs = submit(&mut state, gpus(1, 30));
+    assert_eq!(state.why(runs, Timestamp(0)), None);
+}
