@@ -2,13 +2,17 @@
 //! are all there is, and the rows alone make the same state.
 
 use super::World;
+use super::properties::{
+    check_gpus, check_limits, check_memory, check_nodes, check_order, check_plan, check_sharing,
+    check_tiers, starts_alone,
+};
 use crate::preempt::rules;
 use crate::{BackfillParameters, Event, Job, State};
 use cluster_file::{ClusterFile, PreemptMode};
 use model::{
-    Ending, GpuCount, JobId, JobState, LengthChange, MemoryRequest, NamesChange, NodeMark, Outcome,
-    RareOptions, Request, Reservation, ReservationFlag, ReservationRequest, ReservedFor,
-    ReservedNodes, Seconds, TimeLimitRequest, Timestamp,
+    ArraySpec, Ending, GpuCount, JobId, JobState, LengthChange, MemoryRequest, NamesChange,
+    NodeMark, Outcome, RareOptions, Request, Reservation, ReservationFlag, ReservationRequest,
+    ReservedFor, ReservedNodes, Seconds, TimeLimitRequest, Timestamp,
 };
 use proptest::prelude::*;
 use resources::{Amounts, Cluster, Free, NodeId, Trust};
@@ -18,6 +22,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 enum Step {
     Submit(Box<Request>),
+    /// The same as a waiting job, for so many minutes; at another moment.
+    Again(usize, Option<u64>),
     Together(Vec<Request>),
     End(usize),
     Requeue(usize),
@@ -42,6 +48,9 @@ fn cluster(
          max_age = \"00:10:00\"\ncalc_period = \"00:00:01\"\n\
          [qos.normal]\npriority = 3\nmax_tres_per_user = \"cpu=6\"\ngroup_tres_run_minutes = \"cpu=40\"\n\
          group_tres_minutes = \"cpu=90\"\ngroup_wall = \"01:00:00\"\n\
+         max_jobs_per_user = 4\nmax_submit_per_user = 9\n\
+         [account.lab]\ngroup_jobs = 3\n[account.sub]\nparent = \"lab\"\n\
+         [user.u]\naccounts = [\"sub\"]\n[user.bob]\naccounts = [\"lab\"]\n\
          [license.x]\ncount = 2\n";
     let weights = if is_weighted {
         weights
@@ -185,7 +194,13 @@ fn any_request() -> impl Strategy<Value = Request> {
             (minutes, exclusive, which, qos),
             reservation,
         )| {
+            let elements = ArraySpec {
+                indices: (0..3).collect(),
+                step: 1,
+                throttle: None,
+            };
             Request {
+                name: if which == 5 { "of bob" } else { "" }.to_owned(),
                 qos: ["low", "middle", "high"].get(qos).map(|&qos| qos.into()),
                 partition: partition.map(str::to_owned),
                 min_nodes: Some(nodes).filter(|nodes| *nodes > 1),
@@ -201,6 +216,7 @@ fn any_request() -> impl Strategy<Value = Request> {
                     constraint: (which == 1).then(|| "fast".into()),
                     licenses: (which == 2).then(|| "x".into()),
                     reservation: reservation.map(str::to_owned),
+                    array: (which == 4).then_some(elements),
                     ..RareOptions::default()
                 }
                 .into(),
@@ -210,10 +226,18 @@ fn any_request() -> impl Strategy<Value = Request> {
     )
 }
 
+fn without_array(mut request: Request) -> Request {
+    request.rare.array = None;
+    request
+}
+
 fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => any_request().prop_map(|request| Step::Submit(Box::new(request))),
-        1 => prop::collection::vec(any_request(), 2..4).prop_map(Step::Together),
+        5 => (any::<usize>(), prop::option::of(1_u64..20))
+            .prop_map(|(which, minutes)| Step::Again(which, minutes)),
+        1 => prop::collection::vec(any_request().prop_map(without_array), 2..4)
+            .prop_map(Step::Together),
         4 => any::<usize>().prop_map(Step::End),
         1 => any::<usize>().prop_map(Step::Requeue),
         2 => (any::<usize>(), any::<bool>()).prop_map(|(which, now)| Step::Suspend(which, now)),
@@ -359,112 +383,178 @@ fn check_together(state: &State, started: &Job) {
     }
 }
 
+/// Clusters, one of which is reconfigured into the others, and what happens.
+#[derive(Clone, Debug)]
+pub(super) struct Case {
+    clusters: [(u32, u32, u32); 3],
+    steps: Vec<Step>,
+    is_weighted: bool,
+    backfill: Option<BackfillParameters>,
+    preemption: Preemption,
+}
+
+pub(super) fn any_case() -> impl Strategy<Value = Case> {
+    let clusters = prop::array::uniform3((1_u32..4, 1_u32..4, 1_u32..4));
+    let steps = prop::collection::vec(any_step(), 1..50);
+    let rest = (any::<bool>(), any_backfill(), any_preemption());
+    (clusters, steps, rest).prop_map(|(clusters, steps, (is_weighted, backfill, preemption))| {
+        Case {
+            clusters,
+            steps,
+            is_weighted,
+            backfill,
+            preemption,
+        }
+    })
+}
+
+/// Submits a job that nothing refuses.
+fn submit(world: &mut World, request: Request) {
+    let user = World::user_of(&request).1;
+    let reserved = world.state.may_be_reserved(&request, user);
+    let is_admitted = world.state.admit(&request).is_ok() && reserved.is_ok();
+    if is_admitted && world.has_room_for(&request) {
+        starts_alone(&world.state, &request);
+        world.submit(request);
+    }
+}
+
+/// All of it happens; after each event all properties are looked at.
+pub(super) fn play(case: &Case) {
+    let clusters = case.clusters.map(|(first, second, gpus)| {
+        cluster(first, second, gpus, case.is_weighted, &case.preemption)
+    });
+    let mut world = World::of(Arc::clone(&clusters[0]));
+    world.state.set_backfill(case.backfill);
+    for step in case.steps.clone() {
+        let at = world.now;
+        let running: Vec<_> = world.state.running().map(|record| record.id).collect();
+        let pick = |which: usize| Some(running[which.checked_rem(running.len())?]);
+        match step {
+            Step::Submit(request) => submit(&mut world, *request),
+            Step::Again(which, minutes) => {
+                let waiting = world.state.live().filter(|job| !running.contains(&job.id));
+                let waiting: Vec<Request> =
+                    waiting.map(|job| Request::clone(&job.request)).collect();
+                if let Some(which) = which.checked_rem(waiting.len()) {
+                    let mut request = without_array(waiting[which].clone());
+                    request.rare.component = None;
+                    if let Some(minutes) = minutes {
+                        request.time = Some(TimeLimitRequest::Limit(Seconds(minutes * 60)));
+                    }
+                    world.now = Timestamp(at.0 + 1000);
+                    submit(&mut world, request);
+                }
+            }
+            Step::Together(requests) => {
+                if requests
+                    .iter()
+                    .all(|request| world.state.admit(request).is_ok())
+                {
+                    world.submit_together(requests);
+                }
+            }
+            Step::End(which) => {
+                if let Some(job) = pick(which) {
+                    let outcome = Outcome::Completed;
+                    world.state.apply(Event::Gone { job, outcome, at });
+                }
+            }
+            Step::Requeue(which) => {
+                if let Some(job) = pick(which) {
+                    let ending = Ending::Requeue { hold: false };
+                    world.state.apply(Event::Ending { job, ending });
+                    let outcome = Outcome::NodeFail;
+                    world.state.apply(Event::Gone { job, outcome, at });
+                }
+            }
+            Step::Suspend(which, is_now) => {
+                if let Some(job) = pick(which) {
+                    world.state.apply(if is_now {
+                        Event::Suspended { job, at }
+                    } else {
+                        Event::Resumed { job, at }
+                    });
+                }
+            }
+            Step::Mark(node, is_up) => {
+                let cluster = Arc::clone(world.state.cluster());
+                let node = NodeId(node % cluster.node_count());
+                let mark = NodeMark {
+                    is_drained: !is_up,
+                    ..NodeMark::default()
+                };
+                let node = cluster.node_name(node).clone();
+                world.state.apply(Event::NodeMarked { node, mark });
+            }
+            Step::Reconfigure(which) => {
+                let cluster = Arc::clone(&clusters[which]);
+                world.state.apply(Event::Reconfigured { cluster, at });
+            }
+            Step::Reserve(asked) => {
+                let is_new = world
+                    .state
+                    .reservation(asked.name.as_deref().unwrap())
+                    .is_none();
+                if let Ok(reservation) = world.state.reserve(&asked, is_new, at) {
+                    world.state.apply(Event::ReservationChanged {
+                        name: reservation.name.clone(),
+                        reservation: Some(Box::new(reservation)),
+                    });
+                }
+            }
+            Step::Unreserve(which) => {
+                let names = world.state.reservations().map(|one| one.name.clone());
+                let names: Vec<String> = names.collect();
+                let name = which
+                    .checked_rem(names.len())
+                    .map(|which| names[which].clone());
+                if let Some(name) = name.filter(|name| world.state.unreserve(name).is_ok()) {
+                    let reservation = None;
+                    world
+                        .state
+                        .apply(Event::ReservationChanged { name, reservation });
+                }
+            }
+            Step::Wait(seconds) => world.now = Timestamp(at.0 + seconds * 1000),
+        }
+        let started = world.started.len();
+        let before = world.state.clone();
+        world.pass_on_any();
+        let started_now = &world.started[started..];
+        check_memory(&before, world.now);
+        check_order(&world.state, started_now);
+        check_tiers(&world.state, started_now);
+        check_sharing(&world.state, started_now);
+        check_nodes(&world.state, started_now);
+        check_plan(&world.state);
+        check_limits(&world.state);
+        check_gpus(&world.state);
+        check_preempted(&before, &world.state, world.now);
+        check_reservations(&world.state, &world.started[started..], world.now);
+        world.state.ledger.check(&world.state, 6, "cpu");
+        for started in &world.started[started..] {
+            check_together(&world.state, world.state.job(*started).unwrap());
+        }
+        if !world.state.held.is_overdrawn {
+            check_free(&world.state);
+        }
+        for record in world.state.running() {
+            if let JobState::Running {
+                since, allocation, ..
+            } = &record.state
+                && *since == world.now
+            {
+                assert!(!allocation.nodes.is_empty());
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, max_shrink_iters: 2000, ..ProptestConfig::default() })]
     #[test]
-    fn any_history_on_any_cluster(
-        clusters in prop::array::uniform3((1_u32..4, 1_u32..4, 1_u32..4)),
-        steps in prop::collection::vec(any_step(), 1..50),
-        is_weighted in any::<bool>(),
-        backfill in any_backfill(),
-        preemption in any_preemption(),
-    ) {
-        let clusters =
-            clusters.map(|(first, second, gpus)| cluster(first, second, gpus, is_weighted, &preemption));
-        let mut world = World::of(Arc::clone(&clusters[0]));
-        world.state.set_backfill(backfill);
-        for step in steps {
-            let at = world.now;
-            let running: Vec<_> = world.state.running().map(|record| record.id).collect();
-            let pick = |which: usize| Some(running[which.checked_rem(running.len())?]);
-            match step {
-                Step::Submit(request) => {
-                    let reserved = world.state.may_be_reserved(&request, "u");
-                    if world.state.admit(&request).is_ok() && reserved.is_ok() {
-                        world.submit(*request);
-                    }
-                }
-                Step::Together(requests) => {
-                    if requests.iter().all(|request| world.state.admit(request).is_ok()) {
-                        world.submit_together(requests);
-                    }
-                }
-                Step::End(which) => {
-                    if let Some(job) = pick(which) {
-                        let outcome = Outcome::Completed;
-                        world.state.apply(Event::Gone { job, outcome, at });
-                    }
-                }
-                Step::Requeue(which) => {
-                    if let Some(job) = pick(which) {
-                        let ending = Ending::Requeue { hold: false };
-                        world.state.apply(Event::Ending { job, ending });
-                        let outcome = Outcome::NodeFail;
-                        world.state.apply(Event::Gone { job, outcome, at });
-                    }
-                }
-                Step::Suspend(which, is_now) => {
-                    if let Some(job) = pick(which) {
-                        world.state.apply(if is_now {
-                            Event::Suspended { job, at }
-                        } else {
-                            Event::Resumed { job, at }
-                        });
-                    }
-                }
-                Step::Mark(node, is_up) => {
-                    let cluster = Arc::clone(world.state.cluster());
-                    let node = NodeId(node % cluster.node_count());
-                    let mark = NodeMark {
-                        is_drained: !is_up,
-                        ..NodeMark::default()
-                    };
-                    let node = cluster.node_name(node).clone();
-                    world.state.apply(Event::NodeMarked { node, mark });
-                }
-                Step::Reconfigure(which) => {
-                    let cluster = Arc::clone(&clusters[which]);
-                    world.state.apply(Event::Reconfigured { cluster, at });
-                }
-                Step::Reserve(asked) => {
-                    let is_new = world.state.reservation(asked.name.as_deref().unwrap()).is_none();
-                    if let Ok(reservation) = world.state.reserve(&asked, is_new, at) {
-                        world.state.apply(Event::ReservationChanged {
-                            name: reservation.name.clone(),
-                            reservation: Some(Box::new(reservation)),
-                        });
-                    }
-                }
-                Step::Unreserve(which) => {
-                    let names = world.state.reservations().map(|one| one.name.clone());
-                    let names: Vec<String> = names.collect();
-                    let name = which.checked_rem(names.len()).map(|which| names[which].clone());
-                    if let Some(name) = name.filter(|name| world.state.unreserve(name).is_ok()) {
-                        let reservation = None;
-                        world.state.apply(Event::ReservationChanged { name, reservation });
-                    }
-                }
-                Step::Wait(seconds) => world.now = Timestamp(at.0 + seconds * 1000),
-            }
-            let started = world.started.len();
-            let before = world.state.clone();
-            world.pass_on_any();
-            check_preempted(&before, &world.state, world.now);
-            check_reservations(&world.state, &world.started[started..], world.now);
-            world.state.ledger.check(&world.state, 6, "cpu");
-            for started in &world.started[started..] {
-                check_together(&world.state, world.state.job(*started).unwrap());
-            }
-            if !world.state.held.is_overdrawn {
-                check_free(&world.state);
-            }
-            for record in world.state.running() {
-                if let JobState::Running { since, allocation, .. } = &record.state
-                    && *since == world.now
-                {
-                    prop_assert!(!allocation.nodes.is_empty());
-                }
-            }
-        }
+    fn any_history_on_any_cluster(case in any_case()) {
+        play(&case);
     }
 }

@@ -15,6 +15,15 @@ mod any_history;
 #[path = "any_cluster_tests.rs"]
 mod any_cluster;
 
+#[path = "properties_tests.rs"]
+mod properties;
+
+#[path = "promises_tests.rs"]
+mod promises;
+
+#[path = "mutants_tests.rs"]
+mod mutants;
+
 fn machine(cpus: u32) -> Arc<Cluster> {
     Arc::new(Cluster::single(&SingleNode {
         host: &NodeName::new("box"),
@@ -70,14 +79,10 @@ impl World {
         if let Some(spec) = &request.rare.array {
             self.arrays.insert(id, spec.clone());
         }
-        let submitter = Submitter {
-            uid: 1000,
-            user: "u".to_owned(),
-            ..Submitter::default()
-        };
+        let record = World::record(id, request, self.now);
         let record = Job {
-            batch: request.rare.comment.is_none(),
-            ..Job::submitted(id, request, Arc::new(submitter), self.now)
+            batch: record.request.rare.comment.is_none(),
+            ..record
         };
         let history = self.history(&record.request);
         self.state.apply(Event::Submitted {
@@ -87,6 +92,31 @@ impl World {
             at: self.now,
         });
         id
+    }
+
+    /// Whose job it is.
+    fn user_of(request: &Request) -> (u32, &'static str) {
+        if request.name == "of bob" {
+            (1001, "bob")
+        } else {
+            (1000, "u")
+        }
+    }
+
+    fn record(id: JobId, request: Request, now: Timestamp) -> Job {
+        let (uid, user) = World::user_of(&request);
+        let submitter = Submitter {
+            uid,
+            user: user.to_owned(),
+            ..Submitter::default()
+        };
+        Job::submitted(id, request, Arc::new(submitter), now)
+    }
+
+    /// Whether limits on submissions let one more job in.
+    fn has_room_for(&self, request: &Request) -> bool {
+        let record = World::record(JobId(self.state.next_id()), request.clone(), self.now);
+        self.state.has_room_for(&[record]).is_ok()
     }
 
     /// Components of a heterogeneous job.
@@ -278,6 +308,8 @@ impl World {
             ("limited", rebuilt.limited == state.limited),
             ("priorities", rebuilt.priorities == state.priorities),
             ("ledger", rebuilt.ledger == state.ledger),
+            ("in queue", rebuilt.in_queue == state.in_queue),
+            ("spent", rebuilt.spent == state.spent),
             ("expiries", rebuilt.expiries == state.expiries),
             ("timed", rebuilt.timed == state.timed),
         ];

@@ -1,6 +1,7 @@
 //! What running jobs hold of the cluster, and what is free of it.
 
 use crate::cpu_book::CpuBook;
+use crate::fault::{self, Fault};
 use model::{Allocation, NodeShare};
 use resources::{Cluster, Demand, Free, NodeId, Share, Sharing, SocketCpus};
 use std::collections::BTreeSet;
@@ -56,6 +57,10 @@ impl HeldShares {
         for share in &mut kept.shares {
             share.amounts.cpus = 0;
             share.sockets = SocketCpus::default();
+            if fault::is(Fault::SuspensionFreesGpus) {
+                share.gpus = 0;
+                share.amounts = resources::Amounts::default();
+            }
         }
         kept.is_suspended = true;
         kept
@@ -151,7 +156,12 @@ impl Held {
         holding: &HeldShares,
         allocation: &Allocation,
     ) {
-        holding.give_to(cluster, &mut self.free);
+        if !fault::is(Fault::GivesNothingBack) {
+            holding.give_to(cluster, &mut self.free);
+        }
+        if fault::is(Fault::GivesBackTwice) {
+            holding.give_to(cluster, &mut self.free);
+        }
         if holding.is_suspended {
             return;
         }

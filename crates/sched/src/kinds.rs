@@ -1,6 +1,7 @@
 //! Demands, worked out against the cluster once for all jobs that ask the same.
 
 use crate::ClusterRef;
+use crate::fault::{self, Fault};
 use crate::reservations::Closed;
 use model::Timestamp;
 use resources::{Compiled, Demand, Free, NodeSet, PartId, Pick, Share, Sharing, place};
@@ -69,7 +70,10 @@ impl Kinds {
         partition: PartId,
         demand: Demand,
     ) -> Arc<Need> {
-        let key = (partition, demand);
+        let mut key = (partition, demand);
+        if fault::is(Fault::WholeIgnored) && key.1.sharing == Sharing::Whole {
+            key.1.sharing = Sharing::Any;
+        }
         if let Some(known) = self.known.get(&key) {
             return Arc::clone(known);
         }
@@ -88,7 +92,7 @@ impl Kinds {
             find(cluster, partition, &compiled, &self.idle, 0, None)
         };
         let need = Arc::new(Need {
-            is_possible: place.is_some(),
+            is_possible: place.is_some() || fault::is(Fault::ClassIgnored),
             compiled,
         });
         self.known.insert(key, Arc::clone(&need));

@@ -31,6 +31,7 @@ mod cpu_book;
 mod cycle;
 mod estimate;
 mod event;
+mod fault;
 mod few_switches;
 mod held;
 mod job;

@@ -7,6 +7,7 @@
 //! - with backfill it has a promise, and those behind it, and in other partitions, start where they
 //!   delay no promise; who can't has one too, as `bf_job_part_count_reserve` says.
 
+use crate::fault::{self, Fault};
 use crate::kinds::{Choice, Need, find_unreserved};
 use crate::ledger::{Chain, Ledger};
 use crate::preempt::{Claims, Wanting, rules};
@@ -113,7 +114,11 @@ impl State {
                     .range((Bound::Excluded(passed), Bound::Unbounded))
                     .next(),
             };
-            let tier = self.cluster.partition(id.partition).tier;
+            let tier = if fault::is(Fault::TierIgnored) {
+                0
+            } else {
+                self.cluster.partition(id.partition).tier
+            };
             Some((Reverse(tier), *key?, *id))
         });
         if self.ready.keys().all(|id| id.qos.is_none()) {
@@ -260,7 +265,9 @@ impl State {
             let lets_others = pass.blocked.values().any(|job| *job == key.job);
             pass.has_overtaken |= is_behind || lets_others;
             self.looked.backfilled += u64::from(is_behind);
-            if let Some(promises) = &mut pass.promises {
+            if let Some(promises) = &mut pass.promises
+                && !fault::is(Fault::SpentTwice)
+            {
                 promises.take(self, &choice, user, &shares, (now.0, end.0));
             }
             actions.extend(self.start(key.job, &choice, limit, &shares, now));
@@ -282,7 +289,7 @@ impl State {
                     pass.unavailable.insert(key.job, reason);
                 }
                 pass.blocked.insert(line, key.job);
-                if line.1 == 0 {
+                if line.1 == 0 && !fault::is(Fault::NodesNotWithdrawn) {
                     pass.withdrawn.add(&self.cluster.partition(partition).nodes);
                 }
             } else {
@@ -381,11 +388,19 @@ impl State {
         let need = Arc::as_ptr(need) as usize;
         let owner = if pass.by_user { user } else { 0 };
         let like = (need, owner, reserved.number(), waits);
-        let failed = pass.failed.get(&like);
-        if failed.is_some_and(|shortest| *shortest <= limit) {
+        let failed = pass.failed.get(&like).filter(|_| !fault::forgets());
+        let is_stale = fault::is(Fault::StaleMemo);
+        if failed.is_some_and(|shortest| *shortest <= limit || is_stale) {
             return None;
         }
-        let found = if let Some(promises) = &mut pass.promises {
+        let limit = if fault::is(Fault::LimitIgnored) {
+            1000
+        } else {
+            limit
+        };
+        let promises = pass.promises.as_mut();
+        let promises = promises.filter(|_| !fault::is(Fault::PromiseIgnored));
+        let found = if let Some(promises) = promises {
             promises.not_now.clone_from(&pass.not_now);
             let found = promises.earliest(self, choice, user, limit, now.0..=now.0, reserved);
             found.map(|(_, shares)| shares)

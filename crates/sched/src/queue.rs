@@ -1,5 +1,6 @@
 //! The order in which waiting jobs are considered.
 
+use crate::fault::{self, Fault};
 use crate::preempt::rules;
 use crate::{Job, State, member};
 use cluster_file::PreemptType;
@@ -36,7 +37,11 @@ impl Key {
     pub(crate) fn of(record: &Job, priority: u32) -> Key {
         Key {
             priority: Reverse(priority),
-            submitted: record.submitted,
+            submitted: if fault::is(Fault::TieById) {
+                Timestamp(0)
+            } else {
+                record.submitted
+            },
             job: record.id,
         }
     }

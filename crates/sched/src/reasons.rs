@@ -1,6 +1,7 @@
 //! Why jobs that a pass did not start wait.
 
 use crate::State;
+use crate::fault::{self, Fault};
 use crate::kinds::{Choice, find};
 use crate::pass::Pass;
 use model::{JobId, NodeName, PendingReason};
@@ -73,7 +74,9 @@ impl State {
     /// one that a pass did not look at stays, unless it looked at `all`.
     pub(crate) fn note_reasons(&mut self, mut pass: Pass, all: bool) {
         let promises = pass.promises.take();
-        self.plan = promises.map(|promises| promises.plan).unwrap_or_default();
+        if promises.is_some() || !fault::is(Fault::StalePlan) {
+            self.plan = promises.map(|promises| promises.plan).unwrap_or_default();
+        }
         // One that waited in one of its partitions may have started in another.
         let waits = |job: &JobId| self.is_queued(*job);
         let first: BTreeSet<JobId> = pass.blocked.values().copied().filter(waits).collect();

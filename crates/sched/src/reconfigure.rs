@@ -1,5 +1,6 @@
 //! The cluster changes under its jobs.
 
+use crate::fault::{self, Fault};
 use crate::held::Held;
 use crate::kinds::Kinds;
 use crate::ledger::{InQueue, Ledger};
@@ -96,7 +97,8 @@ impl State {
             return;
         };
         let node = self.cluster.node_name(id).clone();
-        self.held.free.set_up(id, mark.takes_jobs());
+        let takes_jobs = mark.takes_jobs() || fault::is(Fault::DrainIgnored);
+        self.held.free.set_up(id, takes_jobs);
         self.marked.insert(node.clone());
         // One that takes jobs may still have a reason.
         if mark == NodeMark::default() {

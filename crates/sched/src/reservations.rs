@@ -4,6 +4,7 @@
 //! nodes alone, from its beginning on; it is ended with it, and what still waits for it then is held
 //! (`job_test_resv`, `_advance_resv_time` and `job_time_limit` of 22.05).
 
+use crate::fault::{self, Fault};
 use crate::{Action, ClusterRef, Job, State};
 use model::{
     JobId, JobState, NodeName, PendingReason, Request, Reservation, ReservationFlag, Timestamp,
@@ -121,6 +122,9 @@ impl Reserved<'_> {
     /// The nodes that a job is not given if it begins at a moment and may last for so long; both in
     /// milliseconds.
     pub(crate) fn closed(&self, cluster: &ClusterRef, at: i64, limit: i64) -> Closed {
+        if fault::is(Fault::ReservationIgnored) {
+            return Closed::Nothing;
+        }
         if self.is_lost {
             return Closed::All;
         }

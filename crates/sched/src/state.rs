@@ -2,6 +2,7 @@
 
 use crate::array::Array;
 use crate::cycle::Cycles;
+use crate::fault::{self, Fault};
 use crate::few_switches::SwitchWaits;
 use crate::held::Held;
 use crate::kinds::Kinds;
@@ -185,7 +186,9 @@ impl State {
         now: Timestamp,
     ) -> State {
         let mut state = State::new(cluster, numbers);
-        state.marks = saved.nodes.into_iter().collect();
+        if !fault::is(Fault::MarksForgotten) {
+            state.marks = saved.nodes.into_iter().collect();
+        }
         state.priorities = Priorities::new(saved.usage.into_iter().collect());
         state.spent = Spent::new(saved.spent.into_iter().collect());
         state.reservations = Reservations::new(&state.cluster, saved.reservations);
@@ -403,6 +406,7 @@ impl State {
         self.in_queue.take_some(&self.cluster, &job.record, 1);
         if let Some(place) = &mut job.record.array
             && let ArrayTask::Waiting(spec) = &mut place.task
+            && !fault::is(Fault::SplitKeepsIndex)
         {
             spec.indices.retain(|index| *index != task);
         }
@@ -543,7 +547,9 @@ impl State {
                 self.switch_waits.remove(until, id);
             }
             let id = self.queue_of(&job.record, choice.partition);
-            if let Some(queue) = self.ready.get_mut(&id) {
+            if let Some(queue) = self.ready.get_mut(&id)
+                && !fault::is(Fault::StaysQueued)
+            {
                 queue.remove(&Key::of(&job.record, choice.priority));
                 if queue.is_empty() {
                     self.ready.remove(&id);

@@ -2,6 +2,7 @@
 
 use super::chain::Counter;
 use super::{Chain, Ledger, licences_of, over};
+use crate::fault::{self, Fault};
 use model::{LicenceCount, PendingReason, Seconds};
 
 impl Ledger {
@@ -19,7 +20,8 @@ impl Ledger {
             return Err(PendingReason::Licenses);
         }
         let full = |counter: &Counter, most: Option<u32>| {
-            most.is_some_and(|most| self.jobs(counter) >= most)
+            let allowance = u32::from(fault::is(Fault::PassesLimitByOne));
+            most.is_some_and(|most| self.jobs(counter) >= most.saturating_add(allowance))
         };
         let too_long = |wall: Seconds| limit.is_none_or(|limit| limit > wall);
         let of_group = chain.qos_limits().find(|(_, it)| it.group.jobs.is_some());

@@ -2,6 +2,7 @@
 
 use super::Spender;
 use crate::Job;
+use crate::fault::{self, Fault};
 use crate::member::{self, Member};
 use model::Request;
 use resources::{AccountId, Association, Cluster, Limits, PartId, QosId};
@@ -56,6 +57,9 @@ impl<'a> Chain<'a> {
         while let Some(id) = next.filter(|id| !accounts.contains(id)) {
             accounts.push(id);
             next = cluster.accounts()[usize::from(id.0)].parent;
+            if fault::is(Fault::OneLevelOnly) {
+                break;
+            }
         }
         Chain {
             cluster,

@@ -16,6 +16,7 @@ mod submitted;
 mod used;
 
 use crate::Job;
+use crate::fault::{self, Fault};
 pub(crate) use after::Wanted;
 pub(crate) use chain::Chain;
 use chain::Counter;
@@ -119,7 +120,9 @@ impl Ledger {
             let Some(held) = self.held.get_mut(&counter) else {
                 continue;
             };
-            held.used.take(&counted.used);
+            if !fault::is(Fault::StaysCounted) {
+                held.used.take(&counted.used);
+            }
             for (at, ends) in held.ends.iter_mut().enumerate() {
                 *ends -= i128::from(counted.used.get(at)) * i128::from(counted.end);
             }

@@ -3,6 +3,7 @@
 use super::Chain;
 use super::chain::Counter;
 use crate::Job;
+use crate::fault::{self, Fault};
 use crate::live_job::LiveJob;
 use model::ArrayTask;
 use resources::Cluster;
@@ -16,6 +17,7 @@ pub(crate) struct InQueue(HashMap<Counter, usize>);
 /// How many jobs a job stands for.
 fn elements(job: &Job) -> usize {
     match job.array.as_ref().map(|place| &place.task) {
+        Some(ArrayTask::Waiting(_)) if fault::is(Fault::ArrayCountsOne) => 1,
         Some(ArrayTask::Waiting(spec)) => spec.indices.len(),
         Some(ArrayTask::One(_)) | None => 1,
     }

@@ -1,5 +1,7 @@
 //! Which of those that may be preempted are: as few as are needed.
 
+use crate::fault::{self, Fault};
+
 /// The first of `candidates`, in their order, that together make room, without those of them that
 /// are not needed; `fits` says whether there is room once some are gone. None where all are too few.
 ///
@@ -23,6 +25,9 @@ pub(crate) fn choose<V: Clone>(
     }
     let mut chosen = candidates[..enough].to_vec();
     for at in (0..enough - 1).rev() {
+        if fault::is(Fault::NoneSpared) {
+            break;
+        }
         let one = chosen.remove(at);
         if !fits(&chosen) {
             chosen.insert(at, one);

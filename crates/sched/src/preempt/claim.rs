@@ -2,6 +2,7 @@
 
 use super::choose::choose;
 use super::rules::{self, Claimant};
+use crate::fault::{self, Fault};
 use crate::kinds::Choice;
 use crate::pass::Pass;
 use crate::promise::Promises;
@@ -80,6 +81,7 @@ impl State {
         let need = Arc::as_ptr(&choice.need) as usize;
         let like = (need, claimant, user, reserved.number());
         let failed = pass.claims.failed.get(&like);
+        let failed = failed.filter(|_| !fault::forgets());
         if failed.is_some_and(|shortest| *shortest <= length) {
             return Ok(Vec::new());
         }
@@ -184,6 +186,9 @@ impl State {
             all.push((rules::worth(&self.cluster, job), *id, Victim { jobs, mode }));
         }
         all.sort_by_key(|(worth, id, _)| (*worth, *id));
+        if fault::is(Fault::WrongVictims) {
+            all.reverse();
+        }
         all.into_iter().map(|(_, _, victim)| victim).collect()
     }
 

@@ -1,5 +1,6 @@
 //! Usage that is forgotten by halves.
 
+use crate::fault::{self, Fault};
 use model::{Seconds, Timestamp};
 
 /// How fast usage is forgotten: `PriorityDecayHalfLife`.
@@ -14,7 +15,7 @@ impl Decay {
     #[must_use]
     pub fn of_half_life(half_life: Seconds) -> Decay {
         let seconds = half_life.0 as f64;
-        let per_second = if half_life.0 == 0 {
+        let per_second = if half_life.0 == 0 && !fault::is(Fault::HalfLifeDividedBy) {
             0.0
         } else {
             (1.0 - 0.693 / seconds).ln()
@@ -63,7 +64,12 @@ impl Usage {
 
     /// Adds what a job used that just ended.
     pub fn add(&mut self, amount: f64, now: Timestamp, decay: Decay) {
-        self.amount = (self.at(now, decay) + amount).clamp(0.0, f64::MAX);
+        let left = if fault::is(Fault::AddsUndecayed) {
+            self.amount
+        } else {
+            self.at(now, decay)
+        };
+        self.amount = (left + amount).clamp(0.0, f64::MAX);
         self.at = self.at.max(now);
     }
 

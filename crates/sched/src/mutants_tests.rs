@@ -1,0 +1,171 @@
+//! Each fault that is put into the scheduler is noticed, and by which property.
+
+use super::{any_cluster, any_history, promises};
+use crate::fault::{self, Fault};
+use crate::priority::{Decay, Usage};
+use model::{Seconds, Timestamp};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
+
+/// A fault, the histories in which it shows, and how the property begins that notices it.
+#[rustfmt::skip]
+const MUTANTS: &[(Fault, Histories, &str)] = &[
+    (Fault::GivesNothingBack, Histories::AnyCluster, "a restart starts nothing"),
+    (Fault::GivesBackTwice, Histories::AnyCluster, "[\"held\"]"),
+    (Fault::SuspensionFreesGpus, Histories::AnyCluster, "gpus: "),
+    (Fault::StaysQueued, Histories::AnyCluster, "[\"ready\"]"),
+    (Fault::DrainIgnored, Histories::AnyCluster, "[\"held\"]"),
+    (Fault::WholeIgnored, Histories::AnyCluster, "[\"jobs\"]"),
+    (Fault::PassesLimitByOne, Histories::AnyCluster, "limits: jobs of an account"),
+    (Fault::OneLevelOnly, Histories::AnyCluster, "limits: jobs of an account"),
+    (Fault::ArrayCountsOne, Histories::AnyCluster, "in queue"),
+    (Fault::StaysCounted, Histories::AnyCluster, "[\"ledger\"]"),
+    (Fault::TieById, Histories::AnyCluster, "order: "),
+    (Fault::TierIgnored, Histories::AnyCluster, "tiers: "),
+    (Fault::NodesNotWithdrawn, Histories::AnyCluster, "tiers: "),
+    (Fault::PromiseIgnored, Histories::Promises, "promises: "),
+    (Fault::SpentTwice, Histories::Promises, "promises: more is held"),
+    (Fault::LimitIgnored, Histories::Promises, "promises: "),
+    (Fault::StaleMemo, Histories::AnyCluster, "memory: "),
+    (Fault::BoundTooHigh, Histories::AnyCluster, "memory: "),
+    (Fault::MarksForgotten, Histories::AnyCluster, "[\"held\", \"marks\"]"),
+    (Fault::SplitKeepsIndex, Histories::AnyHistory, "left == right"),
+    (Fault::NoneSpared, Histories::Preempted, "spared: more"),
+    (Fault::WrongVictims, Histories::Preempted, "worth: "),
+    (Fault::StalePlan, Histories::AnyCluster, "plan: "),
+    (Fault::ClassIgnored, Histories::AnyCluster, "never: "),
+    (Fault::HalfLifeDividedBy, Histories::Usage, "usage: NaN"),
+    (Fault::AddsUndecayed, Histories::Usage, "usage: "),
+    (Fault::ReservationIgnored, Histories::AnyCluster, "Reservation {"),
+];
+
+#[derive(Clone, Copy, Debug)]
+enum Histories {
+    AnyCluster,
+    AnyHistory,
+    Promises,
+    Preempted,
+    Usage,
+}
+
+impl Histories {
+    /// What the first of so many histories fails of that fails.
+    fn failure(self, seed: u8, cases: u32) -> Option<String> {
+        match self {
+            Histories::AnyCluster => first(seed, cases, any_cluster::any_case(), any_cluster::play),
+            Histories::AnyHistory => first(seed, cases, any_history::any_case(), |steps| {
+                any_history::play(steps)
+            }),
+            Histories::Promises => first(
+                seed,
+                cases,
+                promises::any_promised(),
+                promises::keep_promises,
+            ),
+            Histories::Preempted => first(
+                seed,
+                cases,
+                promises::any_preempted(),
+                promises::spare_the_worthy,
+            ),
+            Histories::Usage => first(seed, cases, any_usage(), usage_is_free_of_ticks),
+        }
+    }
+}
+
+/// Of the histories from a seed on.
+fn first<S: Strategy>(
+    seed: u8,
+    cases: u32,
+    strategy: S,
+    play: impl Fn(&S::Value),
+) -> Option<String> {
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 0,
+        ..Config::default()
+    };
+    let random = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
+    let mut runner = TestRunner::new_with_rng(config, random);
+    let played = runner.run(&strategy, |case| {
+        play(&case);
+        Ok(())
+    });
+    match played {
+        Ok(()) => None,
+        Err(TestError::Fail(reason, _)) => Some(reason.message().to_owned()),
+        Err(TestError::Abort(reason)) => panic!("{reason}"),
+    }
+}
+
+type Amounts = (u64, Vec<i64>, f64);
+
+fn any_usage() -> impl Strategy<Value = Amounts> {
+    let half_life = prop_oneof![1 => Just(0_u64), 4 => 1_u64..100_000];
+    (
+        half_life,
+        prop::collection::vec(0_i64..5000, 1..20),
+        0.0_f64..64.0,
+    )
+}
+
+/// A job that is looked at in between used the same as one that is not.
+fn usage_is_free_of_ticks((half_life, parts, rate): &Amounts) {
+    let decay = Decay::of_half_life(Seconds(*half_life));
+    let (mut stepped, mut now) = (Usage::default(), 0);
+    for length in parts {
+        now += length;
+        stepped.add(
+            rate * decay.sum(*length as f64 / 1000.0),
+            Timestamp(now),
+            decay,
+        );
+    }
+    let whole = rate * decay.sum(now as f64 / 1000.0);
+    let stepped = stepped.at(Timestamp(now), decay);
+    let is_same = (stepped - whole).abs() <= 1e-6 * whole.max(1.0);
+    assert!(is_same, "usage: {stepped} in steps, {whole} at once");
+}
+
+/// How a fault is noticed within so many histories.
+fn noticed(fault: Fault, histories: Histories, seed: u8, cases: u32) -> Option<String> {
+    fault::with(fault, || histories.failure(seed, cases))
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    fn each_mutant_is_noticed_by_its_property() {
+        let mut wrong = Vec::new();
+        for (fault, histories, property) in MUTANTS {
+            let noticed = noticed(*fault, *histories, 1, 1000);
+            let said = noticed.unwrap_or_else(|| "not noticed".to_owned());
+            if !said.contains(property) || property.is_empty() {
+                wrong.push(format!(
+                    "{fault:?}: {}",
+                    said.lines().next().unwrap_or_default()
+                ));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    #[ignore = "ten thousand histories, and each mutant from five seeds"]
+    fn each_mutant_from_any_seed_and_nothing_without_one() {
+        for seed in 0..5 {
+            for (fault, histories, _) in MUTANTS {
+                let noticed = noticed(*fault, *histories, seed, 1000);
+                assert!(
+                    noticed.is_some(),
+                    "{fault:?} is not noticed from seed {seed}"
+                );
+            }
+            for (_, histories, _) in MUTANTS.iter().step_by(4) {
+                assert_eq!(histories.failure(seed, 2000), None, "{histories:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Promises and preemption on clusters on which they are exact: no job that starts delays one ahead of
+//! it that has a promise, and no job loses its place for one while a less worthy one keeps its own.
+
+use super::World;
+use crate::preempt::rules;
+use crate::queue::Key;
+use crate::{BackfillParameters, Event, State};
+use cluster_file::ClusterFile;
+use model::{GpuCount, JobId, JobState, Outcome, Request, Seconds, TimeLimitRequest, Timestamp};
+use proptest::prelude::*;
+use resources::{Cluster, Trust};
+use std::sync::Arc;
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Nodes, CPUs, GPUs, minutes.
+    Submit(u32, u32, u32, u64),
+    End(usize),
+    Wait(i64),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Promised {
+    nodes: u32,
+    is_easy: bool,
+    steps: Vec<Step>,
+}
+
+pub(super) fn any_promised() -> impl Strategy<Value = Promised> {
+    let step = prop_oneof![
+        5 => (1_u32..4, 1_u32..5, 0_u32..3, 1_u64..30).prop_map(|(nodes, cpus, gpus, minutes)| {
+            Step::Submit(nodes, cpus, gpus, minutes)
+        }),
+        2 => any::<usize>().prop_map(Step::End),
+        2 => (1_i64..600).prop_map(Step::Wait),
+    ];
+    let steps = prop::collection::vec(step, 1..40);
+    (1_u32..4, any::<bool>(), steps).prop_map(|(nodes, is_easy, steps)| Promised {
+        nodes,
+        is_easy,
+        steps,
+    })
+}
+
+fn world(text: &str) -> World {
+    let file = ClusterFile::parse("any", text).unwrap();
+    World::of(Arc::new(Cluster::build(&file, Trust::All)))
+}
+
+/// Jobs that wait, in their order.
+fn waiting(state: &State) -> Vec<JobId> {
+    let ready = state.jobs.values().filter(|job| job.is_ready());
+    let mut keys: Vec<Key> = ready
+        .map(|job| Key::of(&job.record, job.record.priority))
+        .collect();
+    keys.sort_unstable();
+    keys.into_iter().map(|key| key.job).collect()
+}
+
+/// When a job would start if none behind it were there; now, if it starts.
+fn without_those_behind(
+    before: &State,
+    queue: &[JobId],
+    at: usize,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let mut alone = before.clone();
+    for job in &queue[at + 1..] {
+        alone.apply(Event::CancelledWaiting {
+            job: *job,
+            by: 0,
+            at: now,
+        });
+    }
+    alone.schedule(now);
+    match alone.job(queue[at])?.state {
+        JobState::Running { .. } => Some(now),
+        _ => alone.planned(queue[at]),
+    }
+}
+
+pub(super) fn keep_promises(case: &Promised) {
+    let Promised {
+        nodes,
+        is_easy,
+        steps,
+    } = case;
+    let mut world = world(&format!(
+        "[nodes.a]\nnames = \"a[1-{nodes}]\"\ncpus = 4\ngpu = {{ type = \"v100\", count = 2 }}\n\
+         [partition.all]\ndefault = true\nnodes = \"ALL\"\n"
+    ));
+    world.state.set_backfill(Some(BackfillParameters {
+        promises: if *is_easy { 1 } else { usize::MAX },
+        ..BackfillParameters::default()
+    }));
+    for step in steps {
+        let at = world.now;
+        match step {
+            Step::Submit(count, cpus, gpus, minutes) => {
+                let request = Request {
+                    min_nodes: Some((*count).min(*nodes)),
+                    tasks: Some((*count).min(*nodes)),
+                    cpus_per_task: Some(*cpus),
+                    gpus_per_node: (*gpus > 0).then_some(GpuCount {
+                        kind: None,
+                        count: *gpus,
+                    }),
+                    time: Some(TimeLimitRequest::Limit(Seconds(minutes * 60))),
+                    ..Request::default()
+                };
+                if world.state.admit(&request).is_ok() {
+                    world.submit(request);
+                }
+            }
+            Step::End(which) => {
+                let running: Vec<JobId> = world.state.running().map(|job| job.id).collect();
+                if let Some(which) = which.checked_rem(running.len()) {
+                    let (job, outcome) = (running[which], Outcome::Completed);
+                    world.state.apply(Event::Gone { job, outcome, at });
+                }
+            }
+            Step::Wait(seconds) => world.now = Timestamp(at.0 + seconds * 1000),
+        }
+        // None is overdue.
+        let now = world.now;
+        let over = |job: &&crate::Job| job.state.limit_ends().is_some_and(|end| end <= now);
+        let over: Vec<JobId> = world
+            .state
+            .running()
+            .filter(over)
+            .map(|job| job.id)
+            .collect();
+        for job in over {
+            world.state.apply(Event::Gone {
+                job,
+                outcome: Outcome::Completed,
+                at: now,
+            });
+        }
+        let before = world.state.clone();
+        world.pass_on_any();
+        let is_overdrawn = world.state.held.is_overdrawn;
+        assert!(!is_overdrawn, "promises: more is held than there is");
+        let queue = waiting(&before);
+        let still = waiting(&world.state);
+        // Which nodes the first is given decides when the next one starts.
+        let exact = if *nodes == 1 && !is_easy {
+            still.len()
+        } else {
+            1
+        };
+        for job in still.iter().take(exact) {
+            let at = queue.iter().position(|other| other == job).unwrap();
+            let alone = without_those_behind(&before, &queue, at, now);
+            let planned = world.state.planned(*job);
+            assert!(
+                alone.is_none() || planned.is_some_and(|planned| Some(planned) <= alone),
+                "promises: {job:?} starts at {planned:?}, and without those behind it at {alone:?}"
+            );
+        }
+    }
+}
+
+/// Jobs that may lose their places, each with whether it is worth less and its nodes, and how many
+/// nodes the one wants that takes them.
+#[derive(Clone, Debug)]
+pub(super) struct Preempted {
+    jobs: Vec<(bool, u32)>,
+    wants: u32,
+}
+
+pub(super) fn any_preempted() -> impl Strategy<Value = Preempted> {
+    let jobs = prop::collection::vec((any::<bool>(), 1_u32..4), 1..6);
+    (jobs, 1_u32..8).prop_map(|(jobs, wants)| Preempted { jobs, wants })
+}
+
+pub(super) fn spare_the_worthy(case: &Preempted) {
+    let count: u32 = case.jobs.iter().map(|(_, nodes)| nodes).sum();
+    let mut world = world(&format!(
+        "[nodes.a]\nnames = \"a[1-{count}]\"\ncpus = 4\n\
+         [partition.all]\ndefault = true\nnodes = \"ALL\"\n[preemption]\ntype = \"qos\"\nmode = \"requeue\"\n\
+         [qos.low]\npriority = 1\n[qos.middle]\npriority = 2\n\
+         [qos.high]\npriority = 5\npreempt = [\"low\", \"middle\"]\n"
+    ));
+    let whole = |qos: &str, nodes: u32| Request {
+        qos: Some(qos.to_owned()),
+        min_nodes: Some(nodes),
+        exclusive: true,
+        ..Request::default()
+    };
+    for (is_low, nodes) in &case.jobs {
+        world.submit(whole(if *is_low { "low" } else { "middle" }, *nodes));
+    }
+    world.pass_on_any();
+    assert_eq!(
+        world.state.running_count(),
+        case.jobs.len(),
+        "worth: all run"
+    );
+    world.now = Timestamp(world.now.0 + 60_000);
+    let wants = case.wants.min(count);
+    world.submit(whole("high", wants));
+    world.state.schedule(world.now);
+    let nodes = |job: &&crate::Job| match &job.state {
+        JobState::Running { allocation, .. } => allocation.nodes.len(),
+        _ => 0,
+    };
+    let (lost, kept): (Vec<_>, Vec<_>) =
+        world.state.running().partition(|job| job.state.is_ending());
+    let given: usize = lost.iter().map(&nodes).sum();
+    let spared = |job: &&crate::Job| given - nodes(job) >= wants as usize;
+    assert!(given >= wants as usize, "spared: too few lose their places");
+    assert!(
+        !lost.iter().any(spared),
+        "spared: more lose their places than have to"
+    );
+    if case.jobs.iter().all(|(_, nodes)| *nodes == 1) {
+        let worth =
+            |job: &&crate::Job| rules::worth(&world.state.cluster, &world.state.jobs[&job.id]);
+        let (most, least) = (lost.iter().map(worth).max(), kept.iter().map(worth).min());
+        assert!(
+            least.is_none_or(|least| most <= Some(least)),
+            "worth: the most worthy lose theirs"
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_start_delays_a_promise_ahead(case in any_promised()) {
+        keep_promises(&case);
+    }
+
+    #[test]
+    fn the_least_worthy_lose_their_places(case in any_preempted()) {
+        spare_the_worthy(&case);
+    }
+}
