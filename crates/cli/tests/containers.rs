@@ -493,6 +493,20 @@ fn an_image_of_a_registry_is_fetched_once() {
         "{recorded}"
     );
     assert!(!printed.concat().contains("another image"), "{printed:?}");
+    // Where only nodes reach registries, a job of its own fetches it, for which the run waits.
+    let cluster = "internet = \"compute\"\n[nodes.n]\ncount = 1\ncpus = 2\nmemory = \"4000M\"\n\
+                   [partition.main]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1-0\"\n";
+    let cluster = env.write("nodes.toml", cluster).display().to_string();
+    let started = ["engine", "start", "nodes", "--cluster", &cluster];
+    env.yard(&started).success();
+    let kept = env.trainyard_home().join("cache/images");
+    fs::rename(&kept, env.root().join("images")).unwrap();
+    let fetched = env.yard(&["run", "--on", "nodes"]).success();
+    assert!(fetched.contains("makes it on a node first"), "{fetched}");
+    assert!(fetched.contains("of image yes"), "{fetched}");
+    let again = env.yard(&["run", "--on", "nodes"]).success();
+    assert!(!again.contains("makes it on a node first"), "{again}");
+    env.yard(&["engine", "stop", "nodes"]).success();
     // The tag is given to an image with another value; the run has the one that was recorded.
     let root = env.root().join("registry");
     let context = root.join("context");

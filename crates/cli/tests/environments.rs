@@ -78,7 +78,7 @@ mod slow {
     /// On a cluster whose nodes reach the registries: a job of its own makes it, once, and the run waits.
     #[test]
     fn an_environment_is_made_by_a_job_where_the_cluster_file_says_that_nodes_reach_the_outside() {
-        let (env, _) = env(
+        let (mut env, _) = env(
             "launcher = \"none\"\ncommand = [\"sh\", \"-c\", \"echo in $VIRTUAL_ENV\"]\n\
              [resources]\npartition = \"plai\"\ngpus_per_node = 1\ntime = \"10m\"\n\
              [environment]\nrequirements = \"requirements.txt\"\n",
@@ -105,6 +105,14 @@ mod slow {
             shown.contains("the environment could not be made"),
             "{shown}"
         );
+        // What failed for want of a registry may not fail again: its job is submitted again too.
+        env.yard(&["requeue", "@"]).success();
+        let _failed = env.yard(&["wait", "@"]).code(1);
+        env.set_var("TRAINYARD_ENGINE", "plai");
+        let jobs = env
+            .slurm("sacct", &["-nX", "--format=JobName%40"])
+            .success();
+        assert_eq!(jobs.matches("-environment").count(), 3, "{jobs}");
         env.yard(&["engine", "stop", "plai"]).success();
     }
 

@@ -50,6 +50,8 @@ pub use lost_start::{LOST_IN_A_ROW, has_progress, is_newer, was_lost};
 pub use manifest::{Contents, FileHash, LinkInside, Manifest, step_of};
 pub use next_job::NextJob;
 pub use run_folder::RunFolder;
-pub use run_json::{AwaitedRun, CodeOrigin, MadeEnvironment, ReadyImage, RunJson, Versions};
+pub use run_json::{
+    AwaitedRun, CodeOrigin, MADE_MARKER, MadeEnvironment, ReadyImage, RunJson, Versions,
+};
 pub use starting_point::{StartedFrom, StartingPoint};
 pub use submission::{NewLink, NotSubmitted, SubmissionError, Submitter};

@@ -95,6 +95,34 @@ pub struct ReadyImage {
     pub has_environment: bool,
     /// What it is by its content, where its maker said so: `sha256:…`.
     pub digest: Option<String>,
+    /// A job of its own makes it before the run's first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub to_make: bool,
+}
+
+impl ReadyImage {
+    /// Whether it has variables of its own, now that its job has made it.
+    #[must_use]
+    pub fn has_environment_now(&self) -> bool {
+        let file = self.path.as_ref().map(|path| path.join("ch/environment"));
+        self.has_environment || self.to_make && file.is_some_and(|file| file.is_file())
+    }
+}
+
+/// Beside what is made once for all runs that need it: it is whole.
+pub const MADE_MARKER: &str = "trainyard-made";
+
+impl RunJson {
+    /// What the job of its own has still to make that runs before the first: `environment` or `image`.
+    #[must_use]
+    pub fn left_to_make(&self) -> Option<&'static str> {
+        let environment = self.environment.as_ref().filter(|it| it.to_make.is_some());
+        let environment = environment.map(|it| ("environment", it.path.as_path()));
+        let image = self.image.as_ref().filter(|it| it.to_make);
+        let image = image.and_then(|it| Some(("image", it.path.as_deref()?.parent()?)));
+        let (what, place) = environment.or(image)?;
+        (!place.join(MADE_MARKER).exists()).then_some(what)
+    }
 }
 
 /// Versions of the programs that took part.

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use sys::lock::FileLock;
 
 /// Says that what lies beside it is whole; its content is for people.
-pub const MARKER: &str = "trainyard-made";
+pub const MARKER: &str = folder::MADE_MARKER;
 
 /// What is set for the caller's own Python would lead a new one astray.
 const MISLEADING: [&str; 6] = [

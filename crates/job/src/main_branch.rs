@@ -195,9 +195,15 @@ fn run_agent(folder: &Path) -> Result<u8, Failure> {
 fn make_environment(folder: &Path) -> Result<u8, Failure> {
     let (_, json) = RunFolder::open(folder)?;
     let mut out = std::io::stdout();
-    let made = environment::make_left(&json, &mut |line| {
+    let mut say = |line: &str| {
         let _ = writeln!(out, "{line}");
-    });
+    };
+    let image = crate::image::make_left(&json, &mut say);
+    image.map_err(|error| {
+        let there = error.there().replace('\n', "; ");
+        format!("{error} ({}): {there}; {}", error.asked(), error.todo())
+    })?;
+    let made = environment::make_left(&json, &mut say);
     made.map(|_| 0).map_err(|error| {
         let there = error.there().replace('\n', "; ");
         format!("{error} ({}): {there}; {}", error.asked(), error.todo()).into()

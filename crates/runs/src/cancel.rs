@@ -28,7 +28,8 @@ pub(crate) fn cancel_run(run: &Run, transport: &mut dyn Transport) -> Result<(),
     // A folder that can't be written is no reason to let the job go on.
     let noted = run.folder.write_cancelled();
     // The other repeats may wait for theirs still.
-    let environment = run.environment_job.filter(|_| !run.folder.is_repeat());
+    let environment = run.environment_jobs.iter().copied();
+    let environment = environment.filter(|_| !run.folder.is_repeat());
     for job in run.live_jobs().into_iter().rev().chain(environment) {
         if let Some(Element { array, number, .. }) = run.element_of(job) {
             let view = transport.element(array, number)?;

@@ -1,4 +1,4 @@
-//! Submits the job of its own that makes a run's environment.
+//! Submits the job of its own that makes a run's environment, or its container's image.
 
 use crate::failure::{Failure, unwritable};
 use crate::submit::job_environment;
@@ -17,11 +17,14 @@ pub(crate) fn submit_environment(
     run: &RunFolder,
     json: &RunJson,
 ) -> Result<Option<JobId>, Failure> {
-    let environment = json.environment.as_ref();
-    if environment.is_none_or(|environment| environment.to_make.is_none()) {
+    if json.left_to_make().is_none() {
         return Ok(None);
     }
-    let token = format!("{}.environment", json.token);
+    // Another than that of one that failed.
+    let token = match run.environment_jobs().last() {
+        Some(former) => format!("{}.environment.{former}", json.token),
+        None => format!("{}.environment", json.token),
+    };
     let output = run.environment_log_pattern();
     let place = JobPlace {
         yard: &json.yard,

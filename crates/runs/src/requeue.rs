@@ -1,5 +1,6 @@
 //! Puts a run or a job back into the queue.
 
+use crate::environment_job::submit_environment;
 use crate::failure::{Failure, FailureKind};
 use crate::{Selected, submit_next};
 use backend::JobView;
@@ -44,6 +45,14 @@ pub(crate) fn put_back(
     let (job, name) = (selected.job()?, selected.name());
     let live = view.as_ref().is_some_and(|view| view.state.is_live());
     let Selected { run, transport, .. } = selected;
+    // Its job would find again that what it needs is not there.
+    if let Some(run) = run.as_ref().filter(|_| !live) {
+        let (folder, json) = RunFolder::open(&run.entry.folder)?;
+        if let Some(made_first) = submit_environment(&mut **transport, &folder, &json)? {
+            let (next, _at) = submit_next(&mut **transport, &folder, &json, None, &[made_first])?;
+            return Ok(Requeued::NextJob(next));
+        }
+    }
     let refused = match &view {
         Some(view) if view.id == job => {
             let element = run.as_ref().and_then(|run| run.element_of(job));

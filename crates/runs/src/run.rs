@@ -25,8 +25,8 @@ pub struct Run {
     pub starts: Vec<Start>,
     /// The array and the element that its first job is, where it is one of several repeats.
     pub element: Option<Element>,
-    /// The job that makes, or made, its environment, where there is one.
-    pub environment_job: Option<JobId>,
+    /// The jobs that were to make its environment or image, the newest last.
+    pub environment_jobs: Vec<JobId>,
 }
 
 /// An element of an array.
@@ -66,7 +66,7 @@ impl Run {
                 cancelled: false,
                 starts: Vec::new(),
                 element: None,
-                environment_job: None,
+                environment_jobs: Vec::new(),
             });
         }
         let mut starts = Vec::new();
@@ -96,7 +96,7 @@ impl Run {
             entry,
             links,
             cancelled: folder.is_cancelled(),
-            environment_job: folder.environment_job().map(JobId),
+            environment_jobs: folder.environment_jobs().into_iter().map(JobId).collect(),
             folder,
             starts,
             element,
@@ -144,11 +144,13 @@ impl Run {
             .filter(|element| job == element.job.unwrap_or(element.array))
     }
 
-    /// All jobs that it is known to have had, one that waits to take over, and that of its environment.
+    /// All jobs that it is known to have had, one that waits to take over, and those of its environment.
     pub fn jobs(&self) -> impl Iterator<Item = JobId> {
         let started = self.starts.iter().map(|start| JobId(start.attempt.job));
         let linked = self.links.iter().filter_map(submitted);
-        started.chain(linked).chain(self.environment_job)
+        started
+            .chain(linked)
+            .chain(self.environment_jobs.iter().copied())
     }
 
     /// When the job that speaks for the run was submitted.

@@ -23,8 +23,8 @@ pub fn leave_out_modules(plan: &mut train::Plan) {
     }
 }
 
-/// Makes or finds what the ranks need before anything is submitted; `in_job` leaves an environment to a
-/// job of its own.
+/// Makes or finds what the ranks need before anything is submitted; `in_job` leaves an environment or an
+/// image to a job of its own.
 pub fn make_ready(
     planned: &Planned,
     places: &Places,
@@ -56,10 +56,16 @@ pub fn make_ready(
         let mut making = Making::begin("image", doing, printer);
         let cache = runs::image_cache(facts, places);
         let modules = &plan.modules.value;
-        let prepared =
-            job::image::prepare(container, modules, &cache, facts.internet, &mut |line| {
+        let prepared = job::image::prepare(
+            container,
+            modules,
+            &cache,
+            facts.internet,
+            in_job,
+            &mut |line| {
                 making.say(line);
-            });
+            },
+        );
         interrupt.check()?;
         let (image, made) = prepared.map_err(|error| image_failure(&error))?;
         making.end(made);

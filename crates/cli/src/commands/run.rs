@@ -121,7 +121,11 @@ pub(super) fn submit(
     }
     if let Some(job) = submitted.environment_job {
         let what = format!("job {job} makes it on a node first, once for its content");
-        printer.show_line(&row("environment", &what));
+        let title = match &planned.plan.environment.container {
+            Some(_) => "image",
+            None => "environment",
+        };
+        printer.show_line(&row(title, &what));
     }
     if detach {
         printer.show_line(&row("job", &format!("{} submitted", submitted.job)));

@@ -58,7 +58,7 @@ pub fn made_ready(
             printer.say(&format!("{who}: pyxis: importing docker image: {shown}"));
         }
     };
-    let prepared = job::image::prepare(&plan, &[], &cache, Internet::Compute, &mut progress);
+    let prepared = job::image::prepare(&plan, &[], &cache, Internet::Compute, false, &mut progress);
     let (ready, made) = prepared.map_err(|error| {
         let mut lines = vec![format!("pyxis: {error}")];
         lines.extend(parts(&error.asked(), &error.there(), error.todo()));

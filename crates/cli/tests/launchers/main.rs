@@ -3,6 +3,7 @@
 //! Debian's torch, Lightning, Accelerate and JAX), and for `./test --full` `current` and `horovod`.
 
 mod programs;
+mod sweep;
 
 use programs::{ACCELERATE, DEEPSPEED, HOROVOD, JAX, LIGHTNING, TORCH};
 use std::path::PathBuf;

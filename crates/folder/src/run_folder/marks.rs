@@ -43,16 +43,21 @@ impl RunFolder {
     /// It can't be written.
     pub fn write_environment_job(&self, job: u32) -> Result<(), FolderError> {
         let path = self.environment_job_file();
-        let text = job.to_string();
+        let former = self.environment_jobs();
+        let lines = former.iter().chain([&job]).map(|job| format!("{job}\n"));
+        let text: String = lines.collect();
         sys::atomic::write(&path, text.as_bytes())
             .map_err(|source| FolderError::Write { path, source })
     }
 
-    /// The job that makes, or made, the environment; of a repeat all repeats'. `None`: none is known.
+    /// The jobs that were to make the environment or the image, the newest last: those before it failed.
+    /// Of a repeat they are all repeats'.
     #[must_use]
-    pub fn environment_job(&self) -> Option<u32> {
-        let text = fs::read_to_string(self.environment_job_file()).ok()?;
-        text.trim().parse().ok()
+    pub fn environment_jobs(&self) -> Vec<u32> {
+        let text = fs::read_to_string(self.environment_job_file()).unwrap_or_default();
+        text.lines()
+            .filter_map(|line| line.trim().parse().ok())
+            .collect()
     }
 
     fn environment_job_file(&self) -> PathBuf {

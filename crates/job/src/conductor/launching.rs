@@ -6,7 +6,7 @@ use super::steps::RanksPlace;
 use super::{Conductor, ConductorError};
 use crate::protocol::Order;
 use crate::start_values::start_values;
-use folder::{Event, LaunchFile};
+use folder::{Event, LaunchFile, ReadyImage};
 use model::{ContainerRuntime, Timestamp};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -142,7 +142,7 @@ impl Conductor {
             yard: &text(&self.steps.yard),
             cwd: &text(cwd),
             image: image.as_deref(),
-            has_environment: ready.is_some_and(|ready| ready.has_environment),
+            has_environment: ready.is_some_and(ReadyImage::has_environment_now),
         };
         // Those of a pretended cluster are numbers, which no runtime can make visible.
         let are_real = !self.json.plan.embedded || sys::gpus::are_there();

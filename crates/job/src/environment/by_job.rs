@@ -2,7 +2,6 @@
 
 use super::EnvironmentError;
 use super::requirements;
-use crate::made_once::is_whole;
 use folder::{RunFolder, RunJson};
 use std::fs;
 use train::Python;
@@ -25,15 +24,11 @@ pub fn make_left(json: &RunJson, progress: &mut dyn FnMut(&str)) -> Result<bool,
     }
 }
 
-/// Why the environment isn't there that such a job was to make; `None` where it is, or where none was
-/// left to a job.
+/// Why the environment or the image isn't there that such a job was to make; `None` where it is, or where
+/// none was left to a job.
 #[must_use]
 pub fn why_not_made(run: &RunFolder, json: &RunJson) -> Option<String> {
-    let environment = json.environment.as_ref()?;
-    environment.to_make.as_ref()?;
-    if is_whole(&environment.path) {
-        return None;
-    }
+    let what = json.left_to_make()?;
     let log = run.environment_log();
     let text = fs::read(&log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
@@ -42,9 +37,9 @@ pub fn why_not_made(run: &RunFolder, json: &RunJson) -> Option<String> {
         .rev()
         .find_map(|line| line.strip_prefix(FAILED));
     Some(match said {
-        Some(said) => format!("the environment could not be made: {said}"),
+        Some(said) => format!("the {what} could not be made: {said}"),
         None => format!(
-            "the job that makes the environment ended before it was made; its output is in {}",
+            "the job that makes the {what} ended before it was made; its output is in {}",
             log.display()
         ),
     })

@@ -71,6 +71,12 @@ pub enum ImageError {
         /// What the system says.
         source: io::Error,
     },
+    /// The job that makes it would make another one.
+    #[error("the recipe {image} has changed, or this node has another architecture")]
+    Changed {
+        /// As the plan has it.
+        image: String,
+    },
     /// The cache can't be written.
     #[error("the cache of images can't be written")]
     Cache(#[from] CacheError),
@@ -85,6 +91,7 @@ impl ImageError {
             | ImageError::Unknown { image, .. }
             | ImageError::Unreachable { image, .. }
             | ImageError::NoInternet { image }
+            | ImageError::Changed { image }
             | ImageError::NoProgram { image, .. }
             | ImageError::MakerFailed { image, .. } => format!("image = {image:?}"),
             ImageError::Recipe { path, .. } => format!("image = {path:?}"),
@@ -105,6 +112,7 @@ impl ImageError {
             ImageError::NoInternet { .. } => {
                 "neither this machine nor the nodes reach the outside".to_owned()
             }
+            ImageError::Changed { .. } => "another content, or another machine".to_owned(),
             ImageError::NoProgram { source, .. }
             | ImageError::Recipe { source, .. }
             | ImageError::Cache(CacheError { source, .. }) => source.to_string(),
@@ -130,6 +138,7 @@ impl ImageError {
             ImageError::NoProgram { .. } => {
                 "have it on PATH, or name the module that brings it in [environment] modules"
             }
+            ImageError::Changed { .. } => "submit the run again, from a machine of the nodes' kind",
             ImageError::MakerFailed { .. } => "correct what those lines say; then run again",
             ImageError::Cache(_) => "free space there, or set XDG_CACHE_HOME",
         }

@@ -74,6 +74,17 @@ pub fn make(
     Ok(done(true))
 }
 
+/// The image as it is, or as a job of its own has to make it.
+pub fn find(plan: &ContainerPlan, cache: &Path) -> Result<ReadyImage, ImageError> {
+    let (image, runtime) = (&plan.image.value, plan.runtime.value);
+    let entry = Entry::new(folder_in(cache), key(image, runtime)?);
+    let path = entry.place().join(file_name(runtime));
+    Ok(ReadyImage {
+        to_make: !entry.is_made(),
+        ..ready(Some(&path), recorded_digest(image, &entry.place()))
+    })
+}
+
 /// Where `ch-image` works, in the image's own place: two of one storage wait for one another.
 const STORAGE: &str = "storage";
 

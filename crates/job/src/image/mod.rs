@@ -11,13 +11,14 @@ mod make;
 pub use image_error::ImageError;
 pub use make::folder_in;
 
-use folder::ReadyImage;
+use folder::{ReadyImage, RunJson};
 use model::Internet;
 use std::path::Path;
 use train::ContainerPlan;
 
 /// Makes sure that the image of a container is there; returns it, and whether something had to be
-/// made now. `modules` are loaded before a maker runs, `progress` gets each line that it prints.
+/// made now. `modules` are loaded before a maker runs, `progress` gets each line that it prints. `in_job`
+/// leaves it to a job of its own, which [`make_left`] is for.
 ///
 /// # Errors
 /// It is not there or can't be made; see [`ImageError`].
@@ -26,9 +27,13 @@ pub fn prepare(
     modules: &[String],
     cache: &Path,
     internet: Internet,
+    in_job: bool,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(ReadyImage, bool), ImageError> {
     let image = &plan.image.value;
+    if plan.is_made() && in_job {
+        return Ok((make::find(plan, cache)?, false));
+    }
     if plan.is_made() {
         return make::make(plan, modules, cache, internet, progress);
     }
@@ -40,6 +45,33 @@ pub fn prepare(
         });
     }
     Ok((ready(image.path(), None), false))
+}
+
+/// Makes what was left to this job; returns whether it was not there yet. `progress` gets each line that
+/// the makers print.
+///
+/// # Errors
+/// It can't be made; see [`ImageError`].
+pub fn make_left(json: &RunJson, progress: &mut dyn FnMut(&str)) -> Result<bool, ImageError> {
+    let environment = &json.plan.environment;
+    let left = json.image.as_ref().filter(|image| image.to_make);
+    let (Some(plan), Some(left)) = (&environment.container, left) else {
+        return Ok(false);
+    };
+    let modules = &environment.modules.value;
+    // CACHE/images/KEY/FILE
+    let cache = left
+        .path
+        .as_deref()
+        .and_then(|path| path.ancestors().nth(3));
+    let cache = cache.unwrap_or(Path::new("/"));
+    let (image, made) = make::make(plan, modules, cache, Internet::Compute, progress)?;
+    if image.path != left.path {
+        return Err(ImageError::Changed {
+            image: plan.image.value.to_string(),
+        });
+    }
+    Ok(made)
 }
 
 /// The digest that the tag of a kept image names now, where that is another than the image's.
@@ -57,5 +89,6 @@ fn ready(path: Option<&Path>, digest: Option<String>) -> ReadyImage {
         path: path.map(Path::to_owned),
         has_environment: path.is_some_and(|path| path.join("ch/environment").is_file()),
         digest,
+        to_make: false,
     }
 }

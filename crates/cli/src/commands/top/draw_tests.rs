@@ -56,7 +56,7 @@ fn listed(id: &str, cluster: &str, state: RunState) -> Listed {
             events: vec![started],
         }],
         element: None,
-        environment_job: None,
+        environment_jobs: Vec::new(),
     };
     Listed {
         what: ListedKind::Run {

@@ -83,8 +83,10 @@ command is given, once: a `.sif` file, a `.sqsh` file or a folder in `images` of
 `[containers] images` of the cluster file. Two runs that need the same wait for each other, and one that was
 half made is made anew. A tag is fetched once. The digest that it named then is recorded with the run, where the
 registry tells it, and `yard show` shows it; a later run says when the tag names another image by then: to have
-that, remove the image from the cache or name its digest, `docker://python@sha256:…`. `curl` asks for it. Where the cluster reaches no registry
-(`internet = "none"`), a run is refused before anything is submitted.
+that, remove the image from the cache or name its digest, `docker://python@sha256:…`. `curl` asks for it. Where the
+cluster file says `internet = "compute"`, a job of its own makes the image ready on a node, for which the run waits;
+`yard requeue` submits one that failed again. Where the cluster reaches no registry (`internet = "none"`), a run is
+refused before anything is submitted.
 
 ## Steps, scripts and shells with an image
 
