@@ -6,7 +6,7 @@
 use expect_test::expect;
 use std::fs;
 use std::path::Path;
-use testkit::{TestEnv, wait_until};
+use testkit::{TestEnv, skip, wait_until};
 
 fn env() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_yard"))
@@ -784,4 +784,28 @@ fn a_line_reaches_the_user_of_a_job() {
     wait_until("the job is over", || {
         env.slurm("squeue", &["-h"]).stdout.is_empty()
     });
+}
+
+#[test]
+fn a_job_can_not_leave_the_cpus_that_it_requested() {
+    let cpus = sys::cpu::available().len();
+    if let Err(error) = sys::cpu_cgroup::CpuCgroup::probe() {
+        return skip(
+            "a_job_can_not_leave_the_cpus_that_it_requested",
+            &error.to_string(),
+        );
+    }
+    let env = env();
+    env.write(
+        "job.sh",
+        "#!/bin/sh\n#SBATCH --output=out\ntaskset -p -c 0-1023 $$ > /dev/null\nnproc\nsrun nproc\n",
+    );
+    let run = |args: &[&str]| {
+        let all = [&["--wait"], args, &["job.sh"]].concat();
+        env.slurm("sbatch", &all).success();
+        std::fs::read_to_string(env.work().join("out")).unwrap()
+    };
+    assert_eq!(run(&["-c1"]), "1\n1\n");
+    // By affinity alone, which it can change: a step has it anew.
+    assert_eq!(run(&[]), format!("{cpus}\n1\n"));
 }

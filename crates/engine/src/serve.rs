@@ -85,13 +85,13 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
     let dir = dir.canonicalize().map_err(|error| system(&error))?;
     let folder = EngineFolder::new(&dir);
     if std::env::var_os(sys::env_vars::TRAINYARD_ENGINE).is_some() {
-        // Started by a job's command, which has the job's CPUs alone: an engine has the machine's.
-        sys::cpu::unbind().map_err(|error| system(&error))?;
-        // And out of its bounds, which would be that of all further jobs too.
+        // Started by a job's command: out of its bounds, which would be that of all further jobs too.
         let left = control_group::leave(|name| group_owner(name).is_some());
         if let Err(error) = left {
             tracing::warn!("the bounds of the job that started this stay: {error}");
         }
+        // It has the job's CPUs alone: an engine has the machine's.
+        sys::cpu::unbind().map_err(|error| system(&error))?;
     }
     // First of all: a job's command may have started this engine, and the job may be ending.
     let own = OwnProcesses::enter(&folder);

@@ -85,6 +85,10 @@ pub struct StepSpec {
     /// where one of them is not known, or the GPUs are pretended.
     #[serde(default)]
     pub gpu_devices: Vec<GpuDevice>,
+    /// The CPUs that the step's processes can't leave, where a control group can be made; empty is no
+    /// bound but what each task is bound to.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
     /// CPUs that are locked with the engine's locks, as its GPUs are.
     #[serde(default)]
     pub cpu_locks: Vec<u32>,

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The controllers in which groups are made.
-const CONTROLLERS: [&str; 3] = ["memory", "pids", "devices"];
+const CONTROLLERS: [&str; 4] = ["memory", "pids", "devices", "cpuset"];
 
 /// The file of a group into which processes are written that enter it.
 const ENTRANCE: &str = "cgroup.procs";

@@ -15,6 +15,7 @@ pub mod control_group;
 pub mod copy;
 pub mod copy_tree;
 pub mod cpu;
+pub mod cpu_cgroup;
 pub mod cpu_locks;
 pub mod daemon;
 pub mod device_cgroup;

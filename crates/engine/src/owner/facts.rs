@@ -148,6 +148,13 @@ impl Owner {
                 "the memory of a job is limited where it requests some with --mem, by a look at its processes twice a second: no control group can be made ({error})"
             ),
         });
+        if !self.cluster.is_pretended()
+            && let Err(error) = sys::cpu_cgroup::CpuCgroup::probe()
+        {
+            limits.push(format!(
+                "the processes of a job are bound to its CPUs by affinity alone, which they can change: no control group of CPUs can be made ({error})"
+            ));
+        }
         if let Err(error) = sys::process_cgroup::ProcessCgroup::probe() {
             limits.push(format!(
                 "the number of a job's processes is limited by ulimit alone, which counts all processes of a user: no control group of processes can be made ({error})"

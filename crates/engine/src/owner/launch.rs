@@ -190,6 +190,11 @@ impl Owner {
             },
             gpu_locks: self.gpus.uuids(share.gpus.iter()),
             gpu_devices: self.gpus.devices().to_vec(),
+            // Enforced only where some were asked for: to enter a group takes the kernel milliseconds.
+            cpus: match record.request.cpus_per_task {
+                Some(_) => self.bound_cpus(share),
+                None => Vec::new(),
+            },
             cpu_locks: self.cpus.of([share]),
             // Enforced only where it was asked for: the even share is a way to count, no promise.
             memory: record.request.memory.map(|_| share.memory),

@@ -5,6 +5,7 @@ use crate::spec::StepSpec;
 use model::{GpuIndex, PassedLimit};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use sys::cpu_cgroup::CpuCgroup;
 use sys::device_cgroup::{DeviceCgroup, DeviceNumber};
 use sys::process_cgroup::ProcessCgroup;
 
@@ -18,13 +19,14 @@ pub(super) struct StepGroups {
     gpus: Option<Vec<GpuIndex>>,
     _processes: Option<ProcessCgroup>,
     _devices: Option<DeviceCgroup>,
+    _cpus: Option<CpuCgroup>,
 }
 
 impl StepGroups {
     /// The group of its memory, and where fewer processes were passed on with the job (`ulimit -u`) than
     /// this machine's own limit, one that bounds them: the kernel's limit counts all processes of a user,
     /// and not at all those of root. Where the step has not all of the node's GPUs, one that keeps it from
-    /// the others' devices.
+    /// the others' devices; where the job asked for CPUs, one of these.
     pub(super) fn of(spec: &StepSpec, memory: &MemoryLimit, limits: &[PassedLimit]) -> StepGroups {
         let most = fewer_processes(limits, &sys::soft_limits());
         let made = most.map(|most| ProcessCgroup::make(&group_name(spec), most, memory.group()));
@@ -38,9 +40,11 @@ impl StepGroups {
         };
         let devices = devices(spec);
         let own = processes.as_ref().map(ProcessCgroup::entrance);
+        let cpus = cpus(spec);
         let own = own
             .into_iter()
-            .chain(devices.as_ref().map(DeviceCgroup::entrance));
+            .chain(devices.as_ref().map(DeviceCgroup::entrance))
+            .chain(cpus.as_ref().map(CpuCgroup::entrance));
         StepGroups {
             entrances: memory.entrance().into_iter().chain(own).collect(),
             gpus: devices
@@ -48,6 +52,7 @@ impl StepGroups {
                 .map(|_| gpus_of(spec).into_iter().collect()),
             _processes: processes,
             _devices: devices,
+            _cpus: cpus,
         }
     }
 
@@ -90,6 +95,20 @@ fn devices(spec: &StepSpec) -> Option<DeviceCgroup> {
         Ok(group) => Some(group),
         Err(error) => {
             tracing::debug!(step = %spec.key(), "no control group of devices: {error}");
+            None
+        }
+    }
+}
+
+/// The group of the step's CPUs, where it is kept to them.
+fn cpus(spec: &StepSpec) -> Option<CpuCgroup> {
+    if spec.cpus.is_empty() {
+        return None;
+    }
+    match CpuCgroup::make(&group_name(spec), &spec.cpus) {
+        Ok(group) => Some(group),
+        Err(error) => {
+            tracing::debug!(step = %spec.key(), "no control group of CPUs: {error}");
             None
         }
     }

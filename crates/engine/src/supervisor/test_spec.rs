@@ -43,6 +43,7 @@ pub(super) fn spec() -> StepSpec {
         },
         gpu_locks: Vec::new(),
         gpu_devices: Vec::new(),
+        cpus: Vec::new(),
         cpu_locks: Vec::new(),
         memory: None,
         deadline: None,

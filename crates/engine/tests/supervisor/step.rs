@@ -85,6 +85,7 @@ impl Step {
             kill_wait_ms: 60_000,
             gpu_locks: Vec::new(),
             gpu_devices: Vec::new(),
+            cpus: Vec::new(),
             cpu_locks: Vec::new(),
             kill_on_bad_exit: false,
             around_tasks: Default::default(),

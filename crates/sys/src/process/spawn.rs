@@ -183,11 +183,12 @@ impl Spawn<'_> {
             }
             // Best effort: a CPU that went away, or a container that forbids these, must not keep
             // the program from running.
-            let _ = cpu::bind(self.cpus);
             set_oom_score_adj(self.oom_score_adj);
             for file in cgroups {
                 enter_cgroup(file);
             }
+            // Who enters a group of CPUs is bound to all of them.
+            let _ = cpu::bind(self.cpus);
             if let Some(view) = self.view
                 && !view.enter()
             {
