@@ -349,6 +349,12 @@ impl State {
         self.last_pass.0
     }
 
+    /// Whether a job ended since [`State::take_changes`] was last called.
+    #[must_use]
+    pub fn has_just_ended(&self, id: JobId) -> bool {
+        self.ended.iter().any(|record| record.id == id)
+    }
+
     /// Rows that changed since this was last called.
     pub fn take_changes(&mut self) -> Changes {
         let live = std::mem::take(&mut self.changed);

@@ -256,6 +256,10 @@ impl Owner {
         let live = self.state.job(job);
         let live = live.or_else(|| self.state.rows_of_array(job).next());
         let Some(record) = live else {
+            // It is written at the end of this turn.
+            if self.state.has_just_ended(job) {
+                return Err(Refusal::AlreadyEnded { job });
+            }
             let ended = self.store.ended_by_id(job);
             let ended = ended.map_err(|error| super::submit::store_refusal(&error))?;
             return Err(if ended.is_empty() {
