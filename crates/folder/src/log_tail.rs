@@ -1,13 +1,14 @@
 //! Follows the ranks' output.
 
 use crate::{Attempt, FileTail, RunFolder, drawn_text};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 
 /// One line of a rank.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLine {
     /// The task's number in the ranks' step.
     pub rank: u32,

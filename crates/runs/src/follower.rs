@@ -6,13 +6,15 @@ use crate::run_state::{RunState, run_state};
 use backend::{JobView, Poller, Reach, ViewState};
 use folder::{Attempt, Event, EventLine, EventTail, LinkState, LogLine, LogTail, RunFolder};
 use model::{JobId, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// How often the files are looked at.
 pub const FILE_PAUSE: Duration = Duration::from_millis(50);
 
 /// Something new of a followed run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum RunEvent {
     /// It waits, for another reason than before.
     Waiting {

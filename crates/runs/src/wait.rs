@@ -79,7 +79,8 @@ fn is_over(selected: &mut Selected) -> Option<Option<JobView>> {
 }
 
 /// How something ended that was waited for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum WaitEnd {
     /// A run, and where it stands.
     Run(RunState),
