@@ -2,7 +2,7 @@
 //! stands once.
 
 use model::{
-    ArrayPlace, JobHistory, JobId, JobRecord, JobStart, JobState, Request, RestartCount,
+    ArrayPlace, JobHistory, JobId, JobProlog, JobRecord, JobStart, JobState, Request, RestartCount,
     StepRecord, Submitter, Timestamp,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
@@ -58,6 +58,8 @@ struct RowWire<'a> {
     restarts: RestartCount,
     #[serde(default, skip_serializing_if = "is_default")]
     batch: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prolog: Option<Cow<'a, JobProlog>>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -110,6 +112,7 @@ impl<'a> JobsWire<'a> {
             priority: record.priority,
             restarts: record.restarts,
             batch: record.batch,
+            prolog: record.prolog.as_ref().map(Cow::Borrowed),
         });
         let rows = rows.collect();
         JobsWire {
@@ -142,6 +145,7 @@ impl<'a> JobsWire<'a> {
                 priority: row.priority,
                 restarts: row.restarts,
                 batch: row.batch,
+                prolog: row.prolog.map(Cow::into_owned),
             })
         };
         rows.into_iter().map(record).collect()
@@ -234,6 +238,7 @@ mod tests {
             priority: 5,
             restarts: 0,
             batch: true,
+            prolog: None,
         }
     }
 

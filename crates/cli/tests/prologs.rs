@@ -289,14 +289,17 @@ fn a_prolog_that_fails_drains_its_node_and_holds_the_job() {
     );
     assert_eq!(again.success(), "1|REQUEUED\n1|PENDING\n");
     // The node that is left: `srun` is told.
-    let told = cluster.slurm("srun", &["true"]).code(1).stderr;
-    assert!(
-        told.contains(
-            "srun: error: Task launch for StepId=2.0 failed on node n2: Job prolog failed\n"
-        ),
-        "{told}"
+    let told = cluster.slurm("srun", &["true"]).code(182).stderr;
+    assert_eq!(
+        told,
+        "srun: error: Task launch for StepId=2.0 failed on node n2: Job prolog failed\n\
+         srun: error: Application launch failed: Job prolog failed\n\
+         srun: Job step aborted\n\
+         srun: Prolog failure on node n2\n"
     );
     cluster.idle();
+    let state = cluster.slurm("squeue", &["-h", "-t", "all", "-j", "2", "-o", "%T %r"]);
+    assert_eq!(state.success(), "FAILED JobLaunchFailure\n");
     let shown = cluster
         .slurm("sinfo", &["-R", "-h", "-o", "%E %N"])
         .success();
@@ -361,4 +364,89 @@ fn a_prolog_that_takes_too_long_is_killed_and_a_cancelled_job_never_starts() {
         .slurm("sacct", &["-n", "-X", "-P", "-o", "jobid,state"])
         .success();
     assert!(state.starts_with("1|CANCELLED by "), "{state}");
+}
+
+/// A program that waits until the file `go` is there, for jobs in the folder of that file.
+const WAITS: &str = "until [ -e $SLURM_JOB_WORK_DIR/go ]; do sleep 0.02; done";
+
+#[test]
+fn a_job_that_waits_for_the_controller_s_prolog_is_configuring() {
+    let cluster = Cluster::start(&[("controller_prolog", WAITS)]);
+    waits_for_prolog(&cluster, "CONFIGURING CF None\n");
+}
+
+#[test]
+fn a_job_that_waits_for_the_prolog_of_its_nodes_says_so() {
+    let cluster = Cluster::start(&[("prolog", WAITS), ("prolog_at_start", "true")]);
+    waits_for_prolog(&cluster, "RUNNING R Prolog\n");
+}
+
+/// As it was recorded with a `PrologSlurmctld`, and with a `Prolog` and `PrologFlags=Alloc`.
+#[track_caller]
+fn waits_for_prolog(cluster: &Cluster, stands: &str) {
+    let state = |job: &str| {
+        let list = cluster.slurm("squeue", &["-h", "-t", "all", "-j", job, "-o", "%T %t %r"]);
+        list.success()
+    };
+    cluster.slurm("sbatch", &["--wrap", "true"]).success();
+    let salloc = cluster.env.command(&["slurm", "salloc", "echo", "ran"]);
+    let salloc = piped(salloc);
+    for job in ["1", "2"] {
+        wait_until("it waits for it", || state(job) == stands);
+    }
+    assert!(cluster.slurm("squeue", &["-h"]).success().lines().count() == 2);
+    cluster.env.write("go", "");
+    let ended = salloc.wait_with_output();
+    let ended = Outcome::of(&ended.expect("salloc ends"));
+    assert_eq!(ended.stdout, "ran\n");
+    assert_eq!(
+        ended.code(0).stderr,
+        "salloc: Granted job allocation 2\nsalloc: Waiting for resource configuration\n\
+         salloc: Nodes n1 are ready for job\nsalloc: Relinquishing job allocation 2\n"
+    );
+    wait_until("it ran", || state("1") == "COMPLETED CD None\n");
+}
+
+#[test]
+fn an_allocation_whose_prolog_fails_is_revoked() {
+    for (programs, why) in [
+        (
+            &[("prolog", "exit 1"), ("prolog_at_start", "true")][..],
+            "Prolog failure on node n1",
+        ),
+        (
+            &[("controller_prolog", "exit 1")],
+            "PrologSlurmctld failed, job killed",
+        ),
+    ] {
+        let cluster = Cluster::start(programs);
+        let said = cluster.slurm("salloc", &["true"]).code(1).stderr;
+        let want = format!(
+            "salloc: Granted job allocation 1\nsalloc: Waiting for resource configuration\n\
+             salloc: {why}\nsalloc: Job allocation 1 has been revoked.\n\
+             salloc: error: Job allocation 1 has been revoked\n"
+        );
+        assert_eq!(said, want);
+        let said = cluster.slurm("srun", &["true"]).code(1).stderr;
+        let node = if why.contains("n1") { "n2" } else { "n1" };
+        let want = format!(
+            "srun: {}\nsrun: error: Nodes {node} are still not ready\n\
+             srun: error: Something is wrong with the boot of the nodes.\n",
+            why.replace("n1", node)
+        );
+        assert_eq!(said, want);
+        let state = cluster.slurm("sacct", &["-n", "-X", "-P", "-o", "state"]);
+        let state = state.success();
+        assert!(
+            state.lines().all(|one| one.starts_with("CANCELLED")),
+            "{state}"
+        );
+    }
+}
+
+/// Started, with its output kept.
+fn piped(mut command: std::process::Command) -> std::process::Child {
+    use std::process::Stdio;
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("it can be started")
 }

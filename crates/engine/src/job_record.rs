@@ -21,5 +21,6 @@ pub(crate) fn record_of(job: &Job, planned: Option<Timestamp>) -> JobRecord {
         priority: job.priority,
         restarts: job.restarts,
         batch: job.batch,
+        prolog: None,
     }
 }

@@ -279,6 +279,7 @@ fn open(
         has_files: std::collections::BTreeSet::new(),
         sweep_at: None,
         ended_since_sweep: 0,
+        failed_prologs: crate::owner::FailedPrologs::default(),
         keep: crate::owner::Keep::from_env(),
         retry_at: None,
         mail: crate::owner::MailQueue::default(),

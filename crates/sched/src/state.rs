@@ -496,8 +496,8 @@ impl State {
         }
     }
 
-    /// Something about a job changed that no row holds.
-    pub(crate) fn show(&mut self, id: JobId) {
+    /// Something about a job changed that no row holds: who watches it sees it again.
+    pub fn show(&mut self, id: JobId) {
         if self.new_version(id) {
             self.shown.insert(id);
         }

@@ -106,8 +106,8 @@ fn last_lines(files: &[OutputFile], since: Timestamp) -> Vec<String> {
 }
 
 fn is_over(info: &JobInfo) -> bool {
-    use JobStateName::{Completing, Pending, Running};
-    ![Pending, Running, Completing].contains(&info.state)
+    use JobStateName::{Completing, Configuring, Pending, Running};
+    ![Pending, Configuring, Running, Completing].contains(&info.state)
 }
 
 /// `2 COMPLETED, 1 FAILED`

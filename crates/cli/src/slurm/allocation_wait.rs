@@ -1,7 +1,7 @@
 //! The wait of `salloc` and `srun` for the job of their own.
 
 use api::{CallError, CancelRequest, Client, JobFilter, Selector};
-use model::{JobId, JobRecord, JobState, Outcome};
+use model::{JobId, JobProlog, JobRecord, JobState, Outcome};
 use std::time::{Duration, Instant};
 use sys::signals::SignalFd;
 
@@ -49,15 +49,15 @@ pub fn wait_until_running(
         let record = watched.jobs.pop();
         match record.as_ref().map(|record| &record.state) {
             Some(JobState::Running { .. }) => {}
+            // It ran, as far as its user is concerned: the programs before it ended it.
+            Some(JobState::Ended { .. }) if record.as_ref().is_some_and(has_failed) => {}
             Some(JobState::Ended { outcome, .. }) => return Waited::Ended(outcome.clone()),
             Some(JobState::Pending { .. }) | None => {
                 if !announced && immediate.is_none() && begun.elapsed() >= LOOK {
                     announced = true;
                     queued();
                 }
-                let interrupted = std::iter::from_fn(|| signals.next())
-                    .any(|signal| matches!(signal, 1 | 2 | 3 | 15));
-                if interrupted {
+                if is_interrupted(signals) {
                     cancel(job, client);
                     return Waited::Interrupted;
                 }
@@ -73,6 +73,96 @@ pub fn wait_until_running(
             return Waited::Running { record, announced };
         }
     }
+}
+
+/// How the wait for the programs before a job ended.
+#[derive(Debug)]
+pub enum Prologs {
+    /// They ran, or there were none.
+    Ran {
+        /// The job.
+        record: Box<JobRecord>,
+        /// `waits` was called.
+        waited: bool,
+    },
+    /// The job is over, and what the cluster says of it.
+    Over(Option<String>),
+    /// A signal came that means to give up: it is cancelled.
+    Interrupted,
+    /// The engine does not answer.
+    Failed(CallError),
+}
+
+/// Waits until the programs have run that the cluster has before a job at its start. `waits` is called
+/// once where there are any.
+pub fn wait_for_prologs(
+    record: Box<JobRecord>,
+    client: &mut Client,
+    signals: &SignalFd,
+    waits: &mut dyn FnMut(),
+) -> Prologs {
+    let runs = |record: &JobRecord| record.prolog.as_ref().is_some_and(JobProlog::runs);
+    if has_failed(&record) {
+        waits();
+        return Prologs::Over(record.prolog.as_ref().and_then(JobProlog::failure));
+    }
+    if !runs(&record) {
+        let waited = false;
+        return Prologs::Ran { record, waited };
+    }
+    waits();
+    let job = record.id;
+    let filter = JobFilter::of(&[job]);
+    let mut after = 0;
+    loop {
+        let mut watched = match client.watch(filter.clone(), after, LOOK) {
+            Ok(watched) => watched,
+            Err(error) => return Prologs::Failed(error),
+        };
+        after = watched.version;
+        if is_interrupted(signals) {
+            cancel(job, client);
+            return Prologs::Interrupted;
+        }
+        let Some(record) = watched.jobs.pop() else {
+            continue;
+        };
+        match &record.state {
+            JobState::Running { .. } if record.state.is_ending() || runs(&record) => {}
+            JobState::Running { .. } => {
+                let (record, waited) = (Box::new(record), true);
+                return Prologs::Ran { record, waited };
+            }
+            JobState::Pending { .. } | JobState::Ended { .. } => {
+                return Prologs::Over(record.prolog.as_ref().and_then(JobProlog::failure));
+            }
+        }
+    }
+}
+
+/// Whether the programs before the job ended it.
+fn has_failed(record: &JobRecord) -> bool {
+    let is_over = matches!(record.state, JobState::Ended { .. });
+    is_over && record.prolog.as_ref().is_some_and(|prolog| !prolog.runs())
+}
+
+/// The nodes that a job has or had, as Slurm lists them.
+pub fn nodes_of(record: &JobRecord) -> String {
+    let allocation = match &record.state {
+        JobState::Running { allocation, .. } => allocation,
+        JobState::Ended { ran: Some(ran), .. } => &ran.allocation,
+        JobState::Ended { ran: None, .. } | JobState::Pending { .. } => return String::new(),
+    };
+    let nodes: Vec<_> = allocation
+        .nodes
+        .iter()
+        .map(|share| share.node.clone())
+        .collect();
+    model::node_list::fold(&nodes)
+}
+
+fn is_interrupted(signals: &SignalFd) -> bool {
+    std::iter::from_fn(|| signals.next()).any(|signal| matches!(signal, 1 | 2 | 3 | 15))
 }
 
 fn cancel(job: JobId, client: &mut Client) {

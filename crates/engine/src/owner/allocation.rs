@@ -7,6 +7,7 @@ use super::clock::shift;
 use super::turn::Turn;
 use crate::message::Peer;
 use crate::outcome;
+use api::step_io::PROLOG_FAILED;
 use api::{Answer, Refusal};
 use model::{Ending, JobId, JobState, Outcome, Timestamp, WaitStatus};
 use sched::{Event, Job};
@@ -136,7 +137,16 @@ impl Owner {
             let step = self.running.get(&job).and_then(|active| active.timed_out);
             let over = self.deadline(job).is_some_and(|at| at <= turn.now);
             let timed_out = over || step == Some(status);
-            self.end_running(job, outcome::of_status(status, timed_out), status, turn);
+            // `srun` outside a job has no other status then; the command of `salloc` has its own.
+            let is_lost = self.failed_prologs.has(job) && status == WaitStatus::default();
+            let outcome = if is_lost {
+                Outcome::LaunchFailed {
+                    message: PROLOG_FAILED.to_owned(),
+                }
+            } else {
+                outcome::of_status(status, timed_out)
+            };
+            self.end_running(job, outcome, status, turn);
         }
         turn.durable = true;
         Ok(Answer::Done)

@@ -24,16 +24,19 @@ use std::time::Duration;
 /// The programs of one job's start.
 #[derive(Debug, Default)]
 pub(crate) struct JobPrograms {
-    before: BTreeMap<Place, Stage>,
+    pub(super) before: BTreeMap<Place, Stage>,
     after: BTreeMap<Place, Stage>,
+    /// Those before the job are about to be started, unless they were.
+    pub(super) begins: bool,
     /// Supervisors that are started once what is before them ran.
     waiting: Vec<StepSpec>,
     /// The batch script can't be started, and why.
     pub(crate) failed: Option<String>,
 }
 
+/// How far a program is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+pub(super) enum Stage {
     Runs,
     Done,
     Failed,
@@ -57,7 +60,7 @@ enum Before {
 }
 
 impl Owner {
-    fn programs(&self) -> Option<&Programs> {
+    pub(super) fn programs(&self) -> Option<&Programs> {
         Some(&self.cluster.file.as_ref()?.programs)
     }
 
@@ -69,7 +72,7 @@ impl Owner {
         Some(which(self.programs()?).as_ref()?.value.clone())
     }
 
-    fn program_path(&self, place: &Place, is_epilog: bool) -> Option<String> {
+    pub(super) fn program_path(&self, place: &Place, is_epilog: bool) -> Option<String> {
         self.own_path(|programs| match (place, is_epilog) {
             (Place::Engine, false) => &programs.controller_prolog,
             (Place::Engine, true) => &programs.controller_epilog,
@@ -78,11 +81,15 @@ impl Owner {
         })
     }
 
+    /// Whether the nodes' prolog runs at a job's start, and not before its first step there.
+    pub(super) fn prolog_at_start(&self) -> bool {
+        let at_start = self.programs().and_then(|it| it.prolog_at_start.as_ref());
+        at_start.is_some_and(|it| it.value)
+    }
+
     /// A job was started and written: what runs at its start.
     pub(super) fn begin_programs(&mut self, job: JobId) {
-        let at_start = self.programs().and_then(|it| it.prolog_at_start.as_ref());
-        let at_start = at_start.is_some_and(|it| it.value);
-        let nodes = if at_start {
+        let nodes = if self.prolog_at_start() {
             self.nodes_of(job)
         } else {
             Vec::new()
@@ -97,6 +104,9 @@ impl Owner {
                 }
             }
             Before::Waits | Before::Failed => {}
+        }
+        if let Some(active) = self.running.get_mut(&job) {
+            active.programs.begins = false;
         }
     }
 
@@ -271,12 +281,15 @@ impl Owner {
             return;
         };
         let waiting = std::mem::take(&mut active.programs.waiting);
+        active.programs.begins = run.place == Place::Engine;
         if self.ending(run.job).is_some() {
             for spec in waiting {
                 self.never_started(&spec, turn);
             }
             return;
         }
+        // Whoever waits for the job looks again.
+        self.state.show(run.job);
         if run.place == Place::Engine {
             turn.begun.push(run.job);
         }
@@ -292,11 +305,15 @@ impl Owner {
         let waiting = std::mem::take(&mut active.programs.waiting);
         let is_batch = active.steps.contains_key(&StepId::Batch);
         let by = sys::process::user();
+        if self.ending(job).is_none() {
+            self.note_failed_prolog(job, &run.place);
+        }
+        let is_lost = run.place == Place::Engine || (self.prolog_at_start() && !is_batch);
         if self.ending(job).is_some() {
             for spec in waiting {
                 self.never_started(&spec, turn);
             }
-        } else if run.place == Place::Engine {
+        } else if is_lost {
             // As Slurm: a job with a script comes back, any other is lost.
             let ending = if is_batch {
                 Ending::Requeue { hold: false }

@@ -35,6 +35,8 @@ impl Owner {
             }
         };
         let mut active = ActiveJob::new(record, tag);
+        active.programs.begins = true;
+        self.failed_prologs.forget(job);
         if let Some(row) = batch_step::of(record) {
             active.steps.insert(StepId::Batch, LiveStep::new(row));
         }

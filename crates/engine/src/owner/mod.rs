@@ -24,6 +24,7 @@ mod gpu_locks;
 mod holders;
 mod job_files;
 pub(crate) mod job_programs;
+mod job_prolog;
 mod keep;
 mod launch;
 mod mail;
@@ -61,6 +62,7 @@ use api::{Answer, Call, EngineFolder, Refusal};
 pub(crate) use clock::Clock;
 pub(crate) use cpu_locks::CpuLocks;
 pub(crate) use gpu_locks::GpuLocks;
+pub(crate) use job_prolog::FailedPrologs;
 pub(crate) use keep::Keep;
 pub(crate) use mail::MailQueue;
 use model::{JobId, NodeName, Timestamp};
@@ -118,6 +120,8 @@ pub(crate) struct Owner {
     pub(crate) ended_since_sweep: usize,
     /// When a job last ended on a node, as far as this engine knows.
     pub(crate) last_busy: HashMap<NodeName, Timestamp>,
+    /// Programs before jobs that failed.
+    pub(crate) failed_prologs: FailedPrologs,
     /// How many ended jobs are remembered.
     pub(crate) keep: Keep,
     /// When to look again for what a failed transaction could not write.

@@ -2,7 +2,6 @@
 
 use super::watch::Waiter;
 use super::{Owner, batch_step};
-use crate::job_record::record_of;
 use crate::store::StoreError;
 use api::{Answer, Call, HistoryReports, JobFilter, JobReports, Refusal, Watched};
 use model::{
@@ -74,7 +73,7 @@ impl Owner {
     }
 
     fn record(&self, job: &Job) -> JobRecord {
-        record_of(job, self.state.planned(job.id))
+        self.shown_record(job, self.state.planned(job.id))
     }
 
     fn reports(&self, jobs: &[Cow<'_, Job>]) -> JobReports {

@@ -8,7 +8,7 @@ use crate::job_program::JobProgram;
 use crate::spec::{StepSpec, SupervisorCall};
 use crate::store::{Batch, EndedStart, NewSubmission, StepRow};
 use api::{Answer, Call, Refusal};
-use model::{JobId, PendingReason, StepId, Timestamp};
+use model::{JobId, JobProlog, PendingReason, StepId, Timestamp};
 use sched::{Action, Job};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc;
@@ -160,7 +160,9 @@ impl Owner {
             return;
         }
         let shown = changes.shown.iter().filter_map(|id| self.state.job(*id));
-        let changed: Vec<&Job> = batch.jobs.iter().copied().chain(shown).collect();
+        let changed = batch.jobs.iter().copied().chain(shown);
+        let changed: Vec<(&Job, Option<JobProlog>)> =
+            changed.map(|job| (job, self.prolog_of(job.id))).collect();
         super::watch::wake(&mut self.waiters, &changed, self.state.version());
         for (reply, answer) in turn.answers.drain(..) {
             // A client that is gone asks again, or never will.

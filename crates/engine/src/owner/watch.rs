@@ -3,7 +3,7 @@
 use super::Owner;
 use crate::job_record::record_of;
 use api::{Answer, JobFilter, JobReports, Watched};
-use model::{JobRecord, Timestamp};
+use model::{JobProlog, JobRecord, Timestamp};
 use sched::Job;
 use std::sync::mpsc;
 
@@ -16,10 +16,15 @@ pub(crate) struct Waiter {
 }
 
 /// Answers the watchers of rows that were just written.
-pub(super) fn wake(waiters: &mut Vec<Waiter>, changed: &[&Job], version: u64) {
+pub(super) fn wake(waiters: &mut Vec<Waiter>, changed: &[(&Job, Option<JobProlog>)], version: u64) {
     waiters.retain(|waiter| {
-        let jobs = changed.iter().filter(|row| is_wanted(&waiter.filter, row));
-        let jobs: Vec<JobRecord> = jobs.map(|job| record_of(job, None)).collect();
+        let jobs = changed.iter();
+        let jobs = jobs.filter(|(row, _)| is_wanted(&waiter.filter, row));
+        let record = |(job, prolog): &(&Job, Option<JobProlog>)| JobRecord {
+            prolog: prolog.clone(),
+            ..record_of(job, None)
+        };
+        let jobs: Vec<JobRecord> = jobs.map(record).collect();
         if jobs.is_empty() {
             return true;
         }

@@ -169,6 +169,7 @@ impl SqueueArgs {
                 job.state,
                 JobStateName::Pending
                     | JobStateName::Running
+                    | JobStateName::Configuring
                     | JobStateName::Suspended
                     | JobStateName::StageOut
                     | JobStateName::Completing

@@ -266,7 +266,8 @@ fn moment(job: &JobInfo, moment: Option<Timestamp>) -> Cell {
 }
 
 fn end_time(job: &JobInfo) -> Cell {
-    let runs = matches!(job.state, JobStateName::Running | JobStateName::Completing);
+    let runs =
+        matches!(job.base_state, JobStateName::Running) || job.state == JobStateName::Completing;
     if runs && job.limit.is_none() {
         return text("NONE");
     }

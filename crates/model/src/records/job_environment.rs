@@ -489,6 +489,7 @@ mod tests {
                 command: None,
             }),
             restarts: 2,
+            prolog: None,
             id: JobId(45),
             request: Arc::new(request),
             partition: None,

@@ -4,8 +4,8 @@
 //! is decided here, once.
 
 use crate::records::{
-    ArrayTask, Ending, JobRecord, JobState, JobStateName, Outcome, PendingReason, Recorded,
-    WaitStatus, reason_text,
+    ArrayTask, Ending, JobProlog, JobRecord, JobState, JobStateName, Outcome, PendingReason,
+    Recorded, WaitStatus, reason_text,
 };
 use crate::requests::{ComponentPlace, NodeOptions, Request, ShownOptions};
 use crate::values::{
@@ -259,6 +259,9 @@ impl JobInfo {
             true => None,
         };
         let path = &request.chdir;
+        let state = JobStateName::of(&record.state);
+        let prolog = record.prolog.as_ref();
+        let prolog = prolog.filter(|_| state == JobStateName::Running);
         JobInfo {
             id: record.id.0,
             array: array_info(record),
@@ -271,9 +274,15 @@ impl JobInfo {
             account: request.account.clone(),
             qos: request.qos.clone().unwrap_or_else(|| facts.qos.clone()),
             partition: facts.partition_of(record).to_owned(),
-            state: JobStateName::of(&record.state),
+            state: match prolog {
+                Some(JobProlog::Controller) => JobStateName::Configuring,
+                _ => state,
+            },
             base_state: JobStateName::base_of(&record.state),
-            reason: reason_text(&record.state),
+            reason: match prolog {
+                Some(JobProlog::Nodes) => "Prolog".to_owned(),
+                _ => reason_text(&record.state),
+            },
             dependency: dependency_text(record),
             requeue: record.batch && request.rare.requeue.unwrap_or(true),
             restarts: record.restarts,

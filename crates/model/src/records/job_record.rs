@@ -1,6 +1,6 @@
 //! A job as the engine tells of it, which Slurm's commands print from.
 
-use crate::records::{JobState, Submitter};
+use crate::records::{JobProlog, JobState, Submitter};
 use crate::requests::Request;
 use crate::values::{ArraySpec, JobId, RestartCount, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,9 @@ pub struct JobRecord {
     pub restarts: RestartCount,
     /// Whether it has a batch script; an allocation (`salloc`, `srun`) has none.
     pub batch: bool,
+    /// How it stands with the programs before it; of a live job in an answer alone.
+    #[serde(default)]
+    pub prolog: Option<JobProlog>,
 }
 
 impl JobRecord {

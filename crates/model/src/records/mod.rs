@@ -6,6 +6,7 @@ pub(crate) mod cluster_changes;
 pub mod job_environment;
 pub(crate) mod job_files;
 pub(crate) mod job_info;
+pub(crate) mod job_prolog;
 pub(crate) mod job_reason;
 pub(crate) mod job_record;
 pub(crate) mod job_start;
@@ -29,6 +30,7 @@ pub use accounting::{
 pub use array_facts::ArrayFacts;
 pub use cluster_changes::{ClusterChanges, PartitionChange};
 pub use job_info::{ArrayInfo, ArrayTaskInfo, JobInfo, PartitionView, ViewFacts};
+pub use job_prolog::JobProlog;
 pub use job_reason::{reason_text, signal_description};
 pub use job_record::{ArrayPlace, ArrayTask, JobRecord};
 pub use job_start::{JobHistory, JobStart};

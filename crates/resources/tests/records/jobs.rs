@@ -65,6 +65,7 @@ pub fn held_job(id: u32) -> JobRecord {
         state: JobState::Pending {
             reason: PendingReason::JobHeldUser,
         },
+        prolog: None,
         id: JobId(id),
         array: None,
         partition: None,

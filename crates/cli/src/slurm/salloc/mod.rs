@@ -2,7 +2,7 @@
 
 mod command;
 
-use super::allocation_wait::{Waited, wait_until_running};
+use super::allocation_wait::{Prologs, Waited, nodes_of, wait_for_prologs, wait_until_running};
 use super::connection::{CommandError, connect};
 use super::login_environment::{bare_login, login_environment};
 use super::submitted_by::note_submitter;
@@ -136,6 +136,29 @@ fn hold(
         Waited::Failed(error) => return Err(error.into()),
     };
     say(&format!("Granted job allocation {job}"));
+    let mut waits = || say("Waiting for resource configuration");
+    let record = match wait_for_prologs(record, &mut client, &signals, &mut waits) {
+        Prologs::Ran { record, waited } => {
+            if waited {
+                say(&format!("Nodes {} are ready for job", nodes_of(&record)));
+            }
+            record
+        }
+        Prologs::Over(why) => {
+            why.iter().for_each(|why| say(why));
+            say(&revoked);
+            printer.say(&format!(
+                "salloc: error: Job allocation {job} has been revoked"
+            ));
+            return Ok(1);
+        }
+        Prologs::Interrupted => {
+            say(&revoked);
+            say("Job aborted due to signal");
+            return Ok(1);
+        }
+        Prologs::Failed(error) => return Err(error.into()),
+    };
     if asked.request.rare.no_shell {
         return Ok(0);
     }

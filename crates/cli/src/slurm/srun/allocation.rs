@@ -3,11 +3,11 @@
 use super::call::StepCall;
 use super::step;
 use crate::printer::Printer;
-use crate::slurm::allocation_wait::{self, Waited};
+use crate::slurm::allocation_wait::{self, Prologs, Waited};
 use crate::slurm::submitted_by::note_submitter;
 use crate::slurm::token::token;
-use api::{CallError, Client, Refusal, Submission};
-use model::{JobId, Outcome};
+use api::{CallError, Client, JobFilter, Refusal, Submission};
+use model::{JobId, JobProlog, JobRecord, Outcome};
 use sys::signals::SignalFd;
 
 /// A job that ran its step, and what ended it.
@@ -25,6 +25,9 @@ pub fn run(call: &StepCall, client: &mut Client, printer: &Printer, signals: Sig
     let mut call = call.clone();
     call.job = Some(job);
     let ended = step::run(&call, job, client, printer, signals);
+    if ended.prolog_failed {
+        say_failed_prolog(job, client, printer);
+    }
     if let Err(error) = client.release(job, ended.status) {
         // A job that was cancelled, or met its limit, has ended already.
         let over = matches!(
@@ -69,11 +72,11 @@ fn wait_until_running(
     };
     let mut queued = || say(&format!("srun: job {job} queued and waiting for resources"));
     match allocation_wait::wait_until_running(job, call.immediate, client, signals, &mut queued) {
-        Waited::Running { announced, .. } => {
+        Waited::Running { announced, record } => {
             if announced {
                 say(&format!("srun: job {job} has been allocated resources"));
             }
-            true
+            are_nodes_ready(record, client, printer, signals)
         }
         Waited::Ended(outcome) => {
             say_revoked(job, &outcome, printer);
@@ -91,6 +94,43 @@ fn wait_until_running(
             refuse(&error, printer);
             false
         }
+    }
+}
+
+/// Whether the programs ran that the cluster has before a job at its start; why not was said.
+fn are_nodes_ready(
+    record: Box<JobRecord>,
+    client: &mut Client,
+    printer: &Printer,
+    signals: &SignalFd,
+) -> bool {
+    let (job, nodes) = (record.id, allocation_wait::nodes_of(&record));
+    match allocation_wait::wait_for_prologs(record, client, signals, &mut || {}) {
+        Prologs::Ran { .. } => true,
+        Prologs::Over(why) => {
+            why.iter()
+                .for_each(|why| printer.say(&format!("srun: {why}")));
+            printer.say(&format!("srun: error: Nodes {nodes} are still not ready"));
+            printer.say("srun: error: Something is wrong with the boot of the nodes.");
+            false
+        }
+        Prologs::Interrupted => {
+            printer.say(&format!("srun: Job allocation {job} has been revoked"));
+            false
+        }
+        Prologs::Failed(error) => {
+            refuse(&error, printer);
+            false
+        }
+    }
+}
+
+/// Says whose prolog failed, which ended the job's step.
+fn say_failed_prolog(job: JobId, client: &mut Client, printer: &Printer) {
+    let jobs = client.jobs(JobFilter::of(&[job])).unwrap_or_default();
+    let prolog = jobs.first().and_then(|record| record.prolog.as_ref());
+    if let Some(why) = prolog.and_then(JobProlog::failure) {
+        printer.say(&format!("srun: {why}"));
     }
 }
 

@@ -50,7 +50,12 @@ pub struct Ended {
     pub code: u8,
     /// The worst of the tasks, for the job's record.
     pub status: WaitStatus,
+    /// The prolog of one of its nodes failed.
+    pub prolog_failed: bool,
 }
+
+/// What `srun` ends with where the prolog of a node failed.
+const PROLOG_FAILED_CODE: u8 = 182;
 
 /// A step and its supervisors.
 pub struct Session<'a> {
@@ -70,6 +75,7 @@ pub struct Session<'a> {
     untold: Vec<u32>,
     first_end: Option<Instant>,
     aborted: bool,
+    prolog_failed: bool,
     failed: bool,
 }
 
@@ -113,6 +119,7 @@ impl<'a> Session<'a> {
             untold: Vec::new(),
             first_end: None,
             aborted: false,
+            prolog_failed: false,
             failed: false,
         }
     }
@@ -156,8 +163,15 @@ impl<'a> Session<'a> {
         std::mem::take(&mut self.watchers).finish();
         let code = self.ends.exit_code();
         Ended {
-            code: if self.failed { code.max(1) } else { code },
-            status: if self.failed && code == 0 {
+            prolog_failed: self.prolog_failed,
+            code: match (self.prolog_failed, self.failed) {
+                (true, _) => PROLOG_FAILED_CODE,
+                (false, true) => code.max(1),
+                (false, false) => code,
+            },
+            status: if self.prolog_failed {
+                WaitStatus::default()
+            } else if self.failed && code == 0 {
                 WaitStatus::exit(1)
             } else {
                 self.ends.worst()
@@ -344,6 +358,7 @@ impl<'a> Session<'a> {
         ));
         self.say("srun: Job step aborted");
         self.aborted = true;
+        self.prolog_failed = true;
         self.send_all(&ToSupervisor::End);
     }
 

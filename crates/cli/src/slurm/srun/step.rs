@@ -29,6 +29,7 @@ const SILENT: Duration = Duration::from_millis(250);
 pub const NO_STEP: Ended = Ended {
     code: 1,
     status: WaitStatus(1 << 8),
+    prolog_failed: false,
 };
 
 /// Runs the step in `job`, from its creation to its end.
