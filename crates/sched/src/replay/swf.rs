@@ -11,11 +11,11 @@ use model::Timestamp;
 pub fn read_swf(text: &str) -> Result<Trace, NoTrace> {
     let mut jobs = Vec::new();
     let mut left_out = LeftOut::default();
-    let mut processors = None;
+    let (mut processors, mut nodes) = (None, None);
     for (index, line) in text.lines().enumerate() {
         if let Some(comment) = line.trim_start().strip_prefix(';') {
-            let stated = comment.trim().strip_prefix("MaxProcs:");
-            processors = stated.and_then(|it| it.trim().parse().ok()).or(processors);
+            processors = stated(comment, "MaxProcs").or(processors);
+            nodes = stated(comment, "MaxNodes").or(nodes);
             continue;
         }
         if line.trim().is_empty() {
@@ -26,7 +26,18 @@ pub fn read_swf(text: &str) -> Result<Trace, NoTrace> {
             Err(why) => left_out.add(index + 1, why),
         }
     }
+    // Where a node is a processor some logs say the nodes alone.
+    let processors = processors.or(nodes);
     Trace::new(jobs, processors, Moments::Seconds, left_out)
+}
+
+/// What a comment says under a name, whatever follows it: `MaxProcs: 128 (4 of them interactive)`.
+fn stated(comment: &str, name: &str) -> Option<u32> {
+    let (key, value) = comment.split_once(':')?;
+    let digits = value.trim_start();
+    let end = digits.find(|letter: char| !letter.is_ascii_digit());
+    let count = digits[..end.unwrap_or(digits.len())].parse().ok()?;
+    (key.trim().eq_ignore_ascii_case(name) && count > 0).then_some(count)
 }
 
 /// Fields that are read, by their place: id, submission, run time, processors that it got and
@@ -120,6 +131,24 @@ mod tests {
                 7: at 20000 for 30000 of Some(60000), 8 CPUs, 3 2
             "]],
         );
+    }
+
+    #[test]
+    fn how_large_the_machine_was() {
+        #[track_caller]
+        fn check(header: &str, want: Option<u32>) {
+            let trace = read_swf(&format!("{header}\n1 0 -1 30 4\n")).expect("a job");
+            assert_eq!(trace.processors, want, "{header}");
+        }
+        check("; MaxProcs: 100", Some(100));
+        check(";MaxProcs:100", Some(100));
+        check("; maxprocs : 128 (4 of them interactive)", Some(128));
+        check("; MaxNodes: 64\n; MaxProcs: 256", Some(256));
+        check("; MaxProcs: 256\n; MaxNodes: 64", Some(256));
+        check("; MaxNodes: 64", Some(64));
+        check("; MaxProcs: -1", None);
+        check("; MaxProcs: many", None);
+        check("; Note: MaxProcs: 5", None);
     }
 
     #[test]
