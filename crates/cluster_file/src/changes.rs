@@ -113,6 +113,7 @@ settings!(Partition {
     grace_time = "gracetime",
     hidden = "hidden",
     root_only = "rootonly",
+    least_loaded = "lln",
     needs_reservation = "reqresv",
     billing_weights = "tresbillingweights",
 });

@@ -142,6 +142,8 @@ section! {
         hidden: bool,
         /// `RootOnly`
         root_only: bool,
+        /// Nodes with the most free CPUs go first. `LLN`
+        least_loaded: bool,
         /// Only jobs of a reservation. `ReqResv`
         needs_reservation: bool,
         /// What a job here is counted for, in Slurm's text. `TRESBillingWeights`

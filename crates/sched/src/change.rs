@@ -3,9 +3,10 @@
 use crate::{Job, JobUpdate, State};
 use cluster_file::ClusterFile;
 use model::{
-    Dependency, JobChange, JobId, JobState, LimitChange, Request, Seconds, TimeLimitRequest,
+    Dependency, GresList, JobChange, JobId, JobState, LimitChange, NodeOptions, Request, Seconds,
+    TimeLimitRequest,
 };
-use resources::Denial;
+use resources::{Denial, no_licence};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -51,6 +52,18 @@ pub enum ChangeDenial {
     /// It is for others, or there is none.
     #[error("{}", .0.words())]
     Reservation(Denial),
+    /// It is no list of resources that nodes count.
+    #[error("Invalid generic resource (gres) specification")]
+    Gres,
+    /// There are no such licences, or fewer.
+    #[error("Invalid license specification")]
+    Licence,
+    /// Nothing is known yet of its end.
+    #[error("Job is not running")]
+    NotRunning,
+    /// No job has no tasks.
+    #[error("Task count specification invalid")]
+    TaskCount,
     /// It is no dependency.
     #[error("Job dependency problem")]
     Dependency,
@@ -79,7 +92,16 @@ impl State {
                 JobState::Pending { .. } => {
                     self.change_waiting(record, &mut update, change, is_operator, rules)?;
                 }
-                JobState::Running { limit, .. } => {
+                JobState::Running { limit, since, .. } => {
+                    let end = match change {
+                        JobChange::End(end) => {
+                            let seconds = Seconds(end.since(*since).max(0).unsigned_abs() / 1000);
+                            let to = LimitChange::To(TimeLimitRequest::Limit(seconds));
+                            Some(JobChange::TimeLimit(to))
+                        }
+                        _ => None,
+                    };
+                    let change = end.as_ref().unwrap_or(change);
                     change_running(*limit, &mut update, change, is_operator)?;
                 }
                 JobState::Ended { .. } => return Err(ChangeDenial::Finished),
@@ -123,6 +145,7 @@ impl State {
                 }
                 request.partition = Some(names.clone());
             }
+            JobChange::Qos(name) if name.is_empty() => request.qos = None,
             JobChange::Qos(name) => {
                 request.qos = Some(name.clone());
                 if cluster.find_qos(name).is_none() || may_not(rules, request, record) {
@@ -145,7 +168,8 @@ impl State {
                 }
                 (request.min_nodes, request.max_nodes) = (Some(*least), *most);
             }
-            JobChange::Tasks(tasks) => request.tasks = Some((*tasks).max(1)),
+            JobChange::Tasks(0) => return Err(ChangeDenial::TaskCount),
+            JobChange::Tasks(tasks) => request.tasks = Some(*tasks),
             JobChange::Cpus(cpus) => {
                 let each = request.cpus_per_task.unwrap_or(1).max(1);
                 request.tasks = Some(cpus.div_ceil(each));
@@ -207,6 +231,37 @@ impl State {
                 }
                 request.nice = *nice;
             }
+            JobChange::MinCpus(cpus) => options_of(request).min_cpus = Some(*cpus),
+            JobChange::TmpDisk(mib) => {
+                options_of(request).tmp_mib = Some(*mib).filter(|mib| *mib > 0);
+            }
+            JobChange::Contiguous(contiguous) => options_of(request).contiguous = *contiguous,
+            JobChange::OverSubscribe(shares) => {
+                request.exclusive = !shares;
+                options_of(request).sharing = shares.then_some(model::Sharing::Anybody);
+            }
+            JobChange::Gres(text) => {
+                let list = GresList::of_gres(text).unwrap_or_default();
+                let items = list.items().map_err(|_| ChangeDenial::Gres)?;
+                let is_known = |name: &str| {
+                    let mut classes = cluster.classes().iter();
+                    classes.any(|class| class.lanes.iter().flatten().any(|it| it.name == name))
+                };
+                if !items.iter().all(|item| is_known(&item.name)) {
+                    return Err(ChangeDenial::Gres);
+                }
+                request.gpus_per_node = list.gpus();
+                request.rare.asked.is_by_gres = !list.is_empty();
+                request.rare.asked.per_node = list;
+            }
+            JobChange::Licenses(licences) => {
+                request.rare.licenses.clone_from(licences);
+                if no_licence(cluster.licences(), request).is_some() {
+                    return Err(ChangeDenial::Licence);
+                }
+            }
+            JobChange::WorkDir(folder) => request.chdir = folder.into(),
+            JobChange::End(_) => return Err(ChangeDenial::NotRunning),
             // Whether or not it waits.
             JobChange::ArrayThrottle(_) => {}
             JobChange::Reservation(name) => {
@@ -252,6 +307,10 @@ fn may_not(rules: Option<&ClusterFile>, request: &Request, record: &Job) -> bool
         .any(|refusal| matches!(refusal.denial, Denial::Account | Denial::Qos))
 }
 
+fn options_of(request: &mut Request) -> &mut NodeOptions {
+    request.rare.node_options.get_or_insert_default()
+}
+
 /// Of a job that is no array nothing is changed.
 fn change_throttle(record: &Job, update: &mut JobUpdate, most: u32) {
     if record.array.is_some() {
@@ -290,6 +349,7 @@ fn change_running(
         JobChange::SiteFactor(factor) => {
             set_site_factor(&mut update.request, *factor, is_operator)?;
         }
+        JobChange::Nice(nice) if is_operator || *nice >= 0 => update.request.nice = *nice,
         JobChange::Nodes(..) => {
             return Err(ChangeDenial::NotSupported);
         }

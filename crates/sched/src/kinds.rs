@@ -4,7 +4,7 @@ use crate::ClusterRef;
 use crate::fault::{self, Fault};
 use crate::reservations::Closed;
 use model::Timestamp;
-use resources::{Compiled, Demand, Free, NodeSet, PartId, Pick, Share, Sharing, place};
+use resources::{Compiled, Demand, Free, NodeSet, Order, PartId, Pick, Share, Sharing, place};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -151,8 +151,14 @@ pub(crate) fn find_as(
     free: &Free,
     pick: Pick<'_>,
 ) -> Option<Vec<Share>> {
-    let most = cluster.partition(partition).max_nodes;
-    let shares = place(cluster, compiled, free, pick)?;
+    let of_partition = cluster.partition(partition);
+    let order = if of_partition.least_loaded {
+        Order::LeastLoaded
+    } else {
+        pick.order
+    };
+    let most = of_partition.max_nodes;
+    let shares = place(cluster, compiled, free, Pick { order, ..pick })?;
     let count = u32::try_from(shares.len()).unwrap_or(u32::MAX);
     most.is_none_or(|most| count <= most).then_some(shares)
 }

@@ -203,10 +203,11 @@ pub fn partition_text(
             is("hidden")
         ),
         format!(
-            "MaxNodes={} MaxTime={} MinNodes={} LLN=NO MaxCPUsPerNode={}",
+            "MaxNodes={} MaxTime={} MinNodes={} LLN={} MaxCPUsPerNode={}",
             count(partition.max_nodes),
             limit(partition.max_time, "UNLIMITED"),
             partition.min_nodes,
+            is("lln"),
             count(partition.max_cpus_per_node)
         ),
         format!("Nodes={}", or_null(node_list::fold(&names))),

@@ -119,6 +119,7 @@ impl Importer {
             }
             "hidden" => set!(own.hidden, flag()),
             "rootonly" => set!(own.root_only, flag()),
+            "lln" => set!(own.least_loaded, flag()),
             "reqresv" => set!(own.needs_reservation, flag()),
             "tresbillingweights" => set!(own.billing_weights, said(line, value.to_owned())),
             _ => return None,

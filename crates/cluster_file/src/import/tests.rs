@@ -37,7 +37,7 @@ fn nodes_and_partitions() {
          NodeName=node[1-3] Boards=2 SocketsPerBoard=2 CoresPerSocket=4 \\\n  ThreadsPerCore=2 Gres=gpu:v100:4(S:0-1),nvme:1 Feature=v100,ib\n\
          NodeName=big Procs=64 RealMemory=500000 Weight=9\nInclude nodes.conf\ninclude other.conf\n\
          NodeSet=fast Feature=ib\nPartitionName=DEFAULT State=UP MaxTime=INFINITE\n\
-         PartitionName=gpu Nodes=fast Default=YES DefaultTime=01:00:00 OverSubscribe=EXCLUSIVE LLN=YES\n\
+         PartitionName=gpu Nodes=fast Default=YES DefaultTime=01:00:00 OverSubscribe=EXCLUSIVE DisableRootJobs=YES\n\
          PartitionName=all Nodes=ALL AllowGroups=ALL MaxNodes=UNLIMITED AllowAccounts=a,b\nFrontendName=f1\nDownNodes=big State=DOWN\nLicenses=x:2\n",
         None,
         None,
@@ -102,7 +102,7 @@ fn nodes_and_partitions() {
 
             # Not carried over:
             #   slurm.conf:10 Include other.conf: that file can't be read
-            #   slurm.conf:13 LLN=YES: a cluster file has no key for it
+            #   slurm.conf:13 DisableRootJobs=YES: a cluster file has no key for it
             #   slurm.conf:15 FrontendName=f1: a front end stands for nodes: the nodes are taken as they are described
             #   slurm.conf:16 DownNodes=big: nodes that are down now: a cluster file says what there is
 
@@ -117,7 +117,7 @@ fn nodes_and_partitions() {
 fn what_slurm_refuses_is_said_with_its_line() {
     check(
         "ClusterName=lab junk\nKillWait=soon\nNodeName=a[1-2] CPUs=x Sockets=2\nNodeName=b[1- CPUs=2\n\
-         words without a meaning\nPartitionName=p Nodes=a1 MaxTime=-5 DefaultTime=-1 MaxNodes=-2 LLN=YES\n\
+         words without a meaning\nPartitionName=p Nodes=a1 MaxTime=-5 DefaultTime=-1 MaxNodes=-2 DisableRootJobs=YES\n\
          PartitionName=q Nodes=a1 State=\"UP\nNodeName=c Gres=gpu:x:y\n",
         Some("Name=gpu Type=t Count=many\nrest\n"),
         None,
@@ -156,7 +156,7 @@ fn what_slurm_refuses_is_said_with_its_line() {
             #   slurm.conf:5 this line: something in it is no option with a value
             #   slurm.conf:6 MaxTime=-5: Slurm takes no such value
             #   slurm.conf:6 MaxNodes=-2: Slurm takes no such value
-            #   slurm.conf:6 LLN=YES: a cluster file has no key for it
+            #   slurm.conf:6 DisableRootJobs=YES: a cluster file has no key for it
             #   slurm.conf:7 this line: something in it is no option with a value
             #   slurm.conf:8 Gres=gpu:x:y: its count can't be read
             #   gres.conf:1 Count=many: Slurm takes no such value
@@ -174,7 +174,7 @@ fn options_that_no_slurm_has_are_refused() {
         slurm_conf: ConfText::new(
             "slurm.conf",
             "ClusterNmae=lab\nLicenses=x:2\nNodeName=a[1-2] CPU=4 TRESWeights=x\nNodeSet=s Feture=ib\n\
-             PartitionName=p Nodes=a1 MaxTme=5 LLN=YES\nDownNodes=a1 Stat=DOWN\nZzz=1\n",
+             PartitionName=p Nodes=a1 MaxTme=5 DisableRootJobs=YES\nDownNodes=a1 Stat=DOWN\nZzz=1\n",
         ),
         include: &|_| None,
         gres_conf: Some(ConfText::new(
@@ -195,7 +195,7 @@ fn options_that_no_slurm_has_are_refused() {
         note slurm.conf:3 TRESWeights=x: a cluster file has no key for it
         error slurm.conf:4 Feture: Slurm has no such option there, and refuses the file; did you mean Feature?
         error slurm.conf:5 MaxTme: Slurm has no such option there, and refuses the file; did you mean MaxTime?
-        note slurm.conf:5 LLN=YES: a cluster file has no key for it
+        note slurm.conf:5 DisableRootJobs=YES: a cluster file has no key for it
         error slurm.conf:6 Stat: Slurm has no such option there, and refuses the file; did you mean State?
         note slurm.conf:6 DownNodes=a1: nodes that are down now: a cluster file says what there is
         error slurm.conf:7 Zzz: Slurm has no such option there, and refuses the file

@@ -69,7 +69,7 @@ const KEYS: &[(&str, &str, Kind)] = &[
     ("GraceTime", "gracetime", Kind::Grace),
     ("Hidden", "hidden", Kind::YesNo),
     ("JobDefaults", "jobdefaults", Kind::JobDefaults),
-    ("LLN", "", Kind::NotHere("NO")),
+    ("LLN", "lln", Kind::YesNo),
     ("MaxCPUsPerNode", "maxcpuspernode", Kind::Count),
     ("MaxMemPerCPU", "maxmempercpu", Kind::Memory),
     ("MaxMemPerNode", "maxmempernode", Kind::Memory),
@@ -329,8 +329,10 @@ mod tests {
             expect![[r#"scontrol: error: Invalid numeric value "x" for MaxNodes."#]],
         );
         check(
-            "PartitionName=p LLN=YES",
-            expect!["scontrol: error: LLN of partitions is not built in here: LLN=YES"],
+            "PartitionName=p DisableRootJobs=YES",
+            expect![
+                "scontrol: error: DisableRootJobs of partitions is not built in here: DisableRootJobs=YES"
+            ],
         );
     }
 }

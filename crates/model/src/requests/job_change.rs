@@ -49,6 +49,22 @@ pub enum JobChange {
     Nice(i64),
     /// `Requeue=`
     Requeue(bool),
+    /// `MinCPUsNode=`
+    MinCpus(u32),
+    /// `MinTmpDiskNode=`, in MiB.
+    TmpDisk(u64),
+    /// `Gres=`; empty asks for none.
+    Gres(String),
+    /// `Licenses=`; none asks for none.
+    Licenses(Option<String>),
+    /// `Contiguous=`
+    Contiguous(bool),
+    /// `OverSubscribe=`, `Shared=`: whether others may have its CPUs, or nobody its nodes.
+    OverSubscribe(bool),
+    /// `WorkDir=`
+    WorkDir(String),
+    /// `EndTime=` of one that runs.
+    End(Timestamp),
     /// `ArrayTaskThrottle=`: so many elements at a time; 0 does not bound them.
     ArrayThrottle(u32),
     /// `ReservationName=`; none leaves it.
@@ -146,6 +162,23 @@ fn one(
         JobChange::Nodes(count.min, count.max)
     } else if is("NumTasks", 5) || is("ReqProcs", 8) {
         JobChange::Tasks(number("NumTasks")?)
+    } else if is("MinCPUsNode", 4) {
+        JobChange::MinCpus(value.parse().map_err(|_| invalid("MinCPUsNode"))?)
+    } else if is("MinTmpDiskNode", 5) {
+        JobChange::TmpDisk(value.parse().map_err(|_| invalid("MinTmpDiskNode"))?)
+    } else if is("Gres", 2) {
+        JobChange::Gres(value.to_owned())
+    } else if is("Licenses", 1) {
+        JobChange::Licenses(text())
+    } else if is("Contiguous", 3) {
+        JobChange::Contiguous(yes_no(value).ok_or_else(|| invalid("Contiguous"))?)
+    } else if is("OverSubscribe", 2) || is("Shared", 2) {
+        JobChange::OverSubscribe(yes_no(value).ok_or_else(|| invalid("OverSubscribe"))?)
+    } else if is("WorkDir", 5) {
+        JobChange::WorkDir(value.to_owned())
+    } else if is("EndTime", 2) {
+        let moment = parse_moment(value, now, zone);
+        JobChange::End(moment.map_err(|message| wrong(&[&message, "No changes specified"]))?)
     } else if is("NumCPUs", 6) {
         JobChange::Cpus(number("NumCPUs")?.max(1))
     } else if is("CPUsPerTask", 9) {
@@ -223,6 +256,14 @@ fn one(
     Ok(change)
 }
 
+fn yes_no(value: &str) -> Option<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "0" | "no" => Some(false),
+        "1" | "yes" => Some(true),
+        _ => None,
+    }
+}
+
 /// `NICE_OFFSET` - 3 of Slurm.
 const MOST_NICE: i64 = 2_147_483_645;
 
@@ -267,6 +308,10 @@ mod tests {
         check("sitefactor", "-5", "[SiteFactor(-5)]");
         check("sitefactor", "x", "[SiteFactor(0)]");
         check("requeue", "0", "[Requeue(false)]");
+        check("gres", "gpu:2", "[Gres(\"gpu:2\")]");
+        check("mincpusnode", "2", "[MinCpus(2)]");
+        check("shared", "yes", "[OverSubscribe(true)]");
+        check("arraytaskthrottle", "3", "[ArrayThrottle(3)]");
     }
 
     /// As recorded of a real one.
@@ -281,6 +326,11 @@ mod tests {
             "timelimit",
             "",
             "scontrol: error: Invalid TimeLimit value (1)",
+        );
+        check(
+            "contiguous",
+            "x",
+            "scontrol: error: Invalid Contiguous value: x (1)",
         );
         check(
             "priority",

@@ -203,6 +203,7 @@ impl Cluster {
             max_time,
             cuts_at_max_time: value(&file.limits.cut_at_max_time).unwrap_or(false),
             default_time: default_time.map_or(max_time, limit),
+            least_loaded: value(&partition.least_loaded).unwrap_or(false),
             min_nodes: value(&partition.min_nodes).unwrap_or(0),
             max_nodes: value(&partition.max_nodes),
             tier: value(&partition.priority_tier).unwrap_or(1),

@@ -39,6 +39,8 @@ pub struct Partition {
     pub default_time: Option<Seconds>,
     /// `MinNodes`
     pub min_nodes: u32,
+    /// Nodes with the most free CPUs go first.
+    pub least_loaded: bool,
     /// `MaxNodes`
     pub max_nodes: Option<u32>,
     /// `PriorityTier`: higher ones go first, whatever the priority. 1 where it isn't said.

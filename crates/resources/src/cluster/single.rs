@@ -68,6 +68,7 @@ impl Cluster {
             cuts_at_max_time: false,
             default_time: None,
             min_nodes: 0,
+            least_loaded: false,
             max_nodes: None,
             tier: 1,
             factor: 1,

@@ -26,7 +26,7 @@ pub struct Args {
     /// Its cluster: so many alike nodes
     #[arg(long, value_name = "NUMBER", requires = "name", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     nodes: Option<u32>,
-    /// CPUs of each node; as many as this machine has
+    /// CPUs of each node; as many as this machine has, at least one for each GPU
     #[arg(long, value_name = "NUMBER", requires = "nodes", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     cpus_per_node: Option<u32>,
     /// Memory of each node; as much as this machine has
@@ -100,13 +100,13 @@ impl Args {
                 .todo("write 64G or 500M")
             })?,
         };
+        let gpus = self.gpus_per_node.unwrap_or(0);
+        let there = || u32::try_from(sys::cpu::available().len()).unwrap_or(u32::MAX);
         Ok(Some(NewCluster::Nodes(AlikeNodes {
             nodes,
-            cpus: self
-                .cpus_per_node
-                .unwrap_or_else(|| u32::try_from(sys::cpu::available().len()).unwrap_or(u32::MAX)),
+            cpus: self.cpus_per_node.unwrap_or_else(|| there().max(gpus)),
             memory,
-            gpus: self.gpus_per_node.unwrap_or(0),
+            gpus,
             gpu_type: self.gpu_type.clone(),
         })))
     }
