@@ -1,6 +1,6 @@
 //! Which of the machine's CPUs an engine has given to jobs, told to the engines of all users.
 //!
-//! One file a machine, which nobody can write: the byte of a CPU's number is locked by each process
+//! One file a machine, which no user can write: the byte of a CPU's number is locked by each process
 //! that holds the CPU. Without the right to write there are shared locks alone, so whoever takes a
 //! CPU locks its byte and then looks whether another has done so too: of two that take it at once
 //! neither gets it, and both look again.

@@ -1,6 +1,6 @@
 //! Why an engine does not take a job, as its clients hear it.
 
-use crate::Denial;
+use crate::values::Denial;
 use serde::{Deserialize, Serialize};
 
 /// Why an engine does not take a job: Slurm's answer, and ours in three parts.

@@ -92,7 +92,7 @@ impl Denial {
         said.copied().unwrap_or(Denial::Unspecified)
     }
 
-    /// Each once; of two with the same words the one that is meant more often first.
+    /// Each once; of two with the same words the more frequent one first.
     const ALL: &'static [Denial] = &[
         Denial::NodeName,
         Denial::Partition,
