@@ -13,18 +13,19 @@ pub struct Member {
 }
 
 impl Member {
-    /// Whose usage a job counts as. A user without an account is in the root account.
+    /// Whose usage a job counts as.
     pub(crate) fn of(cluster: &Cluster, record: &Job) -> Member {
         let account = account_of(cluster, record).unwrap_or_default();
         Member {
-            account: if account.is_empty() {
-                "root".to_owned()
-            } else {
-                account
-            },
+            account: account_of_shares(&account).to_owned(),
             user: record.submitter.user.clone(),
         }
     }
+}
+
+/// The account that shares and usage count in: a user without an account is in the root account.
+pub(crate) fn account_of_shares(account: &str) -> &str {
+    if account.is_empty() { "root" } else { account }
 }
 
 /// The association of a job's user.

@@ -1,6 +1,7 @@
 //! Accounts and users with what they are due and what they used, and how Slurm's fair tree ranks
 //! the users.
 
+use crate::member::account_of_shares;
 use resources::{AccountId, Cluster, Shares};
 use std::collections::HashMap;
 
@@ -60,7 +61,7 @@ impl ShareTree {
     pub fn of(cluster: &Cluster) -> ShareTree {
         let mut tree = ShareTree::default();
         // Slurm's accounting has it from the start.
-        tree.add(
+        let root_user = tree.add(
             "root".to_owned(),
             Some("root".to_owned()),
             0,
@@ -74,11 +75,17 @@ impl ShareTree {
             if association.user == "*" || association.partition.is_some() {
                 continue;
             }
-            let account = tree.account(&association.account);
+            let account = account_of_shares(&association.account);
+            let user = association.user.as_str();
+            if user == "root" && account == "root" {
+                tree.nodes[root_user].shares = association.shares;
+                continue;
+            }
+            let above = tree.account(account);
             tree.add(
-                association.account.clone(),
-                Some(association.user.clone()),
-                account,
+                account.to_owned(),
+                Some(user.to_owned()),
+                above,
                 association.shares,
             );
         }
@@ -330,6 +337,47 @@ mod tests {
         let standings = tree.standings();
         let ranked = standings.iter().filter_map(|standing| standing.fair_share);
         assert_eq!(ranked.count(), 3);
+    }
+
+    #[test]
+    fn root_stands_once_and_every_account_has_a_name() {
+        let check = |text: &str, want: &[(&str, Option<&str>, &str)]| {
+            let file = cluster_file::ClusterFile::parse("file", text).expect("a cluster file");
+            let tree = ShareTree::of(&Cluster::build(&file, resources::Trust::All));
+            let nodes = tree.nodes().iter();
+            let got: Vec<(&str, Option<&str>, String)> = nodes
+                .map(|node| {
+                    let shares = node.shares.to_string();
+                    (node.account.as_str(), node.user.as_deref(), shares)
+                })
+                .collect();
+            let want = want
+                .iter()
+                .map(|(account, user, shares)| (*account, *user, (*shares).to_owned()));
+            assert_eq!(got, want.collect::<Vec<_>>(), "{text}");
+        };
+        let account = ("root", None, "1");
+        let user = ("root", Some("root"), "1");
+        check("", &[account, user]);
+        check("[user.root]\naccounts = [\"root\"]\n", &[account, user]);
+        check("[account.root]\n[user.root]\n", &[account, user]);
+        check(
+            "[user.root]\n[user.root.account.root]\nshares = \"7\"\n",
+            &[account, ("root", Some("root"), "7")],
+        );
+        check(
+            "[user.ann]\nqos = [\"normal\"]\n",
+            &[account, user, ("root", Some("ann"), "1")],
+        );
+        check(
+            "[account.lab]\n[user.root]\naccounts = [\"root\", \"lab\"]\n",
+            &[
+                account,
+                user,
+                ("lab", None, "1"),
+                ("lab", Some("root"), "1"),
+            ],
+        );
     }
 
     #[test]

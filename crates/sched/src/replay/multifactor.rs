@@ -5,6 +5,7 @@
 
 use super::machine::{Kinds, TraceRequest};
 use super::{Rules, Trace};
+use crate::member::account_of_shares;
 use crate::priority::{Decay, Measure, ShareTree, Standing, Turn, Usage, association_priority};
 use model::{Seconds, Timestamp};
 use resources::{Cluster, PartId};
@@ -179,7 +180,7 @@ impl<'a> Multifactor<'a> {
 impl Owner {
     fn of(cluster: &Cluster, tree: &ShareTree, user: &str) -> Owner {
         let association = cluster.association(user, None);
-        let account = association.map_or("root", |own| &own.account);
+        let account = association.map_or("root", |own| account_of_shares(&own.account));
         let qos = association.and_then(|own| own.default_qos.as_deref());
         let qos = cluster.find_qos(qos.unwrap_or("normal"));
         let qos = qos.map(|qos| &cluster.qos()[usize::from(qos.0)]);
