@@ -59,7 +59,7 @@ pub enum JobChange {
     Licenses(Option<String>),
     /// `Contiguous=`
     Contiguous(bool),
-    /// `OverSubscribe=`, `Shared=`: whether others may have its CPUs, or nobody its nodes.
+    /// `OverSubscribe=`, `Shared=`: whether others may have its CPUs, or no other job its nodes.
     OverSubscribe(bool),
     /// `WorkDir=`
     WorkDir(String),
