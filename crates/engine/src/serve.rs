@@ -286,6 +286,7 @@ fn open(
         statistics: crate::owner::Statistics::since(now),
         parts: crate::shared_parts::SharedParts::default(),
         calls: Arc::default(),
+        groups: crate::owner::LastLook::default(),
         kill_wait_ms: kill_wait_ms(),
     };
     Ok((owner, messages))

@@ -91,6 +91,15 @@ pub fn engine_name() -> Result<String, CommandError> {
     Ok(EngineFolder::new(engine_dir()?).name())
 }
 
+/// The name of the cluster of the engine in a folder, as that engine says it: a link to the folder has
+/// no say in it.
+pub fn cluster_name(folder: &EngineFolder) -> String {
+    match folder.root().canonicalize() {
+        Ok(root) => EngineFolder::new(root).name(),
+        Err(_) => folder.name(),
+    }
+}
+
 /// A connection to it; one is started where none answers.
 pub fn connect() -> Result<Client, CommandError> {
     Ok(Client::connect(&engine_dir()?)?)

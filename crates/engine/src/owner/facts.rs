@@ -1,17 +1,18 @@
 //! `facts`: what the engine is and has.
 
 use super::Owner;
+use super::missing_groups::MissingGroups;
 use crate::store::Loss;
 use api::{
     ClusterReport, EngineFacts, NodeFacts, NodeReport, PartitionFacts, UNTYPED_GPU, VERSION,
 };
 use cluster_file::{PreemptMode, PreemptType};
-use model::{JobState, NodeName, NodeShare};
+use model::{JobState, NodeName, NodeShare, Timestamp};
 use std::collections::BTreeMap;
-use sys::device_cgroup::DeviceCgroup;
 
 impl Owner {
-    pub(super) fn facts(&self) -> EngineFacts {
+    pub(super) fn facts(&mut self, now: Timestamp) -> EngineFacts {
+        let missing = self.groups.missing(now);
         let report = self.cluster_report();
         let gpus = report.nodes.iter().flat_map(gpu_names).collect();
         let sum = |of: fn(&NodeReport) -> u32| {
@@ -35,7 +36,7 @@ impl Owner {
             nodes: self.node_facts(&report),
             running: count(self.state.running_count()),
             pending: count(self.state.waiting_count()),
-            limits: self.limits(),
+            limits: self.limits(&missing),
             last_pass: Some(self.state.last_pass()).filter(|at| at.0 > 0),
             config: self.config(),
             partitions: self.partition_facts(),
@@ -110,7 +111,7 @@ impl Owner {
     }
 
     /// What this machine can't do.
-    fn limits(&self) -> Vec<String> {
+    fn limits(&self, missing: &MissingGroups) -> Vec<String> {
         let mut limits = Vec::new();
         if self.cluster.is_pretended() {
             limits.push(
@@ -129,12 +130,12 @@ impl Owner {
         limits.extend(self.gpus.passed_over().iter().cloned());
         limits.extend(self.cpus.limits());
         if self.cluster.has_gpus() && !self.cluster.is_pretended() {
-            let why = match DeviceCgroup::probe() {
-                Ok(()) if self.gpus.devices().is_empty() => {
+            let why = match &missing.devices {
+                None if self.gpus.devices().is_empty() => {
                     Some("the driver does not tell which devices they are".to_owned())
                 }
-                Ok(()) => None,
-                Err(error) => Some(format!("no control group of devices can be made ({error})")),
+                None => None,
+                Some(error) => Some(format!("no control group of devices can be made ({error})")),
             };
             limits.extend(why.map(|why| {
                 format!(
@@ -142,20 +143,20 @@ impl Owner {
                 )
             }));
         }
-        limits.push(match sys::memory_cgroup::MemoryCgroup::probe() {
-            Ok(()) => "the memory of a job is limited where it requests some with --mem".to_owned(),
-            Err(error) => format!(
+        limits.push(match &missing.memory {
+            None => "the memory of a job is limited where it requests some with --mem".to_owned(),
+            Some(error) => format!(
                 "the memory of a job is limited where it requests some with --mem, by a look at its processes twice a second: no control group can be made ({error})"
             ),
         });
         if !self.cluster.is_pretended()
-            && let Err(error) = sys::cpu_cgroup::CpuCgroup::probe()
+            && let Some(error) = &missing.cpus
         {
             limits.push(format!(
                 "the processes of a job are bound to its CPUs by affinity alone, which they can change: no control group of CPUs can be made ({error})"
             ));
         }
-        if let Err(error) = sys::process_cgroup::ProcessCgroup::probe() {
+        if let Some(error) = &missing.processes {
             limits.push(format!(
                 "the number of a job's processes is limited by ulimit alone, which counts all processes of a user: no control group of processes can be made ({error})"
             ));

@@ -28,6 +28,7 @@ mod job_prolog;
 mod keep;
 mod launch;
 mod mail;
+mod missing_groups;
 mod nodes;
 mod preempt;
 mod priorities;
@@ -65,6 +66,7 @@ pub(crate) use gpu_locks::GpuLocks;
 pub(crate) use job_prolog::FailedPrologs;
 pub(crate) use keep::Keep;
 pub(crate) use mail::MailQueue;
+pub(crate) use missing_groups::LastLook;
 use model::{JobId, NodeName, Timestamp};
 use rights::Act;
 use sched::State;
@@ -136,6 +138,8 @@ pub(crate) struct Owner {
     pub(crate) parts: SharedParts,
     /// What callers wanted.
     pub(crate) calls: Arc<CallCounts>,
+    /// Which control groups can't be made.
+    pub(crate) groups: LastLook,
 }
 
 /// Why the owner ended.

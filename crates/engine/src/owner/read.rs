@@ -26,7 +26,7 @@ impl Owner {
                 jobs: HistoryReports(jobs),
             }),
             Call::Why { job } => Ok(self.why(job, now)),
-            Call::Facts => Ok(Answer::Facts(Box::new(self.facts()))),
+            Call::Facts => Ok(Answer::Facts(Box::new(self.facts(now)))),
             Call::Cluster => Ok(Answer::Cluster(Box::new(self.cluster_report()))),
             Call::Priorities => Ok(Answer::Priorities(Box::new(self.priorities()))),
             Call::Shares => Ok(Answer::Shares {
@@ -164,7 +164,11 @@ impl Owner {
     fn histories(&self, filter: &JobFilter) -> Result<Vec<JobHistory>, StoreError> {
         let jobs = self.jobs(filter)?;
         let has_begun = |job: &&Cow<'_, Job>| {
-            job.restarts > 0 || !matches!(job.state, JobState::Pending { .. })
+            let never = matches!(
+                job.state,
+                JobState::Pending { .. } | JobState::Ended { ran: None, .. }
+            );
+            job.restarts > 0 || !never
         };
         let begun: Vec<JobId> = jobs.iter().filter(has_begun).map(|job| job.id).collect();
         let mut starts = self.store.starts(&begun)?.into_iter().peekable();

@@ -33,6 +33,8 @@ pub struct Held<'a> {
     pub environment: &'a Variables,
     /// `--kill-command`
     pub kill_command: Option<i32>,
+    /// Is called once the command runs.
+    pub started: &'a dyn Fn(),
     /// Says something unless `--quiet`.
     pub say: &'a dyn Fn(&str),
     /// Says what is wrong.
@@ -78,6 +80,7 @@ impl Held<'_> {
         let (sender, events) = mpsc::channel();
         wait_for(group, sender.clone());
         watch(self.job, client, sender.clone());
+        (self.started)();
         // Those of the terminal are blocked for `set_foreground` alone.
         signals.watch(move |signal| {
             matches!(signal, 21 | 22) || sender.send(Event::Signal(signal)).is_ok()

@@ -3,7 +3,7 @@
 mod command;
 
 use super::allocation_wait::{Prologs, Waited, nodes_of, wait_for_prologs, wait_until_running};
-use super::connection::{CommandError, connect};
+use super::connection::{CommandError, cluster_name, connect};
 use super::login_environment::{bare_login, login_environment};
 use super::submitted_by::note_submitter;
 use super::token::token;
@@ -15,7 +15,9 @@ use model::option_table::Command;
 use model::salloc::{Salloc, resolve};
 use model::submission_environment::submission_variables;
 use model::{JobId, JobRecord, Outcome, Surroundings, Timestamp, Variables, first_error};
+use std::cell::OnceCell;
 use std::path::Path;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use sys::signals::SignalFd;
 
@@ -163,18 +165,20 @@ fn hold(
         return Ok(0);
     }
     let environment = environment(asked, &record, cwd, &mut client)?;
+    // By the time the command has ended it stands: then nobody waits for it.
+    let connecting = OnceCell::new();
     let held = Held {
         job,
         environment: &environment,
         kill_command: asked.kill_command,
+        started: &|| drop(connecting.set(thread::spawn(connect))),
         say: &say,
         complain: &|text| printer.say(&format!("salloc: error: {text}")),
     };
     let ended = held.run(&asked.command, client, signals);
     if !ended.revoked {
         say(&format!("Relinquishing job allocation {job}"));
-        // The other connection belongs to the thread that watches.
-        release(job, &ended, printer)?;
+        release(job, &ended, connecting.into_inner(), printer)?;
     }
     Ok(ended.code)
 }
@@ -218,7 +222,7 @@ fn environment(
         let below: Variables = below.collect();
         environment.extend(below);
     }
-    let cluster = client.facts()?.cluster;
+    let cluster = cluster_name(client.folder());
     if let Some(job) = StartedJob::of(record, &cluster) {
         set_all(&mut environment, salloc_variables(&job));
     }
@@ -252,8 +256,16 @@ fn set_all(environment: &mut Variables, variables: Variables) {
     environment.extend(variables);
 }
 
-fn release(job: JobId, ended: &command::Ended, printer: &Printer) -> Result<(), CommandError> {
-    match connect()?.release(job, ended.status) {
+/// Ends the allocation, on a connection of its own: the other one belongs to the thread that watches.
+fn release(
+    job: JobId,
+    ended: &command::Ended,
+    connecting: Option<JoinHandle<Result<Client, CommandError>>>,
+    printer: &Printer,
+) -> Result<(), CommandError> {
+    let connected = connecting.and_then(|thread| thread.join().ok());
+    let mut client = connected.unwrap_or_else(connect)?;
+    match client.release(job, ended.status) {
         Ok(()) => {}
         // It was cancelled, or met its limit, as its command ended.
         Err(error)
