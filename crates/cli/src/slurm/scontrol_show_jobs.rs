@@ -7,8 +7,8 @@ use crate::printer::Printer;
 use api::{Client, JobFilter};
 use model::scontrol::{ScontrolArgs, ScontrolJob};
 use model::{
-    ArrayTaskInfo, JobId, JobInfo, JobStateName, ShowStyle, StepRecord, StepState, Timestamp,
-    moment_text, node_list, padded_elapsed_text, show_job,
+    ArrayTaskInfo, JobId, JobInfo, JobRecord, JobStateName, ShowStyle, StepRecord, StepState,
+    Timestamp, ViewFacts, moment_text, node_list, padded_elapsed_text, show_job,
 };
 
 /// The job or the element that is named, or all jobs.
@@ -29,11 +29,11 @@ pub fn show_jobs(
             return Ok(1);
         }
     };
-    let jobs = match connect_to_look()? {
-        Some(mut client) => jobs(job, &mut client)?,
-        None => Vec::new(),
+    let (records, facts) = match connect_to_look()? {
+        Some(mut client) => records(job, &mut client)?,
+        None => (Vec::new(), view_facts(None)?),
     };
-    match (job, jobs.is_empty()) {
+    match (job, records.is_empty()) {
         // Slurm asks its controller for no job of that number.
         (Some(job), true) if job.job == 0 => {
             if !asked.quiet {
@@ -57,16 +57,21 @@ pub fn show_jobs(
         }
         (_, false) => {}
     }
-    let mut shown: Vec<JobInfo> = jobs
-        .into_iter()
+    let infos = records.iter().map(|record| JobInfo::of(record, &facts));
+    let Some(job) = job else {
+        // One after another: there may be many thousands.
+        let text: String = infos.map(|info| show_job(&info, asked.style)).collect();
+        printer.data(&text);
+        return Ok(0);
+    };
+    let mut shown: Vec<JobInfo> = infos
         .filter(|info| {
-            let offset = job.and_then(|job| job.component);
             let own = info.component.map(|place| place.offset);
-            offset.is_none() || own == offset
+            job.component.is_none() || own == job.component
         })
-        .filter_map(|info| element(info, job.and_then(|job| job.task)))
+        .filter_map(|info| element(info, job.task))
         .collect();
-    if let (Some(job), true) = (job, shown.is_empty()) {
+    if shown.is_empty() {
         if !asked.quiet {
             printer.line(&format!(
                 "Job {}_{} not found",
@@ -77,7 +82,7 @@ pub fn show_jobs(
         return Ok(1);
     }
     // Of one array the row that has its id comes first, then elements as Slurm has them, the last first.
-    if let Some(job) = job.filter(|_| shown.iter().all(|info| info.array.is_some())) {
+    if shown.iter().all(|info| info.array.is_some()) {
         shown.sort_by_key(|info| (info.id != job.job, std::cmp::Reverse(info.id)));
     }
     let text: String = shown
@@ -162,6 +167,18 @@ pub fn single_job(text: &str) -> Option<ScontrolJob> {
 /// The job that is named, however long ago it ended; without a name those that live and, as in
 /// Slurm, those that ended in the last five minutes.
 pub fn jobs(job: Option<ScontrolJob>, client: &mut Client) -> Result<Vec<JobInfo>, CommandError> {
+    let (records, facts) = records(job, client)?;
+    Ok(records
+        .iter()
+        .map(|record| JobInfo::of(record, &facts))
+        .collect())
+}
+
+/// The records of [`jobs`], and what showing them needs.
+fn records(
+    job: Option<ScontrolJob>,
+    client: &mut Client,
+) -> Result<(Vec<JobRecord>, ViewFacts), CommandError> {
     let since = match job {
         Some(_) => Timestamp(0),
         None => Timestamp(sys::now() - 300_000),
@@ -172,11 +189,7 @@ pub fn jobs(job: Option<ScontrolJob>, client: &mut Client) -> Result<Vec<JobInfo
         components: true,
         ..JobFilter::default()
     })?;
-    let facts = view_facts(Some(client))?;
-    Ok(records
-        .iter()
-        .map(|record| JobInfo::of(record, &facts))
-        .collect())
+    Ok((records, view_facts(Some(client))?))
 }
 
 /// The job, if it is or has the element; one of several that wait is shown as if alone.

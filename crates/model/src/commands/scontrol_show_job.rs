@@ -7,6 +7,8 @@ use crate::values::{
     MemoryRequest, NodeName, NodeShare, Seconds, TimeLimitRequest, Timestamp, array_elements_text,
     mebibytes_text, moment_text, one_line, padded_elapsed_text,
 };
+use std::borrow::Cow;
+use std::fmt::{self, Write};
 
 /// How a job is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,32 +22,54 @@ pub struct ShowStyle {
 /// The text of one job, its end of line and blank line included.
 #[must_use]
 pub fn show_job(job: &JobInfo, style: ShowStyle) -> String {
-    let mut lines = head(job, style);
-    lines.extend(times(job));
-    lines.extend(place(job, style));
-    lines.extend(request(job));
-    lines.extend(files(job));
-    if let Some(switches) = job.node_options.switches {
-        lines.push(format!("Switches={}", switches_text(switches)));
-    }
-    lines.push("Power=".to_owned());
-    lines.extend(tail(job));
     // Slurm ends every line, the last one too, with what separates lines.
     let (separator, end) = if style.one_line {
         (" ", "\n")
     } else {
         ("\n   ", "\n\n")
     };
-    let mut text = String::with_capacity(1536);
-    for line in &lines {
-        text.push_str(&one_line(line));
-        text.push_str(separator);
+    let mut lines = Lines {
+        text: String::with_capacity(1536),
+        separator,
+    };
+    head(&mut lines, job, style);
+    times(&mut lines, job);
+    place(&mut lines, job, style);
+    request(&mut lines, job);
+    files(&mut lines, job);
+    if let Some(switches) = job.node_options.switches {
+        lines.add(format_args!("Switches={}", switches_text(switches)));
     }
-    text.push_str(end);
-    text
+    lines.add(format_args!("Power="));
+    tail(&mut lines, job);
+    lines.text.push_str(end);
+    lines.text
 }
 
-fn head(job: &JobInfo, style: ShowStyle) -> Vec<String> {
+/// Lines that are made where they stand: there may be many thousands of jobs.
+struct Lines {
+    text: String,
+    separator: &'static str,
+}
+
+impl Lines {
+    fn add(&mut self, line: fmt::Arguments<'_>) {
+        let begin = self.text.len();
+        // Writing to a string cannot fail.
+        let _written = self.text.write_fmt(line);
+        let safe = match one_line(&self.text[begin..]) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(safe) => Some(safe),
+        };
+        if let Some(safe) = safe {
+            self.text.truncate(begin);
+            self.text.push_str(&safe);
+        }
+        self.text.push_str(self.separator);
+    }
+}
+
+fn head(lines: &mut Lines, job: &JobInfo, style: ShowStyle) {
     let mut first = format!("JobId={} ", job.id);
     if let Some(array) = &job.array {
         let task = match &array.task {
@@ -63,43 +87,39 @@ fn head(job: &JobInfo, style: ShowStyle) -> Vec<String> {
     }
     first.push_str(&format!("JobName={}", job.name));
     let exit = format!("{}:{}", job.exit_code.code(), job.exit_code.signal_number());
-    let mut lines = vec![first];
-    lines.extend(
-        job.component
-            .map(|place| format!("HetJobIdSet={}", place.ids_text())),
-    );
-    lines.extend([
-        format!(
-            "UserId={}({}) GroupId={}({}) MCS_label=N/A",
-            job.user, job.uid, job.group, job.gid
-        ),
-        format!(
-            "Priority={} Nice={} Account={} QOS={}",
-            job.priority,
-            job.nice,
-            or_null(&job.account),
-            job.qos
-        ),
-        format!(
-            "JobState={} Reason={} Dependency={}",
-            job.state.long(),
-            job.reason.replace(char::is_whitespace, "_"),
-            or_null(&job.dependency)
-        ),
-        format!(
-            "Requeue={} Restarts={} BatchFlag={} Reboot=0 ExitCode={exit}",
-            u8::from(job.requeue),
-            job.restarts,
-            u8::from(job.batch),
-        ),
-    ]);
-    if style.details {
-        lines.push("DerivedExitCode=0:0".to_owned());
+    lines.add(format_args!("{first}"));
+    if let Some(place) = job.component {
+        lines.add(format_args!("HetJobIdSet={}", place.ids_text()));
     }
-    lines
+    lines.add(format_args!(
+        "UserId={}({}) GroupId={}({}) MCS_label=N/A",
+        job.user, job.uid, job.group, job.gid
+    ));
+    lines.add(format_args!(
+        "Priority={} Nice={} Account={} QOS={}",
+        job.priority,
+        job.nice,
+        or_null(&job.account),
+        job.qos
+    ));
+    lines.add(format_args!(
+        "JobState={} Reason={} Dependency={}",
+        job.state.long(),
+        job.reason.replace(char::is_whitespace, "_"),
+        or_null(&job.dependency)
+    ));
+    lines.add(format_args!(
+        "Requeue={} Restarts={} BatchFlag={} Reboot=0 ExitCode={exit}",
+        u8::from(job.requeue),
+        job.restarts,
+        u8::from(job.batch),
+    ));
+    if style.details {
+        lines.add(format_args!("DerivedExitCode=0:0"));
+    }
 }
 
-fn times(job: &JobInfo) -> Vec<String> {
+fn times(lines: &mut Lines, job: &JobInfo) {
     let at = |moment: Option<Timestamp>| {
         moment.map_or_else(
             || "Unknown".to_owned(),
@@ -110,41 +130,39 @@ fn times(job: &JobInfo) -> Vec<String> {
         || "UNLIMITED".to_owned(),
         |limit| padded_elapsed_text(i64::try_from(limit.0).unwrap_or(i64::MAX)),
     );
-    let mut lines = vec![
-        format!(
-            "RunTime={} TimeLimit={limit} TimeMin={}",
-            padded_elapsed_text(job.run_time),
-            job.shown
-                .time_min
-                .map_or_else(|| "N/A".to_owned(), |least| least.to_string())
-        ),
-        format!(
-            "SubmitTime={} EligibleTime={}",
-            at(Some(job.submitted)),
-            at(job.eligible)
-        ),
-        format!("AccrueTime={}", at(job.accrues_since())),
-        format!(
-            "StartTime={} EndTime={} Deadline={}",
-            at(job.start),
-            at(job.end),
-            job.shown.deadline.map_or_else(
-                || "N/A".to_owned(),
-                |deadline| moment_text(deadline, &job.zone)
-            )
-        ),
-    ];
+    lines.add(format_args!(
+        "RunTime={} TimeLimit={limit} TimeMin={}",
+        padded_elapsed_text(job.run_time),
+        job.shown
+            .time_min
+            .map_or_else(|| "N/A".to_owned(), |least| least.to_string())
+    ));
+    lines.add(format_args!(
+        "SubmitTime={} EligibleTime={}",
+        at(Some(job.submitted)),
+        at(job.eligible)
+    ));
+    lines.add(format_args!("AccrueTime={}", at(job.accrues_since())));
+    lines.add(format_args!(
+        "StartTime={} EndTime={} Deadline={}",
+        at(job.start),
+        at(job.end),
+        job.shown.deadline.map_or_else(
+            || "N/A".to_owned(),
+            |deadline| moment_text(deadline, &job.zone)
+        )
+    ));
     let lost = job.preempted.and(job.start);
     if let Some(since) = job.preemptible.or(lost) {
         let taken = job
             .preempted
             .map_or_else(|| "None".to_owned(), |_| at(job.preempted));
-        lines.push(format!(
+        lines.add(format_args!(
             "PreemptEligibleTime={} PreemptTime={taken}",
             at(Some(since))
         ));
     }
-    lines.push(format!(
+    lines.add(format_args!(
         "SuspendTime={} SecsPreSuspend={} LastSchedEval={} Scheduler=Main",
         job.suspended.map_or_else(
             || "None".to_owned(),
@@ -153,32 +171,29 @@ fn times(job: &JobInfo) -> Vec<String> {
         job.suspended.map_or(0, |(_, ran)| ran),
         at(job.looked_at),
     ));
-    lines
 }
 
-fn place(job: &JobInfo, style: ShowStyle) -> Vec<String> {
-    let mut lines = vec![
-        // The session's number is not kept.
-        format!(
-            "Partition={} AllocNode:Sid={}:0",
-            job.partition, job.submit_host
-        ),
-        format!(
-            "ReqNodeList={} ExcNodeList={}",
-            list_or_null(&job.required_nodes),
-            list_or_null(&job.excluded_nodes)
-        ),
-        // Nothing, where Slurm has no list yet; its own function for sorted lists prints that so.
-        format!("NodeList={}", node_list_text(&job.nodes)),
-    ];
+fn place(lines: &mut Lines, job: &JobInfo, style: ShowStyle) {
+    // The session's number is not kept.
+    lines.add(format_args!(
+        "Partition={} AllocNode:Sid={}:0",
+        job.partition, job.submit_host
+    ));
+    lines.add(format_args!(
+        "ReqNodeList={} ExcNodeList={}",
+        list_or_null(&job.required_nodes),
+        list_or_null(&job.excluded_nodes)
+    ));
+    // Nothing, where Slurm has no list yet; its own function for sorted lists prints that so.
+    lines.add(format_args!("NodeList={}", node_list_text(&job.nodes)));
     if let Some(host) = job.nodes.first().filter(|_| job.batch) {
-        lines.push(format!("BatchHost={host}"));
+        lines.add(format_args!("BatchHost={host}"));
     }
     let nodes = match (job.is_pending(), job.max_nodes) {
         (true, most) if most > 0 => format!("{}-{most}", job.node_count.min(most)),
         _ => job.node_count.to_string(),
     };
-    lines.push(format!(
+    lines.add(format_args!(
         "NumNodes={nodes} NumCPUs={} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:{}:{}",
         job.cpus,
         job.tasks,
@@ -187,8 +202,8 @@ fn place(job: &JobInfo, style: ShowStyle) -> Vec<String> {
         or_star(job.node_options.cores_per_socket),
         or_star(job.node_options.threads_per_core),
     ));
-    lines.push(format!("TRES={}", job.tres));
-    lines.push(format!(
+    lines.add(format_args!("TRES={}", job.tres));
+    lines.add(format_args!(
         "Socks/Node={} NtasksPerN:B:S:C={}:0:{}:{} CoreSpec=*",
         or_star(job.node_options.sockets_per_node),
         job.tasks_per_node,
@@ -196,21 +211,20 @@ fn place(job: &JobInfo, style: ShowStyle) -> Vec<String> {
         or_star(job.node_options.tasks_per_core)
     ));
     if style.details {
-        lines.extend(holdings(job));
+        holdings(lines, job);
     }
-    lines
 }
 
 /// What the job holds, node by node; nodes that hold the same share a line.
-fn holdings(job: &JobInfo) -> Vec<String> {
+fn holdings(lines: &mut Lines, job: &JobInfo) {
     let Some(allocation) = &job.allocation else {
-        return Vec::new();
+        return;
     };
     let gres = match allocation.gpus() {
         0 => "(null)".to_owned(),
         count => format!("gpu:{}{count}", kind_prefix(job)),
     };
-    let mut lines = vec![format!("JOB_GRES={gres}")];
+    lines.add(format_args!("JOB_GRES={gres}"));
     let mut rest = allocation.nodes.as_slice();
     while let [first, ..] = rest {
         let alike = rest
@@ -221,14 +235,13 @@ fn holdings(job: &JobInfo) -> Vec<String> {
             .iter()
             .map(|share| share.node.clone())
             .collect();
-        lines.push(format!(
+        lines.add(format_args!(
             "  Nodes={} {}",
             node_list_text(&names),
             holding(job, first)
         ));
         rest = &rest[alike..];
     }
-    lines
 }
 
 fn holding(job: &JobInfo, share: &NodeShare) -> String {
@@ -254,60 +267,55 @@ fn kind_prefix(job: &JobInfo) -> String {
         .unwrap_or_default()
 }
 
-fn request(job: &JobInfo) -> Vec<String> {
+fn request(lines: &mut Lines, job: &JobInfo) {
     let (unit, memory) = match job.memory {
         MemoryRequest::PerNode(mib) => ("Node", mib),
         MemoryRequest::PerCpu(mib) => ("CPU", mib),
         MemoryRequest::PerGpu(_) => ("Node", 0),
     };
-    let mut lines = vec![
-        format!(
-            "MinCPUsNode={} MinMemory{unit}={} MinTmpDiskNode={}",
-            job.min_cpus_per_node,
-            mebibytes_text(memory),
-            mebibytes_text(job.node_options.tmp_mib.unwrap_or(0))
-        ),
-        format!(
-            "Features={} DelayBoot={}",
-            or_null(&job.features),
-            job.shown.delay_boot.map_or_else(
-                || "00:00:00".to_owned(),
-                |delay| padded_elapsed_text(i64::try_from(delay.0).unwrap_or(i64::MAX))
-            )
-        ),
-    ];
+    lines.add(format_args!(
+        "MinCPUsNode={} MinMemory{unit}={} MinTmpDiskNode={}",
+        job.min_cpus_per_node,
+        mebibytes_text(memory),
+        mebibytes_text(job.node_options.tmp_mib.unwrap_or(0))
+    ));
+    lines.add(format_args!(
+        "Features={} DelayBoot={}",
+        or_null(&job.features),
+        job.shown.delay_boot.map_or_else(
+            || "00:00:00".to_owned(),
+            |delay| padded_elapsed_text(i64::try_from(delay.0).unwrap_or(i64::MAX))
+        )
+    ));
     if let Some(features) = &job.shown.cluster_features {
-        lines.push(format!("ClusterFeatures={features}"));
+        lines.add(format_args!("ClusterFeatures={features}"));
     }
     if let Some(name) = &job.reservation {
-        lines.push(format!("Reservation={name}"));
+        lines.add(format_args!("Reservation={name}"));
     }
-    lines.push(format!(
+    lines.add(format_args!(
         "OverSubscribe={} Contiguous={} Licenses={} Network={}",
         crate::fields::field_table::over_subscribe(job),
         u8::from(job.node_options.contiguous),
         or_null(&job.licenses),
         or_null(&job.shown.network)
     ));
-    lines.push(format!("Command={}", or_null(&job.command)));
-    lines.push(format!("WorkDir={}", job.work_dir));
-    lines
+    lines.add(format_args!("Command={}", or_null(&job.command)));
+    lines.add(format_args!("WorkDir={}", job.work_dir));
 }
 
-fn files(job: &JobInfo) -> Vec<String> {
-    let mut lines = Vec::new();
+fn files(lines: &mut Lines, job: &JobInfo) {
     if let Some(comment) = &job.comment {
-        lines.push(format!("Comment={comment} "));
+        lines.add(format_args!("Comment={comment} "));
     }
     if job.batch {
-        lines.push(format!("StdErr={}", job.stderr_path()));
-        lines.push(format!("StdIn={}", job.stdin_path()));
-        lines.push(format!("StdOut={}", job.stdout_path()));
+        lines.add(format_args!("StdErr={}", job.stderr_path()));
+        lines.add(format_args!("StdIn={}", job.stdin_path()));
+        lines.add(format_args!("StdOut={}", job.stdout_path()));
     }
-    lines
 }
 
-fn tail(job: &JobInfo) -> Vec<String> {
+fn tail(lines: &mut Lines, job: &JobInfo) {
     let named = [
         ("CpusPerTres", &job.cpus_per_tres),
         ("MemPerTres", &job.mem_per_tres),
@@ -318,26 +326,25 @@ fn tail(job: &JobInfo) -> Vec<String> {
         ("TresPerSocket", &job.tres_per_socket),
         ("TresPerTask", &job.tres_per_task),
     ];
-    let mut lines = Vec::new();
     if let Some(kills) = job.shown.kills_on_invalid_dependency {
         // The misspelling is Slurm's.
         let word = if kills { "Yes" } else { "No" };
-        lines.push(format!("KillOInInvalidDependent={word}"));
+        lines.add(format_args!("KillOInInvalidDependent={word}"));
     }
     if job.node_options.spread {
-        lines.push("SpreadJob=Yes".to_owned());
+        lines.add(format_args!("SpreadJob=Yes"));
     }
-    let named = named
-        .iter()
-        .filter_map(|(name, value)| value.as_ref().map(|value| format!("{name}={value}")));
-    lines.extend(named);
+    for (name, value) in named {
+        if let Some(value) = value {
+            lines.add(format_args!("{name}={value}"));
+        }
+    }
     if let Some((user, events)) = &job.mail {
-        lines.push(format!("MailUser={user} MailType={events}"));
+        lines.add(format_args!("MailUser={user} MailType={events}"));
     }
     if let Some(tasks) = job.tasks_per_tres {
-        lines.push(format!("NtasksPerTRES={tasks}"));
+        lines.add(format_args!("NtasksPerTRES={tasks}"));
     }
-    lines
 }
 
 /// `1@00:05:00`: how many, and how long it waits for so few.

@@ -8,7 +8,9 @@ use std::fmt::Write;
 /// marks that reverse the direction of what follows.
 #[must_use]
 pub fn one_line(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_unsafe) {
+    // Almost all is plain ASCII, which is seen at a glance.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain || !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
     }
     let mut line = String::with_capacity(text.len() + 8);
