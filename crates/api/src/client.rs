@@ -212,14 +212,26 @@ impl Client {
     /// # Errors
     /// Refused, or no engine.
     pub fn submit(&mut self, submission: Submission) -> Result<JobId, CallError> {
+        self.submit_and_see(submission).map(|(job, _now)| job)
+    }
+
+    /// [`Client::submit`]; of an allocation that lives as long as this client the answer says how it
+    /// stands, too.
+    ///
+    /// # Errors
+    /// As [`Client::submit`].
+    pub fn submit_and_see(
+        &mut self,
+        submission: Submission,
+    ) -> Result<(JobId, Option<Box<JobRecord>>), CallError> {
         let submission = Box::new(submission);
         let allocation = submission.ends_with_client().then(|| submission.clone());
         match self.call_again(&Call::Submit(submission))? {
-            Answer::Submitted { job } => {
+            Answer::Submitted { job, now } => {
                 if let Some(submission) = allocation {
                     self.allocation = Some((job, submission));
                 }
-                Ok(job)
+                Ok((job, now))
             }
             other => Err(confused(&other)),
         }

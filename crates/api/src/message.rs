@@ -5,9 +5,10 @@ use crate::{
     ClusterChange, ClusterReport, HistoryReports, JobReports, LossOfPlace, LostPlace, NamedJob,
 };
 use model::{
-    Accounting, GpuIndex, JobChange, JobId, JobRefusal, MemoryRequest, NodeName, OpenMode,
-    PriorityReport, Request, ReservationRequest, RestartCount, SchedulerStatistics, Seconds,
-    ShareRow, StepHolders, StepId, StepRecord, StepRequest, Submitter, Timestamp, WaitStatus,
+    Accounting, GpuIndex, JobChange, JobId, JobRecord, JobRefusal, MemoryRequest, NodeName,
+    OpenMode, PriorityReport, Request, ReservationRequest, RestartCount, SchedulerStatistics,
+    Seconds, ShareRow, StepHolders, StepId, StepRecord, StepRequest, Submitter, Timestamp,
+    WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -235,6 +236,9 @@ pub enum Answer {
     Submitted {
         /// Its id; for an array, the array's.
         job: JobId,
+        /// How it stands, of an allocation that lives as long as its client.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        now: Option<Box<JobRecord>>,
     },
     /// To `reserve`: it is on disk.
     Reserved {

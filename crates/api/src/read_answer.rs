@@ -69,7 +69,8 @@ mod tests {
         check(&Answer::Jobs { jobs: jobs.clone() }, JOBS);
         check(&Answer::Watched(Watched { jobs, version: 7 }), WATCHED);
         check(&Answer::Histories { jobs: histories }, HISTORIES);
-        check(&Answer::Submitted { job: JobId(3) }, b"{");
+        let (job, now) = (JobId(3), None);
+        check(&Answer::Submitted { job, now }, b"{");
         check(&Answer::Done, b"{");
     }
 }

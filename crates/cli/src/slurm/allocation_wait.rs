@@ -28,15 +28,20 @@ pub enum Waited {
     Failed(CallError),
 }
 
-/// Waits until `job` runs. `queued` is called once when it has to wait for resources, unless it does
-/// not wait longer than `immediate`.
+/// Waits until `job` runs, which was `seen` as it was submitted. `queued` is called once when it has to
+/// wait for resources, unless it does not wait longer than `immediate`.
 pub fn wait_until_running(
-    job: JobId,
+    (job, seen): (JobId, Option<Box<JobRecord>>),
     immediate: Option<Duration>,
     client: &mut Client,
     signals: &SignalFd,
     queued: &mut dyn FnMut(),
 ) -> Waited {
+    let runs = |record: &JobRecord| matches!(record.state, JobState::Running { .. });
+    if let Some(record) = seen.filter(|record| runs(record)) {
+        let announced = false;
+        return Waited::Running { record, announced };
+    }
     let filter = JobFilter::of(&[job]);
     let begun = Instant::now();
     let (mut after, mut announced) = (0, false);

@@ -9,7 +9,7 @@ use crate::message::Peer;
 use crate::outcome;
 use api::step_io::PROLOG_FAILED;
 use api::{Answer, Refusal};
-use model::{Ending, JobId, JobState, Outcome, Timestamp, WaitStatus};
+use model::{Ending, JobId, JobRecord, JobState, Outcome, Timestamp, WaitStatus};
 use sched::{Event, Job};
 
 /// How long an allocation lives without a connection: time enough for its client to come back
@@ -28,6 +28,13 @@ pub(crate) enum Owned {
 impl Owner {
     pub(super) fn own_allocation(&mut self, job: JobId, connection: u64) {
         self.allocations.insert(job, Owned::By(connection));
+    }
+
+    /// How an allocation stands whose client would have to ask for that next.
+    pub(super) fn allocation_now(&self, job: JobId) -> Option<JobRecord> {
+        self.allocations.get(&job)?;
+        let record = self.state.job(job)?;
+        Some(self.shown_record(record, self.state.planned(job)))
     }
 
     /// After a start of the engine: clients of allocations must come again.

@@ -64,7 +64,7 @@ impl Owner {
             if ends_with_client {
                 self.own_allocation(job, peer.connection);
             }
-            return Ok(Answer::Submitted { job });
+            return Ok(Answer::Submitted { job, now: None });
         }
         self.charge(&mut submission.request, peer);
         for request in &mut submission.later {
@@ -108,7 +108,7 @@ impl Owner {
             turn.submissions.push(new);
         }
         turn.durable = true;
-        Ok(Answer::Submitted { job: id })
+        Ok(Answer::Submitted { job: id, now: None })
     }
 
     /// A submission's rows: one, or one for each component of a heterogeneous job. Their ids are the

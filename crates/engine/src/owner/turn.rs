@@ -164,7 +164,10 @@ impl Owner {
         let changed: Vec<(&Job, Option<JobProlog>)> =
             changed.map(|job| (job, self.prolog_of(job.id))).collect();
         super::watch::wake(&mut self.waiters, &changed, self.state.version());
-        for (reply, answer) in turn.answers.drain(..) {
+        for (reply, mut answer) in turn.answers.drain(..) {
+            if let Answer::Submitted { job, now } = &mut answer {
+                *now = self.allocation_now(*job).map(Box::new);
+            }
             // A client that is gone asks again, or never will.
             let _gone = reply.send(answer);
         }

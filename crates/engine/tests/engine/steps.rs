@@ -3,7 +3,7 @@
 use crate::Test;
 use crate::house::{House, ended, is_there, until};
 use api::{Client, Refusal, StepLaunch, StepRequestName};
-use model::{JobId, Outcome, StepId, StepRequest, StepState, WaitStatus};
+use model::{JobId, JobState, Outcome, StepId, StepRequest, StepState, WaitStatus};
 
 pub const TESTS: &[Test] = &[
     ("steps::runs_beside_the_script", runs_beside_the_script),
@@ -128,7 +128,9 @@ fn an_allocation() {
     let mut client = house.client();
     let mut submission = house.script("");
     submission.script = None;
-    let job = client.submit(submission.clone()).unwrap();
+    let (job, now) = client.submit_and_see(submission.clone()).unwrap();
+    // Nothing is in its way: no other call is needed to know that it runs.
+    assert!(matches!(now.unwrap().state, JobState::Running { .. }));
     crate::house::running(&mut client, job);
     let step = launch(&house, "exit 3");
     client

@@ -94,8 +94,8 @@ fn hold(
             printer.say(&format!("salloc: {text}"));
         }
     };
-    let job = match client.submit(submission(asked, cwd)) {
-        Ok(job) => job,
+    let (job, seen) = match client.submit_and_see(submission(asked, cwd)) {
+        Ok(submitted) => submitted,
         Err(CallError::Refused(refusal)) => {
             let prefix = "salloc: error: Job submit/allocate failed: ";
             super::say_refusal("salloc", prefix, &refusal, printer);
@@ -111,7 +111,9 @@ fn hold(
     let immediate = asked
         .immediate
         .map(|count| Duration::from_secs(count.into()));
-    let record = match wait_until_running(job, immediate, &mut client, &signals, &mut queued) {
+    let submitted = (job, seen);
+    let record = match wait_until_running(submitted, immediate, &mut client, &signals, &mut queued)
+    {
         Waited::Running { record, announced } => {
             if announced {
                 say(&format!("job {job} has been allocated resources"));
@@ -165,7 +167,7 @@ fn hold(
         return Ok(0);
     }
     let environment = environment(asked, &record, cwd, &mut client)?;
-    // By the time the command has ended it stands: then nobody waits for it.
+    // By the time the command has ended it stands, and is not waited for.
     let connecting = OnceCell::new();
     let held = Held {
         job,

@@ -12,14 +12,15 @@ use sys::signals::SignalFd;
 
 /// A job that ran its step, and what ended it.
 pub fn run(call: &StepCall, client: &mut Client, printer: &Printer, signals: SignalFd) -> u8 {
-    let job = match client.submit(submission(call)) {
-        Ok(job) => job,
+    let submitted = match client.submit_and_see(submission(call)) {
+        Ok(submitted) => submitted,
         Err(error) => {
             refuse(&error, printer);
             return 1;
         }
     };
-    if !wait_until_running(call, job, client, printer, &signals) {
+    let job = submitted.0;
+    if !wait_until_running(call, submitted, client, printer, &signals) {
         return 1;
     }
     let mut call = call.clone();
@@ -60,18 +61,20 @@ fn submission(call: &StepCall) -> Submission {
 /// Whether it runs; why not was said.
 fn wait_until_running(
     call: &StepCall,
-    job: JobId,
+    submitted: (JobId, Option<Box<JobRecord>>),
     client: &mut Client,
     printer: &Printer,
     signals: &SignalFd,
 ) -> bool {
+    let job = submitted.0;
     let say = |text: &str| {
         if !call.quiet {
             printer.say(text);
         }
     };
     let mut queued = || say(&format!("srun: job {job} queued and waiting for resources"));
-    match allocation_wait::wait_until_running(job, call.immediate, client, signals, &mut queued) {
+    let immediate = call.immediate;
+    match allocation_wait::wait_until_running(submitted, immediate, client, signals, &mut queued) {
         Waited::Running { announced, record } => {
             if announced {
                 say(&format!("srun: job {job} has been allocated resources"));
