@@ -10,6 +10,7 @@
 mod agent;
 pub mod cache;
 mod conductor;
+mod curl;
 mod deputy;
 mod engine_watch;
 pub mod environment;

@@ -3,8 +3,7 @@
 //! Asked with `curl`, as a tag can be given to another image at any time and not every maker says
 //! what it fetched. Nothing depends on the answer: where there is none, nothing is recorded.
 
-use crate::notices::quoted;
-use std::process::Command;
+use crate::curl::Curl;
 use std::time::Duration;
 
 /// How long one question may take: a person waits for the submission.
@@ -94,32 +93,21 @@ fn token_url(head: &str) -> Option<String> {
 }
 
 fn ask_head(url: &str, token: Option<&str>) -> Option<String> {
-    let mut config = format!("head\nsuppress-connect-headers\nurl = {}\n", quoted(url));
-    let accept = format!("Accept: {}", FORMS.join(", "));
-    config.push_str(&format!("header = {}\n", quoted(&accept)));
+    let mut curl = Curl::to(url, LIMIT)
+        .flag("head")
+        .flag("suppress-connect-headers")
+        .set("header", &format!("Accept: {}", FORMS.join(", ")));
     if let Some(token) = token {
-        let bearer = format!("Authorization: Bearer {token}");
-        config.push_str(&format!("header = {}\n", quoted(&bearer)));
+        curl = curl.set("header", &format!("Authorization: Bearer {token}"));
     }
-    curl(config)
+    curl.answer().ok()
 }
 
 fn ask_token(url: &str) -> Option<String> {
-    let answer = curl(format!("url = {}\n", quoted(url)))?;
+    let answer = Curl::to(url, LIMIT).answer().ok()?;
     let answer: serde_json::Value = serde_json::from_str(&answer).ok()?;
     let token = answer.get("token").or_else(|| answer.get("access_token"))?;
     token.as_str().map(str::to_owned)
-}
-
-/// What `curl` prints; its config goes to its standard input, where no list of processes shows it.
-fn curl(config: String) -> Option<String> {
-    let mut command = Command::new("curl");
-    let seconds = LIMIT.as_secs().to_string();
-    command.args(["-q", "--silent", "--globoff", "--max-time", &seconds]);
-    command.args(["--config", "-"]);
-    let limit = LIMIT + Duration::from_secs(1);
-    let ended = sys::run_bounded(&mut command, config.into_bytes(), limit).ok()?;
-    (ended.code == 0).then_some(ended.output)
 }
 
 #[cfg(test)]

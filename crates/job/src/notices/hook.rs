@@ -1,8 +1,8 @@
 //! A message to a web hook. Its address is a secret: it goes from its file to the standard input of
 //! `curl` and stands nowhere else.
 
-use super::mail::{curl, quoted};
 use super::{Notice, secret};
+use crate::curl::Curl;
 use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
@@ -27,12 +27,12 @@ pub(super) fn call(
         let why = "its first line is no address that begins with https:// or http://";
         return Err(problem(why.to_owned()));
     }
-    let config = format!(
-        "url = {}\nproto = \"=http,https\"\nheader = \"Content-Type: application/json\"\ndata-binary = {}\n",
-        quoted(&url),
-        quoted(&document(form, notice))
-    );
-    let status = curl(config, limit).map_err(problem)?;
+    let asked = Curl::to(&url, limit)
+        .set("proto", "=http,https")
+        .set("header", "Content-Type: application/json")
+        .set("data-binary", &document(form, notice))
+        .status();
+    let status = asked.map_err(|why| problem(why.to_string()))?;
     match status.as_str() {
         code if code.starts_with('2') => Ok(()),
         code => Err(problem(format!("it answered {code}"))),

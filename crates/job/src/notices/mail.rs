@@ -1,9 +1,7 @@
 //! A message as mail, through `sendmail` or, by `curl`, through a mail server.
-//!
-//! `curl` knows TLS, logins and the machine's certificates; what is secret goes to its standard
-//! input, where no list of processes shows it.
 
 use super::{Notice, at_home, secret};
+use crate::curl::Curl;
 use jiff::Timestamp as Moment;
 use std::io;
 use std::path::PathBuf;
@@ -56,7 +54,7 @@ pub(super) fn send(
         return match run_bounded(&mut command, mail.into_bytes(), limit) {
             Ok(ended) if ended.code == 0 => Ok(()),
             Ok(ended) => Err(problem(format!("sendmail ended with {}", ended.code))),
-            Err(error) => Err(problem(words(&error, "sendmail"))),
+            Err(error) => Err(problem(words(&error))),
         };
     };
     let password = match &plan.password_file {
@@ -65,22 +63,19 @@ pub(super) fn send(
     };
     let host = &server.value.host;
     let file = temporary(&mail).map_err(|error| problem(error.to_string()))?;
-    let mut config = format!(
-        "url = {}\nmail-from = {}\nmail-rcpt = {}\nupload-file = {}\n",
-        quoted(&server.value.url()),
-        quoted(from),
-        quoted(to),
-        quoted(&file.display().to_string())
-    );
+    let mut curl = Curl::to(&server.value.url(), limit)
+        .set("mail-from", from)
+        .set("mail-rcpt", to)
+        .set("upload-file", &file.display().to_string());
     if !server.value.tls {
         // Where the server offers it.
-        config.push_str("ssl\n");
+        curl = curl.flag("ssl");
     }
     if let Some(user) = &server.value.user {
         let login = format!("{user}:{}", password.unwrap_or_default());
-        config.push_str(&format!("user = {}\n", quoted(&login)));
+        curl = curl.set("user", &login);
     }
-    let sent = curl(config, limit);
+    let sent = curl.status();
     let _ = std::fs::remove_file(file);
     match sent {
         Ok(_) => Ok(()),
@@ -88,53 +83,13 @@ pub(super) fn send(
     }
 }
 
-/// Runs `curl` with a config that no list of processes shows; the status of the answer.
-pub(super) fn curl(config: String, limit: Duration) -> Result<String, String> {
-    let seconds = limit.as_secs().max(1).to_string();
-    let mut command = Command::new("curl");
-    command
-        .args(["-q", "--silent", "--max-time", &seconds])
-        .args([
-            "--output",
-            "/dev/null",
-            "--write-out",
-            "%{response_code}",
-            "--config",
-            "-",
-        ]);
-    let ended = run_bounded(
-        &mut command,
-        config.into_bytes(),
-        limit + Duration::from_secs(1),
-    );
-    match ended {
-        Ok(ended) if ended.code == 0 => Ok(ended.output),
-        // What it says may hold the address, which may be a secret.
-        Ok(ended) => Err(match ended.code {
-            5 | 6 => "its name is not known here".to_owned(),
-            7 => "no connection".to_owned(),
-            28 => format!("no answer within {seconds} s"),
-            35 | 51 | 58 | 60 => "no TLS connection that can be trusted".to_owned(),
-            55 | 56 => "the connection broke".to_owned(),
-            67 => "it refuses the login".to_owned(),
-            code => format!("curl ended with {code}"),
-        }),
-        Err(error) => Err(words(&error, "curl")),
-    }
-}
-
-fn words(error: &io::Error, program: &str) -> String {
+/// Why `sendmail` did not run to its end.
+fn words(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => format!("{program} is not installed on this machine"),
+        io::ErrorKind::NotFound => "sendmail is not installed on this machine".to_owned(),
         io::ErrorKind::TimedOut => "no answer in time".to_owned(),
         _ => error.to_string(),
     }
-}
-
-/// As a value in a config of `curl`.
-pub(crate) fn quoted(text: &str) -> String {
-    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
-    format!("\"{}\"", text.replace(char::is_control, " "))
 }
 
 /// A file that only this user can read, below the machine's folder for such.
@@ -197,6 +152,5 @@ mod tests {
             assert!(!is_address(odd), "{odd:?}");
         }
         assert!(is_address("me@example.org") && is_address("root"));
-        assert_eq!(quoted("a\"b\\c\nurl = x"), "\"a\\\"b\\\\c url = x\"");
     }
 }

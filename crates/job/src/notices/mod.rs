@@ -10,7 +10,6 @@ mod plain_job;
 mod text;
 
 pub use mail::find_sendmail;
-pub(crate) use mail::quoted;
 pub use occasion::Occasion;
 pub use text::Notice;
 
