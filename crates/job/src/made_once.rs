@@ -236,19 +236,26 @@ fn open_folders(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Words that pip, and those who fetch images, use when they could not reach a registry at all.
+/// Whether programs that could not reach a registry at all said this: pip, and those who fetch images.
 pub fn no_network(said: &str) -> bool {
-    const WORDS: [&str; 11] = [
-        "Temporary failure in name resolution",
-        "Name or service not known",
+    const WORDS: [&str; 7] = [
         "Network is unreachable",
         "NewConnectionError",
         "ConnectTimeoutError",
         "Cannot connect to proxy",
         "Max retries exceeded",
         "connection refused",
-        "no such host",
         "i/o timeout",
+    ];
+    no_such_host(said) || WORDS.iter().any(|words| said.contains(words))
+}
+
+/// Whether a program said this of a host name that does not resolve.
+pub fn no_such_host(said: &str) -> bool {
+    const WORDS: [&str; 4] = [
+        "Temporary failure in name resolution",
+        "Name or service not known",
+        "no such host",
         "Could not resolve host",
     ];
     WORDS.iter().any(|words| said.contains(words))

@@ -60,6 +60,26 @@ fn a_rendezvous_port_that_was_taken_is_the_cause_that_is_given() {
     assert!(printed.contains("Address already in use"), "{printed}");
 }
 
+/// The ranks meet at an address that yard gives them; this program asks for a name instead.
+#[test]
+fn a_host_name_that_does_not_resolve_is_the_cause_that_is_given() {
+    let env = env();
+    env.write(
+        "train.py",
+        "import os, socket\nprint('meets at', os.environ['MASTER_ADDR'], flush=True)\n\
+         socket.create_connection(('n01.invalid', int(os.environ['MASTER_PORT'])))\n",
+    );
+    let text = "launcher = \"srun\"\ncommand = [\"train.py\"]\n[resources]\nranks_per_node = 2\n\
+                cpus_per_rank = 1\ntime = \"5m\"\n[environment]\n\
+                variables = { RES_OPTIONS = \"timeout:1 attempts:1\" }\n";
+    env.write("yard.toml", text);
+    let printed = env.yard(&["run"]).code(1).snapshot();
+    assert!(printed.contains("meets at 127.0.0.1"), "{printed}");
+    assert!(printed.contains("failed: rank "), "{printed}");
+    assert!(printed.contains("socket.gaierror"), "{printed}");
+    assert!(printed.contains("YARD_COORDINATOR has"), "{printed}");
+}
+
 #[test]
 fn two_runs_on_one_node_meet_at_different_ports() {
     let env = env();

@@ -1,6 +1,7 @@
 //! Which rank failed first, and what it said last.
 
 use super::torchruns::{self, RootCause};
+use crate::made_once::no_such_host;
 use folder::{Attempt, RankExit, RunFolder};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -121,11 +122,17 @@ fn said_last(tail: &str) -> String {
     let short = |line: &str| line.chars().take(LONGEST).collect::<String>();
     let mut last = lines().rev().take(COMPLAINT_WITHIN);
     match (last.find(|line| is_complaint(line)), lines().next_back()) {
+        (Some(complaint), _) if no_such_host(complaint) => {
+            format!(": {}; {NAMES}", short(complaint))
+        }
         (Some(complaint), _) => format!(": {}", short(complaint)),
         (None, Some(line)) => format!("; its last line is {:?}", short(line)),
         (None, None) => String::new(),
     }
 }
+
+/// What to do where a host name does not resolve.
+const NAMES: &str = "if that is a node of the job, use its address instead of its name: YARD_COORDINATOR has the first node's, with a port";
 
 /// Words that programs and systems complain with, in small letters.
 fn is_complaint(line: &str) -> bool {
@@ -225,6 +232,8 @@ mod tests {
         let survived = format!("warning: read failed, again\n{}", "step\n".repeat(30));
         check_said(&survived, "; its last line is \"step\"");
         check_said("", "");
+        let name = "socket.gaierror: [Errno -2] Name or service not known";
+        check_said(name, &format!(": {name}; {NAMES}"));
     }
 
     #[test]
