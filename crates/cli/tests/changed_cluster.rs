@@ -106,7 +106,7 @@ fn what_can_not_be_changed_says_why_and_changes_nothing() {
             "Invalid qos specification",
         ),
         (
-            "update PartitionName=main State=down LLN=YES",
+            "update PartitionName=main State=down OverTimeLimit=5",
             "not built in",
         ),
         ("create PartitionName=main", "Invalid partition name"),

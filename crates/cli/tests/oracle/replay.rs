@@ -5,6 +5,7 @@ use crate::recorded_lines::words;
 use crate::transcript::{self, Line, masked};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -26,7 +27,12 @@ struct Part {
     hidden: &'static [&'static str],
     /// Each job has its recorded number, also behind one that is refused here.
     keeps_numbers: bool,
+    /// The names of jobs that run until they are cancelled.
+    sleepers: &'static [&'static str],
 }
+
+/// The jobs of most transcripts that run until they are cancelled.
+const SLEEPERS: &[&str] = &["fast", "runs", "on3"];
 
 const FIRST: Part = Part {
     recorded: include_str!("manage/answers-22.05.8.txt"),
@@ -34,6 +40,7 @@ const FIRST: Part = Part {
     file: "manage/differ.txt",
     hidden: &[],
     keeps_numbers: false,
+    sleepers: SLEEPERS,
 };
 /// What was recorded later, on the same cluster without jobs.
 const LATER: Part = Part {
@@ -42,6 +49,7 @@ const LATER: Part = Part {
     file: "manage/later/differ.txt",
     hidden: &[],
     keeps_numbers: false,
+    sleepers: SLEEPERS,
 };
 /// 165 ways to ask for resources: each job, and the environment of its script and of its first task.
 const ENVIRONMENT: Part = Part {
@@ -50,6 +58,7 @@ const ENVIRONMENT: Part = Part {
     file: "manage/environment/differ.txt",
     hidden: &["Priority=", " Scheduler="],
     keeps_numbers: true,
+    sleepers: SLEEPERS,
 };
 
 /// Nodes and partitions that are changed, made and removed.
@@ -59,6 +68,19 @@ const CHANGES: Part = Part {
     file: "manage/changes/differ.txt",
     hidden: &[],
     keeps_numbers: false,
+    sleepers: SLEEPERS,
+};
+
+/// Reservations that are made, changed and used.
+const RESERVATIONS: Part = Part {
+    recorded: include_str!("manage/reservations/answers-22.05.8.txt"),
+    differ: include_str!("manage/reservations/differ.txt"),
+    file: "manage/reservations/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: &[
+        "drawn", "first", "inside", "job", "more", "others", "outside", "over", "two",
+    ],
 };
 
 /// The longest that a command runs; the recording had the same limit.
@@ -80,6 +102,14 @@ impl Twin {
         env.yard(&["engine", "start", "lab", "--cluster", &file])
             .success();
         env.set_var("TRAINYARD_ENGINE", "lab");
+        // For lines with pipes, which a shell runs.
+        let links = env.root().join("links");
+        std::fs::create_dir(&links).expect("a folder");
+        for name in ["scontrol", "sprio", "squeue"] {
+            symlink(env!("CARGO_BIN_EXE_yard"), links.join(name)).expect("a link");
+        }
+        let path = std::env::var("PATH").unwrap_or_default();
+        env.set_var("PATH", format!("{}:{path}", links.display()));
         env.set_var("LC_ALL", "C");
         env.set_var("USER", "root");
         let twin = Twin { env };
@@ -95,6 +125,9 @@ impl Twin {
         let line = line.replace("/tmp/sacctmgr-dump.cfg", &dump);
         let words = words(&line);
         let mut command = match &words[..] {
+            _ if line.contains(" | ") || line.contains("$(") => {
+                self.env.program("bash", &["-c", &line])
+            }
             [program, ..] if program == "cat" => self.env.program(program, &words[1..]),
             _ => {
                 let mut all = vec!["slurm".to_owned()];
@@ -204,10 +237,12 @@ mod slow {
     fn every_change_of_nodes_and_partitions_is_answered_as_recorded_or_is_listed() {
         play(&CHANGES);
     }
-}
 
-/// Jobs of the transcript that run until they are cancelled.
-const SLEEPERS: [&str; 3] = ["fast", "runs", "on3"];
+    #[test]
+    fn every_reservation_is_answered_as_recorded_or_is_listed() {
+        play(&RESERVATIONS);
+    }
+}
 
 fn play(part: &Part) {
     let began = Instant::now();
@@ -237,7 +272,7 @@ fn play(part: &Part) {
                 let mut jobs = running
                     .lines()
                     .filter_map(|line| line.trim().split_once(' '));
-                jobs.all(|(state, name)| state == "R" && SLEEPERS.contains(&name.trim()))
+                jobs.all(|(state, name)| state == "R" && part.sleepers.contains(&name.trim()))
             }),
             Line::WaitSteps { job, count } => {
                 wait_until(&format!("{count} steps of job {job} run"), || {
@@ -245,6 +280,8 @@ fn play(part: &Part) {
                     steps.matches(&format!(" {job}.")).count() >= count
                 });
             }
+            // Time for a real one's rounds; ours is done when it answers.
+            Line::Command { text, .. } if text.starts_with("sleep ") => {}
             Line::Command { text, answer } => {
                 let time: &mut usize = times.entry(text.clone()).or_default();
                 *time += 1;

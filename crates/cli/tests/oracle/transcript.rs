@@ -202,10 +202,14 @@ pub fn explains(line: &str) -> bool {
     line.starts_with('!') && (is_ours || line.contains(" has no effect here"))
 }
 
-/// The number of the job that an answer of `sbatch` tells of.
+/// The number of the job that an answer of `sbatch` tells of, with `--parsable` alone.
 pub fn submitted(answer: &[String]) -> Option<&str> {
+    let is_number = |row: &str| !row.is_empty() && row.bytes().all(|byte| byte.is_ascii_digit());
     let mut rows = answer.iter();
-    rows.find_map(|row| row.strip_prefix("  Submitted batch job "))
+    rows.find_map(|row| {
+        let said = row.strip_prefix("  Submitted batch job ");
+        said.or_else(|| row.strip_prefix("  ").filter(|said| is_number(said)))
+    })
 }
 
 /// A line without the values of some names.

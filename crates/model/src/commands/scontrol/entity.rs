@@ -9,11 +9,11 @@ pub(super) fn update(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageE
     if words.is_empty() {
         return Err(ScontrolUsageError::TooFewForUpdate);
     }
-    let is_reservation = names(words, "ReservationName", 3);
-    if let Some(update) = update_jobs(words).filter(|_| !is_reservation) {
+    // First, as a job's partition and reservation can be changed too.
+    if let Some(update) = update_jobs(words) {
         return Ok(update);
     }
-    if is_reservation {
+    if names(words, "ReservationName", 3) {
         let words = words.to_vec();
         return Ok(ScontrolCommand::Reserve {
             words,
