@@ -125,7 +125,10 @@ impl Twin {
         let line = line.replace("/tmp/sacctmgr-dump.cfg", &dump);
         let words = words(&line);
         let mut command = match &words[..] {
-            _ if line.contains(" | ") || line.contains("$(") => {
+            // Pipes and commands in the line itself, not in a quoted script.
+            _ if words.iter().any(|word| word == "|")
+                || line.starts_with("scontrol ") && line.contains("$(") =>
+            {
                 self.env.program("bash", &["-c", &line])
             }
             [program, ..] if program == "cat" => self.env.program(program, &words[1..]),

@@ -299,6 +299,8 @@ const MASKS: &[(&str, &str)] = &[
     ("99:99", "<LEFT>"),
     ("9:99:99", "<LEFT>"),
     ("99:99:99", "<LEFT>"),
+    // Of one that has just begun.
+    ("9-99:99:99", "<LEFT>"),
 ];
 
 /// The length of the text that a pattern stands for at the start, where no digit follows.
