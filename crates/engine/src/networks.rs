@@ -2,7 +2,7 @@
 //! interface at a bridge of this machine, which leads outside by address translation. Two programs
 //! listen at one port on two nodes then.
 //!
-//! Only root can do so, and it changes the machine: a bridge, an interface a node, two rules of
+//! Only root can do so, and it changes the machine: a bridge, an interface a node, three rules of
 //! `iptables`, `net.ipv4.ip_forward`. So it is made where a person asks for it, and goes with
 //! `yard engine stop`. The namespaces outlive an engine that is killed, as jobs do.
 
