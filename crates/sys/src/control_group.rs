@@ -19,20 +19,40 @@ pub(crate) enum Version {
     Two,
 }
 
-/// A group that was made; removed when it is dropped.
+/// A group; removed when who made it drops it.
 #[derive(Debug)]
 pub(crate) struct OwnedGroup {
     pub(crate) folder: PathBuf,
     pub(crate) version: Version,
+    /// Made for another controller, under version 2, where a process is in one group for all of them.
+    shared: bool,
 }
 
 impl OwnedGroup {
-    /// Makes the group `name` below this process's own of that controller.
+    /// Makes the group `name` below this process's own of that controller, or takes the one that was made
+    /// for another.
     pub(crate) fn make(controller: &str, name: &str) -> io::Result<OwnedGroup> {
         let (parent, version) = own_group(controller).ok_or(io::ErrorKind::Unsupported)?;
+        OwnedGroup::make_in(&parent, version, name)
+    }
+
+    /// The same, below any group.
+    pub(crate) fn make_in(parent: &Path, version: Version, name: &str) -> io::Result<OwnedGroup> {
         let folder = parent.join(name);
-        fs::create_dir(&folder)?;
-        Ok(OwnedGroup { folder, version })
+        let shared = match fs::create_dir(&folder) {
+            Ok(()) => false,
+            Err(error)
+                if version == Version::Two && error.kind() == io::ErrorKind::AlreadyExists =>
+            {
+                true
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(OwnedGroup {
+            folder,
+            version,
+            shared,
+        })
     }
 
     /// Writes a value to a file of the group. A group without it, under version 2, bounds nothing.
@@ -52,6 +72,9 @@ impl OwnedGroup {
 
 impl Drop for OwnedGroup {
     fn drop(&mut self) {
+        if self.shared {
+            return;
+        }
         // Its last process may be a moment from gone.
         for _ in 0..20 {
             match fs::remove_dir(&self.folder) {
@@ -175,6 +198,18 @@ mod tests {
         let got = place(groups, mounts, "memory");
         let got = got.map(|(mount, group, version)| (mount.to_str().unwrap(), group, version));
         assert_eq!(got, want);
+    }
+
+    #[test]
+    fn a_process_is_in_one_group_of_version_two_for_all_controllers() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |version| OwnedGroup::make_in(folder.path(), version, "step");
+        let first = make(Version::Two).unwrap();
+        drop(make(Version::Two).unwrap());
+        assert!(first.folder.is_dir());
+        drop(first);
+        let _first = make(Version::One).unwrap();
+        make(Version::One).unwrap_err();
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! A control group whose processes can't open certain devices: version 1's controller.
 //!
-//! Version 2 has no controller for it, but programs of the kernel, which root alone may load.
+//! Version 2 has no controller for it, but programs of the kernel (`device_program.rs`), which root alone
+//! may load.
 
 use crate::control_group::{OwnedGroup, Version};
+use crate::device_program;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -44,17 +46,16 @@ impl DeviceCgroup {
     /// Makes the group `name`, whose processes may open all devices that this one may but these.
     ///
     /// # Errors
-    /// There is no such controller, or this process may make no group there.
+    /// There is no such controller, or this process may make no group there, or load no program.
     pub fn make(name: &str, denied: &[DeviceNumber]) -> io::Result<DeviceCgroup> {
         let group = OwnedGroup::make("devices", name)?;
-        if group.version != Version::One {
-            return Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                "control groups of version 1 have a controller of devices, those of version 2 none",
-            ));
-        }
-        for DeviceNumber { major, minor } in denied {
-            group.set("devices.deny", &format!("c {major}:{minor} rwm"))?;
+        match group.version {
+            Version::One => {
+                for DeviceNumber { major, minor } in denied {
+                    group.set("devices.deny", &format!("c {major}:{minor} rwm"))?;
+                }
+            }
+            Version::Two => device_program::deny(&group.folder, denied).map_err(not_loaded)?,
         }
         Ok(DeviceCgroup(group))
     }
@@ -75,9 +76,48 @@ impl DeviceCgroup {
     }
 }
 
+fn not_loaded(error: io::Error) -> io::Error {
+    io::Error::new(
+        error.kind(),
+        format!(
+            "control groups of version 2 keep from devices by a program, which was not loaded: {error}"
+        ),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Where version 2 is mounted, beside version 1 or alone.
+    fn of_version_two() -> Option<PathBuf> {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let line = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
+        line.split(' ').nth(4).map(PathBuf::from)
+    }
+
+    #[test]
+    fn a_program_keeps_processes_from_devices() {
+        let made = of_version_two().map(|folder| {
+            let name = format!("yard-test-{}", std::process::id());
+            let group = OwnedGroup::make_in(&folder, Version::Two, &name)?;
+            let zero = DeviceNumber { major: 1, minor: 5 };
+            device_program::deny(&group.folder, &[zero]).map(|()| group)
+        });
+        // Only root of a machine with such groups can load one.
+        let Some(Ok(group)) = made else {
+            return;
+        };
+        let script = format!(
+            "echo 0 > {}; for device in null zero; do ( : < /dev/$device ) 2>/dev/null; echo $device $?; done",
+            group.entrance().display()
+        );
+        let output = std::process::Command::new("bash")
+            .args(["-c", &script])
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "null 0\nzero 1\n");
+    }
 
     #[test]
     fn a_device_has_a_number_and_other_files_have_none() {

@@ -19,6 +19,7 @@ pub mod cpu_cgroup;
 pub mod cpu_locks;
 pub mod daemon;
 pub mod device_cgroup;
+mod device_program;
 pub mod disk_errors;
 mod disk_free;
 pub mod env_vars;

@@ -42,14 +42,6 @@ impl MemoryCgroup {
         self.0.entrance()
     }
 
-    /// Bounds the number of its processes too, where one group does both (version 2).
-    ///
-    /// # Errors
-    /// It is of version 1, or this process may not.
-    pub(crate) fn bound_processes(&self, most: u64) -> io::Result<()> {
-        self.0.set("pids.max", &most.to_string())
-    }
-
     /// How many processes the kernel killed because the bound was met.
     #[must_use]
     pub fn kills(&self) -> u64 {

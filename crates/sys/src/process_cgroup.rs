@@ -1,7 +1,6 @@
 //! A control group that bounds how many processes and threads there are in it.
 
 use crate::control_group::OwnedGroup;
-use crate::memory_cgroup::MemoryCgroup;
 use std::io;
 use std::path::PathBuf;
 
@@ -10,22 +9,14 @@ use std::path::PathBuf;
 pub struct ProcessCgroup(OwnedGroup);
 
 impl ProcessCgroup {
-    /// Bounds the number of processes that are in a group of memory too, by that group where it can, else
-    /// by a group `name` of its own: `None` is the former.
+    /// Makes the group `name`, of so many processes at most.
     ///
     /// # Errors
     /// There is no such controller, or this process may make no group there.
-    pub fn make(
-        name: &str,
-        most: u64,
-        memory: Option<&MemoryCgroup>,
-    ) -> io::Result<Option<ProcessCgroup>> {
-        if memory.is_some_and(|memory| memory.bound_processes(most).is_ok()) {
-            return Ok(None);
-        }
+    pub fn make(name: &str, most: u64) -> io::Result<ProcessCgroup> {
         let group = OwnedGroup::make("pids", name)?;
         group.set("pids.max", &most.to_string())?;
-        Ok(Some(ProcessCgroup(group)))
+        Ok(ProcessCgroup(group))
     }
 
     /// Whether a group can be made here.
@@ -34,7 +25,7 @@ impl ProcessCgroup {
     /// As [`ProcessCgroup::make`].
     pub fn probe() -> io::Result<()> {
         let name = format!("yard-probe-{}", std::process::id());
-        ProcessCgroup::make(&name, 1 << 20, None).map(drop)
+        ProcessCgroup::make(&name, 1 << 20).map(drop)
     }
 
     /// The file into which a process writes `0` to enter the group.

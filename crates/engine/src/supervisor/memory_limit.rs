@@ -60,14 +60,6 @@ impl MemoryLimit {
         }
     }
 
-    /// Its group, where the kernel keeps it.
-    pub(super) fn group(&self) -> Option<&MemoryCgroup> {
-        match self {
-            MemoryLimit::Kernel(group) => Some(group),
-            MemoryLimit::None | MemoryLimit::Watched(_) => None,
-        }
-    }
-
     /// How long until the processes are to be looked at.
     pub(super) fn next_look(&self) -> Option<Duration> {
         match self {

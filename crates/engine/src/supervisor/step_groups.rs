@@ -29,9 +29,9 @@ impl StepGroups {
     /// the others' devices; where the job asked for CPUs, one of these.
     pub(super) fn of(spec: &StepSpec, memory: &MemoryLimit, limits: &[PassedLimit]) -> StepGroups {
         let most = fewer_processes(limits, &sys::soft_limits());
-        let made = most.map(|most| ProcessCgroup::make(&group_name(spec), most, memory.group()));
+        let made = most.map(|most| ProcessCgroup::make(&group_name(spec), most));
         let processes = match made {
-            Some(Ok(group)) => group,
+            Some(Ok(group)) => Some(group),
             Some(Err(error)) => {
                 tracing::debug!(step = %spec.key(), "no control group of processes: {error}");
                 None
