@@ -676,9 +676,8 @@ fn a_run_that_saves_nothing_is_noted() {
         "\"train.py\"",
         hour,
         expect![[r#"
-        nothing in the command names {checkpoints}: at its limit of 1 h the run would begin again
-        from its start, and fail at the second limit; write checkpoints to {checkpoints} and resume
-        from {resume}, or ask for enough time; with [resume] on = [] it fails at the first
+        the command names no {checkpoints}: at its limit of 1 h it begins again from the start,
+        once; save to {checkpoints} and resume from {resume}, or set [resume] on = []
     "#]],
     );
     note("\"saves.py\"", hour, expect![""]);

@@ -154,7 +154,20 @@ fn a_run_waits_for_another_and_fails_with_it() {
 
     env.write("train.sh", "sleep 1; echo no space; exit 3");
     env.yard(&["run", "prepare.toml", "--detach"]).success();
-    env.yard(&["run", "train.toml", "--detach"]).success();
+    let newest = show(&env, "prepare")["run"].as_str().unwrap().to_owned();
+    let oldest = first["run"].as_str().unwrap();
+    let which = [
+        format!("it starts when {newest} is done"),
+        format!("older: {oldest}"),
+    ];
+    for command in ["plan", "run"] {
+        let detach = (command == "run").then_some("--detach");
+        let words: Vec<&str> = [command, "train.toml"].into_iter().chain(detach).collect();
+        let said = env.yard(&words).success();
+        // Long notes are wrapped.
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(which.iter().all(|part| said.contains(part)), "{said}");
+    }
     let waited = env.yard(&["wait", "train"]).code(1);
     let cause = "after which this one comes, failed: rank 0";
     assert!(waited.stdout.contains(cause), "{}", waited.snapshot());
@@ -172,8 +185,19 @@ fn a_run_starts_at_the_checkpoint_of_another() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     write_run(&env, "first", 20, "");
     write_run(&env, "second", 30, "");
-    let none = env.yard(&["run", "second.toml", "--from", "first"]).code(1);
-    assert!(none.stderr.contains("no run or job"), "{}", none.snapshot());
+    for from in ["first", "/nonexistent", "./first", "first/step-10"] {
+        let none = env.yard(&["run", "second.toml", "--from", from]).code(2);
+        let parts = [
+            format!("no run, file or folder {from}\n"),
+            format!("asked   --from {from}\n"),
+            "do      name a run".to_owned(),
+        ];
+        assert!(
+            parts.iter().all(|part| none.stderr.contains(part)),
+            "{}",
+            none.snapshot()
+        );
+    }
     env.yard(&["run", "first.toml"]).success();
     let said = env
         .yard(&["run", "second.toml", "--from", "first"])
@@ -186,6 +210,11 @@ fn a_run_starts_at_the_checkpoint_of_another() {
     let path = path.to_str().unwrap();
     let said = env.yard(&["run", "second.toml", "--from", path]).success();
     assert!(said.contains("from 10"), "{said}");
+    let twice = env
+        .yard(&["run", "second.toml", "--from", path, "--repeat", "2"])
+        .success();
+    let both = "complete), each of the 2 repeats";
+    assert!(twice.contains(both), "{twice}");
     let none = env
         .yard(&["run", "second.toml", "--from", "first/step-7"])
         .code(2);

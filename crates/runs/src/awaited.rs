@@ -4,7 +4,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::repeats::repeats_of;
 use crate::{Run, RunState, ask_for, indexed_runs};
 use backend::Transport;
-use folder::{AwaitedRun, Index};
+use folder::{AwaitedRun, Index, IndexEntry};
 use model::JobId;
 use sys::Places;
 use train::Resolved;
@@ -29,22 +29,18 @@ pub(crate) fn awaited(
 ) -> Result<Awaited, Failure> {
     let text = after.value.as_str();
     let asked = format!("[after] run = {text:?} ({})", after.source);
-    let mut all = indexed_runs(places)?;
-    all.reverse();
-    let mut named = Index::choose(&all, text);
-    let Some(newest) = named.first() else {
+    let Named { chosen, .. } = named(text, places)?;
+    let Some(newest) = chosen.first() else {
         let what = format!("no run has the name or id {text}");
         return Err(Failure::new(FailureKind::Usage, what)
             .asked(asked)
             .todo("start that one first; yard ls shows all runs"));
     };
     let (cluster, own) = (newest.cluster.clone(), transport.cluster().to_owned());
-    let count = match repeats_of(&named) {
-        Some(entry) => entry.repeats.unwrap_or(1) as usize,
-        None => 1,
-    };
-    named.truncate(count);
-    let runs: Vec<Run> = named.into_iter().map(Run::read).collect::<Result<_, _>>()?;
+    let runs: Vec<Run> = chosen
+        .into_iter()
+        .map(Run::read)
+        .collect::<Result<_, _>>()?;
     let live: Vec<&Run> = runs.iter().filter(|run| run.needs_cluster()).collect();
     if cluster != own && !live.is_empty() {
         let what = format!("a run on {own} can't wait for one on {cluster}");
@@ -84,4 +80,123 @@ pub(crate) fn awaited(
     awaited.jobs.sort_unstable();
     awaited.jobs.dedup();
     Ok(awaited)
+}
+
+/// Which run comes before, and what else has its name; none where it is named by its id.
+///
+/// # Errors
+/// The index of runs can't be read.
+pub(crate) fn awaited_note(
+    after: &Resolved<String>,
+    places: &Places,
+) -> Result<Option<String>, Failure> {
+    Ok(named(&after.value, places)?.note(&after.value))
+}
+
+/// What the name of a run before this one means.
+struct Named {
+    /// The newest run with that name, or all of its repeats.
+    chosen: Vec<IndexEntry>,
+    /// Older ones with that name, the newest first.
+    others: Vec<IndexEntry>,
+}
+
+fn named(text: &str, places: &Places) -> Result<Named, Failure> {
+    let mut all = indexed_runs(places)?;
+    all.reverse();
+    let mut chosen = Index::choose(&all, text);
+    let count = match repeats_of(&chosen) {
+        Some(entry) => entry.repeats.unwrap_or(1) as usize,
+        None => 1,
+    };
+    let others = chosen.split_off(count.min(chosen.len()));
+    Ok(Named { chosen, others })
+}
+
+impl Named {
+    fn note(&self, text: &str) -> Option<String> {
+        let Some(newest) = self.chosen.first() else {
+            return Some(format!(
+                "no run has the name or id {text} yet: start it before this one"
+            ));
+        };
+        let id = newest.shared_id();
+        let which = match self.chosen.len() {
+            1 if newest.id == text => return None,
+            1 => format!("it starts when {} is done", newest.id),
+            count => format!("it starts when all {count} repeats of {id} are done"),
+        };
+        let mut others: Vec<&str> = Vec::new();
+        for entry in &self.others {
+            let other = entry.shared_id();
+            if other != id && !others.contains(&other) {
+                others.push(other);
+            }
+        }
+        if others.is_empty() {
+            return Some(which);
+        }
+        let (named, more) = others.split_at(others.len().min(SHOWN));
+        let more = match more.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Some(format!(
+            "{which}, the newest run named {text}; older: {}{more}; [after] run = \"ID\" names one of them",
+            named.join(", ")
+        ))
+    }
+}
+
+/// So many older runs are named at most.
+const SHOWN: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Timestamp;
+    use std::path::PathBuf;
+
+    fn entry(id: &str) -> IndexEntry {
+        IndexEntry {
+            id: id.to_owned(),
+            name: "prepare".to_owned(),
+            cluster: "local".to_owned(),
+            folder: PathBuf::from("/scratch").join(id),
+            created: Timestamp(0),
+            repeats: None,
+            of: None,
+        }
+    }
+
+    #[track_caller]
+    fn check(text: &str, chosen: &[&str], others: &[&str], want: Option<&str>) {
+        let entries = |ids: &[&str]| ids.iter().map(|id| entry(id)).collect();
+        let named = Named {
+            chosen: entries(chosen),
+            others: entries(others),
+        };
+        assert_eq!(named.note(text).as_deref(), want);
+    }
+
+    #[test]
+    fn the_run_before_is_named_with_what_else_there_is() {
+        check("prepare-a1", &["prepare-a1"], &[], None);
+        let alone = "it starts when prepare-a1 is done";
+        check("prepare", &["prepare-a1"], &[], Some(alone));
+        check(
+            "prepare",
+            &["prepare-b2"],
+            &["prepare-a1"],
+            Some(
+                "it starts when prepare-b2 is done, the newest run named prepare; older: prepare-a1; [after] run = \"ID\" names one of them",
+            ),
+        );
+        check(
+            "prepare",
+            &[],
+            &[],
+            Some("no run has the name or id prepare yet: start it before this one"),
+        );
+    }
 }

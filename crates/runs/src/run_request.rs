@@ -1,5 +1,6 @@
 //! What a run is asked to be, read and resolved against a cluster.
 
+use crate::awaited::awaited_note;
 use crate::failure::{Failure, FailureKind};
 use crate::input_file;
 use crate::known_cluster::KnownCluster;
@@ -155,6 +156,10 @@ impl RunRequest {
         };
         plan_inputs::check(&mut plan)?;
         plan_notes::add(&mut plan, &layers.base);
+        if let Some(after) = &plan.after {
+            let note = awaited_note(after, places)?;
+            plan.notes.extend(note);
+        }
         plan.notes.extend(layers.note);
         let makes_environment_in_job = is_known && target.facts.internet == Internet::Compute;
         Ok(Planned {

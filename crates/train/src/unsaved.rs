@@ -20,7 +20,7 @@ pub fn unsaved_note(plan: &Plan, programs: &[String]) -> Option<String> {
     let comes_back = plan.resume.on.value.contains(&ResumeOn::Timeout);
     (comes_back && !is_named).then(|| {
         format!(
-            "nothing in the command names {{checkpoints}}: at its limit of {} the run would begin again from its start, and fail at the second limit; write checkpoints to {{checkpoints}} and resume from {{resume}}, or ask for enough time; with [resume] on = [] it fails at the first",
+            "the command names no {{checkpoints}}: at its limit of {} it begins again from the start, once; save to {{checkpoints}} and resume from {{resume}}, or set [resume] on = []",
             say_seconds(limit)
         )
     })

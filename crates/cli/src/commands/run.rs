@@ -108,7 +108,7 @@ pub(super) fn submit(
         };
         printer.show_line(&row(
             "starts at",
-            &format!("{name} of {} ({proof})", from.of),
+            &format!("{name} of {} ({proof}){}", from.of, all_repeats(&planned)),
         ));
     }
     planned.check()?;
@@ -171,6 +171,14 @@ pub(super) fn submit(
     }
 }
 
+/// That all of several repeats start there.
+fn all_repeats(planned: &Planned) -> String {
+    match planned.plan.repeats.value {
+        1 => String::new(),
+        count => format!(", each of the {count} repeats"),
+    }
+}
+
 /// The checkpoint that `--from` means: of a path that is there, else of a run.
 fn starting_point(text: &str) -> Result<StartingPoint, Failure> {
     let path = Path::new(text);
@@ -182,7 +190,17 @@ fn starting_point(text: &str) -> Result<StartingPoint, Failure> {
             Some((run, name)) => (run, Some(name)),
             None => (text, None),
         };
-        let selected = runs::select(run)?;
+        if run.is_empty() || run.starts_with(['.', '~']) {
+            return Err(no_starting_point(text));
+        }
+        let selected = runs::select(run).map_err(|failure| match failure.kind {
+            FailureKind::Failed => Failure {
+                there: failure.there,
+                mistakes: failure.mistakes,
+                ..no_starting_point(text)
+            },
+            _ => failure.asked(format!("--from {text}")),
+        })?;
         let Some(run) = selected.run else {
             return Err(
                 Failure::new(FailureKind::Usage, format!("{run} is a job of no run"))
@@ -208,6 +226,14 @@ fn starting_point(text: &str) -> Result<StartingPoint, Failure> {
             _ => failure.todo("name a complete checkpoint, or a run that has saved one"),
         }
     })
+}
+
+/// Neither a run nor a path is called so.
+fn no_starting_point(text: &str) -> Failure {
+    let what = format!("there is no run, file or folder {text}");
+    Failure::new(FailureKind::Usage, what)
+        .asked(format!("--from {text}"))
+        .todo("name a run of yard ls, RUN/CHECKPOINT, or the path of a checkpoint")
 }
 
 /// Waits for all of several repeats.
