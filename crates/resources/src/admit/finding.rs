@@ -90,7 +90,12 @@ pub enum Detail {
 impl fmt::Display for Detail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Detail::NoPartition(name) => write!(f, "invalid partition specified: {name}"),
+            Detail::NoPartition(name) => {
+                // Slurm makes a list of it, which is none when it is empty.
+                let is_none = name.chars().all(|c| c == ',');
+                let name = if is_none { "(null)" } else { name };
+                write!(f, "invalid partition specified: {name}")
+            }
             Detail::Limit(word) => f.write_str(word),
         }
     }
