@@ -303,3 +303,17 @@ impl fmt::Display for Finding {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a real `sbatch` printed for `-p nosuch`, `--partition=` and `-p ,`.
+    #[test]
+    fn an_empty_partition_is_named_as_none() {
+        for (given, named) in [("nosuch", "nosuch"), ("", "(null)"), (",", "(null)")] {
+            let said = Detail::NoPartition(given.to_owned()).to_string();
+            assert_eq!(said, format!("invalid partition specified: {named}"));
+        }
+    }
+}
