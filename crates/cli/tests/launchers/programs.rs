@@ -1,31 +1,32 @@
-//! What the ranks run, by launcher: each adds the numbers of all ranks, counted from 1, and says the sum.
+//! What the ranks run, by launcher: each adds the numbers of all ranks, counted from 1, and says the sum in one
+//! write: ranks of one agent share a pipe, and print's words would mix.
 
 pub const TORCH: &str = "\
-import torch, torch.distributed as dist
+import sys, torch, torch.distributed as dist
 dist.init_process_group('gloo')
 t = torch.ones(1) * (dist.get_rank() + 1)
 dist.all_reduce(t)
-print('rank', dist.get_rank(), 'sum', int(t.item()), flush=True)
+sys.stdout.write(f'rank {dist.get_rank()} sum {int(t.item())}\\n')
 dist.barrier()
 ";
 pub const JAX: &str = "\
-import jax, jax.numpy as jnp
+import sys, jax, jax.numpy as jnp
 jax.config.update('jax_cpu_collectives_implementation', 'gloo')
 jax.distributed.initialize()
 from jax.experimental.multihost_utils import process_allgather
 t = process_allgather(jnp.ones(1) * (jax.process_index() + 1)).sum()
-print('rank', jax.process_index(), 'sum', int(t), flush=True)
+sys.stdout.write(f'rank {jax.process_index()} sum {int(t)}\\n')
 ";
 pub const ACCELERATE: &str = "\
-import accelerate, torch
+import sys, accelerate, torch
 a = accelerate.Accelerator()
 t = a.reduce(torch.ones(1) * (a.process_index + 1))
-print('rank', a.process_index, 'sum', int(t.item()), flush=True)
+sys.stdout.write(f'rank {a.process_index} sum {int(t.item())}\\n')
 a.wait_for_everyone()
 ";
 /// Python 3.11 refuses a default of torch 1.13's, which Lightning imports.
 pub const LIGHTNING: &str = "\
-import dataclasses
+import dataclasses, sys
 get_field = dataclasses._get_field
 def get_any_field(cls, name, *more):
     default = getattr(cls, name, None)
@@ -50,16 +51,16 @@ t = pl.Trainer(accelerator='cpu', devices=1, num_nodes=2, max_steps=3, strategy=
 t.fit(Model(), DataLoader(TensorDataset(torch.ones(8, 4)), batch_size=2))
 assert isinstance(t.strategy.cluster_environment, SLURMEnvironment)
 s = t.strategy.reduce(torch.ones(1) * (t.global_rank + 1), reduce_op='sum')
-print('rank', t.global_rank, 'sum', int(s.item()), flush=True)
+sys.stdout.write(f'rank {t.global_rank} sum {int(s.item())}\\n')
 ";
 pub const HOROVOD: &str = "\
-import torch, horovod.torch as hvd
+import sys, torch, horovod.torch as hvd
 hvd.init()
 t = hvd.allreduce(torch.ones(1) * (hvd.rank() + 1), op=hvd.Sum)
-print('rank', hvd.rank(), 'sum', int(t.item()), flush=True)
+sys.stdout.write(f'rank {hvd.rank()} sum {int(t.item())}\\n')
 ";
 pub const DEEPSPEED: &str = "\
-import argparse, torch, torch.distributed as dist
+import argparse, sys, torch, torch.distributed as dist
 import deepspeed
 parser = argparse.ArgumentParser()
 parser.add_argument('--local_rank', type=int, required=True)
@@ -67,6 +68,6 @@ parser.parse_args()
 deepspeed.init_distributed(dist_backend='gloo')
 t = torch.ones(1) * (dist.get_rank() + 1)
 dist.all_reduce(t)
-print('rank', dist.get_rank(), 'sum', int(t.item()), flush=True)
+sys.stdout.write(f'rank {dist.get_rank()} sum {int(t.item())}\\n')
 dist.barrier()
 ";
