@@ -51,8 +51,11 @@ impl Case {
         let folder = std::env::var_os("YARD_LAUNCHER_VENVS").map(PathBuf::from);
         let folder = folder.map(|folder| folder.join(self.venv));
         let folder = folder.filter(|folder| {
-            let import = format!("import {module}");
-            there(Command::new(folder.join("bin/python")).args(["-c", &import]))
+            // Looked for, not imported: Lightning is importable only as its script prepares it.
+            let find = format!(
+                "import importlib.util, sys; sys.exit(not importlib.util.find_spec({module:?}))"
+            );
+            there(Command::new(folder.join("bin/python")).args(["-c", &find]))
                 && there(Command::new(program).arg("--version"))
         });
         if folder.is_none() {
