@@ -351,6 +351,9 @@ pub struct WhyWaiting {
     /// Reservations that close nodes to it if it started now, and its own where that has not begun.
     #[serde(default)]
     pub reservations: Vec<model::Reservation>,
+    /// When it ends if it has not started by then, because of its deadline.
+    #[serde(default)]
+    pub too_late: Option<Timestamp>,
     /// Options with less in them: each alone would let it start now.
     pub instead: Vec<String>,
 }

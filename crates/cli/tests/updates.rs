@@ -169,3 +169,75 @@ fn refusals_change_nothing() {
         assert_eq!(twin.update(&format!("jobid={runs} {words}")), want);
     }
 }
+
+/// A deadline that a job can no longer meet ends it while it waits; the others are started with what is
+/// left.
+#[test]
+fn deadlines_and_shortest_limits() {
+    let twin = Twin::start();
+    let runs = twin.submit(&["-n8", "-t60"]);
+    twin.is_soon(&runs, "%t", "R");
+    let misses = twin.submit(&["-n1", "-t2", "--deadline=now+121seconds"]);
+    let dependent = twin.submit(&["-n1", &format!("-dafterok:{misses}")]);
+    let waits = twin.submit(&["-n1", "-t60", "--time-min=5", "--deadline=now+1000seconds"]);
+    twin.is_soon(&misses, "%T %r", "DEADLINE DeadLine");
+    twin.is_soon(&dependent, "%r", "DependencyNeverSatisfied");
+    let shown = |job: &str| twin.0.slurm("scontrol", &["show", "job", job]).success();
+    let text = shown(&misses);
+    assert!(
+        text.contains("ExitCode=0:1") && text.contains("JobState=DEADLINE"),
+        "{text}"
+    );
+    let args = [
+        "-X",
+        "-n",
+        "-P",
+        "-j",
+        &misses,
+        "-o",
+        "State,ExitCode,Reason",
+    ];
+    assert_eq!(
+        twin.0.slurm("sacct", &args).success(),
+        "DEADLINE|1:0|None\n"
+    );
+    let args = ["-n1", "-t2", "--deadline=now+122seconds", "true"];
+    let salloc = twin.0.slurm("salloc", &args);
+    let said = salloc
+        .stderr
+        .replace(|letter: char| letter.is_ascii_digit(), "");
+    let end = "salloc: Job has been cancelled\nsalloc: Job allocation  has been revoked.\n\
+               salloc: error: Job submit/allocate failed: Job/step already completing or completed\n";
+    assert!(said.ends_with(end) && salloc.status == 1, "{said}");
+    let columns = |job: &str| {
+        let args = ["-h", "-j", job, "-O", "mintime:8,timelimit:8"];
+        twin.0.slurm("squeue", &args).success().trim().to_owned()
+    };
+    assert_eq!(columns(&waits), "5:00    1:00:00");
+    for (words, want) in [
+        (
+            "timemin=90",
+            "Invalid time-min specification (exceeds job's time or other limits)",
+        ),
+        ("deadline=2020-01-01", "Invalid time specified"),
+    ] {
+        let want = format!("{want} for job {waits} (1)");
+        assert_eq!(twin.update(&format!("jobid={waits} {words}")), want);
+    }
+    assert_eq!(
+        twin.update(&format!("jobid={waits} timemin=4 deadline=now+20minutes")),
+        ""
+    );
+    twin.restart();
+    assert_eq!(columns(&waits), "4:00    1:00:00");
+    let why = twin.0.yard(&["why", &waits]).success();
+    assert!(why.contains("ends"), "{why}");
+    assert_eq!(twin.update(&format!("jobid={runs} timelimit=0:01")), "");
+    twin.is_soon(&waits, "%t", "R");
+    let limit = twin.shown(&waits, "%l");
+    assert!(["20:00", "19:00"].contains(&limit.as_str()), "{limit}");
+    assert_eq!(
+        twin.update(&format!("jobid={waits} deadline=now+2hours")),
+        ""
+    );
+}

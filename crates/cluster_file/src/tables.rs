@@ -394,7 +394,7 @@ section! {
         requeue: bool,
         /// Between the end signal and the kill. `KillWait`
         kill_wait: Seconds,
-        /// A job may run so much longer than its limit. `OverTimeLimit`
+        /// A job may run so much longer than its limit there; here it ends at its limit. `OverTimeLimit`
         over_time_limit: Seconds,
         /// An ended job is remembered so long. `MinJobAge`
         min_job_age: Seconds,

@@ -79,7 +79,7 @@ pub(crate) fn batch_status(outcome: &Outcome) -> WaitStatus {
         | Outcome::Timeout { status }
         | Outcome::Preempted { status } => *status,
         Outcome::NodeFail | Outcome::OutOfMemory => WaitStatus::signal(9),
-        Outcome::LaunchFailed { .. } => WaitStatus::exit(1),
+        Outcome::LaunchFailed { .. } | Outcome::Deadline => WaitStatus::exit(1),
     }
 }
 

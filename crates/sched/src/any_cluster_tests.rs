@@ -1,18 +1,18 @@
 //! Random clusters and what happens on them: nothing is held twice, what is held and what is free
 //! are all there is, and the rows alone make the same state.
 
-use super::World;
 use super::properties::{
     check_gpus, check_limits, check_memory, check_nodes, check_order, check_plan, check_sharing,
     check_tiers, starts_alone,
 };
+use super::{ShortRequest, World};
 use crate::preempt::rules;
 use crate::{BackfillParameters, Event, Job, State};
 use cluster_file::{ClusterFile, PreemptMode};
 use model::{
     ArraySpec, Ending, GpuCount, JobId, JobState, LengthChange, MemoryRequest, NamesChange,
-    NodeMark, Outcome, RareOptions, Request, Reservation, ReservationFlag, ReservationRequest,
-    ReservedFor, ReservedNodes, Seconds, TimeLimitRequest, Timestamp,
+    NodeMark, NodeOptions, Outcome, RareOptions, Request, Reservation, ReservationFlag,
+    ReservationRequest, ReservedNodes, Seconds, Sharing, TimeLimitRequest, Timestamp,
 };
 use proptest::prelude::*;
 use resources::{Amounts, Cluster, Free, NodeId, Trust};
@@ -21,10 +21,10 @@ use std::sync::Arc;
 /// What happens.
 #[derive(Clone, Debug)]
 enum Step {
-    Submit(Box<Request>),
+    Submit(ShortRequest),
     /// The same as a waiting job, for so many minutes; at another moment.
     Again(usize, Option<u64>),
-    Together(Vec<Request>),
+    Together(Vec<ShortRequest>),
     End(usize),
     Requeue(usize),
     Suspend(usize, bool),
@@ -174,33 +174,28 @@ fn check_preempted(before: &State, after: &State, now: Timestamp) {
 
 fn any_request() -> impl Strategy<Value = Request> {
     let partition = prop_oneof![
-        Just(None),
-        Just(Some("gpu")),
-        Just(Some("whole,gpu")),
-        Just(Some("whole")),
-        Just(Some("nowhere")),
+        2 => Just(None),
+        2 => Just(Some("gpu")),
+        2 => Just(Some("whole,gpu")),
+        2 => Just(Some("whole")),
+        1 => Just(Some("nowhere")),
     ];
     let amounts = (1_u32..4, 1_u32..5, 0_u32..3, 0_u64..5000);
-    let rest = (1_u64..20, any::<bool>(), 0_u32..6, 0_usize..6);
+    let rest = (1_u64..20, 0_u32..8, 0_u32..7, 0_usize..6);
     let reservation = prop_oneof![
         3 => Just(None),
         1 => Just(Some("one")),
         1 => Just(Some("two")),
     ];
     (partition, amounts, rest, reservation).prop_map(
-        |(
-            partition,
-            (nodes, tasks, gpus, memory),
-            (minutes, exclusive, which, qos),
-            reservation,
-        )| {
+        |(partition, (nodes, tasks, gpus, memory), (minutes, sharing, which, qos), reservation)| {
             let elements = ArraySpec {
                 indices: (0..3).collect(),
                 step: 1,
                 throttle: None,
             };
             Request {
-                name: if which == 5 { "of bob" } else { "" }.to_owned(),
+                name: if which >= 5 { "of bob" } else { "" }.to_owned(),
                 qos: ["low", "middle", "high"].get(qos).map(|&qos| qos.into()),
                 partition: partition.map(str::to_owned),
                 min_nodes: Some(nodes).filter(|nodes| *nodes > 1),
@@ -211,8 +206,9 @@ fn any_request() -> impl Strategy<Value = Request> {
                 }),
                 memory: (memory > 2000).then_some(MemoryRequest::PerNode(memory)),
                 time: Some(TimeLimitRequest::Limit(Seconds(minutes * 60))),
-                exclusive: exclusive && which == 0,
+                exclusive: sharing == 0,
                 rare: RareOptions {
+                    node_options: (sharing == 1 || sharing == 2).then(|| Box::new(of_one_user())),
                     constraint: (which == 1).then(|| "fast".into()),
                     licenses: (which == 2).then(|| "x".into()),
                     reservation: reservation.map(str::to_owned),
@@ -226,6 +222,13 @@ fn any_request() -> impl Strategy<Value = Request> {
     )
 }
 
+fn of_one_user() -> NodeOptions {
+    NodeOptions {
+        sharing: Some(Sharing::User),
+        ..NodeOptions::default()
+    }
+}
+
 fn without_array(mut request: Request) -> Request {
     request.rare.array = None;
     request
@@ -233,11 +236,13 @@ fn without_array(mut request: Request) -> Request {
 
 fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        6 => any_request().prop_map(|request| Step::Submit(Box::new(request))),
+        6 => any_request().prop_map(|request| Step::Submit(ShortRequest(Box::new(request)))),
         5 => (any::<usize>(), prop::option::of(1_u64..20))
             .prop_map(|(which, minutes)| Step::Again(which, minutes)),
-        1 => prop::collection::vec(any_request().prop_map(without_array), 2..4)
-            .prop_map(Step::Together),
+        1 => prop::collection::vec(any_request(), 2..4).prop_map(|all| {
+            let all = all.into_iter().map(|one| ShortRequest(Box::new(without_array(one))));
+            Step::Together(all.collect())
+        }),
         4 => any::<usize>().prop_map(Step::End),
         1 => any::<usize>().prop_map(Step::Requeue),
         2 => (any::<usize>(), any::<bool>()).prop_map(|(which, now)| Step::Suspend(which, now)),
@@ -272,11 +277,8 @@ fn any_reservation() -> impl Strategy<Value = ReservationRequest> {
             start: Some(Timestamp(1_000_000 + start * 1000)),
             length: Some(LengthChange::To(Seconds(length))),
             nodes: all.then_some(ReservedNodes::All),
-            node_count: (!all).then_some(count),
-            users: Some(NamesChange::To(ReservedFor {
-                names: vec![if is_own { "u" } else { "bob" }.to_owned()],
-                are_excluded: false,
-            })),
+            node_counts: (!all).then(|| vec![count]),
+            users: Some(NamesChange::parse(if is_own { "u" } else { "bob" }, None)),
             flags: flags.into_iter().map(|flag| (flag, true)).collect(),
             ..ReservationRequest::default()
         }
@@ -389,6 +391,8 @@ pub(super) struct Case {
     clusters: [(u32, u32, u32); 3],
     steps: Vec<Step>,
     is_weighted: bool,
+    /// A reservation lets no more be said of the order, so half the histories have none.
+    has_reservations: bool,
     backfill: Option<BackfillParameters>,
     preemption: Preemption,
 }
@@ -396,12 +400,25 @@ pub(super) struct Case {
 pub(super) fn any_case() -> impl Strategy<Value = Case> {
     let clusters = prop::array::uniform3((1_u32..4, 1_u32..4, 1_u32..4));
     let steps = prop::collection::vec(any_step(), 1..50);
-    let rest = (any::<bool>(), any_backfill(), any_preemption());
-    (clusters, steps, rest).prop_map(|(clusters, steps, (is_weighted, backfill, preemption))| {
+    let plain = Preemption {
+        by: "none",
+        modes: ["off"; 3],
+        grace: 0,
+        exempt: 0,
+        youngest_first: false,
+    };
+    // Of a cluster on which nothing but the order of partitions and jobs decides, most can be said.
+    let rest = prop_oneof![
+        1 => Just((false, false, None, plain)),
+        2 => (any::<bool>(), any::<bool>(), any_backfill(), any_preemption()),
+    ];
+    (clusters, steps, rest).prop_map(|(clusters, steps, rest)| {
+        let (is_weighted, has_reservations, backfill, preemption) = rest;
         Case {
             clusters,
             steps,
             is_weighted,
+            has_reservations,
             backfill,
             preemption,
         }
@@ -431,7 +448,12 @@ pub(super) fn play(case: &Case) {
         let running: Vec<_> = world.state.running().map(|record| record.id).collect();
         let pick = |which: usize| Some(running[which.checked_rem(running.len())?]);
         match step {
-            Step::Submit(request) => submit(&mut world, *request),
+            Step::Submit(ShortRequest(mut request)) => {
+                if !case.has_reservations {
+                    request.rare.reservation = None;
+                }
+                submit(&mut world, *request);
+            }
             Step::Again(which, minutes) => {
                 let waiting = world.state.live().filter(|job| !running.contains(&job.id));
                 let waiting: Vec<Request> =
@@ -447,6 +469,7 @@ pub(super) fn play(case: &Case) {
                 }
             }
             Step::Together(requests) => {
+                let requests: Vec<Request> = requests.into_iter().map(|one| *one.0).collect();
                 if requests
                     .iter()
                     .all(|request| world.state.admit(request).is_ok())
@@ -491,6 +514,7 @@ pub(super) fn play(case: &Case) {
                 let cluster = Arc::clone(&clusters[which]);
                 world.state.apply(Event::Reconfigured { cluster, at });
             }
+            Step::Reserve(_) if !case.has_reservations => {}
             Step::Reserve(asked) => {
                 let is_new = world
                     .state
@@ -524,7 +548,7 @@ pub(super) fn play(case: &Case) {
         let started_now = &world.started[started..];
         check_memory(&before, world.now);
         check_order(&world.state, started_now);
-        check_tiers(&world.state, started_now);
+        check_tiers(&before, world.now);
         check_sharing(&world.state, started_now);
         check_nodes(&world.state, started_now);
         check_plan(&world.state);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 /// One thing that happens in a random history.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    Submit(Box<Request>),
+    Submit(ShortRequest),
     End(usize, bool),
     Requeue(usize, bool),
     Cancel(usize),
@@ -41,9 +41,10 @@ fn any_request() -> impl Strategy<Value = Request> {
         prop::option::of(0i64..200),
         1u32..3,
         any::<bool>(),
+        prop::option::of((60i64..400, prop::option::of(1u64..5))),
     );
     (dependency, array, rest).prop_map(
-        |(dependency, array, (cpus, nice, hold, begin, nodes, exclusive))| Request {
+        |(dependency, array, (cpus, nice, hold, begin, nodes, exclusive, deadline))| Request {
             name: if nice == 0 { "same" } else { "other" }.to_owned(),
             cpus_per_task: Some(cpus.min(if nodes == 2 { 1 } else { 3 })),
             min_nodes: Some(nodes),
@@ -54,6 +55,10 @@ fn any_request() -> impl Strategy<Value = Request> {
                 begin: begin.map(|seconds| Timestamp(1_000_000 + seconds * 1000)),
                 dependency,
                 array,
+                deadline: deadline.map(|(seconds, _)| Timestamp(1_000_000 + seconds * 1000)),
+                time_min: deadline.and_then(|(_, minutes)| {
+                    Some(model::TimeLimitRequest::Limit(Seconds(minutes? * 60)))
+                }),
                 ..RareOptions::default()
             }
             .into(),
@@ -64,7 +69,7 @@ fn any_request() -> impl Strategy<Value = Request> {
 
 fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        4 => any_request().prop_map(|request| Step::Submit(Box::new(request))),
+        4 => any_request().prop_map(|request| Step::Submit(ShortRequest(Box::new(request)))),
         4 => (any::<usize>(), any::<bool>()).prop_map(|(which, ok)| Step::End(which, ok)),
         1 => (any::<usize>(), any::<bool>()).prop_map(|(which, hold)| Step::Requeue(which, hold)),
         1 => any::<usize>().prop_map(Step::Cancel),
@@ -87,7 +92,7 @@ impl World {
     fn step(&mut self, step: Step) {
         let at = self.now;
         let event = match step {
-            Step::Submit(mut request) => {
+            Step::Submit(ShortRequest(mut request)) => {
                 // The engine refuses a dependency on a job that never was.
                 let dependency = request.rare.dependency.as_deref();
                 let dependency = dependency.map(|text| model::Dependency::parse(text).unwrap());

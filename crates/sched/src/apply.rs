@@ -258,7 +258,7 @@ impl State {
     }
 
     /// A live job ended.
-    fn remove(&mut self, id: JobId, outcome: Outcome, at: Timestamp) {
+    pub(crate) fn remove(&mut self, id: JobId, outcome: Outcome, at: Timestamp) {
         self.stop_running(id, at);
         self.unfile(id);
         self.forget_targets(id);

@@ -34,6 +34,22 @@ fn machine(cpus: u32) -> Arc<Cluster> {
     }))
 }
 
+/// A request of a history, of which what was asked is shown.
+#[derive(Clone)]
+struct ShortRequest(Box<Request>);
+
+impl std::fmt::Debug for ShortRequest {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (own, none) = (
+            format!("{:#?}", self.0),
+            format!("{:#?}", Request::default()),
+        );
+        let is_asked = |line: &&str| !none.lines().any(|other| other == *line);
+        let lines: Vec<&str> = own.lines().filter(is_asked).map(str::trim).collect();
+        write!(formatter, "{{ {} }}", lines.join(" "))
+    }
+}
+
 /// A scheduler with the rows that a store would hold.
 struct World {
     state: State,

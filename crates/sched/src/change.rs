@@ -4,7 +4,7 @@ use crate::{Job, JobUpdate, State};
 use cluster_file::ClusterFile;
 use model::{
     Dependency, GresList, JobChange, JobId, JobState, LimitChange, NodeOptions, Request, Seconds,
-    TimeLimitRequest,
+    TimeLimitRequest, Timestamp,
 };
 use resources::{Denial, no_licence};
 use std::collections::BTreeSet;
@@ -49,6 +49,12 @@ pub enum ChangeDenial {
     /// Nothing would be left.
     #[error("Requested time limit is invalid (missing or exceeds some limit)")]
     TimeLimit,
+    /// It could not end before its deadline, or its limit is shorter.
+    #[error("Invalid time-min specification (exceeds job's time or other limits)")]
+    TimeMin,
+    /// It has passed.
+    #[error("Invalid time specified")]
+    Passed,
     /// It is for others, or there is none.
     #[error("{}", .0.words())]
     Reservation(Denial),
@@ -81,9 +87,15 @@ impl State {
         changes: &[JobChange],
         is_operator: bool,
         rules: Option<&ClusterFile>,
+        now: Timestamp,
     ) -> Result<JobUpdate, ChangeDenial> {
         let mut update = JobUpdate::of(record);
         for change in changes {
+            if matches!(change, JobChange::Deadline(at) if *at < now)
+                && matches!(record.state, JobState::Pending { .. })
+            {
+                return Err(ChangeDenial::Passed);
+            }
             if let JobChange::ArrayThrottle(most) = change {
                 change_throttle(record, &mut update, *most);
                 continue;
@@ -107,7 +119,25 @@ impl State {
                 JobState::Ended { .. } => return Err(ChangeDenial::Finished),
             }
         }
+        let sets_time =
+            |change: &JobChange| matches!(change, JobChange::TimeLimit(_) | JobChange::TimeMin(_));
+        if changes.iter().any(sets_time) && self.is_least_over_limit(&update) {
+            return Err(ChangeDenial::TimeMin);
+        }
         Ok(update)
+    }
+
+    fn is_least_over_limit(&self, update: &JobUpdate) -> bool {
+        let request = &update.request;
+        let limit = match update.limit {
+            Some(limit) => limit,
+            None => self.limit_asked(request),
+        };
+        match request.rare.time_min {
+            Some(TimeLimitRequest::Limit(least)) => limit.is_some_and(|limit| least > limit),
+            Some(TimeLimitRequest::Unlimited) => limit.is_some(),
+            None => false,
+        }
     }
 
     fn change_waiting(
@@ -122,19 +152,7 @@ impl State {
         let request = &mut update.request;
         match change {
             JobChange::TimeLimit(change) => {
-                let partition = cluster.default_partition();
-                let named = request.partition.as_deref();
-                let first = named.and_then(|names| names.split(',').next());
-                let partition = first
-                    .and_then(|name| cluster.find_partition(name))
-                    .or(partition);
-                let default = partition.and_then(|id| cluster.partition(id).default_time);
-                let now = match request.time {
-                    Some(TimeLimitRequest::Limit(limit)) => Some(limit),
-                    Some(TimeLimitRequest::Unlimited) => None,
-                    None => default,
-                };
-                let limit = changed_limit(now, *change)?;
+                let limit = changed_limit(self.limit_asked(request), *change)?;
                 request.time =
                     Some(limit.map_or(TimeLimitRequest::Unlimited, TimeLimitRequest::Limit));
             }
@@ -270,6 +288,9 @@ impl State {
                 may.map_err(|finding| ChangeDenial::Reservation(finding.denial))?;
             }
             JobChange::SiteFactor(factor) => set_site_factor(request, *factor, is_operator)?,
+            JobChange::Deadline(_) if !is_operator => return Err(ChangeDenial::Permission),
+            JobChange::Deadline(at) => request.rare.deadline = Some(*at),
+            JobChange::TimeMin(least) => request.rare.time_min = *least,
             JobChange::Name(_) | JobChange::Comment(_) | JobChange::Requeue(_) => {
                 change_any(request, change);
             }
@@ -279,6 +300,21 @@ impl State {
 }
 
 impl State {
+    /// The limit of a job that waits: its own, or that of the first of its partitions.
+    fn limit_asked(&self, request: &Request) -> Option<Seconds> {
+        let cluster = &self.cluster;
+        let named = request.partition.as_deref();
+        let first = named.and_then(|names| names.split(',').next());
+        let partition = first
+            .and_then(|name| cluster.find_partition(name))
+            .or(cluster.default_partition());
+        match request.time {
+            Some(TimeLimitRequest::Limit(limit)) => Some(limit),
+            Some(TimeLimitRequest::Unlimited) => None,
+            None => partition.and_then(|id| cluster.partition(id).default_time),
+        }
+    }
+
     /// Whether a job that waits so would wait for itself, by way of others or not.
     fn comes_back_to(&self, record: &Job, dependency: &Dependency) -> bool {
         let own = record.submitted_as();
@@ -344,6 +380,8 @@ fn change_running(
         JobChange::Name(_) | JobChange::Comment(_) | JobChange::Requeue(_) => {
             change_any(&mut update.request, change);
         }
+        // They decide when it starts and with which limit.
+        JobChange::Deadline(_) | JobChange::TimeMin(_) => {}
         // It may leave its reservation, and enters none.
         JobChange::Reservation(None) => update.request.rare.reservation = None,
         JobChange::SiteFactor(factor) => {

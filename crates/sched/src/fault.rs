@@ -16,6 +16,8 @@ pub(crate) enum Fault {
     DrainIgnored,
     /// Jobs that want whole nodes share them.
     WholeIgnored,
+    /// Jobs that want no other user's jobs on their nodes share them.
+    UserIgnored,
     /// A limit is passed by one.
     PassesLimitByOne,
     /// Of the accounts the lowest alone is asked.

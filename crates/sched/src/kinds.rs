@@ -158,7 +158,14 @@ pub(crate) fn find_as(
         pick.order
     };
     let most = of_partition.max_nodes;
-    let shares = place(cluster, compiled, free, Pick { order, ..pick })?;
+    let pick = Pick { order, ..pick };
+    let shares = if fault::is(Fault::UserIgnored) && compiled.demand.sharing == Sharing::User {
+        let mut of_any = compiled.clone();
+        of_any.demand.sharing = Sharing::Any;
+        place(cluster, &of_any, free, pick)?
+    } else {
+        place(cluster, compiled, free, pick)?
+    };
     let count = u32::try_from(shares.len()).unwrap_or(u32::MAX);
     most.is_none_or(|most| count <= most).then_some(shares)
 }

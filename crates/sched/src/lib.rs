@@ -16,6 +16,7 @@
 //! pass.rs    who of them starts; promise.rs: who would delay which of those ahead; cycle.rs: when
 //!            those behind are tried
 //! preempt/   whose places they take
+//! deadline.rs  until when one may start, and with which limit
 //! reasons.rs why those wait that did not
 //! held.rs    what running jobs hold, on `resources`
 //! ```
@@ -29,6 +30,7 @@ mod change;
 mod cluster_ref;
 mod cpu_book;
 mod cycle;
+mod deadline;
 mod estimate;
 mod event;
 mod fault;

@@ -7,6 +7,7 @@
 //! - with backfill it has a promise, and those behind it, and in other partitions, start where they
 //!   delay no promise; who can't has one too, as `bf_job_part_count_reserve` says.
 
+use crate::deadline::Span;
 use crate::fault::{self, Fault};
 use crate::kinds::{Choice, Need, find_unreserved};
 use crate::ledger::{Chain, Ledger};
@@ -204,13 +205,22 @@ impl State {
             return;
         };
         choice.few_until = self.few_until(job, &choice).filter(|until| *until > now);
-        let limit = self.limit_of(job, &choice);
+        let request = Arc::clone(&job.record.request);
+        let reserved = self.reservations.left_to(&request);
+        let line = (partition, reserved.number());
+        let is_behind = pass.blocked.contains_key(&line);
+        let later = self.span_of(job, &choice, true, now);
+        let mut span = if is_behind {
+            later
+        } else {
+            self.span_of(job, &choice, false, now)
+        };
         let mut may_start = self.may_start(job, &choice);
         if may_start.is_ok() && Ledger::counts(&self.cluster) {
             let chain = Chain::of(&self.cluster, &job.record, Some(partition));
             may_start = self
                 .may_spend(&chain, now)
-                .and_then(|()| self.ledger.before(&chain, limit));
+                .and_then(|()| self.ledger.before(&chain, span.limit));
         }
         if let Err(reason) = may_start {
             pass.limited.insert(key.job, reason);
@@ -218,23 +228,17 @@ impl State {
             return;
         }
         let user = job.record.submitter.uid;
-        let request = Arc::clone(&job.record.request);
-        let reserved = self.reservations.left_to(&request);
-        let line = (partition, reserved.number());
-        let is_behind = pass.blocked.contains_key(&line);
-        let end = now + limit.unwrap_or(UNLIMITED);
-        let length = end.since(now);
         if is_behind && !self.may_try(pass, partition, user) {
             pass.passed.insert(queue, key);
             return;
         }
-        let mut found = self.find_now(pass, &choice, user, length, now, &reserved);
+        let mut found = self.find_now(pass, &choice, user, span.length, now, &reserved);
         if found.is_none() {
             let wanting = Wanting {
                 job: key.job,
                 choice: &choice,
-                limit,
-                length,
+                limit: span.limit,
+                length: span.length,
                 now,
             };
             match self.preempt_for(pass, &wanting) {
@@ -243,7 +247,14 @@ impl State {
                     if taken.iter().any(|it| matches!(it, Action::Suspend(_))) {
                         pass.failed.clear();
                         let reserved = self.reservations.left_to(&request);
-                        found = self.find_now(pass, &choice, user, length, now, &reserved);
+                        found = self.find_now(pass, &choice, user, span.length, now, &reserved);
+                    } else if taken.is_empty()
+                        && self.backfill.is_some()
+                        && later.length < span.length
+                    {
+                        span = later;
+                        let reserved = self.reservations.left_to(&request);
+                        found = self.find_now(pass, &choice, user, span.length, now, &reserved);
                     }
                     actions.extend(taken);
                 }
@@ -255,7 +266,8 @@ impl State {
             }
         }
         if let Some(shares) = found {
-            let may_have = self.may_have(&self.ledger, key.job, (&choice, limit), &shares, now);
+            let may_have =
+                self.may_have(&self.ledger, key.job, (&choice, span.limit), &shares, now);
             if let Err(reason) = may_have {
                 pass.limited.insert(key.job, reason);
                 pass.passed.insert(queue, key);
@@ -268,18 +280,19 @@ impl State {
             if let Some(promises) = &mut pass.promises
                 && !fault::is(Fault::SpentTwice)
             {
+                let end = now + span.limit.unwrap_or(UNLIMITED);
                 promises.take(self, &choice, user, &shares, (now.0, end.0));
             }
-            actions.extend(self.start(key.job, &choice, limit, &shares, now));
+            actions.extend(self.start(key.job, &choice, span.limit, &shares, now));
             return;
         }
         pass.passed.insert(queue, key);
         let named = choice.need.compiled.demand.required.iter();
         let named: NodeSet = named.filter_map(|name| self.cluster.node(name)).collect();
-        let times = (now, length);
+        let times = (now, later.length);
         if let Some(reason) = self.waits_for_reservation(&request, &named, partition, times) {
             pass.limited.insert(key.job, reason);
-            self.promise(pass, key.job, &choice, user, length, now);
+            self.promise(pass, key.job, &choice, user, later, now);
             return;
         }
         if !is_behind {
@@ -298,7 +311,7 @@ impl State {
                 pass.limited.insert(key.job, reason);
                 pass.withdrawn.add(&named);
                 pass.named.add(&named);
-                self.promise(pass, key.job, &choice, user, length, now);
+                self.promise(pass, key.job, &choice, user, later, now);
                 return;
             }
         }
@@ -306,7 +319,7 @@ impl State {
             pass.closed.insert(partition);
             return;
         }
-        let is_planned = self.promise(pass, key.job, &choice, user, length, now);
+        let is_planned = self.promise(pass, key.job, &choice, user, later, now);
         if is_behind
             && is_planned == Some(false)
             && (self.too_few_nodes(&choice, &NodeSet::default()) || self.lacks_nodes(&choice))
@@ -324,7 +337,7 @@ impl State {
         job: JobId,
         choice: &Choice,
         user: u32,
-        length: i64,
+        span: Span,
         now: Timestamp,
     ) -> Option<bool> {
         let parameters = self.backfill.as_ref()?;
@@ -336,7 +349,7 @@ impl State {
         *promised += 1;
         let promises = pass.promises.take();
         let mut promises = promises.unwrap_or_else(|| Promises::new(self, parameters, now));
-        let is_planned = promises.promise(self, job, choice, user, length, now);
+        let is_planned = promises.promise(self, job, choice, user, span, now);
         pass.promises = Some(promises);
         match is_planned {
             Ok(is_planned) => Some(is_planned),

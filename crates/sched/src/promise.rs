@@ -1,5 +1,6 @@
 //! Promises to jobs that wait: when they are expected to start, and who would delay them.
 
+use crate::deadline::Span;
 use crate::fault::{self, Fault};
 use crate::kinds::{Choice, find_unreserved};
 use crate::planner::{BackfillParameters, Planning, Timeline};
@@ -178,9 +179,10 @@ impl Promises {
         job: JobId,
         choice: &Choice,
         user: u32,
-        limit: i64,
+        span: Span,
         now: Timestamp,
     ) -> Result<bool, PendingReason> {
+        let limit = span.length;
         let reserved = state.reserved_for(job);
         let need = std::sync::Arc::as_ptr(&choice.need) as usize;
         let owner = if self.by_user { user } else { 0 };
@@ -194,8 +196,7 @@ impl Promises {
         let Some((at, shares)) = found else {
             return Ok(false);
         };
-        let wanted = (choice, state.limit_of(&state.jobs[&job], choice));
-        state.may_have(&state.ledger, job, wanted, &shares, now)?;
+        state.may_have(&state.ledger, job, (choice, span.limit), &shares, now)?;
         if choice.few_until.is_none() {
             self.bounds.insert(kind, (limit, at));
         }

@@ -2,8 +2,8 @@
 //! the scheduler counts along.
 
 use super::World;
-use crate::{Job, State, fault};
-use model::{JobId, JobState, NodeMark, PendingReason, Request, Timestamp};
+use crate::{Action, Job, State, fault};
+use model::{JobId, JobState, NodeMark, PendingReason, Request, Sharing, Timestamp};
 use resources::NodeId;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,15 +56,23 @@ pub(super) fn check_order(state: &State, started: &[JobId]) {
 }
 
 /// Without backfill no job starts on nodes of a partition whose first job waits for room, if it comes
-/// after that one.
-pub(super) fn check_tiers(state: &State, started: &[JobId]) {
-    let cluster = state.cluster();
-    if state.backfill.is_some()
-        || state.reservations().next().is_some()
-        || crate::preempt::rules::is_on(&state.cluster)
+/// after that one. Of one pass alone: the next one may find too little room for a job that a limit
+/// alone kept waiting.
+pub(super) fn check_tiers(before: &State, now: Timestamp) {
+    if before.backfill.is_some()
+        || before.reservations().next().is_some()
+        || crate::preempt::rules::is_on(&before.cluster)
     {
         return;
     }
+    let mut after = before.clone();
+    let started = after.schedule(now).into_iter();
+    let started = started.filter_map(|action| match action {
+        Action::Start { job, .. } => Some(job),
+        _ => None,
+    });
+    let started: &[JobId] = &started.collect::<Vec<_>>();
+    let (state, cluster) = (&after, after.cluster());
     for first in state.first.iter().filter_map(|id| state.jobs.get(id)) {
         let [choice] = &first.derived.choices[..] else {
             continue;
@@ -95,11 +103,16 @@ pub(super) fn check_tiers(state: &State, started: &[JobId]) {
     }
 }
 
-/// One that started has no node with another where either of them wants it alone.
+/// One that started has no node with another where either of them wants it alone, or for its user
+/// alone.
 pub(super) fn check_sharing(state: &State, started: &[JobId]) {
     let wants_all = |record: &Job| {
         let partition = record.partition.as_deref();
         record.request.exclusive || partition == Some("whole")
+    };
+    let is_private = |record: &Job| {
+        let options = record.request.rare.node_options.as_ref();
+        options.is_some_and(|options| options.sharing == Some(Sharing::User))
     };
     for own in rows(state, started).filter(|own| !own.state.is_suspended()) {
         let nodes = nodes_of(state, own);
@@ -109,6 +122,13 @@ pub(super) fn check_sharing(state: &State, started: &[JobId]) {
             assert!(
                 !together || !(wants_all(own) || wants_all(other)),
                 "sharing: {:?} and {:?} are on one node",
+                own.id,
+                other.id
+            );
+            let are_of_one = own.submitter.uid == other.submitter.uid;
+            assert!(
+                !together || are_of_one || !(is_private(own) || is_private(other)),
+                "users: {:?} and {:?} are on one node",
                 own.id,
                 other.id
             );

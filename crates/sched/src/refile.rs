@@ -52,6 +52,12 @@ impl State {
             return;
         };
         job.derived.place = place;
+        if place == Place::Ready
+            && let Some(too_late) = self.too_late(&self.jobs[&id])
+        {
+            self.deadlines.insert(too_late, id);
+        }
+        let job = &self.jobs[&id];
         if job.component().is_some() {
             self.enqueue_together(id);
         } else if place == Place::Ready {

@@ -2,6 +2,7 @@
 
 use crate::array::Array;
 use crate::cycle::Cycles;
+use crate::deadline::Deadlines;
 use crate::fault::{self, Fault};
 use crate::few_switches::SwitchWaits;
 use crate::held::Held;
@@ -49,6 +50,8 @@ pub struct State {
     pub(crate) doomed: BTreeSet<JobId>,
     /// Jobs that wait for a moment.
     pub(crate) timed: BTreeSet<(Timestamp, JobId)>,
+    /// When it is too late for jobs that could start.
+    pub(crate) deadlines: Deadlines,
     /// When jobs stop waiting for few switches.
     pub(crate) switch_waits: SwitchWaits,
     /// Ends of allocations that no supervisor holds.
@@ -148,6 +151,7 @@ impl State {
             unseen: BTreeSet::new(),
             doomed: BTreeSet::new(),
             timed: BTreeSet::new(),
+            deadlines: Deadlines::default(),
             switch_waits: SwitchWaits::default(),
             expiries: BTreeSet::new(),
             dependents: BTreeMap::new(),
@@ -333,6 +337,7 @@ impl State {
             first(&self.timed),
             first(&self.expiries),
             self.switch_waits.first(),
+            self.deadlines.after(self.last_pass.0),
             priorities,
             reservation,
             self.next_not_exempt(),
@@ -391,6 +396,7 @@ impl State {
             self.expiries.remove(&(at, job));
             actions.push(self.time_is_over(job));
         }
+        self.end_too_late(now);
         self.end_doomed(now);
         actions.extend(self.pass(now));
         actions
@@ -577,6 +583,9 @@ impl State {
                 self.timed.remove(&(at, id));
             }
             Place::Ready => {
+                if let Some(too_late) = self.too_late(&self.jobs[&id]) {
+                    self.deadlines.remove(too_late, id);
+                }
                 self.unqueue(id);
                 self.unseen.remove(&id);
             }

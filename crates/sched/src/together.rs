@@ -4,6 +4,7 @@
 //! to any of them, the first stands in the queues for all. No two are placed on one node, as Slurm's
 //! backfill, which alone starts such jobs there, has it (whole nodes are kept for each in turn).
 
+use crate::deadline::Span;
 use crate::kinds::Choice;
 use crate::ledger::Ledger;
 use crate::pass::Pass;
@@ -234,8 +235,7 @@ impl State {
                 let job = &self.jobs[id];
                 let reserved = self.reserved_for(*id);
                 let found = choices.iter().filter_map(|choice| {
-                    let limit = self.limit_of(job, choice);
-                    let length = (from + limit.unwrap_or(UNLIMITED)).since(from);
+                    let Span { limit, length } = self.span_of(job, choice, true, from);
                     let moments = at..=until.0;
                     let user = job.record.submitter.uid;
                     let (begin, shares) =

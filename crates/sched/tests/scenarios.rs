@@ -3,10 +3,11 @@
 
 use cluster_file::{ClusterFile, ConfText, ImportInput, PartitionState, Source, Sourced, import};
 use model::{
-    ArrayTask, Dependency, Ending, JobId, JobState, NodeMark, NodeName, Outcome, Request,
-    ReservationDenial, Severity, Submitter, Surroundings, Timestamp, WaitStatus,
+    ArrayTask, Dependency, Ending, JobId, JobState, JobStateName, NodeMark, NodeName, Outcome,
+    Request, ReservationDenial, Seconds, Severity, Submitter, Surroundings, TimeLimitRequest,
+    Timestamp, WaitStatus, elapsed_text,
 };
-use resources::{Cluster, Denial, Fate, Trust};
+use resources::{Cluster, Denial, Fate, PartId, Trust};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -328,6 +329,7 @@ impl World {
                 }
             }
             "where" => return Some(self.place_of(rest[0])),
+            "state" => return Some(self.state_of(rest[0])),
             "node" => {
                 let mark = NodeMark {
                     is_drained: rest[1] == "drain",
@@ -414,7 +416,9 @@ impl World {
         let zone = jiff::tz::TimeZone::UTC;
         let changes =
             model::job_changes(&pairs, self.now, &zone).map_err(|it| it.lines[0].clone())?;
-        let update = self.state.changed(record, &changes, true, Some(&self.file));
+        let update = self
+            .state
+            .changed(record, &changes, true, Some(&self.file), self.now);
         let update = Box::new(update.map_err(|denial| denial.to_string())?);
         let history = self.history(update.dependency.as_ref().and_then(Option::as_ref));
         let (job, at) = (record.id, self.now);
@@ -463,6 +467,32 @@ impl World {
             format!("{} {text}", model::node_list::fold(nodes.iter().copied()))
         });
         groups.collect::<Vec<_>>().join("; ")
+    }
+
+    /// The state of a job that waits, runs or ended, why, and its limit.
+    fn state_of(&mut self, name: &str) -> String {
+        self.pass();
+        let id = self.id(name);
+        let record = self.state.job(id).or_else(|| self.rows.get(&id));
+        let record = record.expect("it was submitted");
+        let limit = match &record.state {
+            JobState::Running { limit, .. } => *limit,
+            JobState::Ended { ran: Some(ran), .. } => ran.limit,
+            JobState::Ended { ran: None, .. } | JobState::Pending { .. } => {
+                match record.request.time {
+                    Some(TimeLimitRequest::Limit(limit)) => Some(limit),
+                    Some(TimeLimitRequest::Unlimited) => None,
+                    None => self.state.cluster().partition(PartId(0)).default_time,
+                }
+            }
+        };
+        let seconds = |limit: Seconds| i64::try_from(limit.0).expect("it is short");
+        format!(
+            "{} {} {}",
+            JobStateName::of(&record.state).long(),
+            model::reason_text(&record.state),
+            limit.map_or("UNLIMITED".to_owned(), |limit| elapsed_text(seconds(limit))),
+        )
     }
 
     fn reserve(&mut self, name: &str, settings: &[&str]) -> Result<(), ReservationDenial> {

@@ -145,6 +145,11 @@ fn story(
             .unwrap_or_else(|| "not known: no end of a running job lets it start".to_owned()),
     };
     text += &line("starts", &start);
+    if let Some(too_late) = why.too_late {
+        let until = clock(too_late, now, zone);
+        let ends = format!("{until} if it has not started, by its deadline and its limit");
+        text += &line("ends", &ends);
+    }
     if !why.instead.is_empty() {
         let instead = why.instead.join(" or ");
         text += &line("sooner", &format!("it would start now with {instead}"));
@@ -270,6 +275,7 @@ mod tests {
             ],
             start: Some(Timestamp(2 * hour)),
             licences: Vec::new(),
+            too_late: Some(Timestamp(9 * hour)),
             reservations: vec![
                 Reservation {
                     name: "service".to_owned(),
@@ -303,6 +309,7 @@ mod tests {
               held by      job 12 of ann: 2 GPUs and 8 CPUs, until 02:00
                            job 11 of bob: 1 CPU, without a limit
               starts       about 02:00, in 1 h 00, if jobs run until their limits
+              ends         09:00 if it has not started, by its deadline and its limit
               sooner       it would start now with --gpus=1 or --time=01:00:00
         "#]].assert_eq(&text);
     }

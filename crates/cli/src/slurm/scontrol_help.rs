@@ -46,11 +46,11 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
   delete NodeName=LIST       removes nodes without jobs until the cluster's file is read again
   create reservation StartTime=TIME Duration=TIME Users=LIST|Accounts=LIST Nodes=LIST|NodeCnt=N ...
                              keeps nodes for some users: ReservationName, EndTime, PartitionName,
-                             Features, TRES=node=N, Comment, Flags (MAINT, FLEX, OVERLAP, IGNORE_JOBS,
-                             HOURLY, DAILY, WEEKDAY, WEEKEND, WEEKLY, SPEC_NODES, ALL_NODES, ANY_NODES,
-                             STATIC_ALLOC, PART_NODES, NO_HOLD_JOBS_AFTER_END)
+                             Features, TRES=node=N, Flags (MAINT, FLEX, OVERLAP, IGNORE_JOBS, HOURLY,
+                             DAILY, WEEKDAY, WEEKEND, WEEKLY, ANY_NODES, STATIC_ALLOC, PART_NODES,
+                             FIRST_CORES, NO_HOLD_JOBS_AFTER_END)
   update ReservationName=NAME KEY=VALUE ...
-                             changes one; Users, Accounts and Nodes also with += and -=
+                             changes one; Users, Accounts, Duration and Flags also with += and -=
   delete reservation=NAME    removes one that no job names
   completing                 jobs that are ending, with the nodes on which they do
   pidinfo PID                the job of a process, and how long it has

@@ -4,7 +4,7 @@ use super::cluster_view::{cluster, cores_and_cpus};
 use super::connection::{CommandError, connect};
 use super::scontrol::say_changed;
 use crate::printer::Printer;
-use model::{ShowStyle, Timestamp, reservation_request, show_reservation};
+use model::{ReservationDenial, ShowStyle, Timestamp, reservation_request, show_reservation};
 
 /// Makes a reservation, or changes one.
 pub fn reserve(words: &[String], is_new: bool, printer: &Printer) -> Result<u8, CommandError> {
@@ -21,6 +21,8 @@ pub fn reserve(words: &[String], is_new: bool, printer: &Printer) -> Result<u8, 
         printer.say(&format!("Error {what} the reservation: {words}"));
         if !is_new {
             printer.say(&format!("slurm_update error: {words}"));
+        } else if explains_partition(words) {
+            printer.line(ONE_PARTITION);
         }
         Ok(1)
     };
@@ -35,10 +37,18 @@ pub fn reserve(words: &[String], is_new: bool, printer: &Printer) -> Result<u8, 
     Ok(0)
 }
 
+/// Where no nodes are found for one.
+const ONE_PARTITION: &str = "Note, unless nodes are directly requested a reservation must exist in \
+     a single partition.\nIf no partition is requested the default partition is assumed.";
+
+fn explains_partition(words: &str) -> bool {
+    let denials = [ReservationDenial::Busy, ReservationDenial::TooMany];
+    denials.iter().any(|denial| denial.to_string() == words)
+}
+
 /// Whether a request names a user that this machine doesn't know.
 fn has_unknown_user(asked: &model::ReservationRequest) -> bool {
-    let names = asked.users.iter().flat_map(|change| change.names());
-    let mut names = names.map(String::as_str);
+    let mut names = asked.users.iter().flat_map(|change| change.names());
     // Where names can't be looked up none is refused.
     names.any(|name| matches!(sys::users::user_by_name(name), Ok(None)))
 }

@@ -8,7 +8,7 @@ use api::{
 use cluster_file::{PreemptMode, PreemptType};
 use model::{
     GpuIndex, JobState, LicenceCount, MemoryRequest, NodeName, NodeShare, NodeState, NodeUse,
-    ReservationFlag, Settings, Timestamp,
+    Reservation, ReservationFlag, Settings, Timestamp,
 };
 use resources::{Cluster, Lane, NodeClass, NodeId, Partition, Switch, UNBOUNDED};
 use std::collections::{BTreeSet, HashMap};
@@ -45,10 +45,17 @@ impl Owner {
                 .collect(),
             licences: self.licence_reports(),
             switches: self.switch_reports(),
-            reservations: self.state.reservations().cloned().collect(),
+            reservations: self.reservations_as_made(),
             since: self.since,
             is_pretended: self.cluster.is_pretended(),
         }
+    }
+
+    /// In the order in which they were made.
+    fn reservations_as_made(&self) -> Vec<Reservation> {
+        let mut all: Vec<Reservation> = self.state.reservations().cloned().collect();
+        all.sort_by_key(|one| one.number);
+        all
     }
 
     fn licence_reports(&self) -> Vec<LicenceReport> {

@@ -93,6 +93,7 @@ fn about_end(job: &Job) -> Option<MailEvent> {
         | Outcome::Preempted { .. }
         | Outcome::NodeFail
         | Outcome::OutOfMemory
+        | Outcome::Deadline
         | Outcome::LaunchFailed { .. } => &[MailEvent::Fail, MailEvent::End],
     };
     words.iter().copied().find(|word| wants(job, *word))

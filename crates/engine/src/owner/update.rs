@@ -29,7 +29,9 @@ impl Owner {
             let record = self.state.job(id);
             let record = record.ok_or(Refusal::NoSuchJob { job: id })?;
             let rules = self.cluster.rules();
-            let update = self.state.changed(record, changes, is_operator, rules);
+            let update = self
+                .state
+                .changed(record, changes, is_operator, rules, turn.now);
             let update = update.map_err(|denial| invalid(&denial.to_string()))?;
             let dependency = update.dependency.as_ref().and_then(Option::as_ref);
             let history = self.store.history(dependency);

@@ -45,6 +45,7 @@ impl Owner {
             start: why.start,
             licences: licences.collect(),
             reservations: why.reservations,
+            too_late: why.too_late,
             instead: why.instead,
         }))
     }

@@ -146,6 +146,8 @@ pub(super) fn exit_status(outcome: &Outcome) -> i32 {
         // As Slurm shows them.
         Outcome::OutOfMemory => 125,
         Outcome::LaunchFailed { .. } => 53,
+        // It has no start.
+        Outcome::Deadline => 0,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The arguments and the output of Slurm's commands.
 
 pub(crate) mod lost_submission;
+pub(crate) mod reservation_counts;
 pub(crate) mod sacct;
 pub(crate) mod sacctmgr;
 pub mod sattach;
@@ -13,6 +14,7 @@ pub(crate) mod scontrol_partition;
 pub(crate) mod scontrol_reservation;
 pub(crate) mod scontrol_show_job;
 pub(crate) mod sdiag;
+pub(crate) mod show_reservation;
 pub(crate) mod sinfo;
 pub(crate) mod sinfo_args;
 pub(crate) mod sinfo_order;
@@ -33,11 +35,12 @@ pub use sacctmgr::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow};
 pub use scontrol_config::config_text;
 pub use scontrol_nodes::{NodeStateWord, NodeWords, SaidOfWords, node_words};
 pub use scontrol_partition::{PartitionWords, partition_words};
-pub use scontrol_reservation::{ReservationWords, reservation_request, show_reservation};
+pub use scontrol_reservation::{ReservationWords, reservation_request};
 pub use scontrol_show_job::{ShowStyle, show_job};
 pub use sdiag::{
     DataFormat, SDIAG_HELP, SDIAG_USAGE, SdiagArgs, SdiagShow, SdiagSort, SdiagUsageError,
 };
+pub use show_reservation::show_reservation;
 pub use sinfo_args::{SINFO_USAGE, SinfoAction, SinfoArgs, SinfoUsageError};
 pub use sinfo_reservations::reservations_text;
 pub use sprio::{SPRIO_USAGE, SprioArgs, SprioShow, SprioUsageError};

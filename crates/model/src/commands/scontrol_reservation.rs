@@ -1,15 +1,11 @@
-//! `scontrol create|update reservation`: its words, and how a reservation is printed
-//! (`create_res.c` and `info_res.c` of 22.05's `scontrol`).
+//! `scontrol create|update reservation`: its words (`create_res.c` of 22.05's `scontrol`).
 
-use crate::commands::ShowStyle;
+use super::reservation_counts::{core_counts, node_counts, tres};
 use crate::records::{
-    LengthChange, NamesChange, Reservation, ReservationFlag, ReservationRequest, ReservedFor,
+    FlagWords, LengthChange, NameSign, NamesChange, ReservationFlag, ReservationRequest,
     ReservedNodes,
 };
-use crate::values::{
-    NodeName, Seconds, TimeLimitRequest, Timestamp, moment_text, node_list, padded_elapsed_text,
-    parse_moment,
-};
+use crate::values::{NodeName, Seconds, TimeLimitRequest, Timestamp, node_list, parse_moment};
 use jiff::tz::TimeZone;
 
 /// Slurm lets an endless one last a year.
@@ -22,15 +18,24 @@ pub struct ReservationWords {
     pub lines: Vec<String>,
 }
 
-/// How a setting is put: `users=`, `users+=`, `users-=`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Put {
-    To,
-    More,
-    Less,
+/// A word `KEY=VALUE`, `KEY+=VALUE`.
+struct Word<'a> {
+    whole: &'a str,
+    key: &'a str,
+    sign: Option<NameSign>,
+    value: &'a str,
 }
 
-/// Reads the words after `create` or `update`, but for the word `reservation` alone.
+/// Reads the words.
+struct Reader<'a> {
+    asked: ReservationRequest,
+    has_watts: bool,
+    outcome: &'static str,
+    now: Timestamp,
+    zone: &'a TimeZone,
+}
+
+/// Reads the words after `create` or `update`.
 ///
 /// # Errors
 /// What `scontrol` says before it asks its controller.
@@ -45,241 +50,329 @@ pub fn reservation_request(
     } else {
         "No reservation update."
     };
-    let error = |text: String| ReservationWords {
-        lines: vec![format!("scontrol: error: {text}  {outcome}")],
+    let mut reader = Reader {
+        asked: ReservationRequest::default(),
+        has_watts: false,
+        outcome,
+        now,
+        zone,
     };
-    let mut asked = ReservationRequest::default();
     for word in words {
-        let Some((key, value)) = word.split_once('=') else {
-            return Err(error(format!("Unknown parameter {word}.")));
-        };
-        let (key, put) = match (key.strip_suffix('+'), key.strip_suffix('-')) {
-            (Some(key), _) => (key, Put::More),
-            (_, Some(key)) => (key, Put::Less),
-            _ => (key, Put::To),
-        };
-        let is = |name: &str, least: usize| {
-            let start = name.get(..key.len());
-            key.len() >= least && start.is_some_and(|start| start.eq_ignore_ascii_case(key))
-        };
-        let owned = || Some(value.to_owned());
-        let not_built_in = || {
-            error(format!(
-                "{key} of reservations is not built in here: {word}."
-            ))
-        };
-        if is("ReservationName", 1) {
-            asked.name = owned();
-        } else if is("StartTime", 1) || is("EndTime", 1) {
-            let which = if is("StartTime", 1) { "start" } else { "end" };
-            let moment = parse_moment(value, now, zone).map_err(|said| {
-                let mut words = error(format!("Invalid {which} time {word}."));
-                words
-                    .lines
-                    .splice(0..0, Some(said).filter(|said| !said.is_empty()));
-                words
-            })?;
-            match which {
-                "start" => asked.start = Some(moment),
-                _ => asked.end = Some(moment),
+        reader.read(word).map_err(|mut lines| {
+            if !is_new {
+                lines.push("slurm_update error: No error".to_owned());
             }
-        } else if is("Duration", 1) {
-            let (put, value) = match (value.strip_prefix('+'), value.strip_prefix('-')) {
-                (Some(value), _) => (Put::More, value),
-                (_, Some(value)) if value != "1" => (Put::Less, value),
-                _ => (put, value),
-            };
-            let length = match TimeLimitRequest::parse(value) {
-                Some(TimeLimitRequest::Limit(length)) => length,
-                Some(TimeLimitRequest::Unlimited) if value != "0" => YEAR,
-                _ => return Err(error(format!("Invalid duration {word}."))),
-            };
-            asked.length = Some(match put {
-                Put::To => LengthChange::To(length),
-                Put::More => LengthChange::More(length),
-                Put::Less => LengthChange::Less(length),
-            });
-        } else if is("Flags", 2) {
-            for flag in value.split(',').filter(|flag| !flag.is_empty()) {
-                let (flag, sign) = match (flag.strip_prefix('+'), flag.strip_prefix('-')) {
-                    (Some(flag), _) => (flag, true),
-                    (_, Some(flag)) => (flag, false),
-                    _ => (flag, put != Put::Less),
-                };
-                let Some(known) = ReservationFlag::of_word(flag) else {
-                    return Err(flag_error(flag, word, &error));
-                };
-                asked.flags.push((known, sign));
-            }
-        } else if is("NodeCnt", 5) || is("NodeCount", 5) {
-            let count = value.parse().ok().filter(|count| *count > 0);
-            let count = count.ok_or_else(|| error(format!("Invalid node count {value}.")))?;
-            asked.node_count = Some(count);
-        } else if is("Nodes", 5) {
-            if put != Put::To {
-                let what = "The +=/-= notation is not supported when updating nodes.";
-                return Err(ReservationWords {
-                    lines: vec![
-                        format!("scontrol: error: {what}  {outcome}"),
-                        "slurm_update error: No error".to_owned(),
-                    ],
-                });
-            }
-            asked.nodes = Some(nodes(value).map_err(|lines| ReservationWords { lines })?);
-        } else if is("Features", 2) {
-            asked.features = owned();
-        } else if is("PartitionName", 1) {
-            asked.partition = owned();
-        } else if is("Users", 1) {
-            asked.users = Some(names(value, put));
-        } else if is("Accounts", 1) {
-            asked.accounts = Some(names(value, put));
-        } else if is("Comment", 3) {
-            asked.comment = owned();
-        } else if is("TRES", 1) {
-            let count = value.strip_prefix("node=").and_then(|it| it.parse().ok());
-            asked.node_count = Some(count.ok_or_else(not_built_in)?);
-        } else if [
-            "CoreCnt",
-            "Licenses",
-            "BurstBuffer",
-            "Watts",
-            "Groups",
-            "MaxStartDelay",
-        ]
-        .iter()
-        .any(|name| is(name, 1))
-        {
-            return Err(not_built_in());
-        } else {
-            return Err(error(format!("Unknown parameter {word}.")));
-        }
+            ReservationWords { lines }
+        })?;
     }
-    if is_new {
-        let lacks = missing(&asked);
-        if let Some(lacks) = lacks {
-            return Err(error(lacks.to_owned()));
-        }
-    } else if asked.name.is_none() {
-        return Err(error("Reservation must be given.".to_owned()));
-    }
-    Ok(asked)
-}
-
-/// What a new one lacks.
-fn missing(asked: &ReservationRequest) -> Option<&'static str> {
-    let has_names = |names: &Option<NamesChange>| {
-        names
-            .as_ref()
-            .is_some_and(|names| !names.names().is_empty())
+    let of_whole = if is_new {
+        reader.complete()
+    } else if reader.asked.name.is_none() {
+        Err(reader.error("Reservation must be given."))
+    } else {
+        Ok(())
     };
-    if asked.start.is_none() {
-        return Some("A start time must be given.");
-    }
-    if asked.end.is_none() && asked.length.is_none() {
-        return Some("An end time or duration must be given.");
-    }
-    if asked.nodes.is_none() && asked.node_count.is_none() && asked.features.is_none() {
-        return Some("Nodes, NodeCnt or TRES must be specified.");
-    }
-    if !has_names(&asked.users) && !has_names(&asked.accounts) {
-        return Some("Either Users/Groups and/or Accounts must be specified.");
-    }
-    None
+    of_whole.map_err(|lines| ReservationWords { lines })?;
+    Ok(reader.asked)
 }
 
-fn flag_error(
-    flag: &str,
-    word: &str,
-    error: &dyn Fn(String) -> ReservationWords,
-) -> ReservationWords {
-    let others = [
-        "FIRST_CORES",
-        "LICENSE_ONLY",
-        "MAGNETIC",
-        "PURGE_COMP",
-        "REPLACE",
-        "REPLACE_DOWN",
-        "SKIP",
-        "TIME_FLOAT",
-        "USER_DELETE",
-    ];
-    let name = flag.split('=').next().unwrap_or_default();
-    if others.iter().any(|other| other.eq_ignore_ascii_case(name)) {
-        return error(format!("Flag {name} of reservations is not built in here."));
+impl<'a> Word<'a> {
+    fn parse(whole: &'a str) -> Option<Word<'a>> {
+        let (key, value) = whole.split_once('=')?;
+        let (key, sign) = match (key.strip_suffix('+'), key.strip_suffix('-')) {
+            (Some(key), _) => (key, Some(NameSign::More)),
+            (_, Some(key)) => (key, Some(NameSign::Less)),
+            _ => (key, None),
+        };
+        Some(Word {
+            whole,
+            key,
+            sign,
+            value,
+        })
     }
-    error(format!("Invalid flags {word}."))
+
+    fn is(&self, name: &str, least: usize) -> bool {
+        let start = name.get(..self.key.len());
+        self.key.len() >= least && start.is_some_and(|start| start.eq_ignore_ascii_case(self.key))
+    }
+
+    fn text(&self) -> Option<String> {
+        Some(self.value.to_owned())
+    }
+}
+
+/// Whether a word begins with `res`.
+fn begins_with_res(word: &str) -> bool {
+    let start = word.get(..3);
+    start.is_some_and(|start| start.eq_ignore_ascii_case("res"))
+}
+
+impl Reader<'_> {
+    fn error(&self, text: impl std::fmt::Display) -> Vec<String> {
+        vec![format!("scontrol: error: {text}  {}", self.outcome)]
+    }
+
+    fn not_built_in(&self, word: &Word<'_>) -> Vec<String> {
+        let Word { key, whole, .. } = word;
+        self.error(format!(
+            "{key} of reservations is not built in here; leave it out: {whole}."
+        ))
+    }
+
+    fn read(&mut self, whole: &str) -> Result<(), Vec<String>> {
+        let Some(word) = Word::parse(whole) else {
+            if begins_with_res(whole) {
+                return Ok(());
+            }
+            if whole.eq_ignore_ascii_case("skip") {
+                self.asked.skips = true;
+                return Ok(());
+            }
+            return Err(self.error(format!(
+                "Misformatted parameter '{whole}', most options have a parameter after '='."
+            )));
+        };
+        let takes_sign = self.key(&word)?;
+        if word.sign.is_some() && !takes_sign {
+            let key = word.key;
+            return Err(self.error(format!(
+                "The +=/-= notation is not supported when updating {key}."
+            )));
+        }
+        Ok(())
+    }
+
+    /// Reads one word; true where its key takes a sign.
+    fn key(&mut self, word: &Word<'_>) -> Result<bool, Vec<String>> {
+        let plain = |text: String| vec![format!("scontrol: error: {text}")];
+        let value = word.value;
+        if word.is("Accounts", 1) {
+            self.asked.accounts = Some(self.names(&self.asked.accounts, word)?);
+            return Ok(true);
+        } else if word.is("Flags", 2) {
+            self.flags(word)?;
+            return Ok(true);
+        } else if word.is("Groups", 1) {
+            self.asked.groups = Some(self.names(&self.asked.groups, word)?);
+            return Ok(true);
+        } else if word.is("Users", 1) {
+            self.asked.users = Some(self.names(&self.asked.users, word)?);
+            return Ok(true);
+        } else if word.is("ReservationName", 1) {
+            self.asked.name = word.text();
+        } else if word.is("BurstBuffer", 2) {
+            if !value.is_empty() {
+                return Err(self.not_built_in(word));
+            }
+        } else if word.is("StartTime", 2) {
+            self.asked.start = Some(self.moment("start", word)?);
+        } else if word.is("EndTime", 1) {
+            self.asked.end = Some(self.moment("end", word)?);
+        } else if word.is("Duration", 1) {
+            self.asked.length = Some(self.duration(word)?);
+            return Ok(true);
+        } else if word.is("MaxStartDelay", 2) {
+            self.asked.max_start_delay = Some(match length(value) {
+                Some(Some(length)) => length,
+                _ => return Err(self.error(format!("Invalid duration {}.", word.whole))),
+            });
+        } else if word.is("NodeCnt", 5) || word.is("NodeCount", 5) {
+            let counts = node_counts(value);
+            let counts = counts.map_err(|()| plain(format!("Invalid node count {value}")))?;
+            self.asked.node_counts = counts;
+        } else if ["CoreCnt", "CoreCount", "CPUCnt", "CPUCount"]
+            .iter()
+            .any(|name| word.is(name, 5))
+        {
+            let counts = core_counts(value);
+            let counts = counts.map_err(|()| plain(format!("Invalid core count {value}")))?;
+            self.asked.core_counts = counts;
+        } else if word.is("Nodes", 5) {
+            self.asked.nodes = Some(nodes(value)?);
+        } else if word.is("Features", 2) {
+            self.asked.features = word.text();
+        } else if word.is("Licenses", 2) {
+            self.asked.licences = word.text();
+        } else if word.is("PartitionName", 1) {
+            self.asked.partition = word.text();
+        } else if word.is("TRES", 1) {
+            let counts = tres(value).map_err(plain)?;
+            if let Some(cores) = &counts.cores {
+                let cores = core_counts(cores);
+                self.asked.core_counts =
+                    cores.map_err(|()| plain(format!("Invalid TRES core count {value}")))?;
+            }
+            if let Some(nodes) = &counts.nodes {
+                let counts = node_counts(nodes);
+                self.asked.node_counts =
+                    counts.map_err(|()| plain(format!("Invalid TRES node count {nodes}")))?;
+            }
+        } else if word.is("Watts", 1) {
+            self.watts(word)?;
+        } else if !begins_with_res(word.whole) {
+            return Err(self.error(format!("Unknown parameter {}.", word.whole)));
+        }
+        Ok(false)
+    }
+
+    fn names(
+        &self,
+        former: &Option<NamesChange>,
+        word: &Word<'_>,
+    ) -> Result<NamesChange, Vec<String>> {
+        if former.is_some() {
+            let whole = word.whole;
+            return Err(vec![format!(
+                "scontrol: error: Parameter {whole} specified more than once"
+            )]);
+        }
+        Ok(NamesChange::parse(word.value, word.sign))
+    }
+
+    fn flags(&mut self, word: &Word<'_>) -> Result<(), Vec<String>> {
+        let text = match word.sign {
+            None => word.value.to_owned(),
+            Some(sign) => {
+                let sign = if sign == NameSign::More { "+" } else { "-" };
+                let words: Vec<String> = word
+                    .value
+                    .split(',')
+                    .map(|flag| format!("{sign}{flag}"))
+                    .collect();
+                words.join(",")
+            }
+        };
+        let Some(words) = FlagWords::parse(&text) else {
+            return Err(self.error(format!("Error parsing flags {text}.")));
+        };
+        self.asked.flags.extend(words.flags);
+        self.asked.purge_after = words.purge_after.or(self.asked.purge_after);
+        Ok(())
+    }
+
+    fn moment(&self, which: &str, word: &Word<'_>) -> Result<Timestamp, Vec<String>> {
+        parse_moment(word.value, self.now, self.zone).map_err(|said| {
+            let mut lines = self.error(format!("Invalid {which} time {}.", word.whole));
+            lines.splice(0..0, Some(said).filter(|said| !said.is_empty()));
+            lines
+        })
+    }
+
+    fn duration(&self, word: &Word<'_>) -> Result<LengthChange, Vec<String>> {
+        let length = match length(word.value) {
+            // In whole minutes.
+            Some(Some(Seconds(seconds))) => Seconds(seconds.div_ceil(60) * 60),
+            Some(None) => return Ok(LengthChange::To(YEAR)),
+            None => return Err(self.error(format!("Invalid duration {}.", word.whole))),
+        };
+        Ok(match word.sign {
+            None => LengthChange::To(length),
+            Some(NameSign::More) => LengthChange::More(length),
+            Some(NameSign::Less) => LengthChange::Less(length),
+        })
+    }
+
+    fn watts(&mut self, word: &Word<'_>) -> Result<(), Vec<String>> {
+        let value = word.value;
+        self.has_watts = true;
+        if ["n/a", "none"]
+            .iter()
+            .any(|none| none.eq_ignore_ascii_case(value))
+        {
+            return Ok(());
+        }
+        let is_endless = value.eq_ignore_ascii_case("infinite");
+        let digits = value.trim_end_matches(|unit: char| "kKmM".contains(unit));
+        if !is_endless && (value.len() > digits.len() + 1 || digits.parse::<u64>().is_err()) {
+            return Err(vec![format!(
+                "scontrol: error: Invalid Watts value: {value}"
+            )]);
+        }
+        // One that is made must be empty, which is said first.
+        if self.outcome.ends_with("update.") {
+            return Err(self.not_built_in(word));
+        }
+        Ok(())
+    }
+
+    /// What a new one lacks, or has too much of; what Slurm adds itself.
+    fn complete(&mut self) -> Result<(), Vec<String>> {
+        let asked = &mut self.asked;
+        let sets_part_nodes = asked.sets(ReservationFlag::PartNodes);
+        let (is_all, has_nodes) = match &asked.nodes {
+            Some(ReservedNodes::All) => (true, true),
+            Some(ReservedNodes::To(names)) => (false, !names.is_empty()),
+            None => (false, false),
+        };
+        let licences = asked.licences.as_deref().unwrap_or_default();
+        let has_counts = asked.node_counts.as_ref().is_some_and(|it| !it.is_empty());
+        let has_other =
+            has_nodes || has_counts || asked.core_counts.is_some() || !licences.is_empty();
+        let named = |names: &Option<NamesChange>| {
+            names.as_ref().is_some_and(|names| !names.names.is_empty())
+        };
+        let end = match (asked.start, asked.length) {
+            (Some(start), Some(length)) => {
+                let (LengthChange::To(length)
+                | LengthChange::More(length)
+                | LengthChange::Less(length)) = length;
+                Some(start + length)
+            }
+            _ => None,
+        };
+        let lacks = if asked.start.is_none() {
+            Some("A start time must be given.")
+        } else if asked.end.is_none() && asked.length.is_none() {
+            Some("An end time or duration must be given.")
+        } else if asked.end.is_some() && end.is_some() && asked.end != end {
+            Some("StartTime + Duration does not equal EndTime.")
+        } else if asked.end.is_some() && asked.start > asked.end {
+            Some("Start time cannot be after end time.")
+        } else if sets_part_nodes && (asked.partition.is_none() || !is_all) {
+            Some("PART_NODES flag requires specifying a Partition and ALL nodes.")
+        } else if !has_other && !self.has_watts && asked.partition.is_none() {
+            Some("CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified.")
+        } else if !named(&asked.users) && !named(&asked.groups) && !named(&asked.accounts) {
+            Some("Either Users/Groups and/or Accounts must be specified.")
+        } else if asked.users.is_some() && asked.groups.is_some() {
+            Some(
+                "Users and Groups are mutually exclusive.  You can have one or the other, but not both.",
+            )
+        } else if self.has_watts && (has_other || !asked.sets(ReservationFlag::AnyNodes)) {
+            Some("A power reservation must be empty and set the LICENSE_ONLY flag.")
+        } else if self.has_watts {
+            Some("Watts of reservations is not built in here; leave it out.")
+        } else {
+            None
+        };
+        if asked.partition.is_some() && (is_all || !has_other) {
+            asked.nodes = Some(ReservedNodes::All);
+            if !sets_part_nodes {
+                asked.flags.push((ReservationFlag::PartNodes, true));
+            }
+        }
+        lacks.map_or(Ok(()), |lacks| Err(self.error(lacks)))
+    }
+}
+
+/// A length; `Some(None)` is one without bound.
+fn length(text: &str) -> Option<Option<Seconds>> {
+    match TimeLimitRequest::parse(text) {
+        Some(TimeLimitRequest::Limit(length)) if !text.starts_with('-') => Some(Some(length)),
+        Some(TimeLimitRequest::Unlimited) if text.starts_with('0') => Some(Some(Seconds(0))),
+        Some(TimeLimitRequest::Unlimited) => Some(None),
+        _ => None,
+    }
 }
 
 fn nodes(value: &str) -> Result<ReservedNodes, Vec<String>> {
+    if value.is_empty() {
+        return Ok(ReservedNodes::To(Vec::new()));
+    }
     if value.eq_ignore_ascii_case("ALL") {
         return Ok(ReservedNodes::All);
     }
     let names: Vec<NodeName> = node_list::expand(value).map_err(|error| vec![error.to_string()])?;
     Ok(ReservedNodes::To(names))
-}
-
-fn names(value: &str, put: Put) -> NamesChange {
-    let words = value.split(',').filter(|name| !name.is_empty());
-    let are_excluded = put == Put::To && value.starts_with('-');
-    let names: Vec<String> = words
-        .map(|name| name.trim_start_matches(['-', '+']).to_owned())
-        .collect();
-    match put {
-        Put::To => NamesChange::To(ReservedFor {
-            names,
-            are_excluded,
-        }),
-        Put::More => NamesChange::More(names),
-        Put::Less => NamesChange::Less(names),
-    }
-}
-
-/// A reservation as `scontrol show reservation` prints it; `cores` and `cpus` are those of its nodes.
-#[must_use]
-pub fn show_reservation(
-    reservation: &Reservation,
-    (cores, cpus): (u32, u32),
-    style: ShowStyle,
-    now: Timestamp,
-    zone: &TimeZone,
-) -> String {
-    let flags: Vec<&str> = reservation.flags.iter().map(|flag| flag.word()).collect();
-    let or_null = |text: Option<String>| text.unwrap_or_else(|| "(null)".to_owned());
-    let state = if reservation.is_active(now) {
-        "ACTIVE"
-    } else {
-        "INACTIVE"
-    };
-    let mut lines = vec![
-        format!(
-            "ReservationName={} StartTime={} EndTime={} Duration={}",
-            reservation.name,
-            moment_text(reservation.start, zone),
-            moment_text(reservation.end, zone),
-            padded_elapsed_text(reservation.end.since(reservation.start) / 1000)
-        ),
-        format!(
-            "Nodes={} NodeCnt={} CoreCnt={cores} Features={} PartitionName={} Flags={}",
-            node_list::fold(&reservation.nodes),
-            reservation.nodes.len(),
-            or_null(reservation.features.clone()),
-            or_null(reservation.partition.clone()),
-            flags.join(",")
-        ),
-        format!("TRES=cpu={cpus}"),
-        format!(
-            "Users={} Groups=(null) Accounts={} Licenses=(null) State={state} BurstBuffer=(null) Watts=n/a",
-            or_null(reservation.users.text()),
-            or_null(reservation.accounts.text()),
-        ),
-        "MaxStartDelay=(null)".to_owned(),
-    ];
-    if let Some(comment) = &reservation.comment {
-        lines.push(format!("Comment={comment}"));
-    }
-    if style.one_line {
-        return format!("{}\n", lines.join(" "));
-    }
-    format!("{}\n\n", lines.join("\n   "))
 }

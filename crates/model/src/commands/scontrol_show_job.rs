@@ -133,8 +133,7 @@ fn times(lines: &mut Lines, job: &JobInfo) {
     lines.add(format_args!(
         "RunTime={} TimeLimit={limit} TimeMin={}",
         padded_elapsed_text(job.run_time),
-        job.shown
-            .time_min
+        job.time_min
             .map_or_else(|| "N/A".to_owned(), |least| least.to_string())
     ));
     lines.add(format_args!(
@@ -147,7 +146,7 @@ fn times(lines: &mut Lines, job: &JobInfo) {
         "StartTime={} EndTime={} Deadline={}",
         at(job.start),
         at(job.end),
-        job.shown.deadline.map_or_else(
+        job.deadline.map_or_else(
             || "N/A".to_owned(),
             |deadline| moment_text(deadline, &job.zone)
         )

@@ -6,7 +6,7 @@
 
 use crate::records::{ArrayTaskInfo, JobInfo, JobStateName};
 use crate::requests::{ComponentPlace, Sharing};
-use crate::values::{MemoryRequest, NodeName, Timestamp};
+use crate::values::{MemoryRequest, NodeName, TimeLimitRequest, Timestamp};
 use crate::values::{array_elements_text, elapsed_text, mebibytes_text, moment_text};
 
 /// A column of `squeue`.
@@ -139,7 +139,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(None, &["container"], "CONTAINER", Text, |_| Cell::Null),
     field(None, &["cpus-per-task", "cpuspertask"], "CPUS_PER_TASK", Number, |job| job.cpus_per_task.map_or_else(|| text("N/A"), number)),
     field(None, &["cpus-per-tres"], "CPUS_PER_TRES", Text, |job| or_na(&job.cpus_per_tres)),
-    field(None, &["deadline"], "DEADLINE", Moment, |job| moment(job, job.shown.deadline)),
+    field(None, &["deadline"], "DEADLINE", Moment, |job| moment(job, job.deadline)),
     field(None, &["delayboot"], "DELAY_BOOT", Length, |_| text("0:00")),
     field(None, &["derivedec"], "DERIVED_EC", Number, |job| text(&job.exit_code.0.to_string())),
     field(None, &["eligibletime"], "ELIGIBLE_TIME", Moment, |job| moment(job, job.eligible)),
@@ -152,7 +152,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(None, &["maxnodes"], "MAX_NODES", Number, |job| number(if job.max_nodes > 0 { job.max_nodes } else { job.node_count })),
     field(None, &["mcslabel"], "MCSLABEL", Text, |_| Cell::Null),
     field(None, &["mem-per-tres"], "MEM_PER_TRES", Text, |job| or_na(&job.mem_per_tres)),
-    field(None, &["mintime"], "TIME_MIN", Length, |_| text("0:00")),
+    field(None, &["mintime"], "TIME_MIN", Length, least_time),
     field(None, &["network"], "NETWORK", Text, |job| optional(&job.shown.network)),
     field(None, &["ntperboard"], "NTASKS_PER_BOARD", Number, |_| number(0)),
     field(None, &["ntpercore"], "NTASKS_PER_CORE", Text, |_| text("N/A")),
@@ -304,6 +304,14 @@ fn limit(job: &JobInfo, used: i64) -> Cell {
         || "UNLIMITED".to_owned(),
         |limit| elapsed_text(i64::try_from(limit.0).map_or(i64::MAX, |limit| limit - used)),
     ))
+}
+
+fn least_time(job: &JobInfo) -> Cell {
+    let least = match job.time_min {
+        Some(TimeLimitRequest::Limit(least)) => i64::try_from(least.0).unwrap_or(i64::MAX),
+        Some(TimeLimitRequest::Unlimited) | None => 0,
+    };
+    Cell::Long(elapsed_text(least))
 }
 
 fn min_memory(job: &JobInfo) -> String {

@@ -314,7 +314,7 @@ impl JobJson {
             cpu_frequency_maximum: None,
             cpu_frequency_minimum: None,
             cpus_per_tres: text(&job.cpus_per_tres),
-            deadline: seconds(job.shown.deadline),
+            deadline: seconds(job.deadline),
             delay_boot: job.shown.delay_boot.map_or(0, |delay| delay.0),
             derived_exit_code: 0,
             excluded_nodes: list(&job.excluded_nodes),
@@ -368,7 +368,7 @@ impl JobJson {
             thread_spec: None,
             threads_per_core: options.threads_per_core,
             time_limit: job.limit.map(minutes),
-            time_minimum: match job.shown.time_min {
+            time_minimum: match job.time_min {
                 Some(TimeLimitRequest::Limit(least)) => minutes(least),
                 Some(TimeLimitRequest::Unlimited) | None => 0,
             },

@@ -99,10 +99,7 @@ impl Reading<'_> {
             Key::CpuFreq => value_check::cpu_frequency(text)?,
             Key::CpusPerGpu => o.cpus_per_gpu = number(1)?,
             Key::CpusPerTask => o.cpus_per_task = number(1)?,
-            Key::Deadline => {
-                self.options.deadline = self.moment(text, given)?;
-                self.unheeded(given);
-            }
+            Key::Deadline => self.options.deadline = self.moment(text, given)?,
             Key::DelayBoot => {
                 TimeLimitRequest::parse(text).ok_or_else(invalid)?;
             }
@@ -305,7 +302,6 @@ impl Reading<'_> {
             Key::Time => o.time = Some(TimeLimitRequest::parse(text).ok_or_else(invalid)?),
             Key::TimeMin => {
                 o.time_min = Some(TimeLimitRequest::parse(text).ok_or_else(invalid)?);
-                self.unheeded(given);
             }
             Key::Tmp => o.tmp = mebibytes()?,
             Key::TresPerTask => self.tres_per_task(text, given)?,

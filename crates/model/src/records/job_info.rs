@@ -192,6 +192,10 @@ pub struct JobInfo {
     pub exclusive: bool,
     /// What else it asks of its nodes.
     pub node_options: NodeOptions,
+    /// `--deadline`
+    pub deadline: Option<Timestamp>,
+    /// `--time-min`
+    pub time_min: Option<TimeLimitRequest>,
     /// What it asks and is only shown.
     pub shown: ShownOptions,
     /// `--reservation`
@@ -372,6 +376,8 @@ impl JobInfo {
                 .as_deref()
                 .cloned()
                 .unwrap_or_default(),
+            deadline: request.rare.deadline,
+            time_min: request.rare.time_min,
             shown: request.rare.shown.as_deref().cloned().unwrap_or_default(),
             reservation: request.rare.reservation.clone(),
             licenses: request.rare.licenses.clone(),

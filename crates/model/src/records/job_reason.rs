@@ -60,6 +60,7 @@ fn outcome_text(outcome: &Outcome) -> String {
         Outcome::Timeout { .. } => "TimeLimit".to_owned(),
         Outcome::NodeFail => "NodeDown".to_owned(),
         Outcome::OutOfMemory => "OutOfMemory".to_owned(),
+        Outcome::Deadline => "DeadLine".to_owned(),
         Outcome::LaunchFailed { .. } => "JobLaunchFailure".to_owned(),
     }
 }
@@ -143,5 +144,6 @@ mod tests {
             "RaisedSignal:53(Real-time signal 19)",
         );
         check(Outcome::NodeFail, "NodeDown");
+        check(Outcome::Deadline, "DeadLine");
     }
 }

@@ -51,6 +51,20 @@ impl JobRecord {
         let asked = self.request.partition.as_deref();
         self.partition.as_deref().or(asked)
     }
+
+    /// Its element of an array; the first of several that wait together.
+    #[must_use]
+    pub fn first_element(&self) -> Option<u32> {
+        self.array.as_ref().and_then(|place| place.task.first())
+    }
+
+    /// Whether it is that element of its array, or several of which that is one; all are where none is
+    /// meant.
+    #[must_use]
+    pub fn is_element(&self, meant: Option<u32>) -> bool {
+        let place = self.array.as_ref();
+        meant.is_none_or(|meant| place.is_some_and(|place| place.task.holds(meant)))
+    }
 }
 
 /// A job's place in its array.
@@ -74,4 +88,33 @@ pub enum ArrayTask {
     One(u32),
     /// The elements that still wait.
     Waiting(ArraySpec),
+}
+
+impl ArrayTask {
+    /// Whether that element is it, or among them.
+    #[must_use]
+    pub fn holds(&self, element: u32) -> bool {
+        match self {
+            ArrayTask::One(task) => *task == element,
+            ArrayTask::Waiting(spec) => spec.indices.contains(&element),
+        }
+    }
+
+    /// The first element of them.
+    #[must_use]
+    pub fn first(&self) -> Option<u32> {
+        match self {
+            ArrayTask::One(task) => Some(*task),
+            ArrayTask::Waiting(spec) => spec.indices.first().copied(),
+        }
+    }
+
+    /// How many elements it is.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match self {
+            ArrayTask::One(_) => 1,
+            ArrayTask::Waiting(spec) => spec.indices.len(),
+        }
+    }
 }

@@ -202,6 +202,8 @@ pub enum Outcome {
     NodeFail,
     /// The kernel killed it for memory.
     OutOfMemory,
+    /// It waited until it could no longer end before its `--deadline`: it never started.
+    Deadline,
     /// It could not be started: an output folder is missing, say.
     LaunchFailed {
         /// What the system said.
@@ -220,6 +222,7 @@ impl Outcome {
             | Outcome::Timeout { status }
             | Outcome::Preempted { status } => *status,
             Outcome::OutOfMemory => OUT_OF_MEMORY,
+            Outcome::Deadline => WaitStatus::signal(1),
             // As a batch script that its node could not start.
             Outcome::LaunchFailed { .. } => WaitStatus::signal(53),
         }

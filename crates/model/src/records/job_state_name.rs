@@ -120,6 +120,7 @@ impl JobStateName {
             Outcome::Preempted { .. } => Name::Preempted,
             Outcome::NodeFail => Name::NodeFail,
             Outcome::OutOfMemory => Name::OutOfMemory,
+            Outcome::Deadline => Name::Deadline,
         }
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod accounting;
 pub(crate) mod array_facts;
+pub(crate) mod batch_files;
 pub(crate) mod cluster_changes;
 pub mod job_environment;
 pub(crate) mod job_files;
@@ -18,7 +19,10 @@ pub(crate) mod priority_report;
 pub mod program_environment;
 pub(crate) mod recorded;
 pub(crate) mod reservation;
+pub(crate) mod reservation_denial;
+pub(crate) mod reservation_flag;
 pub(crate) mod reservation_request;
+pub(crate) mod reserved_for;
 pub(crate) mod scheduler_statistics;
 pub(crate) mod step;
 pub(crate) mod step_use;
@@ -28,6 +32,7 @@ pub use accounting::{
     Account, AccountAssociation, AccountUser, Accounting, AccountingUse, Qos, Settings,
 };
 pub use array_facts::ArrayFacts;
+pub use batch_files::{BatchFile, batch_files, default_output};
 pub use cluster_changes::{ClusterChanges, PartitionChange};
 pub use job_info::{ArrayInfo, ArrayTaskInfo, JobInfo, PartitionView, ViewFacts};
 pub use job_prolog::JobProlog;
@@ -42,10 +47,11 @@ pub use node_info::{SinfoNode, SinfoPartition, SinfoReason};
 pub use node_state::{NodeMark, NodeState, NodeUse};
 pub use priority_report::{JobPriorityInfo, PriorityParts, PriorityReport, ShareRow};
 pub use recorded::Recorded;
-pub use reservation::{Reservation, ReservationFlag, ReservedFor};
-pub use reservation_request::{
-    LengthChange, NamesChange, ReservationDenial, ReservationRequest, ReservedNodes,
-};
+pub use reservation::Reservation;
+pub use reservation_denial::ReservationDenial;
+pub use reservation_flag::{FlagWords, ReservationFlag};
+pub use reservation_request::{LengthChange, ReservationRequest, ReservedNodes};
+pub use reserved_for::{NameSign, NamesChange, ReservedFor};
 pub use scheduler_statistics::{CallCount, Passes, SchedulerStatistics};
 pub use step::{StepRecord, StepState};
 pub use step_use::{StepHolders, StepUse, TaskUse};

@@ -119,6 +119,8 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
             cpus_per_gpu: o.cpus_per_gpu,
             asked: asked_tres(o, job),
             begin: o.begin.filter(|begin| *begin > reading.surroundings.now),
+            deadline: o.deadline,
+            time_min: o.time_min.map(whole_minutes),
             priority: o.priority,
             dependency: o.dependency.as_ref().map(ToString::to_string),
             array: o.array.clone(),
@@ -199,8 +201,6 @@ fn shown_options(reading: &Reading<'_>) -> Option<Box<ShownOptions>> {
     };
     let delay = last("delay-boot").and_then(|text| TimeLimitRequest::parse(&text));
     let shown = ShownOptions {
-        time_min: o.time_min.map(whole_minutes),
-        deadline: o.deadline,
         network: o.network.clone(),
         cluster_features: last("cluster-constraint"),
         delay_boot: match delay {

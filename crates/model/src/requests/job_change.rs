@@ -71,6 +71,10 @@ pub enum JobChange {
     Reservation(Option<String>),
     /// `SiteFactor=`
     SiteFactor(i64),
+    /// `Deadline=`
+    Deadline(Timestamp),
+    /// `TimeMin=`; none has no shorter limit than its own.
+    TimeMin(Option<TimeLimitRequest>),
 }
 
 /// How a time limit changes.
@@ -146,6 +150,15 @@ fn one(
         JobChange::TimeLimit(
             limit(value).ok_or_else(|| wrong(&["scontrol: error: Invalid TimeLimit value"]))?,
         )
+    } else if is("TimeMin", 5) {
+        let least = TimeLimitRequest::parse(value);
+        let least = least.ok_or_else(|| wrong(&["scontrol: error: Invalid TimeMin value"]))?;
+        // Here no time is none, and not no limit as in options.
+        let is_zero = value.bytes().all(|byte| b"0:-".contains(&byte));
+        JobChange::TimeMin(Some(least).filter(|_| !is_zero))
+    } else if is("Deadline", 3) {
+        let moment = parse_moment(value, now, zone);
+        JobChange::Deadline(moment.map_err(|message| wrong(&[&message, "No changes specified"]))?)
     } else if is("Partition", 2) {
         JobChange::Partition(value.to_owned())
     } else if is("QOS", 3) {
@@ -312,6 +325,9 @@ mod tests {
         check("mincpusnode", "2", "[MinCpus(2)]");
         check("shared", "yes", "[OverSubscribe(true)]");
         check("arraytaskthrottle", "3", "[ArrayThrottle(3)]");
+        check("timemin", "3", "[TimeMin(Some(Limit(Seconds(180))))]");
+        check("timemin", "0", "[TimeMin(None)]");
+        check("deadl", "1970-01-02", "[Deadline(Timestamp(86400000))]");
     }
 
     /// As recorded of a real one.
@@ -326,6 +342,12 @@ mod tests {
             "timelimit",
             "",
             "scontrol: error: Invalid TimeLimit value (1)",
+        );
+        check("timemin", "x", "scontrol: error: Invalid TimeMin value (1)");
+        check(
+            "deadline",
+            "x",
+            "Invalid time specification (pos=0): x; No changes specified (1)",
         );
         check(
             "contiguous",

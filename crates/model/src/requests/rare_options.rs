@@ -2,7 +2,8 @@
 
 use super::{AskedTres, ComponentPlace, NodeOptions, ShownOptions};
 use crate::values::{
-    ArraySpec, Distribution, GpuCount, MailEvent, NodeName, OpenMode, SignalSpec, Timestamp,
+    ArraySpec, Distribution, GpuCount, MailEvent, NodeName, OpenMode, SignalSpec, TimeLimitRequest,
+    Timestamp,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -25,6 +26,12 @@ pub struct RareOptions {
     /// `--begin`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub begin: Option<Timestamp>,
+    /// `--deadline`: it ends before this moment, or is not started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    /// `--time-min`, whole minutes: it may be started with a limit as short as this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_min: Option<TimeLimitRequest>,
     /// `--priority`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,
@@ -167,7 +174,13 @@ impl Serialize for RareOptionsBox {
 
 impl<'de> Deserialize<'de> for RareOptionsBox {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RareOptionsBox, D::Error> {
-        RareOptions::deserialize(deserializer).map(RareOptionsBox::from)
+        let mut options = RareOptions::deserialize(deserializer)?;
+        if let Some(mut shown) = options.shown.take() {
+            options.deadline = options.deadline.or(shown.former_deadline.take());
+            options.time_min = options.time_min.or(shown.former_time_min.take());
+            options.shown = Some(shown).filter(|shown| **shown != ShownOptions::default());
+        }
+        Ok(RareOptionsBox::from(options))
     }
 }
 
@@ -175,6 +188,7 @@ impl<'de> Deserialize<'de> for RareOptionsBox {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
     use crate::requests::Request;
+    use crate::values::{Seconds, TimeLimitRequest, Timestamp};
 
     /// A hundred thousand jobs wait in memory.
     #[test]
@@ -204,5 +218,19 @@ mod tests {
         // Written and taken back is as never asked.
         request.rare.comment = None;
         assert_eq!(request, read);
+    }
+
+    #[test]
+    fn a_deadline_is_read_where_an_earlier_version_wrote_it() {
+        let former =
+            r#"{"name":"a","shown":{"deadline":9000,"time_min":{"limit":60},"session":7}}"#;
+        let read: Request = serde_json::from_str(former).unwrap();
+        assert_eq!(read.rare.deadline, Some(Timestamp(9000)));
+        let least = TimeLimitRequest::Limit(Seconds(60));
+        assert_eq!(read.rare.time_min, Some(least));
+        assert_eq!(read.rare.shown.as_ref().unwrap().session, 7);
+        let text = serde_json::to_string(&read).unwrap();
+        assert!(text.contains(r#""shown":{"session":7}"#), "{text}");
+        assert_eq!(serde_json::from_str::<Request>(&text).unwrap(), read);
     }
 }

@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ShownOptions {
-    /// `--time-min`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_min: Option<TimeLimitRequest>,
-    /// `--deadline`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<Timestamp>,
+    /// `--time-min`, where yard 0.1.0 kept it.
+    #[serde(rename = "time_min", skip_serializing)]
+    pub(super) former_time_min: Option<TimeLimitRequest>,
+    /// `--deadline`, likewise.
+    #[serde(rename = "deadline", skip_serializing)]
+    pub(super) former_deadline: Option<Timestamp>,
     /// `--network`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,

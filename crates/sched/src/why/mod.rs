@@ -42,6 +42,9 @@ pub struct Why {
     /// Reservations that close nodes of its partitions to it if it started now, and its own where that
     /// has not begun.
     pub reservations: Vec<Reservation>,
+    /// When it ends if it has not started by then: its shortest limit no longer fits before its
+    /// deadline.
+    pub too_late: Option<Timestamp>,
     /// Its request with less in it, as options: each alone would let it start now. Of a large
     /// cluster with a long queue nothing is tried.
     pub instead: Vec<String>,
@@ -159,6 +162,7 @@ impl State {
             start: planned.map(|planned| planned.at),
             licences: self.licences_that_lack(record),
             reservations: self.reservations_that_close(record, now),
+            too_late: self.jobs.get(&job).and_then(|job| self.too_late(job)),
             instead,
         })
     }

@@ -114,6 +114,7 @@ impl<'a> SacctRow<'a> {
             "QOS" => of_job(job.qos.clone()),
             "Reason" => of_job(match self.start {
                 Some(start) => start.reason.clone().unwrap_or_else(|| "None".to_owned()),
+                None if job.state == JobStateName::Deadline => "None".to_owned(),
                 None => job.reason.clone(),
             }),
             "ReqCPUS" => if is_job { job.cpus } else { cpus }.to_string(),
@@ -311,6 +312,8 @@ impl<'a> SacctRow<'a> {
             // That scancel ended the script is no exit of the job's.
             (None, Some(start)) if start.state == JobStateName::Cancelled => WaitStatus::default(),
             (None, Some(start)) => start.status,
+            // Its accounting has a code where the controller has a signal.
+            (None, None) if self.job.state == JobStateName::Deadline => WaitStatus::exit(1),
             (None, None) => self.job.exit_code,
         }
     }

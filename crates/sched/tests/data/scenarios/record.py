@@ -223,6 +223,8 @@ UnkillableStepTimeout=60
             done = self.run("scontrol", "update", f"JobId={self.id(rest[0])}", *map(self.named, rest[1:]))
         elif word == "where":
             return self.where(rest[0])
+        elif word == "state":
+            return self.run("squeue", "-h", "-a", "-t", "all", "-j", self.id(rest[0]), "-o", "%T %r %l").stdout.strip()
         elif word == "node":
             done = self.run("scontrol", "update", f"NodeName={rest[0]}", f"State={rest[1]}", "Reason=test")
         elif word == "partition":

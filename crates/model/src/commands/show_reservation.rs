@@ -1,0 +1,73 @@
+//! A reservation as `scontrol show reservation` prints it (`reservation_info.c` of 22.05).
+
+use crate::commands::ShowStyle;
+use crate::records::{Reservation, ReservationFlag};
+use crate::values::{Seconds, Timestamp, moment_text, node_list, padded_elapsed_text};
+use jiff::tz::TimeZone;
+
+/// A reservation as `scontrol show reservation` prints it; `cores` and `cpus` are those that it has.
+#[must_use]
+pub fn show_reservation(
+    reservation: &Reservation,
+    (cores, cpus): (u32, u32),
+    style: ShowStyle,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> String {
+    let or_null = |text: Option<String>| text.unwrap_or_else(|| "(null)".to_owned());
+    let state = if reservation.is_active(now) {
+        "ACTIVE"
+    } else {
+        "INACTIVE"
+    };
+    let (start, end) = (reservation.start, reservation.end);
+    let delay = reservation.max_start_delay;
+    let lines = [
+        format!(
+            "ReservationName={} StartTime={} EndTime={} Duration={}",
+            reservation.name,
+            moment_text(start, zone),
+            moment_text(end, zone),
+            padded_elapsed_text(end.since(start) / 1000)
+        ),
+        format!(
+            "Nodes={} NodeCnt={} CoreCnt={cores} Features={} PartitionName={} Flags={}",
+            node_list::fold(&reservation.nodes),
+            reservation.nodes.len(),
+            or_null(reservation.features.clone()),
+            or_null(reservation.partition.clone()),
+            flags_text(reservation),
+        ),
+        format!("TRES=cpu={cpus}"),
+        format!(
+            "Users={} Groups={} Accounts={} Licenses=(null) State={state} BurstBuffer=(null) Watts=n/a",
+            or_null(reservation.users.text()),
+            or_null(reservation.groups.text()),
+            or_null(reservation.accounts.text()),
+        ),
+        format!("MaxStartDelay={}", or_null(delay.map(length_text))),
+    ];
+    if style.one_line {
+        return format!("{}\n", lines.join(" "));
+    }
+    format!("{}\n\n", lines.join("\n   "))
+}
+
+fn length_text(Seconds(length): Seconds) -> String {
+    if length == u64::from(u32::MAX) {
+        return "UNLIMITED".to_owned();
+    }
+    padded_elapsed_text(i64::try_from(length).unwrap_or(i64::MAX))
+}
+
+fn flags_text(reservation: &Reservation) -> String {
+    let after = reservation.purge_after.filter(|after| after.0 > 0);
+    let flag = |flag: &ReservationFlag| match (flag, after) {
+        (ReservationFlag::PurgeComp, Some(after)) => {
+            format!("{}={}", flag.word(), length_text(after))
+        }
+        _ => flag.word().to_owned(),
+    };
+    let flags: Vec<String> = reservation.flags.iter().map(flag).collect();
+    flags.join(",")
+}

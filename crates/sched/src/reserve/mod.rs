@@ -1,0 +1,265 @@
+//! Making, changing and removing reservations: what of it is refused (`create_resv`, `update_resv` of
+//! 22.05). Which nodes they get is in [`choose`], with what they may not meet in [`clash`].
+
+mod choose;
+mod clash;
+mod update;
+
+use crate::State;
+use model::{
+    LengthChange, NamesChange, NodeName, Reservation, ReservationDenial, ReservationFlag,
+    ReservationRequest, ReservedFor, ReservedNodes, Seconds, Timestamp,
+};
+use resources::{NodeId, NodeSet};
+
+/// One that begins further back than this is refused.
+const MOST_DELAY: i64 = 600_000;
+
+/// One without length ends when Slurm's clock of 32 bits does.
+const LAST: Timestamp = Timestamp(u32::MAX as i64 * 1000);
+
+/// What Slurm has and is not there yet.
+const NOT_BUILT_IN: [ReservationFlag; 5] = [
+    ReservationFlag::TimeFloat,
+    ReservationFlag::Replace,
+    ReservationFlag::ReplaceDown,
+    ReservationFlag::PurgeComp,
+    ReservationFlag::Magnetic,
+];
+
+impl State {
+    /// What reservation a request makes, or makes of one that there is. Nothing changes.
+    ///
+    /// # Errors
+    /// Slurm would refuse it.
+    pub fn reserve(
+        &self,
+        asked: &ReservationRequest,
+        is_new: bool,
+        now: Timestamp,
+    ) -> Result<Reservation, ReservationDenial> {
+        if is_new {
+            let next = self.new_reservation(asked, now)?;
+            return built_in(asked).map(|()| next);
+        }
+        let name = asked.name.as_deref().unwrap_or_default();
+        let former = self.reservation(name).ok_or(ReservationDenial::Invalid)?;
+        let next = self.changed_reservation(asked, former, now)?;
+        built_in(asked).map(|()| next)
+    }
+
+    /// Whether a reservation can be removed.
+    ///
+    /// # Errors
+    /// There is none of that name, or jobs name it.
+    pub fn unreserve(&self, name: &str) -> Result<(), ReservationDenial> {
+        self.reservation(name).ok_or(ReservationDenial::Invalid)?;
+        match self.jobs_of_reservation(name).next() {
+            Some(_) => Err(ReservationDenial::InUse),
+            None => Ok(()),
+        }
+    }
+
+    fn new_reservation(
+        &self,
+        asked: &ReservationRequest,
+        now: Timestamp,
+    ) -> Result<Reservation, ReservationDenial> {
+        let mut next = Reservation {
+            flags: asked
+                .flags
+                .iter()
+                .filter(|(_, is_set)| *is_set)
+                .map(|(flag, _)| *flag)
+                .collect(),
+            purge_after: asked.purge_after.or(Some(Seconds(300))),
+            max_start_delay: asked.max_start_delay.filter(|delay| delay.0 > 0),
+            features: asked.features.clone(),
+            partition: asked.partition.clone(),
+            ..Reservation::default()
+        };
+        next.start = asked.start.unwrap_or(now);
+        next.end = match (asked.end, asked.length.map(length_of)) {
+            (Some(end), _) => end,
+            (None, Some(Seconds(0)) | None) => LAST,
+            (None, Some(length)) => next.start + length,
+        };
+        next.length = asked.length.map(length_of).filter(|_| asked.end.is_none());
+        if now.since(next.start) > MOST_DELAY || now.since(next.end) > MOST_DELAY {
+            return Err(ReservationDenial::Time);
+        }
+        if next.is(ReservationFlag::Replace) || next.is(ReservationFlag::ReplaceDown) {
+            if asked.nodes.is_some() {
+                return Err(ReservationDenial::NodeName);
+            }
+            if asked.core_counts.is_some() {
+                return Err(ReservationDenial::CpuCount);
+            }
+        }
+        if let Some(name) = &next.partition {
+            let partition = self.cluster.find_partition(name);
+            partition.ok_or(ReservationDenial::Partition)?;
+        }
+        let first = |names: &Option<NamesChange>, denial| match names {
+            Some(names) => names.first().ok_or(denial),
+            None => Ok(ReservedFor::default()),
+        };
+        next.accounts = first(&asked.accounts, ReservationDenial::Account)?;
+        self.know_accounts(asked)?;
+        next.users = first(&asked.users, ReservationDenial::User)?;
+        next.groups = first(&asked.groups, ReservationDenial::Group)?;
+        if next.groups.are_excluded {
+            return Err(ReservationDenial::Group);
+        }
+        let repeats = next.flags.iter().any(|flag| flag.repeats());
+        if next.is(ReservationFlag::TimeFloat) && repeats {
+            return Err(ReservationDenial::NotSupported);
+        }
+        self.first_nodes(asked, &mut next)?;
+        let name = asked.name.as_deref().filter(|name| !name.is_empty());
+        if name.is_some_and(|name| self.reservation(name).is_some()) {
+            return Err(ReservationDenial::Duplicate);
+        }
+        let numbers = self.reservations().map(|one| one.number);
+        next.number = numbers.max().unwrap_or(0) + 1;
+        next.name = match name {
+            Some(name) => name.to_owned(),
+            None => self.free_name(&mut next),
+        };
+        Ok(next)
+    }
+
+    fn know_accounts(&self, asked: &ReservationRequest) -> Result<(), ReservationDenial> {
+        let mut names = asked.accounts.iter().flat_map(NamesChange::names);
+        if names.any(|name| self.cluster.find_account(name).is_none()) {
+            return Err(ReservationDenial::Account);
+        }
+        Ok(())
+    }
+
+    /// `root_1`: the first account, user or group, and its number, or the next one that is free.
+    fn free_name(&self, next: &mut Reservation) -> String {
+        let of = [&next.accounts, &next.users, &next.groups];
+        let first = of.iter().find_map(|of| of.names.first());
+        let first = first.map_or("resv", String::as_str);
+        let mut numbers = next.number..;
+        let name = |number: &u32| format!("{first}_{number}");
+        let free = numbers.find(|number| self.reservation(&name(number)).is_none());
+        let free = free.unwrap_or(next.number);
+        let name = name(&free);
+        next.number = free;
+        name
+    }
+
+    /// The nodes of one that is made.
+    fn first_nodes(
+        &self,
+        asked: &ReservationRequest,
+        next: &mut Reservation,
+    ) -> Result<(), ReservationDenial> {
+        let Some(named) = &asked.nodes else {
+            next.flags.remove(&ReservationFlag::PartNodes);
+            let counts = asked.node_counts.as_deref().unwrap_or_default();
+            if next.is(ReservationFlag::AnyNodes) {
+                return Err(ReservationDenial::Invalid);
+            }
+            if counts.is_empty() && asked.core_counts.is_none() {
+                return Err(ReservationDenial::NodeName);
+            }
+            let nodes = self.choose_nodes(next, counts, None)?;
+            next.partition = next.partition.take().or_else(|| self.default_partition());
+            next.nodes = self.names_of(&nodes);
+            return Ok(());
+        };
+        let nodes = self.named_nodes(named, next)?;
+        if nodes.is_empty() {
+            return Err(ReservationDenial::NodeName);
+        }
+        self.clashes_with_reservations(next, &nodes)?;
+        if asked.core_counts.is_none() {
+            self.clashes_with_jobs(next, &nodes)?;
+        }
+        next.nodes = self.names_of(&nodes);
+        Ok(())
+    }
+
+    /// The nodes that are named, with the flags that this sets.
+    fn named_nodes(
+        &self,
+        named: &ReservedNodes,
+        next: &mut Reservation,
+    ) -> Result<NodeSet, ReservationDenial> {
+        next.flags.insert(ReservationFlag::SpecNodes);
+        match named {
+            ReservedNodes::All => {
+                let of_partition = next.is(ReservationFlag::PartNodes);
+                let partition = next.partition.as_deref().filter(|_| of_partition);
+                let partition = partition.and_then(|name| self.cluster.find_partition(name));
+                if let Some(partition) = partition {
+                    return Ok(self.cluster.partition(partition).nodes.clone());
+                }
+                next.flags.remove(&ReservationFlag::PartNodes);
+                next.flags.insert(ReservationFlag::AllNodes);
+                Ok(NodeSet::first(self.cluster.node_count()))
+            }
+            ReservedNodes::To(names) => {
+                next.flags.remove(&ReservationFlag::PartNodes);
+                next.flags.remove(&ReservationFlag::AllNodes);
+                let nodes = names.iter().map(|name| self.cluster.node(name));
+                let nodes = nodes.collect::<Option<Vec<NodeId>>>();
+                let nodes = nodes.ok_or(ReservationDenial::NodeName)?;
+                Ok(nodes.into_iter().collect())
+            }
+        }
+    }
+
+    fn default_partition(&self) -> Option<String> {
+        let default = self.cluster.default_partition()?;
+        Some(self.cluster.partition(default).name.clone())
+    }
+
+    fn names_of(&self, nodes: &NodeSet) -> Vec<NodeName> {
+        let names = nodes.iter().map(|node| self.cluster.node_name(node));
+        names.cloned().collect()
+    }
+
+    /// Nodes by name; those that are gone are left out.
+    fn nodes_of(&self, names: &[NodeName]) -> NodeSet {
+        let nodes = names.iter().filter_map(|name| self.cluster.node(name));
+        nodes.collect()
+    }
+}
+
+fn length_of(change: LengthChange) -> Seconds {
+    let (LengthChange::To(length) | LengthChange::More(length) | LengthChange::Less(length)) =
+        change;
+    length
+}
+
+/// Refuses what is not there yet, where Slurm refuses nothing.
+fn built_in(asked: &ReservationRequest) -> Result<(), ReservationDenial> {
+    let flags = NOT_BUILT_IN.iter().filter(|flag| asked.sets(**flag));
+    let mut others = flags.map(|flag| flag.word());
+    let other = others.next().or_else(|| {
+        let licences = asked.licences.as_deref().unwrap_or_default();
+        [
+            (asked.core_counts.is_some(), "CoreCnt"),
+            (
+                asked.groups.as_ref().is_some_and(|it| !it.names.is_empty()),
+                "Groups",
+            ),
+            (!licences.is_empty(), "Licenses"),
+            (
+                asked.max_start_delay.is_some_and(|it| it.0 > 0),
+                "MaxStartDelay",
+            ),
+            (asked.skips, "Skip"),
+        ]
+        .iter()
+        .find(|(is_asked, _)| *is_asked)
+        .map(|(_, name)| *name)
+    });
+    other.map_or(Ok(()), |other| {
+        Err(ReservationDenial::NotBuiltIn(other.to_owned()))
+    })
+}
