@@ -1,32 +1,29 @@
 //! A client of one engine.
 
+use crate::reach_engine::{
+    greet, hand_over, hello, is_older, newer, reach, read_hello, refuse_locked_out,
+};
 use crate::read_answer::read_answer;
-use crate::start_engine::start_engine;
 use crate::{
     Answer, Call, CallError, CancelRequest, ClusterReport, ConnectError, EngineFacts, EngineFolder,
-    Handover, Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, NamedJob, PROTOCOL, Refusal, Startup,
-    StepLaunch, StepRequestName, Submission, VERSION, WhyWaiting, WouldStart, read_frame,
-    write_frame,
+    HelloAnswer, JobFilter, NamedJob, PROTOCOL, Refusal, StepLaunch, StepRequestName, Submission,
+    WhyWaiting, WouldStart, append_frame,
 };
 use model::{
     Accounting, JobChange, JobHistory, JobId, JobRecord, PriorityReport, Request,
     ReservationRequest, RestartCount, SchedulerStatistics, ShareRow, StepHolders, StepId,
     StepRecord, StepRequest, WaitStatus,
 };
-use std::io::{self, Write};
+use std::io::{self, BufReader, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Longest wait for an engine that holds the lock but does not answer yet.
-const LONGEST_CONNECT: Duration = Duration::from_secs(60);
-/// Pause between two attempts while another engine starts or ends.
-const PAUSE: Duration = Duration::from_millis(5);
 /// Longest wait for an answer, beyond what the call itself asks for.
 const LONGEST_CALL_TIME: Duration = Duration::from_secs(120);
-/// How many engines that end before they serve, giving no reason, are started anew.
-const MOST_DIED: u32 = 3;
+/// What is read at once: most answers fit.
+const READ_AT_ONCE: usize = 8 << 10;
 /// How often a call that may be repeated is sent again.
 const ATTEMPTS: u32 = 5;
 
@@ -48,7 +45,8 @@ pub struct Client {
     folder: EngineFolder,
     program: PathBuf,
     stream: UnixStream,
-    engine: HelloAnswer,
+    /// What the engine said of itself; `None` where hello goes with the first call.
+    engine: Option<HelloAnswer>,
     /// The allocation that ends with this connection, said again on the next one.
     allocation: Option<(JobId, Box<Submission>)>,
     shows_notices: bool,
@@ -56,17 +54,32 @@ pub struct Client {
 
 impl Client {
     /// Connects to the engine of the folder `engine_dir`; starts one from this very program where
-    /// none answers, and replaces an older one.
+    /// none listens. Hello goes with the first call, which replaces an older one.
     ///
     /// # Errors
-    /// No engine can serve that folder, or a newer one does.
+    /// No engine can serve that folder. That a newer one does may show with the first call.
     pub fn connect(engine_dir: &Path) -> Result<Client, ConnectError> {
+        let folder = EngineFolder::new(engine_dir);
+        let connected = sys::socket::connect(&folder.socket());
         // Through a link named like Slurm's commands this is still the program itself.
         let program = std::env::current_exe().map_err(|source| ConnectError::Spawn {
             program: PathBuf::from("/proc/self/exe"),
             source,
         })?;
-        Client::open(engine_dir, &program, true)
+        let (stream, engine) = match connected {
+            Ok(stream) => (stream, None),
+            Err(_) => {
+                reach(&folder, &program, true).map(|(stream, engine)| (stream, Some(engine)))?
+            }
+        };
+        Ok(Client {
+            folder,
+            program,
+            stream,
+            engine,
+            allocation: None,
+            shows_notices: true,
+        })
     }
 
     /// [`Client::connect`] with the program that is started as the engine, for a caller that no
@@ -75,23 +88,15 @@ impl Client {
     /// # Errors
     /// As [`Client::connect`].
     pub fn connect_with(engine_dir: &Path, program: &Path) -> Result<Client, ConnectError> {
-        Client::open(engine_dir, program, false)
-    }
-
-    fn open(
-        engine_dir: &Path,
-        program: &Path,
-        shows_notices: bool,
-    ) -> Result<Client, ConnectError> {
         let folder = EngineFolder::new(engine_dir);
-        let (stream, engine) = reach(&folder, program, shows_notices)?;
+        let (stream, engine) = reach(&folder, program, false)?;
         Ok(Client {
             folder,
             program: program.to_owned(),
             stream,
-            engine,
+            engine: Some(engine),
             allocation: None,
-            shows_notices,
+            shows_notices: false,
         })
     }
 
@@ -103,12 +108,7 @@ impl Client {
         let folder = EngineFolder::new(engine_dir);
         let (stream, engine) = match greet(&folder, true) {
             Ok(greeted) => greeted,
-            // Not to be let in is not the same as nobody being there.
-            Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
-                let folder = engine_dir.to_owned();
-                return Err(ConnectError::Folder { folder, source });
-            }
-            Err(_) => return Ok(None),
+            Err(source) => return refuse_locked_out(engine_dir, source).map(|()| None),
         };
         if engine.protocol > PROTOCOL {
             return Err(newer(&engine));
@@ -117,7 +117,7 @@ impl Client {
             folder,
             program: PathBuf::from("/proc/self/exe"),
             stream,
-            engine,
+            engine: Some(engine),
             allocation: None,
             shows_notices: true,
         }))
@@ -128,25 +128,30 @@ impl Client {
     /// # Errors
     /// As [`Client::connect`].
     pub fn connect_to_look(engine_dir: &Path) -> Result<Option<Client>, ConnectError> {
-        match Client::connect_running(engine_dir)? {
-            Some(client) if client.engine.protocol == PROTOCOL => return Ok(Some(client)),
-            // An older one understands nothing but to hand over.
-            Some(client) => {
-                drop(client);
-                return Client::connect(engine_dir).map(Some);
+        let folder = EngineFolder::new(engine_dir);
+        match sys::socket::connect(&folder.socket()) {
+            Ok(stream) => Ok(Some(Client {
+                folder,
+                program: PathBuf::from("/proc/self/exe"),
+                stream,
+                engine: None,
+                allocation: None,
+                shows_notices: true,
+            })),
+            Err(source) => {
+                refuse_locked_out(engine_dir, source)?;
+                if !folder.store().exists() {
+                    return Ok(None);
+                }
+                Client::connect(engine_dir).map(Some)
             }
-            None => {}
         }
-        if !EngineFolder::new(engine_dir).store().exists() {
-            return Ok(None);
-        }
-        Client::connect(engine_dir).map(Some)
     }
 
-    /// What the engine said of itself.
+    /// What the engine said of itself; `None` where nothing was said to it yet.
     #[must_use]
-    pub fn engine(&self) -> &HelloAnswer {
-        &self.engine
+    pub fn engine(&self) -> Option<&HelloAnswer> {
+        self.engine.as_ref()
     }
 
     /// The engine's folder.
@@ -158,16 +163,39 @@ impl Client {
     /// Sends one call and waits for its answer; a refusal is an answer like others.
     ///
     /// # Errors
-    /// The connection broke; whether the call was carried out is not known.
-    pub fn call(&mut self, call: &Call) -> io::Result<Answer> {
+    /// The connection broke; whether the call was carried out is not known. Or no engine.
+    pub fn call(&mut self, call: &Call) -> Result<Answer, CallError> {
+        if self.engine.is_none() {
+            // An engine that is older could carry out what another is to carry out again.
+            self.reconnect()?;
+        }
+        Ok(self.exchange(call)?)
+    }
+
+    /// Sends a call, with hello where that was not said yet, and reads its answer. Then one that may
+    /// be carried out twice: an older engine's answer doesn't count.
+    fn exchange(&mut self, call: &Call) -> io::Result<Answer> {
         let own_wait = match call {
             Call::Watch { wait_ms, .. } => Duration::from_millis(*wait_ms),
             _ => Duration::ZERO,
         };
         self.stream
             .set_read_timeout(Some(LONGEST_CALL_TIME.saturating_add(own_wait)))?;
-        write_frame(&mut self.stream, call)?;
-        read_answer(&mut self.stream)?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        let mut frames = Vec::new();
+        if self.engine.is_none() {
+            append_frame(&mut frames, &hello(self.shows_notices))?;
+        }
+        append_frame(&mut frames, call)?;
+        self.stream.write_all(&frames)?;
+        let mut answers = BufReader::with_capacity(READ_AT_ONCE, &self.stream);
+        if self.engine.is_none() {
+            let engine = read_hello(&mut answers)?;
+            if engine.protocol != PROTOCOL || is_older(&engine) {
+                return Err(io::Error::other(format!("engine {}", engine.version)));
+            }
+            self.engine = Some(engine);
+        }
+        read_answer(&mut answers)?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
     /// Sends a call that may be carried out twice without harm: reconnects and sends it again
@@ -178,7 +206,7 @@ impl Client {
     pub fn call_again(&mut self, call: &Call) -> Result<Answer, CallError> {
         let mut attempt = 1;
         loop {
-            match self.call(call) {
+            match self.exchange(call) {
                 Ok(Answer::Refused(Refusal::Stopping)) if attempt < ATTEMPTS => {}
                 Ok(Answer::Refused(refusal)) => return Err(refusal.into()),
                 Ok(answer) => return Ok(answer),
@@ -195,11 +223,14 @@ impl Client {
     /// # Errors
     /// As [`Client::connect`].
     pub fn reconnect(&mut self) -> Result<(), ConnectError> {
-        (self.stream, self.engine) = reach(&self.folder, &self.program, self.shows_notices)?;
+        // An engine may serve this one before it looks at the next.
+        let _gone = self.stream.shutdown(Shutdown::Both);
+        let (stream, engine) = reach(&self.folder, &self.program, self.shows_notices)?;
+        (self.stream, self.engine) = (stream, Some(engine));
         // By its token it is the same job, which belongs to this connection now. A connection that
         // broke again shows at the next call.
         if let Some((_, submission)) = self.allocation.clone() {
-            let _broken = self.call(&Call::Submit(submission));
+            let _broken = self.exchange(&Call::Submit(submission));
         }
         Ok(())
     }
@@ -441,7 +472,7 @@ impl Client {
             request: Box::new(request.clone()),
             launch: Box::new(launch.clone()),
         };
-        let answer = match self.call(&call(name.again)) {
+        let answer = match self.exchange(&call(name.again)) {
             Ok(Answer::Refused(Refusal::Stopping)) | Err(_) => {
                 self.reconnect()?;
                 self.call_again(&call(true))?
@@ -628,7 +659,8 @@ impl Client {
     /// # Errors
     /// The connection broke.
     pub fn stop(mut self) -> Result<(), CallError> {
-        if self.engine.protocol != PROTOCOL {
+        let protocol = self.engine.as_ref().map(|engine| engine.protocol);
+        if protocol.is_some_and(|protocol| protocol != PROTOCOL) {
             return Ok(hand_over(&mut self.stream)?);
         }
         self.done(&Call::Stop, false)
@@ -648,160 +680,9 @@ impl Client {
     }
 }
 
-/// Connects, starting or replacing an engine as needed.
-fn reach(
-    folder: &EngineFolder,
-    program: &Path,
-    shows_notices: bool,
-) -> Result<(UnixStream, HelloAnswer), ConnectError> {
-    let begun = Instant::now();
-    let mut died = 0;
-    loop {
-        let last = match greet(folder, shows_notices) {
-            Ok((mut stream, engine)) => {
-                if engine.protocol > PROTOCOL {
-                    return Err(newer(&engine));
-                }
-                if !is_older(&engine) {
-                    return Ok((stream, engine));
-                }
-                let owner = sys::socket::peer_uid(&stream).unwrap_or(0);
-                if owner != sys::process::user() {
-                    return foreign(stream, engine, owner);
-                }
-                // Its answer, or the closed connection, says that its lock is free; any other
-                // trouble shows when the next engine finds the lock held.
-                let _either_way = hand_over(&mut stream);
-                format!("engine {} did not hand over", engine.version)
-            }
-            Err(error) => error.to_string(),
-        };
-        let startup = match start_engine(folder, program) {
-            // Killed while it started, perhaps: the next one may live.
-            Err(ConnectError::Died { .. }) if died < MOST_DIED => {
-                died += 1;
-                continue;
-            }
-            startup => startup?,
-        };
-        match startup {
-            Startup::Ready => {}
-            // Two clients started engines at once, or the former engine is still ending.
-            Startup::Locked => await_other(folder),
-            Startup::Failed { asked, there, todo } => {
-                return Err(ConnectError::Failed { asked, there, todo });
-            }
-        }
-        if begun.elapsed() > LONGEST_CONNECT {
-            return Err(ConnectError::Silent {
-                folder: folder.root().to_owned(),
-                last,
-            });
-        }
-    }
-}
-
-/// Waits a little for the engine that holds the lock to answer, or for its lock to be free again.
-fn await_other(folder: &EngineFolder) {
-    for _ in 0..40 {
-        if sys::socket::connect(&folder.socket()).is_ok() {
-            return;
-        }
-        thread::sleep(PAUSE);
-    }
-}
-
-fn greet(folder: &EngineFolder, shows_notices: bool) -> io::Result<(UnixStream, HelloAnswer)> {
-    let mut stream = sys::socket::connect(&folder.socket())?;
-    stream.set_read_timeout(Some(LONGEST_CONNECT))?;
-    let hello = Hello {
-        version: VERSION.to_owned(),
-        protocol: PROTOCOL,
-        shows_notices,
-    };
-    write_frame(&mut stream, &hello)?;
-    let answer: Option<HelloAnswer> = read_frame(&mut stream, LONGEST_ANSWER)?;
-    let answer = answer.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
-    if let Some(notice) = &answer.notice {
-        // Here and not in each command: whichever comes first has to say it.
-        let _unheard = writeln!(io::stderr(), "yard: warning: {notice}");
-    }
-    Ok((stream, answer))
-}
-
-fn hand_over(stream: &mut UnixStream) -> io::Result<()> {
-    let to = VERSION.to_owned();
-    write_frame(stream, &Call::Handover(Handover { to }))?;
-    read_frame::<serde_json::Value>(stream, LONGEST_ANSWER).map(|_answer| ())
-}
-
-/// An older engine of another user is not ours to replace; it is talked to where that is possible.
-fn foreign(
-    stream: UnixStream,
-    engine: HelloAnswer,
-    owner: u32,
-) -> Result<(UnixStream, HelloAnswer), ConnectError> {
-    if engine.protocol == PROTOCOL {
-        return Ok((stream, engine));
-    }
-    Err(ConnectError::Foreign {
-        ours: VERSION.to_owned(),
-        theirs: engine.version,
-        owner,
-    })
-}
-
-fn newer(engine: &HelloAnswer) -> ConnectError {
-    ConnectError::Newer {
-        ours: VERSION.to_owned(),
-        theirs: engine.version.clone(),
-    }
-}
-
-/// Whether this program's engine should take the place of the one that answers.
-fn is_older(engine: &HelloAnswer) -> bool {
-    engine.protocol < PROTOCOL
-        || engine.protocol == PROTOCOL && numbers(&engine.version) < numbers(VERSION)
-}
-
-/// `1.12.3-rc1` as 1, 12, 3.
-fn numbers(version: &str) -> Vec<u64> {
-    let release = version.split(['-', '+']).next().unwrap_or_default();
-    release
-        .split('.')
-        .map(|part| part.parse().unwrap_or(0))
-        .collect()
-}
-
 pub(crate) fn confused(answer: &Answer) -> CallError {
     // The kind alone: an answer can hold a thousand jobs.
     let text = format!("{answer:?}");
     let kind = text.split([' ', '(', '{']).next().unwrap_or_default();
     CallError::Confused(kind.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(protocol: u32, version: &str, older: bool) {
-        let engine = HelloAnswer {
-            version: version.to_owned(),
-            protocol,
-            pid: 1,
-            store: String::new(),
-            notice: None,
-        };
-        assert_eq!(is_older(&engine), older, "{version} {protocol}");
-    }
-
-    #[test]
-    fn only_an_older_engine_is_replaced() {
-        check(PROTOCOL, VERSION, false);
-        check(PROTOCOL, "999.0.0", false);
-        check(PROTOCOL, "0.0.9", true);
-        check(PROTOCOL - 1, VERSION, true);
-        check(PROTOCOL + 1, "0.0.1", false);
-    }
 }

@@ -17,12 +17,23 @@ const PORTION: usize = 64 << 10;
 /// # Errors
 /// The stream's own.
 pub fn write_frame(stream: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    let mut frame = vec![0; 4];
-    serde_json::to_writer(&mut frame, value)?;
-    let length = u32::try_from(frame.len() - 4)
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "message over 4 GiB"))?;
-    frame[..4].copy_from_slice(&length.to_be_bytes());
+    let mut frame = Vec::new();
+    append_frame(&mut frame, value)?;
     stream.write_all(&frame)
+}
+
+/// Appends one value as a frame, so that several go in one write.
+///
+/// # Errors
+/// The value has no JSON, or too much; what is appended by then is no frame.
+pub fn append_frame(frames: &mut Vec<u8>, value: &impl Serialize) -> io::Result<()> {
+    let start = frames.len();
+    frames.extend_from_slice(&[0; 4]);
+    serde_json::to_writer(&mut *frames, value)?;
+    let length = u32::try_from(frames.len() - start - 4)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "message over 4 GiB"))?;
+    frames[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    Ok(())
 }
 
 /// Reads one frame; `None` when the other side closed between two frames.
@@ -77,7 +88,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let mut wire = Vec::new();
-        write_frame(&mut wire, &vec!["a", "b"]).unwrap();
+        append_frame(&mut wire, &vec!["a", "b"]).unwrap();
         write_frame(&mut wire, &vec!["c"]).unwrap();
         let mut wire = wire.as_slice();
         let mut read = || read_frame::<Vec<String>>(&mut wire, 100).unwrap();

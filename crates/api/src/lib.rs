@@ -16,6 +16,7 @@ mod job_reports;
 mod message;
 mod named_job;
 mod preemption;
+mod reach_engine;
 mod read_answer;
 mod read_call;
 mod start_engine;
@@ -32,7 +33,7 @@ pub use cluster_report::{
 };
 pub use connect_error::ConnectError;
 pub use engine_folder::EngineFolder;
-pub use frame::{LONGEST_ANSWER, LONGEST_CALL, read_frame, write_frame};
+pub use frame::{LONGEST_ANSWER, LONGEST_CALL, append_frame, read_frame, write_frame};
 pub use job_mail::JobMail;
 pub use job_reports::{HistoryReports, JobReports};
 pub use message::{
@@ -43,5 +44,6 @@ pub use message::{
 pub use named_job::NamedJob;
 pub use preemption::{LossOfPlace, LostPlace};
 pub use read_call::read_call;
+pub use start_engine::{StartAnswer, StartRequest, start_engine_here};
 pub use startup::Startup;
 pub use version::{PROTOCOL, VERSION};

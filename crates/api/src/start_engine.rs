@@ -1,23 +1,76 @@
 //! Starting an engine for a folder that has none.
 
 use crate::{ConnectError, EngineFolder, Startup};
+use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
+use sys::env_vars::TRAINYARD_SUPERVISOR;
 use sys::private_folder::PrivateFolderError;
 
 /// Longest wait for an engine's first word; reading a large store takes its time.
 const LONGEST_START: Duration = Duration::from_secs(60);
 
+/// What a command of a job asks its step's supervisor for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartRequest {
+    /// The folder of the engine.
+    pub folder: PathBuf,
+    /// The program to start.
+    pub program: PathBuf,
+}
+
+/// What it is answered, as a line of JSON.
+pub type StartAnswer = Result<Startup, String>;
+
+/// Starts an engine for the folder: by the supervisor of the step, where this process is in a PID namespace
+/// that ends with its job.
+pub(crate) fn start_engine(folder: &EngineFolder, program: &Path) -> Result<Startup, ConnectError> {
+    let outside = std::env::var_os(TRAINYARD_SUPERVISOR);
+    // Where it does not answer this is no job of its own any more.
+    let supervisor = outside.and_then(|socket| sys::socket::connect(Path::new(&socket)).ok());
+    match supervisor {
+        None => start_engine_here(folder, program),
+        Some(supervisor) => ask(&supervisor, folder, program).map_err(|last| ConnectError::Died {
+            folder: folder.root().to_owned(),
+            last,
+        }),
+    }
+}
+
+fn ask(
+    mut supervisor: &UnixStream,
+    folder: &EngineFolder,
+    program: &Path,
+) -> Result<Startup, String> {
+    let request = serde_json::json!({
+        "verb": "start_engine",
+        "folder": folder.root(),
+        "program": program,
+    });
+    let mut answer = || -> std::io::Result<StartAnswer> {
+        supervisor.set_read_timeout(Some(LONGEST_START))?;
+        supervisor.write_all(format!("{request}\n").as_bytes())?;
+        let mut line = String::new();
+        BufReader::new(supervisor).read_line(&mut line)?;
+        Ok(serde_json::from_str(&line)?)
+    };
+    answer().map_err(|error| format!("the supervisor of this step: {error}"))?
+}
+
 /// Starts `program engine serve --dir FOLDER` and waits for its first word.
 ///
 /// The engine makes a session of its own; its standard error goes to `engine.log`.
-pub(crate) fn start_engine(folder: &EngineFolder, program: &Path) -> Result<Startup, ConnectError> {
+///
+/// # Errors
+/// The folder can't be made, or the program not started; it ended or said nothing.
+pub fn start_engine_here(folder: &EngineFolder, program: &Path) -> Result<Startup, ConnectError> {
     let log = make_folder(folder).map_err(|source| ConnectError::Folder {
         folder: folder.root().to_owned(),
         source,

@@ -14,6 +14,8 @@ srun -N2 --ntasks-per-node=2 hostname | sort | uniq -c
 first=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -1)
 srun -N2 -n2 sh -c 'echo of $SLURMD_NODENAME > $PLACE/mine'
 srun -N2 -n2 sh -c 'cat $PLACE/mine'
+srun -N2 -n2 sh -c 'echo memory of $SLURMD_NODENAME > $MEMORY/shared'
+srun -N2 -n2 sh -c 'cat $MEMORY/shared'
 srun -N2 -n2 python3 meet.py $first
 ssh -o BatchMode=yes me@node0002 'echo by ssh on $SLURMD_NODENAME'
 ssh service0001 'echo on a login node; squeue -h | wc -l'
@@ -59,6 +61,8 @@ fn start(env: &mut TestEnv) -> String {
 #[track_caller]
 fn run(env: &TestEnv) -> String {
     let printed = env.yard(&["run", "job.sh", "--on", "satori"]).success();
+    // An engine that is stopped before its last job has ended is started at that end.
+    env.yard(&["wait", "2"]).success();
     env.yard(&["engine", "stop", "satori"]).success();
     for words in [
         "rank 0 got words of rank 1",
@@ -76,6 +80,7 @@ fn run(env: &TestEnv) -> String {
 fn isolated_nodes_have_names_and_folders_of_their_own() {
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     env.set_var("PLACE", "/tmp");
+    env.set_var("MEMORY", "/dev/shm");
     let status = start(&mut env);
     if !status.contains("nodes have their own host names") {
         env.yard(&["engine", "stop", "satori"]).success();
@@ -86,9 +91,11 @@ fn isolated_nodes_have_names_and_folders_of_their_own() {
     assert!(printed.contains("batch on node0001 in /tmp/"), "{printed}");
     for node in ["node0001", "node0002"] {
         assert!(printed.contains(&format!("2 {node}")), "{printed}");
-        assert!(printed.contains(&format!("of {node}")), "{printed}");
+        assert!(printed.contains(&format!("\nof {node}")), "{printed}");
+        assert!(printed.contains(&format!("memory of {node}")), "{printed}");
     }
     assert!(!std::path::Path::new("/tmp/mine").exists());
+    assert!(!std::path::Path::new("/dev/shm/shared").exists());
     // What jobs leave there goes with the last job of the node.
     let left = files_named("mine", &env.trainyard_home().join("state"));
     let left: Vec<_> = left.iter().filter(|path| path.contains("/tmp/")).collect();
@@ -172,7 +179,7 @@ fn with_networks_of_their_own_two_nodes_listen_at_one_port() {
     env.yard(&started).success();
     let status = env.yard(&["engine", "status", "lab"]).success();
     let machine = status
-        .split_once("/tmp and networks (")
+        .split_once("/dev/shm and networks (")
         .and_then(|(_, rest)| rest.split_once(" is this machine"));
     let Some((machine, _)) = machine else {
         env.yard(&["engine", "stop", "lab"]).success();
@@ -225,7 +232,9 @@ fn files_named(name: &str, folder: &std::path::Path) -> Vec<String> {
 fn without_namespaces_nodes_see_this_machine_and_all_else_works() {
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     env.set_var(sys::env_vars::TRAINYARD_NAMESPACES, "0");
-    env.set_var("PLACE", env.root().join("tmp"));
+    for name in ["PLACE", "MEMORY"] {
+        env.set_var(name, env.root().join("tmp"));
+    }
     // Names that this machine does not know are no way to meet.
     let status = start(&mut env);
     assert!(status.contains("no namespaces can be made"), "{status}");

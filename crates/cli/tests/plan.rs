@@ -664,6 +664,30 @@ fn notes(ignored: &str, run_file: &str, want: Expect) {
     assert!(there.contains(&here), "{there}");
 }
 
+#[test]
+fn a_signal_at_which_lightning_requeues_is_noted() {
+    let note = |launcher: &str, notify: &str, want| {
+        let command = "command = [\"train.py\", \"{checkpoints}\"]\n";
+        let resume = format!("[resume]\nnotify = {notify:?}\n");
+        notes(
+            "",
+            &format!("launcher = {launcher:?}\n{command}{resume}"),
+            want,
+        );
+    };
+    note(
+        "lightning",
+        "SIGUSR1",
+        expect![[r#"
+        [resume] notify = "SIGUSR1" (yard.toml:4): Lightning requeues the job itself at that signal,
+        as the run does; give its Trainer plugins=[SLURMEnvironment(auto_requeue=False)], or notify
+        by a file
+    "#]],
+    );
+    note("lightning", "SIGTERM", expect![""]);
+    note("torchrun", "SIGUSR1", expect![""]);
+}
+
 /// It would use its limit twice before it fails.
 #[test]
 fn a_run_that_saves_nothing_is_noted() {
@@ -676,9 +700,10 @@ fn a_run_that_saves_nothing_is_noted() {
         "\"train.py\"",
         hour,
         expect![[r#"
-        the command names no {checkpoints}: at its limit of 1 h it begins again from the start,
-        once; save to {checkpoints} and resume from {resume}, or set [resume] on = []
-    "#]],
+            the command names no {checkpoints}: at its limit of 1 h it begins again from the start,
+            once, and fails at the next; save to {checkpoints} and resume from {resume}, or set [resume]
+            on = []
+        "#]],
     );
     note("\"saves.py\"", hour, expect![""]);
     note("\"train.py\", \"--to={checkpoints}\"", hour, expect![""]);

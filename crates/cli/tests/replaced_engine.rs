@@ -30,7 +30,7 @@ fn engine_folder(env: &TestEnv) -> PathBuf {
 fn kill_engine_at(env: &TestEnv, call: &str, moment: Moment) {
     let folder = engine_folder(env);
     let pid = api::Client::connect_running(&folder).unwrap();
-    let pid = pid.unwrap().engine().pid;
+    let pid = pid.unwrap().engine().unwrap().pid;
     let (socket, moved) = (folder.join("engine.sock"), folder.join("moved.sock"));
     // In its place at once: an engine whose socket is missing ends.
     let own = folder.join("own.sock");

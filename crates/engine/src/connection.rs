@@ -1,26 +1,26 @@
-//! Connections: a thread each, which reads calls, hands them to the owner, and writes answers.
+//! A connection: its thread reads calls, hands them to the owner, and writes answers.
 
 use crate::call_counts::{CallCounts, kind_of};
 use crate::message::{Message, Peer, PendingCall};
-use crate::open_connections::{Admitted, OpenConnections};
+use crate::open_connections::Admitted;
 use crate::users::Users;
 use api::{
-    Answer, Call, Hello, HelloAnswer, LONGEST_CALL, PROTOCOL, Refusal, VERSION, read_call,
-    read_frame, write_frame,
+    Answer, Call, Hello, HelloAnswer, LONGEST_CALL, PROTOCOL, Refusal, VERSION, append_frame,
+    read_call, read_frame,
 };
-
-use std::io;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::io::{self, BufReader, Write};
+use std::mem;
+use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::thread;
 use std::time::{Duration, Instant};
 
-/// Enough for reading a job's JSON; most of it is never touched.
-const STACK: usize = 256 << 10;
 /// Longest wait for a client's first message.
 const LONGEST_HELLO: Duration = Duration::from_secs(10);
 /// Longest wait for a client that does not read its answer.
 const LONGEST_WRITE: Duration = Duration::from_secs(60);
+
+/// What is read at once: most calls fit.
+const READ_AT_ONCE: usize = 8 << 10;
 
 /// What connections share: what every client is greeted with, and who they are.
 #[derive(Debug)]
@@ -42,67 +42,53 @@ impl Greeting {
     }
 }
 
-/// Accepts connections for ever, on this thread.
-pub(crate) fn accept(listener: &UnixListener, greeting: Greeting, owner: &mpsc::Sender<Message>) {
-    let greeting = Arc::new(greeting);
-    let all = OpenConnections::of_process(sys::process::descriptor_limit());
-    let all = Arc::new(all);
-    for (number, stream) in (0..).zip(listener.incoming()) {
-        let stream = match stream {
-            Ok(stream) => stream,
-            Err(error) => {
-                // Out of descriptors, say: others end meanwhile.
-                tracing::warn!("a connection was not accepted: {error}");
-                thread::sleep(Duration::from_millis(100));
-                continue;
-            }
+/// Where calls go, and what every connection needs.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    pub(crate) greeting: Greeting,
+    pub(crate) owner: mpsc::Sender<Message>,
+}
+
+impl Connections {
+    /// Serves a connection to its end.
+    pub(crate) fn serve(&self, number: u64, stream: Arc<UnixStream>, admitted: Admitted) {
+        let mut connection = Connection {
+            stream,
+            admitted,
+            owner: &self.owner,
+            number,
+            has_allocation: false,
         };
-        let stream = Arc::new(stream);
-        let admitted = all.admit(number, &stream);
-        let (greeting, owner) = (Arc::clone(&greeting), owner.clone());
-        let thread = thread::Builder::new()
-            .name("connection".to_owned())
-            .stack_size(STACK)
-            .spawn(move || {
-                let mut connection = Connection {
-                    stream,
-                    admitted,
-                    owner,
-                    number,
-                    has_allocation: false,
-                };
-                // A connection that breaks concerns its client alone.
-                let _broken = connection.serve(&greeting);
-                if connection.has_allocation {
-                    let _ended = connection.owner.send(Message::Disconnected(number));
-                }
-            });
-        if let Err(error) = thread {
-            tracing::warn!("a connection got no thread: {error}");
+        // A connection that breaks concerns its client alone.
+        let _broken = connection.serve(&self.greeting);
+        if connection.has_allocation {
+            let _ended = self.owner.send(Message::Disconnected(number));
         }
     }
 }
 
-struct Connection {
+struct Connection<'a> {
     stream: Arc<UnixStream>,
     admitted: Admitted,
-    owner: mpsc::Sender<Message>,
+    owner: &'a mpsc::Sender<Message>,
     number: u64,
     /// It asked for a job without a script, which ends with it.
     has_allocation: bool,
 }
 
-impl Connection {
+impl Connection<'_> {
     fn serve(&mut self, greeting: &Greeting) -> io::Result<()> {
         let peer = Peer {
             uid: sys::socket::peer_uid(&self.stream)?,
             gid: sys::socket::peer_gid(&self.stream)?,
             connection: self.number,
         };
-        let mut stream = &*self.stream;
+        let stream = Arc::clone(&self.stream);
+        let mut stream = &*stream;
         stream.set_read_timeout(Some(LONGEST_HELLO))?;
         stream.set_write_timeout(Some(LONGEST_WRITE))?;
-        let hello: Option<Hello> = read_frame(&mut stream, LONGEST_CALL)?;
+        let mut calls = BufReader::with_capacity(READ_AT_ONCE, stream);
+        let hello: Option<Hello> = read_frame(&mut calls, LONGEST_CALL)?;
         let Some(hello) = hello else { return Ok(()) };
         stream.set_read_timeout(None)?;
         let answer = HelloAnswer {
@@ -115,13 +101,17 @@ impl Connection {
                 .then(|| greeting.take_notice())
                 .flatten(),
         };
-        write_frame(&mut stream, &answer)?;
+        let mut answers = Vec::new();
+        append_frame(&mut answers, &answer)?;
+        // A client that said what it wants with its hello has both answers at once.
+        if calls.buffer().is_empty() {
+            stream.write_all(&mem::take(&mut answers))?;
+        }
         if answer.notice.is_some() {
             let _ended = self.owner.send(Message::NoticeShown);
         }
         loop {
-            let mut stream = &*self.stream;
-            let Some(call) = read_call(&mut stream)? else {
+            let Some(call) = read_call(&mut calls)? else {
                 return Ok(());
             };
             if !self.admitted.begin_call() {
@@ -145,7 +135,8 @@ impl Connection {
                     message: format!("call not understood: {error}"),
                 }),
             };
-            write_frame(&mut &*self.stream, &answer)?;
+            append_frame(&mut answers, &answer)?;
+            stream.write_all(&mem::take(&mut answers))?;
             // A job that ends with its connection keeps it.
             if !self.has_allocation {
                 self.admitted.end_call();

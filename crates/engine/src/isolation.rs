@@ -1,10 +1,11 @@
-//! Nodes of a pretended cluster as machines of their own: each has its host name, its `/tmp` and a
+//! Nodes of a pretended cluster as machines of their own: each has its host name, its `/tmp` and `/dev/shm`, and a
 //! loopback address, by which its name is found in `/etc/hosts`.
 //!
 //! Whether the system makes the namespaces is tried when the engine starts. Where it does not, tasks
 //! see this machine's name and `/tmp`, and the engine says so.
 
 use crate::networks::{self, Networks};
+use crate::node_disks;
 use crate::spec::StepSpec;
 use api::EngineFolder;
 use model::NodeName;
@@ -43,6 +44,8 @@ pub(crate) enum Isolation {
         place: PathBuf,
         /// Their networks, or why each node has this machine's.
         networks: Result<Networks, String>,
+        /// Or why jobs see this machine's processes.
+        processes: Result<(), String>,
     },
     /// They see this machine, and why.
     Missing(String),
@@ -57,7 +60,8 @@ impl Isolation {
         let Some(nodes) = nodes else {
             return Isolation::NotNeeded;
         };
-        if std::env::var_os(TRAINYARD_NAMESPACES).is_some_and(|value| value == "0") {
+        let asked = std::env::var_os(TRAINYARD_NAMESPACES);
+        if asked.as_ref().is_some_and(|value| value == "0") {
             return Isolation::Missing(format!("{TRAINYARD_NAMESPACES} is 0"));
         }
         let place = folder.root().join("nodes");
@@ -71,9 +75,18 @@ impl Isolation {
             networks::forget(&place, &nodes);
         }
         let made = write_hosts(&place, &nodes, networks.as_ref().ok());
-        match made.and_then(|()| try_one(&place)) {
-            Ok(()) => Isolation::Nodes { place, networks },
-            Err(error) => Isolation::Missing(error.to_string()),
+        if let Err(error) = made.and_then(|()| try_node(&place, TRIAL, false)) {
+            return Isolation::Missing(error.to_string());
+        }
+        let processes = if asked.is_some_and(|value| value == "no-pid") {
+            Err(format!("{TRAINYARD_NAMESPACES} is no-pid"))
+        } else {
+            try_node(&place, TRIAL, true).map_err(|error| error.to_string())
+        };
+        Isolation::Nodes {
+            place,
+            networks,
+            processes,
         }
     }
 
@@ -87,7 +100,10 @@ impl Isolation {
 
     /// Writes the names of nodes that may be new.
     pub(crate) fn update<'a>(&self, nodes: impl Iterator<Item = &'a NodeName>) -> io::Result<()> {
-        let Isolation::Nodes { place, networks } = self else {
+        let Isolation::Nodes {
+            place, networks, ..
+        } = self
+        else {
             return Ok(());
         };
         let nodes: Vec<&NodeName> = nodes.collect();
@@ -95,6 +111,17 @@ impl Isolation {
             Networks::make(place, &nodes)?;
         }
         write_hosts(place, &nodes, networks.as_ref().ok())
+    }
+
+    /// Whether jobs see their own processes alone.
+    pub(crate) fn has_processes(&self) -> bool {
+        matches!(
+            self,
+            Isolation::Nodes {
+                processes: Ok(()),
+                ..
+            }
+        )
     }
 
     /// Whether nodes have networks of their own.
@@ -110,30 +137,43 @@ impl Isolation {
         }
     }
 
-    /// What nodes have not of their own, in words; none where the node is this machine.
+    /// What nodes have of their own and what not, in words; none where the node is this machine.
     pub(crate) fn limit(&self) -> Option<String> {
-        match self {
-            Isolation::NotNeeded => None,
+        let (networks, processes) = match self {
+            Isolation::NotNeeded => return None,
+            Isolation::Missing(why) => {
+                return Some(format!(
+                    "nodes have this machine's host name, /tmp, /dev/shm and processes, since no namespaces can be \
+                     made ({why}); SLURMD_NODENAME is the node's name"
+                ));
+            }
             Isolation::Nodes {
-                networks: Ok(networks),
+                networks,
+                processes,
                 ..
-            } => Some(format!(
-                "nodes have their own host names, /tmp and networks ({} is this machine), and share this \
-                 machine's processes: what listens at 127.0.0.1 here is not reached from a job",
+            } => (networks, processes),
+        };
+        let networks = match networks {
+            Ok(networks) => format!(
+                "nodes have their own host names, /tmp, /dev/shm and networks ({} is this machine): what listens at \
+                 127.0.0.1 here is not reached from a job",
                 networks.gateway()
-            )),
-            Isolation::Nodes {
-                networks: Err(why), ..
-            } => Some(format!(
-                "nodes have their own host names, /tmp and loopback addresses, and share this \
-                 machine's ports and processes: two programs can't listen at one port of all addresses \
-                 ({why})"
-            )),
-            Isolation::Missing(why) => Some(format!(
-                "nodes have this machine's host name and /tmp, since no namespaces can be made \
-                 ({why}); SLURMD_NODENAME is the node's name"
-            )),
-        }
+            ),
+            Err(why) => format!(
+                "nodes have their own host names, /tmp, /dev/shm and loopback addresses, and share this machine's \
+                 ports: two programs can't listen at one port of all addresses ({why})"
+            ),
+        };
+        let processes = match processes {
+            Ok(()) => "a job sees its own processes on a node alone".to_owned(),
+            Err(why) => format!("jobs see this machine's processes ({why})"),
+        };
+        let others = if sys::process::user() == 0 {
+            "; jobs of other users than root see this machine as it is"
+        } else {
+            ""
+        };
+        Some(format!("{networks}; {processes}{others}"))
     }
 }
 
@@ -173,7 +213,8 @@ fn make_networks(place: &Path, nodes: &[&NodeName]) -> Result<Networks, String> 
     let made = make_folder(place).and_then(|()| Networks::make(place, nodes));
     let networks = made.map_err(|error| error.to_string())?;
     let first = nodes.first().map_or("", |node| node.as_str());
-    let tried = sys::atomic::write(&place.join("hosts"), b"").and_then(|()| try_node(place, first));
+    let tried =
+        sys::atomic::write(&place.join("hosts"), b"").and_then(|()| try_node(place, first, false));
     tried.map_err(|error| {
         networks.remove();
         error.to_string()
@@ -181,13 +222,21 @@ fn make_networks(place: &Path, nodes: &[&NodeName]) -> Result<Networks, String> 
     Ok(networks)
 }
 
-/// Whether the system makes what a task needs.
-fn try_one(place: &Path) -> io::Result<()> {
-    try_node(place, "trial")
+/// Stands for a node where namespaces are tried.
+const TRIAL: &str = "trial";
+
+/// Whether the system makes what a task needs, with processes of its own or without.
+fn try_node(place: &Path, node: &str, processes: bool) -> io::Result<()> {
+    let mut view = view(place, node, &[place.to_owned()])?;
+    if processes {
+        view.begin_processes();
+    }
+    let tried = try_view(&view);
+    node_disks::forget_memory(place, node);
+    tried
 }
 
-fn try_node(place: &Path, node: &str) -> io::Result<()> {
-    let view = view(place, node, &[place.to_owned()])?;
+fn try_view(view: &NodeView) -> io::Result<()> {
     let null = File::open("/dev/null")?;
     let errors = File::options().write(true).open("/dev/null")?;
     let program = sys::process::find_program(OsStr::new("true"), "/usr/bin:/bin");
@@ -205,7 +254,7 @@ fn try_node(place: &Path, node: &str) -> io::Result<()> {
         cgroups: &[],
         limits: &[],
         user: None,
-        view: Some(&view),
+        view: Some(view),
     }
     .start()?;
     match sys::process::wait(pid) {
@@ -217,25 +266,25 @@ fn try_node(place: &Path, node: &str) -> io::Result<()> {
 
 /// What a task of the node sees; folders of `kept` below `/tmp` stay.
 fn view(place: &Path, node: &str, kept: &[PathBuf]) -> io::Result<NodeView> {
-    let disk = place.join(node).join("tmp");
-    if !disk.exists() {
-        fs::create_dir_all(&disk)?;
-        fs::set_permissions(&disk, Permissions::from_mode(0o1777))?;
-    }
+    let disk = node_disks::disk(place, node)?;
     let mut view = NodeView::new(node)?;
     if let Ok(namespace) = fs::read_link(place.join(node).join(networks::LINK)) {
         view.enter_network(&namespace)?;
     }
     view.bind(&place.join("hosts"), Path::new("/etc/hosts"))?;
     view.replace(&disk, Path::new("/tmp"), kept)?;
+    if let Some(memory) = node_disks::memory(place, node) {
+        view.replace(&memory, Path::new(node_disks::MEMORY), kept)?;
+    }
     Ok(view)
 }
 
 /// What the tasks of a step see; none where their node is this machine. Its current folder is the
-/// step's.
+/// step's; `keeper` keeps their PID namespace.
 pub(crate) fn of_step(
     spec: &StepSpec,
     environment: &[(String, String)],
+    keeper: Option<u32>,
 ) -> io::Result<Option<NodeView>> {
     let Some(place) = &spec.nodes else {
         return Ok(None);
@@ -249,6 +298,9 @@ pub(crate) fn of_step(
     let kept: Vec<PathBuf> = own.into_iter().chain(shared).collect();
     let mut view = view(place, spec.node.as_str(), &kept)?;
     view.start_in(&folder)?;
+    if let Some(keeper) = keeper {
+        view.enter_processes(keeper)?;
+    }
     Ok(Some(view))
 }
 

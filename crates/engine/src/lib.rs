@@ -12,6 +12,7 @@
 mod boot_time;
 mod call_counts;
 mod connection;
+mod connection_threads;
 mod engine_cluster;
 pub mod fork_server;
 mod isolation;

@@ -53,9 +53,7 @@ impl Networks {
 
     /// Those of an engine's folder, which may have been made before.
     fn find(place: &Path) -> io::Result<Networks> {
-        let mut hasher = DefaultHasher::new();
-        place.hash(&mut hasher);
-        let bridge = format!("yd{:08x}", hasher.finish() & 0xffff_ffff);
+        let bridge = format!("yd{:08x}", number_of(place));
         let record = place.join("network");
         let kept = fs::read_to_string(&record).ok();
         let kept = kept.and_then(|text| text.trim().parse().ok());
@@ -175,6 +173,13 @@ impl Networks {
     fn namespace(&self, number: usize) -> PathBuf {
         Path::new(NAMESPACES).join(self.name(number))
     }
+}
+
+/// What tells a folder of nodes from those of this machine's other engines.
+pub(crate) fn number_of(place: &Path) -> u32 {
+    let mut hasher = DefaultHasher::new();
+    place.hash(&mut hasher);
+    (hasher.finish() & 0xffff_ffff) as u32
 }
 
 /// Removes what leads the nodes' programs into networks that are gone.

@@ -1,11 +1,14 @@
-//! What jobs leave in `/tmp` of isolated nodes: it goes when no job is on the node any more.
+//! `/tmp` and `/dev/shm` of isolated nodes. What jobs leave there goes when no job is on the node any more.
 //!
 //! Folders of runs, `trainyard-…`, stay: a run that comes back goes on from what it staged, and some
 //! hold the only copy of a checkpoint. `yard clean` removes them.
 
+use crate::networks;
 use std::ffi::OsStr;
 use std::fs;
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -13,37 +16,116 @@ use std::thread;
 const ASIDE: &str = "tmp.gone.";
 /// What stays.
 const OF_RUNS: &str = "trainyard-";
+/// Where programs share memory by files.
+pub(crate) const MEMORY: &str = "/dev/shm";
+
+/// The folder that a node has as its `/tmp`, made where it is missing.
+pub(crate) fn disk(nodes: &Path, node: &str) -> io::Result<PathBuf> {
+    make(&nodes.join(node))
+}
+
+/// The folder that it has as its `/dev/shm`: in this machine's, so that it is memory. None where there is
+/// none, or this user may not write there.
+pub(crate) fn memory(nodes: &Path, node: &str) -> Option<PathBuf> {
+    let all = all_memory();
+    sys::private_folder::make(&all).ok()?;
+    make(&all.join(memory_name(nodes)).join(node)).ok()
+}
+
+fn all_memory() -> PathBuf {
+    let name = format!("yard-nodes-{}", sys::process::user());
+    sys::private_folder::of_user(Path::new(MEMORY), &name)
+}
+
+fn memory_name(nodes: &Path) -> String {
+    format!("{:08x}", networks::number_of(nodes))
+}
+
+/// The folder in a node's where every user writes.
+fn make(node: &Path) -> io::Result<PathBuf> {
+    let disk = node.join("tmp");
+    if !disk.exists() {
+        // Another engine of this user's may just take back a folder above it.
+        fs::create_dir_all(&disk).or_else(|_| fs::create_dir_all(&disk))?;
+        fs::set_permissions(&disk, Permissions::from_mode(0o1777))?;
+    }
+    Ok(disk)
+}
+
+/// What nodes have, on the disk and in memory.
+fn places(nodes: &Path) -> [PathBuf; 2] {
+    [nodes.to_owned(), all_memory().join(memory_name(nodes))]
+}
 
 /// Whether jobs left something that is to go.
 pub(crate) fn is_used(nodes: &Path, node: &str) -> bool {
-    let entries = fs::read_dir(nodes.join(node).join("tmp"));
-    let mut entries = entries.into_iter().flatten().flatten();
-    entries.any(|entry| !stays(&entry.file_name()))
+    let names = |place: PathBuf| entries(&place.join(node).join("tmp"));
+    let mut left = places(nodes).into_iter().flat_map(names);
+    left.any(|path| path.file_name().is_some_and(|name| !stays(name)))
 }
 
 fn stays(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(OF_RUNS.as_bytes())
 }
 
-/// Empties the disk of a node on which no job is. It is put aside at once and removed on a thread:
-/// `number` tells it from all that were put aside before.
+/// Empties the disk and the memory of a node on which no job is. What is there is put aside at once and
+/// removed on a thread: `number` tells it from all that was put aside before.
 pub(crate) fn empty(nodes: &Path, node: &str, number: u64) {
-    let folder = nodes.join(node);
-    match put_aside(&folder, number) {
-        Ok(None) => {}
-        Ok(Some(aside)) => remove(vec![aside]),
-        Err(error) => tracing::warn!(node, "its /tmp is not emptied: {error}"),
+    let mut aside = Vec::new();
+    for folder in places(nodes).map(|place| place.join(node)) {
+        match put_aside(&folder, number) {
+            Ok(found) => aside.extend(found),
+            Err(error) => tracing::warn!(node, "{} is not emptied: {error}", folder.display()),
+        }
     }
+    remove(aside);
+}
+
+/// Takes back an empty [`memory`] of a node. A program that is started there at that moment does not find
+/// it.
+pub(crate) fn forget_memory(nodes: &Path, node: &str) {
+    let [_, all] = places(nodes);
+    let node = all.join(node);
+    let above = all.parent();
+    for folder in [&node.join("tmp"), &node, &all]
+        .into_iter()
+        .map(PathBuf::as_path)
+        .chain(above)
+    {
+        if fs::remove_dir(folder).is_err() {
+            return;
+        }
+    }
+}
+
+/// The same of all nodes, on which no job is.
+pub(crate) fn forget_all_memory(nodes: &Path) {
+    let [_, all] = places(nodes);
+    for node in entries(&all) {
+        for aside in entries(&node).into_iter().filter(|path| is_aside(path)) {
+            let _being_removed = fs::remove_dir_all(aside);
+        }
+        if let Some(name) = node.file_name().and_then(OsStr::to_str) {
+            forget_memory(nodes, name);
+        }
+    }
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+fn is_aside(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    name.as_encoded_bytes().starts_with(ASIDE.as_bytes())
 }
 
 /// Removes what an engine that was killed had put aside.
 pub(crate) fn remove_leftovers(nodes: &Path) {
-    let of_node = |node: PathBuf| fs::read_dir(node).into_iter().flatten().flatten();
-    let nodes = fs::read_dir(nodes).into_iter().flatten().flatten();
-    let entries = nodes.flat_map(|node| of_node(node.path()));
-    let is_aside = |name: &OsStr| name.as_encoded_bytes().starts_with(ASIDE.as_bytes());
-    let aside = entries.filter(|entry| is_aside(&entry.file_name()));
-    remove(aside.map(|entry| entry.path()).collect());
+    let nodes = places(nodes).into_iter().flat_map(|place| entries(&place));
+    let inside = nodes.flat_map(|node| entries(&node));
+    remove(inside.filter(|path| is_aside(path)).collect());
 }
 
 /// Where the old folder is now; none where nothing is to be removed.

@@ -1,9 +1,10 @@
 //! Processes of a step whose supervisor was killed, and its fork server with it: no other process
 //! would end them.
 
+use crate::SupervisorKey;
 use crate::own_processes::OwnProcesses;
 use crate::supervisor::group_owner;
-use model::{JobId, RestartCount};
+use model::{JobId, RestartCount, StepId};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::thread;
@@ -76,18 +77,40 @@ impl Orphans<'_> {
 
     /// As its environment tells. A zombie has none.
     fn is_named(&self, pid: u32) -> bool {
-        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        names(&environment, self.engine, self.job, self.restart)
+        names(&environment_of(pid), self.engine, self.job, self.restart)
     }
 }
 
-fn names(environment: &[u8], engine: &Path, job: JobId, restart: RestartCount) -> bool {
-    let value = |name: &str| {
-        environment.split(|byte| *byte == 0).find_map(|pair| {
-            let rest = pair.strip_prefix(name.as_bytes())?;
-            rest.strip_prefix(b"=")
-        })
+/// Whether a process was started for this node's part of a step, as its environment tells.
+pub(crate) fn is_of_step(pid: u32, engine: &Path, key: SupervisorKey) -> bool {
+    let environment = environment_of(pid);
+    let is = |name: &str, number: Option<u32>| {
+        let number = number.map(|number| number.to_string());
+        value(&environment, name) == number.as_deref().map(str::as_bytes)
     };
+    // The batch step has no number.
+    let step = match key.step {
+        StepId::Batch => None,
+        StepId::Number(step) => Some(step),
+    };
+    names(&environment, engine, key.job, key.restart)
+        && is("SLURM_STEP_ID", step)
+        && is("SLURM_NODEID", Some(key.node))
+}
+
+fn environment_of(pid: u32) -> Vec<u8> {
+    std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
+}
+
+fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    environment.split(|byte| *byte == 0).find_map(|pair| {
+        let rest = pair.strip_prefix(name.as_bytes())?;
+        rest.strip_prefix(b"=")
+    })
+}
+
+fn names(environment: &[u8], engine: &Path, job: JobId, restart: RestartCount) -> bool {
+    let value = |name| value(environment, name);
     let restarts = value("SLURM_RESTART_COUNT").unwrap_or(b"0");
     value("SLURM_JOB_ID") == Some(job.to_string().as_bytes())
         && restarts == restart.to_string().as_bytes()

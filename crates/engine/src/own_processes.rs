@@ -13,9 +13,14 @@ pub(crate) struct OwnProcesses {
 impl OwnProcesses {
     /// Enters this process, to its end. Each process enters once.
     pub(crate) fn enter(engine: &EngineFolder) -> OwnProcesses {
+        OwnProcesses::enter_as(engine, std::process::id())
+    }
+
+    /// The same for a process whose number is another one in the engine's PID namespace.
+    pub(crate) fn enter_as(engine: &EngineFolder, pid: u32) -> OwnProcesses {
         let path = engine.processes();
         let entered = process::OwnProcesses::open(&path)
-            .and_then(|own| own.join().map(|()| own))
+            .and_then(|own| own.join_as(pid).map(|()| own))
             .inspect_err(|error| tracing::warn!("{}: {error}", path.display()));
         OwnProcesses {
             entered: entered.ok(),

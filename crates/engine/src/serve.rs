@@ -1,6 +1,7 @@
 //! `yard engine serve`: an engine's whole life.
 
-use crate::connection::{self, Greeting};
+use crate::connection::{Connections, Greeting};
+use crate::connection_threads;
 use crate::engine_cluster::{ClusterError, EngineCluster};
 use crate::fork_server::{self, ForkServer, ForkServerEvents};
 use crate::isolation::Isolation;
@@ -32,6 +33,9 @@ use sys::lock::FileLock;
 /// For the last answer to get through before the process ends.
 const LAST_WORD: Duration = Duration::from_millis(50);
 
+/// Heaps of all threads together: the owner's work and that of connections.
+const HEAPS: u8 = 2;
+
 /// Why an engine can't serve, in three parts.
 #[derive(Debug)]
 struct CantServe {
@@ -52,6 +56,7 @@ pub fn serve(dir: &Path) -> ExitCode {
     // `srun` blocks signals, SIGTERM among them, and may be what started this.
     sys::signals::unblock_all();
     crate::log::start(&EngineFolder::new(dir));
+    sys::memory::share_heaps(HEAPS);
     match try_serve(dir) {
         Ok(()) => ExitCode::SUCCESS,
         Err(CantServe { asked, there, todo }) => {
@@ -311,10 +316,11 @@ fn live(
         users: Arc::clone(&owner.users),
         calls: Arc::clone(&owner.calls),
     };
-    let sender = owner.sender.clone();
-    spawn("listener", move || {
-        connection::accept(&listener, greeting, &sender);
-    })?;
+    let connections = Connections {
+        greeting,
+        owner: owner.sender.clone(),
+    };
+    connection_threads::start(listener, connections)?;
     let sender = owner.sender.clone();
     spawn("fork_server", move || {
         while let Ok(Some(event)) = events.next() {

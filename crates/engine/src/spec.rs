@@ -37,6 +37,9 @@ pub struct StepSpec {
     /// The folder of isolated nodes; none where this node is the machine.
     #[serde(default)]
     pub nodes: Option<PathBuf>,
+    /// On an isolated node the job sees its own processes alone.
+    #[serde(default)]
+    pub own_processes: bool,
     /// The engine's folder (`TRAINYARD_ENGINE`).
     pub engine: PathBuf,
     /// The pinned program, to start an engine with when none answers.
@@ -321,6 +324,8 @@ pub enum SupervisorCall {
     Suspend,
     /// Lets them go on.
     Resume,
+    /// Starts an engine, outside of the job's namespaces. Answered by [`api::StartAnswer`] alone.
+    StartEngine(api::StartRequest),
 }
 
 /// Who gets a signal.

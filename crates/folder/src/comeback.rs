@@ -34,6 +34,9 @@ struct Note {
     boot_id: String,
     process: u32,
     started: u64,
+    /// Where that number counts.
+    #[serde(default)]
+    namespace: u64,
 }
 
 impl Note {
@@ -44,6 +47,7 @@ impl Note {
             boot_id: sys::boot_id(),
             process,
             started: sys::process::start_time(process).unwrap_or(0),
+            namespace: sys::process::pid_namespace(),
         }
     }
 
@@ -62,7 +66,9 @@ impl Note {
 
     /// Whether its process is known to be gone.
     fn is_dead(&self) -> bool {
-        self.boot_id == sys::boot_id() && !sys::process::is_same(self.process, self.started)
+        self.boot_id == sys::boot_id()
+            && [0, sys::process::pid_namespace()].contains(&self.namespace)
+            && !sys::process::is_same(self.process, self.started)
     }
 }
 

@@ -157,8 +157,7 @@ fn fill(path: &Path, bytes: &[u8], durable: bool, mode: u32) -> io::Result<File>
     options.write(true).create_new(true).mode(mode);
     let create = || options.open(path);
     let mut file = match create() {
-        // Of a process that was killed: pids repeat after a boot, and between machines that share
-        // the folder.
+        // Of a process that was killed, on a system that has no random numbers.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             fs::remove_file(path)?;
             create()?
@@ -175,13 +174,13 @@ fn fill(path: &Path, bytes: &[u8], durable: bool, mode: u32) -> io::Result<File>
 /// How many files this process has put in place.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// A name that no other living writer of this machine uses: pid and a counter.
+/// A name that no other writer uses: also one on another machine that shares the folder.
 fn beside(path: &Path, count: u32) -> PathBuf {
     let mut name = OsString::from(".");
     // File systems take names of 255 bytes.
     let meant = path.file_name().unwrap_or_default().as_bytes();
     name.push(OsStr::from_bytes(&meant[..meant.len().min(200)]));
-    name.push(format!(".{}.{count}.new", std::process::id()));
+    name.push(format!(".{}.{count}.new", crate::unique()));
     path.with_file_name(name)
 }
 
@@ -279,7 +278,13 @@ mod tests {
     }
 
     #[test]
-    fn a_leftover_of_a_killed_process_with_the_same_pid_is_replaced() {
+    fn two_processes_with_one_number_write_beside_each_other() {
+        let path = Path::new("/folder/file");
+        assert_ne!(beside(path, 0), beside(path, 0));
+    }
+
+    #[test]
+    fn a_leftover_of_a_killed_process_with_the_same_name_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("exit");
         let leftover = beside(&path, u32::MAX);

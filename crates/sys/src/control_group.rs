@@ -1,8 +1,11 @@
 //! Where the control groups of this process are: those of version 1's controllers, or of version 2.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The controllers in which groups are made.
 const CONTROLLERS: [&str; 4] = ["memory", "pids", "devices", "cpuset"];
@@ -12,25 +15,44 @@ const ENTRANCE: &str = "cgroup.procs";
 
 /// Which kind of groups a system has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Version {
+pub enum Version {
     /// A tree a controller.
     One,
     /// One tree.
     Two,
 }
 
-/// A group; removed when who made it drops it.
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Version::One => "version 1",
+            Version::Two => "version 2",
+        })
+    }
+}
+
+/// A group; removed with the last of its owners in this process. Under version 2 there may be several: a
+/// process is in one group for all controllers.
 #[derive(Debug)]
 pub(crate) struct OwnedGroup {
     pub(crate) folder: PathBuf,
     pub(crate) version: Version,
-    /// Made for another controller, under version 2, where a process is in one group for all of them.
-    shared: bool,
+}
+
+/// The groups that this process has made, with the number of their owners. One that is there and not among
+/// these is what a killed process left.
+static OWNED: Mutex<BTreeMap<PathBuf, usize>> = Mutex::new(BTreeMap::new());
+
+fn owned() -> MutexGuard<'static, BTreeMap<PathBuf, usize>> {
+    OWNED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl OwnedGroup {
-    /// Makes the group `name` below this process's own of that controller, or takes the one that was made
-    /// for another.
+    /// Makes the group `name` below this process's own of that controller; under version 2 takes the one
+    /// that this process made for another controller.
+    ///
+    /// # Errors
+    /// It is there with processes that this one knows nothing of; what the system says.
     pub(crate) fn make(controller: &str, name: &str) -> io::Result<OwnedGroup> {
         let (parent, version) = own_group(controller).ok_or(io::ErrorKind::Unsupported)?;
         OwnedGroup::make_in(&parent, version, name)
@@ -39,20 +61,18 @@ impl OwnedGroup {
     /// The same, below any group.
     pub(crate) fn make_in(parent: &Path, version: Version, name: &str) -> io::Result<OwnedGroup> {
         let folder = parent.join(name);
-        let shared = match fs::create_dir(&folder) {
-            Ok(()) => false,
-            Err(error)
-                if version == Version::Two && error.kind() == io::ErrorKind::AlreadyExists =>
-            {
-                true
+        let mut owned = owned();
+        match owned.get_mut(&folder) {
+            Some(owners) if version == Version::Two => *owners += 1,
+            Some(_) => return Err(io::ErrorKind::AlreadyExists.into()),
+            None => {
+                // The number in its name may be one that is used again.
+                let _none = fs::remove_dir(&folder);
+                fs::create_dir(&folder)?;
+                owned.insert(folder.clone(), 1);
             }
-            Err(error) => return Err(error),
-        };
-        Ok(OwnedGroup {
-            folder,
-            version,
-            shared,
-        })
+        }
+        Ok(OwnedGroup { folder, version })
     }
 
     /// Writes a value to a file of the group. A group without it, under version 2, bounds nothing.
@@ -72,9 +92,15 @@ impl OwnedGroup {
 
 impl Drop for OwnedGroup {
     fn drop(&mut self) {
-        if self.shared {
+        let mut owned = owned();
+        if let Some(owners) = owned.get_mut(&self.folder)
+            && *owners > 1
+        {
+            *owners -= 1;
             return;
         }
+        owned.remove(&self.folder);
+        drop(owned);
         // Its last process may be a moment from gone.
         for _ in 0..20 {
             match fs::remove_dir(&self.folder) {
@@ -205,11 +231,30 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let make = |version| OwnedGroup::make_in(folder.path(), version, "step");
         let first = make(Version::Two).unwrap();
-        drop(make(Version::Two).unwrap());
-        assert!(first.folder.is_dir());
+        let second = make(Version::Two).unwrap();
         drop(first);
+        assert!(second.folder.is_dir());
+        drop(second);
+        assert!(!folder.path().join("step").exists());
         let _first = make(Version::One).unwrap();
         make(Version::One).unwrap_err();
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_made_anew_and_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join("step");
+        for version in [Version::One, Version::Two] {
+            fs::create_dir(&left).unwrap();
+            drop(OwnedGroup::make_in(folder.path(), version, "step").unwrap());
+            assert!(!left.exists(), "{version}");
+        }
+        // A group with processes can't be removed, nor a folder with a file.
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join("process"), "").unwrap();
+        for version in [Version::One, Version::Two] {
+            OwnedGroup::make_in(folder.path(), version, "step").unwrap_err();
+        }
     }
 
     #[test]

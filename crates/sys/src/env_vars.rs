@@ -30,7 +30,7 @@ variables! {
     /// engine is started.
     TRAINYARD_KEEP_JOBS;
     /// 0, where an engine is started: the nodes of a pretended cluster get no namespaces, and see this
-    /// machine's host name and `/tmp`.
+    /// machine's host name, `/tmp` and processes; `no-pid`: they see this machine's processes.
     TRAINYARD_NAMESPACES;
     /// An absolute path: the folder of the file by which the engines of all users of this machine tell
     /// each other which CPUs they have given to jobs, instead of `/var/tmp`. Engines with other folders
@@ -77,6 +77,9 @@ variables! {
     TRAINYARD_ENGINE;
     /// The name of the machine on which the engine is, in jobs on nodes with names of their own.
     TRAINYARD_HOST;
+    /// Where the supervisor of a step answers whose tasks see their job's processes alone: it starts an
+    /// engine for their commands.
+    TRAINYARD_SUPERVISOR;
     /// 1 in jobs on nodes with networks of their own.
     TRAINYARD_NODE_NETWORKS;
     /// The user's own `BASH_ENV`, which bash still reads inside a job: `BASH_ENV` itself names a file

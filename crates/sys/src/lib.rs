@@ -72,5 +72,5 @@ pub use local_zone::local_zone;
 pub use nonblocking::set_nonblocking;
 pub use now::{boot_clock, now, wall_clock};
 pub use places::{ENGINE_SOCKET, OWN_ENGINE, OWN_ENGINE_NAME, PlaceFacts, Places, PlacesError};
-pub use random::random;
+pub use random::{random, unique};
 pub use tree_size::tree_size;

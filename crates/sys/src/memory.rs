@@ -19,6 +19,16 @@ pub fn total_mib() -> u64 {
     }
 }
 
+/// Has all threads share so many heaps at most, where the C library is glibc: one of each thread's own would
+/// keep what the thread's longest answer took.
+pub fn share_heaps(most: u8) {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it sets a number that later allocations read; no pointer is involved.
+    let _refused = unsafe { libc::mallopt(libc::M_ARENA_MAX, most.into()) };
+    #[cfg(not(target_env = "gnu"))]
+    let _unused = most;
+}
+
 fn meminfo_total(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;

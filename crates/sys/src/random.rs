@@ -1,6 +1,14 @@
 use std::fs::File;
 use std::io::{self, Read};
 
+/// A part of a name that no other process uses: of another machine or in another PID namespace neither,
+/// where process numbers repeat.
+#[must_use]
+pub fn unique() -> String {
+    let random = random().unwrap_or_default();
+    format!("{}-{:08x}", std::process::id(), u32::from_ne_bytes(random))
+}
+
 /// Bytes that can't be predicted and no other process has.
 ///
 /// # Errors

@@ -172,6 +172,10 @@ pub(crate) fn plan_sections(
     }
     let name = name(input, asked.name);
     check_lightning_name(&launcher, &name)?;
+    notes.extend(lightning_signal_note(
+        &launcher,
+        asked.resume.notify.as_ref(),
+    ));
 
     let environment = environment(input.base, asked.environment, &launcher, facts)?;
     let resume_on = asked.resume.on.unwrap_or_else(|| {
@@ -491,6 +495,20 @@ fn check_lightning_name(
         asked: format!("name = {:?} ({})", name.value, name.source),
         there: "Lightning's Slurm mode is off in jobs named bash or interactive".to_owned(),
         todo: "give the run another name".to_owned(),
+    })
+}
+
+/// At SIGUSR1 Lightning's Slurm mode saves and brings the job back itself, beside the run.
+fn lightning_signal_note(
+    launcher: &Resolved<Launcher>,
+    notify: Option<&Resolved<Notify>>,
+) -> Option<String> {
+    let notify = notify.filter(|notify| notify.value == Notify::Sigusr1)?;
+    (launcher.value == Launcher::Lightning).then(|| {
+        format!(
+            "[resume] notify = \"SIGUSR1\" ({}): Lightning requeues the job itself at that signal, as the run does; give its Trainer plugins=[SLURMEnvironment(auto_requeue=False)], or notify by a file",
+            notify.source
+        )
     })
 }
 

@@ -20,7 +20,7 @@ pub fn unsaved_note(plan: &Plan, programs: &[String]) -> Option<String> {
     let comes_back = plan.resume.on.value.contains(&ResumeOn::Timeout);
     (comes_back && !is_named).then(|| {
         format!(
-            "the command names no {{checkpoints}}: at its limit of {} it begins again from the start, once; save to {{checkpoints}} and resume from {{resume}}, or set [resume] on = []",
+            "the command names no {{checkpoints}}: at its limit of {} it begins again from the start, once, and fails at the next; save to {{checkpoints}} and resume from {{resume}}, or set [resume] on = []",
             say_seconds(limit)
         )
     })

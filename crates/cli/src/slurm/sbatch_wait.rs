@@ -58,6 +58,9 @@ fn status(state: &JobState) -> Option<u8> {
             0 => status.code(),
             _ => 1,
         },
-        Outcome::NodeFail | Outcome::OutOfMemory | Outcome::LaunchFailed { .. } => 1,
+        Outcome::NodeFail
+        | Outcome::OutOfMemory
+        | Outcome::Deadline
+        | Outcome::LaunchFailed { .. } => 1,
     })
 }

@@ -152,7 +152,7 @@ fn place(
         return Err(Failure::Opening(io::Error::from_raw_os_error(EEXIST)));
     }
     let name = to.file_name().unwrap_or_default().to_string_lossy();
-    let beside = to.with_file_name(format!(".{name}.sbcast-{}", std::process::id()));
+    let beside = to.with_file_name(format!(".{name}.sbcast-{}", sys::unique()));
     let options = &mut File::options();
     let copy = options.write(true).create_new(true).open(&beside);
     let mut copy = copy.map_err(Failure::Opening)?;

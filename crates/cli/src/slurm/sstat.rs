@@ -1,13 +1,15 @@
 //! `sstat`: what running steps use.
 
 use super::connection::{CommandError, connect_to_look};
-use super::step_processes::measure;
+use super::step_processes::{is_inside, measure};
 use crate::printer::Printer;
 use api::{Client, JobFilter};
 use model::{
     ArrayTask, JobId, SSTAT_USAGE, SstatArgs, SstatShow, SstatStep, StepHolders, StepId,
     sstat_fields_text,
 };
+
+const SLURMD_NODENAME: &str = "SLURMD_NODENAME";
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
@@ -68,6 +70,13 @@ fn list(asked: &SstatArgs, printer: &Printer) -> Result<(), CommandError> {
         }
         let mhz = sys::cpu::megahertz().unwrap_or(0.0);
         for step in chosen {
+            let here = std::env::var(SLURMD_NODENAME).unwrap_or_default();
+            if is_inside() && step.nodes.iter().any(|(node, _)| node.as_str() != here) {
+                printer.say(&format!(
+                    "sstat: StepId={}.{}: only its tasks on {here} are seen from inside of a job",
+                    step.job, step.step
+                ));
+            }
             printer.data(&asked.rows(&measure(step), mhz));
         }
     }

@@ -151,7 +151,7 @@ fn copy(runtime: ContainerRuntime, image: &Path, named: &Path) -> Result<(), Lin
     let failed = |why: String| vec![format!("pyxis: {} can't be made: {why}", named.display())];
     let folder = named.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder).map_err(|error| failed(error.to_string()))?;
-    let beside = folder.join(format!(".{}", std::process::id()));
+    let beside = folder.join(format!(".{}", sys::unique()));
     let text = |path: &Path| path.display().to_string();
     let words = copy_words(runtime, &text(image), &text(&beside));
     let output = Command::new(&words[0])

@@ -8,7 +8,7 @@ use testkit::{TestEnv, wait_until};
 
 fn engine_pid(env: &TestEnv) -> u32 {
     let client = api::Client::connect_running(&engine_dir(env)).unwrap();
-    client.unwrap().engine().pid
+    client.unwrap().engine().unwrap().pid
 }
 
 #[test]

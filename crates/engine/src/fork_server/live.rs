@@ -4,12 +4,13 @@ use super::ForkServerEvent;
 use super::child_pool::ChildPool;
 use super::order::Order;
 use crate::SupervisorKey;
+use crate::orphans;
 use crate::own_processes::OwnProcesses;
 use api::EngineFolder;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sys::poll::{Interest, Poll};
 use sys::process::{self, Reaped};
@@ -27,6 +28,7 @@ struct Live {
     engine: UnixStream,
     pool: ChildPool,
     own: OwnProcesses,
+    folder: PathBuf,
     /// Steps whose supervisor is gone without a report: their end is reported once nothing that they
     /// left behind lives.
     lost: Vec<SupervisorKey>,
@@ -52,6 +54,7 @@ pub(super) fn live(engine: UnixStream, folder: &Path) -> io::Result<()> {
         engine,
         pool: ChildPool::new(folder),
         own: OwnProcesses::enter(&EngineFolder::new(folder)),
+        folder: folder.to_owned(),
         lost: Vec::new(),
         reaping_since: None,
     };
@@ -133,9 +136,10 @@ impl Live {
         };
         // Whatever is below this process is of a step, but supervisors and what they hold, and
         // engines, which serve other jobs.
-        let orphans = process::descendants_where(std::process::id(), &|pid| {
+        let mut orphans = process::descendants_where(std::process::id(), &|pid| {
             !self.pool.has(pid) && !self.own.has(pid)
         });
+        orphans.extend(self.left_in_namespaces());
         for orphan in &orphans {
             // Gone in between is as good.
             let _gone = process::signal(*orphan, SIGKILL);
@@ -146,6 +150,19 @@ impl Live {
                 self.tell(&ForkServerEvent::Ended { key, exit: None });
             }
         }
+    }
+
+    /// What tasks of lost supervisors left in the PID namespace of a job that has other steps there: those
+    /// keep it.
+    fn left_in_namespaces(&self) -> Vec<u32> {
+        let ours = process::children(std::process::id()).into_iter();
+        let keepers = ours.filter(|pid| self.own.has(*pid) && !self.pool.has(*pid));
+        let inside = keepers.flat_map(process::descendants);
+        let is_left = |pid: &u32| {
+            let mut lost = self.lost.iter();
+            lost.any(|key| orphans::is_of_step(*pid, &self.folder, *key))
+        };
+        inside.filter(is_left).collect()
     }
 
     /// Tells the engine, waiting for it where its socket is full. That it is gone shows at the

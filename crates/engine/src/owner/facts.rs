@@ -130,8 +130,14 @@ impl Owner {
         limits.extend(self.gpus.passed_over().iter().cloned());
         limits.extend(self.cpus.limits());
         if self.cluster.has_gpus() && !self.cluster.is_pretended() {
+            let devices_known = !self.gpus.devices().is_empty();
+            if let Some(version) = missing.device_version.filter(|_| devices_known) {
+                limits.push(format!(
+                    "GPUs that a job did not request are barred from it by control groups of {version}"
+                ));
+            }
             let why = match &missing.devices {
-                None if self.gpus.devices().is_empty() => {
+                None if !devices_known => {
                     Some("the driver does not tell which devices they are".to_owned())
                 }
                 None => None,

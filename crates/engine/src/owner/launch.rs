@@ -81,11 +81,8 @@ impl Owner {
         variables.extend(self.component_variables(record));
         variables.extend(self.own_variables());
         let request = &record.request;
-        let default = if array.is_some() {
-            "slurm-%A_%a.out"
-        } else {
-            "slurm-%j.out"
-        };
+        let output = request.output.as_deref();
+        let output = output.unwrap_or(model::default_output(array.is_some()));
         Some(StepSpec {
             program: match &request.rare.container {
                 None => Program::Script {
@@ -114,7 +111,7 @@ impl Owner {
             }],
             step_tasks: 1,
             streams: Streams::Files {
-                output: request.output.clone().unwrap_or_else(|| default.to_owned()),
+                output: output.to_owned(),
                 error: request.rare.error.clone(),
                 input: request.rare.input.clone(),
                 open_mode: request.rare.open_mode.unwrap_or(OpenMode::Truncate),
@@ -165,6 +162,7 @@ impl Owner {
             nodes: (record.submitter.uid == sys::process::user())
                 .then(|| self.isolation.nodes().map(std::path::Path::to_owned))
                 .flatten(),
+            own_processes: self.isolation.has_processes(),
             engine: self.folder.root().to_owned(),
             binary: self.binary.clone(),
             uid: record.submitter.uid,

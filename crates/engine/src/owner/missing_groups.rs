@@ -2,6 +2,7 @@
 
 use model::Timestamp;
 use std::io;
+use sys::control_group::Version;
 use sys::cpu_cgroup::CpuCgroup;
 use sys::device_cgroup::DeviceCgroup;
 use sys::memory_cgroup::MemoryCgroup;
@@ -15,6 +16,8 @@ const HOLDS_MS: i64 = 60_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MissingGroups {
     pub(crate) devices: Option<String>,
+    /// Of the group of devices, where it can be made.
+    pub(crate) device_version: Option<Version>,
     pub(crate) memory: Option<String>,
     pub(crate) cpus: Option<String>,
     pub(crate) processes: Option<String>,
@@ -45,8 +48,10 @@ impl LastLook {
 impl MissingGroups {
     fn look() -> MissingGroups {
         let why = |tried: io::Result<()>| tried.err().map(|error| error.to_string());
+        let devices = DeviceCgroup::probe();
         MissingGroups {
-            devices: why(DeviceCgroup::probe()),
+            device_version: devices.as_ref().ok().copied(),
+            devices: why(devices.map(drop)),
             memory: why(MemoryCgroup::probe()),
             cpus: why(CpuCgroup::probe()),
             processes: why(ProcessCgroup::probe()),

@@ -54,6 +54,7 @@ use crate::fork_server::{ForkServer, ForkServerEvent};
 use crate::isolation::Isolation;
 use crate::message::{Message, PendingCall};
 use crate::messenger::Messenger;
+use crate::node_disks;
 use crate::own_processes::OwnProcesses;
 use crate::shared_parts::SharedParts;
 use crate::store::Store;
@@ -336,10 +337,13 @@ impl Owner {
             let _gone = waiter.reply.send(Answer::Refused(Refusal::Stopping));
         }
         // Jobs that run keep theirs; the next engine finds or makes them.
-        if self.running.is_empty()
-            && let Some(networks) = self.isolation.networks()
-        {
-            networks.remove();
+        if self.running.is_empty() {
+            if let Some(networks) = self.isolation.networks() {
+                networks.remove();
+            }
+            if let Some(nodes) = self.isolation.nodes() {
+                node_disks::forget_all_memory(nodes);
+            }
         }
         self.fork_server.shutdown();
     }

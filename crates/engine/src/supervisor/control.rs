@@ -5,7 +5,7 @@ use crate::spec::{Because, Reach, SupervisorAnswer, SupervisorCall};
 use model::Timestamp;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use sys::poll::{Interest, Poll};
 
 /// Longest call that is read; more is no call of ours.
@@ -43,6 +43,8 @@ pub(super) trait Obey {
     fn say(&mut self, text: &str);
     /// Stops all processes, or lets them go on.
     fn suspend(&mut self, suspend: bool);
+    /// Starts an engine and answers the caller in its own time.
+    fn start_engine(&mut self, caller: &UnixStream, request: &api::StartRequest);
     /// How the tasks stand.
     fn status(&self) -> SupervisorAnswer;
 }
@@ -55,6 +57,11 @@ impl Control {
             listener: None,
             callers: Vec::new(),
         }
+    }
+
+    /// Where they do then.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// From now on callers can connect.
@@ -143,6 +150,10 @@ impl Caller {
         }
         while let Some(end) = self.text.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.text.drain(..=end).collect();
+            if let Ok(SupervisorCall::StartEngine(request)) = serde_json::from_slice(&line) {
+                supervisor.start_engine(&self.stream, &request);
+                return true;
+            }
             let answer = obey(&line, supervisor);
             let mut line = serde_json::to_vec(&answer).unwrap_or_default();
             line.push(b'\n');
@@ -181,6 +192,6 @@ fn obey(line: &[u8], supervisor: &mut dyn Obey) -> SupervisorAnswer {
             supervisor.suspend(false);
             SupervisorAnswer::Done
         }
-        Err(_) => SupervisorAnswer::Unknown,
+        Ok(SupervisorCall::StartEngine(_)) | Err(_) => SupervisorAnswer::Unknown,
     }
 }

@@ -13,7 +13,8 @@ use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use sys::SoftLimit;
-use sys::process::{Spawn, User};
+use sys::env_vars::TRAINYARD_SUPERVISOR;
+use sys::process::{Spawn, Spawned, User};
 
 /// Tasks are killed for memory before their supervisor is.
 const OOM_SCORE_ABOVE_OURS: i32 = 300;
@@ -23,6 +24,8 @@ const OOM_SCORE_ABOVE_OURS: i32 = 300;
 pub(super) struct Task {
     pub(super) rank: u32,
     pub(super) pid: u32,
+    /// The namespace of its host name, where it has one of its own.
+    pub(super) host: Option<u64>,
     /// What `wait` said, once it ended and its epilogs did.
     pub(super) status: Option<WaitStatus>,
     /// What runs after it.
@@ -45,6 +48,15 @@ impl Task {
     }
 }
 
+/// The PID namespace that tasks are started in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inside<'a> {
+    /// The process that keeps it.
+    pub(super) keeper: u32,
+    /// Where the supervisor answers.
+    pub(super) supervisor: &'a Path,
+}
+
 /// What the tasks of a step have in common once they are started.
 pub(super) struct Started {
     /// Where the supervisor writes for the user when that is not `srun`: the first task's stderr.
@@ -58,6 +70,7 @@ pub(super) struct Started {
 pub(super) fn launch(
     spec: &StepSpec,
     memory: &MemoryLimit,
+    inside: Option<Inside<'_>>,
     mut relay: Option<&mut Relay>,
     tasks: &mut Vec<Task>,
     stop: &dyn Fn() -> bool,
@@ -65,6 +78,11 @@ pub(super) fn launch(
     let environment = environment(&spec.environment)?;
     let mut environment = task_environment::of_step(environment, spec);
     let passed = PassedLimit::take(&mut environment);
+    environment.retain(|(name, _)| name != TRAINYARD_SUPERVISOR);
+    if let Some(Inside { supervisor, .. }) = inside {
+        let socket = supervisor.to_string_lossy().into_owned();
+        environment.push((TRAINYARD_SUPERVISOR.to_owned(), socket));
+    }
     let groups = StepGroups::of(spec, memory, &passed);
     let (limits, refused) = limits(passed);
     if let Err(error) = slurm_links::prepare(&spec.binary) {
@@ -74,7 +92,7 @@ pub(super) fn launch(
     sys::process::set_umask(spec.umask);
     let elsewhere = sys::process::as_user(user.as_ref(), || enter(&spec.chdir))
         .map_err(|error| format!("could not become {}: {}", spec.user, words(&error)))?;
-    let view = crate::isolation::of_step(spec, &environment)
+    let view = crate::isolation::of_step(spec, &environment, inside.map(|inside| inside.keeper))
         .map_err(|error| format!("could not make node {}: {}", spec.node, words(&error)))?;
     let streams = task_streams::open(spec, user.as_ref(), relay.as_deref_mut(), stop);
     // What the supervisor writes from now on is its own.
@@ -111,8 +129,8 @@ pub(super) fn launch(
             user: user.as_ref(),
             view: view.as_ref(),
         };
-        let pid = spawn
-            .start()
+        let Spawned { pid, host } = spawn
+            .spawn()
             .map_err(|error| format!("could not start task {}: {}", task.rank, words(&error)))?;
         if let Some(bind) = spec
             .cpu_bind
@@ -127,6 +145,7 @@ pub(super) fn launch(
         tasks.push(Task {
             rank: task.rank,
             pid,
+            host,
             status: None,
             errors: path_of(&streams.error),
             epilogs: PendingEpilogs::of(spec, environment, pid, streams.error),

@@ -1,8 +1,7 @@
 //! The memory that a step may use on its node: kept by a control group where one can be made, else by
 //! looking at what its processes hold.
 
-use super::processes;
-use crate::own_processes::OwnProcesses;
+use super::processes::StepProcesses;
 use crate::spec::StepSpec;
 use model::JobId;
 use std::path::PathBuf;
@@ -72,7 +71,7 @@ impl MemoryLimit {
 
     /// Looks at the processes where it is time; what they hold and may hold where that is too much,
     /// once.
-    pub(super) fn exceeded(&mut self, own: &OwnProcesses) -> Option<(u64, u64)> {
+    pub(super) fn exceeded(&mut self, processes: &StepProcesses<'_>) -> Option<(u64, u64)> {
         let MemoryLimit::Watched(watched) = self else {
             return None;
         };
@@ -80,7 +79,7 @@ impl MemoryLimit {
             return None;
         }
         watched.next = Instant::now() + LOOK;
-        let held = sys::process::memory_of(&processes::list(own));
+        let held = sys::process::memory_of(&processes.list());
         watched.peak = watched.peak.max(held);
         watched.exceeded = held > watched.bytes;
         watched.exceeded.then_some((held, watched.bytes))
@@ -137,6 +136,7 @@ pub(crate) fn group_owner(name: &str) -> Option<(u32, JobId)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::own_processes::OwnProcesses;
     use api::EngineFolder;
     use std::process::Command;
 
@@ -159,6 +159,7 @@ mod tests {
     fn without_a_control_group_too_much_is_seen_once() {
         let folder = tempfile::tempdir().unwrap();
         let own = OwnProcesses::enter(&EngineFolder::new(folder.path()));
+        let processes = StepProcesses::below_this(&own);
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let mut limit = MemoryLimit::Watched(Watched {
             bytes: 1,
@@ -166,7 +167,7 @@ mod tests {
             next: Instant::now(),
             exceeded: false,
         });
-        let seen = limit.exceeded(&own);
+        let seen = limit.exceeded(&processes);
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(
@@ -174,6 +175,9 @@ mod tests {
             "{seen:?}"
         );
         assert!(limit.was_met() && limit.peak() > 1);
-        assert_eq!((limit.exceeded(&own), limit.next_look()), (None, None));
+        assert_eq!(
+            (limit.exceeded(&processes), limit.next_look()),
+            (None, None)
+        );
     }
 }

@@ -12,8 +12,10 @@
 mod control;
 mod ending;
 mod idle;
+mod job_namespace;
 mod launch;
 mod memory_limit;
+mod outside_engine;
 mod processes;
 mod relay;
 mod run;
@@ -32,8 +34,10 @@ use crate::spec::{ExitFile, PidFile, StepSpec, Streams};
 use api::EngineFolder;
 use control::Control;
 pub(crate) use idle::hand_over;
+use job_namespace::JobNamespace;
 use memory_limit::MemoryLimit;
 pub(crate) use memory_limit::group_owner;
+use processes::StepProcesses;
 use relay::Relay;
 use run::Run;
 use std::io;
@@ -159,21 +163,52 @@ impl Supervisor {
         {
             result = Err("the step was ended before its tasks were started".to_owned());
         }
+        let mut namespace = None;
         if result.is_ok() {
-            result = launch::launch(spec, &memory, relay.as_mut(), &mut tasks, &|| {
-                is_called(&self.signals)
+            match JobNamespace::enter(spec) {
+                Ok(entered) => namespace = entered,
+                Err(error) => {
+                    let why = task_files::words(&error);
+                    result = Err(format!(
+                        "could not make the processes of {}: {why}",
+                        spec.node
+                    ));
+                }
+            }
+        }
+        let keeper = namespace.as_ref().map(JobNamespace::keeper);
+        if keeper.is_some() {
+            // Commands of the job can't start an engine themselves.
+            control.listen();
+        }
+        if result.is_ok() {
+            let stop = || is_called(&self.signals);
+            let inside = keeper.map(|keeper| launch::Inside {
+                keeper,
+                supervisor: control.path(),
             });
+            result = launch::launch(spec, &memory, inside, relay.as_mut(), &mut tasks, &stop);
         }
         let (started, launch_error) = match result {
             Ok(started) => (started, None),
             Err(message) => (None, Some(message)),
         };
-        let mut run = Run::new(spec, tasks, memory, relay, started, &self.own);
+        let processes = match keeper {
+            None => StepProcesses::below_this(&self.own),
+            Some(keeper) => {
+                let hosts = tasks.iter().filter_map(|task| task.host);
+                StepProcesses::in_namespace(&self.own, keeper, hosts)
+            }
+        };
+        let mut run = Run::new(spec, tasks, memory, relay, started, processes);
         if launch_error.is_some() {
             run.give_up();
         }
         run.live(&self.signals, &mut control);
 
+        if let Some(namespace) = namespace {
+            namespace.leave();
+        }
         // Before the engine hears of the end: the next job would find them taken.
         drop((gpus, cpus));
         // Before `srun` hears of it: the next step may be asked for at once.

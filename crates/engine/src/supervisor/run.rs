@@ -4,11 +4,11 @@ use super::control::{Control, Obey, Token as ControlToken};
 use super::ending::{Due, Ending};
 use super::launch::{self, Started, Task};
 use super::memory_limit::MemoryLimit;
-use super::processes;
+use super::outside_engine;
+use super::processes::{self, StepProcesses};
 use super::relay::{END_LENGTH, Relay, Token as RelayToken, Wish};
 use super::task_epilogs::{Next, TaskEpilogs};
 use crate::BootTime;
-use crate::own_processes::OwnProcesses;
 use crate::spec::{
     Because, EndedBy, ExitFile, LISTEN, Reach, StepSpec, SupervisorAnswer, TaskExit,
 };
@@ -17,6 +17,7 @@ use api::step_io::FromSupervisor;
 use model::{OUT_OF_MEMORY, Timestamp, Usage, WaitStatus};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 use sys::named_file;
@@ -39,7 +40,7 @@ const LONGEST_SLEEP_MS: i64 = 30_000;
 /// A step that runs.
 pub(super) struct Run<'a> {
     spec: &'a StepSpec,
-    own: &'a OwnProcesses,
+    processes: StepProcesses<'a>,
     tasks: Vec<Task>,
     memory: MemoryLimit,
     /// How many of the kills for memory a task of the step was found to be.
@@ -68,7 +69,7 @@ impl<'a> Run<'a> {
         memory: MemoryLimit,
         relay: Option<Relay>,
         started: Option<Started>,
-        own: &'a OwnProcesses,
+        processes: StepProcesses<'a>,
     ) -> Run<'a> {
         let (messages, epilogs) = match started {
             Some(started) => (started.messages, Some(started.epilogs)),
@@ -76,7 +77,7 @@ impl<'a> Run<'a> {
         };
         Run {
             spec,
-            own,
+            processes,
             tasks,
             memory,
             seen_kills: 0,
@@ -227,7 +228,8 @@ impl<'a> Run<'a> {
         if self.tasks.iter().any(|task| task.status.is_none()) {
             return false;
         }
-        if children && !processes::list(self.own).is_empty() {
+        let may_be = children || self.processes.may_be_elsewhere();
+        if may_be && !self.processes.list().is_empty() {
             // The tasks decide how long a step lives; what they left behind is killed.
             self.ending.kill(BootTime::now());
             return false;
@@ -240,8 +242,8 @@ impl<'a> Run<'a> {
             Due::Warn(signal) => match self.spec.step {
                 model::StepId::Batch => self.signal(signal, Reach::Tasks),
                 model::StepId::Number(_) => {
-                    processes::signal_all(SIGCONT, self.own);
-                    processes::signal_all(signal, self.own);
+                    self.processes.signal_all(SIGCONT);
+                    self.processes.signal_all(signal);
                 }
             },
             Due::Terminate(because) => {
@@ -250,16 +252,16 @@ impl<'a> Run<'a> {
                     Because::Stop => EndedBy::Stop,
                 });
                 self.tell_the_end(because);
-                processes::signal_all(SIGCONT, self.own);
-                processes::signal_all(SIGTERM, self.own);
+                self.processes.signal_all(SIGCONT);
+                self.processes.signal_all(SIGTERM);
             }
-            Due::Kill => processes::signal_all(SIGKILL, self.own),
+            Due::Kill => self.processes.signal_all(SIGKILL),
         }
     }
 
     /// Ends the step where its processes hold more than they may and no control group keeps them.
     fn look_at_memory(&mut self) {
-        let Some((held, allowed)) = self.memory.exceeded(self.own) else {
+        let Some((held, allowed)) = self.memory.exceeded(&self.processes) else {
             return;
         };
         let text = format!(
@@ -362,7 +364,7 @@ impl<'a> Run<'a> {
         };
         for wish in wishes {
             match wish {
-                Wish::Signal(signal) => processes::signal_all(signal, self.own),
+                Wish::Signal(signal) => self.processes.signal_all(signal),
                 // They have been.
                 Wish::Start => {}
                 Wish::End | Wish::Gone => self.ending.set(Some(BootTime::now()), Because::Stop),
@@ -389,7 +391,7 @@ impl Obey for Run<'_> {
                     processes::send(task.pid, signal);
                 }
             }
-            Reach::All => processes::signal_all(signal, self.own),
+            Reach::All => self.processes.signal_all(signal),
         }
     }
 
@@ -413,11 +415,15 @@ impl Obey for Run<'_> {
         let now = BootTime::now();
         if suspend {
             if self.ending.suspend(now) {
-                processes::stop_all(self.own);
+                self.processes.stop_all();
             }
         } else if self.ending.resume(now) {
-            processes::signal_all(SIGCONT, self.own);
+            self.processes.signal_all(SIGCONT);
         }
+    }
+
+    fn start_engine(&mut self, caller: &UnixStream, request: &api::StartRequest) {
+        outside_engine::start(caller, &self.spec.engine, &request.folder, &request.program);
     }
 
     fn status(&self) -> SupervisorAnswer {

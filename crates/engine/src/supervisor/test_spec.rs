@@ -14,6 +14,7 @@ pub(super) fn spec() -> StepSpec {
         tag: None,
         node: NodeName::new("n1"),
         nodes: None,
+        own_processes: false,
         engine: "/e".into(),
         binary: "/e/bin/1/yard".into(),
         uid: 0,

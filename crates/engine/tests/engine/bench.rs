@@ -18,7 +18,7 @@ pub fn run(array_alone: bool) {
         throttle: None,
     });
     let begun = Instant::now();
-    let pid = client.engine().pid;
+    let pid = client.engine().unwrap().pid;
     let cpu = cpu_ms(pid);
     client.submit(submission).unwrap();
     let mut after = 0;

@@ -1,7 +1,7 @@
 //! Clients that connect and say nothing, or not all.
 
 use crate::Test;
-use crate::house::{House, all, ended};
+use crate::house::{House, all, ended, until};
 use crate::trouble::wrapped;
 use api::{Client, Hello, HelloAnswer, LONGEST_ANSWER, PROTOCOL, read_frame, write_frame};
 use model::Outcome;
@@ -46,7 +46,15 @@ fn idle() {
     let job = house.submit(&mut client, "true");
     assert_eq!(ended(&mut client, job).0, Outcome::Completed);
     assert_eq!(all(&mut house.client()).len(), 1);
+    let pid = client.engine().unwrap().pid;
+    let threads = || {
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
+        tasks.unwrap().count()
+    };
+    assert!(threads() > 500);
     drop(idle);
+    until("their threads end", || threads() < 50);
+    assert_eq!(all(&mut house.client()).len(), 1);
 }
 
 /// More connections than the engine has room for: each new one is served, and an old client asks

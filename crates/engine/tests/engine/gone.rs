@@ -17,13 +17,13 @@ fn socket() {
         "while [ ! -e go ]; do sleep 0.02; done; exit 3",
     );
     running(&mut client, job);
-    let first = client.engine().pid;
+    let first = client.engine().unwrap().pid;
     std::fs::remove_file(house.dir().join(sys::ENGINE_SOCKET)).unwrap();
     until("the engine has ended", || {
         sys::process::start_time(first).is_none()
     });
     let mut client = house.client();
-    assert_ne!(client.engine().pid, first);
+    assert_ne!(client.engine().unwrap().pid, first);
     std::fs::write(house.work().join("go"), "").unwrap();
     let (outcome, _) = ended(&mut client, job);
     let failed = matches!(outcome, Outcome::Failed { status } if status.code() == 3);
@@ -39,7 +39,7 @@ fn folder() {
     );
     until("it runs", || is_there(&house.work(), "began"));
     let holder = engine::record::read(&house.record(job)).unwrap().holder;
-    let engine = client.engine().pid;
+    let engine = client.engine().unwrap().pid;
     std::fs::remove_dir_all(house.dir()).unwrap();
     until("the engine has ended", || {
         sys::process::start_time(engine).is_none()

@@ -97,7 +97,7 @@ impl House {
     /// Kills the fork server first, while the engine can do nothing about it: then no process is left
     /// that starts an engine at once.
     pub fn kill_engine_and_fork_server(&self, client: &Client) {
-        let pid = client.engine().pid;
+        let pid = client.engine().unwrap().pid;
         let children = sys::process::children(pid);
         sys::process::signal(pid, 19).unwrap();
         for child in children {
@@ -107,7 +107,7 @@ impl House {
     }
 
     pub fn kill_engine(&self, client: &Client) {
-        let pid = client.engine().pid;
+        let pid = client.engine().unwrap().pid;
         sys::process::signal(pid, 9).unwrap();
         until("the engine is dead", || {
             sys::process::start_time(pid).is_none()

@@ -296,7 +296,7 @@ fn dependency() {
 fn two_clients_one_engine() {
     let house = House::new();
     let pids: Vec<u32> = std::thread::scope(|scope| {
-        let one = || house.client().engine().pid;
+        let one = || house.client().engine().unwrap().pid;
         let threads: Vec<_> = (0..6).map(|_| scope.spawn(one)).collect();
         threads
             .into_iter()

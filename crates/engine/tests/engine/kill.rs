@@ -74,7 +74,7 @@ fn it_comes_back_by_itself() {
         again.is_some()
     });
     let mut again = again.unwrap();
-    assert_ne!(again.engine().pid, client.engine().pid);
+    assert_ne!(again.engine().unwrap().pid, client.engine().unwrap().pid);
     assert_eq!(ended(&mut again, job).0, Outcome::Completed);
 }
 
@@ -293,7 +293,7 @@ fn started_by_a_job() {
         is_there(&house.work(), "through")
     });
     let mut client = house.client();
-    let engine = client.engine().pid;
+    let engine = client.engine().unwrap().pid;
     assert_eq!(house.text("connected"), format!("{engine}\n"));
     assert_eq!(
         client.facts().unwrap().cpus,
@@ -307,7 +307,7 @@ fn started_by_a_job() {
     std::fs::write(house.work().join("end"), "").unwrap();
     let (outcome, row) = ended(&mut client, job);
     assert_eq!((outcome, row.restarts), (Outcome::Completed, 1));
-    assert_eq!(client.engine().pid, engine);
+    assert_eq!(client.engine().unwrap().pid, engine);
     sys::process::signal(engine, 15).unwrap();
     until("SIGTERM ends it", || {
         sys::process::start_time(engine).is_none()
@@ -353,7 +353,7 @@ fn all_at_once() {
 /// it; a client of the next engine.
 fn kill_ours(house: &House, client: &Client, job: model::JobId) -> Client {
     let holder = engine::record::read(&house.record(job)).unwrap().holder;
-    let engine = client.engine().pid;
+    let engine = client.engine().unwrap().pid;
     sys::process::signal(engine, 19).unwrap();
     for fork_server in sys::process::children(engine) {
         sys::process::signal(fork_server, 9).unwrap();

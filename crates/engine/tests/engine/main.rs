@@ -45,8 +45,8 @@ fn main() -> ExitCode {
     if args.first().is_some_and(|word| word == "connect") {
         // As `srun` has it: the engine must be ended by this signal all the same.
         let _blocked = sys::signals::SignalFd::block(&[15]).unwrap();
-        let client = api::Client::connect(Path::new(&args[1])).unwrap();
-        println!("{}", client.engine().pid);
+        let mut client = api::Client::connect(Path::new(&args[1])).unwrap();
+        println!("{}", client.facts().unwrap().pid);
         return ExitCode::SUCCESS;
     }
     if args.iter().any(|word| word == "bench") {

@@ -109,7 +109,7 @@ fn written_and_not_started() {
     let mut client = house.client();
     let job = job(&house, &mut client);
     // What it is asked for stays in its socket.
-    for fork_server in sys::process::children(client.engine().pid) {
+    for fork_server in sys::process::children(client.engine().unwrap().pid) {
         sys::process::signal(fork_server, 19).unwrap();
     }
     let step = launch(&house, "echo ran >> ran");
@@ -128,7 +128,7 @@ fn whenever_the_engine_is_killed() {
     let mut client = house.client();
     let job = job(&house, &mut client);
     for moment in 0..16 {
-        let engine = client.engine().pid;
+        let engine = client.engine().unwrap().pid;
         let file = format!("ran.{moment}");
         let step = launch(&house, &format!("echo ran >> {file}"));
         let mut last = None;

@@ -70,7 +70,7 @@ fn idle() {
     let mut client = house.client();
     let first = house.submit(&mut client, "true");
     assert_eq!(ended(&mut client, first).0, Outcome::Completed);
-    let fork_server = sys::process::children(client.engine().pid);
+    let fork_server = sys::process::children(client.engine().unwrap().pid);
     let idle = fork_server
         .iter()
         .flat_map(|pid| sys::process::children(*pid));

@@ -23,7 +23,7 @@ fn store(house: &House) -> PathBuf {
 fn fail(house: &House, client: &mut Client) -> Vec<JobId> {
     let jobs = (0..COUNT).map(|number| {
         let mut submission = house.script("exit 3");
-        submission.token = format!("failing {number} {}", client.engine().pid);
+        submission.token = format!("failing {number} {}", client.engine().unwrap().pid);
         client.submit(submission).unwrap()
     });
     let jobs: Vec<JobId> = jobs.collect();
@@ -47,17 +47,13 @@ fn new_jobs_run(house: &House, client: &mut Client, after: &[JobId]) {
 
 /// What the first client shows, and what the status says for good.
 fn notice(house: &House) -> (Option<String>, String) {
-    let notice = Client::connect(&house.dir())
-        .unwrap()
-        .engine()
-        .notice
-        .clone();
-    let again = Client::connect(&house.dir())
-        .unwrap()
-        .engine()
-        .notice
-        .clone();
-    assert_eq!(again, None, "once");
+    let shown = || {
+        let mut client = Client::connect(&house.dir()).unwrap();
+        client.facts().unwrap();
+        client.engine().unwrap().notice.clone()
+    };
+    let notice = shown();
+    assert_eq!(shown(), None, "once");
     let facts = house.client().facts().unwrap();
     (notice, facts.losses.join("\n"))
 }

@@ -1,7 +1,7 @@
 //! Stores that can't be used, other versions, full disks.
 
 use crate::Test;
-use crate::house::{House, ended, program};
+use crate::house::{House, all, ended, program};
 use api::{
     Answer, Call, Client, EngineFolder, Handover, Hello, HelloAnswer, JobFilter, LONGEST_ANSWER,
     LONGEST_CALL, PROTOCOL, Refusal, read_frame, write_frame,
@@ -19,6 +19,14 @@ pub const TESTS: &[Test] = &[
     (
         "trouble::an_older_engine_is_replaced",
         an_older_engine_is_replaced,
+    ),
+    (
+        "trouble::an_older_engine_that_was_asked_at_once_is_replaced",
+        an_older_engine_that_was_asked_at_once_is_replaced,
+    ),
+    (
+        "trouble::an_older_engine_is_not_asked_what_may_be_done_once",
+        an_older_engine_is_not_asked_what_may_be_done_once,
     ),
     (
         "trouble::a_look_replaces_an_older_engine",
@@ -128,18 +136,18 @@ fn full_disk() {
 fn handover() {
     let house = House::new();
     let mut client = house.client();
-    let first = client.engine().pid;
+    let first = client.engine().unwrap().pid;
     let to = "9.9.9".to_owned();
     let answer = client.call(&Call::Handover(Handover { to })).unwrap();
     assert!(matches!(answer, Answer::HandedOver), "{answer:?}");
     // Its lock is free, so the next one comes without waiting.
     let next = house.client();
-    assert_ne!(next.engine().pid, first);
+    assert_ne!(next.engine().unwrap().pid, first);
 }
 
 /// An engine of a former version, as far as the messages that never change go: it answers `hello`,
-/// and hands over. Returns what it was asked after that.
-fn former_engine(house: &House) -> std::thread::JoinHandle<String> {
+/// refuses what it does not know, and hands over. Returns what it was asked.
+fn former_engine(house: &House) -> std::thread::JoinHandle<Vec<String>> {
     let folder = EngineFolder::new(house.dir());
     std::fs::create_dir_all(house.dir()).unwrap();
     let lock = sys::lock::FileLock::try_acquire(&folder.lock())
@@ -147,23 +155,37 @@ fn former_engine(house: &House) -> std::thread::JoinHandle<String> {
         .unwrap();
     let listener = sys::socket::listen(&folder.socket()).unwrap();
     std::thread::spawn(move || {
+        let mut asked = Vec::new();
         loop {
             let (mut stream, _) = listener.accept().unwrap();
-            let hello: serde_json::Value = read_frame(&mut stream, LONGEST_CALL).unwrap().unwrap();
+            let hello = read_frame::<serde_json::Value>(&mut stream, LONGEST_CALL);
+            let Some(hello) = hello.unwrap() else {
+                continue;
+            };
             assert!(hello["protocol"].as_u64() > Some(u64::from(PROTOCOL - 1)));
             let answer = serde_json::json!({
                 "version": "0.0.1", "protocol": PROTOCOL - 1, "pid": 1, "store": "",
             });
             write_frame(&mut stream, &answer).unwrap();
-            let Some(call) = read_frame::<serde_json::Value>(&mut stream, LONGEST_CALL).unwrap()
-            else {
+            let read = read_frame::<serde_json::Value>(&mut stream, LONGEST_CALL);
+            let Some(call) = read.unwrap() else {
                 continue;
             };
+            let is_last = call["call"] == "handover";
+            asked.push(call.to_string());
+            if !is_last {
+                let refusal = Answer::Refused(Refusal::Invalid {
+                    message: "another protocol".to_owned(),
+                });
+                // Its client may not wait for it.
+                let _gone = write_frame(&mut stream, &refusal);
+                continue;
+            }
             std::fs::remove_file(folder.socket()).unwrap();
             drop(lock);
             let answer = serde_json::json!({ "answer": "handed_over" });
             write_frame(&mut stream, &answer).unwrap();
-            return call.to_string();
+            return asked;
         }
     })
 }
@@ -173,8 +195,33 @@ fn an_older_engine_is_replaced() {
     let house = House::new();
     let former = former_engine(&house);
     let job = house.submit(&mut house.client(), "true");
-    assert_eq!(former.join().unwrap(), asked);
+    assert_eq!(former.join().unwrap(), [asked]);
     assert_eq!(ended(&mut house.client(), job).0, Outcome::Completed);
+}
+
+/// A command's first call comes with its hello: an older engine refuses it, and the one in its place
+/// has it once more.
+fn an_older_engine_that_was_asked_at_once_is_replaced() {
+    let handover = format!(r#"{{"call":"handover","to":"{}"}}"#, api::VERSION);
+    let house = House::new();
+    let former = former_engine(&house);
+    let submission = house.script("true");
+    let sent = serde_json::to_value(Call::Submit(Box::new(submission.clone()))).unwrap();
+    let mut client = Client::connect_to_look(&house.dir()).unwrap().unwrap();
+    let job = client.submit(submission).unwrap();
+    assert_eq!(former.join().unwrap(), [sent.to_string(), handover]);
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+    assert_eq!(all(&mut client).len(), 1);
+}
+
+/// What must not be done twice is said to no older engine.
+fn an_older_engine_is_not_asked_what_may_be_done_once() {
+    let handover = format!(r#"{{"call":"handover","to":"{}"}}"#, api::VERSION);
+    let house = House::new();
+    let former = former_engine(&house);
+    let mut client = Client::connect_to_look(&house.dir()).unwrap().unwrap();
+    assert!(client.notify(JobId(1), "hello").is_err(), "there is no job");
+    assert_eq!(former.join().unwrap(), [handover]);
 }
 
 /// A look starts no engine, but it can't speak with an older one.
@@ -184,7 +231,7 @@ fn a_look_replaces_an_older_engine() {
     let former = former_engine(&house);
     let mut client = Client::connect_to_look(&house.dir()).unwrap().unwrap();
     assert!(client.jobs(JobFilter::default()).unwrap().is_empty());
-    assert_eq!(former.join().unwrap(), asked);
+    assert_eq!(former.join().unwrap().last(), Some(&asked));
 }
 
 fn an_older_engine_is_stopped() {
@@ -193,7 +240,7 @@ fn an_older_engine_is_stopped() {
     let former = former_engine(&house);
     let client = Client::connect_running(&house.dir()).unwrap().unwrap();
     client.stop().unwrap();
-    assert_eq!(former.join().unwrap(), asked);
+    assert_eq!(former.join().unwrap(), [asked]);
 }
 
 fn another_protocol() {

@@ -56,6 +56,7 @@ impl Step {
             node_index: 0,
             node: NodeName::new("n1"),
             nodes: None,
+            own_processes: false,
             engine: root.path().to_owned(),
             binary: root.path().join("bin/1/yard"),
             uid: 0,

@@ -215,7 +215,7 @@ impl Keeper {
     /// A name that no other agent of this start has used: a lost one leaves its parts behind.
     pub(super) fn incoming(&self) -> String {
         let (attempt, id) = (self.at.attempt, self.at.id);
-        format!("{attempt}.{id}.{}.{}", std::process::id(), self.count)
+        format!("{attempt}.{id}.{}.{}", sys::unique(), self.count)
     }
 
     /// What was given of it needs no keeping.

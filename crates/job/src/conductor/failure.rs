@@ -47,7 +47,7 @@ pub fn lost_wrapper(run: &RunFolder, attempt: Attempt, status: i32, tasks: u32) 
 /// a log. A full one is another matter: the ranks' own output may have filled it, and would again.
 #[must_use]
 pub fn disk_errors(run: &RunFolder) -> Option<String> {
-    let probe = run.links().join(format!(".probe.{}", std::process::id()));
+    let probe = run.links().join(format!(".probe.{}", sys::unique()));
     let error = sys::atomic::write(&probe, b" ").err();
     let _ = std::fs::remove_file(&probe);
     let is_full = |error: &io::Error| {

@@ -22,7 +22,7 @@ impl Copied {
         let Some(copy) = container.copy.clone() else {
             return Ok(None);
         };
-        let folder = std::env::temp_dir().join(format!("yard-container-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("yard-container-{}", sys::unique()));
         let failed = |source| ContainerError::Folder {
             folder: folder.clone(),
             source,

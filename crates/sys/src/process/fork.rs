@@ -38,7 +38,7 @@ pub fn exit_now(code: u8) -> ! {
 }
 
 /// How many threads this process has: the links of its task folder are `.`, `..` and one each.
-fn threads() -> u64 {
+pub(super) fn threads() -> u64 {
     match rustix::fs::stat("/proc/self/task") {
         #[expect(
             clippy::useless_conversion,

@@ -9,6 +9,7 @@ mod fork;
 mod node_view;
 mod own;
 mod pid_fd;
+mod pid_namespace;
 mod reap;
 mod spawn;
 mod stat;
@@ -24,8 +25,9 @@ pub use fork::{Fork, exit_now, fork};
 pub use node_view::NodeView;
 pub use own::OwnProcesses;
 pub use pid_fd::PidFd;
+pub use pid_namespace::{keep_pid_namespace, namespace_of, pid_namespace};
 pub use reap::{Reaped, Used, reap, wait};
-pub use spawn::{Spawn, User};
+pub use spawn::{Spawn, Spawned, User};
 pub use stat::{is_same, is_stopped, parent, session, start_time};
 pub use this::{
     become_subreaper, close_all_but, descriptor_limit, end_with_parent, group_of_this,

@@ -13,12 +13,23 @@ pub struct NodeView {
     host: CString,
     /// A file that stands for a network namespace; none is this machine's.
     network: Option<CString>,
+    /// Which processes it sees; none is this machine's.
+    processes: Option<Processes>,
     /// Bind mounts, in this order.
     mounts: Vec<Mount>,
     /// Entered again after the mounts, which may hide it.
     folder: Option<CString>,
     /// What goes into the maps of a user namespace; none for root.
     maps: Option<Maps>,
+}
+
+/// A PID namespace.
+#[derive(Clone, Debug)]
+enum Processes {
+    /// One that begins with the program.
+    New,
+    /// One that another process keeps, by the files that stand for it and for its user namespace.
+    Kept { user: Option<CString>, pid: CString },
 }
 
 #[derive(Clone, Debug)]
@@ -54,6 +65,7 @@ impl NodeView {
         Ok(NodeView {
             host: CString::new(host)?,
             network: None,
+            processes: None,
             mounts: Vec::new(),
             folder: None,
             maps,
@@ -67,6 +79,30 @@ impl NodeView {
     pub fn enter_network(&mut self, namespace: &Path) -> io::Result<()> {
         self.network = Some(CString::new(namespace.as_os_str().as_bytes())?);
         Ok(())
+    }
+
+    /// Sees no processes but its own.
+    pub fn begin_processes(&mut self) {
+        self.processes = Some(Processes::New);
+    }
+
+    /// Sees those of the namespaces that a process keeps
+    /// ([`keep_pid_namespace`](super::keep_pid_namespace)).
+    ///
+    /// # Errors
+    /// None; what makes a path may fail.
+    pub fn enter_processes(&mut self, keeper: u32) -> io::Result<()> {
+        let file = |kind: &str| CString::new(format!("/proc/{keeper}/ns/{kind}"));
+        self.processes = Some(Processes::Kept {
+            user: self.maps.as_ref().map(|_| file("user")).transpose()?,
+            pid: file("pid")?,
+        });
+        Ok(())
+    }
+
+    /// Whether it sees other processes than this machine's.
+    pub(super) fn has_processes(&self) -> bool {
+        self.processes.is_some()
     }
 
     /// Shows `source`, a file or a folder, at `target`.
@@ -114,32 +150,75 @@ impl NodeView {
         Ok(())
     }
 
+    /// Has the calling process's children see the view's processes; false where the system refuses, with
+    /// `errno` set.
+    ///
+    /// # Safety
+    /// As for [`NodeView::enter`].
+    pub(super) unsafe fn lead_into_processes(&self) -> bool {
+        // SAFETY: as there.
+        unsafe {
+            match &self.processes {
+                None => true,
+                Some(Processes::New) => {
+                    libc::unshare(self.user_namespace() | libc::CLONE_NEWPID) == 0
+                        && self.write_maps()
+                }
+                Some(Processes::Kept { user, pid }) => {
+                    let user = user.as_ref();
+                    user.is_none_or(|user| join(user, libc::CLONE_NEWUSER))
+                        && join(pid, libc::CLONE_NEWPID)
+                }
+            }
+        }
+    }
+
+    fn user_namespace(&self) -> libc::c_int {
+        if self.maps.is_some() {
+            libc::CLONE_NEWUSER
+        } else {
+            0
+        }
+    }
+
+    /// Has a new user namespace know this user.
+    ///
+    /// # Safety
+    /// As for [`NodeView::enter`].
+    unsafe fn write_maps(&self) -> bool {
+        let Some(maps) = &self.maps else {
+            return true;
+        };
+        // SAFETY: as there.
+        unsafe {
+            write(c"/proc/self/setgroups", c"deny")
+                && write(c"/proc/self/uid_map", &maps.user)
+                && write(c"/proc/self/gid_map", &maps.group)
+        }
+    }
+
     /// Puts the calling process into the view; false where the system refuses, with `errno` set.
     ///
     /// # Safety
     /// Runs in a child that shares its parent's memory: it only makes system calls.
     pub(super) unsafe fn enter(&self) -> bool {
-        let user = if self.maps.is_some() {
-            libc::CLONE_NEWUSER
-        } else {
+        // With other processes came the user namespace.
+        let user = if self.has_processes() {
             0
+        } else {
+            self.user_namespace()
         };
         // SAFETY: system calls on texts that end with NUL and live while this is borrowed.
         unsafe {
-            if let Some(network) = &self.network {
-                let namespace = libc::open(network.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
-                if namespace < 0 || libc::setns(namespace, libc::CLONE_NEWNET) != 0 {
-                    return false;
-                }
+            if let Some(network) = &self.network
+                && !join(network, libc::CLONE_NEWNET)
+            {
+                return false;
             }
             if libc::unshare(libc::CLONE_NEWNS | libc::CLONE_NEWUTS | user) != 0 {
                 return false;
             }
-            if let Some(maps) = &self.maps
-                && !(write(c"/proc/self/setgroups", c"deny")
-                    && write(c"/proc/self/uid_map", &maps.user)
-                    && write(c"/proc/self/gid_map", &maps.group))
-            {
+            if user != 0 && !self.write_maps() {
                 return false;
             }
             if libc::sethostname(self.host.as_ptr(), self.host.count_bytes()) != 0 {
@@ -161,12 +240,37 @@ impl NodeView {
                     return false;
                 }
             }
+            if self.has_processes() {
+                let kind = c"proc".as_ptr();
+                let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+                if libc::mount(kind, c"/proc".as_ptr(), kind, flags, none.cast()) != 0 {
+                    return false;
+                }
+            }
             if let Some(folder) = &self.folder {
                 // It was entered before: where it is hidden now the process stays in it.
                 let _ = libc::chdir(folder.as_ptr());
             }
         }
         true
+    }
+}
+
+/// Enters the namespace for which a file stands; for a PID namespace the children do.
+///
+/// # Safety
+/// As for [`NodeView::enter`].
+unsafe fn join(file: &CStr, kind: libc::c_int) -> bool {
+    // SAFETY: the path ends with NUL.
+    unsafe {
+        let namespace = libc::open(file.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let joined = namespace >= 0 && libc::setns(namespace, kind) == 0;
+        if namespace >= 0 {
+            let error = *libc::__errno_location();
+            libc::close(namespace);
+            *libc::__errno_location() = error;
+        }
+        joined
     }
 }
 

@@ -36,8 +36,15 @@ impl OwnProcesses {
     /// # Errors
     /// The file system knows no locks.
     pub fn join(&self) -> io::Result<()> {
-        let mut place = place(std::process::id());
-        self.control(libc::F_SETLK, &mut place)
+        self.join_as(std::process::id())
+    }
+
+    /// The same for a process that others know by another number: its own is that of a PID namespace.
+    ///
+    /// # Errors
+    /// As [`OwnProcesses::join`].
+    pub fn join_as(&self, pid: u32) -> io::Result<()> {
+        self.control(libc::F_SETLK, &mut place(pid))
     }
 
     /// Stays entered over the execution of another program by this process, which has to enter

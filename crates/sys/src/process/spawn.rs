@@ -44,6 +44,16 @@ pub struct Spawn<'a> {
     pub view: Option<&'a NodeView>,
 }
 
+/// A program that was started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spawned {
+    /// Its process number.
+    pub pid: u32,
+    /// Where it has a view, the namespace of its host name, as [`namespace_of`](super::namespace_of) tells
+    /// it: whatever it starts has the same.
+    pub host: Option<u64>,
+}
+
 /// A user to become.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
@@ -77,6 +87,14 @@ impl Spawn<'_> {
     /// # Errors
     /// A NUL byte in a text, or the system refused to fork.
     pub fn start(&self) -> io::Result<u32> {
+        self.spawn().map(|spawned| spawned.pid)
+    }
+
+    /// The same, and says by what its processes are known.
+    ///
+    /// # Errors
+    /// As [`Spawn::start`].
+    pub fn spawn(&self) -> io::Result<Spawned> {
         let program = CString::new(self.program.as_bytes())?;
         let args: Vec<CString> = self
             .args
@@ -122,6 +140,7 @@ impl Spawn<'_> {
         let envp = pointers(environment.iter().map(|text| text.as_ptr().cast()));
 
         let mut stack = vec![0_u128; STACK / size_of::<u128>()];
+        let mut host = 0;
         let start = Start {
             spawn: self,
             program: &program,
@@ -129,6 +148,7 @@ impl Spawn<'_> {
             argv: &argv,
             envp: &envp,
             pid_text: pid_pointer,
+            host: &raw mut host,
             complaint: &complaint,
         };
         // This process's memory is lent to the child instead of copied: copying its page tables
@@ -139,9 +159,14 @@ impl Spawn<'_> {
         // all that `start` leads to lives until it has executed or exited.
         let pid = unsafe {
             let top = stack.as_mut_ptr().add(stack.len()).cast();
-            libc::clone(begin, top, flags, (&raw const start).cast_mut().cast())
+            match self.view.filter(|view| view.has_processes()) {
+                None => libc::clone(begin, top, flags, (&raw const start).cast_mut().cast()),
+                Some(view) => start_between(view, flags, top, &start),
+            }
         };
-        u32::try_from(pid).map_err(|_| io::Error::last_os_error())
+        let pid = u32::try_from(pid).map_err(|_| io::Error::last_os_error())?;
+        let host = self.view.map(|_| host);
+        Ok(Spawned { pid, host })
     }
 
     /// The child's way to its program; returns only when it failed, with `errno` set.
@@ -156,14 +181,18 @@ impl Spawn<'_> {
         argv: &[*const libc::c_char],
         envp: &[*const libc::c_char],
         pid_text: Option<*mut u8>,
+        host: *mut u64,
     ) {
         // SAFETY: system calls on integers, and on memory that the caller vouches for.
         unsafe {
-            if self.terminal {
+            // A session of processes that it does not see would have no number.
+            if self.terminal || self.view.is_some_and(NodeView::has_processes) {
                 libc::setsid();
-                libc::ioctl(self.streams[0].as_raw_fd(), libc::TIOCSCTTY, 0);
             } else {
                 libc::setpgid(0, 0);
+            }
+            if self.terminal {
+                libc::ioctl(self.streams[0].as_raw_fd(), libc::TIOCSCTTY, 0);
             }
             if let Some(place) = pid_text {
                 write_number(place, libc::getpid().unsigned_abs());
@@ -198,6 +227,12 @@ impl Spawn<'_> {
                     error,
                 );
                 libc::_exit(error & 0xff);
+            }
+            if self.view.is_some() {
+                let mut facts = std::mem::MaybeUninit::<libc::stat64>::uninit();
+                if libc::stat64(c"/proc/self/ns/uts".as_ptr(), facts.as_mut_ptr()) == 0 {
+                    *host = facts.assume_init().st_ino;
+                }
             }
             libc::umask(self.umask & 0o777);
             // The system calls themselves: the library's functions are for all threads of a
@@ -235,7 +270,73 @@ struct Start<'a> {
     argv: &'a [*const libc::c_char],
     envp: &'a [*const libc::c_char],
     pid_text: Option<*mut u8>,
+    /// Gets the number of the namespace of the host name.
+    host: *mut u64,
     complaint: &'a [u8],
+}
+
+/// What the process needs that stands between this one and the child.
+struct Between<'a> {
+    view: &'a NodeView,
+    flags: libc::c_int,
+    stack: *mut libc::c_void,
+    start: &'a Start<'a>,
+    /// Gets the child's number, or what the system says.
+    result: Result<libc::pid_t, i32>,
+}
+
+/// Starts the child by a process that enters a PID namespace, as no process can for itself; the child is
+/// this one's nevertheless.
+///
+/// # Safety
+/// `top` ends a stack on which `begin` runs with `start`.
+unsafe fn start_between(
+    view: &NodeView,
+    flags: libc::c_int,
+    top: *mut libc::c_void,
+    start: &Start<'_>,
+) -> libc::pid_t {
+    let mut stack = vec![0_u128; STACK / size_of::<u128>()];
+    let mut between = Between {
+        view,
+        flags: flags | libc::CLONE_PARENT,
+        stack: top,
+        start,
+        result: Err(libc::EIO),
+    };
+    // SAFETY: as for the child itself.
+    unsafe {
+        let own = stack.as_mut_ptr().add(stack.len()).cast();
+        let first = libc::clone(begin_between, own, flags, (&raw mut between).cast());
+        if first < 0 {
+            return first;
+        }
+        while libc::waitpid(first, std::ptr::null_mut(), 0) < 0
+            && *libc::__errno_location() == libc::EINTR
+        {}
+        between.result.unwrap_or_else(|error| {
+            *libc::__errno_location() = error;
+            -1
+        })
+    }
+}
+
+extern "C" fn begin_between(between: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: `between` is the parent's, who waits.
+    unsafe {
+        let between = &mut *between.cast::<Between<'_>>();
+        let mut child = -1;
+        if between.view.lead_into_processes() {
+            let start = std::ptr::from_ref(between.start).cast_mut().cast();
+            child = libc::clone(begin, between.stack, between.flags, start);
+        }
+        between.result = if child < 0 {
+            Err(*libc::__errno_location())
+        } else {
+            Ok(child)
+        };
+        libc::_exit(0)
+    }
 }
 
 /// The child's beginning, on its own stack in the parent's memory.
@@ -250,6 +351,7 @@ extern "C" fn begin(start: *mut libc::c_void) -> libc::c_int {
             start.argv,
             start.envp,
             start.pid_text,
+            start.host,
         );
         let error = io::Error::last_os_error().raw_os_error().unwrap_or(1);
         complain(start.complaint, error);

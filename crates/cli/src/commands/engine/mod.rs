@@ -9,7 +9,7 @@ use crate::exit_code;
 use crate::failure::{Failure, Outcome, not_done, unreachable};
 use crate::printer::Printer;
 use crate::words;
-use api::{Client, EngineFacts, NodeChange};
+use api::{Client, EngineFacts, HelloAnswer, NodeChange};
 use clap::{Args as ClapArgs, Subcommand};
 use runs::{engine_dir, engine_meant, is_engine, no_such_engine, places};
 use serde_json::json;
@@ -82,7 +82,7 @@ fn dir_of(name: Option<&str>) -> Result<PathBuf, Failure> {
 
 fn stop_one(name: Option<&str>, printer: &Printer) -> Outcome {
     match Client::connect_running(&dir_of(name)?).map_err(unreachable)? {
-        Some(client) if is_older(&client) => {
+        Some(client) if client.engine().is_some_and(is_older) => {
             client.stop().map_err(not_done)?;
             printer.show_line("engine stopped; running jobs keep running");
         }
@@ -97,16 +97,19 @@ fn stop_one(name: Option<&str>, printer: &Printer) -> Outcome {
 
 fn status(name: Option<&str>, json: bool, printer: &Printer) -> Outcome {
     let dir = dir_of(name)?;
-    match Client::connect_running(&dir).map_err(unreachable)? {
-        Some(client) if is_older(&client) && !json => {
-            let engine = client.engine();
-            printer.show_line(&format!(
-                "engine {} · process {} · older than this yard, which replaces it at its next \
-                 command for jobs; running jobs keep running",
-                engine.version, engine.pid
-            ));
-            Ok(exit_code::DONE)
-        }
+    let client = Client::connect_running(&dir).map_err(unreachable)?;
+    if let Some(engine) = client.as_ref().and_then(Client::engine)
+        && is_older(engine)
+        && !json
+    {
+        printer.show_line(&format!(
+            "engine {} · process {} · older than this yard, which replaces it at its next command \
+             for jobs; running jobs keep running",
+            engine.version, engine.pid
+        ));
+        return Ok(exit_code::DONE);
+    }
+    match client {
         Some(mut client) => {
             let facts = client.facts().map_err(not_done)?;
             if json {
@@ -136,8 +139,8 @@ fn status(name: Option<&str>, json: bool, printer: &Printer) -> Outcome {
 }
 
 /// Whether the engine understands no more than to hand over.
-fn is_older(client: &Client) -> bool {
-    client.engine().protocol < api::PROTOCOL
+fn is_older(engine: &HelloAnswer) -> bool {
+    engine.protocol < api::PROTOCOL
 }
 
 fn stop(mut client: Client) -> Result<EngineFacts, Failure> {

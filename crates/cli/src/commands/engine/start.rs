@@ -61,14 +61,13 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         })?;
     }
     let mut client = Client::connect(&dir).map_err(unreachable)?;
-    let engine = client.engine().clone();
+    let facts = client.facts().map_err(not_done)?;
     printer.show_line(&format!(
         "engine {} runs (process {}, {})",
-        engine.version,
-        engine.pid,
+        facts.version,
+        facts.pid,
         dir.display()
     ));
-    let facts = client.facts().map_err(not_done)?;
     if facts.is_pretended {
         let name = &facts.cluster;
         printer.show_line(&format!(

@@ -131,10 +131,21 @@ fn hold(
             return Ok(1);
         }
         Waited::Ended(outcome) => {
-            if let Outcome::LaunchFailed { message } = outcome {
-                printer.say(&format!("salloc: error: {message}"));
+            match outcome {
+                Outcome::Deadline => {
+                    say("Job has been cancelled");
+                    say(&revoked);
+                    printer.say(
+                        "salloc: error: Job submit/allocate failed: \
+                         Job/step already completing or completed",
+                    );
+                }
+                Outcome::LaunchFailed { message } => {
+                    printer.say(&format!("salloc: error: {message}"));
+                    say(&revoked);
+                }
+                _ => say(&revoked),
             }
-            say(&revoked);
             return Ok(1);
         }
         Waited::Failed(error) => return Err(error.into()),

@@ -138,6 +138,13 @@ fn say_failed_prolog(job: JobId, client: &mut Client, printer: &Printer) {
 }
 
 fn say_revoked(job: JobId, outcome: &Outcome, printer: &Printer) {
+    if *outcome == Outcome::Deadline {
+        printer.say("srun: Job has been cancelled");
+        printer.say(
+            "srun: error: Unable to allocate resources: Job/step already completing or completed",
+        );
+        return;
+    }
     if let Outcome::LaunchFailed { message } = outcome {
         printer.say(&format!("srun: error: {message}"));
     }

@@ -33,9 +33,9 @@ impl Listening {
         let all = folder_of_all(engine)?;
         sys::private_folder::make(&all).map_err(io::Error::other)?;
         sweep(&all);
-        let folder = all.join(format!("{}-{}", std::process::id(), sys::now()));
+        let folder = all.join(sys::unique());
         DirBuilder::new().mode(0o700).create(&folder)?;
-        let listener = sys::socket::listen(&folder.join("sock"))?;
+        let listener = sys::socket::listen(&folder.join(SOCKET))?;
         Ok(Listening {
             folder,
             link: None,
@@ -45,7 +45,7 @@ impl Listening {
 
     /// Where supervisors connect to.
     pub fn path(&self) -> PathBuf {
-        self.folder.join("sock")
+        self.folder.join(SOCKET)
     }
 
     /// Has `sattach` find this `srun` by its step; best effort. The link goes with this.
@@ -97,6 +97,8 @@ impl Drop for Listening {
 
 /// The socket of its folder for those who watch.
 const ATTACH: &str = "attach";
+/// Its socket for supervisors.
+const SOCKET: &str = "sock";
 
 /// The folder of all `srun`s of this user for the engine.
 fn folder_of_all(engine: &Path) -> io::Result<PathBuf> {
@@ -156,10 +158,18 @@ fn sweep(all: &Path) {
         let pid = name
             .to_str()
             .and_then(|name| name.split('-').next()?.parse().ok());
-        if pid.is_some_and(|pid| sys::process::start_time(pid).is_none()) {
+        let is_seen = |pid| sys::process::start_time(pid).is_some();
+        // One that runs on another node has a number that means nothing here.
+        if pid.is_some_and(|pid| !is_seen(pid)) && is_left(&entry.path().join(SOCKET)) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
+}
+
+/// Whether no process listens at a socket that is there.
+fn is_left(socket: &Path) -> bool {
+    sys::socket::connect_at_once(socket)
+        .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 /// Passes on what one supervisor says.

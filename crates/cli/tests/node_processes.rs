@@ -1,0 +1,174 @@
+//! A job on nodes of a virtual cluster sees its own processes on a node alone, and none of them runs on.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use serde_json::Value;
+use std::fs;
+use sys::process::{namespace_of, pid_namespace};
+use testkit::{TestEnv, skip, wait_until};
+
+/// A cluster of two nodes; none where the system gives them no processes of their own.
+fn start(test: &str) -> Option<TestEnv> {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let started = ["engine", "start", "lab", "--nodes", "2"];
+    env.yard(&started).success();
+    env.set_var("TRAINYARD_ENGINE", "lab");
+    let status = env.yard(&["engine", "status", "lab"]).success();
+    if status.contains("a job sees its own processes on a node alone") {
+        return Some(env);
+    }
+    env.yard(&["engine", "stop", "lab"]).success();
+    skip(test, &status);
+    None
+}
+
+fn stop(env: &TestEnv) {
+    env.yard(&["engine", "stop", "lab"]).success();
+}
+
+fn engine(env: &TestEnv) -> u32 {
+    let status = env.yard(&["engine", "status", "lab", "--json"]).success();
+    let status: Value = serde_json::from_str(&status).unwrap();
+    u32::try_from(status["pid"].as_u64().unwrap()).unwrap()
+}
+
+/// Processes of this machine with that word in their command line.
+fn with_word(word: &str) -> Vec<u32> {
+    let has = |pid: &u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0)
+            .any(|it| it == word.as_bytes())
+    };
+    sys::process::all().filter(has).collect()
+}
+
+#[test]
+fn tasks_see_the_processes_of_their_job_on_their_node_alone() {
+    let Some(env) = start("processes of nodes") else {
+        return;
+    };
+    let script = "ls /proc | grep -c '^[0-9]'; echo first $(cat /proc/1/comm); kill -0 $SLURM_TASK_PID \
+                  && echo found $(($$ - SLURM_TASK_PID)); ps -o sid= -p $$ | tr -d ' ' | sed \"s/^$$\\$/own/\"";
+    let printed = env
+        .slurm("srun", &["-N2", "-n2", "sh", "-c", script])
+        .success();
+    for node in ["node1", "node2"] {
+        assert!(
+            printed.contains(&format!("first yard:{node}\n")),
+            "{printed}"
+        );
+    }
+    for line in ["found 0", "own"] {
+        let lines = printed.lines().filter(|it| *it == line);
+        assert_eq!(lines.count(), 2, "{line}: {printed}");
+    }
+    let counts = printed.lines().filter_map(|line| line.parse::<u32>().ok());
+    let counts: Vec<u32> = counts.collect();
+    // The namespace's own, the shell, and those of its pipe.
+    assert!(
+        counts.len() == 2 && counts.iter().all(|count| *count <= 5),
+        "{printed}"
+    );
+    // A step sees those of the job's other step, here the script's shell.
+    let script = "sleep 4711 & srun -N1 -n1 -w node1 sh -c 'pgrep -x sleep'; kill %1
+                  scontrol listpids | grep -c \"^$$ \"";
+    env.write("job.sh", &format!("#!/bin/bash\n{script}\n"));
+    env.slurm("sbatch", &["-W", "-N2", "-o", "out", "job.sh"])
+        .success();
+    let printed = fs::read_to_string(env.work().join("out")).unwrap();
+    let lines: Vec<&str> = printed.lines().collect();
+    assert!(lines.len() == 2 && lines[1] == "1", "{printed}");
+    stop(&env);
+}
+
+#[test]
+fn what_tasks_leave_behind_is_gone_with_their_step_and_what_hides_with_the_job() {
+    let Some(env) = start("leftovers of tasks") else {
+        return;
+    };
+    let word = format!("9{:07}", std::process::id());
+    let hidden = format!("8{:07}", std::process::id());
+    // The first daemon has nothing of the step's environment, the second no host name of it either.
+    let left = format!(
+        "(setsid env -i sleep {word} &); (setsid env -i unshare -u sleep {hidden} &); \
+         until pgrep -f 'sleep {word}'; do sleep 0.1; done"
+    );
+    let script =
+        format!("srun -N2 -n2 sh -c \"{left}\"\ntouch over; until [ -e go ]; do sleep 0.05; done");
+    env.write("job.sh", &format!("#!/bin/bash\n{script}\n"));
+    env.slurm("sbatch", &["-N2", "-o", "out", "job.sh"])
+        .success();
+    wait_until("the step is over", || env.work().join("over").exists());
+    assert_eq!(with_word(&word), Vec::<u32>::new());
+    env.write("go", "");
+    let waited = env.yard(&["wait", "1"]).success();
+    assert!(waited.contains("COMPLETED"), "{waited}");
+    assert_eq!(with_word(&hidden), Vec::<u32>::new());
+    stop(&env);
+}
+
+#[test]
+fn an_engine_that_a_job_starts_sees_all_processes_and_outlives_it() {
+    let Some(env) = start("an engine of a job") else {
+        return;
+    };
+    let yard = env!("CARGO_BIN_EXE_yard");
+    let script = format!(
+        "{yard} engine stop lab && squeue && sbatch -o second --wrap 'echo of a job' && touch started
+         until [ -e go ]; do sleep 0.05; done"
+    );
+    let first = engine(&env);
+    env.slurm("sbatch", &["--wrap", &script]).success();
+    wait_until("the job has started an engine", || {
+        env.work().join("started").exists()
+    });
+    let second = engine(&env);
+    assert_ne!(first, second);
+    assert_eq!(namespace_of(second, "pid"), Some(pid_namespace()));
+    env.write("go", "");
+    for job in ["1", "2"] {
+        let waited = env.yard(&["wait", job]).success();
+        assert!(waited.contains("COMPLETED"), "{waited}");
+    }
+    assert_eq!(engine(&env), second);
+    stop(&env);
+}
+
+#[test]
+fn steps_go_on_while_the_engine_is_killed() {
+    let Some(env) = start("a killed engine") else {
+        return;
+    };
+    let script =
+        "srun -N2 -n2 sh -c 'touch begun.$SLURM_PROCID; until [ -e go ]; do sleep 0.05; done'
+                  srun -N2 -n2 cat /proc/1/comm";
+    env.write("job.sh", &format!("#!/bin/bash\n{script}\n"));
+    env.slurm("sbatch", &["-N2", "-o", "out", "job.sh"])
+        .success();
+    for rank in 0..2 {
+        let begun = env.work().join(format!("begun.{rank}"));
+        wait_until("the ranks have begun", || begun.exists());
+    }
+    let first = engine(&env);
+    let fork_server = sys::process::children(first);
+    for pid in fork_server.into_iter().chain([first]) {
+        sys::process::signal(pid, 9).unwrap();
+    }
+    let used = env
+        .slurm("sstat", &["-nP", "-o", "JobID,NTasks", "1.0"])
+        .success();
+    assert_eq!(used, "1.0|2\n");
+    env.slurm("scancel", &["-s", "CONT", "1"]).success();
+    env.write("go", "");
+    let waited = env.yard(&["wait", "1"]).success();
+    assert!(waited.contains("COMPLETED"), "{waited}");
+    let mut printed: Vec<String> = fs::read_to_string(env.work().join("out"))
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    printed.sort();
+    assert_eq!(printed, ["yard:node1", "yard:node2"]);
+    assert_ne!(engine(&env), first);
+    stop(&env);
+}

@@ -1,0 +1,117 @@
+//! A PID namespace that a process of its own keeps: the first in it, which inherits what others leave behind
+//! and with whose end all that runs there ends.
+
+use super::this::{close_all_but, leave_stdio, new_session, set_name};
+use super::{PidFd, exit_now, fork};
+use rustix::process::{getegid, geteuid};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+
+/// The least number that a namespace's second process has: what the kernel itself does not give again.
+const FIRST_PID: u32 = 300;
+/// How many numbers a system has at least.
+const PIDS: u32 = 32_768;
+
+/// Makes a namespace with a process, this one's sibling, that keeps it as long as a process holds a shared
+/// `flock` on the file `lock`. In it runs `enter` first, with its number as this process sees it; what that
+/// returns is kept with it.
+///
+/// Unless root makes it, it is in a user namespace in which this user alone is.
+///
+/// # Errors
+/// This process has several threads; the system refuses.
+pub fn keep_pid_namespace<T>(
+    lock: &Path,
+    name: &str,
+    enter: impl FnOnce(u32) -> T,
+) -> io::Result<PidFd> {
+    if fork::threads() != 1 {
+        return Err(io::Error::other("a process with threads can't be forked"));
+    }
+    let ids = (geteuid().as_raw(), getegid().as_raw());
+    let user = if ids.0 == 0 { 0 } else { libc::CLONE_NEWUSER };
+    let flags = libc::CLONE_NEWPID | libc::CLONE_PARENT | user | libc::SIGCHLD;
+    let (mut reader, mut writer) = io::pipe()?;
+    let none = 0_usize;
+    // SAFETY: a fork: without a stack of its own the child goes on with a copy of this one. This is the only
+    // thread, so the child's memory is as whole as the parent's.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags as usize, none, none, none, none) };
+    if pid == 0 {
+        drop(reader);
+        let ids = (user != 0).then_some(ids);
+        let ready = prepare(lock, name, ids, writer.as_fd(), enter);
+        let code = match &ready {
+            Ok(_) => 0,
+            Err(error) => error.raw_os_error().unwrap_or(libc::EIO),
+        };
+        let _gone = writer.write_all(&code.to_ne_bytes());
+        drop(writer);
+        if let Ok((lock, _entered)) = ready {
+            while lock
+                .lock()
+                .is_err_and(|error| error.kind() == io::ErrorKind::Interrupted)
+            {}
+        }
+        exit_now(0);
+    }
+    let pid = u32::try_from(pid).map_err(|_| io::Error::last_os_error())?;
+    let keeper = PidFd::open(pid);
+    drop(writer);
+    let mut code = [0; 4];
+    reader.read_exact(&mut code)?;
+    match i32::from_ne_bytes(code) {
+        0 => keeper,
+        code => Err(io::Error::from_raw_os_error(code)),
+    }
+}
+
+/// The namespace's first process makes itself ready.
+fn prepare<T>(
+    lock: &Path,
+    name: &str,
+    ids: Option<(u32, u32)>,
+    writer: BorrowedFd<'_>,
+    enter: impl FnOnce(u32) -> T,
+) -> io::Result<(File, T)> {
+    // Locks that are the parent's, too.
+    close_all_but(&[writer]);
+    // It is the parent's: there this process has another number.
+    let number = fs::read_link("/proc/self")?;
+    let number = number.to_str().and_then(|number| number.parse().ok());
+    let number = number.ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))?;
+    if let Some((user, group)) = ids {
+        fs::write("/proc/self/setgroups", "deny")?;
+        fs::write("/proc/self/uid_map", format!("{user} {user} 1\n"))?;
+        fs::write("/proc/self/gid_map", format!("{group} {group} 1\n"))?;
+    }
+    // SAFETY: what it inherits is then gone as soon as it ended.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+    new_session()?;
+    set_name(name);
+    let entered = enter(number);
+    let lock = File::options().read(true).write(true).open(lock)?;
+    std::env::set_current_dir("/")?;
+    leave_stdio()?;
+    // So that names made of a number of another such namespace, in a folder that outlives it, rarely come
+    // again.
+    let random = crate::random().map_or(0, u32::from_ne_bytes);
+    let first = FIRST_PID + random % (PIDS / 2);
+    let _low = fs::write("/proc/sys/kernel/ns_last_pid", first.to_string());
+    Ok((lock, entered))
+}
+
+/// What tells this process's PID namespace from others of this boot; 0 where the system has none.
+#[must_use]
+pub fn pid_namespace() -> u64 {
+    namespace_of(std::process::id(), "pid").unwrap_or(0)
+}
+
+/// What tells a process's namespace of a kind (`uts`) from others of this boot; none where this user may
+/// not look at it, or it ended.
+#[must_use]
+pub fn namespace_of(pid: u32, kind: &str) -> Option<u64> {
+    let facts = fs::metadata(format!("/proc/{pid}/ns/{kind}")).ok()?;
+    Some(std::os::unix::fs::MetadataExt::ino(&facts))
+}
