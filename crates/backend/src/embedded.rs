@@ -3,12 +3,13 @@
 use crate::cluster_view::{ClusterView, QueuedJob};
 use crate::facts::embedded_facts;
 use crate::job_view::JobView;
+use crate::output_file::{OutputFile, output_files};
 use crate::transport::{NewJob, TestedJob, Transport, TransportError};
 use api::{
     CallError, CancelRequest, Client, EngineFolder, JobFilter, Refusal, Selector, Submission,
     WhyWaiting,
 };
-use model::{ArrayTask, ClusterFacts, JobId, JobRecord, PassedLimits, RestartCount, Timestamp};
+use model::{ClusterFacts, JobId, PassedLimits, RestartCount, Timestamp};
 use std::path::Path;
 use std::time::Duration;
 
@@ -116,12 +117,20 @@ impl Transport for EmbeddedTransport {
             .client
             .jobs(JobFilter::of(&[array]))
             .map_err(|error| refused(&self.name, error))?;
-        let is_meant = |job: &&JobRecord| match job.array.as_ref().map(|place| &place.task) {
-            Some(ArrayTask::One(task)) => *task == element,
-            Some(ArrayTask::Waiting(spec)) => spec.indices.contains(&element),
-            None => false,
-        };
-        Ok(jobs.iter().find(is_meant).map(JobView::from))
+        let mut jobs = jobs.iter();
+        let job = jobs.find(|job| job.is_element(Some(element)));
+        Ok(job.map(JobView::from))
+    }
+
+    fn output_files(
+        &mut self,
+        job: JobId,
+        element: Option<u32>,
+    ) -> Result<Vec<OutputFile>, TransportError> {
+        let jobs = self.client.jobs(JobFilter::of(&[job]));
+        let jobs = jobs.map_err(|error| refused(&self.name, error))?;
+        let meant = jobs.iter().filter(|job| job.is_element(element));
+        Ok(output_files(meant))
     }
 
     fn snapshot(&mut self, since: Timestamp) -> Result<Vec<JobView>, TransportError> {
@@ -152,7 +161,7 @@ impl Transport for EmbeddedTransport {
 
     fn pause(&self, unchanged_for: Duration) -> Duration {
         // Its own machine's engine: a look costs tens of microseconds.
-        (unchanged_for / 10).clamp(Duration::from_millis(50), Duration::from_secs(1))
+        (unchanged_for / 10).clamp(Duration::from_millis(50), Duration::from_millis(200))
     }
 
     fn cancel(&mut self, job: JobId, element: Option<u32>) -> Result<(), TransportError> {

@@ -42,11 +42,7 @@ impl JobView {
     #[must_use]
     pub fn is_element(&self, array: JobId, element: u32) -> bool {
         let own = self.array.unwrap_or(self.id) == array;
-        own && match &self.task {
-            Some(ArrayTask::One(task)) => *task == element,
-            Some(ArrayTask::Waiting(spec)) => spec.indices.contains(&element),
-            None => false,
-        }
+        own && self.task.as_ref().is_some_and(|task| task.holds(element))
     }
 
     /// Not over, or over since then.

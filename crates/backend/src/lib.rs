@@ -8,6 +8,7 @@ mod cluster_view;
 mod embedded;
 mod facts;
 mod job_view;
+mod output_file;
 mod poller;
 mod shared_queue;
 mod slurm;
@@ -18,7 +19,8 @@ pub use cluster_view::{Amount, ClusterView, NodeView, QueueState, QueuedJob, Use
 pub use embedded::{EmbeddedTransport, LOCAL};
 pub use facts::{node_local, runtimes_here};
 pub use job_view::{JobView, ViewState};
+pub use output_file::OutputFile;
 pub use poller::{Look, Poller, Reach};
 pub use shared_queue::{INTERVAL, SharedQueue, Snapshot};
-pub use slurm::{Discovered, OutputFile, ReportedNodes, SlurmTransport, discover, slurm_here};
+pub use slurm::{Discovered, ReportedNodes, SlurmTransport, discover, slurm_here};
 pub use transport::{NewJob, TestedJob, Transport, TransportError};

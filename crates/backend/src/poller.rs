@@ -16,6 +16,9 @@ const SLOW: Duration = Duration::from_secs(10);
 const LIST_PAUSE: Duration = Duration::from_millis(500);
 /// A wait that a change ends before its time.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// A question whose answer took long, as of an array of many thousand elements, is asked as much less
+/// often: the time between two is so many times that.
+const SHARE: u32 = 10;
 /// So that a pause that is just over does not spin.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
@@ -70,6 +73,8 @@ struct State {
     quiet_since: Option<Instant>,
     /// The question that is under way.
     asking_since: Option<Instant>,
+    /// How long the last answer took.
+    took: Duration,
     /// When the last answer was asked for, or a question failed.
     asked: Option<Instant>,
     /// The questions in a row that failed.
@@ -96,7 +101,10 @@ impl State {
             Some(failing) => Some(failing.since),
             None => self.quiet_since,
         };
-        asker.pause(since.map_or(Duration::ZERO, |since| since.elapsed()))
+        asker.pause(
+            since.map_or(Duration::ZERO, |since| since.elapsed()),
+            self.took,
+        )
     }
 }
 
@@ -137,7 +145,8 @@ impl Shared {
     /// Takes an answer; whether there will be more questions.
     fn take(&self, answer: Result<Snapshot, NoAnswer>) -> bool {
         let mut state = self.lock();
-        state.asking_since = None;
+        let began = state.asking_since.take();
+        state.took = began.map_or(Duration::ZERO, |began| began.elapsed());
         match answer {
             Ok(Snapshot { at, jobs }) => {
                 let age = u64::try_from(sys::now().saturating_sub(at.0)).unwrap_or(0);
@@ -196,10 +205,13 @@ struct Asker {
 }
 
 impl Asker {
-    fn pause(&self, unchanged_for: Duration) -> Duration {
+    fn pause(&self, unchanged_for: Duration, took: Duration) -> Duration {
         let pause = match &self.queue {
             Some(queue) => queue.pause(unchanged_for),
-            None => self.transport.pause(unchanged_for),
+            None => {
+                let pause = self.transport.pause(unchanged_for);
+                pause.max(LONGEST_WAIT.min(took * SHARE))
+            }
         };
         match self.remembered {
             Some(_) => pause.max(LIST_PAUSE),

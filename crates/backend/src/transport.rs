@@ -2,6 +2,7 @@
 
 use crate::cluster_view::ClusterView;
 use crate::job_view::JobView;
+use crate::output_file::OutputFile;
 use api::WhyWaiting;
 use model::{JobId, JobRefusal, Request, RestartCount, Timestamp};
 use std::path::{Path, PathBuf};
@@ -72,6 +73,17 @@ pub trait Transport: Send {
 
     /// One element of an array as it is now: those that wait together are each shown as they all are.
     fn element(&mut self, array: JobId, element: u32) -> Result<Option<JobView>, TransportError>;
+
+    /// The files that a batch script's job, an array, or one element of it writes; those of jobs that
+    /// have begun alone, where that is known. None of a job that is no longer known.
+    ///
+    /// # Errors
+    /// It does not answer.
+    fn output_files(
+        &mut self,
+        job: JobId,
+        element: Option<u32>,
+    ) -> Result<Vec<OutputFile>, TransportError>;
 
     /// All live jobs of this user, and those that ended since then and are still known.
     fn snapshot(&mut self, since: Timestamp) -> Result<Vec<JobView>, TransportError>;

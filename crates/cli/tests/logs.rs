@@ -43,6 +43,20 @@ fn a_job_that_is_no_run_is_followed_and_has_no_ranks() {
 }
 
 #[test]
+fn a_file_whose_name_has_codes_that_scontrol_does_not_fill_in_is_found() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.write(
+        "job.sh",
+        "#!/bin/sh\n#SBATCH -o %x-%N-%5j.out\necho found\n",
+    );
+    let ran = env.yard(&["run", "job.sh"]).success();
+    assert!(ran.contains("\nfound\n"), "{ran}");
+    assert_eq!(env.yard(&["logs", "1"]).success(), "found\n");
+    let shown = env.yard(&["show", "1"]).success();
+    assert!(shown.contains("-00001.out"), "{shown}");
+}
+
+#[test]
 fn a_run_whose_job_is_held_says_what_lets_it_start() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     let waits = "touch begun; while [ ! -e go ]; do sleep 0.02; done";

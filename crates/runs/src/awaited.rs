@@ -18,18 +18,17 @@ pub(crate) struct Awaited {
     pub jobs: Vec<JobId>,
 }
 
-/// Finds the newest run with that name or id on the same cluster, or all of its repeats.
+/// Finds what is to be waited for of the runs that were named, on the same cluster.
 ///
 /// # Errors
 /// There is none, it will never be done, or its cluster does not answer.
 pub(crate) fn awaited(
-    after: &Resolved<String>,
+    named: &NamedRuns,
     transport: &mut dyn Transport,
-    places: &Places,
 ) -> Result<Awaited, Failure> {
-    let text = after.value.as_str();
-    let asked = format!("[after] run = {text:?} ({})", after.source);
-    let Named { chosen, .. } = named(text, places)?;
+    let NamedRuns { by, chosen, .. } = named;
+    let text = by.value.as_str();
+    let asked = format!("[after] run = {text:?} ({})", by.source);
     let Some(newest) = chosen.first() else {
         let what = format!("no run has the name or id {text}");
         return Err(Failure::new(FailureKind::Usage, what)
@@ -38,7 +37,8 @@ pub(crate) fn awaited(
     };
     let (cluster, own) = (newest.cluster.clone(), transport.cluster().to_owned());
     let runs: Vec<Run> = chosen
-        .into_iter()
+        .iter()
+        .cloned()
         .map(Run::read)
         .collect::<Result<_, _>>()?;
     let live: Vec<&Run> = runs.iter().filter(|run| run.needs_cluster()).collect();
@@ -82,39 +82,38 @@ pub(crate) fn awaited(
     Ok(awaited)
 }
 
-/// Which run comes before, and what else has its name; none where it is named by its id.
-///
-/// # Errors
-/// The index of runs can't be read.
-pub(crate) fn awaited_note(
-    after: &Resolved<String>,
-    places: &Places,
-) -> Result<Option<String>, Failure> {
-    Ok(named(&after.value, places)?.note(&after.value))
-}
-
-/// What the name of a run before this one means.
-struct Named {
-    /// The newest run with that name, or all of its repeats.
+/// What the name of a run before this one means: chosen once, when the run is planned.
+#[derive(Debug)]
+pub(crate) struct NamedRuns {
+    /// What names it.
+    by: Resolved<String>,
+    /// The newest run with that name or id, or all of its repeats; none where there is none.
     chosen: Vec<IndexEntry>,
     /// Older ones with that name, the newest first.
     others: Vec<IndexEntry>,
 }
 
-fn named(text: &str, places: &Places) -> Result<Named, Failure> {
-    let mut all = indexed_runs(places)?;
-    all.reverse();
-    let mut chosen = Index::choose(&all, text);
-    let count = match repeats_of(&chosen) {
-        Some(entry) => entry.repeats.unwrap_or(1) as usize,
-        None => 1,
-    };
-    let others = chosen.split_off(count.min(chosen.len()));
-    Ok(Named { chosen, others })
-}
+impl NamedRuns {
+    /// Looks it up.
+    ///
+    /// # Errors
+    /// The index of runs can't be read.
+    pub(crate) fn of(by: &Resolved<String>, places: &Places) -> Result<NamedRuns, Failure> {
+        let mut all = indexed_runs(places)?;
+        all.reverse();
+        let mut chosen = Index::choose(&all, &by.value);
+        let count = match repeats_of(&chosen) {
+            Some(entry) => entry.repeats.unwrap_or(1) as usize,
+            None => 1,
+        };
+        let others = chosen.split_off(count.min(chosen.len()));
+        let by = by.clone();
+        Ok(NamedRuns { by, chosen, others })
+    }
 
-impl Named {
-    fn note(&self, text: &str) -> Option<String> {
+    /// Which run comes before, and what else has its name; none where it is named by its id.
+    pub(crate) fn note(&self) -> Option<String> {
+        let text = self.by.value.as_str();
         let Some(newest) = self.chosen.first() else {
             return Some(format!(
                 "no run has the name or id {text} yet: start it before this one"
@@ -156,6 +155,7 @@ mod tests {
     use super::*;
     use model::Timestamp;
     use std::path::PathBuf;
+    use train::Source;
 
     fn entry(id: &str) -> IndexEntry {
         IndexEntry {
@@ -172,11 +172,12 @@ mod tests {
     #[track_caller]
     fn check(text: &str, chosen: &[&str], others: &[&str], want: Option<&str>) {
         let entries = |ids: &[&str]| ids.iter().map(|id| entry(id)).collect();
-        let named = Named {
+        let named = NamedRuns {
+            by: Resolved::new(text.to_owned(), Source::Default { why: String::new() }),
             chosen: entries(chosen),
             others: entries(others),
         };
-        assert_eq!(named.note(text).as_deref(), want);
+        assert_eq!(named.note().as_deref(), want);
     }
 
     #[test]

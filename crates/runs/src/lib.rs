@@ -15,6 +15,8 @@ mod failure;
 mod follower;
 mod image_cache;
 pub mod input_file;
+mod job_follower;
+mod job_output;
 mod known_cluster;
 mod known_runs;
 mod last_deputy;
@@ -61,6 +63,8 @@ pub use engines::{
 pub use failure::{Failure, FailureKind};
 pub use follower::{FILE_PAUSE, Follower, RunEvent};
 pub use image_cache::image_cache;
+pub use job_follower::{JobEnd, JobEvent, JobFollower, JobLine};
+pub use job_output::is_written_since;
 pub use known_cluster::known_cluster;
 pub use known_runs::{indexed_runs, places};
 pub use last_deputy::{Comeback, LastDeputy};

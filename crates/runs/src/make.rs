@@ -137,8 +137,8 @@ fn fill_and_submit(
         Some((first, others)) => (first, others),
         None => (made, &[][..]),
     };
-    let awaited = match &planned.plan.after {
-        Some(after) => awaited(after, &mut *planned.target.transport, places)?,
+    let awaited = match &planned.before {
+        Some(named) => awaited(named, &mut *planned.target.transport)?,
         None => Awaited::default(),
     };
     let code = folder::copy_code(source, first, &places.scratch, &left_out)?;

@@ -32,7 +32,7 @@ pub fn pin_program(scratch: &Path) -> Result<PathBuf, Failure> {
         .mode(0o755)
         .create(&place)
         .map_err(at(&place))?;
-    let beside = place.join(format!("yard.{}", std::process::id()));
+    let beside = place.join(format!("yard.{}", sys::unique()));
     let copied = sys::copy::file(&program, &beside)
         .and_then(|_bytes| fs::set_permissions(&beside, PermissionsExt::from_mode(0o755)))
         .and_then(|()| publish(&beside, &pinned));

@@ -1,6 +1,6 @@
 //! What a run is asked to be, read and resolved against a cluster.
 
-use crate::awaited::awaited_note;
+use crate::awaited::NamedRuns;
 use crate::failure::{Failure, FailureKind};
 use crate::input_file;
 use crate::known_cluster::KnownCluster;
@@ -72,6 +72,8 @@ pub struct Planned {
     pub target: Target,
     /// The command line that asked for it.
     pub command_line: Vec<String>,
+    /// The run after which it comes, as it was found when this was planned.
+    pub(crate) before: Option<NamedRuns>,
     /// The checkpoint at which it starts.
     pub from: Option<StartingPoint>,
     /// Whether a job of its own makes the environment: the cluster's file says that its nodes reach the
@@ -156,10 +158,9 @@ impl RunRequest {
         };
         plan_inputs::check(&mut plan)?;
         plan_notes::add(&mut plan, &layers.base);
-        if let Some(after) = &plan.after {
-            let note = awaited_note(after, places)?;
-            plan.notes.extend(note);
-        }
+        let before = plan.after.as_ref().map(|name| NamedRuns::of(name, places));
+        let before = before.transpose()?;
+        plan.notes.extend(before.as_ref().and_then(NamedRuns::note));
         plan.notes.extend(layers.note);
         let makes_environment_in_job = is_known && target.facts.internet == Internet::Compute;
         Ok(Planned {
@@ -169,6 +170,7 @@ impl RunRequest {
             base: layers.base,
             target,
             command_line: self.command_line.clone(),
+            before,
             from: None,
             refusals,
         })

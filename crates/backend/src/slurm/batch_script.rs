@@ -2,6 +2,7 @@
 
 use super::command::ask;
 use super::transport::{SlurmTransport, parse_parsable};
+use crate::output_file::OutputFile;
 use crate::transport::{Transport, TransportError};
 use model::JobId;
 use std::io::{BufRead, BufReader, Read};
@@ -17,16 +18,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long what `sbatch` says after the number is waited for: with `--wait` it stays to the job's
 /// end.
 const LAST_WORD: Duration = Duration::from_secs(1);
-
-/// A file that a job writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutputFile {
-    /// Which file.
-    pub path: PathBuf,
-    /// The array's element that alone writes it; `None` for a job of no array, and for a file that
-    /// all elements write.
-    pub element: Option<u32>,
-}
 
 impl SlurmTransport {
     /// Submits a batch script as the user's own `sbatch` would: in this folder, with this
@@ -89,7 +80,7 @@ impl SlurmTransport {
     ///
     /// # Errors
     /// The controller does not answer.
-    pub fn output_files(
+    pub(super) fn files_of_job(
         &self,
         job: JobId,
         element: Option<u32>,
@@ -136,7 +127,12 @@ fn files_of(text: &str) -> Vec<OutputFile> {
             match files.iter_mut().find(|file| file.path == path) {
                 Some(known) if known.element != element => known.element = None,
                 Some(_) => {}
-                None => files.push(OutputFile { path, element }),
+                None => files.push(OutputFile {
+                    path,
+                    element,
+                    since: None,
+                    is_final: false,
+                }),
             }
         }
     }

@@ -8,7 +8,6 @@ mod discover;
 mod query;
 mod transport;
 
-pub use batch_script::OutputFile;
 pub use discover::{Discovered, ReportedNodes, discover, slurm_here};
 pub use transport::SlurmTransport;
 

@@ -7,6 +7,7 @@ use super::discover::{Discovered, is_here, name_here};
 use super::query::{FORMAT, parse_line};
 use crate::cluster_view::ClusterView;
 use crate::job_view::JobView;
+use crate::output_file::OutputFile;
 use crate::shared_queue::INTERVAL;
 use crate::transport::{NewJob, TestedJob, Transport, TransportError};
 use model::{JobId, RestartCount, Timestamp};
@@ -171,6 +172,14 @@ impl Transport for SlurmTransport {
     fn element(&mut self, array: JobId, element: u32) -> Result<Option<JobView>, TransportError> {
         let views = self.squeue(&[format!("--jobs={array}_{element}")])?;
         Ok(views.into_iter().next())
+    }
+
+    fn output_files(
+        &mut self,
+        job: JobId,
+        element: Option<u32>,
+    ) -> Result<Vec<OutputFile>, TransportError> {
+        self.files_of_job(job, element)
     }
 
     fn snapshot(&mut self, since: Timestamp) -> Result<Vec<JobView>, TransportError> {

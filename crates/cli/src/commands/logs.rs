@@ -1,19 +1,17 @@
 //! `yard logs`
 
 use super::follow::{outage, outage_over};
-use super::job_output::{files, follow_job, has_begun, job_infos, show_whole};
+use super::follow_job::follow_job;
 use super::repeats;
-use super::slurm_job;
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use backend::Transport;
 use clap::Args as ClapArgs;
-use folder::{Event, EventLine, LogLine, LogTail};
-use model::{JobId, JobInfo};
+use folder::{Event, EventLine, FileTail, LogLine, LogTail};
+use model::JobId;
 use runs::{FILE_PAUSE, Follower, Run, RunEvent, Start};
 use runs::{Selected, select, select_repeats};
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -136,45 +134,24 @@ fn job_output(args: &Args, selected: Selected, printer: &Printer) -> Outcome {
             .there("the job's output, one file for all that it runs")
             .todo("leave -r out"));
     }
-    if !selected.transport.is_embedded() {
-        return slurm_output(args, selected, job, printer);
-    }
     if args.follow {
-        follow_job(selected.transport.cluster(), job, selected.element, printer)?;
+        let places = runs::places()?;
+        let poller = runs::poller(selected.transport, &places);
+        let job = (job, selected.element);
+        follow_job(job, &poller, &places, "", &|| false, printer)?;
         return Ok(exit_code::DONE);
     }
-    let infos = job_infos(selected.transport.cluster(), job, selected.element)?;
-    let is_array = selected.element.is_none() && infos.iter().any(|info| info.array.is_some());
-    if is_array {
-        return array_output(&selected, &infos, printer);
-    }
-    for path in infos.first().iter().flat_map(|info| files(info)) {
-        let path = path.path;
-        copy(&path, printer).map_err(|error| {
-            Failure::new(
-                FailureKind::Io,
-                format!("{} can't be read: {error}", path.display()),
-            )
-            .there(format!("{} writes there once it runs", selected.name()))
-        })?;
-    }
-    Ok(exit_code::DONE)
+    written_now(selected, job, printer)
 }
 
-/// What a job of a real Slurm wrote, where its controller still says where that is.
-fn slurm_output(args: &Args, selected: Selected, job: JobId, printer: &Printer) -> Outcome {
-    let slurm = slurm_job::commands_of(selected.transport.cluster())?;
-    let (name, element) = (selected.name(), selected.element);
-    if args.follow {
-        let poller = runs::poller(selected.transport, &runs::places()?);
-        slurm_job::follow(job, element, &slurm, &poller, &|| false, printer)?;
-        return Ok(exit_code::DONE);
-    }
-    let files = slurm.output_files(job, element)?;
+/// What a job, or an array's elements one after the other, wrote until now: each element's line behind its
+/// number, where the whole array is shown.
+fn written_now(mut selected: Selected, job: JobId, printer: &Printer) -> Outcome {
+    let files = selected.transport.output_files(job, selected.element)?;
     let mut shown = false;
     for file in &files {
-        let result = match file.element {
-            Some(_) => show_whole(file, printer),
+        let result = match file.element.filter(|_| selected.element.is_none()) {
+            Some(element) => show_whole(&file.path, element, printer),
             None => copy(&file.path, printer),
         };
         match result {
@@ -190,43 +167,39 @@ fn slurm_output(args: &Args, selected: Selected, job: JobId, printer: &Printer) 
     if shown {
         return Ok(exit_code::DONE);
     }
-    let cluster = slurm.cluster();
-    let failure = Failure::new(FailureKind::Io, format!("{name} has no output to show"));
-    Err(if files.is_empty() {
-        failure
-            .there(format!("{cluster} no longer says where it wrote"))
-            .todo("look where its script's --output says, by default slurm-JOB.out")
-    } else {
-        failure
-            .there("its files are not there yet, or not on this machine")
-            .todo(format!("yard wait {job}, or look again later"))
+    let what = format!("{} has no output to show", selected.name());
+    let failure = Failure::new(FailureKind::Io, what);
+    let later = format!("yard wait {job}, or look again later");
+    Err(match files.first() {
+        None if selected.transport.is_embedded() => failure
+            .there("it has not begun, or has no script")
+            .todo(later),
+        None => {
+            let cluster = selected.transport.cluster();
+            failure
+                .there(format!("{cluster} no longer says where it wrote"))
+                .todo("look where its script's --output says, by default slurm-JOB.out")
+        }
+        Some(file) => {
+            let path = file.path.display();
+            failure
+                .there(format!("{path} is not there yet, or not on this machine"))
+                .todo(later)
+        }
     })
 }
 
-/// What an array's elements wrote, one after the other, each line behind its element's number.
-fn array_output(selected: &Selected, infos: &[JobInfo], printer: &Printer) -> Outcome {
-    let mut shown = BTreeSet::new();
-    for file in infos.iter().filter(|info| has_begun(info)).flat_map(files) {
-        if !shown.insert(file.path.clone()) {
-            continue;
-        }
-        if let Err(error) = show_whole(&file, printer) {
-            let path = file.path.display();
-            printer.say(&format!("note: {path} can't be read: {error}"));
+/// Shows all that is in an element's file now, line by line.
+fn show_whole(path: &Path, element: u32, printer: &Printer) -> io::Result<()> {
+    let mut tail = FileTail::new(path.to_owned());
+    let prefix = format!("[{element}] ");
+    loop {
+        let lines = tail.read_bytes(true)?;
+        printer.output_lines(lines.iter().map(|line| (&prefix, line.as_slice())));
+        if !tail.has_more() {
+            return Ok(());
         }
     }
-    if shown.is_empty() {
-        let name = selected.name();
-        return Err(
-            Failure::new(FailureKind::Io, format!("{name} has no output yet"))
-                .there("none of its elements has run")
-                .todo(format!(
-                    "yard wait {}, or look again later",
-                    selected.job()?
-                )),
-        );
-    }
-    Ok(exit_code::DONE)
 }
 
 /// Writes a file to standard output, in portions: it may be larger than the memory.

@@ -7,7 +7,6 @@ use super::making::{leave_out_modules, make_ready};
 use super::repeats;
 use super::run_request::RequestArgs;
 use super::script;
-use super::slurm_job;
 use super::story::row;
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
@@ -64,19 +63,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
             let known = runs::known_cluster(&target, &places)?;
             lint::before_submission(script, &flags, known, printer)?;
         }
-        if !target.facts.embedded {
-            return slurm_job::run(script, &flags, target, &places, args.detach, printer);
-        }
-        target.remember(&places);
-        let interrupt = Interrupt::watch()?;
-        return script::run(
-            script,
-            &flags,
-            (&target.facts.name, &target.why),
-            args.detach,
-            &interrupt,
-            printer,
-        );
+        return script::run(script, &flags, target, &places, args.detach, printer);
     }
     let mut planned = request.plan(&places)?;
     planned.from = args.from.as_deref().map(starting_point).transpose()?;

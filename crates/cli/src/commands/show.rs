@@ -1,6 +1,6 @@
 //! `yard show`
 
-use super::job_output::job_infos;
+use super::job_rows::job_rows;
 use super::repeats;
 use super::show_job;
 use super::story::end_word;
@@ -51,16 +51,16 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         Some(run) if args.json => printer.line(&run_json(run, view.as_ref()).to_string()),
         Some(run) => printer.shown(&run_text(run, view.as_ref(), now)),
         None => {
-            let infos = match selected.job {
+            let rows = match selected.job {
                 Some(job) if selected.transport.is_embedded() => {
-                    job_infos(selected.transport.cluster(), job, selected.element)?
+                    job_rows(selected.transport.cluster(), job, selected.element)?
                 }
                 _ => Vec::new(),
             };
             if args.json {
-                printer.line(&show_job::json(view.as_ref(), &infos).to_string());
+                printer.line(&show_job::json(view.as_ref(), &rows).to_string());
             } else {
-                printer.shown(&show_job::text(&selected, view.as_ref(), &infos));
+                printer.shown(&show_job::text(&selected, view.as_ref(), &rows));
             }
         }
     }

@@ -1,33 +1,33 @@
 //! What `yard show` says of a job of no run: one of a batch script, an array, or an element.
 
-use super::job_output::{files, has_begun, is_written_since, one_element};
+use super::job_rows::{JobRow, has_begun};
 use super::story::row;
 use crate::words;
-use backend::{JobView, OutputFile, ViewState};
+use backend::{JobView, ViewState};
 use model::{ArrayTaskInfo, JobInfo, JobStateName, Timestamp, moment_text};
-use runs::Selected;
-use runs::say_reason;
+use runs::{Selected, is_written_since, say_reason};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// How many last lines of one that failed are shown.
 const LAST_LINES: usize = 5;
 /// How many elements that did not complete are named.
 const ELEMENTS: usize = 10;
 
-/// For people. `infos`: its rows, where its engine tells them.
-pub fn text(selected: &Selected, view: Option<&JobView>, infos: &[JobInfo]) -> String {
+/// For people. `known`: its rows, where its engine tells them.
+pub fn text(selected: &Selected, view: Option<&JobView>, known: &[JobRow]) -> String {
     let name = model::one_line(view.map_or("", |view| view.name.as_str()));
     let own = selected.name();
-    let is_array = selected.element.is_none() && infos.iter().any(|info| info.array.is_some());
+    let is_array = selected.element.is_none() && known.iter().any(|row| row.info.array.is_some());
     let mut rows = Vec::new();
-    let state = match infos {
-        infos if is_array => {
-            rows.extend(array_rows(selected, infos));
-            counted(infos)
+    let state = match known {
+        known if is_array => {
+            rows.extend(array_rows(selected, known));
+            counted(known)
         }
-        [info, ..] => {
-            rows.extend(job_rows(info));
+        [one, ..] => {
+            rows.extend(own_rows(one));
             state(view)
         }
         [] => state(view),
@@ -62,7 +62,8 @@ fn state(view: Option<&JobView>) -> String {
 }
 
 /// Files, times, and of one that failed its last lines.
-fn job_rows(info: &JobInfo) -> Vec<String> {
+fn own_rows(job: &JobRow) -> Vec<String> {
+    let info = &job.info;
     let moment = |at: Timestamp| {
         let ago = words::length(info.now.since(at));
         format!("{}, {ago} ago", moment_text(at, &info.zone))
@@ -79,29 +80,27 @@ fn job_rows(info: &JobInfo) -> Vec<String> {
         let title = if is_over { "ran for" } else { "running for" };
         rows.push(row(title, &words::length(until.since(start))));
     }
-    let files = files(info);
-    for (file, title) in files.iter().zip(["output", "errors"]) {
-        rows.push(row(title, &file.path.display().to_string()));
+    for (path, title) in job.files.iter().zip(["output", "errors"]) {
+        rows.push(row(title, &path.display().to_string()));
     }
     if let Some(start) = start
         && is_over
         && info.state != JobStateName::Completed
     {
-        let lines = last_lines(&files, start);
+        let lines = last_lines(&job.files, start);
         rows.extend(lines.iter().map(|line| format!("  | {line}")));
     }
     rows
 }
 
 /// Of the errors' file; where nothing is in it, of the output's.
-fn last_lines(files: &[OutputFile], since: Timestamp) -> Vec<String> {
+fn last_lines(files: &[PathBuf], since: Timestamp) -> Vec<String> {
     let written = files
         .iter()
         .rev()
-        .filter(|file| is_written_since(&file.path, since));
+        .filter(|path| is_written_since(path, since));
     // A file that can't be read is not worth failing for: all else was shown.
-    let mut texts =
-        written.map(|file| folder::last_lines(&file.path, LAST_LINES).unwrap_or_default());
+    let mut texts = written.map(|path| folder::last_lines(path, LAST_LINES).unwrap_or_default());
     texts.find(|lines| !lines.is_empty()).unwrap_or_default()
 }
 
@@ -111,9 +110,9 @@ fn is_over(info: &JobInfo) -> bool {
 }
 
 /// `2 COMPLETED, 1 FAILED`
-fn counted(infos: &[JobInfo]) -> String {
+fn counted(rows: &[JobRow]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for info in infos {
+    for JobRow { info, .. } in rows {
         *counts.entry(info.state.long()).or_default() += elements(info);
     }
     let counts = counts
@@ -131,15 +130,14 @@ fn elements(info: &JobInfo) -> usize {
 }
 
 /// The elements that did not complete, and where to read on.
-fn array_rows(selected: &Selected, infos: &[JobInfo]) -> Vec<String> {
+fn array_rows(selected: &Selected, known: &[JobRow]) -> Vec<String> {
     let job = selected.job.map_or_else(String::new, |job| job.to_string());
-    let failed = infos
-        .iter()
-        .filter(|info| is_over(info) && info.state != JobStateName::Completed);
+    let is_failed = |info: &JobInfo| is_over(info) && info.state != JobStateName::Completed;
+    let failed = known.iter().filter(|known| is_failed(&known.info));
     let failed: Vec<String> = failed
-        .filter_map(|info| {
+        .filter_map(|JobRow { info, element, .. }| {
             let text = format!("{} (exit {})", info.state.long(), exit(info));
-            let element = one_element(info)?;
+            let element = (*element)?;
             Some(row(&format!("{job}_{element}"), &text))
         })
         .collect();
@@ -148,7 +146,7 @@ fn array_rows(selected: &Selected, infos: &[JobInfo]) -> Vec<String> {
         rows.push(row("", &format!("and {} more", more + 1)));
     }
     rows.push(row("output", &format!("yard logs {job}")));
-    let one = infos.iter().find_map(one_element);
+    let one = known.iter().find_map(|row| row.element);
     rows.extend(one.map(|one| row("an element", &format!("yard show {job}_{one}"))));
     rows
 }
@@ -159,11 +157,10 @@ fn exit(info: &JobInfo) -> String {
 }
 
 /// As JSON: its view, and each of its rows.
-pub fn json(view: Option<&JobView>, infos: &[JobInfo]) -> Value {
-    let one = |info: &JobInfo| {
+pub fn json(view: Option<&JobView>, known: &[JobRow]) -> Value {
+    let one = |row: &JobRow| {
+        let info = &row.info;
         let begun = has_begun(info);
-        let files = files(info);
-        let path = |index: usize| files.get(index).map(|file| &file.path);
         json!({
             "id": info.id_text(true),
             "state": info.state.long(),
@@ -171,10 +168,10 @@ pub fn json(view: Option<&JobView>, infos: &[JobInfo]) -> Value {
             "submitted": info.submitted,
             "started": info.start.filter(|_| begun),
             "ended": info.end.filter(|_| is_over(info)),
-            "stdout": path(0),
-            "stderr": path(1).or(path(0)),
+            "stdout": row.files.first(),
+            "stderr": row.files.last(),
         })
     };
-    let rows: Vec<Value> = infos.iter().map(one).collect();
+    let rows: Vec<Value> = known.iter().map(one).collect();
     json!({ "job": view, "rows": rows })
 }
