@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
+use expect_test::expect;
 use testkit::{TestEnv, wait_until};
 
 const SCRIPT: &str = "#!/bin/sh\n#SBATCH --nodes=2 --gpus-per-node=4 --time=1\n\
@@ -121,4 +122,36 @@ fn a_cpu_is_given_to_the_jobs_of_one_engine_at_a_time() {
         wait_until("it ran", || state(&second, job) == "COMPLETED None");
     }
     assert!(!notes().contains("another engine"));
+}
+
+#[test]
+fn lint_and_plan_go_by_an_engines_own_cluster() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.write(
+        "long.sh",
+        "#!/bin/bash\n#SBATCH --time=13:00:00\n#SBATCH --gres=gpu:1\ntrue\n",
+    );
+    env.yard(&["engine", "start", "sat", "--cluster", "satori"])
+        .success();
+    let of_site = env.yard(&["lint", "long.sh", "--on", "satori"]).success();
+    let of_engine = env.yard(&["lint", "long.sh", "--on", "sat"]).success();
+    assert!(
+        of_site.contains("partition normal allows 12:00:00"),
+        "{of_site}"
+    );
+    assert_eq!(of_engine, of_site);
+    let plan = env.yard(&["plan", "--on", "sat", "--time", "13h", "--", "true"]);
+    let words: Vec<&str> = plan.stdout.split_whitespace().collect();
+    expect![
+        "note: partition normal allows 12:00:00: a job that asks --time=13:00:00 is started, and ended at that limit; --time=12:00:00, and come back from a checkpoint"
+    ]
+    .assert_eq(&note_of(&words.join(" "), "partition normal"));
+    env.yard(&["engine", "stop", "sat"]).success();
+}
+
+/// The note of a plan that begins so, on one line.
+fn note_of(plan: &str, begins: &str) -> String {
+    let notes = plan.split("note: ").skip(1);
+    let found = notes.map(str::trim).find(|note| note.starts_with(begins));
+    format!("note: {}", found.unwrap_or("none of these"))
 }

@@ -1,7 +1,9 @@
 //! Cluster files at the edge: a path, the user's own, those that come with the program.
 
+use crate::engines::{engine_dir, is_engine};
 use crate::failure::{Failure, FailureKind};
 use crate::input_file;
+use backend::EngineFolder;
 use cluster_file::{ClusterFile, shipped};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -78,7 +80,7 @@ pub fn all(places: &Places) -> (Vec<ClusterText>, Vec<String>) {
 }
 
 /// The cluster file for a name: a path (with a `/` in it, or with `.toml` at its end), else the
-/// user's own of that name, else the shipped one.
+/// user's own of that name, else the shipped one, else that of the embedded engine of that name.
 pub fn find(places: &Places, asked: &str) -> Result<ClusterText, Failure> {
     if asked.contains('/') || Path::new(asked).extension().is_some_and(|e| e == "toml") {
         return read_path(Path::new(asked), Kind::Named);
@@ -107,6 +109,9 @@ pub fn find(places: &Places, asked: &str) -> Result<ClusterText, Failure> {
     {
         return Ok(of_shipped(name, text));
     }
+    if let Some(found) = of_engine(places, asked) {
+        return found;
+    }
     let (known, _) = all(places);
     let names: Vec<&str> = known.iter().map(|text| text.name.as_str()).collect();
     let near = model::nearest(asked, names.iter().copied());
@@ -119,6 +124,20 @@ pub fn find(places: &Places, asked: &str) -> Result<ClusterText, Failure> {
     .todo(match near {
         Some(near) => format!("did you mean {near}?"),
         None => format!("name one of those, a path, or write {}", own.display()),
+    }))
+}
+
+/// The cluster file in an embedded engine's folder; none where its cluster is this machine, and without
+/// such an engine.
+pub(crate) fn of_engine(places: &Places, engine: &str) -> Option<Result<ClusterText, Failure>> {
+    if engine == backend::LOCAL || !is_engine(places, engine) {
+        return None;
+    }
+    let path = EngineFolder::new(engine_dir(places, engine)).cluster();
+    let text = read_path(&path, Kind::Named);
+    Some(text.map(|text| ClusterText {
+        name: engine.to_owned(),
+        ..text
     }))
 }
 

@@ -2,10 +2,9 @@
 //! does not say otherwise.
 
 use crate::cluster_files;
-use crate::engines::engine_dir;
 use crate::failure::Failure;
 use crate::target::Target;
-use backend::{EngineFolder, ReportedNodes};
+use backend::ReportedNodes;
 use cluster_file::ClusterFile;
 use model::{NodeName, node_list};
 use resources::{Difference, merge};
@@ -63,19 +62,13 @@ impl KnownCluster {
     }
 }
 
-/// The cluster file of an embedded engine; none where its cluster is this machine.
+/// That of an embedded engine; none where its cluster is this machine.
 fn of_engine(target: &Target, places: &Places) -> Result<Option<KnownCluster>, Failure> {
-    let dir = engine_dir(places, &target.facts.name);
-    let path = EngineFolder::new(dir).cluster();
-    if !path.exists() {
+    let Some(text) = cluster_files::of_engine(places, &target.facts.name) else {
         return Ok(None);
-    }
-    let file = cluster_files::read(places, &path.to_string_lossy())?;
+    };
     Ok(Some(KnownCluster {
-        file: ClusterFile {
-            name: target.facts.name.clone(),
-            ..file
-        },
+        file: text?.parse()?,
         differences: Vec::new(),
     }))
 }

@@ -366,8 +366,22 @@ fn plan_of_known(
     target.facts.node_local = site.facts.node_local;
     target.facts.internet = site.facts.internet;
     target.facts.containers = site.facts.containers;
+    if !is_believed {
+        return Ok((plan, Vec::new()));
+    }
+    plan.notes.extend(cut_note(&site.refusals));
     let sure = site.refusals.into_iter().filter(|it| !it.assumed);
-    Ok((plan, sure.filter(|_| is_believed).collect()))
+    Ok((plan, sure.collect()))
+}
+
+/// That the cluster ends the job at a limit that is shorter than what was asked.
+fn cut_note(findings: &[Finding]) -> Option<String> {
+    let cut = findings.iter().filter(|it| it.fate == Fate::Cut);
+    let first = cut.min_by_key(|it| it.most)?;
+    let (there, asked, todo) = (first.there(), first.asked(), first.todo());
+    Some(format!(
+        "{there}: a job that asks {asked} is started, and ended at that limit; {todo}"
+    ))
 }
 
 /// So many differences between a cluster and its file are shown, one each; of the others how many.
