@@ -1,7 +1,7 @@
 //! Engines of other versions, and commands that start an engine at the same moment.
 
 use crate::house::{ended, engine_dir, env, start};
-use api::{Hello, HelloAnswer, LONGEST_ANSWER, read_frame, write_frame};
+use api::{Answer, Hello, HelloAnswer, LONGEST_ANSWER, Refusal, read_frame, write_frame};
 use expect_test::expect;
 use serde_json::Value;
 use std::fs;
@@ -11,10 +11,11 @@ use std::thread;
 use sys::lock::FileLock;
 use testkit::TestEnv;
 
-/// An engine of another version, as far as versions understand each other: it answers hello, and
-/// at `handover` it gives its place away.
+/// An engine of another version, as far as versions understand each other: it answers hello, gives its
+/// place away at `handover`, and refuses every other call of a client that speaks another protocol, as all
+/// engines do.
 struct OtherEngine {
-    /// Names of the calls that it got, after hello.
+    /// Names of the calls that it took.
     calls: Receiver<String>,
 }
 
@@ -46,7 +47,7 @@ impl OtherEngine {
 fn answer_until_handover(listener: &UnixListener, answer: &HelloAnswer, calls: &Sender<String>) {
     for stream in listener.incoming() {
         let mut stream = stream.unwrap();
-        let Ok(Some(_)) = read_frame::<Hello>(&mut stream, LONGEST_ANSWER) else {
+        let Ok(Some(hello)) = read_frame::<Hello>(&mut stream, LONGEST_ANSWER) else {
             continue;
         };
         write_frame(&mut stream, answer).unwrap();
@@ -54,6 +55,13 @@ fn answer_until_handover(listener: &UnixListener, answer: &HelloAnswer, calls: &
         while let Ok(Some(call)) = read_frame::<Value>(&mut stream, LONGEST_ANSWER) {
             let name = call["call"].as_str().unwrap().to_owned();
             let last = name == "handover";
+            if !last && hello.protocol != answer.protocol {
+                let message = "another protocol".to_owned();
+                let refused = Answer::Refused(Refusal::Invalid { message });
+                // Hello's answer may have been enough.
+                let _gone = write_frame(&mut stream, &refused);
+                continue;
+            }
             calls.send(name).unwrap();
             if last {
                 // The end of the connection is the answer.
@@ -95,7 +103,7 @@ fn a_newer_engine_is_left_alone() {
         sbatch: do: use yard 99.0.0, or end that engine with its own `yard engine stop`
     "#]].assert_eq(&env.normalise(&refused.snapshot()));
     let _refused = env.yard(&["engine", "stop"]).code(4);
-    assert_eq!(other.calls.try_iter().count(), 0, "nothing was asked of it");
+    assert_eq!(other.calls.try_iter().count(), 0, "it did nothing");
     assert!(!engine_dir(&env).join("store.sqlite").exists());
     let runs = fs::read_dir(env.trainyard_home().join("scratch"));
     assert!(runs.is_err(), "no run folder was made");
