@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub(crate) fn record_of(job: &Job, planned: Option<Timestamp>) -> JobRecord {
     JobRecord {
         id: job.id,
-        array: job.array.clone(),
+        array: job.array.as_deref().cloned(),
         submitter: Arc::clone(&job.submitter),
         request: Arc::clone(&job.request),
         partition: job.partition.clone(),

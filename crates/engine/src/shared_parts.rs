@@ -29,7 +29,7 @@ impl SharedParts {
             return Ok((Arc::clone(known), None));
         }
         let mut request = read()?;
-        let array = request.rare.array.take();
+        let array = request.rare.take_array();
         let request = Arc::new(request);
         if array.is_none() {
             if self.requests.len() >= MOST {

@@ -8,6 +8,7 @@ use model::{
     ComponentPlace, Ending, JobId, JobState, Outcome, PendingReason, Ran, Seconds, Timestamp,
     WaitStatus,
 };
+use std::sync::Arc;
 
 /// A job that is queued again so soon after its start would be started again and again at full
 /// speed, as one whose script requeues itself.
@@ -300,14 +301,9 @@ impl State {
                 all.insert(finished);
             }
         }
-        let name = (record.submitter.uid, record.request.name.clone());
+        let (uid, request) = (record.submitter.uid, Arc::clone(&record.request));
         self.ended.push(record);
-        if let Some(ids) = self.names.get_mut(&name) {
-            ids.remove(&id);
-            if ids.is_empty() {
-                self.names.remove(&name);
-            }
-        }
+        self.names.remove(uid, &request.name, id);
         if let Some(array_job) = array_job
             && let Some(array) = self.arrays.get_mut(&array_job)
         {
@@ -319,7 +315,7 @@ impl State {
             }
         }
         self.notify_by_name(id, target, at);
-        self.notify_singletons(&name, at);
+        self.notify_singletons(uid, &request.name, at);
     }
 
     /// Ends those whose dependency can't be met any more, where they asked for that.

@@ -14,7 +14,7 @@ pub struct Job {
     /// Its number.
     pub id: JobId,
     /// Its place in an array.
-    pub array: Option<ArrayPlace>,
+    pub array: Option<Box<ArrayPlace>>,
     /// Whose it is; shared by all elements.
     pub submitter: Arc<Submitter>,
     /// What it asked for, but for the elements of its array; shared by all elements, and never
@@ -52,15 +52,17 @@ impl Job {
         submitter: Arc<Submitter>,
         at: Timestamp,
     ) -> Job {
-        let elements = request.rare.array.take();
+        let elements = request.rare.take_array();
         let is_held = request.hold || request.rare.priority == Some(0);
         let dependency = request.rare.dependency.as_deref();
         Job {
             id,
-            array: elements.map(|spec| ArrayPlace {
-                array_job: id,
-                throttle: spec.throttle,
-                task: ArrayTask::Waiting(spec),
+            array: elements.map(|spec| {
+                Box::new(ArrayPlace {
+                    array_job: id,
+                    throttle: spec.throttle,
+                    task: ArrayTask::Waiting(spec),
+                })
             }),
             submitter,
             partition: None,

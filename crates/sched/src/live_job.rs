@@ -15,9 +15,9 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Derived {
     /// Partitions in which it may start; none: the cluster can't run it, any more.
-    pub(crate) choices: Vec<Choice>,
+    pub(crate) choices: Box<[Choice]>,
     /// What it holds, while it runs.
-    pub(crate) holding: Option<HeldShares>,
+    pub(crate) holding: Option<Box<HeldShares>>,
     /// Where it is filed.
     pub(crate) place: Place,
 }
@@ -60,27 +60,23 @@ impl LiveJob {
         LiveJob { record, derived }
     }
 
-    fn choices(record: &Job, cluster: &ClusterRef, kinds: &mut Kinds) -> Vec<Choice> {
+    fn choices(record: &Job, cluster: &ClusterRef, kinds: &mut Kinds) -> Box<[Choice]> {
         let mut all = choices(cluster, kinds, &record.request);
         // Until it is worked out for each of them.
         all.iter_mut()
             .for_each(|choice| choice.priority = record.priority);
-        all
+        all.into()
     }
 
-    fn holding(record: &Job, cluster: &ClusterRef) -> Option<HeldShares> {
+    fn holding(record: &Job, cluster: &ClusterRef) -> Option<Box<HeldShares>> {
         let JobState::Running { allocation, .. } = &record.state else {
             return None;
         };
         let demand = LiveJob::demand(record, cluster);
         let is_suspended = record.state.is_suspended();
-        Some(HeldShares::of(
-            cluster,
-            &demand,
-            record.submitter.uid,
-            allocation,
-            is_suspended,
-        ))
+        let uid = record.submitter.uid;
+        let held = HeldShares::of(cluster, &demand, uid, allocation, is_suspended);
+        Some(Box::new(held))
     }
 
     /// What it counts with under limits while it runs: suspended, with its CPUs too, as in Slurm, which

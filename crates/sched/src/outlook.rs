@@ -96,10 +96,8 @@ impl State {
     }
 
     fn singleton(&self, job: &LiveJob) -> Outlook {
-        let key = (job.record.submitter.uid, job.record.request.name.clone());
-        let first = self.names.get(&key).and_then(|ids| ids.first());
-        let first = first.and_then(|id| self.jobs.get(id));
-        match first {
+        let (uid, name) = (job.record.submitter.uid, &job.record.request.name);
+        match self.first_of_name(uid, name) {
             Some(first) if first.target() != job.target() && first.record.id < job.record.id => {
                 Outlook::NotYet(None)
             }

@@ -474,7 +474,7 @@ impl State {
         for other in &mut job.derived.choices {
             other.priority = choice.priority;
         }
-        let holding = job.derived.holding.insert(holding);
+        let holding = job.derived.holding.insert(Box::new(holding));
         job.record.state = JobState::Running {
             since: now,
             allocation,

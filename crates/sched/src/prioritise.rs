@@ -43,12 +43,8 @@ impl State {
             let records = self.jobs.values().map(|job| &job.record);
             self.priorities.work_out(&self.cluster, records, now);
         }
-        let waiting: Vec<JobId> = self
-            .jobs
-            .iter()
-            .filter(|(_, job)| job.is_pending())
-            .map(|(id, _)| *id)
-            .collect();
+        let waiting = self.jobs.values().filter(|job| job.is_pending());
+        let waiting: Vec<JobId> = waiting.map(|job| job.record.id).collect();
         for id in waiting {
             self.prioritise(id, now);
         }

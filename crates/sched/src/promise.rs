@@ -62,7 +62,7 @@ impl Promises {
         let mut ends: Vec<(i64, (JobId, &crate::held::HeldShares))> = Vec::new();
         for (end, job) in state.ends(now) {
             let holding = job.derived.holding.iter();
-            ends.extend(holding.map(|holding| (end.0, (job.record.id, holding))));
+            ends.extend(holding.map(|holding| (end.0, (job.record.id, &**holding))));
         }
         if ends.len() > EXACT_ENDS {
             take_together(&mut ends);

@@ -1,7 +1,7 @@
 //! Filing a live job where its row says it belongs.
 
 use crate::State;
-use crate::live_job::{LiveJob, Place};
+use crate::live_job::Place;
 use crate::outlook::Outlook;
 use model::{JobId, JobState, PendingReason, Timestamp};
 
@@ -227,13 +227,12 @@ impl State {
     }
 
     /// The jobs that `singleton` may let go once a job of this name ended.
-    pub(crate) fn notify_singletons(&mut self, key: &(u32, String), now: Timestamp) {
-        let Some(first) = self.names.get(key).and_then(|ids| ids.first()).copied() else {
+    pub(crate) fn notify_singletons(&mut self, uid: u32, name: &str, now: Timestamp) {
+        let Some(first) = self.first_of_name(uid, name) else {
             return;
         };
-        let target = self.jobs.get(&first).map(LiveJob::target);
-        let Some(target) = target else { return };
-        let mut ids = vec![first];
+        let target = first.target();
+        let mut ids = vec![first.record.id];
         ids.extend(self.rows_of_array(target).map(|record| record.id));
         for id in ids {
             if matches!(self.jobs.get(&id), Some(job) if job.depends()) {

@@ -9,7 +9,9 @@ use crate::held::Held;
 use crate::kinds::Kinds;
 use crate::ledger::{InQueue, Ledger, Spending, Spent};
 use crate::live_job::{LiveJob, Place};
+use crate::live_jobs::LiveJobs;
 use crate::member::Member;
+use crate::names::JobNames;
 use crate::planner::BackfillParameters;
 use crate::priority::{Priorities, Usage};
 use crate::promise::Plan;
@@ -35,7 +37,7 @@ pub struct State {
     /// Those behind a blocked job may start where they delay none that has a promise.
     pub(crate) backfill: Option<BackfillParameters>,
     pub(crate) plan: Plan,
-    pub(crate) jobs: BTreeMap<JobId, LiveJob>,
+    pub(crate) jobs: LiveJobs,
     /// Of these, the ones that hold an allocation.
     pub(crate) running: BTreeSet<JobId>,
     /// Of these, the waiting ones that ask for GPUs.
@@ -61,7 +63,7 @@ pub struct State {
     /// What became of ended jobs for which another job waits.
     pub(crate) finished: BTreeMap<JobId, BTreeSet<Finished>>,
     /// Live jobs by user and name, for `singleton`.
-    pub(crate) names: BTreeMap<(u32, String), BTreeSet<JobId>>,
+    pub(crate) names: JobNames,
     pub(crate) arrays: BTreeMap<JobId, Array>,
     pub(crate) priorities: Priorities,
     /// What runs, by limit.
@@ -143,7 +145,7 @@ impl State {
             marks: BTreeMap::new(),
             backfill: None,
             plan: Plan::default(),
-            jobs: BTreeMap::new(),
+            jobs: LiveJobs::default(),
             running: BTreeSet::new(),
             want_gpus: BTreeSet::new(),
             versions: BTreeSet::new(),
@@ -156,7 +158,7 @@ impl State {
             expiries: BTreeSet::new(),
             dependents: BTreeMap::new(),
             finished: BTreeMap::new(),
-            names: BTreeMap::new(),
+            names: JobNames::default(),
             arrays: BTreeMap::new(),
             priorities: Priorities::default(),
             ledger: Ledger::default(),
@@ -426,10 +428,12 @@ impl State {
         let place = job.record.array.take();
         let record = Job {
             id,
-            array: place.as_ref().map(|place| ArrayPlace {
-                array_job: place.array_job,
-                task: ArrayTask::One(task),
-                throttle: None,
+            array: place.as_ref().map(|place| {
+                Box::new(ArrayPlace {
+                    array_job: place.array_job,
+                    task: ArrayTask::One(task),
+                    throttle: None,
+                })
             }),
             ..job.record.clone()
         };
@@ -474,8 +478,8 @@ impl State {
     /// Takes a row in; it is filed nowhere yet.
     pub(crate) fn insert(&mut self, record: Job) {
         let id = record.id;
-        let key = (record.submitter.uid, record.request.name.clone());
-        self.names.entry(key).or_default().insert(id);
+        let (uid, name) = (record.submitter.uid, &record.request.name);
+        self.names.insert(uid, name, id);
         self.in_queue.add(&self.cluster, &record);
         let job = LiveJob::new(record, &self.cluster, &mut self.kinds);
         if let Some(array_job) = job.array_job() {
@@ -492,7 +496,7 @@ impl State {
             }
         }
         self.versions.insert((job.record.version, id));
-        self.jobs.insert(id, job);
+        self.jobs.insert(job);
     }
 
     /// Something about a job changed that its row holds.

@@ -48,17 +48,9 @@ impl State {
         let Some(job) = self.jobs.get(&id) else {
             return;
         };
-        let former = (job.record.submitter.uid, job.record.request.name.clone());
-        let name = (former.0, update.request.name.clone());
-        if former != name {
-            if let Some(ids) = self.names.get_mut(&former) {
-                ids.remove(&id);
-                if ids.is_empty() {
-                    self.names.remove(&former);
-                }
-            }
-            self.names.entry(name).or_default().insert(id);
-        }
+        let (uid, former) = (job.record.submitter.uid, Arc::clone(&job.record.request));
+        self.names.remove(uid, &former.name, id);
+        self.names.insert(uid, &update.request.name, id);
         let is_pending = self.jobs[&id].is_pending();
         if is_pending {
             self.unfile(id);
@@ -148,6 +140,6 @@ impl State {
         if let Some(array) = self.jobs.get(&id).and_then(LiveJob::array_job) {
             self.unpark(array, at);
         }
-        self.notify_singletons(&former, at);
+        self.notify_singletons(uid, &former.name, at);
     }
 }

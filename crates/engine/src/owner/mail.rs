@@ -178,11 +178,11 @@ mod tests {
     #[test]
     fn of_an_array_only_where_its_elements_are_asked_for() {
         let mut element = job(&[End], Outcome::Completed);
-        element.array = Some(ArrayPlace {
+        element.array = Some(Box::new(ArrayPlace {
             array_job: JobId(1),
             task: ArrayTask::One(3),
             throttle: None,
-        });
+        }));
         assert_eq!(about_end(&element), None);
         let mut each = job(&[End, ArrayTasks], Outcome::Completed);
         each.array = element.array;

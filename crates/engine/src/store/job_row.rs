@@ -236,7 +236,7 @@ impl JobRow {
         let dependency = self.dependency.as_deref().and_then(Dependency::parse);
         Job {
             id: self.id,
-            array,
+            array: array.map(Box::new),
             submitter: Arc::clone(&submission.submitter),
             request,
             partition: partition.map(Cow::into_owned),
@@ -490,10 +490,12 @@ mod tests {
 
     #[test]
     fn of_an_array() {
-        let place = |task| ArrayPlace {
-            array_job: JobId(7),
-            task,
-            throttle: Some(2),
+        let place = |task| {
+            Box::new(ArrayPlace {
+                array_job: JobId(7),
+                task,
+                throttle: Some(2),
+            })
         };
         check(|job| job.array = Some(place(ArrayTask::One(3))));
         check(|job| {

@@ -148,6 +148,18 @@ impl DerefMut for RareOptionsBox {
     }
 }
 
+impl RareOptionsBox {
+    /// Takes the array out, and allocates nothing where there is none.
+    pub fn take_array(&mut self) -> Option<ArraySpec> {
+        let options = self.0.as_deref_mut()?;
+        let array = options.array.take();
+        if array.is_some() && *options == *NONE {
+            self.0 = None;
+        }
+        array
+    }
+}
+
 impl From<RareOptions> for RareOptionsBox {
     fn from(options: RareOptions) -> RareOptionsBox {
         RareOptionsBox((options != *NONE).then(|| Box::new(options)))
@@ -188,7 +200,7 @@ impl<'de> Deserialize<'de> for RareOptionsBox {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
     use crate::requests::Request;
-    use crate::values::{Seconds, TimeLimitRequest, Timestamp};
+    use crate::values::{ArraySpec, Seconds, TimeLimitRequest, Timestamp};
 
     /// A hundred thousand jobs wait in memory.
     #[test]
@@ -213,8 +225,10 @@ mod tests {
         let text = serde_json::to_string(&request).unwrap();
         assert!(text.contains(r#""comment":"mine""#), "{text}");
         assert_eq!(serde_json::from_str::<Request>(&text).unwrap(), request);
-        let read: Request = serde_json::from_str(&plain).unwrap();
-        assert!(read.rare.0.is_none());
+        let mut read: Request = serde_json::from_str(&plain).unwrap();
+        assert!(read.rare.take_array().is_none() && read.rare.0.is_none());
+        read.rare.array = ArraySpec::parse("1-3");
+        assert!(read.rare.take_array().is_some() && read.rare.0.is_none());
         // Written and taken back is as never asked.
         request.rare.comment = None;
         assert_eq!(request, read);
