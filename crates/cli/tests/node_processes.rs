@@ -114,14 +114,18 @@ fn an_engine_that_a_job_starts_sees_all_processes_and_outlives_it() {
     };
     let yard = env!("CARGO_BIN_EXE_yard");
     let script = format!(
-        "{yard} engine stop lab && squeue && sbatch -o second --wrap 'echo of a job' && touch started
+        "{yard} engine stop lab && squeue && sbatch -o second --wrap 'echo of a job'
+         echo $? > started
          until [ -e go ]; do sleep 0.05; done"
     );
     let first = engine(&env);
-    env.slurm("sbatch", &["--wrap", &script]).success();
+    env.slurm("sbatch", &["-o", "first", "--wrap", &script])
+        .success();
+    let read = |name: &str| fs::read_to_string(env.work().join(name)).unwrap_or_default();
     wait_until("the job has started an engine", || {
-        env.work().join("started").exists()
+        read("started").ends_with('\n')
     });
+    assert_eq!(read("started"), "0\n", "{}", read("first"));
     let second = engine(&env);
     assert_ne!(first, second);
     assert_eq!(namespace_of(second, "pid"), Some(pid_namespace()));
@@ -170,5 +174,30 @@ fn steps_go_on_while_the_engine_is_killed() {
     printed.sort();
     assert_eq!(printed, ["yard:node1", "yard:node2"]);
     assert_ne!(engine(&env), first);
+    stop(&env);
+}
+
+#[test]
+fn a_job_starts_again_while_its_former_namespace_still_ends() {
+    let Some(env) = start("a namespace that ends slowly") else {
+        return;
+    };
+    let script = "touch begun; [ $SLURM_RESTART_COUNT ] || exec sleep 600";
+    env.slurm("sbatch", &["--requeue", "--wrap", script])
+        .success();
+    wait_until("the job has begun", || env.work().join("begun").exists());
+    let first = engine(&env);
+    let fork_server = sys::process::children(first)[0];
+    let below = sys::process::children(fork_server);
+    // What it inherits is not waited for, so that the namespace can't end.
+    sys::process::signal(fork_server, 19).unwrap();
+    let is_supervisor = |pid: &u32| namespace_of(*pid, "pid") == Some(pid_namespace());
+    let supervisors = below.into_iter().filter(is_supervisor);
+    for pid in supervisors.chain([first]) {
+        sys::process::signal(pid, 9).unwrap();
+    }
+    let waited = env.yard(&["wait", "1"]).success();
+    sys::process::signal(fork_server, 9).unwrap();
+    assert!(waited.contains("COMPLETED"), "{waited}");
     stop(&env);
 }

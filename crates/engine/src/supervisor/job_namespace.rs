@@ -102,11 +102,13 @@ impl JobNamespace {
     }
 }
 
-/// The process that the file names, if it lives.
+/// The process that the file names, if it lives. One that has begun to end may still wait for what runs there, and
+/// nothing can be started there.
 fn kept(file: &mut File) -> Option<PidFd> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;
     let (pid, start_time) = text.split_once(' ')?;
     let keeper = PidFd::open(pid.parse().ok()?).ok()?;
-    (start_time.parse() == Ok(keeper.start_time())).then_some(keeper)
+    let is_it = start_time.parse() == Ok(keeper.start_time());
+    (is_it && !process::is_ending(keeper.pid())).then_some(keeper)
 }

@@ -1,5 +1,8 @@
 //! `/proc/<pid>/stat`.
 
+/// The kernel's flag of a process that has begun to end.
+const PF_EXITING: u32 = 4;
+
 /// When a process started, in clock ticks since boot; `None` where there is none, or only its
 /// zombie.
 #[must_use]
@@ -34,12 +37,21 @@ pub fn is_stopped(pid: u32) -> bool {
     read(pid).is_some_and(|stat| stat.stopped)
 }
 
+/// Whether a process has begun to end, or has ended: it no longer holds its files and locks, and may still wait
+/// for others.
+#[must_use]
+pub fn is_ending(pid: u32) -> bool {
+    read(pid).is_none_or(|stat| stat.dead || stat.ending)
+}
+
 /// What is read of `/proc/<pid>/stat`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stat {
     /// Zombie, or about to vanish.
     pub dead: bool,
     pub stopped: bool,
+    /// Has begun to end.
+    pub ending: bool,
     pub parent: u32,
     pub session: u32,
     pub start_time: u64,
@@ -62,8 +74,9 @@ fn parse(text: &[u8]) -> Option<Stat> {
     let parent = fields.next()?.parse().ok()?;
     // Field 6 of the line, and 22; state is field 3, the parent's is field 4.
     let session = fields.nth(1)?.parse().ok()?;
-    // Field 12, then fields 14 to 17.
-    let major_faults = fields.nth(5)?.parse().ok()?;
+    // Field 9, field 12, then fields 14 to 17.
+    let flags: u32 = fields.nth(2)?.parse().ok()?;
+    let major_faults = fields.nth(2)?.parse().ok()?;
     let mut cpu_ticks = 0;
     let times = fields.by_ref().skip(1).take(4);
     for time in times {
@@ -73,6 +86,7 @@ fn parse(text: &[u8]) -> Option<Stat> {
     Some(Stat {
         dead: matches!(state, "Z" | "X" | "x"),
         stopped: matches!(state, "T" | "t"),
+        ending: flags & PF_EXITING != 0,
         parent,
         session,
         start_time,
@@ -91,6 +105,7 @@ mod tests {
         let want = Stat {
             dead: false,
             stopped: false,
+            ending: false,
             parent: 3,
             session: 8,
             start_time: 12345,
@@ -98,6 +113,8 @@ mod tests {
             major_faults: 2,
         };
         assert_eq!(parse(line), Some(want));
+        let ending = b"7 (a) S 3 7 8 0 -1 4194564 1 0 2 0 11 5 3 1 20 0 1 0 12345 1 1\n";
+        assert!(parse(ending).unwrap().ending);
     }
 
     #[test]
