@@ -201,3 +201,19 @@ fn a_job_starts_again_while_its_former_namespace_still_ends() {
     assert!(waited.contains("COMPLETED"), "{waited}");
     stop(&env);
 }
+
+#[test]
+fn a_shell_begins_where_yard_itself_is_a_file_in_tmp() {
+    let own = format!("/tmp/yard-shell-{}", std::process::id());
+    fs::copy(env!("CARGO_BIN_EXE_yard"), &own).unwrap();
+    let mut env = TestEnv::new(&own);
+    let started = ["engine", "start", "lab", "--nodes", "1"];
+    env.yard(&started).success();
+    env.set_var("TRAINYARD_ENGINE", "lab");
+    let shell = ["shell", "--", "sh", "-c", "echo on $SLURMD_NODENAME"];
+    let printed = env.yard(&shell).success();
+    stop(&env);
+    drop(env);
+    fs::remove_file(own).unwrap();
+    assert_eq!(printed, "on node1\n");
+}

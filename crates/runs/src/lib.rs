@@ -74,7 +74,7 @@ pub use live_list::LiveList;
 pub use make::{Ready, Submitted, submit};
 pub use notify_notes::mail_notes;
 pub use plain_jobs::{PlainJob, plain_jobs};
-use program::pin_program;
+pub use program::pin_program;
 pub use reach::{engines, open, poller};
 pub use reason_words::{hold_remedy, say_reason};
 pub use removal::{remove, repeats_to_remove, to_remove};

@@ -14,6 +14,7 @@ use train::Python;
 
 /// Which run, and where the program listens.
 #[derive(Debug, ClapArgs)]
+#[group(skip)]
 pub struct Args {
     /// A run, by id or name, or @ for the newest one
     #[arg(value_name = "RUN", default_value = "@")]

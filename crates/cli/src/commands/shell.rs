@@ -10,7 +10,7 @@ use clap::Args as ClapArgs;
 use folder::{Attempt, LaunchFile};
 use job::shell::ShellFile;
 use model::{ContainerRuntime, NodeName};
-use runs::{GivenResource, Planned, Ready, RunRequest, places};
+use runs::{GivenResource, Planned, Ready, RunRequest, pin_program, places};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io::IsTerminal;
@@ -81,7 +81,11 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     drop(interrupt);
     one_task(&mut planned.plan, args.command);
     let folder = own_folder(&places.scratch)?;
-    let ended = open(&planned, &ready, &folder, args.save.as_deref(), printer);
+    // A node may have another /tmp than this program is in.
+    let ended = pin_program(&places.scratch).and_then(|yard| {
+        let save = args.save.as_deref();
+        open(&planned, &ready, (&folder, &yard), save, printer)
+    });
     // Its home and what else was in it were the shell's.
     let _ = fs::remove_dir_all(&folder);
     ended
@@ -124,12 +128,12 @@ fn own_folder(scratch: &Path) -> Result<PathBuf, Failure> {
 fn open(
     planned: &Planned,
     ready: &Ready,
-    folder: &Path,
+    (folder, yard): (&Path, &Path),
     save: Option<&Path>,
     printer: &Printer,
 ) -> Outcome {
     let plan = &planned.plan;
-    let mut launch = launch_file(planned, ready, folder)?;
+    let mut launch = launch_file(planned, ready, (folder, yard))?;
     if let Some(save) = save {
         keep_changes(launch.container.as_mut(), save)?;
     }
@@ -142,9 +146,7 @@ fn open(
         options.push("--pty".into());
     }
     let file = folder.join("shell.json");
-    let own = std::env::current_exe();
-    let own = own.map_err(|error| Failure::new(FailureKind::Io, error.to_string()))?;
-    options.extend([own.into_os_string(), "job".into(), "shell".into()]);
+    options.extend([yard.into(), "job".into(), "shell".into()]);
     options.push(file.clone().into_os_string());
     let shell = ShellFile {
         launch,
@@ -200,7 +202,11 @@ fn keep_changes(container: Option<&mut ContainerStart>, save: &Path) -> Result<(
 }
 
 /// The launch of the shell, as a rank's: its files are in `folder` instead of a run's.
-fn launch_file(planned: &Planned, ready: &Ready, folder: &Path) -> Result<LaunchFile, Failure> {
+fn launch_file(
+    planned: &Planned,
+    ready: &Ready,
+    (folder, yard): (&Path, &Path),
+) -> Result<LaunchFile, Failure> {
     let plan = &planned.plan;
     let shape = JobShape {
         job: 0,
@@ -236,12 +242,11 @@ fn launch_file(planned: &Planned, ready: &Ready, folder: &Path) -> Result<Launch
     let text = |path: &Path| path.display().to_string();
     let image = ready.image.as_ref();
     let path = image.and_then(|image| Some(text(image.path.as_deref()?)));
-    let own = std::env::current_exe().unwrap_or_default();
     let container = plan.environment.container.as_ref().map(|container| {
         let place = ContainerPlace {
             run: &text(&planned.base),
             local: &text(folder),
-            yard: &text(&own),
+            yard: &text(yard),
             cwd: &text(&planned.base),
             image: path.as_deref(),
             has_environment: image.is_some_and(|image| image.has_environment),

@@ -2,9 +2,8 @@
 
 use crate::printer::Printer;
 use model::{ContainerRuntime, Internet, StepContainer, UseOfName};
-use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use train::{ContainerPlan, ContainerStart, StepPlace, copy_words};
 
@@ -90,12 +89,13 @@ pub fn made_ready(
 
 /// The words that start a command of a step in the container.
 pub fn words(container: &str) -> Result<Vec<String>, Lines> {
-    let own = std::env::current_exe().map(PathBuf::into_os_string);
-    let own = own.and_then(|own: OsString| {
-        let odd = |own: OsString| std::io::Error::other(format!("{} is no text", own.display()));
-        own.into_string().map_err(odd)
-    });
-    let own = own.map_err(|error| vec![format!("yard's own program: {error}")])?;
+    // A node may have another /tmp than this program is in.
+    let own = runs::places().and_then(|places| runs::pin_program(&places.scratch));
+    let own = own.map_err(|failure| vec![failure.what])?;
+    let own = own
+        .into_os_string()
+        .into_string()
+        .map_err(|own| vec![format!("yard's own program: {} is no text", own.display())])?;
     Ok([&own, "job", "container", container]
         .map(str::to_owned)
         .to_vec())
