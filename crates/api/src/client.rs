@@ -10,9 +10,9 @@ use crate::{
     WhyWaiting, WouldStart, append_frame,
 };
 use model::{
-    Accounting, JobChange, JobHistory, JobId, JobRecord, PriorityReport, Request,
-    ReservationRequest, RestartCount, SchedulerStatistics, ShareRow, StepHolders, StepId,
-    StepRecord, StepRequest, WaitStatus,
+    Accounting, AccountingTransaction, JobChange, JobHistory, JobId, JobRecord, NodeEvent,
+    PriorityReport, Request, ReservationRequest, RestartCount, SchedulerStatistics, ShareRow,
+    StepHolders, StepId, StepRecord, StepRequest, WaitStatus,
 };
 use std::io::{self, BufReader, Write};
 use std::net::Shutdown;
@@ -343,7 +343,24 @@ impl Client {
     /// # Errors
     /// Refused, or no engine.
     pub fn script(&mut self, job: JobId) -> Result<String, CallError> {
-        match self.call_again(&Call::Script { job })? {
+        match self.call_again(&Call::Script {
+            job,
+            environment: false,
+        })? {
+            Answer::Script { text } => Ok(text),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// The batch script of a job.
+    ///
+    /// # Errors
+    /// Refused, or no engine.
+    pub fn environment(&mut self, job: JobId) -> Result<String, CallError> {
+        match self.call_again(&Call::Script {
+            job,
+            environment: true,
+        })? {
             Answer::Script { text } => Ok(text),
             other => Err(confused(&other)),
         }
@@ -642,6 +659,28 @@ impl Client {
     pub fn accounting(&mut self) -> Result<Accounting, CallError> {
         match self.call_again(&Call::Accounting)? {
             Answer::Accounting(accounting) => Ok(*accounting),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// When nodes took no jobs.
+    ///
+    /// # Errors
+    /// No engine.
+    pub fn events(&mut self) -> Result<Vec<NodeEvent>, CallError> {
+        match self.call_again(&Call::Events)? {
+            Answer::Events { events } => Ok(events),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// What was changed of the accounting, the oldest first.
+    ///
+    /// # Errors
+    /// No engine.
+    pub fn transactions(&mut self) -> Result<Vec<AccountingTransaction>, CallError> {
+        match self.call_again(&Call::Transactions)? {
+            Answer::Transactions { changes } => Ok(changes),
             other => Err(confused(&other)),
         }
     }

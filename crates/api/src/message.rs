@@ -5,10 +5,10 @@ use crate::{
     ClusterChange, ClusterReport, HistoryReports, JobReports, LossOfPlace, LostPlace, NamedJob,
 };
 use model::{
-    Accounting, GpuIndex, JobChange, JobId, JobRecord, JobRefusal, MemoryRequest, NodeName,
-    OpenMode, PriorityReport, Request, ReservationRequest, RestartCount, SchedulerStatistics,
-    Seconds, ShareRow, StepHolders, StepId, StepRecord, StepRequest, Submitter, Timestamp,
-    WaitStatus,
+    Accounting, AccountingTransaction, GpuIndex, JobChange, JobId, JobRecord, JobRefusal,
+    MemoryRequest, NodeEvent, NodeName, OpenMode, PriorityReport, Request, ReservationRequest,
+    RestartCount, SchedulerStatistics, Seconds, ShareRow, StepHolders, StepId, StepRecord,
+    StepRequest, Submitter, Timestamp, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -81,6 +81,9 @@ pub enum Call {
     Script {
         /// Whose.
         job: JobId,
+        /// The variables that it was submitted with, a line each, in its place.
+        #[serde(default)]
+        environment: bool,
     },
     /// Steps of a job's current start. Answer: `steps`.
     Steps {
@@ -210,6 +213,10 @@ pub enum Call {
     Shares,
     /// Accounts, users, associations and QOS. Answer: `accounting`.
     Accounting,
+    /// When nodes took no jobs. Answer: `events`.
+    Events,
+    /// What was changed of the accounting. Answer: `transactions`.
+    Transactions,
     /// Puts others in their place, if they came of what there is: their version is the next one.
     /// Answer: `done`.
     SetAccounting(Box<Accounting>),
@@ -296,6 +303,16 @@ pub enum Answer {
     },
     /// To `accounting`.
     Accounting(Box<Accounting>),
+    /// To `events`.
+    Events {
+        /// As they began.
+        events: Vec<NodeEvent>,
+    },
+    /// To `transactions`.
+    Transactions {
+        /// The oldest first.
+        changes: Vec<AccountingTransaction>,
+    },
     /// To `holders`.
     Holders {
         /// By job and step, the batch step first.

@@ -4,12 +4,12 @@
 //! changes then stands in their place.
 
 use super::{
-    Account, Association, ClusterFile, Extent, Lists, Named, PreemptMode, Qos, Source, Sourced,
-    Tres, User, named,
+    Account, Association, ClusterFile, Extent, Licence, Lists, Named, PreemptMode, Qos, Source,
+    Sourced, Tres, User, named,
 };
 use model::{
-    Account as KeptAccount, AccountAssociation, AccountUser, Accounting, Qos as KeptQos, Seconds,
-    Settings, TimeLimitRequest,
+    Account as KeptAccount, AccountAssociation, AccountUser, Accounting, LicenceResource,
+    Qos as KeptQos, Seconds, Settings, TimeLimitRequest,
 };
 
 /// A value of a cluster file as `sacctmgr` keeps it.
@@ -217,6 +217,7 @@ impl ClusterFile {
                 name: qos.name.clone(),
                 description: qos.name.clone(),
                 settings: qos.settings(),
+                id: 0,
             };
             accounting.qos = self.qos.iter().map(kept).collect();
             let names = self.qos.iter().map(|qos| qos.name.clone());
@@ -233,6 +234,7 @@ impl ClusterFile {
                 partition: None,
                 qos: list(&account.qos),
                 settings: account.settings(),
+                id: 0,
             };
             if account.name == ROOT {
                 let all = accounting.associations[0].qos.take();
@@ -254,7 +256,7 @@ impl ClusterFile {
             };
             self.add_user(&mut accounting, name, user);
         }
-        accounting
+        accounting.numbered()
     }
 
     fn add_user(&self, accounting: &mut Accounting, name: &str, user: &Named<User>) {
@@ -278,6 +280,7 @@ impl ClusterFile {
                 name: name.to_owned(),
                 default_account: default.unwrap_or_default(),
                 admin: admin.to_owned(),
+                ..AccountUser::default()
             }),
         }
         for account in accounts {
@@ -306,6 +309,7 @@ impl ClusterFile {
                     .and_then(|own| list(&own.qos))
                     .or_else(|| list(&user.qos)),
                 settings,
+                id: 0,
             });
         }
     }
@@ -363,7 +367,17 @@ impl ClusterFile {
             table(&kept.name, body)
         };
         let whole = || Some(stated(Extent::Whole));
+        let licence = |it: &LicenceResource| {
+            let body = Licence {
+                count: Some(stated(it.of_cluster())),
+                ..Licence::default()
+            };
+            table(&it.full_name(), body)
+        };
+        let served = accounting.resources.iter();
+        let served = served.filter(|it| it.allowed.is_some()).map(licence);
         ClusterFile {
+            licences: self.licences.iter().cloned().chain(served).collect(),
             qos: accounting.qos.iter().map(qos).collect(),
             accounts: accounting.accounts.iter().map(account).collect(),
             users: accounting.users.iter().map(user).collect(),

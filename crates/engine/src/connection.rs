@@ -126,7 +126,11 @@ impl Connection<'_> {
                     ),
                 }),
                 Ok(call) => {
-                    if matches!(call, Call::Submit(_) | Call::ChangeCluster(_)) {
+                    let names_its_caller = matches!(
+                        call,
+                        Call::Submit(_) | Call::ChangeCluster(_) | Call::SetAccounting(_)
+                    );
+                    if names_its_caller {
                         greeting.users.learn(peer.uid, peer.gid);
                     }
                     self.ask(call, peer, greeting)

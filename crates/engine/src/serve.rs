@@ -234,9 +234,10 @@ fn open(
             (None, None) => cluster,
         };
         let (state, running, clock) = recover::read(&store, &cluster, now)?;
-        Ok((store, cluster, state, running, clock))
+        let events = store.node_events(true)?;
+        Ok((store, cluster, state, running, clock, events))
     });
-    let (store, cluster, state, running, clock) = match opened {
+    let (store, cluster, state, running, clock, open_events) = match opened {
         Ok(opened) => opened,
         Err(error) => return Err((error, fork_server)),
     };
@@ -271,6 +272,7 @@ fn open(
         state,
         running,
         last_busy: HashMap::new(),
+        open_events,
         fork_server,
         own,
         messenger,

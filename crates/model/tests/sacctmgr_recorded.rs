@@ -4,7 +4,8 @@ mod recorded;
 
 use recorded::part;
 use yard_model::{
-    Account, AccountAssociation, AccountUser, Accounting, Qos, SacctmgrArgs, Settings,
+    Account, AccountAssociation, AccountUser, Accounting, Qos, SacctmgrArgs, SacctmgrFacts,
+    Settings,
 };
 
 /// What is answered otherwise: each with the reason.
@@ -62,6 +63,7 @@ fn lab() -> Accounting {
         name: name.to_owned(),
         description: name.to_owned(),
         settings: own(settings),
+        ..Qos::default()
     };
     let mut lab = Accounting::new("lab", "root");
     lab.accounts = vec![
@@ -132,6 +134,7 @@ fn lab() -> Accounting {
                 name: name.to_owned(),
                 default_account: "proj1".to_owned(),
                 admin: "None".to_owned(),
+                ..AccountUser::default()
             });
         }
     }
@@ -151,7 +154,7 @@ fn recorded_answers_are_met() {
         let got = match SacctmgrArgs::parse(&recorded.args()) {
             Err(error) => recorded::answer(1, "", &error),
             Ok(asked) => {
-                let answer = asked.answer(&mut lab, &[], None);
+                let answer = asked.answer(&mut lab, &SacctmgrFacts::default());
                 recorded::answer(answer.status, &answer.stdout, &answer.stderr)
             }
         };

@@ -271,6 +271,11 @@ impl State {
         self.marks.get(node)
     }
 
+    /// All of which something is said, by name.
+    pub fn marks(&self) -> impl Iterator<Item = (&NodeName, &NodeMark)> {
+        self.marks.iter()
+    }
+
     /// How those behind a blocked job of their partition may start; none: not at all.
     pub fn set_backfill(&mut self, backfill: Option<BackfillParameters>) {
         self.backfill = backfill;

@@ -7,6 +7,8 @@ use std::io;
 /// A user's entry of passwd(5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserEntry {
+    /// The number.
+    pub id: u32,
     /// The name to log in by.
     pub name: String,
     /// The home folder.
@@ -18,6 +20,7 @@ pub struct UserEntry {
 impl From<User> for UserEntry {
     fn from(user: User) -> UserEntry {
         UserEntry {
+            id: user.uid.as_raw(),
             name: user.name,
             home: user.dir,
             shell: user.shell,

@@ -4,10 +4,10 @@ use super::connection::{CommandError, connect_to_look, view_facts};
 use super::sacct_json;
 use super::yaml::yaml_text;
 use crate::printer::Printer;
-use api::JobFilter;
+use api::{Client, JobFilter};
 use model::{
-    JobHistory, JobId, JobInfo, JobState, SacctArgs, SacctData, SacctShow, Timestamp, parse_moment,
-    sacct_columns_text,
+    JobHistory, JobId, JobInfo, JobState, SacctArgs, SacctBrought, SacctData, SacctShow, Timestamp,
+    parse_moment, sacct_columns_text,
 };
 
 /// Runs it; returns its exit status.
@@ -119,11 +119,38 @@ fn answer(
         Some(array) => (array.job, info.id == array.job, info.id),
         None => (info.id, false, info.id),
     });
+    if let (Some(brought), Some(client)) = (asked.brought, &mut client) {
+        return Ok(Some(brought_text(brought, &jobs, client)?));
+    }
     Ok(Some(match asked.data {
         None => asked.print(&jobs, &facts),
         Some(SacctData::Json) => format!("{:#}\n", sacct_json::value(&asked.rows(&jobs, &facts))),
         Some(SacctData::Yaml) => yaml_text(&sacct_json::value(&asked.rows(&jobs, &facts))),
     }))
+}
+
+/// What jobs were submitted with, as long as their files are kept.
+fn brought_text(
+    brought: SacctBrought,
+    jobs: &[(JobInfo, &JobHistory)],
+    client: &mut Client,
+) -> Result<String, CommandError> {
+    let mut text = String::new();
+    for (info, history) in jobs {
+        let kept = match brought {
+            SacctBrought::Script => client.script(history.job.id),
+            SacctBrought::Environment => client.environment(history.job.id),
+        };
+        let kept = match kept {
+            Ok(kept) if kept.is_empty() => "NONE\n".to_owned(),
+            Ok(kept) => kept,
+            Err(error) if error.refusal().is_some() => "NONE\n".to_owned(),
+            Err(error) => return Err(error.into()),
+        };
+        text.push_str(&format!("{}{kept}", brought.title(&info.id_text(false))));
+        text.push_str(if kept.ends_with('\n') { "\n" } else { "\n\n" });
+    }
+    Ok(text)
 }
 
 /// From when on: as asked, else for named jobs from the beginning, else since midnight.
@@ -147,9 +174,11 @@ your own since midnight, with their steps.
 
   -A, --accounts=LIST    jobs of these accounts
   -a, --allusers         jobs of all users
+  -B, --batch-script     the scripts of the jobs of -j, as long as they are kept
   -b, --brief            jobid, state and exitcode
       --delimiter=TEXT   instead of | with -p and -P
   -D, --duplicates       each start of a requeued job
+      --env-vars         the variables that the jobs of -j were submitted with
   -e, --helpformat       the names of all columns
   -E, --endtime=TIME     jobs from before a moment
   -I, --ncpus=N[-M]      jobs with so many CPUs

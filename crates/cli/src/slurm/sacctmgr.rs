@@ -1,9 +1,10 @@
 //! `sacctmgr`: accounts, users, associations and QOS, kept by the engine.
 
 use super::connection::{CommandError, connect};
+use super::sacctmgr_facts::sacctmgr_facts;
 use crate::printer::Printer;
-use api::{Client, JobFilter, Refusal};
-use model::{Accounting, AccountingUse, SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow};
+use api::Refusal;
+use model::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow};
 use std::io::{BufRead, Write};
 
 /// How often a change is tried again that another one came before.
@@ -45,8 +46,9 @@ fn carry_out(asked: &SacctmgrArgs, printer: &Printer) -> Result<u8, CommandError
     let mut client = connect()?;
     for attempt in 1.. {
         let mut accounting = client.accounting()?;
-        let uses = uses(&mut client, &accounting)?;
-        let answer = asked.answer(&mut accounting, &uses, text.as_deref());
+        let mut facts = sacctmgr_facts(asked, &mut client, &accounting)?;
+        facts.text.clone_from(&text);
+        let answer = asked.answer(&mut accounting, &facts);
         if !answer.changes {
             return Ok(print(asked, &answer, printer));
         }
@@ -104,24 +106,6 @@ fn words_of(error: &std::io::Error) -> String {
     }
 }
 
-/// Jobs that wait or run, by the accounts that they count for.
-fn uses(client: &mut Client, accounting: &Accounting) -> Result<Vec<AccountingUse>, CommandError> {
-    let jobs = client.jobs(JobFilter::default())?;
-    let uses = jobs.into_iter().map(|job| {
-        let user = accounting
-            .users
-            .iter()
-            .find(|user| user.name == job.submitter.user);
-        let default = user.map(|user| user.default_account.clone());
-        AccountingUse {
-            job: job.id.0,
-            account: job.request.account.clone().or(default).unwrap_or_default(),
-            user: job.submitter.user.clone(),
-        }
-    });
-    Ok(uses.collect())
-}
-
 /// Asks a person; no answer is no.
 fn has_agreed(printer: &Printer) -> bool {
     printer.data("Would you like to commit changes? (You have 30 seconds to decide)\n(N/y): ");
@@ -139,11 +123,16 @@ sacctmgr does those of a cluster. It starts with those of the engine's cluster f
 holds at once, for jobs that wait too; on this machine's own engine limits hold, and no job is
 refused for its account or QOS.
 
-  show|list ENTITY [NAME=VALUE ...]            account, association, cluster, qos, tres, user
-  add|create ENTITY NAME [NAME=VALUE ...]      account, coordinator, qos, user
+  show|list ENTITY [NAME=VALUE ...]            account, association, cluster, configuration,
+                                               event, federation, problem, qos, reservation,
+                                               resource, runawayjobs, transaction, tres, user,
+                                               wckey
+  add|create ENTITY NAME [NAME=VALUE ...]      account, coordinator, federation, qos, resource,
+                                               user
   modify ENTITY NAME [where ...] set NAME=VALUE ...
-                                               account, qos, user
-  delete|remove ENTITY NAME [NAME=VALUE ...]   account, coordinator, qos, user
+                                               account, qos, resource, user
+  delete|remove ENTITY NAME [NAME=VALUE ...]   account, coordinator, federation, qos, resource,
+                                               user
   dump CLUSTER [file=FILE]                     all of it as a file
   load FILE                                    what such a file has
 
@@ -156,5 +145,8 @@ refused for its account or QOS.
   -Q, --quiet        no word about what was done
   -V, --version      what this is
 
+An event is a time in which a node took no jobs. Jobs ask for a resource as licences, NAME@SERVER, of
+which the cluster has its percentage. Workload keys are kept with their users; no job is counted by
+them.
 Taken and without effect: --associations, --oneliner, --readonly, --verbose.
 ";

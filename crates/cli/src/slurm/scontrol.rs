@@ -1,6 +1,7 @@
 //! `scontrol`: shows jobs and what there is, folds node lists, holds, releases and requeues.
 
 use super::connection::{CommandError, connect, engine_dir};
+use super::scontrol_accounting::show_accounting;
 use super::scontrol_change_jobs::{
     by_name, each_job, its_own_id, notify, say_unless, top, update_jobs, words_of,
 };
@@ -75,6 +76,9 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
             printer.data(stdout);
             stderr.lines().for_each(|line| printer.say(line));
             Ok(*status)
+        }
+        ScontrolCommand::ShowAccounting(words) => {
+            show_accounting(words, asked.style.one_line, printer)
         }
         ScontrolCommand::ShowConfig => show_config(printer),
         ScontrolCommand::Cluster(command) => change(command, printer),

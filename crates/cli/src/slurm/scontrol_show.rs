@@ -143,6 +143,30 @@ fn gpus_text<'a>(
     format!(",gres/gpu={all}{kinds}")
 }
 
+/// What nodes have together, as accounting lists it; with what is not counted here as 0.
+pub fn tres_of(nodes: &[&NodeReport], with_all: bool) -> String {
+    let cpus: u32 = nodes.iter().map(|node| node.cpus).sum();
+    let mib: u64 = nodes.iter().map(|node| node.memory).sum();
+    let gpus = nodes.iter().flat_map(|node| node.gpus.iter());
+    let mut parts: Vec<String> = gpus_text(gpus, |gpu| gpu.count)
+        .split(',')
+        .filter(|part| !part.is_empty())
+        .map(str::to_owned)
+        .collect();
+    parts.extend([
+        format!("billing={cpus}"),
+        format!("cpu={cpus}"),
+        format!("mem={}", mebibytes_text(mib)),
+    ]);
+    if with_all {
+        let none = ["energy=0", "fs/disk=0", "pages=0", "vmem=0"];
+        parts.extend(none.map(str::to_owned));
+        parts.push(format!("node={}", nodes.len()));
+    }
+    parts.sort();
+    parts.join(",")
+}
+
 /// A partition.
 pub fn partition_text(
     partition: &PartitionReport,
@@ -299,7 +323,7 @@ pub fn step_text(step: &StepRecord, job: &JobInfo, style: ShowStyle) -> String {
             names.len()
         )
     };
-    let lines = [
+    let mut lines = vec![
         format!(
             "StepId={}.{} UserId={} StartTime={} TimeLimit=UNLIMITED",
             job.id_text(false),
@@ -330,6 +354,9 @@ pub fn step_text(step: &StepRecord, job: &JobInfo, style: ShowStyle) -> String {
         ),
         "SrunHost:Pid=(null):0".to_owned(),
     ];
+    if gpus > 0 && !is_batch {
+        lines.push(format!("TresPerStep=cpu:{cpus},gres:gpu:{gpus}"));
+    }
     block(&lines, style, "   ")
 }
 

@@ -83,6 +83,23 @@ const RESERVATIONS: Part = Part {
     ],
 };
 
+/// What sacctmgr shows beside accounts, and what the controller keeps of them.
+const ACCOUNTING: Part = Part {
+    recorded: include_str!("manage/accounting/answers-22.05.8.txt"),
+    differ: include_str!("manage/accounting/differ.txt"),
+    file: "manage/accounting/differ.txt",
+    hidden: &[
+        "UsageRaw/Norm/Efctv=",
+        "UsageRaw=",
+        "SharesRaw/Norm/Level/Factor=",
+        "GrpWall=",
+        "GrpTRESMins=",
+        "GrpTRESRunMins=",
+    ],
+    keeps_numbers: false,
+    sleepers: &["counts", "wrap", "gpus"],
+};
+
 /// The longest that a command runs; the recording had the same limit.
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -226,6 +243,11 @@ fn every_recorded_command_is_answered_as_recorded_or_is_listed() {
 #[test]
 fn every_command_recorded_later_is_answered_as_recorded_or_is_listed() {
     play(&LATER);
+}
+
+#[test]
+fn every_command_of_accounting_is_answered_as_recorded_or_is_listed() {
+    play(&ACCOUNTING);
 }
 
 mod slow {

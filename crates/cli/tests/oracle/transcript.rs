@@ -163,6 +163,10 @@ pub fn masked(command: &str, line: &str) -> String {
     for name in OF_THE_MACHINE {
         text = without_value(&text, name);
     }
+    // The recorded machine had these users.
+    if command.contains("assoc_mgr") || command.contains("show cache") {
+        text = without_uid(&text);
+    }
     if ["<WORK>", "<LAB>", "<HOST>"]
         .iter()
         .any(|name| text.contains(name))
@@ -288,6 +292,20 @@ fn without_value(text: &str, name: &str) -> String {
     // What has no port of its own does not name it.
     let before = before.strip_suffix(" Port=").unwrap_or(before);
     format!("{before}{}", &value[end..])
+}
+
+/// A line without the number after a user's name.
+fn without_uid(text: &str) -> String {
+    let mut parts = text.splitn(2, "UserName=");
+    let (Some(before), Some(user)) = (parts.next(), parts.next()) else {
+        return text.to_owned();
+    };
+    match (user.find('('), user.find(')')) {
+        (Some(open), Some(close)) if open < close => {
+            format!("{before}UserName={}{}", &user[..open], &user[close + 1..])
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// `9` stands for a digit, `a` for a letter, `_` for a digit or a space.

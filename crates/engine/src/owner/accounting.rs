@@ -24,6 +24,7 @@ impl Owner {
     pub(super) fn set_accounting(
         &mut self,
         next: &Accounting,
+        actor: &str,
         at: Timestamp,
     ) -> Result<Answer, Refusal> {
         let failed = |error: StoreError| Refusal::Store {
@@ -48,7 +49,8 @@ impl Owner {
                 message: format!("job {} uses an account that would be removed", record.id),
             });
         }
-        self.store.set_accounting(next).map_err(failed)?;
+        let changes = now.transactions(next, at, actor);
+        self.store.set_accounting(next, &changes).map_err(failed)?;
         self.cluster = self.cluster.with_accounting(next);
         self.state.apply(Event::Reconfigured {
             cluster: Arc::clone(&self.cluster.cluster),

@@ -14,7 +14,12 @@ use std::path::Path;
 
 impl Owner {
     /// A job's batch script, for those who may change the job.
-    pub(super) fn script(&self, job: JobId, peer: Peer) -> Result<Answer, Refusal> {
+    pub(super) fn script(
+        &self,
+        job: JobId,
+        environment: bool,
+        peer: Peer,
+    ) -> Result<Answer, Refusal> {
         let refused = |error: StoreError| super::submit::store_refusal(&error);
         let live = self.state.job(job).cloned();
         let record = match live.or_else(|| self.state.rows_of_array(job).next().cloned()) {
@@ -36,6 +41,18 @@ impl Owner {
             .store
             .files(array.unwrap_or(record.id))
             .map_err(refused)?;
+        if environment {
+            let pairs: Vec<(String, String)> = files
+                .environment
+                .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+                .unwrap_or_default();
+            let lines = pairs
+                .iter()
+                .map(|(name, value)| format!("{name}={value}\n"));
+            return Ok(Answer::Script {
+                text: lines.collect(),
+            });
+        }
         // That of an allocation is none.
         let bytes = files.script.ok_or(Refusal::NoSuchJob { job })?;
         Ok(Answer::Script {

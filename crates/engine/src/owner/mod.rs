@@ -29,6 +29,7 @@ mod keep;
 mod launch;
 mod mail;
 mod missing_groups;
+mod node_events;
 mod nodes;
 mod preempt;
 mod priorities;
@@ -68,7 +69,7 @@ pub(crate) use job_prolog::FailedPrologs;
 pub(crate) use keep::Keep;
 pub(crate) use mail::MailQueue;
 pub(crate) use missing_groups::LastLook;
-use model::{JobId, NodeName, Timestamp};
+use model::{JobId, NodeEvent, NodeName, Timestamp};
 use rights::Act;
 use sched::State;
 pub(crate) use statistics::Statistics;
@@ -123,6 +124,8 @@ pub(crate) struct Owner {
     pub(crate) ended_since_sweep: usize,
     /// When a job last ended on a node, as far as this engine knows.
     pub(crate) last_busy: HashMap<NodeName, Timestamp>,
+    /// Times in which nodes take no jobs, that have not ended.
+    pub(crate) open_events: Vec<NodeEvent>,
     /// Programs before jobs that failed.
     pub(crate) failed_prologs: FailedPrologs,
     /// How many ended jobs are remembered.
@@ -237,6 +240,8 @@ impl Owner {
             | Call::Facts
             | Call::Cluster
             | Call::Accounting
+            | Call::Events
+            | Call::Transactions
             | Call::Priorities
             | Call::Shares
             | Call::Holders { .. }
@@ -246,7 +251,7 @@ impl Owner {
                 return None;
             }
             Call::Submit(submission) => self.submit(*submission, peer, turn),
-            Call::Script { job } => self.script(job, peer),
+            Call::Script { job, environment } => self.script(job, environment, peer),
             Call::ResetStatistics => {
                 self.reset_statistics(turn.now);
                 Ok(Answer::Done)
@@ -279,7 +284,10 @@ impl Owner {
             Call::SignalStep { job, step, signal } => {
                 self.signal_step(job, step, signal, peer, turn)
             }
-            Call::SetAccounting(accounting) => self.set_accounting(&accounting, turn.now),
+            Call::SetAccounting(accounting) => {
+                let actor = self.users.user(peer.uid);
+                self.set_accounting(&accounting, &actor, turn.now)
+            }
             Call::Release { job, status } => self.release(job, status, peer, turn),
             Call::StepEnded {
                 job,

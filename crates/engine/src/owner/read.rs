@@ -39,6 +39,14 @@ impl Owner {
             Call::Accounting => self
                 .accounting()
                 .map(|accounting| Answer::Accounting(Box::new(accounting))),
+            Call::Events => self
+                .store
+                .node_events(false)
+                .map(|events| Answer::Events { events }),
+            Call::Transactions => self
+                .store
+                .transactions()
+                .map(|changes| Answer::Transactions { changes }),
             Call::Watch {
                 filter,
                 after,

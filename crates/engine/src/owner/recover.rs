@@ -73,6 +73,7 @@ impl Owner {
                 self.state = state;
                 self.running = running;
                 self.clock = clock;
+                self.open_events = self.store.node_events(true).unwrap_or_default();
                 // Versions that were given out may come again for other rows.
                 for waiter in self.waiters.drain(..) {
                     let _gone = waiter

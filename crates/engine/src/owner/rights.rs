@@ -60,6 +60,8 @@ impl Act {
             | Call::Why { .. }
             | Call::Cluster
             | Call::Accounting
+            | Call::Events
+            | Call::Transactions
             | Call::Priorities
             | Call::Shares
             | Call::Holders { .. }

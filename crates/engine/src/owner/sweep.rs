@@ -87,6 +87,9 @@ impl Owner {
     /// Removes rows of jobs that ended too long or too many jobs ago.
     fn prune(&mut self, now: Timestamp) {
         let before = Timestamp(now.0.saturating_sub(self.keep.millis));
+        if let Err(error) = self.store.prune_accounting(before) {
+            tracing::warn!("old events stay: {error}");
+        }
         let below = self.state.next_id().saturating_sub(self.keep.jobs);
         match self.store.prune(before, JobId(below), ROWS_AT_ONCE) {
             Ok(count) if count == ROWS_AT_ONCE => {

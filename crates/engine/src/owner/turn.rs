@@ -115,6 +115,7 @@ impl Owner {
         if !changes.ended.is_empty() {
             self.note_ended(changes.ended.len(), turn.now);
         }
+        let events = self.changed_events(turn.now);
         let live = changes.live.iter().filter_map(|id| self.state.job(*id));
         let jobs: Vec<&Job> = live.chain(&changes.ended).collect();
         let steps = turn.steps.iter().filter_map(|(job, step)| {
@@ -138,6 +139,7 @@ impl Owner {
                 .iter()
                 .map(|node| (node, self.state.mark(node)))
                 .collect(),
+            events,
             reservations: changes
                 .reservations
                 .iter()
@@ -154,6 +156,7 @@ impl Owner {
             && batch.steps.is_empty()
             && batch.submissions.is_empty()
             && batch.nodes.is_empty()
+            && batch.events.is_empty()
             && batch.reservations.is_empty();
         if !nothing && let Err(error) = self.store.write(&batch) {
             self.failed(turn, &error.to_string());

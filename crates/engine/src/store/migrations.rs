@@ -128,4 +128,26 @@ CREATE TABLE spent (
     PRIMARY KEY (kind, name, account, tres)
 ) STRICT, WITHOUT ROWID;
 ",
+    "
+-- When nodes took no jobs; an empty name is the cluster, which is there.
+CREATE TABLE node_events (
+    node TEXT NOT NULL,
+    begun_at INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    ended_at INTEGER,
+    reason TEXT NOT NULL,
+    user_name TEXT NOT NULL,
+    PRIMARY KEY (node, begun_at, state)
+) STRICT, WITHOUT ROWID;
+
+-- What was changed of accounts, users, associations and QOS.
+CREATE TABLE transactions (
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    action TEXT NOT NULL,
+    object TEXT NOT NULL,
+    info TEXT NOT NULL
+) STRICT;
+CREATE INDEX transactions_at ON transactions (at);
+",
 ];

@@ -4,6 +4,7 @@
 //! ends of jobs are in the file but not flushed by themselves: after a crash of the machine the
 //! exit files, which carry the boot id, tell what became of them.
 
+mod accounting;
 mod committed;
 mod job_row;
 #[cfg(test)]

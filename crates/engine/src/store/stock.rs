@@ -136,24 +136,6 @@ impl Store {
         self.set_fact("losses", &text)
     }
 
-    /// Accounts, users and QOS as they were last set.
-    pub(crate) fn accounting(&self) -> Result<Option<model::Accounting>, StoreError> {
-        let text: Option<String> = self.fact("accounting")?;
-        let read = |text: String| serde_json::from_str(&text).map_err(|error| self.failed(&error));
-        text.map(read).transpose()
-    }
-
-    /// Keeps them; they are on disk when this returns.
-    pub(crate) fn set_accounting(
-        &mut self,
-        accounting: &model::Accounting,
-    ) -> Result<(), StoreError> {
-        let text = serde_json::to_string(accounting).map_err(|error| self.failed(&error))?;
-        let durable = self.set_durable(true);
-        durable.map_err(|error| self.failed(&error))?;
-        self.set_fact("accounting", &text)
-    }
-
     /// What was changed of nodes and partitions since the cluster's file was read; none as long as
     /// nothing was.
     pub(crate) fn cluster_changes(&self) -> Result<Option<ClusterChanges>, StoreError> {

@@ -5,8 +5,8 @@ use super::rows::{self, to_json as json};
 use super::{StepRow, Store, StoreError};
 use crate::owner::Clock;
 use model::{
-    JobId, JobState, JobStateName, NodeMark, NodeName, Outcome, PendingReason, Reservation,
-    RestartCount, Submitter, Timestamp,
+    JobId, JobState, JobStateName, NodeEvent, NodeMark, NodeName, Outcome, PendingReason,
+    Reservation, RestartCount, Submitter, Timestamp,
 };
 use rusqlite::{Transaction, TransactionBehavior, params};
 use sched::priority::Usage;
@@ -29,6 +29,8 @@ pub(crate) struct Batch<'a> {
     pub(crate) ended_starts: &'a [EndedStart],
     /// Nodes of which something else is said than before; nothing any more where there is no mark.
     pub(crate) nodes: Vec<(&'a NodeName, Option<&'a NodeMark>)>,
+    /// Times in which nodes took no jobs, that began or ended.
+    pub(crate) events: Vec<NodeEvent>,
     /// Reservations that changed; none any more where there is none.
     pub(crate) reservations: Vec<(&'a str, Option<&'a Reservation>)>,
     /// Of these jobs, the ones that ask for something else than before.
@@ -128,6 +130,9 @@ impl Store {
         }
         for (node, mark) in &batch.nodes {
             write_node(&transaction, node, *mark)?;
+        }
+        for event in &batch.events {
+            super::accounting::write_event(&transaction, event)?;
         }
         for (name, reservation) in &batch.reservations {
             write_reservation(&transaction, name, *reservation)?;

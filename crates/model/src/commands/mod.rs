@@ -1,5 +1,6 @@
 //! The arguments and the output of Slurm's commands.
 
+pub(crate) mod assoc_mgr;
 pub(crate) mod lost_submission;
 pub(crate) mod reservation_counts;
 pub(crate) mod sacct;
@@ -26,12 +27,15 @@ pub(crate) mod squeue_order;
 pub(crate) mod sshare;
 pub(crate) mod sstat;
 
+pub use assoc_mgr::{AssocMgrFacts, AssocMgrRefusal, AssocMgrRequest, CountedJob};
 pub use lost_submission::{FIND_BY_COMMENT, answer_was_lost, job_with_comment};
 pub use sacct::{
-    Parsable, SacctArgs, SacctColumn, SacctData, SacctError, SacctJob, SacctRow, SacctShow,
-    SacctUnits, sacct_columns_text,
+    Parsable, SacctArgs, SacctBrought, SacctColumn, SacctData, SacctError, SacctJob, SacctRow,
+    SacctShow, SacctUnits, sacct_columns_text,
 };
-pub use sacctmgr::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow};
+pub use sacctmgr::{
+    SacctmgrAnswer, SacctmgrArgs, SacctmgrFacts, SacctmgrFile, SacctmgrShow, TresName,
+};
 pub use scontrol_config::config_text;
 pub use scontrol_nodes::{NodeStateWord, NodeWords, SaidOfWords, node_words};
 pub use scontrol_partition::{PartitionWords, partition_words};

@@ -1,5 +1,6 @@
 //! Accounts, users, QOS and associations: what `sacctmgr` manages.
 
+use super::{LicenceResource, Wckey};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,6 +24,12 @@ pub struct Accounting {
     pub associations: Vec<AccountAssociation>,
     /// QOS, in the order in which they came.
     pub qos: Vec<Qos>,
+    /// Workload keys.
+    pub wckeys: Vec<Wckey>,
+    /// Licences of servers.
+    pub resources: Vec<LicenceResource>,
+    /// Names of federations, of which no cluster is a part.
+    pub federations: Vec<String>,
 }
 
 /// An account.
@@ -49,6 +56,8 @@ pub struct AccountUser {
     pub default_account: String,
     /// `None`, `Operator` or `Administrator`.
     pub admin: String,
+    /// The workload key of jobs that name none.
+    pub default_wckey: String,
 }
 
 /// An account in the tree of accounts, or a user in an account.
@@ -67,6 +76,8 @@ pub struct AccountAssociation {
     pub qos: Option<Vec<String>>,
     /// Limits and shares of its own.
     pub settings: Settings,
+    /// Its number; 0 where it has none yet.
+    pub id: u32,
 }
 
 /// A QOS.
@@ -79,6 +90,8 @@ pub struct Qos {
     pub description: String,
     /// Limits and priorities.
     pub settings: Settings,
+    /// Its number; 0 where it has none yet.
+    pub id: u32,
 }
 
 /// A job that does not let what it uses be removed.
@@ -116,14 +129,33 @@ impl Accounting {
                 name: owner.to_owned(),
                 default_account: "root".to_owned(),
                 admin: "Administrator".to_owned(),
+                ..AccountUser::default()
             }],
             associations: vec![top, association(Some(owner))],
             qos: vec![Qos {
                 name: "normal".to_owned(),
                 description: "Normal QOS default".to_owned(),
                 settings: Settings::from([("priority".to_owned(), "0".to_owned())]),
+                ..Qos::default()
             }],
+            ..Accounting::default()
         }
+        .numbered()
+    }
+
+    /// The same with a number for each QOS and association that has none.
+    #[must_use]
+    pub fn numbered(mut self) -> Accounting {
+        self.give_numbers();
+        self
+    }
+
+    /// Gives a number to each QOS and association that has none.
+    pub fn give_numbers(&mut self) {
+        let mut ids: Vec<&mut u32> = self.qos.iter_mut().map(|it| &mut it.id).collect();
+        number(&mut ids);
+        let mut ids: Vec<&mut u32> = self.associations.iter_mut().map(|it| &mut it.id).collect();
+        number(&mut ids);
     }
 
     /// The account's own association.
@@ -140,6 +172,20 @@ impl Accounting {
             (None, Some(parent)) => self.account_association(parent),
             (None, None) => None,
         }
+    }
+
+    /// Whether an account is another one, or somewhere under it.
+    #[must_use]
+    pub fn is_under(&self, account: &str, over: &str) -> bool {
+        let mut at = self.account_association(account);
+        for _ in 0..=self.associations.len() {
+            match at {
+                Some(it) if it.account == over => return true,
+                Some(it) => at = self.above(it),
+                None => return false,
+            }
+        }
+        false
     }
 
     /// A setting of an association: its own, or where it is of those that are passed down, that of
@@ -210,6 +256,15 @@ impl Accounting {
         for child in children {
             self.put_under(child, depth + 1, list);
         }
+    }
+}
+
+/// Numbers those that are 0, above all others.
+fn number(ids: &mut [&mut u32]) {
+    let mut last = ids.iter().map(|id| **id).max().unwrap_or(0);
+    for id in ids.iter_mut().filter(|id| ***id == 0) {
+        last += 1;
+        **id = last;
     }
 }
 

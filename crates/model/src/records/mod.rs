@@ -1,6 +1,8 @@
 //! What is known of jobs, steps, nodes and partitions that are there.
 
 pub(crate) mod accounting;
+pub(crate) mod accounting_extras;
+pub(crate) mod accounting_transaction;
 pub(crate) mod array_facts;
 pub(crate) mod batch_files;
 pub(crate) mod cluster_changes;
@@ -13,6 +15,7 @@ pub(crate) mod job_record;
 pub(crate) mod job_start;
 pub(crate) mod job_state;
 pub(crate) mod job_state_name;
+pub(crate) mod node_event;
 pub(crate) mod node_info;
 pub(crate) mod node_state;
 pub(crate) mod priority_report;
@@ -31,6 +34,8 @@ pub(crate) mod submitter;
 pub use accounting::{
     Account, AccountAssociation, AccountUser, Accounting, AccountingUse, Qos, Settings,
 };
+pub use accounting_extras::{LicenceResource, Wckey};
+pub use accounting_transaction::AccountingTransaction;
 pub use array_facts::ArrayFacts;
 pub use batch_files::{BatchFile, batch_files, default_output};
 pub use cluster_changes::{ClusterChanges, PartitionChange};
@@ -43,6 +48,7 @@ pub use job_state::{
     Ending, JobState, OUT_OF_MEMORY, Outcome, PendingReason, Ran, Suspension, WaitStatus,
 };
 pub use job_state_name::JobStateName;
+pub use node_event::{CLUSTER_REGISTERED, NodeEvent};
 pub use node_info::{SinfoNode, SinfoPartition, SinfoReason};
 pub use node_state::{NodeMark, NodeState, NodeUse};
 pub use priority_report::{JobPriorityInfo, PriorityParts, PriorityReport, ShareRow};

@@ -7,8 +7,7 @@ five minutes after it came up: by then it has counted the shares of its new asso
 and of later/commands.txt, on a cluster without jobs, with `later` as its argument; of changes/commands.txt, on
 one that was just brought up with FRESH=1, with `changes`.
 reservations/commands.txt (`reservations`, likewise) has pipes of the shell, and is read by people alone.
-accounting/commands.txt (`accounting`, likewise) is what sacctmgr shows beside accounts, and what the controller keeps of them;
-no test plays it yet.
+accounting/commands.txt (`accounting`, likewise) is what sacctmgr shows beside accounts, and what the controller keeps of them.
 environment/commands.txt (`environment`, also on a cluster without jobs) is 165 ways to ask for resources, each with
 its job and the environment of its script and of its first task.
 

@@ -70,6 +70,31 @@ pub struct SacctArgs {
     pub of_none: bool,
     /// `--noconvert`, `--units`
     pub units: SacctUnits,
+    /// `--batch-script` or `--env-vars`, in place of jobs.
+    pub brought: Option<SacctBrought>,
+}
+
+/// What a job was submitted with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SacctBrought {
+    /// `--batch-script`
+    Script,
+    /// `--env-vars`
+    Environment,
+}
+
+impl SacctBrought {
+    /// What stands over it.
+    #[must_use]
+    pub fn title(self, job: &str) -> String {
+        let title = match self {
+            SacctBrought::Script => format!("Batch Script for {job}"),
+            SacctBrought::Environment => {
+                format!("Environment used for {job} (must be batch to display)")
+            }
+        };
+        format!("{title}\n{}\n", "-".repeat(80))
+    }
 }
 
 /// How memory is printed.
@@ -162,6 +187,7 @@ enum Key {
     Accounts,
     AllUsers,
     Allocations,
+    BatchScript,
     Completion,
     Convert,
     Cpus,
@@ -180,6 +206,7 @@ enum Key {
     Delimiter,
     Duplicates,
     End,
+    EnvVars,
     Format,
     Help,
     Jobs,
@@ -203,8 +230,10 @@ const OPTIONS: &[LongOption<Key>] = {
         LongOption::new("accounts", Some('A'), Required, Key::Accounts),
         LongOption::new("allusers", Some('a'), Bare, Key::AllUsers),
         LongOption::new("associations", Some('x'), Required, Key::OfNone),
+        LongOption::new("batch-script", Some('B'), Bare, Key::BatchScript),
         LongOption::new("clusters", Some('M'), Required, Key::NoEffect),
         LongOption::new("completion", Some('c'), Bare, Key::Completion),
+        LongOption::new("env-vars", None, Bare, Key::EnvVars),
         LongOption::new("federation", None, Bare, Key::NoEffect),
         LongOption::new("long", Some('l'), Bare, Key::Long),
         LongOption::new("ncpus", Some('I'), Required, Key::Cpus),
@@ -258,12 +287,15 @@ impl SacctArgs {
         let parsed = parse_long_options(OPTIONS, args);
         let mut asked = SacctArgs::default();
         let mut format = SACCT_FORMAT.to_owned();
+        let mut brought = Vec::new();
         for (key, value) in &parsed.options {
             let value = value.as_deref().unwrap_or_default();
             let list = || value.split(',').map(str::to_owned).collect::<Vec<String>>();
             match key {
                 Key::Accounts => asked.accounts = Some(list()),
                 Key::AllUsers => asked.all_users = true,
+                Key::BatchScript => brought.push(SacctBrought::Script),
+                Key::EnvVars => brought.push(SacctBrought::Environment),
                 Key::Completion => asked.show = Some(SacctShow::Completion),
                 Key::Convert => asked.units = SacctUnits::Kept,
                 Key::Cpus => asked.cpu_count = Some(range(value, "cpu")?),
@@ -317,6 +349,21 @@ impl SacctArgs {
                 "Start time ({}) requested is after end time ({}).",
                 text(since),
                 text(until)
+            )));
+        }
+        if brought.contains(&SacctBrought::Script) && brought.contains(&SacctBrought::Environment) {
+            return Err(SacctError::Fatal(
+                "Options --batch-script and --env-vars are mutually exclusive".to_owned(),
+            ));
+        }
+        asked.brought = brought.first().copied();
+        if let (Some(brought), None) = (asked.brought, &asked.jobs) {
+            let what = match brought {
+                SacctBrought::Script => "scripts",
+                SacctBrought::Environment => "environment",
+            };
+            return Err(SacctError::Fatal(format!(
+                "When requesting job {what} you must also request specific jobs with the '-j' option."
             )));
         }
         asked.columns = columns(&format).map_err(SacctError::Value)?;

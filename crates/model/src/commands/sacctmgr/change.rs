@@ -1,5 +1,6 @@
 //! `sacctmgr add`, `modify` and `delete`: from one state of the accounting to the next.
 
+use super::wckeys;
 use super::words::{Answer, OF_ASSOCIATIONS, OF_QOS, Setting, Wrong, list_of};
 use crate::records::accounting::is_passed_down;
 use crate::records::{
@@ -40,6 +41,8 @@ struct Given {
     description: Option<String>,
     organization: Option<String>,
     default_account: Option<String>,
+    wckeys: Vec<String>,
+    default_wckey: Option<String>,
     admin: Option<String>,
     qos: Vec<QosChange>,
     /// Settings in the order in which they were written.
@@ -79,6 +82,8 @@ fn given(
             "description" => given.description = Some(value.to_owned()),
             "organization" => given.organization = Some(value.to_owned()),
             "defaultaccount" => given.default_account = Some(value.to_owned()),
+            "wckey" | "wckeys" => given.wckeys = list_of(value),
+            "defaultwckey" => given.default_wckey = Some(value.to_owned()),
             "adminlevel" | "admin" => given.admin = Some(value.to_owned()),
             "qos" | "qoslevel" | "qos+" | "qoslevel+" | "qos-" | "qoslevel-"
                 if std::ptr::eq(known, OF_ASSOCIATIONS) =>
@@ -286,6 +291,18 @@ pub(super) fn add_user(words: &[String], to: &mut Accounting) -> Result<Answer, 
         .accounts
         .clone()
         .or_else(|| given.default_account.clone().map(|it| vec![it]));
+    let keys = given.wckeys.iter().chain(&given.default_wckey);
+    let keys: Vec<String> = keys.cloned().collect();
+    if accounts.is_none() && !keys.is_empty() {
+        let is_known = |name: &&String| to.users.iter().any(|user| user.name == **name);
+        let users: Vec<String> = given.names.iter().filter(is_known).cloned().collect();
+        let lines = wckeys::add(&keys, &users, to);
+        if lines.is_empty() {
+            return Err(Answer::nothing("Nothing new added."));
+        }
+        put_default_wckey(&given, &users, to);
+        return Ok(Answer::changed(format!(" WCKeys =\n{lines}")));
+    }
     let Some(accounts) = accounts else {
         return Err(Answer::refused(
             " Need name of account to add user to.\n".to_owned(),
@@ -313,6 +330,7 @@ pub(super) fn add_user(words: &[String], to: &mut Accounting) -> Result<Answer, 
                 admin: admin_level(given.admin.as_deref())
                     .unwrap_or("None")
                     .to_owned(),
+                ..AccountUser::default()
             });
         }
         // One who was there takes the default account that is given with a new association.
@@ -347,18 +365,32 @@ pub(super) fn add_user(words: &[String], to: &mut Accounting) -> Result<Answer, 
             });
         }
     }
-    if lines.is_empty() && new_users.is_empty() {
+    let of_keys = wckeys::add(&keys, &given.names, to);
+    put_default_wckey(&given, &given.names, to);
+    if lines.is_empty() && new_users.is_empty() && of_keys.is_empty() {
         return Err(Answer::nothing("Nothing new added."));
     }
     let mut text = String::new();
     if !new_users.is_empty() {
         text.push_str(&format!(" Adding User(s)\n{new_users}"));
     }
-    text.push_str(&format!(
-        " Associations =\n{lines} Non Default Settings\n{}",
-        given.lines(13)
-    ));
+    if !lines.is_empty() {
+        text.push_str(&format!(" Associations =\n{lines}"));
+    }
+    if !of_keys.is_empty() {
+        text.push_str(&format!(" WCKeys =\n{of_keys}"));
+    }
+    text.push_str(&format!(" Non Default Settings\n{}", given.lines(13)));
     Ok(with_remarks(Answer::changed(text), &given))
+}
+
+/// The workload key of jobs that name none.
+fn put_default_wckey(given: &Given, users: &[String], to: &mut Accounting) {
+    if let Some(key) = &given.default_wckey {
+        for user in to.users.iter_mut().filter(|it| users.contains(&it.name)) {
+            user.default_wckey.clone_from(key);
+        }
+    }
 }
 
 /// `add qos …`
@@ -388,6 +420,7 @@ pub(super) fn add_qos(words: &[String], to: &mut Accounting) -> Result<Answer, A
             description: description.clone().unwrap_or_else(|| name.clone()),
             name,
             settings: given.own(),
+            id: 0,
         });
     }
     Ok(with_remarks(Answer::changed(text), &given))
@@ -406,6 +439,7 @@ struct Condition {
     names: Vec<String>,
     accounts: Option<Vec<String>>,
     users: Option<Vec<String>>,
+    wckeys: Option<Vec<String>>,
 }
 
 /// Splits `NAME where … set …` into what is named and what is set.
@@ -414,6 +448,7 @@ fn split(words: &[String]) -> (Condition, Vec<String>) {
         names: Vec::new(),
         accounts: None,
         users: None,
+        wckeys: None,
     };
     let mut set = Vec::new();
     let mut within_set = false;
@@ -429,6 +464,7 @@ fn split(words: &[String]) -> (Condition, Vec<String>) {
                     match key {
                         "account" | "accounts" | "acct" => condition.accounts = Some(values),
                         "user" | "users" => condition.users = Some(values),
+                        "wckey" | "wckeys" => condition.wckeys = Some(values),
                         _ => condition.names.extend(values),
                     }
                 }
@@ -552,7 +588,7 @@ pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answe
         return Err(nothing_to_set());
     }
     let mut text = String::new();
-    if given.default_account.is_some() || given.admin.is_some() {
+    if given.default_account.is_some() || given.admin.is_some() || given.default_wckey.is_some() {
         let mut lines = String::new();
         for user in to
             .users
@@ -573,6 +609,13 @@ pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answe
             }
             if let Some(level) = admin_level(given.admin.as_deref()) {
                 level.clone_into(&mut user.admin);
+            }
+            if let Some(key) = &given.default_wckey {
+                let mut keys = to.wckeys.iter();
+                if !keys.any(|it| it.name == *key && it.user == user.name) {
+                    continue;
+                }
+                user.default_wckey.clone_from(key);
             }
             lines.push_str(&format!("  {}\n", user.name));
         }
@@ -750,6 +793,9 @@ pub(super) fn delete_user(
         .names
         .extend(condition.users.take().unwrap_or_default());
     let names = condition.names;
+    if let Some(keys) = &condition.wckeys {
+        return wckeys::delete(keys, &names, to);
+    }
     if names.is_empty() && condition.accounts.is_none() {
         return Err(no_conditions());
     }
@@ -793,6 +839,7 @@ pub(super) fn delete_user(
         )));
     }
     to.users.retain(|user| !names.contains(&user.name));
+    to.wckeys.retain(|it| !names.contains(&it.user));
     let users: String = names.iter().map(|name| format!("  {name}\n")).collect();
     Ok(Answer::changed(format!(" Deleting users...\n{users}")))
 }

@@ -3,8 +3,11 @@
 /// A column.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Column {
-    /// Its names in `Format=`; the beginning of one is enough.
+    /// Its names in `Format=`; the beginning of one is enough, of at least `least` letters.
     names: &'static [&'static str],
+    least: usize,
+    /// It stands on the left.
+    left: bool,
     /// Its header.
     pub(super) header: &'static str,
     /// Its width where none is asked for.
@@ -21,9 +24,20 @@ const fn column(
 ) -> Column {
     Column {
         names,
+        least: 1,
+        left: false,
         header,
         width,
         key,
+    }
+}
+
+/// One of nodes, whose names begin alike.
+const fn of_nodes(column: Column, left: bool) -> Column {
+    Column {
+        least: 5,
+        left,
+        ..column
     }
 }
 
@@ -31,16 +45,30 @@ const fn column(
 #[rustfmt::skip]
 const COLUMNS: &[Column] = &[
     column(&["account", "acct"], "Account", 10, "account"),
+    column(&["action"], "Action", 20, "action"),
+    column(&["actor"], "Actor", 10, "actor"),
     column(&["adminlevel"], "Admin", 9, "admin"),
+    column(&["allocated"], "% Allocated", 11, "allocated"),
+    column(&["allowed"], "% Allowed", 10, "allowed"),
     column(&["classification"], "Class", 9, "class"),
     column(&["cluster"], "Cluster", 10, "cluster"),
+    column(&["clusternodes"], "Cluster Nodes", 20, "clusternodes"),
     column(&["coordinators"], "Coord Accounts", 20, "coordinators"),
     column(&["controlhost"], "ControlHost", 15, "controlhost"),
     column(&["controlport"], "ControlPort", 12, "controlport"),
+    column(&["count"], "Count", 6, "count"),
     column(&["defaultaccount"], "Def Acct", 10, "defaultaccount"),
     column(&["defaultqos"], "Def QOS", 9, "defaultqos"),
+    column(&["defaultwckey"], "Def WCKey", 10, "defaultwckey"),
     column(&["description"], "Descr", 20, "description"),
+    column(&["duration"], "Duration", 13, "duration"),
+    column(&["end", "timeend"], "TimeEnd", 19, "end"),
+    column(&["event"], "Event", 7, "event"),
+    column(&["eventraw"], "EventRaw", 8, "eventraw"),
     column(&["fairshare", "share", "shares"], "Share", 9, "fairshare"),
+    column(&["features"], "Features", 20, "features"),
+    column(&["federation"], "Federation", 10, "federation"),
+    column(&["fedstate"], "FedState", 12, "fedstate"),
     column(&["flags"], "Flags", 20, "flags"),
     column(&["gracetime"], "GraceTime", 10, "gracetime"),
     column(&["grpcpumins"], "GrpCPUMins", 11, "grpcpumins"),
@@ -54,6 +82,7 @@ const COLUMNS: &[Column] = &[
     column(&["grptresrunmins"], "GrpTRESRunMins", 13, "grptresrunmins"),
     column(&["grpwall"], "GrpWall", 11, "grpwall"),
     column(&["id"], "ID", 6, "id"),
+    column(&["info"], "Info", 20, "info"),
     column(&["maxcpumins", "maxcpuminsperjob"], "MaxCPUMins", 11, "maxcpumins"),
     column(&["maxcpus", "maxcpusperjob"], "MaxCPUs", 8, "maxcpus"),
     column(&["maxjobs"], "MaxJobs", 7, "maxjobs"),
@@ -71,6 +100,8 @@ const COLUMNS: &[Column] = &[
     column(&["maxwall", "maxwalldurationperjob"], "MaxWall", 11, "maxwall"),
     column(&["mintres", "mintresperjob"], "MinTRES", 13, "mintres"),
     column(&["name"], "Name", 10, "name"),
+    of_nodes(column(&["nodecount"], "NodeCount", 9, "nodecount"), false),
+    of_nodes(column(&["nodename"], "NodeName", 15, "nodename"), true),
     column(&["organization"], "Org", 20, "organization"),
     column(&["parentname"], "ParentName", 10, "parent"),
     column(&["partition"], "Partition", 10, "partition"),
@@ -78,12 +109,24 @@ const COLUMNS: &[Column] = &[
     column(&["preemptexempttime"], "PreemptExemptTime", 19, "preemptexempttime"),
     column(&["preemptmode"], "PreemptMode", 11, "preemptmode"),
     column(&["priority"], "Priority", 10, "priority"),
+    column(&["problem"], "Problem", 40, "problem"),
     column(&["qoslevel", "qos"], "QOS", 20, "qos"),
+    column(&["reason"], "Reason", 30, "reason"),
     column(&["rpc"], "RPC", 5, "rpc"),
+    column(&["server"], "Server", 10, "server"),
+    column(&["servertype"], "ServerType", 10, "servertype"),
+    column(&["start", "timestart"], "TimeStart", 19, "start"),
+    column(&["state"], "State", 6, "state"),
+    column(&["stateraw"], "StateRaw", 8, "stateraw"),
+    column(&["timestamp"], "Time", 19, "time"),
+    column(&["tres"], "TRES", 20, "tres"),
     column(&["type"], "Type", 8, "type"),
+    column(&["unused"], "UnusedWall", 10, "unused"),
     column(&["usagefactor"], "UsageFactor", 11, "usagefactor"),
     column(&["usagethreshold"], "UsageThres", 10, "usagethreshold"),
     column(&["user"], "User", 10, "user"),
+    column(&["wckeys"], "WCKey", 10, "wckey"),
+    column(&["where"], "Where", 20, "where"),
 ];
 
 /// A column of an answer, with its width and side.
@@ -103,7 +146,10 @@ pub(super) fn choose(format: &str) -> Result<Vec<Chosen>, String> {
         let (name, size) = word.split_once('%').unwrap_or((word, ""));
         let lower = name.to_ascii_lowercase();
         let fits = |column: &&Column| column.names.contains(&lower.as_str());
-        let begins = |column: &&Column| column.names.iter().any(|name| name.starts_with(&lower));
+        let begins = |column: &&Column| {
+            let mut names = column.names.iter();
+            lower.len() >= column.least && names.any(|name| name.starts_with(&lower))
+        };
         let column = COLUMNS.iter().find(fits);
         let column = column.or_else(|| COLUMNS.iter().find(begins));
         let column = column.filter(|_| !name.is_empty());
@@ -112,7 +158,7 @@ pub(super) fn choose(format: &str) -> Result<Vec<Chosen>, String> {
         Ok(Chosen {
             column,
             width,
-            left: size.starts_with('-'),
+            left: size.starts_with('-') || size.is_empty() && column.left,
         })
     };
     format.split(',').map(one).collect()

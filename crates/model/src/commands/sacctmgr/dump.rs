@@ -241,6 +241,7 @@ fn put_user(to: &mut Accounting, name: &str, account: &str, values: &[(String, S
                 .filter(|account| account != "(null)")
                 .unwrap_or_else(|| account.to_owned()),
             admin: of("adminlevel").unwrap_or_else(|| "None".to_owned()),
+            ..AccountUser::default()
         });
     }
     let is_it = |it: &AccountAssociation| it.user.as_deref() == Some(name) && it.account == account;

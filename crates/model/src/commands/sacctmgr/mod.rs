@@ -4,14 +4,20 @@
 mod change;
 mod columns;
 mod dump;
+mod events;
+mod facts;
+mod resources;
 mod show;
+mod show_more;
+mod wckeys;
 mod words;
 
+pub use facts::{SacctmgrFacts, TresName};
 pub use words::Answer as SacctmgrAnswer;
 
 use crate::options::long_options::{LongOption, parse_long_options};
 use crate::options::option_table::Takes;
-use crate::records::{Accounting, AccountingUse};
+use crate::records::Accounting;
 use columns::Style;
 use words::Answer;
 
@@ -134,25 +140,40 @@ impl SacctmgrArgs {
         None
     }
 
-    /// What is printed, and what the accounting is then. `text` is the file's that is loaded.
+    /// Whether it shows this: `event`, `transaction`, …
     #[must_use]
-    pub fn answer(
-        &self,
-        accounting: &mut Accounting,
-        uses: &[AccountingUse],
-        text: Option<&str>,
-    ) -> SacctmgrAnswer {
-        match self.carry_out(accounting, uses, text) {
+    pub fn shows(&self, entity: &str, least: usize) -> bool {
+        let mut words = self.words.iter();
+        let (verb, shown) = (words.next(), words.next());
+        let is_show = verb.is_some_and(|verb| is(verb, "show", 1) || is(verb, "list", 2));
+        is_show && shown.is_some_and(|shown| is(shown, entity, least))
+    }
+
+    /// Whether it deletes: what jobs use stays.
+    #[must_use]
+    pub fn deletes(&self) -> bool {
+        let verb = self.words.first();
+        verb.is_some_and(|verb| is(verb, "delete", 1) || is(verb, "remove", 1))
+    }
+
+    /// What is printed, and what the accounting is then.
+    #[must_use]
+    pub fn answer(&self, accounting: &mut Accounting, facts: &SacctmgrFacts) -> SacctmgrAnswer {
+        let answer = match self.carry_out(accounting, facts) {
             Ok(answer) | Err(answer) => answer,
+        };
+        if answer.changes {
+            accounting.give_numbers();
         }
+        answer
     }
 
     fn carry_out(
         &self,
         accounting: &mut Accounting,
-        uses: &[AccountingUse],
-        text: Option<&str>,
+        facts: &SacctmgrFacts,
     ) -> Result<Answer, Answer> {
+        let uses = &facts.uses;
         let Some((verb, rest)) = self.words.split_first() else {
             return Err(Answer::refused(
                 "sacctmgr: error: a command is missing, and this sacctmgr asks for none: see sacctmgr --help\n".to_owned(),
@@ -176,7 +197,7 @@ impl SacctmgrArgs {
         };
         match action {
             Verb::Dump => return dump::dump(rest, accounting),
-            Verb::Load => return dump::load(rest, accounting, text),
+            Verb::Load => return dump::load(rest, accounting, facts.text.as_deref()),
             _ => {}
         }
         let Some((entity, words)) = rest.split_first() else {
@@ -184,11 +205,13 @@ impl SacctmgrArgs {
         };
         let one = |name: &str, least| is(entity, name, least);
         match action {
-            Verb::Show => self.show(entity, words, accounting),
+            Verb::Show => self.show(entity, words, accounting, facts),
             Verb::Add if one("accounts", 2) => change::add_account(words, accounting),
             Verb::Add if one("users", 1) => change::add_user(words, accounting),
             Verb::Add if one("qos", 1) => change::add_qos(words, accounting),
             Verb::Add if one("coordinators", 2) => change::coordinators(words, accounting, true),
+            Verb::Add if one("resources", 1) => resources::add(words, accounting),
+            Verb::Add if one("federations", 1) => resources::add_federation(words, accounting),
             Verb::Add if one("clusters", 2) => {
                 let name = words.first().cloned().unwrap_or_default();
                 let known = format!("This cluster {name} already exists.  Not adding.");
@@ -203,6 +226,11 @@ impl SacctmgrArgs {
             Verb::Modify if one("accounts", 2) => change::modify_account(words, accounting),
             Verb::Modify if one("users", 1) => change::modify_user(words, accounting),
             Verb::Modify if one("qos", 1) => change::modify_qos(words, accounting),
+            Verb::Modify if one("resources", 1) => resources::modify(words, accounting),
+            Verb::Delete if one("resources", 1) => resources::delete(words, accounting),
+            Verb::Delete if one("federations", 1) => {
+                resources::delete_federation(words, accounting)
+            }
             Verb::Delete if one("accounts", 2) => change::delete_account(words, accounting, uses),
             Verb::Delete if one("users", 1) => change::delete_user(words, accounting, uses),
             Verb::Delete if one("qos", 1) => change::delete_qos(words, accounting),
@@ -219,6 +247,7 @@ impl SacctmgrArgs {
         entity: &str,
         words: &[String],
         accounting: &Accounting,
+        facts: &SacctmgrFacts,
     ) -> Result<Answer, Answer> {
         let style = self.style;
         let one = |name: &str, least| is(entity, name, least);
@@ -229,13 +258,40 @@ impl SacctmgrArgs {
             return show::associations(words, accounting, style);
         }
         if one("clusters", 2) {
-            return show::clusters(words, accounting, style);
+            return show::clusters(words, accounting, facts, style);
         }
         if one("qos", 1) {
             return show::qos(words, accounting, style);
         }
         if one("tres", 2) {
-            return show::tres(words, style);
+            return show::tres(words, facts, style);
+        }
+        if one("events", 1) {
+            return events::events(words, accounting, facts, style);
+        }
+        if one("transactions", 1) && entity.len() > 1 {
+            return show_more::transactions(words, facts, style);
+        }
+        if one("problems", 1) {
+            return show_more::problems(words, accounting, facts, style);
+        }
+        if one("wckeys", 1) {
+            return wckeys::show(words, accounting, style);
+        }
+        if one("resources", 4) {
+            return resources::show(words, accounting, style);
+        }
+        if one("reservations", 4) {
+            return show_more::reservations(words, accounting, facts, style);
+        }
+        if one("federations", 1) {
+            return resources::federations(words, accounting, style);
+        }
+        if one("configuration", 2) {
+            return Ok(show_more::configuration(facts));
+        }
+        if one("stats", 1) {
+            return Err(Answer::refused(STATISTICS.to_owned()));
         }
         if one("users", 1) {
             return show::users(words, accounting, style);
@@ -249,6 +305,14 @@ impl SacctmgrArgs {
         Err(no_entity(Verb::Show))
     }
 }
+
+/// There is no slurmdbd whose calls could be counted.
+const STATISTICS: &str = "\
+sacctmgr: error: there is no slurmdbd here, and so nothing is counted of it
+sacctmgr:   asked   show stats
+sacctmgr:   there   accounts and jobs, kept by the engine itself
+sacctmgr:   do      sdiag shows what was counted of the engine's calls
+";
 
 #[derive(Clone, Copy, PartialEq)]
 enum Verb {

@@ -1,9 +1,10 @@
 //! `sacctmgr show`: accounts, users, associations, QOS, clusters and TRES as tables.
 
 use super::columns::{Chosen, Style, choose, table};
+use super::facts::SacctmgrFacts;
 use super::words::{Answer, list_of};
 use crate::records::{Account, AccountAssociation, AccountUser, Accounting, Qos};
-use crate::values::padded_elapsed_text;
+use crate::values::{node_list, padded_elapsed_text};
 
 const ACCOUNT: &str = "account,description,organization";
 const ACCOUNT_LIMITS: &str = "cluster,parentname,user,share,priority,grpjobs,grpnodes,grpcpus,grpmem,grpsubmit,grpwall,grpcpumins,maxjobs,maxnodes,maxcpus,maxsubmit,maxwall,maxcpumins,qos,defaultqos";
@@ -14,12 +15,15 @@ const QOS: &str = "name,priority,gracetime,preempt,preemptexempttime,preemptmode
 const CLUSTER: &str = "cluster,controlhost,controlport,rpc,share,grpjobs,grptres,grpsubmit,maxjobs,maxtres,maxsubmit,maxwall,qos,defaultqos";
 const TRES: &str = "type,name%15,id";
 
+/// The number of the protocol of Slurm 22.05.
+const PROTOCOL: &str = "9728";
+
 /// What a `show` asks for.
 #[derive(Default)]
-struct ShowRequest {
-    names: Option<Vec<String>>,
-    users: Option<Vec<String>>,
-    accounts: Option<Vec<String>>,
+pub(super) struct ShowRequest {
+    pub(super) names: Option<Vec<String>>,
+    pub(super) users: Option<Vec<String>>,
+    pub(super) accounts: Option<Vec<String>>,
     clusters: Option<Vec<String>>,
     admin: Option<String>,
     format: Option<String>,
@@ -30,8 +34,8 @@ struct ShowRequest {
 }
 
 impl ShowRequest {
-    /// Reads the words after the entity; `own` is what a bare word names.
-    fn read(words: &[String], hint: &str) -> Result<ShowRequest, Answer> {
+    /// Reads the words after the entity; a bare word is a name.
+    pub(super) fn read(words: &[String], hint: &str) -> Result<ShowRequest, Answer> {
         let mut asked = ShowRequest::default();
         for word in words {
             let Some((key, value)) = word.split_once('=') else {
@@ -66,18 +70,18 @@ impl ShowRequest {
         Ok(asked)
     }
 
-    fn columns(&self, own: &str) -> Result<Vec<Chosen>, Answer> {
+    pub(super) fn columns(&self, own: &str) -> Result<Vec<Chosen>, Answer> {
         let format = self.format.as_deref().unwrap_or(own);
         choose(format).map_err(|wrong| Answer::refused(format!("{wrong}\n")))
     }
 
-    fn is_here(&self, accounting: &Accounting) -> bool {
+    pub(super) fn is_here(&self, accounting: &Accounting) -> bool {
         let clusters = self.clusters.as_ref();
         clusters.is_none_or(|names| names.contains(&accounting.cluster))
     }
 }
 
-fn named(names: &Option<Vec<String>>, name: &str) -> bool {
+pub(super) fn named(names: &Option<Vec<String>>, name: &str) -> bool {
     names
         .as_ref()
         .is_none_or(|names| names.iter().any(|it| it == name))
@@ -165,6 +169,7 @@ pub(super) fn users(words: &[String], from: &Accounting, style: Style) -> Result
                 "user" | "name" => user.name.clone(),
                 "defaultaccount" => user.default_account.clone(),
                 "admin" => user.admin.clone(),
+                "defaultwckey" => user.default_wckey.clone(),
                 "coordinators" => {
                     let all = from.accounts.iter();
                     let own = all.filter(|it| it.coordinators.contains(&user.name));
@@ -252,6 +257,7 @@ pub(super) fn qos(words: &[String], from: &Accounting, style: Style) -> Result<A
 pub(super) fn clusters(
     words: &[String],
     from: &Accounting,
+    facts: &SacctmgrFacts,
     style: Style,
 ) -> Result<Answer, Answer> {
     let asked = ShowRequest::read(words, " Use keyword 'set' to modify value\n")?;
@@ -265,7 +271,12 @@ pub(super) fn clusters(
         let cell = |chosen: &Chosen| match chosen.column.key {
             "cluster" | "name" => from.cluster.clone(),
             "controlhost" => "127.0.0.1".to_owned(),
-            "controlport" | "rpc" => "0".to_owned(),
+            "controlport" => "0".to_owned(),
+            "rpc" => PROTOCOL.to_owned(),
+            "nodecount" => facts.nodes.len().to_string(),
+            "tres" => facts.cluster_tres.clone(),
+            "clusternodes" => node_list::fold(&facts.nodes),
+            "flags" if facts.is_pretended => "MultipleSlurmd".to_owned(),
             key => top.map_or_else(String::new, |it| of_association(from, it, key)),
         };
         rows.push(columns.iter().map(cell).collect());
@@ -274,10 +285,22 @@ pub(super) fn clusters(
 }
 
 /// `show tres …`
-pub(super) fn tres(words: &[String], style: Style) -> Result<Answer, Answer> {
-    let asked = ShowRequest::read(words, "")?;
+pub(super) fn tres(
+    words: &[String],
+    facts: &SacctmgrFacts,
+    style: Style,
+) -> Result<Answer, Answer> {
+    let (kinds, words): (Vec<String>, Vec<String>) = words
+        .iter()
+        .cloned()
+        .partition(|word| word.to_ascii_lowercase().starts_with("type="));
+    let kinds = kinds
+        .iter()
+        .flat_map(|word| list_of(&word["type=".len()..]));
+    let kinds: Vec<String> = kinds.collect();
+    let asked = ShowRequest::read(&words, " Use keyword 'set' to modify value\n")?;
     let columns = asked.columns(TRES)?;
-    let known = [
+    let own = [
         ("cpu", "", 1),
         ("mem", "", 2),
         ("energy", "", 3),
@@ -286,9 +309,18 @@ pub(super) fn tres(words: &[String], style: Style) -> Result<Answer, Answer> {
         ("fs", "disk", 6),
         ("vmem", "", 7),
         ("pages", "", 8),
-        ("gres", "gpu", 1001),
     ];
-    let rows = known.map(|(kind, name, id)| {
+    let typed = facts.tres.iter().zip(1001..);
+    let typed = typed.map(|(it, id)| (it.kind.as_str(), it.name.as_str(), id));
+    let is_wanted = |kind: &str, name: &str| {
+        let fits = kinds.is_empty() || kinds.iter().any(|wanted| wanted == kind);
+        fits && named(&asked.names, name)
+    };
+    let wanted = own
+        .into_iter()
+        .chain(typed)
+        .filter(|(kind, name, _)| is_wanted(kind, name));
+    let rows = wanted.map(|(kind, name, id)| {
         let cell = |chosen: &Chosen| match chosen.column.key {
             "type" => kind.to_owned(),
             "name" => name.to_owned(),
@@ -297,6 +329,7 @@ pub(super) fn tres(words: &[String], style: Style) -> Result<Answer, Answer> {
         };
         columns.iter().map(cell).collect()
     });
+    let rows: Vec<Vec<String>> = rows.collect();
     Ok(Answer::shown(table(&columns, &rows, style)))
 }
 
@@ -306,6 +339,7 @@ fn of_association(from: &Accounting, it: &AccountAssociation, key: &str) -> Stri
         "account" => it.account.clone(),
         "user" => it.user.clone().unwrap_or_default(),
         "cluster" => from.cluster.clone(),
+        "id" => it.id.to_string(),
         "parent" => it.parent.clone().unwrap_or_default(),
         "partition" => it.partition.clone().unwrap_or_default(),
         "qos" => {
@@ -330,6 +364,7 @@ fn of_qos(qos: &Qos, key: &str) -> String {
     match key {
         "name" => qos.name.clone(),
         "description" => qos.description.clone(),
+        "id" => qos.id.to_string(),
         "priority" => own.unwrap_or_else(|| "0".to_owned()),
         "gracetime" => own.unwrap_or_else(|| "00:00:00".to_owned()),
         "preemptmode" => own.unwrap_or_else(|| "cluster".to_owned()),

@@ -26,6 +26,8 @@ pub enum ScontrolCommand {
         /// Exit status.
         status: u8,
     },
+    /// `show assoc_mgr [NAME=VALUE …]`
+    ShowAccounting(Vec<String>),
     /// `show config`
     ShowConfig,
     /// `show hostnames [LIST]`; without a list `SLURM_NODELIST`, then `SLURM_JOB_NODELIST`.

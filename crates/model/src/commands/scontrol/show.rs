@@ -8,10 +8,14 @@ use super::usage_error::ScontrolUsageError;
 pub(super) fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
     let (entity, value) = match words {
         [] => return Err(ScontrolUsageError::TooFew("show".to_owned())),
+        [word] if is_accounting(word) => return Ok(ScontrolCommand::ShowAccounting(Vec::new())),
         [word] => match word.split_once('=') {
             Some((entity, value)) => (entity, Some(value.to_owned())),
             None => (word.as_str(), None),
         },
+        [entity, rest @ ..] if is_accounting(entity) => {
+            return Ok(ScontrolCommand::ShowAccounting(rest.to_vec()));
+        }
         [entity, value] => (entity.as_str(), Some(value.clone())),
         [_, _, _, ..] => return Err(ScontrolUsageError::TooMany("show".to_owned())),
     };
@@ -56,6 +60,10 @@ pub(super) fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageErr
         [word] => word.clone(),
         _ => entity.to_owned(),
     }))
+}
+
+fn is_accounting(entity: &str) -> bool {
+    abbreviates(entity, "assoc_mgr", 2) || abbreviates(entity, "cache", 2)
 }
 
 /// What is said of things of which an engine has none.
