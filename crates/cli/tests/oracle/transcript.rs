@@ -164,7 +164,7 @@ pub fn masked(command: &str, line: &str) -> String {
         text = without_value(&text, name);
     }
     // The recorded machine had these users.
-    if command.contains("assoc_mgr") || command.contains("show cache") {
+    if command.contains("show assoc") || command.contains("show cache") {
         text = without_uid(&text);
     }
     if ["<WORK>", "<LAB>", "<HOST>"]
