@@ -146,6 +146,43 @@ fn what_can_not_be_changed_says_why_and_changes_nothing() {
     assert!(said.contains("are the machine itself"), "{said}");
 }
 
+/// A node less, a limit lower, an account gone, then a file that is broken: what runs goes on, and nothing
+/// that waits is lost.
+#[test]
+fn a_cluster_file_that_changes_under_running_jobs() {
+    let lab = Twin::start();
+    let accounts = "[account.lab]\n[user.root]\naccounts = [\"lab\"]\n[qos.normal]\n";
+    let file = |text: &str| {
+        lab.0.write("lab.toml", &text);
+    };
+    file(&format!("{CLUSTER}{accounts}"));
+    assert_eq!(lab.scontrol("reconfigure"), "");
+    let submit = |node: &str| {
+        let args = ["--parsable", "-t60", "-n2", "-w", node, "-Alab", "-qnormal"];
+        let args = [&args[..], &["-o", "/dev/null", "--wrap", "sleep 1000"]].concat();
+        lab.0.slurm("sbatch", &args).success().trim().to_owned()
+    };
+    let jobs: Vec<String> = ["n1", "n3", "n3"].map(submit).into();
+    let states = || lab.0.slurm("squeue", &["-h", "-S", "i", "-o", "%t"]).stdout;
+    wait_until("those that fit run", || states() == "R\nR\nPD\n");
+    let smaller = CLUSTER.replace("n[1-3]", "n[1-2]");
+    file(&format!("{smaller}[qos.normal]\nmax_jobs_per_user = 1\n"));
+    assert_eq!(lab.scontrol("reconfigure"), "");
+    assert_eq!(states(), "R\nR\nPD\n");
+    file("[nodes.n]\ncpus = many\n");
+    let broken = lab.scontrol("reconfigure");
+    assert!(broken.contains("nothing was changed"), "{broken}");
+    assert_eq!(states(), "R\nR\nPD\n");
+    // So it is after a restart: the job on the node that is gone is known, and can be ended.
+    lab.restart();
+    wait_until("both are there again", || states() == "R\nR\nPD\n");
+    lab.0.slurm("scancel", &[&jobs[1]]).success();
+    wait_until("it is gone", || states() == "R\nPD\n");
+    file(&format!("{CLUSTER}{accounts}"));
+    assert_eq!(lab.scontrol("reconfigure"), "");
+    wait_until("the node is back", || states() == "R\nR\n");
+}
+
 #[test]
 fn a_reservation_over_running_jobs_is_refused_unless_it_ignores_them() {
     let lab = Twin::start();

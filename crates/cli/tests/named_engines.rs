@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use expect_test::expect;
+use std::process::Stdio;
 use testkit::{TestEnv, wait_until};
 
 const SCRIPT: &str = "#!/bin/sh\n#SBATCH --nodes=2 --gpus-per-node=4 --time=1\n\
@@ -51,6 +52,30 @@ fn a_script_goes_to_the_engine_that_is_named() {
         "{jobs}"
     );
     env.yard(&["engine", "stop", "two"]).success();
+}
+
+#[test]
+fn two_engines_under_one_name() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let start = |nodes: &str| env.command(&["engine", "start", "one", "--nodes", nodes]);
+    // At the same moment: one of them makes it, and the other finds it.
+    let both = [start("2"), start("2")];
+    let both = both.map(|mut command| command.stdout(Stdio::null()).spawn().unwrap());
+    for mut one in both {
+        assert!(one.wait().unwrap().success());
+    }
+    let listed = env.yard(&["engine", "ls"]).success();
+    assert_eq!(listed.matches("one").count(), 1, "{listed}");
+    // Another cluster under the name is refused while it runs, and once it is stopped.
+    for stopped in [false, true] {
+        if stopped {
+            env.yard(&["engine", "stop", "one"]).success();
+        }
+        let other = env.yard(&["engine", "start", "one", "--nodes", "3"]);
+        assert_ne!(other.status, 0, "{other:?}");
+        let want = "the engine one has another cluster";
+        assert!(other.stderr.contains(want), "{}", other.stderr);
+    }
 }
 
 #[test]

@@ -108,3 +108,7 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "changed_cluster_tests.rs"]
+mod tests;

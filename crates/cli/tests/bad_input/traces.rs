@@ -46,6 +46,35 @@ fn each_policy_starts_its_jobs() {
     }
 }
 
+#[test]
+fn jobs_larger_than_the_machine() {
+    check(
+        &["sizes.csv", "--processors", "1"],
+        "none of the 1 jobs fits",
+    );
+    let env = env();
+    env.write("log.swf", LOG);
+    let said = env.yard(&["simulate", "log.swf", "--processors", "2"]);
+    // The machine has two processors: two of the jobs need more.
+    let said = said.code(0);
+    assert!(said.stderr.contains("left out"), "{}", said.stderr);
+}
+
+#[test]
+fn a_million_lines_of_garbage() {
+    let env = env();
+    for (name, head, line) in [
+        ("log.swf", "", "x1 # -- 7\n"),
+        ("log.csv", "submit,run,cpus\n", "x1 # -- 7\n"),
+    ] {
+        let text = format!("{head}{}", line.repeat(1_000_000));
+        env.write(name, &text);
+        let said = env.yard(&["simulate", name, "--processors", "4"]);
+        assert!((1..=9).contains(&said.status), "{}", said.stderr);
+        assert!(said.stderr.contains("1000000 not a job"), "{}", said.stderr);
+    }
+}
+
 /// Partitions that share a node, one of a higher tier: its job starts first. Of the two that wait for
 /// the other it is the one of the user who used nothing yet.
 #[test]

@@ -163,6 +163,20 @@ mod tests {
         );
     }
 
+    /// A moment before the first of a log is none; a wait or an end that is not known is -1, as any number
+    /// below 0 is.
+    #[test]
+    fn negative_times() {
+        check(
+            "1 -10 -1 30 4\n2 0 -7 30 4 -1 -1 4 -60\n3 0 -1 -30 4\n4 5 -1 30 4\n",
+            expect![[r"
+                None | 1 no moment of submission (line 1), 1 did not run (line 3)
+                2: at 0 for 30000 of None, 4 CPUs,  
+                4: at 5000 for 30000 of None, 4 CPUs,  
+            "]],
+        );
+    }
+
     #[test]
     fn a_million_lines_of_garbage() {
         let text = "x1 # \u{fffd} -- 7\n".repeat(1_000_000);

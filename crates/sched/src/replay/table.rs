@@ -243,6 +243,17 @@ mod tests {
     }
 
     #[test]
+    fn negative_times() {
+        check(
+            "submit,run,cpus,estimate\n-5,10,1,20\n0,-10,1,20\n0,10,1,-20\n",
+            expect![[r#"
+                Seconds | 1 no moment of submission (line 2), 1 did not run (line 3)
+                4 None: at 0 for 10000 of None, 1 CPUs, 0 GPUs None, 0 MiB,  
+            "#]],
+        );
+    }
+
+    #[test]
     fn the_public_ones() {
         check(
             "timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,66.0,1,66.0,11cb48\nsoon,1,1,1,a\n",
