@@ -68,6 +68,7 @@ impl State {
             limit,
             now,
         };
+        self.may_use(ledger, &chain, wanted)?;
         ledger.after(&chain, wanted)
     }
 

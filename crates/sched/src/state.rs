@@ -7,7 +7,7 @@ use crate::fault::{self, Fault};
 use crate::few_switches::SwitchWaits;
 use crate::held::Held;
 use crate::kinds::Kinds;
-use crate::ledger::{InQueue, Ledger, Spending, Spent};
+use crate::ledger::{BudgetChecks, InQueue, Ledger, Spending, Spent};
 use crate::live_job::{LiveJob, Place};
 use crate::live_jobs::LiveJobs;
 use crate::member::Member;
@@ -97,6 +97,7 @@ pub struct State {
     pub(crate) reserved: BTreeSet<String>,
     pub(crate) last_pass: LastPass,
     pub(crate) cycles: Cycles,
+    pub(crate) budget_checks: BudgetChecks,
 }
 
 /// When [`State::schedule`] was last asked. It is no part of what two states are compared by.
@@ -180,6 +181,7 @@ impl State {
             reserved: BTreeSet::new(),
             last_pass: LastPass(Timestamp(0)),
             cycles: Cycles::default(),
+            budget_checks: BudgetChecks::default(),
         }
     }
 
@@ -349,6 +351,7 @@ impl State {
             reservation,
             self.next_not_exempt(),
             self.cycles.due,
+            self.next_budget_check(),
         ]
         .into_iter()
         .flatten()
@@ -403,9 +406,11 @@ impl State {
             self.expiries.remove(&(at, job));
             actions.push(self.time_is_over(job));
         }
+        actions.extend(self.end_overdrawn(now));
         self.end_too_late(now);
         self.end_doomed(now);
         actions.extend(self.pass(now));
+        self.plan_budget_checks(now);
         actions
     }
 

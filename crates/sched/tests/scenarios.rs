@@ -514,6 +514,14 @@ impl World {
     fn pass(&mut self) {
         loop {
             let actions = self.state.schedule(self.now);
+            for action in &actions {
+                if let Action::Expire(job) = action {
+                    let (job, at) = (*job, self.now);
+                    let status = WaitStatus::default();
+                    let outcome = Outcome::Timeout { status };
+                    self.state.apply(Event::Gone { job, outcome, at });
+                }
+            }
             let gone = actions.iter().filter_map(|action| match action {
                 Action::Preempt(job) => Some(*job),
                 _ => None,

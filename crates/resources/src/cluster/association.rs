@@ -150,6 +150,13 @@ impl Cluster {
         self.has_budgeted_time
     }
 
+    /// Whether a job starts only where it may use what it asks for until its end, and none is ended for
+    /// what others use (`AccountingStorageEnforce=safe`).
+    #[must_use]
+    pub fn is_safe(&self) -> bool {
+        self.is_safe
+    }
+
     /// Looks for limits; once, when the cluster is made: a site has thousands of associations.
     pub(super) fn find_limits(&mut self) {
         let none = Limits::default();

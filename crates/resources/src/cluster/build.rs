@@ -71,6 +71,11 @@ impl Cluster {
         cluster.priority = super::PriorityPolicy::of(file);
         cluster.preemption = super::PreemptPolicy::of(file);
         cluster.requeue_delay = value(&file.scheduling.requeue_delay).unwrap_or(Seconds(0));
+        let enforced = file.limits.enforce.as_ref();
+        cluster.is_safe = enforced.is_some_and(|words| {
+            let mut words = words.value.iter();
+            words.any(|word| word == "safe" || word == "all")
+        });
         cluster.of_users = Counted {
             jobs: value(&file.limits.max_jobs_per_user),
             submitted: value(&file.limits.max_submit_per_user),

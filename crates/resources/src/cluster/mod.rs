@@ -56,6 +56,7 @@ pub struct Cluster {
     limited_tres: Vec<String>,
     budgeted_tres: Vec<String>,
     has_budgeted_time: bool,
+    is_safe: bool,
     /// What jobs get outside of partitions that do not ask for it.
     defaults: Defaults,
 }

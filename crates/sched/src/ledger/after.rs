@@ -19,7 +19,7 @@ pub(crate) struct Wanted<'a> {
 
 impl Wanted<'_> {
     /// What it uses of the TRES at a place until its limit, times seconds.
-    fn to_use(self, at: usize) -> u128 {
+    pub(super) fn to_use(self, at: usize) -> u128 {
         u128::from(self.used.get(at)) * u128::from(self.limit.unwrap_or(UNLIMITED).0)
     }
 }

@@ -114,6 +114,15 @@ impl<'a> Chain<'a> {
         own.into_iter().chain(accounts).collect()
     }
 
+    /// Where what one of its spenders holds is counted.
+    pub(super) fn counter_of(&self, spender: &Spender) -> Option<Counter> {
+        Some(match spender {
+            Spender::Qos(name) => Counter::Qos(self.cluster.find_qos(name)?),
+            Spender::Account(name) => Counter::Account(self.cluster.find_account(name)?),
+            Spender::Member(_) => Counter::Association(self.account.clone(), self.uid),
+        })
+    }
+
     fn own_spender(&self) -> Spender {
         Spender::Member(Member {
             account: self.account.clone(),

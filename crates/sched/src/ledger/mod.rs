@@ -10,6 +10,7 @@
 mod after;
 mod before;
 mod chain;
+mod overdrawn;
 mod reasons;
 mod spent;
 mod submitted;
@@ -21,6 +22,7 @@ pub(crate) use after::Wanted;
 pub(crate) use chain::Chain;
 use chain::Counter;
 use model::{JobId, JobState, PendingReason, Timestamp};
+pub(crate) use overdrawn::BudgetChecks;
 use resources::{Cluster, Share};
 pub(crate) use spent::Spent;
 pub use spent::{Spender, Spending};

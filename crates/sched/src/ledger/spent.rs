@@ -2,15 +2,16 @@
 //! seconds, times the `UsageFactor` of the job's QOS, forgotten by halves as all usage is.
 
 use super::reasons::{Limited, reason};
-use super::{Chain, Used, over};
+use super::{Chain, Ledger, Used, Wanted, over};
 use crate::live_job::LiveJob;
 use crate::member::{self, Member};
 use crate::priority::{Decay, Usage};
+use crate::promise::UNLIMITED;
 use crate::{ClusterRef, Job, State};
 use cluster_file::Tres;
-use model::{JobState, PendingReason, Seconds, Timestamp};
+use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
 use resources::{Cluster, Limits};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The name under which the time itself is counted, beside TRES.
 const WALL: &str = "wall";
@@ -112,11 +113,11 @@ fn decay_of(cluster: &Cluster, spender: &Spender) -> Decay {
 
 impl State {
     /// A run of a job ends: what it used is kept, where a limit counts it.
-    pub(crate) fn settle_spent(&mut self, id: model::JobId, now: Timestamp) {
+    pub(crate) fn settle_spent(&mut self, id: JobId, now: Timestamp) {
         let Some(job) = self.jobs.get(&id) else {
             return;
         };
-        if self.cluster.budgeted_tres().is_empty() && !self.cluster.has_budgeted_time() {
+        if !has_budgets(&self.cluster) {
             return;
         }
         let (cluster, record) = (&self.cluster, &job.record);
@@ -169,51 +170,155 @@ impl State {
 
     /// Whether a limit on what was used so far keeps a job from starting.
     pub(crate) fn may_spend(&self, chain: &Chain<'_>, now: Timestamp) -> Result<(), PendingReason> {
-        if self.cluster.budgeted_tres().is_empty() && !self.cluster.has_budgeted_time() {
+        if !has_budgets(&self.cluster) {
             return Ok(());
         }
-        let is_spent = |spender: &Spender, tres: &str, most: f64| {
+        first_spent(chain, &|spender, tres, most| {
             self.spent_by(spender.clone(), tres, now) >= most
-        };
-        let first_spent = |spender: &Spender, minutes: &Tres| {
-            let minutes = minutes.0.iter();
-            let mut spent =
-                minutes.filter(|(tres, most)| is_spent(spender, tres, *most as f64 * 60.0));
-            spent.next().map(|(tres, _)| tres.clone())
-        };
-        let time_is_spent = |spender: &Spender, limits: &Limits| {
-            let most = limits.group_wall;
-            most.is_some_and(|most| is_spent(spender, WALL, most.0 as f64))
-        };
-        let of_qos = |has: fn(&Limits) -> bool| {
-            let mut qos = chain.qos_limits();
-            qos.find(|(_, limits)| has(limits)).map(|(qos, limits)| {
-                let name = &self.cluster.qos()[usize::from(qos.0)].name;
-                (Spender::Qos(name.clone()), limits)
-            })
-        };
-        let by_time = of_qos(|limits| limits.group_wall.is_some());
-        if let Some((spender, limits)) = &by_time
-            && time_is_spent(spender, limits)
-        {
-            return over("QOSGrpWallLimit");
-        }
-        let by_minutes = of_qos(|limits| !limits.group_minutes.0.is_empty());
-        if let Some((spender, limits)) = &by_minutes
-            && let Some(tres) = first_spent(spender, &limits.group_minutes)
-        {
-            return over(reason(true, Limited::GroupMinutes, &tres));
-        }
-        for (spender, limits) in chain.association_spenders() {
-            if by_time.is_none() && time_is_spent(&spender, limits) {
-                return over("AssocGrpWallLimit");
-            }
-            if by_minutes.is_none()
-                && let Some(tres) = first_spent(&spender, &limits.group_minutes)
-            {
-                return over(reason(false, Limited::GroupMinutes, &tres));
-            }
-        }
-        Ok(())
+        })
     }
+
+    /// Whether what is left to be used, beside what running jobs still may, is enough for a job until its
+    /// end, where that is asked (`safe`).
+    pub(crate) fn may_use(
+        &self,
+        ledger: &Ledger,
+        chain: &Chain<'_>,
+        wanted: Wanted<'_>,
+    ) -> Result<(), PendingReason> {
+        let cluster = &self.cluster;
+        if !cluster.is_safe() || !has_budgets(cluster) {
+            return Ok(());
+        }
+        first_spent(chain, &|spender, tres, most| {
+            let place = cluster.limited_tres().iter().position(|own| own == tres);
+            let to_use = if let Some(place) = place {
+                let counter = chain.counter_of(spender);
+                let others = counter.map(|it| ledger.still_to_use(&it, place, wanted.now));
+                others.unwrap_or(0) + wanted.to_use(place)
+            } else {
+                wanted.limit.unwrap_or(UNLIMITED).0.into()
+            };
+            self.spent_by(spender.clone(), tres, wanted.now) + to_use as f64 > most
+        })
+    }
+
+    /// Running jobs whose QOS or account has used what it may, or that used what one job may.
+    pub(super) fn overdrawn(&self, now: Timestamp) -> Vec<JobId> {
+        let cluster = &self.cluster;
+        let names = cluster.budgeted_tres().iter().map(String::as_str);
+        let names: Vec<&str> = names.chain(Some(WALL)).collect();
+        let running = self.running.iter().filter_map(|id| self.jobs.get(id));
+        let running: Vec<(&LiveJob, Chain<'_>)> = running
+            .map(|job| {
+                let partition = job.record.partitions();
+                let partition = partition.and_then(|name| cluster.find_partition(name));
+                (job, Chain::of(cluster, &job.record, partition))
+            })
+            .collect();
+        // What each has used by all that run, in one go.
+        let mut spent: HashMap<(Spender, &str), f64> = HashMap::new();
+        for (job, chain) in &running {
+            let used = used(cluster, job);
+            for spender in chain.spenders() {
+                let decay = decay_of(cluster, &spender);
+                let seconds = seconds_used(cluster, &job.record, now, decay);
+                for tres in &names {
+                    let all = spent.entry((spender.clone(), *tres)).or_insert_with(|| {
+                        let spending = Spending {
+                            spender: spender.clone(),
+                            tres: (*tres).to_owned(),
+                        };
+                        self.spent.of_ended(&spending, now, decay)
+                    });
+                    *all += rate(cluster, &used, tres) * seconds;
+                }
+            }
+        }
+        let is_spent = |spender: &Spender, tres: &str, most: f64| {
+            let tres = names.iter().find(|name| **name == tres);
+            let spent = tres.and_then(|tres| spent.get(&(spender.clone(), *tres)));
+            spent.is_some_and(|spent| *spent >= most)
+        };
+        let over = running.into_iter().filter(|(job, chain)| {
+            let goes_on = matches!(job.record.state, JobState::Running { ending: None, .. });
+            goes_on
+                && (first_spent(chain, &is_spent).is_err()
+                    || has_used_its_own(cluster, job, chain, now))
+        });
+        over.map(|(job, _)| job.record.id).collect()
+    }
+}
+
+/// Whether limits say how much may be used.
+pub(super) fn has_budgets(cluster: &Cluster) -> bool {
+    !cluster.budgeted_tres().is_empty() || cluster.has_budgeted_time()
+}
+
+/// Whether a job used what its QOS gives to one job (`MaxTRESMinsPerJob`): in whole minutes, as Slurm
+/// counts them.
+fn has_used_its_own(
+    cluster: &ClusterRef,
+    job: &LiveJob,
+    chain: &Chain<'_>,
+    now: Timestamp,
+) -> bool {
+    let mut limits = chain.qos_limits().map(|(_, limits)| &limits.job_minutes.0);
+    let Some(limits) = limits.find(|limits| !limits.is_empty()) else {
+        return false;
+    };
+    let JobState::Running { since, .. } = &job.record.state else {
+        return false;
+    };
+    let minutes = (now.since(*since) - job.record.state.suspended_ms(now)).max(0) / 60_000;
+    let used = used(cluster, job);
+    let mut limits = limits.iter();
+    limits.any(|(tres, most)| rate(cluster, &used, tres) * minutes as f64 >= *most as f64)
+}
+
+/// The first limit on what was used so far that is used up, in Slurm's order. `is_spent` answers for whom,
+/// which TRES, and how much times seconds.
+fn first_spent(
+    chain: &Chain<'_>,
+    is_spent: &dyn Fn(&Spender, &str, f64) -> bool,
+) -> Result<(), PendingReason> {
+    let first = |spender: &Spender, minutes: &Tres| {
+        let minutes = minutes.0.iter();
+        let mut spent = minutes.filter(|(tres, most)| is_spent(spender, tres, *most as f64 * 60.0));
+        spent.next().map(|(tres, _)| tres.clone())
+    };
+    let time_is_spent = |spender: &Spender, limits: &Limits| {
+        let most = limits.group_wall;
+        most.is_some_and(|most| is_spent(spender, WALL, most.0 as f64))
+    };
+    let of_qos = |has: fn(&Limits) -> bool| {
+        let mut qos = chain.qos_limits();
+        qos.find(|(_, limits)| has(limits)).map(|(qos, limits)| {
+            let name = &chain.cluster.qos()[usize::from(qos.0)].name;
+            (Spender::Qos(name.clone()), limits)
+        })
+    };
+    let by_time = of_qos(|limits| limits.group_wall.is_some());
+    if let Some((spender, limits)) = &by_time
+        && time_is_spent(spender, limits)
+    {
+        return over("QOSGrpWallLimit");
+    }
+    let by_minutes = of_qos(|limits| !limits.group_minutes.0.is_empty());
+    if let Some((spender, limits)) = &by_minutes
+        && let Some(tres) = first(spender, &limits.group_minutes)
+    {
+        return over(reason(true, Limited::GroupMinutes, &tres));
+    }
+    for (spender, limits) in chain.association_spenders() {
+        if by_time.is_none() && time_is_spent(&spender, limits) {
+            return over("AssocGrpWallLimit");
+        }
+        if by_minutes.is_none()
+            && let Some(tres) = first(&spender, &limits.group_minutes)
+        {
+            return over(reason(false, Limited::GroupMinutes, &tres));
+        }
+    }
+    Ok(())
 }
