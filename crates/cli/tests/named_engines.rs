@@ -180,3 +180,18 @@ fn note_of(plan: &str, begins: &str) -> String {
     let found = notes.map(str::trim).find(|note| note.starts_with(begins));
     format!("note: {}", found.unwrap_or("none of these"))
 }
+
+#[test]
+fn engine_status_names_the_engines_that_run() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let said = || env.yard(&["engine", "status"]).stdout;
+    let none = "no engine runs; yard engine start starts one, and so does yard run\n";
+    assert_eq!(said(), none);
+    env.yard(&["engine", "start", "two", "--nodes", "2"])
+        .success();
+    expect![[r#"
+        this machine's own engine does not run; two does: yard engine status two
+    "#]].assert_eq(&said());
+    env.yard(&["engine", "stop", "two"]).success();
+    assert_eq!(said(), none);
+}

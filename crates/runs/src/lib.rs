@@ -57,8 +57,8 @@ mod wait;
 pub use cancel::cancel;
 pub use cluster_now::{ClusterNow, NodeRow, QueueRow};
 pub use engines::{
-    AlikeNodes, NewCluster, SaidEngine, engine_dir, engine_meant, engine_names, is_engine,
-    make_engine, no_such_engine,
+    AlikeNodes, NewCluster, SaidEngine, engine_dir, engine_meant, engine_names, engines_asked,
+    is_engine, make_engine, no_such_engine,
 };
 pub use failure::{Failure, FailureKind};
 pub use follower::{FILE_PAUSE, Follower, RunEvent};

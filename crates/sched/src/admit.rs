@@ -30,12 +30,13 @@ impl State {
         let mut jobs = jobs.into_iter().peekable();
         while let Some(job) = jobs.next() {
             if let Some(limit) = in_queue.over(&self.cluster, job) {
-                return Err(Box::new(Finding::by_engine(
+                let refusal = Finding::by_engine(
                     Denial::Policy,
                     "one more job",
                     format!("{} has as many as allowed ({limit})", job.submitter.user),
                     "submit it when others have ended",
-                )));
+                );
+                return Err(Box::new(refusal.named(limit)));
             }
             if jobs.peek().is_some() {
                 in_queue.to_mut().add(&self.cluster, job);

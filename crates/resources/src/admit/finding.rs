@@ -208,6 +208,13 @@ impl Finding {
         self
     }
 
+    /// With the line that has Slurm's word for the limit.
+    #[must_use]
+    pub fn named(mut self, limit: &'static str) -> Finding {
+        self.detail = Some(Detail::Limit(limit));
+        self
+    }
+
     /// What was asked, in words.
     #[must_use]
     pub fn asked(&self) -> String {

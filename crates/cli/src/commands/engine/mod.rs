@@ -11,7 +11,7 @@ use crate::printer::Printer;
 use crate::words;
 use api::{Client, EngineFacts, HelloAnswer, NodeChange};
 use clap::{Args as ClapArgs, Subcommand};
-use runs::{engine_dir, engine_meant, is_engine, no_such_engine, places};
+use runs::{engine_dir, engine_meant, engines_asked, is_engine, no_such_engine, places};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -125,9 +125,7 @@ fn status(name: Option<&str>, json: bool, printer: &Printer) -> Outcome {
         }
         None => {
             printer.show_line(&match name {
-                None => {
-                    "no engine runs; yard engine start starts one, and so does yard run".to_owned()
-                }
+                None => not_running(&engines_asked(&places()?)),
                 Some(name) => format!(
                     "{name} does not run; yard engine start {name} starts it, and so does yard run \
                      --on {name}"
@@ -135,6 +133,25 @@ fn status(name: Option<&str>, json: bool, printer: &Printer) -> Outcome {
             });
             Ok(exit_code::FAILED)
         }
+    }
+}
+
+/// What is said where this machine's own engine does not run; `asked` are those that do, and it.
+fn not_running(asked: &[String]) -> String {
+    let others: Vec<&str> = asked
+        .iter()
+        .map(String::as_str)
+        .filter(|name| *name != backend::LOCAL)
+        .collect();
+    match others.as_slice() {
+        [] => "no engine runs; yard engine start starts one, and so does yard run".to_owned(),
+        [one] => {
+            format!("this machine's own engine does not run; {one} does: yard engine status {one}")
+        }
+        others => format!(
+            "this machine's own engine does not run; {} do: yard engine ls",
+            others.join(", ")
+        ),
     }
 }
 
