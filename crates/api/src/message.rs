@@ -565,7 +565,7 @@ pub struct StepTask {
     pub local: u32,
     /// CPUs it may use.
     pub cpus: Vec<u32>,
-    /// GPUs it sees.
+    /// GPUs of its step on the node, of which it is told all unless it is bound to some.
     pub gpus: Vec<GpuIndex>,
 }
 

@@ -213,6 +213,13 @@ impl EngineCluster {
         backfill_of(self.file.as_ref()?).ok().flatten()
     }
 
+    /// How many GPUs a node has; none where there is no such node.
+    pub(crate) fn gpus_of(&self, name: &NodeName) -> u32 {
+        let nodes = &self.cluster;
+        let node = nodes.node(name);
+        node.map_or(0, |node| nodes.class(node).total.lane(0).into())
+    }
+
     /// Whether any node has GPUs.
     pub(crate) fn has_gpus(&self) -> bool {
         let classes = self.cluster.classes();

@@ -8,8 +8,8 @@
 use crate::{BootTime, RecordTag, SupervisorKey};
 use api::StepTask;
 use model::{
-    CpuBind, GpuIndex, JobId, NodeName, OpenMode, RestartCount, SignalSpec, StepId, Timestamp,
-    Usage, WaitStatus,
+    CpuBind, GpuBind, GpuIndex, JobId, NodeName, OpenMode, RestartCount, SignalSpec, StepId,
+    Timestamp, Usage, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -77,6 +77,12 @@ pub struct StepSpec {
     /// `--cpu-bind`; what comes of it stands in `tasks`.
     #[serde(default)]
     pub cpu_bind: Option<CpuBind>,
+    /// How its tasks are bound to the GPUs that the step has on the node.
+    #[serde(default)]
+    pub gpu_bind: Option<GpuBind>,
+    /// GPUs of the node.
+    #[serde(default)]
+    pub node_gpus: u32,
     /// Standard streams.
     pub streams: Streams,
     /// Uuids of GPUs whose machine-wide locks are held with the engine's, so that they are held

@@ -21,15 +21,15 @@ pub enum StepRefusal {
     /// The job's allocation could never hold it.
     #[error("{message}")]
     Never {
-        /// Slurm's words, and what there is.
+        /// Slurm's words; what there is in a line after them.
         message: String,
     },
 }
 
 /// Places a step in `job`, where `held` is what running steps hold.
 ///
-/// As in Slurm since 20.11 a step holds all its job's CPUs on its nodes unless it is `exact`
-/// (or names CPUs a task), and nothing when it overlaps. `cpus_per_task` is the job's own.
+/// As in Slurm since 20.11 a step holds all its job's CPUs on its nodes unless it is `exact`, and
+/// nothing when it overlaps. `cpus_per_task` is the job's own.
 ///
 /// # Errors
 /// [`StepRefusal::Busy`] where waiting helps, else [`StepRefusal::Never`].
@@ -43,12 +43,15 @@ pub fn place_step(
     let candidates = candidates(request, job)?;
     let (nodes, tasks) = nodes_and_tasks(request, job, &candidates);
     if nodes > candidates.len() {
-        return Err(never(format!(
-            "Requested node configuration is not available: {nodes} nodes asked, the job has {}",
-            candidates.len()
-        )));
+        return Err(never(
+            "Requested node configuration is not available",
+            &format!(
+                "the job has {} of the {nodes} nodes that are asked",
+                candidates.len()
+            ),
+        ));
     }
-    let exact = request.exact || request.cpus_per_task.is_some();
+    let exact = request.exact;
     let mut busy = false;
     let mut free: Vec<NodeShare> = Vec::new();
     for share in candidates {
@@ -74,7 +77,10 @@ pub fn place_step(
         {
             StepRefusal::Busy
         } else {
-            never(message.to_owned())
+            never(
+                message,
+                "the job has fewer CPUs than tasks with their CPUs need",
+            )
         }
     };
     if free.len() < nodes {
@@ -85,9 +91,15 @@ pub fn place_step(
         cpus.min(request.tasks_per_node.unwrap_or(u32::MAX))
     };
     let capacities: Vec<u32> = free.iter().map(capacity).collect();
-    let layout = deal(request, tasks, &capacities).ok_or_else(|| {
-        refusal("More processors requested than permitted: fewer tasks or CPUs a task")
-    })?;
+    let layout = deal(request, tasks, &capacities)
+        .ok_or_else(|| refusal("More processors requested than permitted"))?;
+    // CPUs of a task that are its job's alone decide whether it fits, not where.
+    let by_cpus = (!request.exact && request.tasks_per_node.is_none()).then(|| {
+        let cpus = |share: &NodeShare| u32::try_from(share.cpus.len()).unwrap_or(u32::MAX);
+        let cpus: Vec<u32> = free.iter().map(cpus).collect();
+        deal(request, tasks, &cpus)
+    });
+    let layout = by_cpus.flatten().unwrap_or(layout);
     let mut placement = Placement {
         nodes: Vec::new(),
         holds: Vec::new(),
@@ -102,8 +114,11 @@ pub fn place_step(
     Ok(placement)
 }
 
-fn never(message: String) -> StepRefusal {
-    StepRefusal::Never { message }
+/// Slurm's words, and what there is.
+fn never(words: &str, there: &str) -> StepRefusal {
+    StepRefusal::Never {
+        message: format!("{words}\n  there   {there}"),
+    }
 }
 
 /// Whether the step would fit if no other ran: then waiting helps.
@@ -118,9 +133,10 @@ fn candidates<'a>(
 ) -> Result<Vec<&'a NodeShare>, StepRefusal> {
     for node in &request.nodelist {
         if !job.nodes.iter().any(|share| share.node == *node) {
-            return Err(never(format!(
-                "Requested node configuration is not available: {node} is none of the job's nodes"
-            )));
+            return Err(never(
+                "Requested node configuration is not available",
+                &format!("{node} is none of the job's nodes"),
+            ));
         }
     }
     let first = request.relative.unwrap_or(0) as usize;
@@ -152,7 +168,10 @@ fn nodes_and_tasks(
     let nodes = request.min_nodes.or(request.max_nodes);
     let nodes = nodes.or(by_tasks).unwrap_or(count).max(1);
     let whole = nodes as usize == job.nodes.len();
-    let tasks = match (request.tasks, request.tasks_per_node) {
+    let gpus = request.gpus_per_node.as_ref().filter(|gpus| gpus.count > 0);
+    let of_gpus = request.tasks_per_gpu.zip(gpus);
+    let of_gpus = of_gpus.map(|(each, gpus)| each.saturating_mul(gpus.count).saturating_mul(nodes));
+    let tasks = match (of_gpus.or(request.tasks), request.tasks_per_node) {
         (Some(tasks), _) => tasks,
         (None, Some(per_node)) => per_node.saturating_mul(nodes),
         (None, None) if whole && request.min_nodes.is_none() => job.tasks(),
@@ -218,11 +237,13 @@ fn share_of(
     let gpus = gpus_of(request, all, left, tasks)?;
     let memory = match request.memory {
         Some(memory) if memory > all.memory => {
-            return Err(never(format!(
-                "Memory required by task is not available: {memory} MiB asked, the job has {} \
-                 on {}",
-                all.memory, all.node
-            )));
+            return Err(never(
+                "Memory required by task is not available",
+                &format!(
+                    "the job has {} MiB on {}, {memory} MiB are asked",
+                    all.memory, all.node
+                ),
+            ));
         }
         Some(memory) if memory > 0 => memory,
         Some(_) => 0,
@@ -253,17 +274,22 @@ fn gpus_of(
     tasks: u32,
 ) -> Result<Vec<GpuIndex>, StepRefusal> {
     let asked = match (&request.gpus_per_node, &request.gpus_per_task) {
-        (Some(gpus), _) => gpus.count,
+        (Some(gpus), _) if gpus.count > 0 || request.tasks_per_gpu.is_none() => gpus.count,
         (None, Some(gpus)) => gpus.count.saturating_mul(tasks),
-        (None, None) => u32::try_from(all.gpus.len()).unwrap_or(u32::MAX),
+        _ => match request.tasks_per_gpu {
+            Some(each) => tasks.div_ceil(each.max(1)),
+            None => u32::try_from(all.gpus.len()).unwrap_or(u32::MAX),
+        },
     } as usize;
     if asked > all.gpus.len() {
-        return Err(never(format!(
-            "Requested node configuration is not available: {asked} GPUs asked, the job has {} \
-             on {}",
-            all.gpus.len(),
-            all.node
-        )));
+        return Err(never(
+            "Invalid generic resource (gres) specification",
+            &format!(
+                "the job has {} GPUs on {}, {asked} are asked",
+                all.gpus.len(),
+                all.node
+            ),
+        ));
     }
     if asked > left.gpus.len() {
         return Err(StepRefusal::Busy);
@@ -430,7 +456,9 @@ mod tests {
             &tasks,
             &job,
             &[],
-            expect!["More processors requested than permitted: fewer tasks or CPUs a task"],
+            expect![[r#"
+                More processors requested than permitted
+                  there   the job has fewer CPUs than tasks with their CPUs need"#]],
         );
         let nodes = StepRequest {
             min_nodes: Some(2),
@@ -440,7 +468,9 @@ mod tests {
             &nodes,
             &job,
             &[],
-            expect!["Requested node configuration is not available: 2 nodes asked, the job has 1"],
+            expect![[r#"
+                Requested node configuration is not available
+                  there   the job has 1 of the 2 nodes that are asked"#]],
         );
     }
 }

@@ -61,6 +61,16 @@ const ENVIRONMENT: Part = Part {
     sleepers: SLEEPERS,
 };
 
+/// What the tasks of steps are told of their GPUs.
+const GPU_BIND: Part = Part {
+    recorded: include_str!("manage/gpu_bind/answers-22.05.8.txt"),
+    differ: include_str!("manage/gpu_bind/differ.txt"),
+    file: "manage/gpu_bind/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: SLEEPERS,
+};
+
 /// Nodes and partitions that are changed, made and removed.
 const CHANGES: Part = Part {
     recorded: include_str!("manage/changes/answers-22.05.8.txt"),
@@ -122,7 +132,7 @@ impl Twin {
         // For lines with pipes, which a shell runs.
         let links = env.root().join("links");
         std::fs::create_dir(&links).expect("a folder");
-        for name in ["scontrol", "sprio", "squeue"] {
+        for name in ["scontrol", "sprio", "squeue", "srun"] {
             symlink(env!("CARGO_BIN_EXE_yard"), links.join(name)).expect("a link");
         }
         let path = std::env::var("PATH").unwrap_or_default();
@@ -256,6 +266,11 @@ mod slow {
     #[test]
     fn jobs_are_shown_and_started_as_recorded_or_are_listed() {
         play(&ENVIRONMENT);
+    }
+
+    #[test]
+    fn tasks_are_bound_to_gpus_as_recorded_or_are_listed() {
+        play(&GPU_BIND);
     }
 
     #[test]

@@ -122,6 +122,11 @@ pub fn replace_word(text: &str, name: &str, by: &str) -> String {
 /// Hides what differs from day to day and from machine to machine: moments, times since a start,
 /// and the width of what stands for a folder or a machine.
 pub fn masked(command: &str, line: &str) -> String {
+    // Daemons of several nodes on a machine have the node in their names.
+    if let Some((before, after)) = line.split_once("slurmstepd-node") {
+        let after = after.split_once(':').map_or("", |(_, after)| after);
+        return masked(command, &format!("{before}slurmstepd:{after}"));
+    }
     if command.starts_with("sdiag") {
         return without_figures(&masked("", line), "");
     }
@@ -203,7 +208,8 @@ fn without_figures(line: &str, units: &str) -> String {
 pub fn explains(line: &str) -> bool {
     let parts = [":   asked   ", ":   there   ", ":   do      "];
     let is_ours = parts.iter().any(|part| line.contains(part));
-    line.starts_with('!') && (is_ours || line.contains(" has no effect here"))
+    let is_said = line.starts_with('!') || line.starts_with("  srun:");
+    is_said && (is_ours || line.contains(" has no effect here"))
 }
 
 /// The number of the job that an answer of `sbatch` tells of, with `--parsable` alone.

@@ -182,6 +182,8 @@ impl Owner {
             tasks: Vec::new(),
             step_tasks: 0,
             cpu_bind: None,
+            gpu_bind: None,
+            node_gpus: self.cluster.gpus_of(&share.node),
             streams: Streams::Files {
                 output: "/dev/null".to_owned(),
                 error: None,

@@ -13,8 +13,8 @@ use crate::store::StepRow;
 use api::{Answer, Refusal, StepLaunch, StepRequestName, StepTask};
 use model::job_environment;
 use model::{
-    Allocation, Distribution, JobId, JobState, NodeShare, OpenMode, Request, SignalTarget, StepId,
-    StepRecord, StepRequest, StepState,
+    Allocation, Distribution, GpuCount, JobId, JobState, NodeShare, OpenMode, Request,
+    SignalTarget, StepId, StepRecord, StepRequest, StepState,
 };
 use sched::{Job, StepRefusal, place_step};
 use std::borrow::Cow;
@@ -138,6 +138,7 @@ impl Owner {
         }
         let held = self.held_of(job);
         let allocation = &for_steps(&record.request, allocation);
+        let request = &with_gpus_of_job(request, &record.request, allocation);
         place_step(request, allocation, record.request.cpus_per_task, &held).map_err(|refusal| {
             match refusal {
                 StepRefusal::Busy => Refusal::Busy,
@@ -231,6 +232,7 @@ impl Owner {
         if self.bound_cpus(share).is_empty() {
             tasks.iter_mut().for_each(|task| task.cpus.clear());
         }
+        variables.extend(job_environment::tasks_per_gpu_variables(request));
         variables.extend(self.own_variables());
         let number = u32::try_from(node).ok()?;
         let base = self.spec_of(&started, step.step, number, share);
@@ -257,6 +259,7 @@ impl Owner {
             tasks,
             step_tasks: step.nodes.iter().map(|share| share.tasks).sum(),
             cpu_bind: request.cpu_bind.clone(),
+            gpu_bind: request.gpu_bind.clone(),
             streams: streams(launch),
             deadline,
             warning: signal.filter(|signal| signal.target == SignalTarget::Steps),
@@ -315,6 +318,29 @@ fn for_steps<'a>(request: &Request, allocation: &'a Allocation) -> Cow<'a, Alloc
     Cow::Owned(without)
 }
 
+/// A step that counts its tasks by GPUs and asks for none has as many on each node as its job asked for
+/// there; where that counts by them too, its tasks say how many.
+fn with_gpus_of_job<'a>(
+    step: &'a StepRequest,
+    job: &Request,
+    allocation: &Allocation,
+) -> Cow<'a, StepRequest> {
+    let asked = job.gpus.is_some() && job.rare.asked.tasks_of_each.is_none()
+        || job.gpus_per_node.is_some()
+        || !job.rare.asked.per_job.is_empty()
+        || !job.rare.asked.per_node.is_empty();
+    let by_step = step.gpus_per_node.is_some() || step.gpus_per_task.is_some();
+    if step.tasks_per_gpu.is_none() || by_step || !asked {
+        return Cow::Borrowed(step);
+    }
+    let least = allocation.nodes.iter().map(|share| share.gpus.len()).min();
+    let count = least.and_then(|least| u32::try_from(least).ok());
+    Cow::Owned(StepRequest {
+        gpus_per_node: count.map(|count| GpuCount { kind: None, count }),
+        ..step.clone()
+    })
+}
+
 /// The ranks of each node's tasks, those of other parts before them.
 fn ranks(counts: &[u32], before: u32, request: &StepRequest) -> Vec<Vec<u32>> {
     let distribution = request.distribution.as_ref();
@@ -328,21 +354,11 @@ fn tasks(record: &Job, share: &NodeShare, ranks: &[u32], request: &StepRequest) 
     let each = request.cpus_per_task.or(record.request.cpus_per_task);
     let each = each.unwrap_or(1).max(1) as usize;
     let bind = request.cpu_bind.clone().unwrap_or_default();
-    let gpus_each = request
-        .gpus_per_task
-        .as_ref()
-        .map(|gpus| gpus.count as usize);
-    let task = |(local, rank): (u32, &u32)| {
-        let gpus = share.gpus.iter().copied();
-        StepTask {
-            rank: *rank,
-            local,
-            cpus: bind.cpus_of(local, share.tasks, each, &share.cpus),
-            gpus: match gpus_each {
-                Some(count) => gpus.skip(local as usize * count).take(count).collect(),
-                None => gpus.collect(),
-            },
-        }
+    let task = |(local, rank): (u32, &u32)| StepTask {
+        rank: *rank,
+        local,
+        cpus: bind.cpus_of(local, share.tasks, each, &share.cpus),
+        gpus: share.gpus.clone(),
     };
     (0..).zip(ranks).map(task).collect()
 }

@@ -5,7 +5,7 @@ use super::relay::Relay;
 use super::step_groups::StepGroups;
 use super::task_epilogs::{PendingEpilogs, TaskEpilogs};
 use super::task_files::words;
-use super::{slurm_links, task_environment, task_streams};
+use super::{gpu_binding, slurm_links, task_environment, task_streams};
 use crate::spec::{Environment, Program, StepSpec, Streams};
 use model::{PassedLimit, StepId, WaitStatus};
 use std::ffi::OsString;
@@ -109,7 +109,14 @@ pub(super) fn launch(
     let oom_score_adj = (sys::process::oom_score_adj() + OOM_SCORE_ABOVE_OURS).min(1000);
     for (place, (task, streams)) in spec.tasks.iter().zip(streams).enumerate() {
         let program = program(&spec.program, place, &environment).after_prologs(spec);
-        let environment = task_environment::of_task(&environment, task, |gpu| groups.seen(gpu));
+        let told = gpu_binding::of_task(spec, task, &groups);
+        for error in &told.errors {
+            say(error, relay.as_deref_mut(), messages.as_ref());
+        }
+        if let Some(line) = &told.report {
+            pass_on(line, relay.as_deref_mut(), messages.as_ref());
+        }
+        let environment = task_environment::of_task(&environment, task, &told.gpus);
         let spawn = Spawn {
             program: &program.file,
             args: &program.args,

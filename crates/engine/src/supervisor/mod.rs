@@ -11,6 +11,7 @@
 
 mod control;
 mod ending;
+mod gpu_binding;
 mod idle;
 mod job_namespace;
 mod launch;

@@ -56,6 +56,11 @@ impl StepGroups {
         }
     }
 
+    /// Whether its tasks can open no GPU but those of the step.
+    pub(super) fn closes_others(&self) -> bool {
+        self.gpus.is_some()
+    }
+
     /// How the driver counts a GPU for the step's tasks: those that it can't open are none to it.
     pub(super) fn seen(&self, gpu: GpuIndex) -> GpuIndex {
         let place = |gpus: &Vec<GpuIndex>| gpus.iter().position(|own| *own == gpu);

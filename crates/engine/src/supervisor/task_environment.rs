@@ -1,9 +1,18 @@
 //! The environment of one task.
 
+use super::gpu_binding::TaskGpus;
 use super::slurm_links;
 use crate::spec::{StepSpec, Streams};
 use api::StepTask;
-use model::GpuIndex;
+
+/// The GPUs of a step on the node.
+const STEP_GPUS: &str = "SLURM_STEP_GPUS";
+/// By these programs find the GPUs that they may use.
+const VISIBLE: [&str; 3] = [
+    "CUDA_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+];
 
 /// What all tasks of the step have: what the job was submitted with, without what the spec
 /// removes, with what it sets, and with Slurm's commands to be found.
@@ -20,37 +29,29 @@ pub(super) fn of_step(
     environment
 }
 
-/// What differs between tasks; `SLURM_TASK_PID` is set by whoever forks. `seen` is how a GPU is counted
-/// where others are closed to the step.
+/// What differs between tasks; `SLURM_TASK_PID` is set by whoever forks.
 pub(super) fn of_task(
     step: &[(String, String)],
     task: &StepTask,
-    seen: impl Fn(GpuIndex) -> GpuIndex,
+    gpus: &TaskGpus,
 ) -> Vec<(String, String)> {
     let mut environment = step.to_vec();
     set(&mut environment, "SLURM_PROCID", &task.rank.to_string());
     set(&mut environment, "SLURM_LOCALID", &task.local.to_string());
     environment.retain(|(name, _)| name != "SLURM_TASK_PID");
-    if !task.gpus.is_empty() {
-        let list = |gpus: &mut dyn Iterator<Item = GpuIndex>| {
-            gpus.map(|gpu| gpu.to_string())
-                .collect::<Vec<_>>()
-                .join(",")
-        };
-        let gpus = list(&mut task.gpus.iter().copied());
-        if environment
-            .iter()
-            .any(|(name, _)| name == "SLURM_STEP_GPUS")
-        {
-            set(&mut environment, "SLURM_STEP_GPUS", &gpus);
+    match gpus {
+        TaskGpus::None => {}
+        TaskGpus::Unnamed => {
+            let named = |name: &str| name == STEP_GPUS || VISIBLE.contains(&name);
+            environment.retain(|(name, _)| !named(name));
         }
-        let seen = list(&mut task.gpus.iter().copied().map(seen));
-        for name in [
-            "CUDA_VISIBLE_DEVICES",
-            "ROCR_VISIBLE_DEVICES",
-            "GPU_DEVICE_ORDINAL",
-        ] {
-            set(&mut environment, name, &seen);
+        TaskGpus::Named { own, seen } => {
+            if environment.iter().any(|(name, _)| name == STEP_GPUS) {
+                set(&mut environment, STEP_GPUS, own);
+            }
+            for name in VISIBLE {
+                set(&mut environment, name, seen);
+            }
         }
     }
     environment
@@ -95,8 +96,11 @@ mod tests {
         let step = of_step(pairs(&base), &spec);
         let mut task = spec.tasks[0].clone();
         task.rank = 3;
-        task.gpus = vec![1, 2];
-        let mut environment = of_task(&step, &task, |gpu| gpu - 1);
+        let gpus = TaskGpus::Named {
+            own: "1,2".to_owned(),
+            seen: "0,1".to_owned(),
+        };
+        let mut environment = of_task(&step, &task, &gpus);
         environment.retain(|(name, _)| !name.starts_with("BASH_") && name != "PATH");
         let want = [
             ("AA", "2"),
@@ -109,5 +113,8 @@ mod tests {
             ("GPU_DEVICE_ORDINAL", "0,1"),
         ];
         assert_eq!(environment, pairs(&want));
+        let with = of_task(&step, &task, &gpus);
+        let without = of_task(&with, &task, &TaskGpus::Unnamed);
+        assert!(!without.iter().any(|(name, _)| name.ends_with("_DEVICES")));
     }
 }

@@ -36,6 +36,8 @@ pub(super) fn spec() -> StepSpec {
         }],
         step_tasks: 1,
         cpu_bind: None,
+        gpu_bind: None,
+        node_gpus: 0,
         streams: Streams::Files {
             output: "out".to_owned(),
             error: None,

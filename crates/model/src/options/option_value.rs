@@ -127,9 +127,6 @@ impl Reading<'_> {
                     "gpu-bind" => format!("gpu:{text}"),
                     _ => text.to_owned(),
                 });
-                if !matches!(text, "none" | "gpu:none" | "gres/gpu:none") {
-                    self.unheeded(given);
-                }
             }
             Key::GpuFreq => {
                 value_check::gpu_frequency(text)?;

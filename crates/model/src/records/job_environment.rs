@@ -162,6 +162,14 @@ pub fn distribution_variables(request: &StepRequest, tasks: u32, nodes: usize) -
     set.0
 }
 
+/// What a step that counts its tasks by GPUs says of it.
+#[must_use]
+pub fn tasks_per_gpu_variables(request: &StepRequest) -> Variables {
+    let mut set = Setter::default();
+    set.maybe("SLURM_NTASKS_PER_TRES", request.tasks_per_gpu);
+    set.0
+}
+
 /// What all components of a heterogeneous job were given, each under its own number; the older names
 /// (`PACK`) too, as 22.05 sets them.
 #[must_use]
@@ -353,7 +361,11 @@ impl Setter {
         self.maybe("SLURM_NTASKS_PER_NODE", request.tasks_per_node);
         self.maybe("SLURM_CPUS_PER_TASK", request.cpus_per_task);
         self.maybe("SLURM_CPUS_PER_GPU", request.rare.cpus_per_gpu);
-        self.maybe("SLURM_GPUS", request.gpus.as_ref().map(gpus_text));
+        // Those that follow from its tasks were not asked for.
+        let asked = &request.rare.asked;
+        let from_tasks = asked.tasks_of_each.is_some() && asked.per_job.is_empty();
+        let gpus = request.gpus.as_ref().filter(|_| !from_tasks);
+        self.maybe("SLURM_GPUS", gpus.map(gpus_text));
         // What `--gres` asked for is the job's alone.
         let per_node = request.gpus_per_node.as_ref();
         let per_node = per_node.filter(|_| !request.rare.asked.is_by_gres);

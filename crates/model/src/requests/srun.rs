@@ -8,8 +8,8 @@ use crate::options::reading::Reading;
 use crate::options::{Show, Surroundings};
 use crate::requests::{Request, StepRequest, asked_job, component, described_job};
 use crate::values::{
-    CpuBind, Export, GpuCount, GresList, JobId, OpenMode, PassedLimits, Seconds, StepContainer,
-    StepPrograms, TimeLimitRequest,
+    CpuBind, Export, GpuBind, GpuCount, GresList, JobId, OpenMode, PassedLimits, Seconds,
+    StepContainer, StepPrograms, TimeLimitRequest,
 };
 use std::path::PathBuf;
 
@@ -204,6 +204,10 @@ fn resolve_one(
     if surroundings.embedded {
         no_pmi(&mut reading);
     }
+    // A step counts GPUs in one way, and is not held against its job's.
+    if reading.options.job.is_some() && reading.options.gpus_per_task.is_some() {
+        reading.options.gpus = None;
+    }
     let description = asked_job::settle(&mut reading);
     tasks_per_node(&mut reading);
     let base = command
@@ -329,6 +333,8 @@ fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
         memory: step_memory(reading, gpus.as_ref()),
         gpus_per_node: gpus,
         gpus_per_task: o.gpus_per_task.as_ref().and_then(GresList::gpus),
+        tasks_per_gpu: o.tasks_per_tres.or(o.tasks_per_gpu),
+        gpu_bind: gpu_bind(o),
         overcommit: o.overcommit,
         overlap: o.overlap,
         exact: !o.whole
@@ -342,6 +348,20 @@ fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
         cpu_bind: o.cpu_bind.as_deref().map(CpuBind::read),
         kill_on_bad_exit: o.kill_on_bad_exit.unwrap_or(false),
     }
+}
+
+/// How its tasks are bound to GPUs, in words or by how they were counted.
+fn gpu_bind(o: &GivenOptions) -> Option<GpuBind> {
+    let of_tasks = || {
+        let tasks = o.tasks_per_tres.or(o.tasks_per_gpu)?;
+        Some(format!("gpu:single:{tasks}"))
+    };
+    let of_gpus = || {
+        let gpus = o.gpus_per_task.as_ref().and_then(GresList::gpus)?;
+        Some(format!("gpu:per_task:{gpus}"))
+    };
+    let text = o.gpu_bind.clone().or_else(of_tasks).or_else(of_gpus)?;
+    Some(GpuBind::read(&text))
 }
 
 /// GPUs of a step on each node. The job's own total is inherited as `SLURM_GPUS` and asks for

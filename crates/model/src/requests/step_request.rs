@@ -1,6 +1,6 @@
 //! What one `srun` asks for.
 
-use crate::values::{CpuBind, Distribution, GpuCount, NodeName};
+use crate::values::{CpuBind, Distribution, GpuBind, GpuCount, NodeName};
 use serde::{Deserialize, Serialize};
 
 /// What one `srun` inside a job asks for, after its options and `SLURM_*` input variables were
@@ -18,7 +18,7 @@ pub struct StepRequest {
     pub tasks: Option<u32>,
     /// `--ntasks-per-node`
     pub tasks_per_node: Option<u32>,
-    /// `--cpus-per-task`; implies `exact`.
+    /// `--cpus-per-task`, or the job's; asked of the step itself it is `exact` too.
     pub cpus_per_task: Option<u32>,
     /// `--mem` in MiB; `Some(0)` takes none of the job's memory from other steps.
     pub memory: Option<u64>,
@@ -26,6 +26,10 @@ pub struct StepRequest {
     pub gpus_per_node: Option<GpuCount>,
     /// `--gpus-per-task`
     pub gpus_per_task: Option<GpuCount>,
+    /// `--ntasks-per-gpu`
+    pub tasks_per_gpu: Option<u32>,
+    /// `--gpu-bind`, or what `--ntasks-per-gpu` and `--gpus-per-task` make of it.
+    pub gpu_bind: Option<GpuBind>,
     /// `--overcommit`: several tasks on a CPU.
     pub overcommit: bool,
     /// `--overlap`: shares everything with other steps.

@@ -14,6 +14,7 @@ pub(crate) mod distribution;
 pub(crate) mod duration_text;
 pub(crate) mod export;
 pub mod file_pattern;
+pub(crate) mod gpu_bind;
 pub(crate) mod gpu_count;
 pub(crate) mod gpu_names;
 pub(crate) mod gres;
@@ -52,6 +53,7 @@ pub use dependency::{Condition, DependedJob, Dependency, DependencyKind, Element
 pub use distribution::{Dealing, Distribution, Levels};
 pub use duration_text::{elapsed_text, moment_text, padded_elapsed_text, say_length};
 pub use export::Export;
+pub use gpu_bind::{BoundGpus, GpuBind, GpuBindTo, StepGpus};
 pub use gpu_count::GpuCount;
 pub use gpu_names::{counted_gpus, is_gpu_kind};
 pub use gres::{GresItem, GresList, NoGres};

@@ -48,7 +48,11 @@ pub fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut within = None;
     let mut quoted = false;
-    for letter in line.chars() {
+    let mut letters = line.chars().peekable();
+    while let Some(mut letter) = letters.next() {
+        if within == Some('"') && letter == '\\' && letters.peek() == Some(&'$') {
+            letter = letters.next().unwrap_or(letter);
+        }
         match (within, letter) {
             (None, '"' | '\'') => (within, quoted) = (Some(letter), true),
             (Some(mark), letter) if letter == mark => within = None,

@@ -180,9 +180,13 @@ fn refuse(error: &CallError, job: JobId, printer: &Printer) {
         Some(Refusal::NeverFits(why)) => format!("{}: {}: {}", why.asked, why.there, why.todo),
         _ => error.to_string(),
     };
+    let (words, there) = why.split_once('\n').unwrap_or((&why, ""));
     printer.say(&format!(
-        "srun: error: Unable to create step for job {job}: {why}"
+        "srun: error: Unable to create step for job {job}: {words}"
     ));
+    for line in there.lines() {
+        printer.say(&format!("srun: {line}"));
+    }
 }
 
 /// Waits, or returns the signal that means to give up.
