@@ -44,7 +44,9 @@ pub use tables::{
     Partition, Paths, Policy, PolicyOfGpu, Preemption, Priority, Programs, Qos, Scheduling, Switch,
     User,
 };
-pub use words::{EnforcePartLimits, Extent, GpuOption, PartitionState, PreemptMode, PreemptType};
+pub use words::{
+    EnforcePartLimits, Extent, GpuOption, PartitionState, PreemptMode, PreemptType, UsageReset,
+};
 
 /// What is wrong with a cluster file; [`model::render`] shows it.
 pub type ClusterProblem = model::Problem;

@@ -5,7 +5,7 @@ use super::amounts::{Bounds, Mib, Tres};
 use super::partition_nodes::PartitionNodes;
 use super::section::section;
 use super::words::{
-    EnforcePartLimits, Extent, GpuOption, PartitionState, PreemptMode, PreemptType,
+    EnforcePartLimits, Extent, GpuOption, PartitionState, PreemptMode, PreemptType, UsageReset,
 };
 use model::{ContainerRuntime, Seconds, TimeLimitRequest};
 
@@ -464,6 +464,8 @@ section! {
         half_life: Seconds,
         /// Priorities are worked out anew so often. `PriorityCalcPeriod`
         calc_period: Seconds,
+        /// All usage begins anew then. `PriorityUsageResetPeriod`
+        usage_reset: UsageReset,
         /// `PriorityFavorSmall`
         favor_small: bool,
         /// `PriorityFlags`

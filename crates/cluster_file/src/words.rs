@@ -137,6 +137,26 @@ words! {
 }
 
 words! {
+    /// When all usage begins anew at 0 (`PriorityUsageResetPeriod`).
+    enum UsageReset takes "\"none\", \"now\", \"daily\", \"weekly\", \"monthly\", \"quarterly\" or \"yearly\"" {
+        /// Never.
+        None = "none",
+        /// At each start.
+        Now = "now",
+        /// At midnight.
+        Daily = "daily",
+        /// At midnight before Sunday.
+        Weekly = "weekly",
+        /// On the first of a month.
+        Monthly = "monthly",
+        /// On the first of January, April, July and October.
+        Quarterly = "quarterly",
+        /// On the first of January.
+        Yearly = "yearly",
+    }
+}
+
+words! {
     /// Whether a job outside of its partition's limits is refused at once (`EnforcePartLimits`).
     enum EnforcePartLimits takes "\"no\", \"any\" or \"all\"" {
         /// It waits, with a reason.

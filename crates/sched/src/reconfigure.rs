@@ -39,6 +39,7 @@ impl State {
         self.recount();
         self.in_queue = InQueue::count(&self.cluster, self.jobs.values());
         self.priorities.forget();
+        self.plan_usage_reset(at);
         for id in waiting {
             self.refile(id, at);
         }

@@ -13,7 +13,7 @@ use crate::live_jobs::LiveJobs;
 use crate::member::Member;
 use crate::names::JobNames;
 use crate::planner::BackfillParameters;
-use crate::priority::{Priorities, Usage};
+use crate::priority::{Priorities, Usage, UsageResets};
 use crate::promise::Plan;
 use crate::queue::{Key, QueueId};
 use crate::reservations::Reservations;
@@ -98,6 +98,7 @@ pub struct State {
     pub(crate) last_pass: LastPass,
     pub(crate) cycles: Cycles,
     pub(crate) budget_checks: BudgetChecks,
+    pub(crate) usage_resets: UsageResets,
 }
 
 /// When [`State::schedule`] was last asked. It is no part of what two states are compared by.
@@ -182,6 +183,7 @@ impl State {
             last_pass: LastPass(Timestamp(0)),
             cycles: Cycles::default(),
             budget_checks: BudgetChecks::default(),
+            usage_resets: UsageResets::default(),
         }
     }
 
@@ -199,6 +201,7 @@ impl State {
         }
         state.priorities = Priorities::new(saved.usage.into_iter().collect());
         state.spent = Spent::new(saved.spent.into_iter().collect());
+        state.reset_usage_at_start(now);
         state.reservations = Reservations::new(&state.cluster, saved.reservations);
         state.next_id = saved.next_id.max(1);
         state.version = saved.version;
@@ -352,6 +355,7 @@ impl State {
             self.next_not_exempt(),
             self.cycles.due,
             self.next_budget_check(),
+            self.next_usage_reset(),
         ]
         .into_iter()
         .flatten()
@@ -392,6 +396,7 @@ impl State {
     pub fn schedule(&mut self, now: Timestamp) -> Vec<Action> {
         self.last_pass = LastPass(now);
         let mut actions = self.end_reservations(now);
+        self.reset_usage(now);
         self.renew_priorities(now);
         self.switch_waits.forget_until(now);
         while let Some((at, job)) = self.timed.first().copied()

@@ -2,7 +2,7 @@
 
 use super::conf_line::ConfLine;
 use super::{Importer, known_options, said};
-use crate::{EnforcePartLimits, Licence, Mib, Named, PreemptMode, PreemptType};
+use crate::{EnforcePartLimits, Licence, Mib, Named, PreemptMode, PreemptType, UsageReset};
 use model::{Seconds, TimeLimitRequest};
 
 /// Options that say how daemons run and where they write, and nothing of what jobs can have.
@@ -309,6 +309,19 @@ impl Importer {
             "prioritymaxage" => set!(file.priority.max_age, length()),
             "prioritydecayhalflife" => set!(file.priority.half_life, length()),
             "prioritycalcperiod" => set!(file.priority.calc_period, length()),
+            "priorityusageresetperiod" => {
+                let period = match value.to_ascii_lowercase().as_str() {
+                    "none" => UsageReset::None,
+                    "now" => UsageReset::Now,
+                    "daily" => UsageReset::Daily,
+                    "weekly" => UsageReset::Weekly,
+                    "monthly" => UsageReset::Monthly,
+                    "quarterly" => UsageReset::Quarterly,
+                    "yearly" => UsageReset::Yearly,
+                    _ => return Some(false),
+                };
+                set!(file.priority.usage_reset, said(line, period))
+            }
             "priorityfavorsmall" => set!(file.priority.favor_small, flag()),
             "priorityflags" => set!(file.priority.flags, list()),
             "preempttype" => {

@@ -130,6 +130,11 @@ impl Owner {
         of("PriorityMaxAge", length(&priority.max_age));
         of("PriorityDecayHalfLife", length(&priority.half_life));
         of("PriorityCalcPeriod", length(&priority.calc_period));
+        let reset = priority.usage_reset.as_ref();
+        of(
+            "PriorityUsageResetPeriod",
+            reset.map(|it| it.value.word().to_ascii_uppercase()),
+        );
         let preemption = &file.preemption;
         let kind = preemption.kind.as_ref().map(|it| it.value);
         of(

@@ -22,6 +22,7 @@ pub(crate) fn read(
     let (nodes, numbers) = (Arc::clone(&cluster.cluster), Arc::clone(&cluster.numbers));
     let mut state = State::rebuild(nodes, numbers, store.saved()?, now);
     state.set_backfill(cluster.backfill());
+    state.set_zone(sys::local_zone(), now);
     let mut running = BTreeMap::new();
     for record in state.running() {
         let mut active = ActiveJob::new(record, store.record_tag(submitted_as(record))?);

@@ -1,6 +1,6 @@
 //! What a job's priority is made of, as a cluster says it.
 
-use cluster_file::{ClusterFile, Sourced};
+use cluster_file::{ClusterFile, Sourced, UsageReset};
 use model::Seconds;
 
 /// The weights of `priority/multifactor`.
@@ -28,6 +28,8 @@ pub struct PriorityPolicy {
     pub half_life: Seconds,
     /// `PriorityCalcPeriod`: priorities are worked out anew so often.
     pub calc_period: Seconds,
+    /// `PriorityUsageResetPeriod`: all usage begins anew then.
+    pub usage_reset: UsageReset,
     /// `PriorityFavorSmall`
     pub favor_small: bool,
     /// `PriorityFlags`, in Slurm's words.
@@ -52,6 +54,7 @@ impl Default for PriorityPolicy {
             max_age: WEEK,
             half_life: WEEK,
             calc_period: Seconds(300),
+            usage_reset: UsageReset::None,
             favor_small: false,
             flags: Vec::new(),
         }
@@ -97,6 +100,10 @@ impl PriorityPolicy {
             max_age: length(&said.max_age, plain.max_age),
             half_life: length(&said.half_life, plain.half_life),
             calc_period: length(&said.calc_period, plain.calc_period),
+            usage_reset: said
+                .usage_reset
+                .as_ref()
+                .map_or(plain.usage_reset, |it| it.value),
             favor_small: said.favor_small.as_ref().is_some_and(|it| it.value),
             flags: said
                 .flags

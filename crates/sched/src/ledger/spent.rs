@@ -42,13 +42,25 @@ pub(crate) struct Spent {
     of_ended: BTreeMap<Spending, Usage>,
     /// Of these, the ones that changed since they were last written.
     changed: BTreeSet<Spending>,
+    /// What was used before counts no more.
+    reset: Timestamp,
 }
 
 impl Spent {
     pub(crate) fn new(of_ended: BTreeMap<Spending, Usage>) -> Spent {
         Spent {
             of_ended,
-            changed: BTreeSet::new(),
+            ..Spent::default()
+        }
+    }
+
+    /// What was used before a moment counts no more.
+    pub(crate) fn forget_before(&mut self, moment: Timestamp) {
+        self.reset = moment;
+        for (spending, usage) in &mut self.of_ended {
+            if usage.forget_before(moment) {
+                self.changed.insert(spending.clone());
+            }
         }
     }
 
@@ -78,13 +90,18 @@ fn rate(cluster: &Cluster, used: &Used, tres: &str) -> f64 {
 }
 
 /// What a running job used until now for each a second, less what was forgotten meanwhile.
-fn seconds_used(cluster: &Cluster, record: &Job, now: Timestamp, decay: Decay) -> f64 {
+fn seconds_used(
+    cluster: &Cluster,
+    record: &Job,
+    (reset, now): (Timestamp, Timestamp),
+    decay: Decay,
+) -> f64 {
     let JobState::Running { since, .. } = &record.state else {
         return 0.0;
     };
     let factor = member::qos_of(cluster, record)
         .map_or(1.0, |qos| cluster.qos()[usize::from(qos.0)].usage_factor);
-    let ran = now.since(*since) - record.state.suspended_ms(now);
+    let ran = now.since(reset.max(*since)) - record.state.suspended_ms(now);
     factor * decay.sum(ran.max(0) as f64 / 1000.0)
 }
 
@@ -130,7 +147,7 @@ impl State {
         for tres in names.chain(time) {
             for spender in &spenders {
                 let decay = decay_of(cluster, spender);
-                let seconds = seconds_used(cluster, record, now, decay);
+                let seconds = seconds_used(cluster, record, (self.spent.reset, now), decay);
                 let amount = rate(cluster, &used, tres) * seconds;
                 if amount > 0.0 {
                     let spending = Spending {
@@ -156,7 +173,7 @@ impl State {
             if !counts.contains(&spender) {
                 return 0.0;
             }
-            let seconds = seconds_used(cluster, &job.record, now, decay);
+            let seconds = seconds_used(cluster, &job.record, (self.spent.reset, now), decay);
             rate(cluster, &used(cluster, job), tres) * seconds
         };
         let running = self.running.iter().filter_map(|id| self.jobs.get(id));
@@ -222,7 +239,7 @@ impl State {
             let used = used(cluster, job);
             for spender in chain.spenders() {
                 let decay = decay_of(cluster, &spender);
-                let seconds = seconds_used(cluster, &job.record, now, decay);
+                let seconds = seconds_used(cluster, &job.record, (self.spent.reset, now), decay);
                 for tres in &names {
                     let all = spent.entry((spender.clone(), *tres)).or_insert_with(|| {
                         let spending = Spending {

@@ -506,3 +506,49 @@ fn what_was_used() {
     lab.state.schedule(lab.now);
     assert_eq!(lab.stands(waits.unwrap()), "R");
 }
+
+/// At midnight what was used counts no more, of what runs on only what it uses since; what is written then
+/// makes the same state.
+#[test]
+fn usage_begins_anew() {
+    const DAY: i64 = 24 * 3600 * 1000;
+    const HOUR: i64 = 3600 * 1000;
+    let text = "[nodes.n]\nnames = \"n1\"\ncpus = 4\n[partition.all]\ndefault = true\nnodes = \"ALL\"\n\
+        [qos.minutes]\ngroup_tres_minutes = \"cpu=90\"\n\
+        [priority]\nfair_share = 1000\nhalf_life = \"00:00:00\"\nusage_reset = \"daily\"\n";
+    let mut lab = World::text(text);
+    lab.now = Timestamp(100 * DAY - HOUR);
+    lab.state.set_zone(jiff::tz::TimeZone::UTC, lab.now);
+    let long = lab
+        .check("ann", in_qos("minutes", minutes(1, 600)), "R")
+        .unwrap();
+    lab.now = Timestamp(100 * DAY - HOUR / 2);
+    assert_eq!(lab.state.next_usage_reset(), Some(Timestamp(100 * DAY)));
+    let used = |lab: &World| {
+        let (tree, _) = lab.state.shares(lab.now);
+        tree.nodes()[0].usage
+    };
+    assert_eq!(used(&lab), 1800.0);
+    lab.state.schedule(lab.now);
+    lab.state.take_changes();
+    lab.now = Timestamp(100 * DAY + HOUR);
+    lab.state.schedule(lab.now);
+    assert_eq!(lab.state.next_usage_reset(), Some(Timestamp(101 * DAY)));
+    assert_eq!(used(&lab), 3600.0);
+    // By then 60 of the 90 minutes are used, not 120.
+    assert_eq!(lab.stands(long), "R");
+    lab.check("ann", in_qos("minutes", minutes(1, 1)), "R");
+    lab.state.apply(Event::Gone {
+        job: long,
+        outcome: model::Outcome::Completed,
+        at: lab.now,
+    });
+    let changes = lab.state.take_changes();
+    assert_eq!(changes.usage[0].1.kept(), (3600.0, lab.now));
+    lab.now = Timestamp(101 * DAY);
+    lab.state.schedule(lab.now);
+    let changes = lab.state.take_changes();
+    assert_eq!(changes.usage[0].1.kept(), (0.0, lab.now));
+    let of_minutes = changes.spent.iter().filter(|(one, _)| one.tres == "cpu");
+    assert!(of_minutes.count() > 0, "it is written too");
+}

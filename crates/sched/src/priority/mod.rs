@@ -8,7 +8,7 @@
 //! Priorities all of it for one cluster
 //! ```
 //! All of it are functions of values: no period has to pass and no row is written for usage to
-//! decay. `PriorityUsageResetPeriod` is not here.
+//! decay; rows are written where it begins anew (`PriorityUsageResetPeriod`).
 
 mod classic;
 mod factors;
@@ -16,9 +16,11 @@ mod measure;
 mod priorities;
 mod share_tree;
 mod usage;
+mod usage_reset;
 
 pub use factors::{Factors, JobFacts, Scale};
 pub(crate) use measure::{Measure, Turn, billed};
 pub(crate) use priorities::{Priorities, association_priority};
 pub use share_tree::{NodeOfTree, ShareTree, Standing};
 pub use usage::{Decay, Usage};
+pub(crate) use usage_reset::UsageResets;

@@ -21,6 +21,8 @@ pub(crate) struct Priorities {
     measure: Option<Measure>,
     /// The moment at which it was worked out.
     at: Option<Timestamp>,
+    /// What was used before counts no more.
+    reset: Timestamp,
     /// It stays as it is, whatever the time: a plan goes by today's order.
     is_fixed: bool,
 }
@@ -40,6 +42,16 @@ impl Priorities {
         let period = Seconds(cluster.priority().calc_period.0.max(1));
         let next = self.at.map_or(Timestamp(i64::MIN), |at| at + period);
         (!self.is_fixed).then_some(next)
+    }
+
+    /// What was used before a moment counts no more.
+    pub(crate) fn forget_before(&mut self, moment: Timestamp) {
+        self.reset = moment;
+        for (member, usage) in &mut self.used {
+            if usage.forget_before(moment) {
+                self.changed.insert(member.clone());
+            }
+        }
     }
 
     /// It stays as it is from now on.
@@ -72,7 +84,7 @@ impl Priorities {
         }
         for record in live {
             let used = usage.entry(Member::of(cluster, record)).or_default();
-            *used += used_since_start(cluster, record, now);
+            *used += used_since_start(cluster, record, self.reset, now);
         }
         self.places = BTreeMap::new();
         let mut by_place: BTreeMap<usize, f64> = BTreeMap::new();
@@ -96,7 +108,7 @@ impl Priorities {
 
     /// A run of a job ends: what it used is kept.
     pub(crate) fn settle(&mut self, cluster: &Cluster, record: &Job, now: Timestamp) {
-        let used = used_since_start(cluster, record, now);
+        let used = used_since_start(cluster, record, self.reset, now);
         if used > 0.0 {
             let member = Member::of(cluster, record);
             let all = self.used.entry(member.clone()).or_default();
@@ -178,8 +190,9 @@ pub(crate) fn association_priority(
     })
 }
 
-/// What a running job used since its start, less what was forgotten since; nothing of another.
-fn used_since_start(cluster: &Cluster, record: &Job, now: Timestamp) -> f64 {
+/// What a running job used since its start, or since a moment after it, less what was forgotten since;
+/// nothing of another.
+fn used_since_start(cluster: &Cluster, record: &Job, reset: Timestamp, now: Timestamp) -> f64 {
     let JobState::Running {
         since, allocation, ..
     } = &record.state
@@ -222,7 +235,7 @@ fn used_since_start(cluster: &Cluster, record: &Job, now: Timestamp) -> f64 {
     let rate = billed(cluster.priority().has_flag("MAX_TRES"), weights, &of);
     let factor = member::qos_of(cluster, record)
         .map_or(1.0, |qos| cluster.qos()[usize::from(qos.0)].usage_factor);
-    let ran = now.since(*since) - record.state.suspended_ms(now);
+    let ran = now.since(reset.max(*since)) - record.state.suspended_ms(now);
     let seconds = ran.max(0) as f64 / 1000.0;
     (rate * factor * decay(cluster).sum(seconds)).clamp(0.0, f64::MAX)
 }

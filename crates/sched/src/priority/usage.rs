@@ -62,6 +62,15 @@ impl Usage {
         (self.amount * decay.left(seconds)).clamp(0.0, f64::MAX)
     }
 
+    /// What was used before a moment counts no more; whether that was anything.
+    pub(crate) fn forget_before(&mut self, moment: Timestamp) -> bool {
+        let forgets = self.at < moment && self.amount > 0.0;
+        if forgets {
+            *self = Usage::new(0.0, moment);
+        }
+        forgets
+    }
+
     /// Adds what a job used that just ended.
     pub fn add(&mut self, amount: f64, now: Timestamp, decay: Decay) {
         let left = if fault::is(Fault::AddsUndecayed) {
