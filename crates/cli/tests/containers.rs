@@ -504,6 +504,12 @@ fn an_image_of_a_registry_is_fetched_once() {
     let fetched = env.yard(&["run", "--on", "nodes"]).success();
     assert!(fetched.contains("makes it on a node first"), "{fetched}");
     assert!(fetched.contains("of image yes"), "{fetched}");
+    // What that job fetched is recorded too.
+    let recorded = env.yard(&["show"]).success();
+    assert!(
+        recorded.contains(&format!("docker://{image}, sha256:")),
+        "{recorded}"
+    );
     let again = env.yard(&["run", "--on", "nodes"]).success();
     assert!(!again.contains("makes it on a node first"), "{again}");
     env.yard(&["engine", "stop", "nodes"]).success();

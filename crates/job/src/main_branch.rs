@@ -193,16 +193,19 @@ fn run_agent(folder: &Path) -> Result<u8, Failure> {
 
 /// Its output is a log for people; the last line says why there is none, for the conductor.
 fn make_environment(folder: &Path) -> Result<u8, Failure> {
-    let (_, json) = RunFolder::open(folder)?;
+    let (run, json) = RunFolder::open(folder)?;
     let mut out = std::io::stdout();
     let mut say = |line: &str| {
         let _ = writeln!(out, "{line}");
     };
     let image = crate::image::make_left(&json, &mut say);
-    image.map_err(|error| {
+    let image = image.map_err(|error| {
         let there = error.there().replace('\n', "; ");
         format!("{error} ({}): {there}; {}", error.asked(), error.todo())
     })?;
+    if let Some(digest) = image.and_then(|image| image.digest) {
+        run.write_image_digest(&digest)?;
+    }
     let made = environment::make_left(&json, &mut say);
     made.map(|_| 0).map_err(|error| {
         let there = error.there().replace('\n', "; ");

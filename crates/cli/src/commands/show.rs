@@ -106,7 +106,8 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
     if let Ok(json) = &json
         && let Some(container) = &json.plan.environment.container
     {
-        let digest = json.image.as_ref().and_then(|image| image.digest.as_ref());
+        let known = json.image.as_ref().and_then(|image| image.digest.clone());
+        let digest = known.or_else(|| RunFolder::at(&run.entry.folder).image_digest());
         let digest = digest.map(|digest| format!(", {digest}"));
         let image = &container.image.value;
         add("image", &format!("{image}{}", digest.unwrap_or_default()));

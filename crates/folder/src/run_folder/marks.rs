@@ -1,5 +1,5 @@
 //! Files whose being there is all that they say: what was asked of a run, and who has taken
-//! something upon itself that is done once; and the number of the job that makes the environment.
+//! something upon itself that is done once; and what is noted of the job that makes the environment or the image.
 
 use super::RunFolder;
 use crate::{Attempt, FolderError};
@@ -62,6 +62,26 @@ impl RunFolder {
 
     fn environment_job_file(&self) -> PathBuf {
         self.above_repeats().join("environment.job")
+    }
+
+    /// Notes the digest of the image that such a job fetched.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn write_image_digest(&self, digest: &str) -> Result<(), FolderError> {
+        let path = self.image_digest_file();
+        sys::atomic::write(&path, digest.as_bytes())
+            .map_err(|source| FolderError::Write { path, source })
+    }
+
+    /// The digest of the image that such a job fetched, where it is known.
+    #[must_use]
+    pub fn image_digest(&self) -> Option<String> {
+        fs::read_to_string(self.image_digest_file()).ok()
+    }
+
+    fn image_digest_file(&self) -> PathBuf {
+        self.above_repeats().join("image.digest")
     }
 
     /// Notes that a person asked for a run again that is over: it trains on, even where it had

@@ -47,16 +47,19 @@ pub fn prepare(
     Ok((ready(image.path(), None), false))
 }
 
-/// Makes what was left to this job; returns whether it was not there yet. `progress` gets each line that
+/// Makes what was left to this job, and returns it; none where nothing was. `progress` gets each line that
 /// the makers print.
 ///
 /// # Errors
 /// It can't be made; see [`ImageError`].
-pub fn make_left(json: &RunJson, progress: &mut dyn FnMut(&str)) -> Result<bool, ImageError> {
+pub fn make_left(
+    json: &RunJson,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Option<ReadyImage>, ImageError> {
     let environment = &json.plan.environment;
     let left = json.image.as_ref().filter(|image| image.to_make);
     let (Some(plan), Some(left)) = (&environment.container, left) else {
-        return Ok(false);
+        return Ok(None);
     };
     let modules = &environment.modules.value;
     // CACHE/images/KEY/FILE
@@ -65,13 +68,13 @@ pub fn make_left(json: &RunJson, progress: &mut dyn FnMut(&str)) -> Result<bool,
         .as_deref()
         .and_then(|path| path.ancestors().nth(3));
     let cache = cache.unwrap_or(Path::new("/"));
-    let (image, made) = make::make(plan, modules, cache, Internet::Compute, progress)?;
+    let (image, _) = make::make(plan, modules, cache, Internet::Compute, progress)?;
     if image.path != left.path {
         return Err(ImageError::Changed {
             image: plan.image.value.to_string(),
         });
     }
-    Ok(made)
+    Ok(Some(image))
 }
 
 /// The digest that the tag of a kept image names now, where that is another than the image's.
