@@ -166,4 +166,39 @@ mod slow {
             assert!(printed.contains(line), "{printed}");
         }
     }
+
+    /// The ranks meet at the first node's address all the same, and a program that asks for its name hears why
+    /// there is none.
+    #[test]
+    fn a_node_whose_own_name_does_not_resolve_is_said_and_reached_by_its_address() {
+        let test = "a_node_whose_own_name_does_not_resolve_is_said_and_reached_by_its_address";
+        if let Some(reason) = RealSlurm::missing() {
+            return skip(test, &reason);
+        }
+        let slurm = RealSlurm::start(SlurmShape { nodes: 2, cpus: 4 }).expect("a Slurm comes up");
+        slurm.forget_names().expect("the names can be taken away");
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        env.set_var("SLURM_CONF", slurm.conf());
+        env.write("train.py", include_str!("../../../examples/sites/train.py"));
+        env.write(
+            "by_name.py",
+            "import os, socket\nsocket.create_connection((os.environ['SLURMD_NODENAME'], 1))\n",
+        );
+        let run = |program: &str| {
+            let text = format!(
+                "launcher = \"srun\"\ncommand = [{program:?}]\n[resources]\nnodes = 2\ncpus_per_rank = 2\n\
+                 memory = \"400M\"\ntime = \"10m\"\n[environment]\n\
+                 variables = {{ RES_OPTIONS = \"timeout:1 attempts:1\" }}\n"
+            );
+            env.write("yard.toml", &text);
+            env.yard(&["run", "--on", "rig"])
+        };
+        let printed = run("train.py").success();
+        assert!(printed.contains("trained on 100 points"), "{printed}");
+        let note = "note: the name node1 does not resolve there: ranks get ";
+        assert!(printed.contains(note), "{printed}");
+        let printed = run("by_name.py").code(1).snapshot();
+        assert!(printed.contains(note), "{printed}");
+        assert!(printed.contains("YARD_COORDINATOR has"), "{printed}");
+    }
 }

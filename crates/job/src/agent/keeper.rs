@@ -156,6 +156,8 @@ impl Keeper {
             .map_err(system("finding a free port"))?
             .port();
         self.port = Some(listener);
+        let is_virtual = self.at.plan.embedded && !address::has_own_network();
+        let own = address::address(&self.at.node, is_virtual);
         self.outbox.say(Report::Hello {
             node: self.at.node.clone(),
             node_index: self.at.node_index,
@@ -164,12 +166,14 @@ impl Keeper {
                 device: facts.dev(),
                 inode: facts.ino(),
             },
-            address: address::address(
-                &self.at.node,
-                self.at.plan.embedded && !address::has_own_network(),
-            ),
+            address: own.address,
             port,
         });
+        // Ranks meet at the first node.
+        let is_first_of_several = self.at.node_index == 0 && self.at.plan.nodes.value > 1;
+        if let Some(note) = own.note.filter(|_| is_first_of_several) {
+            self.outbox.note(note);
+        }
         Ok(())
     }
 

@@ -136,7 +136,7 @@ impl ServicePlace {
     /// this machine with networks of their own.
     fn host(&self, port: u16) -> String {
         if node_address::has_own_network() {
-            let own = node_address::address(&self.node, false);
+            let own = node_address::address(&self.node, false).address;
             if forward::start(&own, port).is_ok() {
                 return own;
             }

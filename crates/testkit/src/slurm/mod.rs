@@ -105,6 +105,18 @@ impl RealSlurm {
         Ok(slurm)
     }
 
+    /// From now on the nodes' names resolve nowhere.
+    ///
+    /// # Errors
+    /// The file of names can't be written.
+    pub fn forget_names(&self) -> anyhow::Result<()> {
+        // Written in place: the nodes have the file itself mounted.
+        Ok(fs::write(
+            self.folder().join("hosts"),
+            "127.0.0.1 localhost\n",
+        )?)
+    }
+
     /// Brings up a controller alone, with the nodes and partitions that these lines of `slurm.conf`
     /// describe: it takes held jobs and answers questions, and nothing ever runs.
     ///
