@@ -132,6 +132,20 @@ fn all_repeats_are_followed_to_their_ends() {
 }
 
 #[test]
+fn repeats_of_code_with_a_link_that_leads_nowhere() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    std::os::unix::fs::symlink("data-of-another-machine", env.work().join("data")).unwrap();
+    let text = "command = [\"readlink\", \"data\"]\nrepeat = 2\nresources = { time = \"1m\" }\n";
+    env.write("yard.toml", text);
+    env.yard(&["run"]).success();
+    let printed = env.yard(&["logs"]).success();
+    let leads = printed
+        .lines()
+        .filter(|line| line.ends_with("data-of-another-machine"));
+    assert_eq!(leads.count(), 2, "{printed}");
+}
+
+#[test]
 fn a_run_waits_for_another_and_fails_with_it() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     write_run(&env, "prepare", 30, "");

@@ -1,8 +1,7 @@
 //! Copies folders with many files: several threads, each file by as few system calls as it takes.
 //!
 //! One thread walks and makes folders; the others take files by the batch, opened against the
-//! folders' descriptors, so that no path is walked twice. Links are followed: what arrives does not
-//! lead back to where it came from.
+//! folders' descriptors, so that no path is walked twice.
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -42,12 +41,42 @@ fn threads() -> usize {
 }
 
 /// Copies the folder `from` to `to`, which need not be there; what is there under a name of `from` is
-/// replaced. `came` gets the bytes that arrived since it was last called. Returns files and bytes.
+/// replaced. Links are followed: what arrives does not lead back to where it came from. `came` gets the
+/// bytes that arrived since it was last called. Returns files and bytes.
 ///
 /// # Errors
 /// The first file or folder that can't be read or written; others may have arrived by then.
 pub fn folder(from: &Path, to: &Path, came: &mut dyn FnMut(u64)) -> Result<(u64, u64), CopyError> {
+    copy(from, to, Links::Follow, came)
+}
+
+/// Copies the folder `from` to `to`, which is not there or empty. Links stay links, wherever they lead; devices,
+/// pipes and sockets are left out.
+///
+/// # Errors
+/// As [`folder`].
+pub fn folder_with_links(from: &Path, to: &Path) -> Result<(), CopyError> {
+    copy(from, to, Links::Keep, &mut |_| {}).map(|_| ())
+}
+
+/// What becomes of symbolic links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Links {
+    /// What they lead to is copied.
+    #[default]
+    Follow,
+    /// They are made anew.
+    Keep,
+}
+
+fn copy(
+    from: &Path,
+    to: &Path,
+    links: Links,
+    came: &mut dyn FnMut(u64),
+) -> Result<(u64, u64), CopyError> {
     let shared = Shared {
+        links,
         umask: crate::process::umask(),
         ..Shared::default()
     };
@@ -97,6 +126,7 @@ pub fn folder(from: &Path, to: &Path, came: &mut dyn FnMut(u64)) -> Result<(u64,
 
 #[derive(Default)]
 struct Shared {
+    links: Links,
     umask: u32,
     files: AtomicU64,
     bytes: AtomicU64,
@@ -215,9 +245,16 @@ impl Walk<'_> {
                 continue;
             }
             let name = name.to_owned();
+            let keeps = self.shared.links == Links::Keep;
+            let flags = if keeps {
+                AtFlags::SYMLINK_NOFOLLOW
+            } else {
+                AtFlags::empty()
+            };
             let kind = match entry.file_type() {
+                FileType::Symlink if keeps => FileType::Symlink,
                 FileType::Symlink | FileType::Unknown => {
-                    let facts = rustix::fs::statat(&folders.from, &name, AtFlags::empty());
+                    let facts = rustix::fs::statat(&folders.from, &name, flags);
                     let facts = facts.map_err(|errno| folders.error(&name, errno))?;
                     FileType::from_raw_mode(facts.st_mode)
                 }
@@ -226,6 +263,12 @@ impl Walk<'_> {
             match kind {
                 FileType::Directory => inner.push(name),
                 FileType::RegularFile => names.push(name),
+                FileType::Symlink => {
+                    let made = rustix::fs::readlinkat(&folders.from, &name, Vec::new())
+                        .and_then(|target| rustix::fs::symlinkat(target, &folders.to, &name));
+                    made.map_err(|errno| folders.error(&name, errno))?;
+                }
+                _ if keeps => {}
                 // A pipe or a socket holds nothing that could be copied.
                 _ => {
                     let odd = io::Error::other("neither a file nor a folder");
@@ -386,6 +429,30 @@ mod tests {
         assert_eq!(fs::read(to.join("empty")).unwrap(), b"");
         // Again, over what is there.
         assert_eq!(folder(&from, &to, &mut |_| {}).unwrap(), (files, bytes));
+    }
+
+    #[test]
+    fn links_stay_links_wherever_they_lead() {
+        let root = tempfile::tempdir().unwrap();
+        let (from, to) = (root.path().join("from"), root.path().join("to"));
+        fs::create_dir_all(from.join("usr/bin")).unwrap();
+        fs::write(from.join("usr/bin/sh"), "shell").unwrap();
+        let links = [
+            ("bin", "usr/bin"),
+            ("usr/up", ".."),
+            ("gone", "nowhere"),
+            ("absolute", "/etc/hostname"),
+        ];
+        for (link, target) in links {
+            symlink(target, from.join(link)).unwrap();
+        }
+        let _socket = std::os::unix::net::UnixListener::bind(from.join("socket")).unwrap();
+        folder_with_links(&from, &to).unwrap();
+        for (link, target) in links {
+            assert_eq!(fs::read_link(to.join(link)).unwrap(), Path::new(target));
+        }
+        assert_eq!(fs::read_to_string(to.join("bin/sh")).unwrap(), "shell");
+        assert!(!to.join("socket").exists());
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub fn copy(image: &Path, place: &Path) -> io::Result<()> {
         if partial.exists() {
             fs::remove_dir_all(&partial)?;
         }
-        sys::copy_tree::folder(image, &partial, &mut |_| {}).map_err(|error| error.source)?;
+        sys::copy_tree::folder_with_links(image, &partial).map_err(|error| error.source)?;
     } else {
         fs::copy(image, &partial)?;
     }
@@ -55,7 +55,11 @@ mod tests {
         assert!(copy(&at("b.sif"), &at("node/b.sif")).is_err());
         fs::create_dir(at("root")).unwrap();
         fs::write(at("root/bin"), b"sh").unwrap();
+        // Its links are for those who are in it.
+        std::os::unix::fs::symlink("/of/the/image", at("root/etc")).unwrap();
         copy(&at("root"), &at("node/root")).unwrap();
+        let link = fs::read_link(at("node/root/etc")).unwrap();
+        assert_eq!(link, Path::new("/of/the/image"));
         assert_eq!(fs::read(at("node/root/bin")).unwrap(), b"sh");
     }
 }
