@@ -46,6 +46,9 @@ pub enum Event {
     },
     /// All data is there.
     Staged {
+        /// On which node, where the job has several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        node: Option<String>,
         /// Bytes in all.
         bytes: u64,
         /// How long it took, in milliseconds.

@@ -232,11 +232,15 @@ fn stage_here(folder: &Path) -> Result<(), Failure> {
     let (run, json) = RunFolder::open(folder)?;
     let allocation = allocation(&json)?;
     let local = LocalFolder::new(&json.plan.node_local.value, run.id(), allocation.attempt);
-    let mut say = |event| {
+    let several = json.plan.nodes.value > 1;
+    let name = variable("SLURMD_NODENAME").filter(|_| several);
+    let mut say = |mut event| {
+        if let Event::Staged { node, .. } = &mut event {
+            node.clone_from(&name);
+        }
         // Progress is for people; an agent that is gone ends this by itself.
         let _ = stage::print(&event);
     };
-    let several = json.plan.nodes.value > 1;
     let node = number("SLURM_NODEID").unwrap_or(0).to_string();
     let collected = if several {
         run.collected().join(node)

@@ -168,7 +168,11 @@ pub fn bring_all(
     }
     let bytes = progress.done;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    (progress.say)(Event::Staged { bytes, took_ms });
+    (progress.say)(Event::Staged {
+        node: None,
+        bytes,
+        took_ms,
+    });
     Ok(())
 }
 

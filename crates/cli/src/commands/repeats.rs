@@ -10,6 +10,7 @@ use folder::LogTail;
 use model::Timestamp;
 use runs::{Repeats, RepeatsEnd, RepeatsEvent, Run, RunState, counts_in_words, together};
 use serde_json::json;
+use std::collections::HashMap;
 use std::time::Instant;
 
 /// `yard show`: one line each.
@@ -134,11 +135,12 @@ pub fn wait(
     printer: &Printer,
 ) -> Result<RepeatsEnd, Failure> {
     let begun = Instant::now();
+    let mut ends = Ends::default();
     let leaves = || interrupt.is_some_and(Interrupt::asked);
     repeats.wait(&leaves, &mut |seen| match seen {
         RepeatsEvent::Outage { why } => printer.say(&row("note", &format!("{why}; waiting"))),
         RepeatsEvent::Ended { number, state } => {
-            printer.show_line(&row(&format!(".{number}"), &end(&state)));
+            printer.show_line(&row(&format!(".{number}"), &ends.of(number, &state)));
         }
         RepeatsEvent::Stand { states } => {
             let length = words::length(i64::try_from(begun.elapsed().as_millis()).unwrap_or(0));
@@ -147,12 +149,56 @@ pub fn wait(
     })
 }
 
-/// How one ended.
+/// How those ended that have.
+#[derive(Default)]
+struct Ends {
+    /// The first of each cause.
+    causes: HashMap<String, u32>,
+}
+
+impl Ends {
+    /// How one ended; a cause that an earlier one had is not repeated.
+    fn of(&mut self, number: u32, state: &RunState) -> String {
+        let RunState::Failed { cause } = state else {
+            return end(state);
+        };
+        let first = *self.causes.entry(cause.clone()).or_insert(number);
+        if first == number {
+            end(state)
+        } else {
+            format!("failed as .{first} did")
+        }
+    }
+}
+
 fn end(state: &RunState) -> String {
     match state {
         RunState::Failed { cause } => format!("failed: {cause}"),
         RunState::Refused { why } => format!("was refused: {why}"),
         RunState::Unknown { what } => format!("ended, how is unknown: {what}"),
         state => state.word().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let mut ends = Ends::default();
+        let mut check = |number, cause: Option<&str>, want: &str| {
+            let state = match cause {
+                Some(cause) => RunState::Failed {
+                    cause: cause.to_owned(),
+                },
+                None => RunState::Cancelled,
+            };
+            assert_eq!(ends.of(number, &state), want);
+        };
+        check(1, Some("no disk"), "failed: no disk");
+        check(3, Some("no disk"), "failed as .1 did");
+        check(2, Some("no data"), "failed: no data");
+        check(4, None, "cancelled");
     }
 }

@@ -50,7 +50,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             let of = total.map_or_else(String::new, |total| format!(" of {}", words::bytes(total)));
             printer.moving(&what, &format!("{}{of}", words::bytes(done)));
         }
-        Event::Staged { bytes, took_ms } => done = Some((bytes, took_ms)),
+        Event::Staged { bytes, took_ms, .. } => done = Some((bytes, took_ms)),
         _ => {}
     });
     result.map_err(|error| failure(&error))?;

@@ -82,19 +82,24 @@ impl Story {
             ))],
             Event::Staging { what, done, total } => {
                 let of = total.map(|total| format!(" of {}", words::bytes(total)));
-                vec![Line::Moving(
-                    "stage in".to_owned(),
-                    format!("{what}: {}{}", words::bytes(*done), of.unwrap_or_default()),
-                )]
+                let of = of.unwrap_or_default();
+                let done = match done {
+                    0 if of.is_empty() => String::new(),
+                    done => format!(": {}{of}", words::bytes(*done)),
+                };
+                vec![Line::Moving("stage in".to_owned(), format!("{what}{done}"))]
             }
-            Event::Staged { bytes, took_ms } => vec![Line::Say(row(
-                "stage in",
-                &format!(
-                    "{} in {}",
-                    words::bytes(*bytes),
-                    words::length(millis(*took_ms))
-                ),
-            ))],
+            Event::Staged {
+                node,
+                bytes,
+                took_ms,
+            } => {
+                let took = words::length(millis(*took_ms));
+                let on = node.as_ref().map(|node| format!(" on {node}"));
+                let on = on.unwrap_or_default();
+                let text = format!("{} in {took}{on}", words::bytes(*bytes));
+                vec![Line::Say(row("stage in", &text))]
+            }
             Event::Resumed { checkpoint, step } => {
                 self.begun = true;
                 let what = match step {
@@ -292,6 +297,37 @@ mod tests {
             took_ms: 31,
             proven: true,
         }
+    }
+
+    #[test]
+    fn data_comes_to_the_nodes() {
+        let staging = |done, total| Event::Staging {
+            what: "points".to_owned(),
+            done,
+            total,
+        };
+        let staged = |node: Option<&str>| Event::Staged {
+            node: node.map(str::to_owned),
+            bytes: 400,
+            took_ms: 19,
+        };
+        check(
+            &[
+                (1, staging(0, None)),
+                (1, staging(0, Some(400))),
+                (1, staging(200, None)),
+                (1, staged(None)),
+                (1, staged(Some("n2"))),
+            ],
+            expect![[r#"
+                shown
+                ~ stage in: points
+                ~ stage in: points: 0 B of 400 B
+                ~ stage in: points: 200 B
+                  stage in     400 B in 19 ms
+                  stage in     400 B in 19 ms on n2
+            "#]],
+        );
     }
 
     #[test]

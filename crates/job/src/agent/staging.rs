@@ -188,6 +188,7 @@ mod tests {
     #[test]
     fn what_the_process_says_is_passed_on() {
         let event = Event::Staged {
+            node: None,
             bytes: 5,
             took_ms: 1,
         };

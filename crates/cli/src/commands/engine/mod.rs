@@ -192,14 +192,14 @@ fn status_text(facts: &EngineFacts) -> String {
     let mut text = format!(
         "engine    {} · process {} · up {up}\n\
          state     {}\n\
-         {machine} {} CPUs ({} in use) · {:.1} GiB · {gpus}\n\
+         {machine} {} CPUs ({} in use) · {} · {gpus}\n\
          jobs      {} running, {} waiting\n",
         facts.version,
         facts.pid,
         facts.state.display(),
         facts.cpus,
         facts.cpus_used,
-        facts.memory as f64 / 1024.0,
+        memory_words(facts.memory),
         facts.running,
         facts.pending,
     );
@@ -210,6 +210,16 @@ fn status_text(facts: &EngineFacts) -> String {
         text.push_str(&format!("lost      {loss}\n"));
     }
     text
+}
+
+/// Memory of that many MiB: `94.2 GiB`.
+fn memory_words(mebibytes: u64) -> String {
+    let gibibytes = mebibytes as f64 / 1024.0;
+    if gibibytes < 1024.0 {
+        format!("{gibibytes:.1} GiB")
+    } else {
+        format!("{:.1} TiB", gibibytes / 1024.0)
+    }
 }
 
 /// How many nodes of how many kinds it has: `4 nodes`.
