@@ -191,7 +191,8 @@ fn engine_status_names_the_engines_that_run() {
         .success();
     expect![[r#"
         this machine's own engine does not run; two does: yard engine status two
-    "#]].assert_eq(&said());
+    "#]]
+    .assert_eq(&said());
     env.yard(&["engine", "stop", "two"]).success();
     assert_eq!(said(), none);
 }

@@ -204,7 +204,11 @@ impl Free {
     }
 
     /// Whether a node's other jobs let one of a user come.
-    pub(crate) fn is_open(&self, node: NodeId, sharing: Sharing, user: u32) -> bool {
+    ///
+    /// # Panics
+    /// The node is another cluster's.
+    #[must_use]
+    pub fn is_open(&self, node: NodeId, sharing: Sharing, user: u32) -> bool {
         let jobs = &self.users[node.0 as usize];
         let mut others = jobs.iter().filter(|one| one.user != user);
         match sharing {

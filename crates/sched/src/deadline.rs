@@ -135,8 +135,16 @@ impl State {
 
     /// Ends those that could start and for which it is too late.
     pub(crate) fn end_too_late(&mut self, now: Timestamp) {
-        for id in self.deadlines.until(now) {
-            if self.jobs.get(&id).is_some_and(|job| self.is_looked_at(job)) {
+        // The end of one may let another be looked at that waited for it, and for which it is too late too.
+        loop {
+            let too_late = self.deadlines.until(now).into_iter();
+            let looked_at =
+                |id: &JobId| self.jobs.get(id).is_some_and(|job| self.is_looked_at(job));
+            let too_late: Vec<JobId> = too_late.filter(looked_at).collect();
+            if too_late.is_empty() {
+                break;
+            }
+            for id in too_late {
                 self.remove(id, Outcome::Deadline, now);
             }
         }
@@ -235,6 +243,19 @@ mod tests {
         };
         let seconds = |at: Timestamp| (at.0 - NOW.0 / 1000 * 1000) / 1000;
         assert_eq!((too_late.map(seconds), limit(false), limit(true)), want);
+    }
+
+    /// The second waited for the first, whose deadline ended it.
+    #[test]
+    fn who_waited_for_one_that_is_too_late_ends_at_once_too() {
+        let mut state = state();
+        let mut too_late = request(minutes(1), None, Some(70));
+        submit(&mut state, too_late.clone());
+        too_late.rare.dependency = Some("singleton".to_owned());
+        submit(&mut state, too_late);
+        let later = Timestamp(NOW.0 + 100_000);
+        assert_eq!(state.schedule(later), []);
+        assert_eq!(state.live().count(), 0);
     }
 
     #[test]

@@ -50,8 +50,11 @@ impl State {
         let mut free = self.held.free.clone();
         kept.give_to(&self.cluster, &mut free);
         let shares = job.counted_shares(&self.cluster)?;
-        let has_all = shares.iter().all(|share| free.has(share, kept.sharing));
-        if !has_all {
+        // Those who came meanwhile may want their nodes for themselves.
+        let may_go_on = shares.iter().all(|share| {
+            free.has(share, kept.sharing) && free.is_open(share.node, kept.sharing, kept.user)
+        });
+        if !may_go_on {
             return None;
         }
         self.suspend(id, false, false, now);
