@@ -30,6 +30,11 @@ fn main() -> ExitCode {
     {
         return engine::serve(Path::new(dir));
     }
+    if (word(1), word(2), word(3)) == (Some("engine"), Some("networks"), Some("--dir"))
+        && let Some(dir) = args.get(4)
+    {
+        return engine::keep_networks(Path::new(dir), &args[5..]);
+    }
     // Then what runs inside a job, and Slurm's names: `srun` found on a job's PATH is this program
     // under another name.
     if let Some((name, rest)) = slurm::by_name(&args) {

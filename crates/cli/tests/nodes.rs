@@ -214,6 +214,119 @@ fn with_networks_of_their_own_two_nodes_listen_at_one_port() {
     assert!(!of_nodes.iter().any(|namespace| namespace.exists()));
 }
 
+/// Meets as [`MEET_AT`] does, and tells what it does not reach.
+const MEET_ALONE: &str = "\
+import os, socket, sys, time
+rank = int(os.environ['SLURM_PROCID'])
+with socket.create_server(('', 4711)) as server:
+    if rank == 0:
+        print('rank 0 got', server.accept()[0].recv(100).decode(), flush=True)
+    else:
+        while True:
+            try:
+                connection = socket.create_connection((sys.argv[1] or os.environ['MASTER_ADDR'], 4711))
+                break
+            except ConnectionRefusedError:
+                time.sleep(0.05)
+        connection.send(b'words of rank 1')
+        try:
+            socket.create_connection(('127.0.0.1', int(sys.argv[2])))
+        except OSError as error:
+            print('this machine:', error.strerror, flush=True)
+";
+
+/// Runs as another user the test of that name alone, which is ignored otherwise.
+fn as_ordinary_user(test: &str) {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    fs::set_permissions(env.root(), PermissionsExt::from_mode(0o755)).unwrap();
+    let root = &env.root().join("of-the-user");
+    fs::create_dir(root).unwrap();
+    fs::set_permissions(root, PermissionsExt::from_mode(0o777)).unwrap();
+    let copy = |from: &std::path::Path, name: &str| {
+        let to = root.join(name);
+        fs::copy(from, &to).unwrap();
+        fs::set_permissions(&to, PermissionsExt::from_mode(0o755)).unwrap();
+        to
+    };
+    let own = copy(&std::env::current_exe().unwrap(), "test");
+    let yard = copy(std::path::Path::new(env!("CARGO_BIN_EXE_yard")), "yard");
+    let output = std::process::Command::new("setpriv")
+        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+        .arg(own)
+        .args([test, "--exact", "--ignored", "--nocapture"])
+        .env("YARD", yard)
+        .env("HOME", root)
+        .env("TMPDIR", root)
+        .current_dir(root)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    print!("{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn an_ordinary_users_nodes_have_networks_of_their_own_too() {
+    let test = "networks_of_an_ordinary_user";
+    match sys::process::user() {
+        0 => as_ordinary_user(test),
+        _ => networks_of_an_ordinary_user(),
+    }
+}
+
+#[test]
+#[ignore = "is run as another user by the test before"]
+fn networks_of_an_ordinary_user() {
+    let yard = std::env::var("YARD").unwrap_or_else(|_| env!("CARGO_BIN_EXE_yard").to_owned());
+    let mut env = TestEnv::new(yard);
+    let started = ["engine", "start", "lab", "--nodes", "2", "--networks"];
+    env.yard(&started).success();
+    let status = env.yard(&["engine", "status", "lab"]).success();
+    if !status.contains("by which they reach each other alone") {
+        env.yard(&["engine", "stop", "lab"]).success();
+        skip("networks of an ordinary user", &status);
+        return;
+    }
+    env.set_var("TRAINYARD_ENGINE", "lab");
+    env.write("meet.py", MEET_ALONE);
+    let here = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
+    let outside = here.local_addr().unwrap().port().to_string();
+    let words = ["-N2", "-n2", "python3", "meet.py", "node1", &outside];
+    let printed = env.slurm("srun", &words).success();
+    assert!(printed.contains("rank 0 got words of rank 1"), "{printed}");
+    assert!(
+        printed.contains("this machine: Connection refused"),
+        "{printed}"
+    );
+    // The ranks of a run meet at the first node's own address.
+    let run = format!(
+        "launcher = \"srun\"\ncommand = [\"meet.py\", \"\", {outside:?}]\n[resources]\nnodes = 2\ntime = \"5m\"\n"
+    );
+    env.write("yard.toml", &run);
+    let printed = env.yard(&["run", "--on", "lab"]).success();
+    assert!(printed.contains("rank 0 got words of rank 1"), "{printed}");
+    // An engine that was killed leaves them to the next one.
+    let status = env.yard(&["engine", "status", "lab", "--json"]).success();
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    let killed = u32::try_from(status["pid"].as_u64().unwrap()).unwrap();
+    let keepers = files_named("keepers", &env.trainyard_home().join("state"));
+    let kept = fs::read_to_string(&keepers[0]).unwrap();
+    sys::process::signal(killed, 9).unwrap();
+    let printed = env.slurm("srun", &words).success();
+    assert!(printed.contains("rank 0 got words of rank 1"), "{printed}");
+    assert_eq!(fs::read_to_string(&keepers[0]).unwrap(), kept);
+    // One whose keeper was killed is named with what to do.
+    let keeper: u32 = kept.split(' ').next().unwrap().parse().unwrap();
+    sys::process::signal(keeper, 9).unwrap();
+    let refused = env.slurm("srun", &["true"]).snapshot();
+    assert!(refused.contains("its network is gone"), "{refused}");
+    env.yard(&["engine", "stop", "lab"]).success();
+    env.yard(&["engine", "start", "lab"]).success();
+    let printed = env.slurm("srun", &words).success();
+    assert!(printed.contains("rank 0 got words of rank 1"), "{printed}");
+    env.yard(&["engine", "stop", "lab"]).success();
+    assert!(!std::path::Path::new(&keepers[0]).exists());
+}
+
 /// Paths of the files of that name below a folder.
 fn files_named(name: &str, folder: &std::path::Path) -> Vec<String> {
     let mut found = Vec::new();

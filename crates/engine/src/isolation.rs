@@ -7,6 +7,7 @@
 use crate::networks::{self, Networks};
 use crate::node_disks;
 use crate::spec::StepSpec;
+use crate::user_networks;
 use api::EngineFolder;
 use model::NodeName;
 use std::ffi::{OsStr, OsString};
@@ -154,6 +155,12 @@ impl Isolation {
             } => (networks, processes),
         };
         let networks = match networks {
+            Ok(networks) if !networks.lead_outside_too() => {
+                "nodes have their own host names, /tmp, /dev/shm and networks, by which they reach each other alone: \
+                 a job reaches no port of this machine and nothing outside, and is not reached from here (as root \
+                 they lead outside too)"
+                    .to_owned()
+            }
             Ok(networks) => format!(
                 "nodes have their own host names, /tmp, /dev/shm and networks ({} is this machine): what listens at \
                  127.0.0.1 here is not reached from a job",
@@ -207,9 +214,6 @@ fn make_folder(place: &Path) -> io::Result<()> {
 
 /// Networks for all nodes, entered by a program once; else why not.
 fn make_networks(place: &Path, nodes: &[&NodeName]) -> Result<Networks, String> {
-    if sys::process::user() != 0 {
-        return Err("only root can give each its own network".to_owned());
-    }
     let made = make_folder(place).and_then(|()| Networks::make(place, nodes));
     let networks = made.map_err(|error| error.to_string())?;
     let first = nodes.first().map_or("", |node| node.as_str());
@@ -228,6 +232,7 @@ const TRIAL: &str = "trial";
 /// Whether the system makes what a task needs, with processes of its own or without.
 fn try_node(place: &Path, node: &str, processes: bool) -> io::Result<()> {
     let mut view = view(place, node, &[place.to_owned()])?;
+    enter_network(&mut view, place, node)?;
     if processes {
         view.begin_processes();
     }
@@ -268,15 +273,20 @@ fn try_view(view: &NodeView) -> io::Result<()> {
 fn view(place: &Path, node: &str, kept: &[PathBuf]) -> io::Result<NodeView> {
     let disk = node_disks::disk(place, node)?;
     let mut view = NodeView::new(node)?;
-    if let Ok(namespace) = fs::read_link(place.join(node).join(networks::LINK)) {
-        view.enter_network(&namespace)?;
-    }
     view.bind(&place.join("hosts"), Path::new("/etc/hosts"))?;
     view.replace(&disk, Path::new("/tmp"), kept)?;
     if let Some(memory) = node_disks::memory(place, node) {
         view.replace(&memory, Path::new(node_disks::MEMORY), kept)?;
     }
     Ok(view)
+}
+
+/// Has a program see the node's network, where it has one.
+fn enter_network(view: &mut NodeView, place: &Path, node: &str) -> io::Result<()> {
+    if let Ok(namespace) = fs::read_link(place.join(node).join(networks::LINK)) {
+        view.enter_network(&namespace, user_networks::keeper_of(place, node)?)?;
+    }
+    Ok(())
 }
 
 /// What the tasks of a step see; none where their node is this machine. Its current folder is the
@@ -296,10 +306,15 @@ pub(crate) fn of_step(
     let shared = shared.map(|(_, value)| PathBuf::from(value));
     let own = [&spec.engine, &spec.binary, &spec.chdir, &folder].map(Clone::clone);
     let kept: Vec<PathBuf> = own.into_iter().chain(shared).collect();
-    let mut view = view(place, spec.node.as_str(), &kept)?;
+    let node = spec.node.as_str();
+    let mut view = view(place, node, &kept)?;
     view.start_in(&folder)?;
     if let Some(keeper) = keeper {
         view.enter_processes(keeper)?;
+    }
+    // A job that began before the nodes had networks stays without.
+    if keeper.is_none_or(|keeper| user_networks::has_those_of(keeper, place, node)) {
+        enter_network(&mut view, place, node)?;
     }
     Ok(Some(view))
 }
@@ -307,6 +322,7 @@ pub(crate) fn of_step(
 /// What a program of the cluster sees on a node, with these folders below `/tmp`, if they are there.
 pub(crate) fn of_program(place: &Path, node: &str, kept: &[PathBuf]) -> io::Result<NodeView> {
     let mut view = view(place, node, kept)?;
+    enter_network(&mut view, place, node)?;
     view.start_in(Path::new("/"))?;
     Ok(view)
 }

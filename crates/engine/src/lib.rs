@@ -41,6 +41,7 @@ pub mod supervisor;
 mod supervisor_key;
 
 mod taken_port;
+mod user_networks;
 mod users;
 
 pub use boot_time::BootTime;
@@ -48,3 +49,4 @@ pub use pinned::add_slurm_commands;
 pub use record_tag::RecordTag;
 pub use serve::serve;
 pub use supervisor_key::SupervisorKey;
+pub use user_networks::keep as keep_networks;

@@ -2,12 +2,16 @@
 //! interface at a bridge of this machine, which leads outside by address translation. Two programs
 //! listen at one port on two nodes then.
 //!
-//! Only root can do so, and it changes the machine: a bridge, an interface a node, three rules of
-//! `iptables`, `net.ipv4.ip_forward`. So it is made where a person asks for it, and goes with
-//! `yard engine stop`. The namespaces outlive an engine that is killed, as jobs do.
+//! This changes the machine: a bridge, an interface a node, three rules of `iptables`,
+//! `net.ipv4.ip_forward`. So it is made where a person asks for it, and goes with `yard engine stop`. The
+//! namespaces outlive an engine that is killed, as jobs do.
+//!
+//! Who is not root has the bridge in a namespace too ([`user_networks`]): the nodes reach each other alone.
 
+use crate::user_networks;
 use model::NodeName;
 use std::collections::hash_map::DefaultHasher;
+use std::ffi::OsStr;
 use std::fs;
 use std::hash::{Hash, Hasher};
 use std::io::{self, Write};
@@ -20,6 +24,8 @@ use std::process::{Command, Output, Stdio};
 const NAMESPACES: &str = "/run/netns";
 /// The second numbers of networks `10.N.0.0/16` of which one is taken that this machine doesn't use.
 const SECOND_NUMBERS: std::ops::Range<u8> = 96..160;
+/// Where `ip` is, of which not all users have all on `PATH`.
+const PROGRAMS: &str = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin";
 /// The link to its namespace in a node's folder.
 pub(crate) const LINK: &str = "network";
 /// More nodes than that get no networks.
@@ -32,6 +38,8 @@ pub(crate) struct Networks {
     bridge: String,
     /// Its network is `10.N.0.0/16`.
     second: u8,
+    /// Where the bridge is a process's: the nodes' folder, which names it.
+    of_user: Option<PathBuf>,
 }
 
 impl Networks {
@@ -44,11 +52,25 @@ impl Networks {
             let what = format!("networks are made for at most {MOST} nodes");
             return Err(io::Error::other(what));
         }
+        if sys::process::user() != 0 {
+            let networks = Networks::of_user(place);
+            user_networks::make(place, nodes).inspect_err(|_| networks.remove())?;
+            return Ok(networks);
+        }
         let networks = Networks::find(place)?;
         networks
             .make_all(place, nodes)
             .inspect_err(|_| networks.remove())?;
         Ok(networks)
+    }
+
+    /// Those of a user who is not root, of which this machine sees nothing.
+    pub(crate) fn of_user(place: &Path) -> Networks {
+        Networks {
+            bridge: "yd".to_owned(),
+            second: SECOND_NUMBERS.start,
+            of_user: Some(place.to_owned()),
+        }
     }
 
     /// Those of an engine's folder, which may have been made before.
@@ -68,7 +90,11 @@ impl Networks {
                 free
             }
         };
-        Ok(Networks { bridge, second })
+        Ok(Networks {
+            bridge,
+            second,
+            of_user: None,
+        })
     }
 
     fn make_all(&self, place: &Path, nodes: &[&NodeName]) -> io::Result<()> {
@@ -141,6 +167,10 @@ impl Networks {
 
     /// Removes all that was made; what runs in a namespace keeps it, unreachable.
     pub(crate) fn remove(&self) {
+        if let Some(place) = &self.of_user {
+            user_networks::remove(place);
+            return;
+        }
         let mine = format!("{}n", self.bridge);
         let entries = fs::read_dir(NAMESPACES).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -161,9 +191,46 @@ impl Networks {
         Ipv4Addr::from(first.saturating_add(u32::try_from(number).unwrap_or(u32::MAX)))
     }
 
+    /// Whether nodes reach this machine and the outside.
+    pub(crate) fn lead_outside_too(&self) -> bool {
+        self.of_user.is_none()
+    }
+
     /// This machine's, on the bridge.
     pub(crate) fn gateway(&self) -> Ipv4Addr {
         Ipv4Addr::new(10, self.second, 0, 1)
+    }
+
+    /// Adds the bridge to this process's network namespace.
+    pub(crate) fn add_bridge(&self) -> io::Result<()> {
+        let bridge = &self.bridge;
+        let commands =
+            format!("link set lo up\nlink add {bridge} type bridge\nlink set {bridge} up\n");
+        ip(&[], &commands)
+    }
+
+    /// Connects a namespace, by the file that stands for it, to the bridge here.
+    pub(crate) fn connect(&self, number: usize, namespace: &Path) -> io::Result<()> {
+        let (bridge, name) = (&self.bridge, self.name(number));
+        let namespace = namespace.display();
+        // Left by a process that ended.
+        let _gone = ip(&[], &format!("link del {name}\n"));
+        ip(
+            &[],
+            &format!(
+                "link add {name} type veth peer name eth0 netns {namespace}\n\
+                 link set {name} master {bridge} up\n"
+            ),
+        )
+    }
+
+    /// Gives this process's network namespace the address of a node.
+    pub(crate) fn set_address(&self, number: usize) -> io::Result<()> {
+        let address = self.address(number);
+        ip(
+            &[],
+            &format!("addr add {address}/16 dev eth0\nlink set lo up\nlink set eth0 up\n"),
+        )
     }
 
     fn name(&self, number: usize) -> String {
@@ -208,7 +275,8 @@ fn free_network(routes: &str) -> Option<u8> {
 
 /// Runs commands of `ip`, up to the first that fails.
 fn ip(options: &[&str], commands: &str) -> io::Result<()> {
-    let mut child = Command::new("ip")
+    let program = sys::process::find_program(OsStr::new("ip"), PROGRAMS);
+    let mut child = Command::new(program.as_deref().unwrap_or(Path::new("ip")))
         .args(options)
         .args(["-batch", "-"])
         .stdin(Stdio::piped())
@@ -262,6 +330,7 @@ mod tests {
         let networks = Networks {
             bridge: "yd01".to_owned(),
             second: 96,
+            of_user: None,
         };
         assert_eq!(networks.gateway().to_string(), "10.96.0.1");
         assert_eq!(networks.address(0).to_string(), "10.96.0.2");

@@ -6,6 +6,7 @@
 
 use crate::own_processes::OwnProcesses;
 use crate::spec::StepSpec;
+use crate::user_networks;
 use api::EngineFolder;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -56,7 +57,9 @@ impl JobNamespace {
                 // Else the fork server would end it with what a killed supervisor left.
                 let enter = |number| OwnProcesses::enter_as(&engine, number);
                 let name = format!("yard:{}", spec.node);
-                let keeper = process::keep_pid_namespace(&path, &name, enter)?;
+                // To which the node's network belongs.
+                let user = user_networks::keeper_of(nodes, spec.node.as_str())?;
+                let keeper = process::keep_pid_namespace(&path, &name, user, enter)?;
                 file.rewind()?;
                 file.set_len(0)?;
                 write!(file, "{} {}", keeper.pid(), keeper.start_time())?;

@@ -15,6 +15,7 @@ mod spawn;
 mod stat;
 mod this;
 mod tree_usage;
+mod user_networks;
 
 pub use as_user::as_user;
 pub use descendants::{all, children, descendants, descendants_where};
@@ -35,6 +36,7 @@ pub use this::{
     umask, user, write_errors_to, write_output_to,
 };
 pub use tree_usage::{TreeUsage, memory_of, tree_usage};
+pub use user_networks::UserNetworks;
 
 use std::io;
 

@@ -13,6 +13,8 @@ pub struct NodeView {
     host: CString,
     /// A file that stands for a network namespace; none is this machine's.
     network: Option<CString>,
+    /// A file that stands for the user namespace to which that belongs; none for root.
+    user: Option<CString>,
     /// Which processes it sees; none is this machine's.
     processes: Option<Processes>,
     /// Bind mounts, in this order.
@@ -65,6 +67,7 @@ impl NodeView {
         Ok(NodeView {
             host: CString::new(host)?,
             network: None,
+            user: None,
             processes: None,
             mounts: Vec::new(),
             folder: None,
@@ -72,12 +75,16 @@ impl NodeView {
         })
     }
 
-    /// Has the network of the namespace for which this file stands; only root can enter it.
+    /// Has the network of the namespace for which this file stands. For others than root it belongs to the
+    /// user namespace of the process `keeper` ([`UserNetworks`](super::UserNetworks)), which is entered too.
     ///
     /// # Errors
     /// A NUL byte in the path.
-    pub fn enter_network(&mut self, namespace: &Path) -> io::Result<()> {
+    pub fn enter_network(&mut self, namespace: &Path, keeper: Option<u32>) -> io::Result<()> {
         self.network = Some(CString::new(namespace.as_os_str().as_bytes())?);
+        self.user = keeper
+            .map(|keeper| CString::new(format!("/proc/{keeper}/ns/user")))
+            .transpose()?;
         Ok(())
     }
 
@@ -161,7 +168,8 @@ impl NodeView {
             match &self.processes {
                 None => true,
                 Some(Processes::New) => {
-                    libc::unshare(self.user_namespace() | libc::CLONE_NEWPID) == 0
+                    self.join_user()
+                        && libc::unshare(self.user_namespace() | libc::CLONE_NEWPID) == 0
                         && self.write_maps()
                 }
                 Some(Processes::Kept { user, pid }) => {
@@ -173,8 +181,19 @@ impl NodeView {
         }
     }
 
+    /// Enters the user namespace that is there already, if there is one.
+    ///
+    /// # Safety
+    /// As for [`NodeView::enter`].
+    unsafe fn join_user(&self) -> bool {
+        let user = self.user.as_ref();
+        // SAFETY: as there.
+        user.is_none_or(|user| unsafe { join(user, libc::CLONE_NEWUSER) })
+    }
+
+    /// The flag of one that is begun.
     fn user_namespace(&self) -> libc::c_int {
-        if self.maps.is_some() {
+        if self.maps.is_some() && self.user.is_none() {
             libc::CLONE_NEWUSER
         } else {
             0
@@ -186,7 +205,7 @@ impl NodeView {
     /// # Safety
     /// As for [`NodeView::enter`].
     unsafe fn write_maps(&self) -> bool {
-        let Some(maps) = &self.maps else {
+        let Some(maps) = self.maps.as_ref().filter(|_| self.user.is_none()) else {
             return true;
         };
         // SAFETY: as there.
@@ -210,6 +229,9 @@ impl NodeView {
         };
         // SAFETY: system calls on texts that end with NUL and live while this is borrowed.
         unsafe {
+            if !self.has_processes() && !self.join_user() {
+                return false;
+            }
             if let Some(network) = &self.network
                 && !join(network, libc::CLONE_NEWNET)
             {

@@ -18,37 +18,48 @@ const PIDS: u32 = 32_768;
 /// `flock` on the file `lock`. In it runs `enter` first, with its number as this process sees it; what that
 /// returns is kept with it.
 ///
-/// Unless root makes it, it is in a user namespace in which this user alone is.
+/// Unless root makes it, it is in a user namespace in which this user alone is: that of the process `user`, or a
+/// new one.
 ///
 /// # Errors
 /// This process has several threads; the system refuses.
 pub fn keep_pid_namespace<T>(
     lock: &Path,
     name: &str,
+    user: Option<u32>,
     enter: impl FnOnce(u32) -> T,
 ) -> io::Result<PidFd> {
     if fork::threads() != 1 {
         return Err(io::Error::other("a process with threads can't be forked"));
     }
     let ids = (geteuid().as_raw(), getegid().as_raw());
-    let user = if ids.0 == 0 { 0 } else { libc::CLONE_NEWUSER };
-    let flags = libc::CLONE_NEWPID | libc::CLONE_PARENT | user | libc::SIGCHLD;
+    let new_ids = (ids.0 != 0 && user.is_none()).then_some(ids);
+    let new_user = new_ids.map_or(0, |_| libc::CLONE_NEWUSER);
     let (mut reader, mut writer) = io::pipe()?;
-    let none = 0_usize;
-    // SAFETY: a fork: without a stack of its own the child goes on with a copy of this one. This is the only
-    // thread, so the child's memory is as whole as the parent's.
-    let pid = unsafe { libc::syscall(libc::SYS_clone, flags as usize, none, none, none, none) };
-    if pid == 0 {
+    let first = match user {
+        // A process of its own enters the user namespace and forks the keeper, since none leaves one again.
+        Some(_) => fork_sibling(0)?,
+        None => fork_sibling(libc::CLONE_NEWPID | new_user)?,
+    };
+    if first.is_none() {
         drop(reader);
-        let ids = (user != 0).then_some(ids);
-        let ready = prepare(lock, name, ids, writer.as_fd(), enter);
-        let code = match &ready {
-            Ok(_) => 0,
-            Err(error) => error.raw_os_error().unwrap_or(libc::EIO),
+        let entered = user.map_or(Ok(None), |user| {
+            enter_user(user)?;
+            fork_sibling(libc::CLONE_NEWPID)
+        });
+        let ready = match entered {
+            Ok(Some(_keeper)) => exit_now(0),
+            Ok(None) => prepare(lock, name, new_ids, writer.as_fd(), enter),
+            Err(error) => Err(error),
         };
-        let _gone = writer.write_all(&code.to_ne_bytes());
+        let (code, number) = match &ready {
+            Ok((number, ..)) => (0, *number),
+            Err(error) => (error.raw_os_error().unwrap_or(libc::EIO), 0),
+        };
+        let words = [code.to_ne_bytes(), number.to_ne_bytes()].concat();
+        let _gone = writer.write_all(&words);
         drop(writer);
-        if let Ok((lock, _entered)) = ready {
+        if let Ok((_, lock, _entered)) = ready {
             while lock
                 .lock()
                 .is_err_and(|error| error.kind() == io::ErrorKind::Interrupted)
@@ -56,15 +67,36 @@ pub fn keep_pid_namespace<T>(
         }
         exit_now(0);
     }
-    let pid = u32::try_from(pid).map_err(|_| io::Error::last_os_error())?;
-    let keeper = PidFd::open(pid);
     drop(writer);
-    let mut code = [0; 4];
+    let (mut code, mut number) = ([0; 4], [0; 4]);
     reader.read_exact(&mut code)?;
+    reader.read_exact(&mut number)?;
     match i32::from_ne_bytes(code) {
-        0 => keeper,
+        0 => PidFd::open(u32::from_ne_bytes(number)),
         code => Err(io::Error::from_raw_os_error(code)),
     }
+}
+
+/// Forks a sibling of this process, which has one thread, into namespaces of these kinds; the child gets none.
+fn fork_sibling(kinds: libc::c_int) -> io::Result<Option<u32>> {
+    let flags = kinds | libc::CLONE_PARENT | libc::SIGCHLD;
+    let none = 0_usize;
+    // SAFETY: a fork: without a stack of its own the child goes on with a copy of this one. This is the only
+    // thread, so the child's memory is as whole as the parent's.
+    match unsafe { libc::syscall(libc::SYS_clone, flags as usize, none, none, none, none) } {
+        0 => Ok(None),
+        pid => u32::try_from(pid)
+            .map(Some)
+            .map_err(|_| io::Error::last_os_error()),
+    }
+}
+
+/// Puts this process into another's user namespace.
+fn enter_user(other: u32) -> io::Result<()> {
+    let namespace = File::open(format!("/proc/{other}/ns/user"))?;
+    let kind = rustix::thread::LinkNameSpaceType::User;
+    rustix::thread::move_into_link_name_space(namespace.as_fd(), Some(kind))?;
+    Ok(())
 }
 
 /// The namespace's first process makes itself ready.
@@ -74,13 +106,13 @@ fn prepare<T>(
     ids: Option<(u32, u32)>,
     writer: BorrowedFd<'_>,
     enter: impl FnOnce(u32) -> T,
-) -> io::Result<(File, T)> {
+) -> io::Result<(u32, File, T)> {
     // Locks that are the parent's, too.
     close_all_but(&[writer]);
     // It is the parent's: there this process has another number.
     let number = fs::read_link("/proc/self")?;
     let number = number.to_str().and_then(|number| number.parse().ok());
-    let number = number.ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))?;
+    let number: u32 = number.ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))?;
     if let Some((user, group)) = ids {
         fs::write("/proc/self/setgroups", "deny")?;
         fs::write("/proc/self/uid_map", format!("{user} {user} 1\n"))?;
@@ -99,7 +131,7 @@ fn prepare<T>(
     let random = crate::random().map_or(0, u32::from_ne_bytes);
     let first = FIRST_PID + random % (PIDS / 2);
     let _low = fs::write("/proc/sys/kernel/ns_last_pid", first.to_string());
-    Ok((lock, entered))
+    Ok((number, lock, entered))
 }
 
 /// What tells this process's PID namespace from others of this boot; 0 where the system has none.

@@ -35,8 +35,8 @@ pub struct Args {
     /// GPUs of each node
     #[arg(long, value_name = "NUMBER", requires = "nodes", value_parser = clap::value_parser!(u32).range(0..=64))]
     gpus_per_node: Option<u32>,
-    /// Each node gets a network of its own, so that two programs can listen at one port on two nodes;
-    /// needs root, and makes a bridge on this machine
+    /// Each node gets a network of its own, so that two programs can listen at one port on two nodes; as
+    /// root by a bridge on this machine, else nodes reach each other alone
     #[arg(long, requires = "name")]
     networks: bool,
     /// Their type
