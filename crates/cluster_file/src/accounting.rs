@@ -366,6 +366,11 @@ impl ClusterFile {
             };
             table(&kept.name, body)
         };
+        // Who is in no account any more has nothing to share.
+        let is_member = |kept: &&AccountUser| {
+            let mut all = accounting.associations.iter();
+            all.any(|own| own.user.as_ref() == Some(&kept.name))
+        };
         let whole = || Some(stated(Extent::Whole));
         let licence = |it: &LicenceResource| {
             let body = Licence {
@@ -380,7 +385,12 @@ impl ClusterFile {
             licences: self.licences.iter().cloned().chain(served).collect(),
             qos: accounting.qos.iter().map(qos).collect(),
             accounts: accounting.accounts.iter().map(account).collect(),
-            users: accounting.users.iter().map(user).collect(),
+            users: accounting
+                .users
+                .iter()
+                .filter(is_member)
+                .map(user)
+                .collect(),
             lists: Lists {
                 qos: whole(),
                 accounts: whole(),
@@ -430,6 +440,15 @@ mod tests {
         assert_eq!(child.parent.as_ref().map(|own| &own.value[..]), Some("lab"));
         let normal = again.qos("normal").expect("a QOS");
         assert_eq!(normal.settings(), kept.qos[0].settings);
+    }
+
+    #[test]
+    fn a_user_who_is_in_no_account_any_more_is_no_user_of_the_cluster() {
+        let file = ClusterFile::parse("lab", FILE).unwrap_or_default();
+        let mut kept = file.accounting("lab", "root");
+        kept.associations
+            .retain(|own| own.user.as_deref() != Some("ann"));
+        assert!(file.with_accounting(&kept).user("ann").is_none());
     }
 
     #[test]

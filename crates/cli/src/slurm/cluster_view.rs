@@ -81,7 +81,7 @@ pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
             active_features: report.active_features.join(","),
             gres: gres(report),
             gres_used: gres_used(report),
-            version: api::VERSION.to_owned(),
+            version: model::SPOKEN_VERSION.to_owned(),
             reason: reason_of(report).map(|reason| SinfoReason {
                 text: reason.text.clone(),
                 user: reason.user.clone(),

@@ -10,9 +10,9 @@ pub fn nodes_json(cluster: &ClusterReport) -> Value {
     json!({ "meta": meta(), "errors": [], "nodes": nodes })
 }
 
-/// Who answers: a plugin's name where Slurm has one, and a version in Slurm's form.
+/// Who answers: a plugin's name where Slurm has one, and the version of Slurm whose language it speaks.
 pub fn meta() -> Value {
-    let mut numbers = api::VERSION.split('.');
+    let mut numbers = model::SPOKEN_VERSION.split('.');
     let mut number = || {
         let next: Option<u32> = numbers.next().and_then(|text| text.parse().ok());
         next.unwrap_or(0)
@@ -22,9 +22,22 @@ pub fn meta() -> Value {
         "plugin": { "type": "trainyard", "name": "Trainyard's embedded engine" },
         "Slurm": {
             "version": { "major": major, "micro": micro, "minor": minor },
-            "release": format!("trainyard {}", api::VERSION),
+            "release": format!("{} (trainyard {})", model::SPOKEN_VERSION, api::VERSION),
         },
     })
+}
+
+/// What jobs hold of a node; nothing where none does.
+fn tres_used(node: &NodeReport) -> Option<String> {
+    let gpus: usize = node.gpus.iter().map(|gpu| gpu.used.len()).sum();
+    let mut parts = vec![format!("cpu={}", node.cpus_used)];
+    if node.memory_used > 0 {
+        parts.push(format!("mem={}", model::mebibytes_text(node.memory_used)));
+    }
+    if gpus > 0 {
+        parts.push(format!("gres/gpu={gpus}"));
+    }
+    (node.cpus_used > 0).then(|| parts.join(","))
 }
 
 fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
@@ -106,11 +119,11 @@ fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
         ("temporary_disk", json!(node.tmp_disk.unwrap_or(0))),
         ("weight", json!(node.weight)),
         ("tres", json!(tres)),
-        ("slurmd_version", json!(api::VERSION)),
+        ("slurmd_version", json!(model::SPOKEN_VERSION)),
         ("alloc_memory", json!(node.memory_used)),
         ("alloc_cpus", json!(node.cpus_used)),
         ("idle_cpus", json!(node.cpus.saturating_sub(node.cpus_used))),
-        ("tres_used", json!(null)),
+        ("tres_used", json!(tres_used(node))),
         ("tres_weighted", json!(0.0)),
     ];
     let named = values.map(|(name, value)| (name.to_owned(), value));

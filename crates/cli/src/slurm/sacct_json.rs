@@ -41,7 +41,7 @@ fn job(row: &SacctRow<'_>) -> Value {
     };
     let seconds = |at: Option<Timestamp>| at.map_or(0, Timestamp::seconds);
     let (state, by) = match text("State").split_once(" by ") {
-        Some((state, by)) => (state.to_owned(), by.parse::<u32>().ok()),
+        Some((state, by)) => (state.to_owned(), by.parse::<u32>().ok().map(name_of)),
         None => (text("State"), None),
     };
     let mut time = times(row);
@@ -71,7 +71,7 @@ fn job(row: &SacctRow<'_>) -> Value {
         "container": null,
         "derived_exit_code": exit_code(WaitStatus::default()),
         "exit_code": exit_code(row.status()),
-        "flags": [],
+        "flags": if row.since().is_some() { json!(["STARTED_ON_SCHEDULE"]) } else { json!([]) },
         "group": job.group,
         "het": {
             "job_id": job.component.map_or(0, |place| place.leader.0),
@@ -161,7 +161,20 @@ fn exit_code(status: WaitStatus) -> Value {
         (false, 0) => "ERROR",
         (false, _) => "SIGNALED",
     };
-    json!({ "status": word, "return_code": status.code() })
+    match status.signal_number() {
+        0 => json!({ "status": word, "return_code": status.code() }),
+        signal => json!({
+            "status": word,
+            "return_code": null,
+            "signal": { "signal_id": signal, "name": model::signal_description(signal) },
+        }),
+    }
+}
+
+/// A user's name, or the number where there is none.
+fn name_of(uid: u32) -> String {
+    let entry = sys::users::user_by_id(uid).ok().flatten();
+    entry.map_or_else(|| uid.to_string(), |entry| entry.name)
 }
 
 /// MiB of memory, or of a CPU, as `required.memory` has it.

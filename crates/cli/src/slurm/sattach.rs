@@ -33,6 +33,9 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     let asked = match parse(args) {
         Ok(asked) => asked,
         Err(text) => {
+            if text.starts_with("sattach: error: ") {
+                printer.line(USAGE);
+            }
             printer.say(&text);
             return 1;
         }

@@ -226,7 +226,7 @@ fn environment(
         None => sys::odd_text::environment(),
         Some(name) => exported(name).ok_or_else(|| {
             printer.say(&format!(
-                "sbatch: error: Unable to read --export-file {name}"
+                "sbatch: error: Could not open user environment file {name}"
             ));
             Stop::Status(1)
         })?,

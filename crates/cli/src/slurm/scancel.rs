@@ -48,6 +48,13 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
 }
 
 fn cancel(asked: &ScancelArgs, printer: &Printer) -> Result<u8, CommandError> {
+    if let Some(user) = &asked.filter.user
+        && user.parse::<u32>().is_err()
+        && matches!(sys::users::user_by_name(user), Ok(None))
+    {
+        printer.say(&format!("scancel: error: Invalid user name: {user}"));
+        return Ok(1);
+    }
     let mut client = connect()?;
     if asked.targets.is_empty()
         && !asked.interactive
@@ -202,7 +209,7 @@ fn refused(
         ));
     }
     let ends = asked.signal.is_none_or(|signal| signal == SIGKILL);
-    u8::from(!(is_over && ends))
+    u8::from(is_step || !(is_over && ends))
 }
 
 /// The filter as the engine can apply it by itself, in one transaction.

@@ -59,7 +59,7 @@ pub fn node_text(
     lines.extend([
         format!(
             "NodeAddr={name} NodeHostName={name} Version={}",
-            api::VERSION,
+            model::SPOKEN_VERSION,
             name = node.name
         ),
         format!("OS={} ", sys::machine_state::system()),
@@ -354,8 +354,12 @@ pub fn step_text(step: &StepRecord, job: &JobInfo, style: ShowStyle) -> String {
         ),
         "SrunHost:Pid=(null):0".to_owned(),
     ];
-    if gpus > 0 && !is_batch {
-        lines.push(format!("TresPerStep=cpu:{cpus},gres:gpu:{gpus}"));
+    // What `srun` has from the job's own options.
+    match (&job.tres_per_node, &job.tres_per_job) {
+        _ if gpus == 0 || is_batch => {}
+        (Some(tres), _) => lines.push(format!("TresPerNode={tres}")),
+        (None, Some(tres)) => lines.push(format!("TresPerStep=cpu:{cpus},{tres}")),
+        (None, None) => {}
     }
     block(&lines, style, "   ")
 }

@@ -116,7 +116,14 @@ pub fn show_steps(
     };
     let mut text = String::new();
     if let Some(mut client) = connect_to_look()? {
-        for info in jobs(job, &mut client)? {
+        let found = jobs(job, &mut client)?;
+        // Of no jobs at all the real one finds no step.
+        if name.is_some() && found.is_empty() && !jobs(None, &mut client)?.is_empty() {
+            let words = "slurm_get_job_steps error: Invalid job id specified";
+            say_unless(quiet, printer, words);
+            return Ok(1);
+        }
+        for info in found {
             let Some(info) = element(info, job.and_then(|job| job.task)) else {
                 continue;
             };

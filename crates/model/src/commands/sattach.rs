@@ -71,9 +71,10 @@ pub const USAGE: &str = "Usage: sattach [options] <jobid.stepid>";
 /// Reads a command line.
 ///
 /// # Errors
-/// What Slurm prints, with exit status 1.
+/// What Slurm prints on standard error, with exit status 1; [`USAGE`] goes to standard output before it where
+/// the words begin with `sattach: error: `.
 pub fn parse(args: &[String]) -> Result<SattachArgs, String> {
-    let error = |text: &str| format!("sattach: error: {text}\n{USAGE}");
+    let error = |text: &str| format!("sattach: error: {text}");
     let mut asked = SattachArgs {
         action: SattachAction::Attach,
         step: (JobId(0), StepId::Batch),
@@ -152,11 +153,7 @@ mod tests {
     fn check_wrong(line: &str, want: &str) {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let got = parse(&args).err();
-        assert_eq!(
-            got,
-            Some(format!("sattach: error: {want}\n{USAGE}")),
-            "{line}"
-        );
+        assert_eq!(got, Some(format!("sattach: error: {want}")), "{line}");
     }
 
     #[test]

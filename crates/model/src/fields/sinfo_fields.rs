@@ -67,7 +67,7 @@ const fn field(
     }
 }
 
-/// Every column of 22.05's `sinfo` but that of ports.
+/// Every column of 22.05's `sinfo`. Nodes here listen on no port.
 #[rustfmt::skip]
 pub const SINFO_FIELDS: &[SinfoField] = &[
     field(Some('a'), &["available"], "AVAIL", Text, OfPartition(|part| text(&part.state))),
@@ -116,6 +116,7 @@ pub const SINFO_FIELDS: &[SinfoField] = &[
     field(None, &["comment"], "COMMENT", Text, OfNode(|node| or_null(node.comment.as_deref().unwrap_or_default()))),
     field(None, &["extra"], "EXTRA", Text, OfNode(|node| or_null(node.extra.as_deref().unwrap_or_default()))),
     field(None, &["gresused"], "GRES_USED", Text, OfNode(|node| or_null(&node.gres_used))),
+    field(None, &["port"], "PORT", Number, OfNode(|_| text("0"))),
     field(None, &["statecomplete"], "STATECOMPLETE", Text, OfNode(|node| text(&node.state_long))),
 ];
 

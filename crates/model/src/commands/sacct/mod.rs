@@ -121,6 +121,11 @@ pub enum SacctError {
     /// A value after which Slurm goes no further.
     #[error("sacct: fatal: {0}")]
     Fatal(String),
+    /// `--units`
+    #[error(
+        "sacct: error: Invalid unit type '{0}'. Possible options are 'KMGTP'\nsacct: fatal: Invalid unit type"
+    )]
+    Unit(String),
     /// A moment.
     #[error("{0}")]
     Moment(String),

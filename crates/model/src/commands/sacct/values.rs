@@ -82,7 +82,7 @@ pub(super) fn units(text: &str) -> Result<SacctUnits, SacctError> {
         .map(|letter| letter.to_ascii_uppercase())
     {
         Some(unit @ ('K' | 'M' | 'G' | 'T' | 'P')) => Ok(SacctUnits::In(unit)),
-        _ => Err(SacctError::Fatal(format!("Invalid unit type: {text}"))),
+        _ => Err(SacctError::Unit(text.to_owned())),
     }
 }
 

@@ -310,11 +310,17 @@ pub(super) fn add_user(words: &[String], to: &mut Accounting) -> Result<Answer, 
     };
     let is_account = |name: &&String| to.accounts.iter().any(|account| account.name == **name);
     if let Some(unknown) = accounts.iter().find(|name| !is_account(name)) {
-        return Err(Answer {
-            stderr: format!(
-                " This account '{unknown}' doesn't exist.\n        Contact your admin to add this account.\n"
-            ),
-            ..Answer::nothing("Nothing new added.")
+        let said = format!(
+            " This account '{unknown}' doesn't exist.\n        Contact your admin to add this account.\n"
+        );
+        let is_known = |name: &String| to.users.iter().any(|user| user.name == *name);
+        return Err(if given.names.iter().all(is_known) {
+            Answer {
+                stderr: said,
+                ..Answer::nothing("Nothing new added.")
+            }
+        } else {
+            Answer::refused(format!("{said} No associations or wckeys created.\n"))
         });
     }
     let (mut new_users, mut lines) = (String::new(), String::new());
@@ -849,6 +855,21 @@ pub(super) fn delete_qos(words: &[String], to: &mut Accounting) -> Result<Answer
     let names = split(words).0.names;
     if names.is_empty() {
         return Err(no_conditions());
+    }
+    let is_default = |it: &&AccountAssociation| {
+        let own = it.settings.get("defaultqos");
+        own.is_some_and(|qos| names.contains(qos))
+    };
+    let lines = to.associations.iter().rev().filter(is_default).map(|it| {
+        let (qos, cluster, account) = (&it.settings["defaultqos"], &to.cluster, &it.account);
+        let user = it.user.as_deref().unwrap_or_default();
+        format!("  DefQOS = {qos:<10} C = {cluster:<10} A = {account:<20} U = {user:<9}\n")
+    });
+    let lines: String = lines.collect();
+    if !lines.is_empty() {
+        return Err(Answer::refused(format!(
+            " Associations listed below have these as their Default QOS.\n{lines} Please either remove the qos' listed above from list and resubmit,\n or change the default qos to remove the qos.\n Changes Discarded\n"
+        )));
     }
     let gone = to.qos.iter().filter(|qos| names.contains(&qos.name));
     let lines: String = gone.map(|qos| format!("  {}\n", qos.name)).collect();
