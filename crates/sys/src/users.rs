@@ -52,6 +52,18 @@ pub fn group_name(gid: u32) -> io::Result<Option<String>> {
     Ok(Group::from_gid(Gid::from_raw(gid))?.map(|group| group.name))
 }
 
+/// Whether there is a group of this name or number.
+///
+/// # Errors
+/// The system could not say.
+pub fn is_group(name: &str) -> io::Result<bool> {
+    let found = match name.parse() {
+        Ok(gid) => Group::from_gid(Gid::from_raw(gid))?,
+        Err(_) => Group::from_name(name)?,
+    };
+    Ok(found.is_some())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +75,8 @@ mod tests {
         assert_eq!(user_by_name("root").unwrap(), Some(root));
         assert_eq!(group_name(0).unwrap().as_deref(), Some("root"));
         assert_eq!(user_by_id(3_999_999_999).unwrap(), None);
+        assert!(is_group("root").unwrap() && is_group("0").unwrap());
+        assert!(!is_group("no such group").unwrap());
         assert_eq!(group_name(3_999_999_999).unwrap(), None);
         assert_eq!(user_by_name("no such user").unwrap(), None);
     }

@@ -165,9 +165,22 @@ fn refuse_other_clusters(command: &str, clusters: Option<&str>) -> Result<(), St
     match clusters {
         None | Some("all") => Ok(()),
         Some(name) if name == own => Ok(()),
-        Some(name) => Err(format!(
-            "No cluster '{name}' known: this {command} submits to the embedded engine, whose cluster is `{own}`; leave --clusters out"
-        )),
+        Some(name) => {
+            let text = unknown_cluster_text(command, name);
+            let said = text.strip_prefix(&format!("{command}: error: "));
+            let said = said.unwrap_or(&text);
+            let (asked, there) = (
+                format!("--clusters={name}"),
+                format!("the embedded engine's cluster {own}"),
+            );
+            let rows = [
+                ("asked", asked),
+                ("there", there),
+                ("do", "leave --clusters out".to_owned()),
+            ];
+            let rows = rows.map(|(title, text)| format!("\n{command}:   {title:<7} {text}"));
+            Err(format!("{said}{}", rows.concat()))
+        }
     }
 }
 

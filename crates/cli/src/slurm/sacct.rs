@@ -55,6 +55,12 @@ fn answer(
             return Ok(None);
         }
     }
+    for group in asked.groups.iter().flatten() {
+        if matches!(sys::users::is_group(group), Ok(false)) {
+            printer.say(&format!("sacct: error: Invalid group id: {group}"));
+            return Ok(None);
+        }
+    }
     if let (Some(_), Some(client)) = (&asked.qos, &mut client) {
         let known = client.accounting()?.qos;
         let known: Vec<String> = known.into_iter().map(|qos| qos.name).collect();
@@ -181,6 +187,7 @@ your own since midnight, with their steps.
       --env-vars         the variables that the jobs of -j were submitted with
   -e, --helpformat       the names of all columns
   -E, --endtime=TIME     jobs from before a moment
+  -g, --group=LIST       jobs of these groups
   -I, --ncpus=N[-M]      jobs with so many CPUs
   -i, --nnodes=N[-M]     jobs on so many nodes
   -j, --jobs=LIST        these jobs or steps: 12, 12_3, 12.batch

@@ -71,7 +71,7 @@ fn job(row: &SacctRow<'_>) -> Value {
         "container": null,
         "derived_exit_code": exit_code(WaitStatus::default()),
         "exit_code": exit_code(row.status()),
-        "flags": if row.since().is_some() { json!(["STARTED_ON_SCHEDULE"]) } else { json!([]) },
+        "flags": if row.since().is_some() { json!(["CLEAR_SCHEDULING", "STARTED_ON_SCHEDULE"]) } else { json!([]) },
         "group": job.group,
         "het": {
             "job_id": job.component.map_or(0, |place| place.leader.0),

@@ -34,6 +34,10 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         }
         ScancelAction::Cancel => {}
     }
+    if let Err(message) = super::refuse_other_clusters("scancel", asked.clusters.as_deref()) {
+        printer.say(&format!("scancel: error: {message}"));
+        return 1;
+    }
     if asked.interactive && !std::io::stdin().is_terminal() {
         printer.say("scancel: error: --interactive asks for each job, and there is no terminal to answer from: leave it out");
         return 1;
@@ -202,13 +206,15 @@ fn refused(
         other => (other.to_string(), false),
     };
     // Slurm has no word for a job that is over already, unless it is asked to speak.
-    if (asked.verbose || !is_over || is_step) && !asked.quiet {
+    // With a signal there is no such silence.
+    let signals = asked.signal.is_some() || asked.batch || asked.full;
+    if (asked.verbose || !is_over || is_step || signals) && !asked.quiet {
         let what = if is_step { "job step" } else { "job" };
         printer.say(&format!(
             "scancel: error: Kill job error on {what} id {name}: {reason}"
         ));
     }
-    let ends = asked.signal.is_none_or(|signal| signal == SIGKILL);
+    let ends = asked.signal.is_none_or(|signal| signal == SIGKILL) && !asked.batch && !asked.full;
     u8::from(is_step || !(is_over && ends))
 }
 

@@ -30,6 +30,10 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
             return 1;
         }
     };
+    if let Err(message) = super::refuse_other_clusters("scontrol", asked.clusters.as_deref()) {
+        printer.say(&format!("scontrol: error: {message}"));
+        return 1;
+    }
     match carry_out(&asked, printer) {
         Ok(status) => status,
         Err(failure) => {

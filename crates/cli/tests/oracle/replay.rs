@@ -110,6 +110,16 @@ const ACCOUNTING: Part = Part {
     sleepers: &["counts", "wrap", "gpus"],
 };
 
+/// Jobs, nodes, users, fields and moments that there are not.
+const BAD: Part = Part {
+    recorded: include_str!("manage/bad/answers-22.05.8.txt"),
+    differ: include_str!("manage/bad/differ.txt"),
+    file: "manage/bad/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: &[],
+};
+
 /// The longest that a command runs; the recording had the same limit.
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -258,6 +268,11 @@ fn every_command_recorded_later_is_answered_as_recorded_or_is_listed() {
 #[test]
 fn every_command_of_accounting_is_answered_as_recorded_or_is_listed() {
     play(&ACCOUNTING);
+}
+
+#[test]
+fn bad_input_is_answered_as_recorded_or_is_listed() {
+    play(&BAD);
 }
 
 mod slow {

@@ -12,6 +12,8 @@ pub struct ScancelArgs {
     pub action: ScancelAction,
     /// Jobs, elements and steps by id.
     pub targets: Vec<ScancelTarget>,
+    /// `--clusters`
+    pub clusters: Option<String>,
     /// What a job must be like.
     pub filter: ScancelFilter,
     /// `--signal`; without it jobs are ended.
@@ -110,14 +112,6 @@ pub enum ScancelUsageError {
     /// Neither jobs nor a filter.
     #[error("scancel: error: No job identification provided")]
     Nothing,
-    /// An option of Slurm's that this program does not have.
-    #[error("scancel: error: {option} is not built in: {todo}")]
-    Missing {
-        /// As written.
-        option: &'static str,
-        /// What to do instead.
-        todo: &'static str,
-    },
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -205,12 +199,7 @@ pub fn parse(
                 return Ok(asked);
             }
             Key::Interactive => asked.interactive = true,
-            Key::Clusters => {
-                return Err(ScancelUsageError::Missing {
-                    option: "--clusters",
-                    todo: "this scancel knows the embedded engine alone",
-                });
-            }
+            Key::Clusters => asked.clusters = Some(text),
             Key::Me => (filter.me, filter.user) = (true, None),
             Key::Name => filter.name = Some(text),
             Key::NoEffect | Key::NoEffectValue => {}
@@ -239,6 +228,9 @@ pub fn parse(
         });
     }
     for operand in &parsed.operands {
+        if operand.is_empty() {
+            return Err(ScancelUsageError::JobId(String::new()));
+        }
         for word in words(operand) {
             let target = target(word).ok_or_else(|| ScancelUsageError::JobId(word.to_owned()))?;
             asked.targets.push(target);

@@ -184,7 +184,7 @@ pub struct JobInfo {
     pub cpus_per_tres: Option<String>,
     /// `--mem-per-gpu`
     pub mem_per_tres: Option<String>,
-    /// Type of its GPUs, where it named one.
+    /// Type of its GPUs, where it holds those of one, or named one.
     pub gpu_kind: Option<String>,
     /// `--constraint`
     pub features: Option<String>,
@@ -252,6 +252,9 @@ impl JobInfo {
     pub fn of(record: &JobRecord, facts: &ViewFacts) -> JobInfo {
         let request = &record.request;
         let counts = Counts::of(record, facts);
+        let gpu_kind = counts
+            .one_kind(facts)
+            .or_else(|| asked_gpus(request)?.kind.clone());
         let span = Span::of(record, facts);
         let view = facts.view_of(record);
         let preempted_after = view.and_then(|view| view.preempted_after);
@@ -367,7 +370,7 @@ impl JobInfo {
                 Some(MemoryRequest::PerGpu(mib)) => Some(format!("gres:gpu:{mib}")),
                 _ => None,
             },
-            gpu_kind: asked_gpus(request).and_then(|count| count.kind.clone()),
+            gpu_kind,
             features: request.rare.constraint.clone(),
             exclusive: request.exclusive,
             node_options: request
@@ -491,6 +494,12 @@ impl Counts {
             }
         }
         text
+    }
+
+    /// The type of the GPUs that it holds, where they are all of one.
+    fn one_kind(&self, facts: &ViewFacts) -> Option<String> {
+        let mut kinds = self.held_kinds(facts).into_keys();
+        kinds.next().filter(|_| kinds.next().is_none())
     }
 
     /// How many GPUs of each type it holds, where its nodes tell types apart.

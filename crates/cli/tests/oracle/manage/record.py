@@ -8,6 +8,7 @@ and of later/commands.txt, on a cluster without jobs, with `later` as its argume
 one that was just brought up with FRESH=1, with `changes`.
 reservations/commands.txt (`reservations`, likewise) has pipes of the shell, and is read by people alone.
 accounting/commands.txt (`accounting`, likewise) is what sacctmgr shows beside accounts, and what the controller keeps of them.
+bad/commands.txt (`bad`, likewise) is what each command says of jobs, nodes, users, fields and moments that there are not.
 environment/commands.txt (`environment`, also on a cluster without jobs) is 165 ways to ask for resources, each with
 its job and the environment of its script and of its first task; gpu_bind/commands.txt (`gpu_bind`, likewise) what tasks
 are told of their GPUs.

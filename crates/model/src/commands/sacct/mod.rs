@@ -30,6 +30,8 @@ pub struct SacctArgs {
     pub jobs: Option<Vec<SacctJob>>,
     /// `--user`, by name or number; `None` is the caller.
     pub users: Option<Vec<String>>,
+    /// `--group`, by name or number.
+    pub groups: Option<Vec<String>>,
     /// `--allusers`
     pub all_users: bool,
     /// `--name`
@@ -211,6 +213,7 @@ enum Key {
     Delimiter,
     Duplicates,
     End,
+    Groups,
     EnvVars,
     Format,
     Help,
@@ -239,6 +242,8 @@ const OPTIONS: &[LongOption<Key>] = {
         LongOption::new("clusters", Some('M'), Required, Key::NoEffect),
         LongOption::new("completion", Some('c'), Bare, Key::Completion),
         LongOption::new("env-vars", None, Bare, Key::EnvVars),
+        LongOption::new("gid", Some('g'), Required, Key::Groups),
+        LongOption::new("group", None, Required, Key::Groups),
         LongOption::new("federation", None, Bare, Key::NoEffect),
         LongOption::new("long", Some('l'), Bare, Key::Long),
         LongOption::new("ncpus", Some('I'), Required, Key::Cpus),
@@ -300,6 +305,7 @@ impl SacctArgs {
                 Key::Accounts => asked.accounts = Some(list()),
                 Key::AllUsers => asked.all_users = true,
                 Key::BatchScript => brought.push(SacctBrought::Script),
+                Key::Groups => asked.groups = Some(list()),
                 Key::EnvVars => brought.push(SacctBrought::Environment),
                 Key::Completion => asked.show = Some(SacctShow::Completion),
                 Key::Convert => asked.units = SacctUnits::Kept,
@@ -346,7 +352,7 @@ impl SacctArgs {
         if !parsed.operands.is_empty() {
             return Err(SacctError::Operands(parsed.operands));
         }
-        if let (Some(since), Some(until)) = (asked.since, asked.until)
+        if let (Some(since), Some(until)) = (asked.since, asked.until.or(Some(now)))
             && since > until
         {
             let text = |at| moment_text(at, zone);
@@ -412,6 +418,10 @@ impl SacctArgs {
             && named(&self.partitions, &job.partition)
             && named(&self.accounts, job.account.as_deref().unwrap_or_default())
             && named(&self.qos, &job.qos)
+            && self.groups.as_ref().is_none_or(|groups| {
+                let mut groups = groups.iter();
+                groups.any(|group| *group == job.group || *group == job.gid.to_string())
+            })
             && !self.of_none
             && self.nodes.as_ref().is_none_or(on_node)
             && in_range(self.node_count, held.map_or(0, |it| it.nodes.len() as u32))

@@ -114,6 +114,9 @@ fn given(
                     Ok(()) => given
                         .settings
                         .push((setting, word.clone(), value.to_owned())),
+                    Err(Wrong::Number(remark)) if std::ptr::eq(known, OF_ASSOCIATIONS) => {
+                        return Err(unknown(&remark));
+                    }
                     Err(Wrong::Number(remark)) => given.remarks.push_str(&remark),
                     Err(Wrong::Word(text)) => return Err(Answer::refused(text)),
                     Err(Wrong::Tres(text)) => return Err(unknown(&text)),
@@ -449,7 +452,7 @@ struct Condition {
 }
 
 /// Splits `NAME where … set …` into what is named and what is set.
-fn split(words: &[String]) -> (Condition, Vec<String>) {
+fn split(words: &[String]) -> Result<(Condition, Vec<String>), Answer> {
     let mut condition = Condition {
         names: Vec::new(),
         accounts: None,
@@ -471,13 +474,20 @@ fn split(words: &[String]) -> (Condition, Vec<String>) {
                         "account" | "accounts" | "acct" => condition.accounts = Some(values),
                         "user" | "users" => condition.users = Some(values),
                         "wckey" | "wckeys" => condition.wckeys = Some(values),
-                        _ => condition.names.extend(values),
+                        "name" | "names" | "qos" | "qoslevel" => condition.names.extend(values),
+                        // There is one cluster.
+                        "cluster" | "clusters" => {}
+                        _ => {
+                            return Err(Answer::refused(format!(
+                                " Unknown condition: {word}\n Use keyword 'set' to modify value\n"
+                            )));
+                        }
                     }
                 }
             },
         }
     }
-    (condition, set)
+    Ok((condition, set))
 }
 
 /// `modify account|user …`: what both do to associations.
@@ -534,7 +544,7 @@ fn modify_associations(
 
 /// `modify account …`
 pub(super) fn modify_account(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
-    let (mut condition, set) = split(words);
+    let (mut condition, set) = split(words)?;
     condition
         .names
         .extend(condition.accounts.take().unwrap_or_default());
@@ -585,7 +595,7 @@ pub(super) fn modify_account(words: &[String], to: &mut Accounting) -> Result<An
 
 /// `modify user …`
 pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
-    let (mut condition, set) = split(words);
+    let (mut condition, set) = split(words)?;
     condition
         .names
         .extend(condition.users.take().unwrap_or_default());
@@ -677,7 +687,7 @@ fn without_default_qos(
 
 /// `modify qos …`
 pub(super) fn modify_qos(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
-    let (condition, set) = split(words);
+    let (condition, set) = split(words)?;
     let given = given(&set, OF_QOS, to, WHERE_HINT).map_err(on_stdout)?;
     if set.is_empty() {
         return Err(nothing_to_set());
@@ -730,7 +740,7 @@ pub(super) fn delete_account(
     to: &mut Accounting,
     uses: &[AccountingUse],
 ) -> Result<Answer, Answer> {
-    let (condition, _) = split(words);
+    let (condition, _) = split(words)?;
     let mut names = condition.names;
     names.extend(condition.accounts.unwrap_or_default());
     if names.is_empty() {
@@ -794,7 +804,7 @@ pub(super) fn delete_user(
     to: &mut Accounting,
     uses: &[AccountingUse],
 ) -> Result<Answer, Answer> {
-    let (mut condition, _) = split(words);
+    let (mut condition, _) = split(words)?;
     condition
         .names
         .extend(condition.users.take().unwrap_or_default());
@@ -852,7 +862,7 @@ pub(super) fn delete_user(
 
 /// `delete qos …`: jobs that have it keep its name, as Slurm's do.
 pub(super) fn delete_qos(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
-    let names = split(words).0.names;
+    let names = split(words)?.0.names;
     if names.is_empty() {
         return Err(no_conditions());
     }
@@ -898,7 +908,7 @@ pub(super) fn coordinators(
     to: &mut Accounting,
     add: bool,
 ) -> Result<Answer, Answer> {
-    let (condition, _) = split(words);
+    let (condition, _) = split(words)?;
     let mut names = condition.names;
     names.extend(condition.users.unwrap_or_default());
     let accounts = condition.accounts.unwrap_or_default();

@@ -16,6 +16,8 @@ pub struct ScontrolArgs {
     pub style: ShowStyle,
     /// `--quiet`: no word about what is wrong.
     pub quiet: bool,
+    /// `--clusters`
+    pub clusters: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -63,20 +65,17 @@ pub fn parse(program: &str, args: &[String]) -> Result<ScontrolArgs, ScontrolUsa
         command,
         style,
         quiet,
+        clusters: None,
     };
-    for (key, _) in &parsed.options {
+    let mut clusters = None;
+    for (key, value) in &parsed.options {
         match key {
             Key::Details => style.details = true,
             Key::OneLine => style.one_line = true,
             Key::Quiet => quiet = true,
             Key::Help => return Ok(with(ScontrolCommand::Help, style, quiet)),
             Key::Version => return Ok(with(ScontrolCommand::Version, style, quiet)),
-            Key::Clusters => {
-                return Err(ScontrolUsageError::Missing {
-                    what: "--clusters".to_owned(),
-                    todo: "this scontrol knows the embedded engine alone",
-                });
-            }
+            Key::Clusters => clusters.clone_from(value),
             Key::NoEffect => {}
         }
     }
@@ -86,7 +85,10 @@ pub fn parse(program: &str, args: &[String]) -> Result<ScontrolArgs, ScontrolUsa
             message,
         });
     }
-    Ok(with(command(&parsed.operands)?, style, quiet))
+    Ok(ScontrolArgs {
+        clusters,
+        ..with(command(&parsed.operands)?, style, quiet)
+    })
 }
 
 #[cfg(test)]
