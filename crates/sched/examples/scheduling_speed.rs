@@ -19,7 +19,7 @@ const ROUNDS: usize = 15;
 /// A calculation of priorities each so many seconds.
 const PERIOD: i64 = 300_000;
 const USERS: u32 = 50;
-const HOUR: u64 = 3600;
+const MINUTE: u64 = 60;
 
 fn main() {
     let numbers: Vec<u32> = std::env::args()
@@ -70,7 +70,11 @@ fn measure(nodes: u32, waiting: usize) {
             say("why the last one waits, ms", median(rounds, || bench.why()));
             say(
                 "a submission that starts at once, ms",
-                median(rounds, || bench.start_at_once()),
+                median(rounds, || bench.start_at_once("quick")),
+            );
+            say(
+                "one that starts at once behind a blocked job, ms",
+                median(rounds, || bench.start_at_once("all")),
             );
         }
     }
@@ -204,15 +208,17 @@ impl Bench {
         timed(|| assert!(self.state.why(last, at).is_some(), "it waits"))
     }
 
-    /// Submits a job for the node that is free, and ends it afterwards.
-    fn start_at_once(&mut self) -> f64 {
-        self.now += 1000;
+    /// Submits a job of a CPU for the node that is free, or for one that is not whole taken, and ends it
+    /// afterwards.
+    fn start_at_once(&mut self, partition: &str) -> f64 {
+        self.now += 100;
         let at = Timestamp(self.now);
         let mut job = JobId(0);
         let taken = timed(|| {
             job = self.submit(Request {
-                partition: Some("quick".to_owned()),
-                time: Some(TimeLimitRequest::Limit(Seconds(HOUR))),
+                partition: Some(partition.to_owned()),
+                memory: Some(MemoryRequest::PerNode(1)),
+                time: Some(TimeLimitRequest::Limit(Seconds(MINUTE))),
                 ..Request::default()
             });
             self.state.schedule(at);

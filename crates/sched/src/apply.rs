@@ -1,6 +1,7 @@
 //! What events do to the state.
 
 use crate::array::Array;
+use crate::between_cycles::LeftFree;
 use crate::ledger::Ledger;
 use crate::live_job::LiveJob;
 use crate::{Event, Finished, Job, State, priority_of};
@@ -20,6 +21,9 @@ const REQUEUE_DELAY: Seconds = Seconds(1);
 impl State {
     /// Takes in what happened. What follows from it is up to [`State::schedule`].
     pub fn apply(&mut self, event: Event) {
+        if !LeftFree::outlives(&event) {
+            self.left_free.forget();
+        }
         match event {
             Event::Submitted {
                 record,

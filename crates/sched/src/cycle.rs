@@ -1,8 +1,9 @@
 //! When a pass is a cycle of backfill.
 //!
 //! A short one is made whenever something happened. Where many jobs wait for many nodes it takes long,
-//! and is made each `bf_interval`, as in Slurm; between two of them passes go in order alone, and
-//! leave what the last one said of those that wait as it is.
+//! and is made each `bf_interval`, as in Slurm; between two of them passes go in order, start what comes
+//! and delays no promise ([`crate::between_cycles`]), and leave what the last one said of those that wait
+//! as it is.
 
 use crate::State;
 use model::Timestamp;
@@ -14,11 +15,23 @@ const SHORT: u64 = 50_000;
 const LOOK: u64 = 20;
 
 /// When there was one. It is no part of what two states are compared by.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Cycles {
+    /// Passes of so much work are short.
+    pub(crate) short: u64,
     last: Option<Timestamp>,
     /// When one is made that was put off.
     pub(crate) due: Option<Timestamp>,
+}
+
+impl Default for Cycles {
+    fn default() -> Cycles {
+        Cycles {
+            short: SHORT,
+            last: None,
+            due: None,
+        }
+    }
 }
 
 impl PartialEq for Cycles {
@@ -45,7 +58,7 @@ impl State {
 
     /// Whether a pass with backfill takes little work.
     pub(crate) fn is_pass_short(&self) -> bool {
-        self.pass_cost() <= SHORT
+        self.pass_cost() <= self.cycles.short
     }
 
     /// What one costs at the most, a look at each job that lives included.
@@ -126,7 +139,7 @@ mod tests {
     #[test]
     fn a_long_one_is_made_each_interval_and_what_starts_in_order_starts_at_once() {
         let mut state = state(1000);
-        let runs = submit(&mut state, 998, 2, "all", "normal");
+        let runs = submit(&mut state, 997, 2, "all", "normal");
         let one = submit(&mut state, 1, 2, "all", "one");
         let waits = submit(&mut state, 1000, 2, "all", "normal");
         for _ in 0..100 {
@@ -140,16 +153,50 @@ mod tests {
         };
         let over_limit = reason(&state, limited);
         assert_ne!(over_limit, PendingReason::Priority);
-        // In order it starts at once; behind a blocked one it waits for the next cycle.
+        // What starts in order starts at once, and behind a blocked one what delays no promise.
         let quick = submit(&mut state, 1, 1, "quick", "normal");
-        let small = submit(&mut state, 1, 1, "all", "normal");
-        assert_eq!(started(&mut state, 1000), [quick]);
+        let beside = submit(&mut state, 1, 1, "all", "normal");
+        let long = submit(&mut state, 1, 3, "all", "normal");
+        assert_eq!(started(&mut state, 1000), [quick, beside]);
         assert_eq!(reason(&state, waits), PendingReason::Resources);
-        assert_eq!(reason(&state, small), PendingReason::Priority);
+        assert_eq!(reason(&state, long), PendingReason::Priority);
         assert_eq!(reason(&state, limited), over_limit);
         assert_eq!(state.planned(waits), Some(Timestamp(7_200_000)));
         assert_eq!(state.next_due(), Some(Timestamp(30_000)));
-        assert_eq!(started(&mut state, 29_999), []);
-        assert_eq!(started(&mut state, 30_000), [small]);
+        // What is given back meanwhile is for the next cycle.
+        state.apply(Event::Gone {
+            job: one,
+            outcome: model::Outcome::Completed,
+            at: Timestamp(2000),
+        });
+        assert_eq!(started(&mut state, 2000), []);
+        let small = submit(&mut state, 1, 1, "all", "normal");
+        let behind = submit(&mut state, 1, 1, "all", "normal");
+        assert_eq!(started(&mut state, 29_999), [small]);
+        assert_eq!(started(&mut state, 30_000), [limited]);
+        assert_eq!(reason(&state, behind), PendingReason::Priority);
+    }
+
+    /// Of those that wait some were not tried: a later one of their kind does not go before them.
+    #[test]
+    fn what_comes_between_cycles_goes_before_none_of_its_like() {
+        let mut state = state(1000);
+        state.set_backfill(Some(BackfillParameters {
+            tests: 60,
+            ..BackfillParameters::default()
+        }));
+        let runs = submit(&mut state, 990, 2, "all", "normal");
+        for _ in 0..80 {
+            submit(&mut state, 1000, 2, "all", "normal");
+        }
+        let first = submit(&mut state, 1, 1, "all", "normal");
+        assert_eq!(started(&mut state, 0), [runs]);
+        let alike = submit(&mut state, 1, 1, "all", "normal");
+        let other = submit(&mut state, 2, 1, "all", "normal");
+        assert_eq!(started(&mut state, 1000), [other]);
+        for job in [first, alike] {
+            let state = &state.job(job).unwrap().state;
+            assert!(matches!(state, model::JobState::Pending { .. }));
+        }
     }
 }

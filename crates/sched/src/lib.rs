@@ -26,6 +26,7 @@
 mod admit;
 mod apply;
 mod array;
+mod between_cycles;
 mod change;
 mod cluster_ref;
 mod cpu_book;

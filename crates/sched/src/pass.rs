@@ -71,8 +71,10 @@ impl State {
             return self.walk(now, true);
         }
         let (backfill, plan) = (self.backfill.take(), std::mem::take(&mut self.plan));
-        let actions = self.walk(now, false);
+        let new: Vec<JobId> = self.unseen.iter().copied().collect();
+        let mut actions = self.walk(now, false);
         (self.backfill, self.plan) = (backfill, plan);
+        actions.extend(self.start_between_cycles(new, now));
         actions
     }
 
@@ -98,7 +100,7 @@ impl State {
         };
         self.looked.behind += pass.tried as u64;
         self.looked.promised += pass.promised.values().sum::<usize>() as u64;
-        self.note_reasons(pass, all);
+        self.note_reasons(pass, all, now);
         actions
     }
 
@@ -467,6 +469,7 @@ impl State {
         };
         self.unfile(id);
         let (allocation, holding) = self.held.start(&self.cluster, demand, user, shares);
+        self.left_free.take(&self.cluster, choice, user, shares);
         let partition = &self.cluster.partition(choice.partition).name;
         let job = self.jobs.get_mut(&id)?;
         job.record.partition = Some(partition.clone());

@@ -152,6 +152,12 @@ impl Promises {
             .earliest(moments, limit, fits, Some(keep), find)
     }
 
+    /// What is free from now until each of some moments, which ascend.
+    pub(crate) fn free_until(&self, state: &State, ends: &[i64]) -> Vec<(i64, Free)> {
+        let keep = |free: &mut Free, other: &Free| free.keep(&state.cluster, other);
+        self.timeline.free_until(ends, keep)
+    }
+
     /// A job starts.
     pub(crate) fn take(
         &mut self,

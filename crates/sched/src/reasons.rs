@@ -4,7 +4,7 @@ use crate::State;
 use crate::fault::{self, Fault};
 use crate::kinds::{Choice, find};
 use crate::pass::Pass;
-use model::{JobId, NodeName, PendingReason};
+use model::{JobId, NodeName, PendingReason, Timestamp};
 use resources::{NodeId, NodeSet};
 use std::collections::BTreeSet;
 
@@ -72,8 +72,11 @@ impl State {
 
     /// Says of each job why it did not start, where that is not what was said before; what was said of
     /// one that a pass did not look at stays, unless it looked at `all`.
-    pub(crate) fn note_reasons(&mut self, mut pass: Pass, all: bool) {
+    pub(crate) fn note_reasons(&mut self, mut pass: Pass, all: bool, now: Timestamp) {
         let promises = pass.promises.take();
+        if all {
+            self.keep_left_free(&pass, promises.as_ref(), now);
+        }
         if promises.is_some() || !fault::is(Fault::StalePlan) {
             self.plan = promises.map(|promises| promises.plan).unwrap_or_default();
         }

@@ -1,6 +1,7 @@
 //! All live jobs and what is free: the scheduler itself.
 
 use crate::array::Array;
+use crate::between_cycles::LeftFree;
 use crate::cycle::Cycles;
 use crate::deadline::Deadlines;
 use crate::fault::{self, Fault};
@@ -99,6 +100,7 @@ pub struct State {
     pub(crate) cycles: Cycles,
     pub(crate) budget_checks: BudgetChecks,
     pub(crate) usage_resets: UsageResets,
+    pub(crate) left_free: LeftFree,
 }
 
 /// When [`State::schedule`] was last asked. It is no part of what two states are compared by.
@@ -184,6 +186,7 @@ impl State {
             cycles: Cycles::default(),
             budget_checks: BudgetChecks::default(),
             usage_resets: UsageResets::default(),
+            left_free: LeftFree::default(),
         }
     }
 

@@ -31,6 +31,7 @@ impl State {
             before_ms,
             is_preempted,
         });
+        self.left_free.forget();
         let former = job.derived.holding.take();
         if let (Some(holding), false) = (former, self.held.is_overdrawn) {
             self.held.give(&self.cluster, &holding, allocation);

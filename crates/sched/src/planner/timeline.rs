@@ -59,6 +59,19 @@ impl<R: Clone> Timeline<R> {
         fits(&self.steps[0].free) && self.falling(0, end).all(|(_, step)| fits(&step.free))
     }
 
+    /// What is free all the time from now until each of some moments, which ascend.
+    pub fn free_until(&self, ends: &[i64], keep: impl Fn(&mut R, &R)) -> Vec<(i64, R)> {
+        let mut free = self.steps[0].free.clone();
+        let mut falling = self.falling(0, i64::MAX).peekable();
+        let until = ends.iter().map(|end| {
+            while let Some((_, step)) = falling.next_if(|(_, step)| step.at < *end) {
+                keep(&mut free, &step.free);
+            }
+            (*end, free.clone())
+        });
+        until.collect()
+    }
+
     /// The first step among some moments from which a job fits for as long as it may run, and what
     /// `find` gives it of what is free all that time; both hear when it would begin. Without `keep` a
     /// job that fits at each moment fits for all the time.
