@@ -125,6 +125,7 @@ fn count(info: &JobInfo, names: &[String], half_life: f64) -> CountedJob {
             .iter()
             .map(|name| amounts.get(name.as_str()).copied().unwrap_or(0))
             .collect(),
+        nodes: info.nodes.clone(),
         minutes_left: left / 60,
         seconds: ran as f64 * kept,
         ..CountedJob::default()

@@ -2,13 +2,16 @@
 
 use super::connection::{CommandError, connect};
 use crate::printer::Printer;
-use model::{SPRIO_USAGE, SprioArgs, SprioShow};
+use model::{SPRIO_USAGE, SprioArgs, SprioShow, SprioUsageError};
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
     let asked = match SprioArgs::parse("sprio", args) {
         Ok(asked) => asked,
         Err(error) => {
+            if matches!(error, SprioUsageError::Operand(_)) {
+                printer.data(SPRIO_USAGE);
+            }
             printer.say(&error.to_string());
             return 1;
         }

@@ -158,7 +158,7 @@ fn records(asked: &SqueueArgs, client: &mut Client) -> Result<Vec<JobRecord>, Co
 /// As Slurm does it for one job alone; a list of jobs is shown as far as there are any.
 fn refuse_unknown(asked: &SqueueArgs, records: &[JobRecord]) -> Result<(), CommandError> {
     match asked.jobs.as_deref() {
-        Some([name]) if records.is_empty() && asked.steps.is_none() => {
+        Some([name]) if records.is_empty() && !asked.by_step => {
             let job = JobId(name.job);
             Err(CommandError::Call(Refusal::NoSuchJob { job }.into()))
         }

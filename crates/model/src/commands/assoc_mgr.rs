@@ -1,6 +1,7 @@
 //! `scontrol show assoc_mgr`: users, associations and QOS with what jobs use of their limits.
 
 use crate::records::{AccountAssociation, Accounting, Qos, Settings, ShareRow};
+use crate::values::NodeName;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a `show assoc_mgr` asks for.
@@ -39,6 +40,8 @@ pub struct CountedJob {
     pub elements: u64,
     /// What it has, in the order of [`AssocMgrFacts::tres`].
     pub tres: Vec<u64>,
+    /// Where it runs: a node of several jobs is counted once.
+    pub nodes: Vec<NodeName>,
     /// How long it may still run.
     pub minutes_left: u64,
     /// How long it ran, less what was forgotten of that.
@@ -274,7 +277,11 @@ impl Used {
             run_minutes: vec![0; names.len()],
             ..Used::default()
         };
+        let mut nodes = BTreeSet::new();
         for job in jobs {
+            if job.is_running {
+                nodes.extend(&job.nodes);
+            }
             used.submitted += if job.is_live { job.elements } else { 0 };
             used.running += u64::from(job.is_running);
             used.seconds += job.seconds;
@@ -285,6 +292,9 @@ impl Used {
                     used.run_minutes[at] += amount * job.minutes_left;
                 }
             }
+        }
+        if let Some(at) = names.iter().position(|name| name == "node") {
+            used.tres[at] = nodes.len() as u64;
         }
         used
     }
@@ -603,6 +613,7 @@ mod tests {
                 is_running: true,
                 elements: 1,
                 tres: vec![2, 2],
+                nodes: vec![NodeName::new("node1")],
                 minutes_left: 5,
                 seconds: 60.0,
             }],

@@ -58,6 +58,9 @@ pub enum SprioUsageError {
     /// `--jobs`
     #[error("sprio: error: Invalid job id: {0}")]
     JobId(String),
+    /// What is no option; [`SPRIO_USAGE`] goes to standard output.
+    #[error("sprio: error: Unrecognized option: {0}")]
+    Operand(String),
 }
 
 /// `sprio --usage`
@@ -231,7 +234,10 @@ impl SprioArgs {
             }
         }
         match parsed.wrong {
-            None => Ok(asked),
+            None => match parsed.operands.into_iter().next() {
+                None => Ok(asked),
+                Some(operand) => Err(SprioUsageError::Operand(operand)),
+            },
             Some(message) => Err(SprioUsageError::Option {
                 program: program.to_owned(),
                 message,

@@ -535,9 +535,10 @@ impl Span {
             JobState::Pending { .. } => {
                 let begin = begin(record, now);
                 let limit = limit_asked();
+                let start = record.planned.or(begin);
                 Span {
-                    start: record.planned.or(begin),
-                    end: begin.zip(limit).map(|(begin, limit)| begin + limit),
+                    start,
+                    end: start.zip(limit).map(|(start, limit)| start + limit),
                     limit,
                     run_time: 0,
                 }

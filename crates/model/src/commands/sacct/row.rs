@@ -121,7 +121,10 @@ impl<'a> SacctRow<'a> {
             "ReqMem" => of_job(
                 tres_memory(&job.tres).map_or_else(String::new, |text| self.units.of_text(text)),
             ),
-            "ReqNodes" => of_job(job.node_count.to_string()),
+            "ReqNodes" => match self.step() {
+                None => job.node_count.to_string(),
+                Some(_) => self.shares().len().to_string(),
+            },
             "ReqTRES" => of_job(self.units.of_tres(&job.tres)),
             // Slurm keeps them as words of their own for jobs, and as numbers for steps.
             "ReqCPUFreqMin" | "ReqCPUFreqMax" | "ReqCPUFreqGov" => {
