@@ -104,11 +104,10 @@ pub fn show_steps(
         None => (None, ""),
         Some((job, step)) => match single_job(job) {
             None => {
-                say_unless(
-                    quiet,
-                    printer,
-                    "scontrol_print_step error: Invalid job id specified",
-                );
+                // What 22.05 makes of a text that is no number.
+                if !quiet {
+                    printer.line("Job step 0.Invalid not found");
+                }
                 return Ok(1);
             }
             Some(job) => (Some(job), step),

@@ -147,6 +147,18 @@ fn check_flags(value: &str) -> Result<(), Answer> {
 }
 
 impl Given {
+    /// Workload keys are of users alone.
+    fn refuse_wckeys(&self) -> Result<(), Answer> {
+        let default = self.default_wckey.as_ref().map(|key| ("defaultwckey", key));
+        let named = self.wckeys.first().map(|key| ("wckey", key));
+        match named.or(default) {
+            None => Ok(()),
+            Some((word, key)) => Err(Answer::refused(format!(
+                " Unknown option: {word}={key}\n{WHERE_HINT}"
+            ))),
+        }
+    }
+
     /// The settings put into others.
     fn put_into(&self, into: &mut Settings) {
         for (setting, word, value) in &self.settings {
@@ -211,6 +223,7 @@ fn changed_qos(mut now: Vec<String>, change: &QosChange) -> Vec<String> {
 /// `add account …`
 pub(super) fn add_account(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
     let given = given(words, OF_ASSOCIATIONS, to, WHERE_HINT)?;
+    given.refuse_wckeys()?;
     let mut names = given.names.clone();
     names.extend(given.accounts.clone().unwrap_or_default());
     if names.is_empty() {
@@ -405,6 +418,7 @@ fn put_default_wckey(given: &Given, users: &[String], to: &mut Accounting) {
 /// `add qos …`
 pub(super) fn add_qos(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
     let given = given(words, OF_QOS, to, WHERE_HINT).map_err(on_stdout)?;
+    given.refuse_wckeys()?;
     if given.names.is_empty() {
         return Err(Answer::refused(" Need name of qos to add.\n".to_owned()));
     }
@@ -549,6 +563,7 @@ pub(super) fn modify_account(words: &[String], to: &mut Accounting) -> Result<An
         .names
         .extend(condition.accounts.take().unwrap_or_default());
     let given = given(&set, OF_ASSOCIATIONS, to, WHERE_HINT)?;
+    given.refuse_wckeys()?;
     if set.is_empty() {
         return Err(nothing_to_set());
     }
@@ -600,6 +615,12 @@ pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answe
         .names
         .extend(condition.users.take().unwrap_or_default());
     let given = given(&set, OF_ASSOCIATIONS, to, WHERE_HINT)?;
+    // A key is given to a user or taken away; only the default one is changed.
+    Given {
+        wckeys: given.wckeys.clone(),
+        ..Given::default()
+    }
+    .refuse_wckeys()?;
     if set.is_empty() {
         return Err(nothing_to_set());
     }
@@ -689,6 +710,7 @@ fn without_default_qos(
 pub(super) fn modify_qos(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
     let (condition, set) = split(words)?;
     let given = given(&set, OF_QOS, to, WHERE_HINT).map_err(on_stdout)?;
+    given.refuse_wckeys()?;
     if set.is_empty() {
         return Err(nothing_to_set());
     }
