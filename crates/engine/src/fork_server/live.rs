@@ -155,9 +155,9 @@ impl Live {
     /// What tasks of lost supervisors left in the PID namespace of a job that has other steps there: those
     /// keep it.
     fn left_in_namespaces(&self) -> Vec<u32> {
-        let ours = process::children(std::process::id()).into_iter();
-        let keepers = ours.filter(|pid| self.own.has(*pid) && !self.pool.has(*pid));
-        let inside = keepers.flat_map(process::descendants);
+        let mut keepers = process::children(std::process::id());
+        keepers.retain(|pid| self.own.has(*pid) && !self.pool.has(*pid));
+        let inside = process::descendants_of_all(&keepers, &|_| true).into_iter();
         let is_left = |pid: &u32| {
             let mut lost = self.lost.iter();
             lost.any(|key| orphans::is_of_step(*pid, &self.folder, *key))

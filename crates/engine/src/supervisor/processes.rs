@@ -77,10 +77,10 @@ impl<'a> StepProcesses<'a> {
             let host = process::namespace_of(*pid, "uts");
             host.is_some_and(|host| hosts.contains(&host))
         };
-        for orphan in process::children(*keeper).into_iter().filter(is_of_step) {
-            found.push(orphan);
-            found.extend(process::descendants_where(orphan, &belongs));
-        }
+        let mut orphans = process::children(*keeper);
+        orphans.retain(is_of_step);
+        found.extend(process::descendants_of_all(&orphans, &belongs));
+        found.extend(orphans);
         found
     }
 }

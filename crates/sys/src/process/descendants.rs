@@ -13,6 +13,12 @@ pub fn descendants(pid: u32) -> Vec<u32> {
 /// As [`descendants`], without those for which `belongs` says no, and all that is below them.
 #[must_use]
 pub fn descendants_where(pid: u32, belongs: &dyn Fn(u32) -> bool) -> Vec<u32> {
+    descendants_of_all(&[pid], belongs)
+}
+
+/// The same of several processes, by one look at all that there are.
+#[must_use]
+pub fn descendants_of_all(pids: &[u32], belongs: &dyn Fn(u32) -> bool) -> Vec<u32> {
     let mut children: HashMap<u32, Vec<(u32, bool)>> = HashMap::new();
     for other in all() {
         if let Some(stat) = stat::read(other) {
@@ -23,7 +29,7 @@ pub fn descendants_where(pid: u32, belongs: &dyn Fn(u32) -> bool) -> Vec<u32> {
         }
     }
     let mut found = Vec::new();
-    let mut next = vec![pid];
+    let mut next = pids.to_vec();
     while let Some(parent) = next.pop() {
         for (child, dead) in children.remove(&parent).unwrap_or_default() {
             if !dead {

@@ -18,7 +18,7 @@ mod tree_usage;
 mod user_networks;
 
 pub use as_user::as_user;
-pub use descendants::{all, children, descendants, descendants_where};
+pub use descendants::{all, children, descendants, descendants_of_all, descendants_where};
 pub use doing::{Doing, doing};
 pub use environment::first_variable;
 pub use find_program::find_program;
