@@ -55,6 +55,28 @@ fn a_script_goes_to_the_engine_that_is_named() {
 }
 
 #[test]
+fn who_asks_for_a_job_of_a_stopped_engine_reads_that_it_is_stopped() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let start = ["engine", "start", "lab", "--nodes", "1"];
+    env.yard(&start).success();
+    env.set_var("TRAINYARD_ENGINE", "lab");
+    env.slurm("srun", &["true"]).success();
+    env.yard(&["engine", "stop", "lab"]).success();
+    for job in ["1", "lab:1"] {
+        let refused = env.yard(&["wait", job]).code(1).snapshot();
+        assert!(
+            refused.contains("not asked, since stopped: lab")
+                && refused.contains("yard engine start lab for a job there"),
+            "{refused}"
+        );
+    }
+    env.yard(&["engine", "start", "lab"]).success();
+    let waited = env.yard(&["wait", "1"]).success();
+    assert!(waited.contains("COMPLETED"), "{waited}");
+    env.yard(&["engine", "stop", "lab"]).success();
+}
+
+#[test]
 fn two_engines_under_one_name() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     let start = |nodes: &str| env.command(&["engine", "start", "one", "--nodes", nodes]);

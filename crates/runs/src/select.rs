@@ -1,6 +1,6 @@
 //! Which run or job a person means: a run's id or name, a job's number or name, or `@` for the newest.
 
-use crate::engines::is_engine;
+use crate::engines::{engine_names, engines_asked, is_engine};
 use crate::failure::{Failure, FailureKind};
 use crate::known_runs::{places, unreadable_index};
 use crate::reach::{engines, open};
@@ -392,10 +392,22 @@ impl<'a> Search<'a> {
             0 => "no run yet".to_owned(),
             _ => format!("newest: {}", newest.join(", ")),
         };
+        let asked = engines_asked(&self.places);
+        let mut stopped = engine_names(&self.places);
+        stopped.retain(|name| !asked.contains(name));
+        let (there, todo) = match stopped.as_slice() {
+            [] => (there, String::new()),
+            [first, ..] => (
+                format!("{there}; not asked, since stopped: {}", stopped.join(", ")),
+                format!("yard engine start {first} for a job there; "),
+            ),
+        };
         let what = format!("no run or job has the name or id {text}");
         Failure::new(FailureKind::Failed, what)
             .there(there)
-            .todo("yard ls shows all runs and jobs; @ is the newest one")
+            .todo(format!(
+                "{todo}yard ls shows all runs and jobs; @ is the newest one"
+            ))
     }
 }
 
