@@ -83,7 +83,8 @@ pub struct NodeReport {
     pub features: Vec<String>,
     /// Those of them that it has.
     pub active_features: Vec<String>,
-    /// What was said of it: `comment`, `extra`.
+    /// What was said of it: `comment`, `extra`, `cpubind`, `nodeaddr`, `nodehostname`; `gres` in place of
+    /// what it has.
     pub said: Settings,
     /// GPUs by type.
     pub gpus: Vec<GpuReport>,

@@ -106,8 +106,8 @@ fn what_can_not_be_changed_says_why_and_changes_nothing() {
             "Invalid qos specification",
         ),
         (
-            "update PartitionName=main State=down OverTimeLimit=5",
-            "not built in",
+            "update PartitionName=main State=down OverTimeLimit=x",
+            "Invalid OverTimeLimit value",
         ),
         ("create PartitionName=main", "Invalid partition name"),
         (

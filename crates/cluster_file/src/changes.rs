@@ -107,6 +107,11 @@ settings!(Partition {
     allow_qos = "allowqos",
     deny_qos = "denyqos",
     allow_groups = "allowgroups",
+    submit_from = "allocnodes",
+    alternate = "alternate",
+    no_root_jobs = "disablerootjobs",
+    over_time_limit = "overtimelimit",
+    cpu_bind = "cpubind",
     qos = "qos",
     state = "state",
     preempt_mode = "preemptmode",
@@ -176,6 +181,7 @@ impl ClusterFile {
                 if let Some(settings) = changes.nodes.get(&alike[0]) {
                     own.body.change(settings);
                     own.body.give_features(settings);
+                    own.body.take_gpus(settings);
                 }
                 groups.push(own);
             }
@@ -219,6 +225,19 @@ impl Nodes {
         if let Some(text) = active.or_else(|| settings.get("features")) {
             let words = text.split(',').filter(|word| !word.is_empty());
             self.features = Some(stated(words.map(str::to_owned).collect()));
+        }
+    }
+}
+
+impl Nodes {
+    /// GRES that name no GPUs take those that are there.
+    fn take_gpus(&mut self, settings: &Settings) {
+        let Some(text) = settings.get("gres") else {
+            return;
+        };
+        let is_gpu = |one: &str| one == "gpu" || one.starts_with("gpu:");
+        if !text.split(',').any(is_gpu) {
+            self.gpus.clear();
         }
     }
 }

@@ -102,8 +102,9 @@ fn what_is_wrong_is_named_with_its_line() {
                     min_nodes, max_cpus_per_node, default_memory_per_cpu, default_memory_per_node,
                     default_memory_per_gpu, default_cpus_per_gpu, max_memory_per_cpu, max_memory_per_node,
                     exclusive, exclusive_user, oversubscribe, priority_tier, priority_factor, allow_accounts,
-                    deny_accounts, allow_qos, deny_qos, allow_groups, qos, state, preempt_mode, grace_time,
-                    hidden, root_only, least_loaded, needs_reservation, billing_weights, from, assumed
+                    deny_accounts, allow_qos, deny_qos, allow_groups, submit_from, alternate, no_root_jobs,
+                    over_time_limit, cpu_bind, qos, state, preempt_mode, grace_time, hidden, root_only,
+                    least_loaded, needs_reservation, billing_weights, from, assumed
             error: partition.gpu.max_time is a whole number
                --> x.toml:3:12
                3 │ max_time = 60

@@ -130,6 +130,16 @@ section! {
         deny_qos: Vec<String>,
         /// `AllowGroups`
         allow_groups: Vec<String>,
+        /// Only hosts of this node list submit jobs here. `AllocNodes`
+        submit_from: String,
+        /// The partition that takes jobs in its place while it is drained or inactive. `Alternate`
+        alternate: String,
+        /// Root's jobs are refused. `DisableRootJobs`
+        no_root_jobs: bool,
+        /// A job here may run so much longer than its limit; a year is `UNLIMITED`. `OverTimeLimit`
+        over_time_limit: Seconds,
+        /// How tasks are bound that don't say it: `"cores"`. `CpuBind`
+        cpu_bind: String,
         /// A QOS whose limits hold for all jobs here. `QOS`
         qos: String,
         /// `State`
@@ -394,7 +404,7 @@ section! {
         requeue: bool,
         /// Between the end signal and the kill. `KillWait`
         kill_wait: Seconds,
-        /// A job may run so much longer than its limit there; here it ends at its limit. `OverTimeLimit`
+        /// A job may run so much longer than its limit, where its partition doesn't say it. `OverTimeLimit`
         over_time_limit: Seconds,
         /// An ended job is remembered so long. `MinJobAge`
         min_job_age: Seconds,

@@ -47,6 +47,19 @@ pub(crate) fn read_cluster(path: &Path) -> io::Result<String> {
     sys::named_file::read_text(path, LONGEST_FILE)
 }
 
+/// The cluster of a file, with the members of the groups that its partitions name.
+fn built(file: &ClusterFile) -> Cluster {
+    let mut cluster = Cluster::build(file, Trust::All);
+    cluster.know_members(|group| {
+        let members = sys::users::group_members(group).unwrap_or_else(|error| {
+            tracing::warn!("members of group {group} are not known: {error}");
+            None
+        });
+        members.unwrap_or_default()
+    });
+    cluster
+}
+
 impl EngineCluster {
     /// The cluster of an engine's folder: of the file that lies in it, else this machine.
     pub(crate) fn of(
@@ -84,7 +97,7 @@ impl EngineCluster {
                 .collect::<Vec<_>>()
                 .join("\n")
         })?;
-        let cluster = Cluster::build(&file, Trust::All);
+        let cluster = built(&file);
         can_be_had(&cluster)?;
         backfill_of(&file).map_err(|error| format!("[scheduling] parameters: {error}"))?;
         if let Some((key, path)) = file.programs.relative().next() {
@@ -156,7 +169,7 @@ impl EngineCluster {
         let file = written.with_changes(&self.changes);
         let file = file.with_accounting(accounting);
         EngineCluster {
-            cluster: Arc::new(Cluster::build(&file, Trust::All)),
+            cluster: Arc::new(built(&file)),
             file: Some(Arc::new(file)),
             ..self.clone()
         }
@@ -173,7 +186,7 @@ impl EngineCluster {
         };
         let file = written.with_changes(&changes);
         let changed = EngineCluster {
-            cluster: Arc::new(Cluster::build(&file, Trust::All)),
+            cluster: Arc::new(built(&file)),
             file: Some(Arc::new(file)),
             changes,
             ..self.clone()

@@ -2,7 +2,7 @@
 
 use crate::kinds::Choice;
 use crate::{Job, State};
-use model::Request;
+use model::{Request, Submitter};
 use resources::{Demand, Denial, Finding, NodeId, PartId, never_on_one, no_licence};
 use std::borrow::Cow;
 
@@ -40,6 +40,28 @@ impl State {
             }
             if jobs.peek().is_some() {
                 in_queue.to_mut().add(&self.cluster, job);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the partitions of a request take jobs of its submitter.
+    ///
+    /// # Errors
+    /// The first that does not.
+    pub fn may_enter(&self, request: &Request, who: &Submitter) -> Result<(), Box<Finding>> {
+        for partition in partitions_of(&self.cluster, request.partition.as_deref()) {
+            if let Some(denial) = self.keeps_out(partition, who) {
+                let name = &self.cluster.partition(partition).name;
+                return Err(Box::new(Finding::by_engine(
+                    denial,
+                    format!("--partition={name}"),
+                    format!(
+                        "it takes no jobs of {} ({}) from {}",
+                        who.user, who.group, who.host
+                    ),
+                    "name another one: scontrol show partition says whose jobs each takes",
+                )));
             }
         }
         Ok(())

@@ -11,11 +11,11 @@ use crate::{BackfillParameters, Event, Job, State};
 use cluster_file::{ClusterFile, PreemptMode};
 use model::{
     ArraySpec, Ending, GpuCount, JobId, JobState, LengthChange, MemoryRequest, NamesChange,
-    NodeMark, NodeOptions, Outcome, RareOptions, Request, Reservation, ReservationFlag,
+    NodeMark, NodeName, NodeOptions, Outcome, RareOptions, Request, Reservation, ReservationFlag,
     ReservationRequest, ReservedNodes, Seconds, Sharing, TimeLimitRequest, Timestamp,
 };
 use proptest::prelude::*;
-use resources::{Amounts, Cluster, Free, NodeId, Trust};
+use resources::{Amounts, Cluster, Free, NodeId, Share, Trust};
 use std::sync::Arc;
 
 /// What happens.
@@ -285,6 +285,21 @@ fn any_reservation() -> impl Strategy<Value = ReservationRequest> {
     })
 }
 
+/// The same of cores, or of another kind, as its length has it.
+fn of_any_kind(mut asked: ReservationRequest) -> ReservationRequest {
+    use ReservationFlag::{Magnetic, PurgeComp, Replace, Static, TimeFloat};
+    let Some(LengthChange::To(Seconds(length))) = asked.length else {
+        return asked;
+    };
+    let kinds = [Magnetic, PurgeComp, Replace, Static, TimeFloat];
+    let kind = kinds.get(usize::try_from(length % 8).unwrap());
+    asked.flags.extend(kind.map(|kind| (*kind, true)));
+    asked.purge_after = Some(Seconds(length / 10));
+    let cores = u32::try_from(length % 23).unwrap();
+    asked.core_counts = (1..8).contains(&cores).then(|| vec![cores]);
+    asked
+}
+
 /// No job has just been started on nodes that are reserved for others before it would end, and none
 /// of a reservation elsewhere or at another time.
 fn check_reservations(state: &State, started: &[JobId], now: Timestamp) {
@@ -303,6 +318,10 @@ fn check_reservations(state: &State, started: &[JobId], now: Timestamp) {
             for other in state.reservations() {
                 let is_own = own.is_some_and(|own| own.name == other.name);
                 let has_it = other.nodes.contains(&share.node) && other.overlaps(now, until);
+                if has_it && other.is_of_cores() && !is_own && !may_overlap {
+                    check_cores(state, other, &share.node);
+                    continue;
+                }
                 assert!(
                     is_own || may_overlap || !has_it,
                     "{record:?} is in {other:?}"
@@ -312,11 +331,32 @@ fn check_reservations(state: &State, started: &[JobId], now: Timestamp) {
                 && !own.is(ReservationFlag::Flex)
             {
                 assert!(own.is_active(now), "{own:?} has not begun or is over");
-                let is_free = own.is(ReservationFlag::AnyNodes);
+                // One that replaces its nodes has others by now.
+                let is_free = own.is(ReservationFlag::AnyNodes) || own.is(ReservationFlag::Replace);
                 assert!(is_free || own.nodes.contains(&share.node), "{own:?}");
             }
         }
     }
+}
+
+/// What jobs of a reservation of cores leave of them on a node is free.
+fn check_cores(state: &State, reservation: &Reservation, node: &NodeName) {
+    let cores = reservation.nodes.iter().zip(&reservation.cores);
+    let mut cores = cores.filter(|(own, _)| *own == node);
+    let (_, cores) = cores.next().unwrap();
+    let id = state.cluster().node(node).unwrap();
+    let threads = state.cluster().class(id).sockets.map_or(1, |it| it.threads);
+    let jobs = state.jobs_of_reservation(&reservation.name);
+    let holding = jobs.filter_map(|record| state.jobs[&record.id].derived.holding.as_ref());
+    let shares = holding
+        .flat_map(|held| &held.shares)
+        .filter(|share| share.node == id);
+    let used: u32 = shares.map(Share::cpus).sum();
+    let left = (cores * threads).saturating_sub(used);
+    assert!(
+        state.free().amounts(id).cpus >= left,
+        "{left} of {reservation:?}"
+    );
 }
 
 /// None, EASY and Slurm's own, with whole nodes promised.
@@ -393,6 +433,8 @@ pub(super) struct Case {
     is_weighted: bool,
     /// A reservation lets no more be said of the order, so half the histories have none.
     has_reservations: bool,
+    /// They are of any kind ([`of_any_kind`]).
+    of_any_kind: bool,
     backfill: Option<BackfillParameters>,
     preemption: Preemption,
 }
@@ -419,6 +461,7 @@ pub(super) fn any_case() -> impl Strategy<Value = Case> {
             steps,
             is_weighted,
             has_reservations,
+            of_any_kind: false,
             backfill,
             preemption,
         }
@@ -428,7 +471,7 @@ pub(super) fn any_case() -> impl Strategy<Value = Case> {
 /// Submits a job that nothing refuses.
 fn submit(world: &mut World, request: Request) {
     let user = World::user_of(&request).1;
-    let reserved = world.state.may_be_reserved(&request, user);
+    let reserved = world.state.may_be_reserved(&request, user, "");
     let is_admitted = world.state.admit(&request).is_ok() && reserved.is_ok();
     if is_admitted && world.has_room_for(&request) {
         starts_alone(&world.state, &request);
@@ -516,11 +559,18 @@ pub(super) fn play(case: &Case) {
             }
             Step::Reserve(_) if !case.has_reservations => {}
             Step::Reserve(asked) => {
+                let asked = if case.of_any_kind {
+                    of_any_kind(*asked)
+                } else {
+                    *asked
+                };
                 let is_new = world
                     .state
                     .reservation(asked.name.as_deref().unwrap())
                     .is_none();
-                if let Ok(reservation) = world.state.reserve(&asked, is_new, at) {
+                if let Ok(reservation) =
+                    world.state.reserve(&asked, is_new, &Default::default(), at)
+                {
                     world.state.apply(Event::ReservationChanged {
                         name: reservation.name.clone(),
                         reservation: Some(Box::new(reservation)),
@@ -580,5 +630,10 @@ proptest! {
     #[test]
     fn any_history_on_any_cluster(case in any_case()) {
         play(&case);
+    }
+
+    #[test]
+    fn any_history_with_reservations_of_any_kind(case in any_case()) {
+        play(&Case { has_reservations: true, of_any_kind: true, ..case });
     }
 }

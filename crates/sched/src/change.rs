@@ -284,7 +284,8 @@ impl State {
             JobChange::ArrayThrottle(_) => {}
             JobChange::Reservation(name) => {
                 request.rare.reservation.clone_from(name);
-                let may = self.may_be_reserved(request, &record.submitter.user);
+                let may =
+                    self.may_be_reserved(request, &record.submitter.user, &record.submitter.group);
                 may.map_err(|finding| ChangeDenial::Reservation(finding.denial))?;
             }
             JobChange::SiteFactor(factor) => set_site_factor(request, *factor, is_operator)?,

@@ -2,7 +2,7 @@
 
 use crate::ClusterRef;
 use crate::fault::{self, Fault};
-use crate::reservations::Closed;
+use crate::reservations::{Closed, ClosedCpus};
 use model::Timestamp;
 use resources::{Compiled, Demand, Free, NodeSet, Order, PartId, Pick, Share, Sharing, place};
 use std::collections::HashMap;
@@ -114,6 +114,21 @@ pub(crate) fn find_unreserved(
     match closed {
         Closed::All => None,
         Closed::Nothing => find(pick),
+        Closed::Cpus(nodes, cpus) => {
+            let mut left = free.clone();
+            for (node, closed) in cpus {
+                let there = left.amounts(node).cpus;
+                left.take_cpus(
+                    node,
+                    match closed {
+                        ClosedCpus::Some(some) => some.min(there),
+                        ClosedCpus::AllBut(most) => there.saturating_sub(most),
+                    },
+                );
+            }
+            let closed = Closed::Nodes(nodes);
+            find_unreserved(cluster, choice, &left, pick, closed)
+        }
         Closed::Nodes(mut nodes) => {
             if let Some(without) = pick.without {
                 nodes.add(without);

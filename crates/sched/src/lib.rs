@@ -77,6 +77,7 @@ pub use place_step::{Placement, StepRefusal, place_step};
 pub use planner::{BackfillParameters, ParameterError};
 pub use prioritise::JobPriority;
 pub use queue::priority_of;
+pub use reserve::GroupMembers;
 pub use state::{Saved, State};
 pub use update::JobUpdate;
 pub use why::{Amount, Holder, LicenceNeed, Why};

@@ -1,13 +1,15 @@
 //! Whether a job may start now, whatever is free: here limits are asked.
 
-use crate::State;
 use crate::kinds::Choice;
 use crate::ledger::{Chain, Ledger, Used, Wanted};
 use crate::live_job::LiveJob;
 use crate::member;
+use crate::{Job, State};
 use cluster_file::PartitionState;
-use model::{JobId, PendingReason, Request, Seconds, TimeLimitRequest, Timestamp};
-use resources::{PartId, Share};
+use model::{
+    JobId, JobState, PendingReason, Request, Seconds, Submitter, TimeLimitRequest, Timestamp,
+};
+use resources::{Denial, PartId, Share};
 
 impl State {
     /// Whether a job may start now in one of its partitions; the reason that it waits for if not.
@@ -27,6 +29,12 @@ impl State {
         match partition.state {
             PartitionState::Down => Err(PendingReason::PartitionDown),
             PartitionState::Inactive => Err(PendingReason::PartitionInactive),
+            _ if self
+                .keeps_out(choice.partition, &job.record.submitter)
+                .is_some() =>
+            {
+                Err(PendingReason::PartitionConfig)
+            }
             _ if too_many || too_few => Err(PendingReason::PartitionNodeLimit),
             _ if too_long => Err(PendingReason::PartitionTimeLimit),
             PartitionState::Up | PartitionState::Drain if partition.access.is_open() => Ok(()),
@@ -41,6 +49,36 @@ impl State {
                 }
             }
         }
+    }
+
+    /// What a partition says to a user's jobs where it takes none of them.
+    pub(crate) fn keeps_out(&self, partition: PartId, who: &Submitter) -> Option<Denial> {
+        let partition = self.cluster.partition(partition);
+        partition.access.keeps_out(&who.user, &who.group, &who.host)
+    }
+
+    /// The moment at which a job without a script is ended: one that has one is ended by its supervisor.
+    pub(crate) fn expiry(&self, record: &Job) -> Option<Timestamp> {
+        let is_left_alone = matches!(record.state, JobState::Running { ending: None, .. });
+        if record.batch || !is_left_alone {
+            return None;
+        }
+        self.ends_at_the_latest(record)
+    }
+
+    /// When the time of a running job is over: its limit, and what it may run beyond.
+    #[must_use]
+    pub fn ends_at_the_latest(&self, record: &Job) -> Option<Timestamp> {
+        let end = record.state.limit_ends()?;
+        Some(end + self.over_time(record))
+    }
+
+    /// How much longer than its limit a job may run (`OverTimeLimit`).
+    #[must_use]
+    pub fn over_time(&self, record: &Job) -> Seconds {
+        let partition = record.partitions();
+        let partition = partition.and_then(|name| self.cluster.find_partition(name));
+        self.cluster.over_time(partition)
     }
 
     /// Whether limits let a job have shares now, beside what a ledger counts: of one that starts, of
@@ -89,6 +127,101 @@ impl State {
         match (asked, most) {
             (Some(asked), Some(most)) => Some(asked.min(most)),
             (asked, most) => asked.or(most),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+    use super::*;
+    use crate::Event;
+    use cluster_file::ClusterFile;
+    use resources::{Cluster, Trust};
+    use std::sync::Arc;
+
+    const NOW: Timestamp = Timestamp(1_000_000_000);
+
+    /// A cluster with a partition `p` that has these keys, behind other lines.
+    fn cluster(others: &str, keys: &str) -> Arc<Cluster> {
+        let text = format!(
+            "[nodes.n]\ncpus = 2\n{others}\n[partition.p]\nnodes = \"ALL\"\ndefault = true\n{keys}\n"
+        );
+        let file = ClusterFile::parse("lab", &text).unwrap();
+        Arc::new(Cluster::build(&file, Trust::All))
+    }
+
+    /// A state with a job of ten minutes without a script, and that job.
+    fn with_job(cluster: Arc<Cluster>) -> (State, JobId) {
+        let mut state = State::new(cluster, Arc::new([]));
+        let id = state.new_id();
+        let request = Request {
+            time: Some(TimeLimitRequest::Limit(Seconds(600))),
+            ..Request::default()
+        };
+        let submitter = Submitter {
+            user: "ann".to_owned(),
+            host: "login".to_owned(),
+            ..Submitter::default()
+        };
+        let record = Job {
+            batch: false,
+            ..Job::submitted(id, request, Arc::new(submitter), NOW)
+        };
+        state.apply(Event::Submitted {
+            record: Box::new(record),
+            array: None,
+            history: Vec::new(),
+            at: NOW,
+        });
+        state.schedule(NOW);
+        (state, id)
+    }
+
+    #[test]
+    fn a_job_may_run_longer_than_its_limit() {
+        let check = |others: &str, keys: &str, want: i64| {
+            let (mut state, id) = with_job(cluster(others, keys));
+            let ends = |state: &State| {
+                let end = state.ends_at_the_latest(state.job(id).unwrap());
+                let due = state.expiries.first().map(|(at, _)| *at);
+                assert_eq!(end, due, "{others} {keys}");
+                end.unwrap().since(NOW) / 1000
+            };
+            assert_eq!(ends(&state), want, "{others} {keys}");
+            // Another cluster may let it run for another time.
+            state.apply(Event::Reconfigured {
+                cluster: cluster("", ""),
+                at: NOW,
+            });
+            assert_eq!(ends(&state), 600);
+        };
+        let of_cluster = "[scheduling]\nover_time_limit = \"00:05:00\"";
+        check("", "", 600);
+        check(of_cluster, "", 900);
+        check("", "over_time_limit = \"00:01:00\"", 660);
+        check(of_cluster, "over_time_limit = \"00:00:00\"", 600);
+    }
+
+    #[test]
+    fn a_partition_that_takes_no_jobs_of_its_user_keeps_it_waiting() {
+        let check = |keys: &str, want: Option<PendingReason>| {
+            let (state, id) = with_job(cluster("", keys));
+            let reason = match &state.job(id).unwrap().state {
+                JobState::Pending { reason } => Some(reason.clone()),
+                _ => None,
+            };
+            assert_eq!(reason, want, "{keys}");
+        };
+        check("", None);
+        check("no_root_jobs = true", None);
+        check("submit_from = \"login\"", None);
+        for keys in [
+            "root_only = true",
+            "submit_from = \"n\"",
+            "allow_groups = [\"lab\"]",
+        ] {
+            check(keys, Some(PendingReason::PartitionConfig));
         }
     }
 }

@@ -80,6 +80,7 @@ impl State {
 
     /// Tries those that wait, all that may be tried or, between two cycles, as far as they go in order.
     fn walk(&mut self, now: Timestamp, all: bool) -> Vec<Action> {
+        self.count_reserved_cores(now);
         let mut actions = Vec::new();
         let pass = loop {
             let mut pass = Pass {
@@ -230,6 +231,21 @@ impl State {
             return;
         }
         let user = job.record.submitter.uid;
+        if let Some(name) = self.drawn(pass, key.job, &choice, span, now) {
+            let (name, shares) = name;
+            pass.has_overtaken |= is_behind;
+            if let Some(promises) = &mut pass.promises {
+                let end = now + span.limit.unwrap_or(UNLIMITED);
+                promises.take(self, &choice, user, &shares, (now.0, end.0));
+            }
+            let start = self.start(key.job, &choice, span.limit, &shares, now);
+            if let Some(Action::Start { job, .. }) = &start {
+                self.draw(*job, name);
+                self.count_reserved_cores(now);
+            }
+            actions.extend(start);
+            return;
+        }
         if is_behind && !self.may_try(pass, partition, user) {
             pass.passed.insert(queue, key);
             return;
@@ -330,6 +346,30 @@ impl State {
             let reason = self.unavailable(&choice, self.nodes_that_are_down(all.iter()));
             pass.limited.insert(key.job, reason);
         }
+    }
+
+    /// A place in a reservation that draws jobs to itself, for one that names none.
+    fn drawn(
+        &self,
+        pass: &mut Pass,
+        job: JobId,
+        choice: &Choice,
+        span: Span,
+        now: Timestamp,
+    ) -> Option<(String, Vec<Share>)> {
+        let record = &self.jobs[&job].record;
+        let user = record.submitter.uid;
+        for reserved in self.reservations.magnetic(record, now) {
+            let found = self.find_now(pass, choice, user, span.length, now, &reserved);
+            if let (Some(shares), Some(name)) = (found, reserved.name())
+                && self
+                    .may_have(&self.ledger, job, (choice, span.limit), &shares, now)
+                    .is_ok()
+            {
+                return Some((name.to_owned(), shares));
+            }
+        }
+        None
     }
 
     /// Promises a job its place, where a pass promises it one: whether there will be one.
@@ -498,6 +538,9 @@ impl State {
             }
         }
         self.notify_by_name(id, target, now);
+        if self.jobs[&id].record.request.rare.reservation.is_some() {
+            self.count_reserved_cores(now);
+        }
         Some(Action::Start { job: id, reason })
     }
 }

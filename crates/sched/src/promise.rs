@@ -23,7 +23,11 @@ const FIRST_LENGTH: i64 = 30_000;
 /// When jobs that wait are expected to start, by the last pass. It follows from what two states are
 /// compared by, and is no part of it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Plan(BTreeMap<JobId, PlannedStart>);
+pub(crate) struct Plan {
+    starts: BTreeMap<JobId, PlannedStart>,
+    /// The nodes that are kept for them.
+    nodes: NodeSet,
+}
 
 /// A start that is expected.
 #[derive(Clone, Copy, Debug)]
@@ -242,13 +246,15 @@ impl Promises {
             at: Timestamp(at),
             needs: Amount::of_shares(shares),
         };
-        let known = self.plan.0.get(&job);
+        let known = self.plan.starts.get(&job);
         if known.is_none_or(|known| planned.at < known.at) {
-            self.plan.0.insert(job, planned);
+            self.plan.starts.insert(job, planned);
         }
         if at.saturating_sub(now.0) > self.planning.window {
             return None;
         }
+        let nodes: NodeSet = shares.iter().map(|share| share.node).collect();
+        self.plan.nodes.add(&nodes);
         let end = self.planning.end(at, length);
         Some((self.planning.begin(at, now.0), end))
     }
@@ -325,8 +331,14 @@ impl State {
         self.planned_start(job).map(|planned| planned.at)
     }
 
+    /// Nodes that the last pass kept for jobs that wait.
+    #[must_use]
+    pub fn planned_nodes(&self) -> &NodeSet {
+        &self.plan.nodes
+    }
+
     pub(crate) fn planned_start(&self, job: JobId) -> Option<PlannedStart> {
-        self.plan.0.get(&job).copied()
+        self.plan.starts.get(&job).copied()
     }
 
     /// Running jobs by the moment at which they end at the latest, which lies ahead: what is overdue

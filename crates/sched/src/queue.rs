@@ -23,10 +23,12 @@ pub fn priority_of(request: &Request) -> u32 {
     u32::try_from(priority.clamp(1, i64::from(u32::MAX))).unwrap_or(1)
 }
 
-/// A place in the queue of a partition: high priority first, then early submission, then low id.
+/// A place in the queue of a partition: jobs of reservations first, then high priority, then early
+/// submission, then low id.
 /// Between partitions the tier goes before it ([`crate::State::schedule`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
+    is_unreserved: bool,
     priority: Reverse<u32>,
     submitted: Timestamp,
     pub(crate) job: JobId,
@@ -36,6 +38,7 @@ impl Key {
     /// Where a job with that priority stands.
     pub(crate) fn of(record: &Job, priority: u32) -> Key {
         Key {
+            is_unreserved: record.request.rare.reservation.is_none(),
             priority: Reverse(priority),
             submitted: if fault::is(Fault::TieById) {
                 Timestamp(0)

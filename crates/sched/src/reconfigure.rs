@@ -28,7 +28,11 @@ impl State {
             }
             self.unfile(*id);
         }
+        // Their partitions may let jobs run longer, or less long.
+        let running: Vec<JobId> = self.running.iter().copied().collect();
+        running.iter().for_each(|id| self.forget_expiry(*id));
         self.cluster = ClusterRef(cluster);
+        running.iter().for_each(|id| self.expect_end(*id));
         self.kinds = Kinds::new(&self.cluster);
         self.reservations.on_cluster(&self.cluster);
         for id in ids {

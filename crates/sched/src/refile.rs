@@ -3,7 +3,7 @@
 use crate::State;
 use crate::live_job::Place;
 use crate::outlook::Outlook;
-use model::{JobId, JobState, PendingReason, Timestamp};
+use model::{JobId, PendingReason, Timestamp};
 
 impl State {
     /// Files a job anew after something about it, or about what it waits for, changed.
@@ -79,15 +79,8 @@ impl State {
     /// Where a job belongs; writes the reason that follows, and when it became eligible.
     fn place(&mut self, id: JobId, now: Timestamp) -> Place {
         let job = &self.jobs[&id];
-        if let JobState::Running { ending, .. } = &job.record.state {
-            if let (false, Some(end), None) =
-                (job.record.batch, job.record.state.limit_ends(), ending)
-            {
-                self.expiries.insert((end, id));
-            }
-            if let Some(until) = crate::preempt::grace_of(&job.record.state) {
-                self.expiries.insert((until, id));
-            }
+        if !job.is_pending() {
+            self.expect_end(id);
             return Place::Running;
         }
         if job.record.priority == 0 {

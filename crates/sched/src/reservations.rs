@@ -9,7 +9,7 @@ use crate::{Action, ClusterRef, Job, State};
 use model::{
     JobId, JobState, NodeName, PendingReason, Request, Reservation, ReservationFlag, Timestamp,
 };
-use resources::{Denial, Finding, NodeSet, PartId};
+use resources::{Denial, Finding, NodeId, NodeSet, PartId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,6 +18,10 @@ use std::sync::Arc;
 pub(crate) struct Kept {
     pub(crate) reservation: Reservation,
     pub(crate) nodes: NodeSet,
+    /// Of one of cores: its CPUs on each node.
+    cpus: Vec<(NodeId, u32)>,
+    /// Its running jobs there: each node and its CPUs, until when.
+    used: Used,
     /// Tells reservations apart while none is added or removed; 0 is none.
     pub(crate) number: usize,
 }
@@ -35,12 +39,34 @@ pub(crate) struct Reserved<'a> {
     is_lost: bool,
 }
 
+/// What running jobs of a reservation of cores hold. It follows from what two states are compared by, and is
+/// no part of it.
+#[derive(Clone, Debug, Default)]
+struct Used(Vec<(NodeId, u32, Timestamp)>);
+
+impl PartialEq for Used {
+    fn eq(&self, _other: &Used) -> bool {
+        true
+    }
+}
+
 /// Nodes that reservations close to a job.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Closed {
     Nothing,
     Nodes(NodeSet),
+    /// Nodes, and CPUs of others.
+    Cpus(NodeSet, Vec<(NodeId, ClosedCpus)>),
     All,
+}
+
+/// Which CPUs of a node are closed to a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClosedCpus {
+    /// So many of those that are free.
+    Some(u32),
+    /// All that are free but so many.
+    AllBut(u32),
 }
 
 impl Reservations {
@@ -56,7 +82,20 @@ impl Reservations {
         let nodes = reservation.nodes.iter();
         let nodes = nodes.filter_map(|name| cluster.node(name)).collect();
         let name = reservation.name.clone();
+        let cores = reservation.nodes.iter().zip(&reservation.cores);
+        let cpus = cores.filter_map(|(node, cores)| {
+            let node = cluster.node(node)?;
+            let threads = cluster
+                .class(node)
+                .sockets
+                .map_or(1, |it| it.threads.max(1));
+            Some((node, cores.saturating_mul(threads)))
+        });
+        let cpus = cpus.collect();
+        let used = self.0.remove(&name).map(|former| former.used);
         let kept = Kept {
+            cpus,
+            used: used.unwrap_or_default(),
             reservation,
             nodes,
             number: 0,
@@ -83,6 +122,35 @@ impl Reservations {
         *self = Reservations::new(cluster, all);
     }
 
+    /// Moves those that float to where they are now.
+    pub(crate) fn float(&mut self, now: Timestamp) {
+        for kept in self.0.values_mut() {
+            kept.reservation.float(now);
+        }
+    }
+
+    /// Those in which a user's job may run that names none, with what they leave to it.
+    pub(crate) fn magnetic<'a>(
+        &'a self,
+        record: &'a Job,
+        now: Timestamp,
+    ) -> impl Iterator<Item = Reserved<'a>> {
+        let (who, request) = (&record.submitter, &record.request);
+        let is_free = request.rare.reservation.is_none();
+        let draws = move |kept: &&Kept| {
+            let own = &kept.reservation;
+            is_free
+                && own.is(ReservationFlag::Magnetic)
+                && own.is_active(now)
+                && own.admits(&who.user, &who.group, request.account.as_deref())
+        };
+        self.iter().filter(draws).map(|own| Reserved {
+            all: self,
+            own: Some(own),
+            is_lost: false,
+        })
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&Kept> {
         self.0.get(name)
     }
@@ -101,6 +169,11 @@ impl Reservations {
             .flat_map(|kept| [kept.reservation.start, kept.reservation.end])
     }
 
+    /// When those go that no job uses.
+    fn purges(&self) -> impl Iterator<Item = Timestamp> + '_ {
+        self.iter().filter_map(|kept| kept.reservation.purged_at())
+    }
+
     /// What they leave to a job.
     pub(crate) fn left_to(&self, request: &Request) -> Reserved<'_> {
         let name = request.rare.reservation.as_deref();
@@ -114,6 +187,11 @@ impl Reservations {
 }
 
 impl Reserved<'_> {
+    /// The reservation that the job is in.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.own.map(|own| own.reservation.name.as_str())
+    }
+
     /// Tells jobs apart to which something else is left.
     pub(crate) fn number(&self) -> usize {
         self.own.map_or(0, |own| own.number)
@@ -130,10 +208,9 @@ impl Reserved<'_> {
         }
         let (from, until) = (Timestamp(at), Timestamp(at.saturating_add(limit)));
         let mut closed = NodeSet::default();
-        if let Some(Kept {
-            reservation, nodes, ..
-        }) = self.own
-        {
+        let mut cpus = Vec::new();
+        if let Some(kept) = self.own {
+            let (reservation, nodes) = (&kept.reservation, &kept.nodes);
             if !reservation.is(ReservationFlag::Flex) {
                 if !reservation.is_active(from) {
                     return Closed::All;
@@ -143,26 +220,51 @@ impl Reserved<'_> {
                     closed.drop_all(nodes);
                 }
             }
+            cpus.extend(
+                kept.left(from)
+                    .map(|(node, left)| (node, ClosedCpus::AllBut(left))),
+            );
             if reservation.may_overlap() {
-                return Closed::of(closed);
+                return Closed::of(closed, cpus);
             }
         }
         for other in self.all.iter() {
             let is_own = self.own.is_some_and(|own| own.number == other.number);
-            if !is_own && other.reservation.overlaps(from, until) {
+            if is_own || !other.reservation.overlaps(from, until) {
+                continue;
+            }
+            if other.reservation.is_of_cores() {
+                cpus.extend(
+                    other
+                        .left(from)
+                        .map(|(node, left)| (node, ClosedCpus::Some(left))),
+                );
+            } else {
                 closed.add(&other.nodes);
             }
         }
-        Closed::of(closed)
+        Closed::of(closed, cpus)
+    }
+}
+
+impl Kept {
+    /// The CPUs on each of its nodes that its jobs leave at a moment, where it is one of cores.
+    fn left(&self, at: Timestamp) -> impl Iterator<Item = (NodeId, u32)> + '_ {
+        self.cpus.iter().map(move |(node, cpus)| {
+            let there = self.used.0.iter();
+            let there = there.filter(|(own, _, end)| own == node && *end > at);
+            let used = there.fold(0, |sum: u32, (_, cpus, _)| sum.saturating_add(*cpus));
+            (*node, cpus.saturating_sub(used))
+        })
     }
 }
 
 impl Closed {
-    fn of(nodes: NodeSet) -> Closed {
-        if nodes.is_empty() {
-            Closed::Nothing
-        } else {
-            Closed::Nodes(nodes)
+    fn of(nodes: NodeSet, cpus: Vec<(NodeId, ClosedCpus)>) -> Closed {
+        match (nodes.is_empty(), cpus.is_empty()) {
+            (_, false) => Closed::Cpus(nodes, cpus),
+            (true, true) => Closed::Nothing,
+            (false, true) => Closed::Nodes(nodes),
         }
     }
 }
@@ -186,14 +288,19 @@ impl State {
         at: Timestamp,
     ) -> impl Iterator<Item = &'a Reservation> {
         self.reservations()
-            .filter(move |one| one.is_active(at) && one.nodes.contains(node))
+            .filter(move |one| !one.is_of_cores() && one.is_active(at) && one.nodes.contains(node))
     }
 
     /// Whether a user's job may be in the reservation that it names.
     ///
     /// # Errors
     /// There is no such reservation, it is for others, or it never has enough nodes.
-    pub fn may_be_reserved(&self, request: &Request, user: &str) -> Result<(), Box<Finding>> {
+    pub fn may_be_reserved(
+        &self,
+        request: &Request,
+        user: &str,
+        group: &str,
+    ) -> Result<(), Box<Finding>> {
         let Some(name) = request.rare.reservation.as_deref() else {
             return Ok(());
         };
@@ -214,8 +321,8 @@ impl State {
             let of_user = self.cluster.association(user, None);
             of_user.map(|own| own.account.clone())
         });
-        if !own.admits(user, account.as_deref()) {
-            let who = [own.users.text(), own.accounts.text()];
+        if !own.admits(user, group, account.as_deref()) {
+            let who = [own.users.text(), own.groups.text(), own.accounts.text()];
             let who: Vec<String> = who.into_iter().flatten().collect();
             let there = format!("{name} is for {}", who.join(", "));
             let todo = "leave --reservation out, or ask for access to it";
@@ -272,6 +379,7 @@ impl State {
     /// When the next reservation begins or ends after the last pass.
     pub(crate) fn next_reservation(&self) -> Option<Timestamp> {
         let moments = self.reservations.moments();
+        let moments = moments.chain(self.reservations.purges());
         moments.filter(|at| *at > self.last_pass.0).min()
     }
 
@@ -349,6 +457,40 @@ impl State {
         }
     }
 
+    /// Counts what running jobs hold of reservations of cores.
+    pub(crate) fn count_reserved_cores(&mut self, now: Timestamp) {
+        if !self
+            .reservations
+            .iter()
+            .any(|kept| kept.reservation.is_of_cores())
+        {
+            return;
+        }
+        let mut used: BTreeMap<String, Vec<(NodeId, u32, Timestamp)>> = BTreeMap::new();
+        for (end, job) in self.ends(now) {
+            let name = job.record.request.rare.reservation.as_ref();
+            if let (Some(name), Some(holding)) = (name, &job.derived.holding) {
+                let shares = holding.shares.iter();
+                let shares = shares.map(|share| (share.node, share.cpus(), end));
+                used.entry(name.clone()).or_default().extend(shares);
+            }
+        }
+        for (name, kept) in &mut self.reservations.0 {
+            kept.used = Used(used.remove(name).unwrap_or_default());
+        }
+    }
+
+    /// A job that starts is in a reservation that drew it.
+    pub(crate) fn draw(&mut self, id: JobId, name: String) {
+        if let Some(job) = self.jobs.get_mut(&id) {
+            let mut request = Request::clone(&job.record.request);
+            request.rare.reservation = Some(name);
+            job.record.request = Arc::new(request);
+            self.touch(id);
+            self.updated.insert(id);
+        }
+    }
+
     /// Why a job that is given no place waits, where that is for a reservation; it keeps no other job
     /// waiting then.
     pub(crate) fn waits_for_reservation(
@@ -365,7 +507,10 @@ impl State {
         }
         let until = Timestamp(now.0.saturating_add(limit));
         let there = self.reservations.iter();
-        let before_its_end = there.filter(|kept| kept.reservation.overlaps(now, until));
+        let before_its_end = there.filter(|kept| {
+            let own = &kept.reservation;
+            !own.is_of_cores() && own.overlaps(now, until)
+        });
         let before_its_end: Vec<&Kept> = before_its_end.collect();
         let is_maintained = |kept: &Kept| kept.reservation.is(ReservationFlag::Maint);
         let is_named = |kept: &&&Kept| kept.nodes.iter().any(|node| named.contains(node));

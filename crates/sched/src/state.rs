@@ -398,8 +398,10 @@ impl State {
     /// backfill takes long, those behind a blocked job are tried each `bf_interval`.
     pub fn schedule(&mut self, now: Timestamp) -> Vec<Action> {
         self.last_pass = LastPass(now);
+        self.keep_reservations(now);
         let mut actions = self.end_reservations(now);
         self.reset_usage(now);
+        self.replace_nodes(now);
         self.renew_priorities(now);
         self.switch_waits.forget_until(now);
         while let Some((at, job)) = self.timed.first().copied()
@@ -418,6 +420,10 @@ impl State {
         self.end_too_late(now);
         self.end_doomed(now);
         actions.extend(self.pass(now));
+        // A job that took a node of a reservation may have left room for the next one.
+        while self.replace_nodes(now) {
+            actions.extend(self.pass(now));
+        }
         self.plan_budget_checks(now);
         actions
     }

@@ -7,10 +7,11 @@ impl State {
     /// Suspends a running job that isn't being ended, or resumes it.
     /// `is_preempted`: for another job, until its CPUs are free again.
     pub(crate) fn suspend(&mut self, id: JobId, is_now: bool, is_preempted: bool, at: Timestamp) {
+        let record = self.jobs.get(&id).map(|job| &job.record);
+        let former_end = record.and_then(|record| self.ends_at_the_latest(record));
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
-        let limit_ends = job.record.state.limit_ends();
         let was = job.record.state.is_suspended();
         let JobState::Running {
             allocation,
@@ -44,12 +45,10 @@ impl State {
         ) {
             self.held.hold(&self.cluster, holding, allocation);
         }
-        if let Some(end) = limit_ends {
+        if let Some(end) = former_end {
             self.expiries.remove(&(end, id));
         }
-        if let (false, Some(end)) = (job.record.batch, job.record.state.limit_ends()) {
-            self.expiries.insert((end, id));
-        }
+        self.expect_end(id);
         // Under limits it counts with all that it had, to another end.
         let job = &self.jobs[&id];
         if let Some(shares) = job.counted_shares(&self.cluster) {

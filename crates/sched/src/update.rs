@@ -58,6 +58,9 @@ impl State {
                 self.forget_targets(id);
             }
         }
+        if !is_pending {
+            self.forget_expiry(id);
+        }
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
@@ -74,26 +77,9 @@ impl State {
             }
         }
         if let Some(limit) = update.limit
-            && !is_pending
+            && let JobState::Running { limit: former, .. } = &mut job.record.state
         {
-            if let Some(end) = job.record.state.limit_ends() {
-                self.expiries.remove(&(end, id));
-            }
-            let mut is_ending = false;
-            if let JobState::Running {
-                limit: former,
-                ending,
-                ..
-            } = &mut job.record.state
-            {
-                *former = limit;
-                is_ending = ending.is_some();
-            }
-            if let (false, false, Some(end)) =
-                (job.record.batch, is_ending, job.record.state.limit_ends())
-            {
-                self.expiries.insert((end, id));
-            }
+            *former = limit;
         }
         if is_pending {
             if let Some(begin) = update.begin {
@@ -130,6 +116,9 @@ impl State {
         if let Some(holding) = &job.derived.holding {
             self.ledger
                 .started(&self.cluster, &job.record, &holding.shares);
+        }
+        if !is_pending {
+            self.expect_end(id);
         }
         self.touch(id);
         self.updated.insert(id);

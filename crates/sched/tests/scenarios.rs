@@ -185,7 +185,7 @@ impl World {
         }
         let admitted = self.state.admit(&request);
         admitted.map_err(|refusal| failed(refusal.denial))?;
-        let reserved = self.state.may_be_reserved(&request, user);
+        let reserved = self.state.may_be_reserved(&request, user, "");
         reserved.map_err(|refusal| failed(refusal.denial))?;
         let dependency = request.rare.dependency.as_deref();
         let history = self.history(dependency.and_then(Dependency::parse).as_ref());
@@ -502,7 +502,9 @@ impl World {
         let zone = jiff::tz::TimeZone::UTC;
         let asked = model::reservation_request(&words, true, self.now, &zone);
         let asked = asked.expect("scontrol takes it");
-        let reservation = self.state.reserve(&asked, true, self.now)?;
+        let reservation =
+            self.state
+                .reserve(&asked, true, &yard_sched::GroupMembers::default(), self.now)?;
         self.state.apply(Event::ReservationChanged {
             name: reservation.name.clone(),
             reservation: Some(Box::new(reservation)),

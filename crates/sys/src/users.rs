@@ -64,6 +64,15 @@ pub fn is_group(name: &str) -> io::Result<bool> {
     Ok(found.is_some())
 }
 
+/// The users whom a group names as its members; those whose own group it is need not be among them.
+/// `None` where there is no such group.
+///
+/// # Errors
+/// The system could not say.
+pub fn group_members(name: &str) -> io::Result<Option<Vec<String>>> {
+    Ok(Group::from_name(name)?.map(|group| group.mem))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,6 +87,7 @@ mod tests {
         assert!(is_group("root").unwrap() && is_group("0").unwrap());
         assert!(!is_group("no such group").unwrap());
         assert_eq!(group_name(3_999_999_999).unwrap(), None);
+        assert_eq!(group_members("no such group").unwrap(), None);
         assert_eq!(user_by_name("no such user").unwrap(), None);
     }
 }

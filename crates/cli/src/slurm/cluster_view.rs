@@ -26,6 +26,7 @@ pub fn partitions(cluster: &ClusterReport) -> Vec<SinfoPartition> {
         over_subscribe: over_subscribe(report),
         priority_tier: report.tier,
         priority_factor: report.factor,
+        alloc_nodes: report.settings.get("allocnodes").cloned(),
         preempt_mode: report.preempt_mode.to_uppercase(),
         nodes: report.nodes.clone(),
     };
@@ -54,6 +55,13 @@ pub fn cores_and_cpus(cluster: &ClusterReport, names: &[NodeName]) -> (u32, u32)
     })
 }
 
+/// A node's address or host, which is its name where nothing else was said.
+pub fn said_or_name<'a>(node: &'a NodeReport, key: &str) -> &'a str {
+    node.said
+        .get(key)
+        .map_or(node.name.as_str(), String::as_str)
+}
+
 /// Its nodes, as `sinfo` prints them.
 pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
     // All nodes are on this machine.
@@ -63,8 +71,8 @@ pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
         let [sockets, cores, threads] = report.sockets.unwrap_or([1, report.cpus, 1]);
         SinfoNode {
             name: report.name.clone(),
-            host: report.name.to_string(),
-            address: report.name.to_string(),
+            host: said_or_name(report, "nodehostname").to_owned(),
+            address: said_or_name(report, "nodeaddr").to_owned(),
             state: report.state.short().to_owned(),
             state_long: report.state.long().to_owned(),
             cpus: report.cpus,
@@ -123,6 +131,9 @@ pub fn kind_text(kind: &Option<String>) -> String {
 
 /// `gpu:v100:4`
 pub fn gres(node: &NodeReport) -> String {
+    if let Some(said) = node.said.get("gres") {
+        return said.clone();
+    }
     let gpus = node.gpus.iter();
     let gpus = gpus.map(|gpu| format!("gpu{}:{}", kind_text(&gpu.kind), gpu.count));
     let others = node.gres.iter();

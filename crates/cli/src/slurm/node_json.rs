@@ -65,6 +65,9 @@ fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
     if node.state.is_maintained {
         flags.push("MAINTENANCE");
     }
+    if node.state.is_planned {
+        flags.push("PLANNED");
+    }
     let reason = node.reason.as_ref();
     let features = node.features.join(",");
     let values = [

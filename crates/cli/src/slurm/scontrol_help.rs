@@ -32,7 +32,8 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
                              the processes of running steps
   update NodeName=LIST State=STATE Reason=TEXT
                              DRAIN, FAIL, DOWN (what runs there is killed), RESUME, UNDRAIN or IDLE;
-                             also Weight, AvailableFeatures, ActiveFeatures, Comment, Extra
+                             also Weight, AvailableFeatures, ActiveFeatures, Gres, CpuBind, NodeAddr,
+                             NodeHostName, Comment, Extra
   create PartitionName=NAME KEY=VALUE ...
                              makes a partition until the cluster's file is read again
   update PartitionName=NAME KEY=VALUE ...
@@ -40,17 +41,19 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
                              DefaultTime, MinNodes, MaxNodes, MaxCPUsPerNode, DefMemPerCPU, DefMemPerNode,
                              MaxMemPerCPU, MaxMemPerNode, AllowAccounts, DenyAccounts, AllowQos, DenyQos,
                              AllowGroups, QOS, PriorityTier, PriorityJobFactor, PreemptMode, GraceTime,
-                             OverSubscribe, ExclusiveUser, Hidden, RootOnly, ReqResv, JobDefaults,
-                             TRESBillingWeights
+                             OverSubscribe, ExclusiveUser, Hidden, RootOnly, DisableRootJobs, AllocNodes,
+                             Alternate, OverTimeLimit, CpuBind, ReqResv, JobDefaults, TRESBillingWeights
   delete PartitionName=NAME  removes one without jobs
   delete NodeName=LIST       removes nodes without jobs until the cluster's file is read again
-  create reservation StartTime=TIME Duration=TIME Users=LIST|Accounts=LIST Nodes=LIST|NodeCnt=N ...
-                             keeps nodes for some users: ReservationName, EndTime, PartitionName,
-                             Features, TRES=node=N, Flags (MAINT, FLEX, OVERLAP, IGNORE_JOBS, HOURLY,
-                             DAILY, WEEKDAY, WEEKEND, WEEKLY, ANY_NODES, STATIC_ALLOC, PART_NODES,
-                             FIRST_CORES, NO_HOLD_JOBS_AFTER_END)
+  create reservation StartTime=TIME Duration=TIME Users=LIST|Groups=LIST|Accounts=LIST Nodes=LIST|NodeCnt=N ...
+                             keeps nodes for some users, or with CoreCnt some of their cores: ReservationName,
+                             EndTime, PartitionName, Features, TRES=node=N,cpu=N, Flags (MAINT, FLEX,
+                             OVERLAP, IGNORE_JOBS, HOURLY, DAILY, WEEKDAY, WEEKEND, WEEKLY, ANY_NODES,
+                             STATIC_ALLOC, PART_NODES, FIRST_CORES, TIME_FLOAT, REPLACE, REPLACE_DOWN,
+                             PURGE_COMP=TIME, NO_HOLD_JOBS_AFTER_END, MAGNETIC)
   update ReservationName=NAME KEY=VALUE ...
-                             changes one; Users, Accounts, Duration and Flags also with += and -=
+                             changes one; Users, Groups, Accounts, Duration and Flags also with += and -=;
+                             Skip goes on to the next time of a repeated one
   delete reservation=NAME    removes one that no job names
   completing                 jobs that are ending, with the nodes on which they do
   pidinfo PID                the job of a process, and how long it has

@@ -4,7 +4,10 @@ use super::cluster_view::{cluster, cores_and_cpus};
 use super::connection::{CommandError, connect};
 use super::scontrol::say_changed;
 use crate::printer::Printer;
-use model::{ReservationDenial, ShowStyle, Timestamp, reservation_request, show_reservation};
+use api::ClusterReport;
+use model::{
+    Reservation, ReservationDenial, ShowStyle, Timestamp, reservation_request, show_reservation,
+};
 
 /// Makes a reservation, or changes one.
 pub fn reserve(words: &[String], is_new: bool, printer: &Printer) -> Result<u8, CommandError> {
@@ -63,6 +66,21 @@ pub fn unreserve(name: &str, written: &str, printer: &Printer) -> Result<u8, Com
     ))
 }
 
+/// The cores and CPUs that a reservation has.
+fn cores_of(cluster: &ClusterReport, reservation: &Reservation) -> (u32, u32) {
+    if !reservation.is_of_cores() {
+        return cores_and_cpus(cluster, &reservation.nodes);
+    }
+    let of_nodes = reservation.nodes.iter().zip(&reservation.cores);
+    of_nodes.fold((0, 0), |(cores, cpus), (name, own)| {
+        let node = cluster.nodes.iter().find(|node| node.name == *name);
+        let threads = node
+            .and_then(|node| node.sockets)
+            .map_or(1, |it| it[2].max(1));
+        (cores + own, cpus + own.saturating_mul(threads))
+    })
+}
+
 /// The one that is named, or all.
 pub fn show_reservations(
     name: Option<&str>,
@@ -75,7 +93,7 @@ pub fn show_reservations(
     let shown = cluster.reservations.iter();
     let shown = shown.filter(|one| name.is_none_or(|name| one.name == name));
     let text: String = shown
-        .map(|one| show_reservation(one, cores_and_cpus(&cluster, &one.nodes), style, now, &zone))
+        .map(|one| show_reservation(one, cores_of(&cluster, one), style, now, &zone))
         .collect();
     match (name, text.is_empty()) {
         (Some(name), true) => {

@@ -1,6 +1,6 @@
 //! `scontrol show node`, `show partition`, `show step`: as Slurm 22.05 prints them, line by line.
 
-use super::cluster_view::{gres, gres_used, kind_text, over_subscribe};
+use super::cluster_view::{gres, gres_used, kind_text, over_subscribe, said_or_name};
 use api::{ClusterReport, GpuReport, LicenceReport, NodeReport, PartitionReport, SwitchReport};
 use jiff::tz::TimeZone;
 use model::{
@@ -39,9 +39,10 @@ pub fn node_text(
     let boot = boot.map_or("None".to_owned(), |at| moment_text(Timestamp(at), zone));
     let mut lines = vec![
         format!(
-            "NodeName={} Arch={} CoresPerSocket={cores} ",
+            "NodeName={} Arch={}{} CoresPerSocket={cores} ",
             node.name,
-            std::env::consts::ARCH
+            std::env::consts::ARCH,
+            cpu_bind(&node.said)
         ),
         format!(
             "CPUAlloc={} CPUEfctv={cpus} CPUTot={cpus} CPULoad={load}",
@@ -58,9 +59,10 @@ pub fn node_text(
     }
     lines.extend([
         format!(
-            "NodeAddr={name} NodeHostName={name} Version={}",
+            "NodeAddr={} NodeHostName={} Version={}",
+            said_or_name(node, "nodeaddr"),
+            said_or_name(node, "nodehostname"),
             model::SPOKEN_VERSION,
-            name = node.name
         ),
         format!("OS={} ", sys::machine_state::system()),
         format!(
@@ -100,6 +102,12 @@ pub fn node_text(
         }
     }
     block(&lines, style, "   ")
+}
+
+/// ` CpuBind=cores`, where it is said.
+fn cpu_bind(said: &Settings) -> String {
+    let bind = said.get("cpubind").filter(|bind| !bind.is_empty());
+    bind.map_or_else(String::new, |bind| format!(" CpuBind={bind}"))
 }
 
 fn held_text(node: &NodeReport) -> String {
@@ -177,6 +185,7 @@ pub fn partition_text(
     let count = |count: Option<u32>| count.map_or("UNLIMITED".to_owned(), |it| it.to_string());
     let memory = |per_cpu: Option<u64>, per_node: Option<u64>, name: &str| match (per_cpu, per_node)
     {
+        (Some(0), _) => format!("{name}MemPerCPU=UNLIMITED"),
         (Some(mib), _) => format!("{name}MemPerCPU={mib}"),
         (None, Some(mib)) => format!("{name}MemPerNode={mib}"),
         (None, None) => format!("{name}MemPerNode=UNLIMITED"),
@@ -206,6 +215,8 @@ pub fn partition_text(
         (Some(names), None) => format!("Deny{name}={names}"),
         (_, names) => format!("Allow{name}={}", names.unwrap_or("ALL")),
     };
+    // A limit a CPU that is none.
+    let none_per_cpu = |key: &str| text(key).filter(|text| *text == "0").map(|_| 0);
     let mut lines = vec![
         format!("PartitionName={}", partition.name),
         format!(
@@ -215,13 +226,20 @@ pub fn partition_text(
             who("allowqos", "denyqos", "Qos")
         ),
         format!(
-            "AllocNodes=ALL Default={} QoS={}",
+            "AllocNodes={}{} Default={}{} QoS={}",
+            text("allocnodes").unwrap_or("ALL"),
+            text("alternate").map_or_else(String::new, |other| format!(" Alternate={other}")),
             yes(partition.is_default),
+            match cpu_bind(own) {
+                none if none.is_empty() => none,
+                bind => format!("{bind} "),
+            },
             partition.qos.as_deref().unwrap_or("N/A")
         ),
         format!(
-            "DefaultTime={} DisableRootJobs=NO ExclusiveUser={} GraceTime={} Hidden={}",
+            "DefaultTime={} DisableRootJobs={} ExclusiveUser={} GraceTime={} Hidden={}",
             limit(partition.default_time, "NONE"),
+            is("disablerootjobs"),
             yes(partition.one_user),
             partition.grace_time.0,
             is("hidden")
@@ -244,7 +262,15 @@ pub fn partition_text(
             over_subscribe(partition)
         ),
         format!(
-            "OverTimeLimit=NONE PreemptMode={}",
+            "OverTimeLimit={} PreemptMode={}",
+            match text("overtimelimit")
+                .and_then(|text| text.parse().ok())
+                .map(Seconds)
+            {
+                None => "NONE".to_owned(),
+                Some(Seconds::YEAR) => "UNLIMITED".to_owned(),
+                Some(length) => (length.0 / 60).to_string(),
+            },
             partition.preempt_mode.to_uppercase()
         ),
         format!(
@@ -256,12 +282,12 @@ pub fn partition_text(
         format!(
             "{} {}",
             memory(
-                partition.default_memory_per_cpu,
+                none_per_cpu("defmempercpu").or(partition.default_memory_per_cpu),
                 partition.default_memory_per_node,
                 "Def"
             ),
             memory(
-                partition.max_memory_per_cpu,
+                none_per_cpu("maxmempercpu").or(partition.max_memory_per_cpu),
                 text("maxmempernode").and_then(|mib| mib.parse().ok()),
                 "Max"
             )

@@ -27,7 +27,7 @@ struct Part {
     hidden: &'static [&'static str],
     /// Each job has its recorded number, also behind one that is refused here.
     keeps_numbers: bool,
-    /// The names of jobs that run until they are cancelled.
+    /// The names of jobs that run until they are cancelled; `-7`: but for job 7, which ends by itself.
     sleepers: &'static [&'static str],
 }
 
@@ -89,7 +89,7 @@ const RESERVATIONS: Part = Part {
     hidden: &[],
     keeps_numbers: true,
     sleepers: &[
-        "drawn", "first", "inside", "job", "more", "others", "outside", "over", "two",
+        "drawn", "first", "inside", "-7", "job", "more", "others", "outside", "over", "two",
     ],
 };
 
@@ -154,6 +154,17 @@ impl Twin {
             twin.answer(line);
         }
         twin
+    }
+
+    /// Brings those nodes back that are down, as `ReturnToService=2` of the recorded cluster does when
+    /// their `slurmd`s register, which pretended nodes have none of.
+    fn register_nodes(&self) {
+        for row in self.answer("sinfo -h -N -o '%N %T'") {
+            let mut words = row.split_whitespace();
+            if let (Some(node), Some("down")) = (words.next(), words.next()) {
+                self.answer(&format!("scontrol update NodeName={node} State=resume"));
+            }
+        }
     }
 
     /// A program of the transcript, with what it prints in pipes.
@@ -313,6 +324,7 @@ fn play(part: &Part) {
                 for verb in ["stop", "start"] {
                     twin.env.yard(&["engine", verb, "lab"]).success();
                 }
+                twin.register_nodes();
             }
             Line::WaitState { state, job } => {
                 wait_until(&format!("job {job} is {state}"), || {
@@ -322,13 +334,19 @@ fn play(part: &Part) {
                     states.peek().is_some() && states.all(|it| it == state)
                 });
             }
-            Line::Pause => wait_until("short jobs are over", || {
-                let running = twin.prints(&["-h", "-t", "R,CG", "-o", "%t %j"]);
-                let mut jobs = running
-                    .lines()
-                    .filter_map(|line| line.trim().split_once(' '));
-                jobs.all(|(state, name)| state == "R" && part.sleepers.contains(&name.trim()))
-            }),
+            Line::Pause => {
+                wait_until("short jobs are over", || {
+                    let running = twin.prints(&["-h", "-t", "R,CG", "-o", "%t %i %j"]);
+                    running.lines().all(|line| {
+                        let mut words = line.split_whitespace();
+                        let (state, job, name) = (words.next(), words.next(), words.next());
+                        state == Some("R")
+                            && job.is_some_and(|job| !part.sleepers.contains(&&*format!("-{job}")))
+                            && name.is_some_and(|name| part.sleepers.contains(&name))
+                    })
+                });
+                twin.register_nodes();
+            }
             Line::WaitSteps { job, count } => {
                 wait_until(&format!("{count} steps of job {job} run"), || {
                     let steps = twin.prints(&["-h", "-s", "-o", " %i"]);

@@ -275,7 +275,10 @@ impl Importer {
                 }
             }
             "killwait" => set!(file.scheduling.kill_wait, seconds(1)),
-            "overtimelimit" => set!(file.scheduling.over_time_limit, seconds(60)),
+            "overtimelimit" => set!(
+                file.scheduling.over_time_limit,
+                over_time(value).and_then(|time| said(line, time))
+            ),
             "minjobage" => set!(file.scheduling.min_job_age, seconds(1)),
             "selecttypeparameters" => set!(file.scheduling.select, text()),
             // The selection of whole nodes is what a file can't say otherwise.
@@ -370,6 +373,17 @@ pub(super) fn preempt_mode(value: &str) -> Option<PreemptMode> {
 /// A size in MiB, as Slurm's configuration has it without a unit.
 pub(super) fn megabytes(value: &str) -> Option<Mib> {
     model::parse_mebibytes(value).map(Mib)
+}
+
+/// `OverTimeLimit`: minutes; without a limit it is a year, which no job reaches.
+pub(super) fn over_time(value: &str) -> Option<Seconds> {
+    if unlimited(value) {
+        return Some(Seconds::YEAR);
+    }
+    value
+        .parse()
+        .ok()
+        .map(|minutes: u16| Seconds(u64::from(minutes) * 60))
 }
 
 pub(super) fn unlimited(value: &str) -> bool {

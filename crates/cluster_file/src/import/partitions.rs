@@ -1,7 +1,7 @@
 //! `PartitionName` lines.
 
 use super::conf_line::{ConfLine, Pair};
-use super::global::{boolean, list, megabytes, preempt_mode, time, unlimited};
+use super::global::{boolean, list, megabytes, over_time, preempt_mode, time, unlimited};
 use super::nodes::merged;
 use super::{Importer, known_options, said};
 use crate::{Named, Partition, PartitionNodes, PartitionState};
@@ -89,6 +89,17 @@ impl Importer {
             "denyaccounts" => set!(own.deny_accounts, words()),
             "allowqos" => all || set!(own.allow_qos, words()),
             "denyqos" => set!(own.deny_qos, words()),
+            "allocnodes" => all || set!(own.submit_from, said(line, value.to_owned())),
+            "alternate" => {
+                value.eq_ignore_ascii_case("none")
+                    || set!(own.alternate, said(line, value.to_owned()))
+            }
+            "disablerootjobs" => set!(own.no_root_jobs, flag()),
+            "overtimelimit" => set!(
+                own.over_time_limit,
+                over_time(value).and_then(|time| said(line, time))
+            ),
+            "cpubind" => set!(own.cpu_bind, said(line, value.to_ascii_lowercase())),
             "allowgroups" => all || set!(own.allow_groups, words()),
             "qos" => {
                 value.eq_ignore_ascii_case("n/a") || set!(own.qos, said(line, value.to_owned()))

@@ -81,6 +81,7 @@ fn nodes_and_partitions() {
             max_time = "UNLIMITED"
             default_time = "01:00:00"
             exclusive = true
+            no_root_jobs = true
             state = "up"
 
             [partition.all]
@@ -102,7 +103,6 @@ fn nodes_and_partitions() {
 
             # Not carried over:
             #   slurm.conf:10 Include other.conf: that file can't be read
-            #   slurm.conf:13 DisableRootJobs=YES: a cluster file has no key for it
             #   slurm.conf:15 FrontendName=f1: a front end stands for nodes: the nodes are taken as they are described
             #   slurm.conf:16 DownNodes=big: nodes that are down now: a cluster file says what there is
 
@@ -143,6 +143,7 @@ fn what_slurm_refuses_is_said_with_its_line() {
             from = "slurm.conf:6"
             nodes = "a1"
             default_time = "UNLIMITED"
+            no_root_jobs = true
 
             [partition.q]
             from = "slurm.conf:7"
@@ -156,7 +157,6 @@ fn what_slurm_refuses_is_said_with_its_line() {
             #   slurm.conf:5 this line: something in it is no option with a value
             #   slurm.conf:6 MaxTime=-5: Slurm takes no such value
             #   slurm.conf:6 MaxNodes=-2: Slurm takes no such value
-            #   slurm.conf:6 DisableRootJobs=YES: a cluster file has no key for it
             #   slurm.conf:7 this line: something in it is no option with a value
             #   slurm.conf:8 Gres=gpu:x:y: its count can't be read
             #   gres.conf:1 Count=many: Slurm takes no such value
@@ -195,7 +195,6 @@ fn options_that_no_slurm_has_are_refused() {
         note slurm.conf:3 TRESWeights=x: a cluster file has no key for it
         error slurm.conf:4 Feture: Slurm has no such option there, and refuses the file; did you mean Feature?
         error slurm.conf:5 MaxTme: Slurm has no such option there, and refuses the file; did you mean MaxTime?
-        note slurm.conf:5 DisableRootJobs=YES: a cluster file has no key for it
         error slurm.conf:6 Stat: Slurm has no such option there, and refuses the file; did you mean State?
         note slurm.conf:6 DownNodes=a1: nodes that are down now: a cluster file says what there is
         error slurm.conf:7 Zzz: Slurm has no such option there, and refuses the file

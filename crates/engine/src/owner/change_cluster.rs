@@ -7,9 +7,12 @@ use crate::engine_cluster::EngineCluster;
 use crate::message::Peer;
 use crate::store::StoreError;
 use api::{Answer, ClusterChange, NodeChange, NodeUpdate, Refusal};
-use model::{ClusterChanges, JobState, NodeMark, NodeName, Settings, Timestamp};
+use model::{
+    ClusterChanges, JobId, JobState, NodeMark, NodeName, Seconds, Settings, Timestamp, node_list,
+};
 use resources::NodeId;
 use sched::{Event, Job};
+use std::collections::BTreeMap;
 
 /// What Slurm says of a node that there is not.
 const NO_NODE: &str = "Invalid node name specified";
@@ -24,6 +27,7 @@ impl Owner {
         peer: Peer,
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
+        let before = self.over_times();
         match change {
             ClusterChange::Nodes { nodes, update } => {
                 self.update_nodes(&nodes, &update, peer, turn)?;
@@ -53,8 +57,25 @@ impl Owner {
             }
             ClusterChange::RemovePartition { name } => self.remove_partition(&name, turn.now)?,
         }
+        self.tell_deadlines(&before, turn);
         turn.durable = true;
         Ok(Answer::Done)
+    }
+
+    /// How much longer than its limit each running job may run.
+    pub(super) fn over_times(&self) -> BTreeMap<JobId, Seconds> {
+        let running = self.running.keys();
+        let over = running.filter_map(|id| Some((*id, self.state.over_time(self.state.job(*id)?))));
+        over.collect()
+    }
+
+    /// Supervisors end those jobs at another moment that may run for longer than before, or less long.
+    pub(super) fn tell_deadlines(&self, before: &BTreeMap<JobId, Seconds>, turn: &mut Turn) {
+        for (id, over) in self.over_times() {
+            if before.get(&id) != Some(&over) {
+                self.tell_deadline(id, turn);
+            }
+        }
     }
 
     /// A partition that becomes the default takes that from the one that is it.
@@ -185,11 +206,22 @@ impl Owner {
         if update.state == Some(NodeChange::Resume) && known.iter().any(takes_jobs) {
             return Err(invalid("Invalid node state specified"));
         }
-        let settings = self.node_settings(&known, &update.settings)?;
-        if !settings.is_empty() {
+        let mut settings = self.node_settings(&known, &update.settings)?;
+        let addresses = ["nodeaddr", "nodehostname"].map(|key| {
+            let list = settings.remove(key);
+            list.map(|list| one_each(&list, known.len()))
+        });
+        let [addresses, hosts] = addresses.map(Option::transpose);
+        let (addresses, hosts) = (addresses?, hosts?);
+        if !settings.is_empty() || addresses.is_some() || hosts.is_some() {
             let mut changes = self.changeable()?;
-            for node in &known {
-                changes.change_node(self.state.cluster().node_name(*node), &settings);
+            for (index, node) in known.iter().enumerate() {
+                let mut own = settings.clone();
+                for (key, names) in [("nodeaddr", &addresses), ("nodehostname", &hosts)] {
+                    let name = names.as_ref().and_then(|names| names.get(index));
+                    own.extend(name.map(|name| (key.to_owned(), name.clone())));
+                }
+                changes.change_node(self.state.cluster().node_name(*node), &own);
             }
             self.keep_changes(changes, turn.now)?;
         }
@@ -235,9 +267,10 @@ impl Owner {
                 return Err(invalid("Active features not subset of available features"));
             }
         }
-        if let Some(gres) = settings.remove("gres") {
-            let has_it = |node: &NodeId| self.has_gres(*node, &gres);
-            if !nodes.iter().all(has_it) {
+        if let Some(gres) = settings.get("gres") {
+            let may_have =
+                |node: &NodeId| self.has_gres(*node, gres) || self.may_lose_gres(*node, gres);
+            if !nodes.iter().all(may_have) {
                 return Err(invalid("Invalid generic resource (gres) specification"));
             }
         }
@@ -260,6 +293,19 @@ impl Owner {
         own.sort();
         asked.sort();
         own == asked
+    }
+
+    /// Whether a node can do without its GPUs, which a text names none of: no job is there.
+    fn may_lose_gres(&self, node: NodeId, text: &str) -> bool {
+        let name = self.state.cluster().node_name(node);
+        let has_gpus = text
+            .split(',')
+            .any(|one| one == "gpu" || one.starts_with("gpu:"));
+        !has_gpus
+            && !self
+                .running
+                .keys()
+                .any(|job| self.nodes_of(*job).contains(name))
     }
 
     /// The features of a node that its active ones are of.
@@ -298,6 +344,15 @@ impl Owner {
         }
         self.cluster = cluster;
     }
+}
+
+/// An address for each of so many nodes.
+fn one_each(list: &str, nodes: usize) -> Result<Vec<String>, Refusal> {
+    let names = node_list::expand(list).map_err(|_| invalid(NO_NODE))?;
+    if names.len() != nodes {
+        return Err(invalid(NO_NODE));
+    }
+    Ok(names.iter().map(ToString::to_string).collect())
 }
 
 fn nodes_of(known: &[NodeId], owner: &Owner) -> Vec<NodeName> {

@@ -7,8 +7,8 @@ use api::{
 };
 use cluster_file::{PreemptMode, PreemptType};
 use model::{
-    GpuIndex, JobState, LicenceCount, MemoryRequest, NodeName, NodeShare, NodeState, NodeUse,
-    Reservation, ReservationFlag, Settings, Timestamp,
+    GpuIndex, JobState, LicenceCount, MemoryRequest, NodeMark, NodeName, NodeShare, NodeState,
+    NodeUse, Reservation, ReservationFlag, Settings, Timestamp,
 };
 use resources::{Cluster, Lane, NodeClass, NodeId, Partition, Switch, UNBOUNDED};
 use std::collections::{BTreeSet, HashMap};
@@ -53,7 +53,9 @@ impl Owner {
 
     /// In the order in which they were made.
     fn reservations_as_made(&self) -> Vec<Reservation> {
+        let now = Timestamp(sys::now());
         let mut all: Vec<Reservation> = self.state.reservations().cloned().collect();
+        all.iter_mut().for_each(|one| one.float(now));
         all.sort_by_key(|one| one.number);
         all
     }
@@ -134,7 +136,10 @@ impl Owner {
         // A default of the whole cluster is none of the partition's.
         let file = self.cluster.file.as_ref();
         if let Some(own) = file.and_then(|file| file.partition(&partition.name))
-            && own.default_memory_per_cpu.is_none()
+            && own
+                .default_memory_per_cpu
+                .as_ref()
+                .is_none_or(|mib| mib.value.0 == 0)
             && own.default_memory_per_node.is_none()
         {
             report.default_memory_per_cpu = None;
@@ -188,6 +193,9 @@ impl Owner {
                 is_failing: mark.is_some_and(|mark| mark.is_failing),
                 is_reserved,
                 is_maintained,
+                is_planned: held.cpus == 0
+                    && mark.is_none_or(NodeMark::takes_jobs)
+                    && self.state.planned_nodes().contains(node),
             },
             reason: mark.map(|mark| NodeReason {
                 text: mark.reason.clone(),
@@ -217,10 +225,19 @@ impl Owner {
                 .nodes
                 .get(name)
                 .map_or_else(Settings::new, |changed| {
-                    let said = ["comment", "extra"].into_iter();
+                    let said = [
+                        "comment",
+                        "extra",
+                        "cpubind",
+                        "nodeaddr",
+                        "nodehostname",
+                        "gres",
+                    ]
+                    .into_iter();
                     let said =
                         said.filter_map(|key| Some((key.to_owned(), changed.get(key)?.clone())));
-                    said.filter(|(_, text)| !text.is_empty()).collect()
+                    said.filter(|(key, text)| key == "gres" || !text.is_empty())
+                        .collect()
                 }),
             gpus: gpus(class, held),
             gres: self.gres(node, class),

@@ -107,7 +107,10 @@ impl Owner {
             scheduling
                 .over_time_limit
                 .as_ref()
-                .map(|it| format!("{} min", it.value.0 / 60)),
+                .map(|it| match it.value {
+                    model::Seconds::YEAR => "UNLIMITED".to_owned(),
+                    length => format!("{} min", length.0 / 60),
+                }),
         );
         of(
             "MinJobAge",

@@ -356,9 +356,9 @@ impl Owner {
         tracing::warn!(job = job.0, "{killed} processes left behind were killed");
     }
 
-    /// When the time of a running job is over.
+    /// When the time of a running job is over: at its limit, or as much later as its partition lets it run.
     pub(super) fn deadline(&self, job: JobId) -> Option<Timestamp> {
-        self.state.job(job)?.state.limit_ends()
+        self.state.ends_at_the_latest(self.state.job(job)?)
     }
 
     pub(super) fn ending(&self, job: JobId) -> Option<&Ending> {

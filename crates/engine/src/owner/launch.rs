@@ -13,7 +13,10 @@ use crate::store::{NewSubmission, StoreError};
 use crate::{RecordTag, SupervisorKey};
 use api::StepTask;
 use model::job_environment::{self, StartedJob};
-use model::{ArrayTask, JobId, JobRecord, JobState, NodeShare, OpenMode, SignalTarget, StepId};
+use model::{
+    ArrayTask, JobId, JobRecord, JobState, NodeShare, OpenMode, Seconds, SignalSpec, SignalTarget,
+    StepId,
+};
 use sched::Job;
 use std::io;
 
@@ -124,7 +127,8 @@ impl Owner {
             warning: request
                 .rare
                 .signal
-                .filter(|signal| signal.target == SignalTarget::BatchShell),
+                .filter(|signal| signal.target == SignalTarget::BatchShell)
+                .map(|signal| self.before_limit(record, signal)),
             ..self.spec_of(&started, StepId::Batch, 0, share)
         })
     }
@@ -200,15 +204,23 @@ impl Owner {
             cpu_locks: self.cpus.of([share]),
             // Enforced only where it was asked for: the even share is a way to count, no promise.
             memory: record.request.memory.map(|_| share.memory),
-            deadline: record
-                .state
-                .limit_ends()
+            deadline: self
+                .deadline(record.id)
                 .map(|end| self.clock.boot_time(end)),
             warning: None,
             kill_wait_ms: self.kill_wait_ms,
             kill_on_bad_exit: false,
             refused: None,
             around_tasks: [self.around_tasks(), AroundTask::default()],
+        }
+    }
+
+    /// A warning at its time before the limit, counted from the moment at which the job ends.
+    pub(super) fn before_limit(&self, record: &Job, warning: SignalSpec) -> SignalSpec {
+        let over = self.state.over_time(record);
+        SignalSpec {
+            before: Seconds(warning.before.0.saturating_add(over.0)),
+            ..warning
         }
     }
 

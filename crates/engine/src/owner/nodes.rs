@@ -87,7 +87,9 @@ impl Owner {
         // What was changed by hand stood over the former text.
         let cleared = self.store.set_cluster_changes(&ClusterChanges::default());
         cleared.map_err(|error| unchanged(error.to_string()))?;
+        let before = self.over_times();
         self.take_cluster(cluster, turn.now);
+        self.tell_deadlines(&before, turn);
         Ok(Answer::Done)
     }
 }

@@ -14,7 +14,12 @@ impl Owner {
         is_new: bool,
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
-        let reservation = self.state.reserve(asked, is_new, turn.now);
+        let members = self.state.groups_of(asked).into_iter().filter_map(|group| {
+            let members = sys::users::group_members(&group).ok().flatten()?;
+            Some((group, members))
+        });
+        let members = members.collect();
+        let reservation = self.state.reserve(asked, is_new, &members, turn.now);
         let reservation = reservation.map_err(|denial| refused(&denial))?;
         let name = reservation.name.clone();
         self.state.apply(Event::ReservationChanged {

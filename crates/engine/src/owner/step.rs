@@ -239,8 +239,16 @@ impl Owner {
         // The step's own limit, where it comes first.
         let own = launch.time.map(|time| step.since + model::Seconds(time));
         let own = own.map(|end| self.clock.boot_time(end));
+        let is_own = own.is_some_and(|own| base.deadline.is_none_or(|end| own < end));
         let deadline = base.deadline.into_iter().chain(own).min();
         let signal = record.request.rare.signal;
+        let signal = signal.map(|signal| {
+            if is_own {
+                signal
+            } else {
+                self.before_limit(record, signal)
+            }
+        });
         Some(StepSpec {
             program: if launch.programs.is_empty() {
                 Program::Command(launch.command.clone())

@@ -18,7 +18,11 @@ impl Owner {
         peer: Peer,
         now: Timestamp,
     ) -> Result<Answer, Refusal> {
-        self.admit(request, peer)?;
+        let mut request = request.clone();
+        self.take_alternates(&mut request);
+        let request = &request;
+        let submitter = self.submitter(peer, sys::host_name(), None);
+        self.admit(request, &submitter)?;
         let estimate = self.state.estimate(request, peer.uid, now);
         let estimate = estimate.map_err(|refusal| never_fits(&refusal))?;
         Ok(Answer::WouldStart(WouldStart {
@@ -30,11 +34,30 @@ impl Owner {
         }))
     }
 
+    /// A partition that takes no jobs gives way to another one, where that is said of it.
+    fn take_alternates(&self, request: &mut Request) {
+        let cluster = self.state.cluster();
+        if let Some(names) = cluster.alternates(request.partition.as_deref()) {
+            request.partition = Some(names);
+        }
+    }
+
+    fn submitter(&self, peer: Peer, host: String, command: Option<String>) -> Submitter {
+        Submitter {
+            uid: peer.uid,
+            gid: peer.gid,
+            user: self.users.user(peer.uid),
+            group: self.users.group(peer.gid),
+            host,
+            command,
+        }
+    }
+
     /// Refuses what the cluster does not take: by its file, then by what it has.
-    fn admit(&mut self, request: &Request, peer: Peer) -> Result<(), Refusal> {
+    fn admit(&mut self, request: &Request, who: &Submitter) -> Result<(), Refusal> {
+        let user = &who.user;
         if let Some(file) = &self.cluster.file {
-            let user = self.users.user(peer.uid);
-            let all = resources::findings(file, request, Some(&user));
+            let all = resources::findings(file, request, Some(user));
             let is_final = |refusal: &resources::Finding| refusal.fate == resources::Fate::Refused;
             if let Some(refusal) = all.into_iter().find(is_final) {
                 return Err(never_fits(&refusal));
@@ -46,10 +69,11 @@ impl Owner {
         {
             return Err(never_fits(&refusal));
         }
+        let entered = self.state.may_enter(request, who);
+        entered.map_err(|refusal| never_fits(&refusal))?;
         let admitted = self.state.admit(request);
         admitted.map_err(|refusal| never_fits(&refusal))?;
-        let user = self.users.user(peer.uid);
-        let reserved = self.state.may_be_reserved(request, &user);
+        let reserved = self.state.may_be_reserved(request, user, &who.group);
         reserved.map_err(|refusal| never_fits(&refusal))
     }
 
@@ -66,10 +90,12 @@ impl Owner {
             }
             return Ok(Answer::Submitted { job, now: None });
         }
-        self.charge(&mut submission.request, peer);
-        for request in &mut submission.later {
+        let all = std::iter::once(&mut submission.request).chain(&mut submission.later);
+        for request in all {
+            self.take_alternates(request);
             self.charge(request, peer);
         }
+        let who = self.submitter(peer, submission.submit_host.clone(), None);
         let requests = || std::iter::once(&submission.request).chain(&submission.later);
         let invalid = |message: &str| Refusal::Invalid {
             message: message.to_owned(),
@@ -79,7 +105,7 @@ impl Owner {
         }
         let mut histories: Vec<Vec<Finished>> = Vec::new();
         for request in requests() {
-            self.admit(request, peer)?;
+            self.admit(request, &who)?;
             let dependency = dependency_of(request.rare.dependency.as_deref())?;
             let history = self.store.history(dependency.as_ref());
             histories.push(history.map_err(|error| store_refusal(&error))?);
@@ -131,14 +157,8 @@ impl Owner {
             submit_host,
         } = submission;
         let environment = text_of("environment", &environment)?;
-        let submitter = self.parts.submitter(Submitter {
-            uid: peer.uid,
-            gid: peer.gid,
-            user: self.users.user(peer.uid),
-            group: self.users.group(peer.gid),
-            host: submit_host,
-            command,
-        });
+        let submitter = self.submitter(peer, submit_host, command);
+        let submitter = self.parts.submitter(submitter);
         let leader = JobId(self.state.next_id());
         let size = u32::try_from(later.len() + 1).unwrap_or(u32::MAX);
         let requests = std::iter::once(request).chain(later);

@@ -5,7 +5,7 @@ use super::{Owner, rights};
 use crate::message::Peer;
 use crate::spec::{Because, SupervisorCall};
 use api::{Answer, NamedJob, Refusal};
-use model::{JobChange, JobId, JobState, Seconds, Timestamp};
+use model::{JobChange, JobId, JobState, Timestamp};
 use sched::Event;
 
 impl Owner {
@@ -52,8 +52,8 @@ impl Owner {
                 let at = turn.now;
                 self.state.apply(Event::Held { job, hold, at });
             }
-            if let Some(limit) = limit {
-                self.tell_deadline(job, limit, turn);
+            if limit.is_some() {
+                self.tell_deadline(job, turn);
             }
         }
         turn.durable = true;
@@ -61,19 +61,25 @@ impl Owner {
     }
 
     /// A running job's supervisors end it at another moment.
-    fn tell_deadline(&self, job: JobId, limit: Option<Seconds>, turn: &mut Turn) {
+    pub(super) fn tell_deadline(&self, job: JobId, turn: &mut Turn) {
         let (Some(active), Some(record)) = (self.running.get(&job), self.state.job(job)) else {
             return;
         };
         let JobState::Running {
-            since, suspension, ..
+            since,
+            suspension,
+            limit,
+            ..
         } = &record.state
         else {
             return;
         };
         // Supervisors of a suspended job move it by the time that it stays suspended.
         let before_ms = suspension.map_or(0, |suspension| suspension.before_ms);
-        let at = limit.map(|limit| Timestamp((*since + limit).0.saturating_add(before_ms)));
+        let at = limit.map(|limit| {
+            let end = *since + limit + self.state.over_time(record);
+            Timestamp(end.0.saturating_add(before_ms))
+        });
         for step in active.steps.keys() {
             for key in active.live_keys(*step) {
                 let because = Because::Limit;

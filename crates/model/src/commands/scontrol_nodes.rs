@@ -12,7 +12,8 @@ pub struct NodeWords {
     pub state: Option<NodeStateWord>,
     /// Why.
     pub reason: Option<String>,
-    /// `weight`, `features`, `activefeatures`, `gres`, `comment`, `extra`.
+    /// `weight`, `features`, `activefeatures`, `gres`, `comment`, `extra`, `cpubind`, `nodeaddr`,
+    /// `nodehostname`.
     pub settings: Settings,
 }
 
@@ -58,10 +59,9 @@ const TEXTS: &[(&str, &str)] = &[
     ("Gres", "gres"),
     ("Comment", "comment"),
     ("Extra", "extra"),
+    ("NodeAddr", "nodeaddr"),
+    ("NodeHostName", "nodehostname"),
 ];
-
-/// Keys of Slurm's that change nothing of pretended nodes.
-const NOT_BUILT_IN: &[&str] = &["CpuBind", "NodeAddr", "NodeHostName", "ResumeAfter"];
 
 /// Reads the words.
 ///
@@ -94,11 +94,14 @@ pub fn node_words(words: &[String]) -> Result<NodeWords, SaidOfWords> {
             asked.settings.insert("weight".to_owned(), value.to_owned());
         } else if let Some((_, name)) = text {
             asked.settings.insert((*name).to_owned(), value.to_owned());
-        } else if NOT_BUILT_IN.iter().any(|name| is(name)) {
-            return Err(SaidOfWords::of(&[
-                &format!("{key} of nodes is not built in here: {word}"),
-                "Request aborted",
-            ]));
+        } else if is("CpuBind") {
+            let bind = cpu_bind_setting(value).ok_or_else(|| {
+                SaidOfWords::of(&[
+                    &format!("scontrol: error: Invalid input {word}"),
+                    "slurm_update error: No error",
+                ])
+            })?;
+            asked.settings.insert("cpubind".to_owned(), bind);
         } else {
             return Err(SaidOfWords::of(&[
                 &format!("Update of this parameter is not supported: {word}"),
@@ -119,6 +122,33 @@ pub fn node_words(words: &[String]) -> Result<NodeWords, SaidOfWords> {
         return Err(SaidOfWords::of(&["No changes specified"]));
     }
     Ok(asked)
+}
+
+/// How tasks are bound on a node or in a partition where they don't say it, in the words that are shown;
+/// `off` is nothing. `None` where it is no such word.
+pub(super) fn cpu_bind_setting(text: &str) -> Option<String> {
+    let kinds = [
+        ("none", "none"),
+        ("socket", "sockets"),
+        ("ldom", "ldoms"),
+        ("core", "cores"),
+        ("thread", "threads"),
+    ];
+    let (mut is_verbose, mut bind) = (false, None);
+    for word in text.split([',', ';']).filter(|word| !word.is_empty()) {
+        let is = |known: &str| word.eq_ignore_ascii_case(known);
+        let kind = kinds.iter().find(|(one, many)| is(one) || is(many));
+        match kind {
+            _ if is("off") => return Some(String::new()),
+            _ if is("v") || is("verbose") => is_verbose = true,
+            _ if is("q") || is("quiet") => is_verbose = false,
+            Some((_, shown)) => bind = Some(*shown),
+            None => return None,
+        }
+    }
+    let verbose = is_verbose.then_some("verbose");
+    let words: Vec<&str> = verbose.into_iter().chain(bind).collect();
+    Some(words.join(","))
 }
 
 /// A state's word, which may be shortened.

@@ -2,7 +2,7 @@
 //! that it refuses.
 
 use super::scontrol::abbreviates;
-use super::scontrol_nodes::SaidOfWords;
+use super::scontrol_nodes::{SaidOfWords, cpu_bind_setting};
 use crate::records::Settings;
 use crate::values::{Seconds, TimeLimitRequest, node_list};
 
@@ -22,6 +22,8 @@ enum Kind {
     List,
     /// A name, or nothing.
     Name,
+    /// Another partition, or `NONE`.
+    Other,
     /// A node list, `ALL`, or nothing.
     Nodes,
     /// A length of time.
@@ -30,8 +32,10 @@ enum Kind {
     NodeCount,
     /// A number; `UNLIMITED` is none.
     Count,
-    /// A number of MiB; 0 is none.
+    /// A number of MiB a node; 0 is none.
     Memory,
+    /// A number of MiB a CPU; 0 is none, and stays one a CPU.
+    MemoryPerCpu,
     /// A number between 0 and 65533.
     Rank,
     /// Seconds.
@@ -46,8 +50,10 @@ enum Kind {
     Share,
     /// `DefCpuPerGPU=2,DefMemPerGPU=100`
     JobDefaults,
-    /// Of Slurm's, but not of this engine: taken where it says what holds anyway.
-    NotHere(&'static str),
+    /// A number of minutes, or `UNLIMITED`.
+    OverTime,
+    /// `none`, `cores`, …; `off` is nothing.
+    CpuBind,
 }
 
 #[rustfmt::skip]
@@ -57,28 +63,28 @@ const KEYS: &[(&str, &str, Kind)] = &[
     ("AllowQos", "allowqos", Kind::List),
     ("DenyQos", "denyqos", Kind::List),
     ("AllowGroups", "allowgroups", Kind::List),
-    ("AllocNodes", "", Kind::NotHere("ALL")),
-    ("Alternate", "", Kind::NotHere("")),
-    ("CpuBind", "", Kind::NotHere("NONE")),
+    ("AllocNodes", "allocnodes", Kind::List),
+    ("Alternate", "alternate", Kind::Other),
+    ("CpuBind", "cpubind", Kind::CpuBind),
     ("Default", "default", Kind::YesNo),
     ("DefaultTime", "defaulttime", Kind::Time),
-    ("DefMemPerCPU", "defmempercpu", Kind::Memory),
+    ("DefMemPerCPU", "defmempercpu", Kind::MemoryPerCpu),
     ("DefMemPerNode", "defmempernode", Kind::Memory),
-    ("DisableRootJobs", "", Kind::NotHere("NO")),
+    ("DisableRootJobs", "disablerootjobs", Kind::YesNo),
     ("ExclusiveUser", "exclusiveuser", Kind::YesNo),
     ("GraceTime", "gracetime", Kind::Grace),
     ("Hidden", "hidden", Kind::YesNo),
     ("JobDefaults", "jobdefaults", Kind::JobDefaults),
     ("LLN", "lln", Kind::YesNo),
     ("MaxCPUsPerNode", "maxcpuspernode", Kind::Count),
-    ("MaxMemPerCPU", "maxmempercpu", Kind::Memory),
+    ("MaxMemPerCPU", "maxmempercpu", Kind::MemoryPerCpu),
     ("MaxMemPerNode", "maxmempernode", Kind::Memory),
     ("MaxNodes", "maxnodes", Kind::NodeCount),
     ("MaxTime", "maxtime", Kind::Time),
     ("MinNodes", "minnodes", Kind::NodeCount),
     ("Nodes", "nodes", Kind::Nodes),
     ("OverSubscribe", "oversubscribe", Kind::Share),
-    ("OverTimeLimit", "", Kind::NotHere("0")),
+    ("OverTimeLimit", "overtimelimit", Kind::OverTime),
     ("PreemptMode", "preemptmode", Kind::Preempt),
     ("Priority", "priority", Kind::Rank),
     ("PriorityJobFactor", "priorityjobfactor", Kind::Rank),
@@ -189,7 +195,8 @@ fn setting_of(kind: Kind, name: &str, word: &str, value: &str) -> Result<String,
     let whole = || value.parse::<u32>().ok().map(|number| number.to_string());
     match kind {
         Kind::List if is("ALL") => Ok(String::new()),
-        Kind::List | Kind::Name => Ok(value.to_owned()),
+        Kind::Other if is("NONE") => Ok(String::new()),
+        Kind::List | Kind::Name | Kind::Other => Ok(value.to_owned()),
         Kind::Nodes => match node_list::expand(value) {
             Ok(_) => Ok(value.to_owned()),
             Err(_) => Err(Refused {
@@ -211,7 +218,17 @@ fn setting_of(kind: Kind, name: &str, word: &str, value: &str) -> Result<String,
             is_all: true,
         }),
         Kind::Memory if value == "0" => Ok(String::new()),
-        Kind::Memory | Kind::Rank | Kind::Grace => whole().ok_or_else(|| {
+        Kind::OverTime if is("UNLIMITED") || is("INFINITE") => Ok(Seconds::YEAR.0.to_string()),
+        Kind::OverTime => {
+            let minutes = value.parse::<u16>().ok().filter(|it| *it < u16::MAX - 1);
+            let seconds = minutes.map(|minutes| (u32::from(minutes) * 60).to_string());
+            seconds.ok_or_else(|| {
+                Refused::of(&[&format!("scontrol: error: Invalid {name} value: {value}")])
+            })
+        }
+        Kind::CpuBind => cpu_bind_setting(value)
+            .ok_or_else(|| Refused::of(&[&format!("scontrol: error: Invalid input {word}")])),
+        Kind::Memory | Kind::MemoryPerCpu | Kind::Rank | Kind::Grace => whole().ok_or_else(|| {
             Refused::of(&[&format!("scontrol: error: Invalid {name} value: {value}")])
         }),
         Kind::YesNo => one_of(&["YES", "NO"], "YES and NO"),
@@ -231,13 +248,6 @@ fn setting_of(kind: Kind, name: &str, word: &str, value: &str) -> Result<String,
                 &format!("scontrol: error: Invalid input: {word}"),
                 "scontrol: error: Acceptable OverSubscribe values are NO, EXCLUSIVE, YES:#, and FORCE:#",
             ])
-        }),
-        Kind::NotHere(holds) if is(holds) => Ok(String::new()),
-        Kind::NotHere(_) => Err(Refused {
-            lines: vec![format!(
-                "scontrol: error: {name} of partitions is not built in here: {word}"
-            )],
-            is_all: true,
         }),
         Kind::JobDefaults => Ok(String::new()),
     }
@@ -306,6 +316,18 @@ mod tests {
             ]],
         );
         check(
+            "PartitionName=p AllocNodes=all Alternate=q DisableRootJobs=yes OverTimeLimit=5 CpuBind=core",
+            expect![[
+                r#"p {"allocnodes": "", "alternate": "q", "cpubind": "cores", "disablerootjobs": "yes", "overtimelimit": "300"}"#
+            ]],
+        );
+        check(
+            "PartitionName=p Alternate=none OverTimeLimit=INFINITE CpuBind=off DefMemPerCPU=0",
+            expect![[
+                r#"p {"alternate": "", "cpubind": "", "defmempercpu": "0", "defmempernode": "", "overtimelimit": "31536000"}"#
+            ]],
+        );
+        check(
             "PartitionName=p JobDefaults=DefCpuPerGPU=2",
             expect![[r#"p {"defcpupergpu": "2", "defmempergpu": ""}"#]],
         );
@@ -329,10 +351,16 @@ mod tests {
             expect![[r#"scontrol: error: Invalid numeric value "x" for MaxNodes."#]],
         );
         check(
-            "PartitionName=p DisableRootJobs=YES",
-            expect![
-                "scontrol: error: DisableRootJobs of partitions is not built in here: DisableRootJobs=YES"
-            ],
+            "PartitionName=p OverTimeLimit=65534",
+            expect![[r"
+                scontrol: error: Invalid OverTimeLimit value: 65534
+                slurm_update error: No error"]],
+        );
+        check(
+            "PartitionName=p CpuBind=x",
+            expect![[r"
+                scontrol: error: Invalid input CpuBind=x
+                slurm_update error: No error"]],
         );
     }
 }

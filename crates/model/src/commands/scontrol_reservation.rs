@@ -8,9 +8,6 @@ use crate::records::{
 use crate::values::{NodeName, Seconds, TimeLimitRequest, Timestamp, node_list, parse_moment};
 use jiff::tz::TimeZone;
 
-/// Slurm lets an endless one last a year.
-const YEAR: Seconds = Seconds(365 * 24 * 3600);
-
 /// What `scontrol` says of words that it does not take, a line each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReservationWords {
@@ -263,7 +260,7 @@ impl Reader<'_> {
         let length = match length(word.value) {
             // In whole minutes.
             Some(Some(Seconds(seconds))) => Seconds(seconds.div_ceil(60) * 60),
-            Some(None) => return Ok(LengthChange::To(YEAR)),
+            Some(None) => return Ok(LengthChange::To(Seconds::YEAR)),
             None => return Err(self.error(format!("Invalid duration {}.", word.whole))),
         };
         Ok(match word.sign {

@@ -102,6 +102,7 @@ fn rank(row: &SinfoRow<'_>) -> u32 {
             "mix" => 5,
             "maint" => 0x12,
             "resv" => 0x22,
+            "plnd" => 0x8_0002,
             "drain" => 0x202,
             "drng" => 0x203,
             _ => 0,
@@ -130,6 +131,8 @@ const STATES: &[&str] = &[
     "fail",
     "maint",
     "reboot",
+    "planned",
+    "plnd",
 ];
 
 /// Whether the beginning of a state's name.
@@ -145,6 +148,8 @@ pub(crate) fn is_in_state(node: &SinfoNode, wanted: &str) -> bool {
     let state = node.state_long.as_str();
     match *wanted {
         "drain" => matches!(state, "drained" | "draining"),
+        "idle" => matches!(state, "idle" | "planned"),
+        "planned" | "plnd" => state == "planned",
         "allocated" => matches!(state, "allocated" | "mixed"),
         wanted => state == wanted,
     }

@@ -82,7 +82,7 @@ pub const SINFO_FIELDS: &[SinfoField] = &[
     field(Some('f'), &["features"], "AVAIL_FEATURES", Text, OfNode(|node| or_null(&node.features))),
     field(Some('F'), &["nodeaiot"], "NODES(A/I/O/T)", Text, OfAll(states)),
     field(Some('A'), &["nodeai"], "NODES(A/I)", Text, OfAll(free)),
-    field(Some('g'), &["groups"], "GROUPS", Text, OfPartition(|_| text("all"))),
+    field(Some('g'), &["groups"], "GROUPS", Text, OfPartition(|part| text(part.alloc_nodes.as_deref().unwrap_or("all")))),
     field(Some('G'), &["gres"], "GRES", Text, OfNode(|node| or_null(&node.gres))),
     field(Some('h'), &["oversubscribe", "share"], "OVERSUBSCRIBE", Text, OfPartition(|part| text(&part.over_subscribe))),
     field(Some('H'), &["timestamp"], "TIMESTAMP", Moment, OfNode(|node| reason(node, "Unknown", |reason| &reason.at))),

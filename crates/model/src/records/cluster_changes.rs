@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClusterChanges {
-    /// Of nodes: `weight`, `features`, `activefeatures`, `comment`, `extra`.
+    /// Of nodes: `weight`, `features`, `activefeatures`, `gres`, `comment`, `extra`, `cpubind`,
+    /// `nodeaddr`, `nodehostname`.
     pub nodes: BTreeMap<NodeName, Settings>,
     /// Nodes that were removed.
     pub removed: BTreeSet<NodeName>,

@@ -32,6 +32,7 @@ fn pending_text(reason: &PendingReason) -> Cow<'_, str> {
         PendingReason::LaunchFailedRequeuedHeld => "launch failed requeued held",
         PendingReason::PartitionDown => "PartitionDown",
         PendingReason::PartitionInactive => "PartitionInactive",
+        PendingReason::PartitionConfig => "PartitionConfig",
         PendingReason::PartitionNodeLimit => "PartitionNodeLimit",
         PendingReason::PartitionTimeLimit => "PartitionTimeLimit",
         PendingReason::NodesUnavailable(nodes) => {

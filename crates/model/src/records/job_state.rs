@@ -146,6 +146,8 @@ pub enum PendingReason {
     PartitionDown,
     /// Its partition neither takes nor starts jobs.
     PartitionInactive,
+    /// Its partition is no longer for its user, or for the host that it came from.
+    PartitionConfig,
     /// It asks for more nodes than its partition gives a job, or for fewer.
     PartitionNodeLimit,
     /// It asks for a longer time than its partition gives.

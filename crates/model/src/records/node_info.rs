@@ -27,6 +27,8 @@ pub struct SinfoPartition {
     pub priority_tier: u32,
     /// `PriorityJobFactor`
     pub priority_factor: u32,
+    /// `AllocNodes`; none is all.
+    pub alloc_nodes: Option<String>,
     /// `PreemptMode`, in capitals.
     pub preempt_mode: String,
     /// Its nodes.

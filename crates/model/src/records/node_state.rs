@@ -32,6 +32,8 @@ pub struct NodeState {
     pub is_reserved: bool,
     /// That reservation is for maintenance.
     pub is_maintained: bool,
+    /// No job is on it, and it is kept for one that waits.
+    pub is_planned: bool,
 }
 
 /// What a person, or a failure, said of a node; it holds until something else is said.
@@ -76,6 +78,7 @@ impl NodeState {
             (self.is_drained, "+DRAIN"),
             (self.is_failing, "+FAIL"),
             (self.is_reserved, "+RESERVED"),
+            (self.is_planned, "+PLANNED"),
         ];
         for (_, flag) in flags.iter().filter(|(is_set, _)| *is_set) {
             text.push_str(flag);
@@ -113,6 +116,7 @@ impl NodeState {
             (true, false, _) => ("draining", "drng"),
             (false, true, _) => ("down", "down"),
             (false, false, NodeUse::Idle) if self.is_reserved => ("reserved", "resv"),
+            (false, false, NodeUse::Idle) if self.is_planned => ("planned", "plnd"),
             (false, false, NodeUse::Idle) => ("idle", "idle"),
             (false, false, NodeUse::Mixed) => ("mixed", "mix"),
             (false, false, NodeUse::Allocated) => ("allocated", "alloc"),
@@ -147,6 +151,11 @@ mod tests {
         };
         check(idle, ["idle", "idle", "IDLE"]);
         check(mixed, ["mixed", "mix", "MIXED"]);
+        let planned = NodeState {
+            is_planned: true,
+            ..idle
+        };
+        check(planned, ["planned", "plnd", "IDLE+PLANNED"]);
         check(drain(idle), ["drained", "drain", "IDLE+DRAIN"]);
         check(drain(mixed), ["draining", "drng", "MIXED+DRAIN"]);
         check(down, ["down", "down", "DOWN"]);

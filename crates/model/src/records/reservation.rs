@@ -23,6 +23,8 @@ pub struct Reservation {
     pub length: Option<Seconds>,
     /// Its nodes, in the cluster's order.
     pub nodes: Vec<NodeName>,
+    /// So many cores of each of them, where it leaves the others to other jobs; none: whole nodes.
+    pub cores: Vec<u32>,
     /// The features by which they were chosen.
     pub features: Option<String>,
     /// The partition that it was made in.
@@ -31,12 +33,18 @@ pub struct Reservation {
     pub users: ReservedFor,
     /// Whose members may use it; there are no `users` then.
     pub groups: ReservedFor,
+    /// The members of those groups as the system knew them, beside users whose own group it is.
+    pub members: Vec<String>,
     /// Whose jobs may use it by their account.
     pub accounts: ReservedFor,
     /// Ascending.
     pub flags: BTreeSet<ReservationFlag>,
     /// With [`ReservationFlag::PurgeComp`]: it goes once no job has used it for so long.
     pub purge_after: Option<Seconds>,
+    /// Since when it has begun and no job has named it; kept with [`ReservationFlag::PurgeComp`] alone.
+    pub unused_since: Option<Timestamp>,
+    /// With [`ReservationFlag::TimeFloat`]: it begins so long after now.
+    pub floats_by: Option<Seconds>,
     /// `MaxStartDelay`: jobs that end so soon when told to may use its nodes meanwhile.
     pub max_start_delay: Option<Seconds>,
     /// Counts reservations as they are made: the order in which they are listed.
@@ -56,6 +64,12 @@ impl Reservation {
         self.start <= now && now < self.end
     }
 
+    /// Whether it leaves what it doesn't need of its nodes to other jobs.
+    #[must_use]
+    pub fn is_of_cores(&self) -> bool {
+        !self.cores.is_empty()
+    }
+
     /// Whether any of some time is its own.
     #[must_use]
     pub fn overlaps(&self, from: Timestamp, until: Timestamp) -> bool {
@@ -68,10 +82,35 @@ impl Reservation {
         self.is(ReservationFlag::Maint) || self.is(ReservationFlag::Overlap)
     }
 
-    /// Whether a user may run jobs in it in an account.
+    /// Whether a user of a group may run jobs in it in an account. One that never begins has none.
     #[must_use]
-    pub fn admits(&self, user: &str, account: Option<&str>) -> bool {
-        self.users.admits(user) && self.accounts.admits(account.unwrap_or_default())
+    pub fn admits(&self, user: &str, group: &str, account: Option<&str>) -> bool {
+        let is_member = || {
+            self.groups.names.iter().any(|own| own == group)
+                || self.members.iter().any(|own| own == user)
+        };
+        !self.is(ReservationFlag::TimeFloat)
+            && self.users.admits(user)
+            && (self.groups.is_empty() || is_member())
+            && self.accounts.admits(account.unwrap_or_default())
+    }
+
+    /// Moves one that floats to where it is at a moment.
+    pub fn float(&mut self, now: Timestamp) {
+        if let Some(by) = self.floats_by {
+            let length = self.end.since(self.start);
+            self.start = now + by;
+            self.end = Timestamp(self.start.0.saturating_add(length));
+        }
+    }
+
+    /// When it goes for want of jobs.
+    #[must_use]
+    pub fn purged_at(&self) -> Option<Timestamp> {
+        let since = self
+            .unused_since
+            .filter(|_| self.is(ReservationFlag::PurgeComp))?;
+        Some(since + self.purge_after.unwrap_or_default())
     }
 
     /// From one of its times to the next; none where it is not repeated.

@@ -16,6 +16,8 @@ pub enum Denial {
     Access,
     /// The partition is for other groups.
     Group,
+    /// The partition takes no jobs of root.
+    User,
     /// A node of `--nodelist` is in another partition.
     NodesNotInPartition,
     /// More CPUs than the partition has.
@@ -61,6 +63,7 @@ impl Denial {
             Denial::Partition => "Invalid partition name specified",
             Denial::NoPartition => "No partition specified or system default partition",
             Denial::Access => "Access/permission denied",
+            Denial::User => "Invalid user id",
             Denial::Group => "User's group not permitted to use this partition",
             Denial::NodesNotInPartition => "Requested nodes not in this partition",
             Denial::TooManyCpus => "More processors requested than permitted",
@@ -100,6 +103,7 @@ impl Denial {
         Denial::ReservationAccess,
         Denial::Access,
         Denial::Group,
+        Denial::User,
         Denial::NodesNotInPartition,
         Denial::TooManyCpus,
         Denial::NodeCount,

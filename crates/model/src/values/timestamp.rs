@@ -31,6 +31,11 @@ impl Timestamp {
 #[serde(transparent)]
 pub struct Seconds(pub u64);
 
+impl Seconds {
+    /// What Slurm counts with where something has no end.
+    pub const YEAR: Seconds = Seconds(365 * 24 * 3600);
+}
+
 impl Add<Seconds> for Timestamp {
     type Output = Timestamp;
     fn add(self, length: Seconds) -> Timestamp {

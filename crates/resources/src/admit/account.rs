@@ -10,6 +10,8 @@ use model::option_table::Key;
 /// Who asks, and by which account and QOS.
 pub(super) struct Who<'a> {
     pub user: Option<&'a Named<User>>,
+    /// Rules on users are not for root.
+    pub is_root: bool,
     pub account: Option<String>,
     /// The QOS that the job runs by: several where the file says two things.
     pub qos: Vec<&'a Named<Qos>>,
@@ -32,6 +34,7 @@ impl<'a> Who<'a> {
         let qos = judge.qos(known, account.as_deref());
         Who {
             user: known,
+            is_root: user == Some("root"),
             account,
             qos,
         }

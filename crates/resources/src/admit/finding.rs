@@ -44,9 +44,11 @@ impl Subject {
     pub(super) fn of_denial(denial: Denial) -> Subject {
         match denial {
             Denial::NodeName | Denial::NodesNotInPartition => Subject::Option(Key::NodeList),
-            Denial::Partition | Denial::Access | Denial::Group | Denial::PartitionClosed => {
-                Subject::Option(Key::Partition)
-            }
+            Denial::Partition
+            | Denial::Access
+            | Denial::Group
+            | Denial::User
+            | Denial::PartitionClosed => Subject::Option(Key::Partition),
             Denial::NodeCount => Subject::Option(Key::Nodes),
             Denial::Account => Subject::Option(Key::Account),
             Denial::Qos => Subject::Option(Key::Qos),

@@ -59,11 +59,21 @@ impl Judge<'_, '_> {
             let found = finding(Denial::Access, asked(), there, instead);
             self.found.push(found.at(path("needs_reservation"), needs));
         }
-        if let Some(root) = partition.root_only.as_ref().filter(|root| root.value) {
+        if let Some(root) = partition.root_only.as_ref().filter(|root| root.value)
+            && !who.is_root
+        {
             let there = There::ForRoot(name.clone());
             let instead = vec![self.elsewhere(name, who)];
             let found = finding(Denial::Access, asked(), there, instead);
             self.found.push(found.at(path("root_only"), root));
+        }
+        if let Some(none) = partition.no_root_jobs.as_ref().filter(|none| none.value)
+            && who.is_root
+        {
+            let there = There::NotForRoot(name.clone());
+            let instead = vec![self.elsewhere(name, who)];
+            let found = finding(Denial::User, asked(), there, instead);
+            self.found.push(found.at(path("no_root_jobs"), none));
         }
         self.groups(partition, who);
         self.sizes(partition, who);
@@ -77,9 +87,10 @@ impl Judge<'_, '_> {
         ) else {
             return;
         };
-        if allowed
-            .iter()
-            .any(|group| group == "ALL" || own.contains(group))
+        if who.is_root
+            || allowed
+                .iter()
+                .any(|group| group == "ALL" || own.contains(group))
         {
             return;
         }

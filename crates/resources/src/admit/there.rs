@@ -22,6 +22,8 @@ pub enum There {
     ForReservations(String),
     /// A partition of root's.
     ForRoot(String),
+    /// A partition that takes no jobs of root.
+    NotForRoot(String),
     /// A partition for members of these groups.
     ForGroups(String, Vec<String>),
     /// A partition of so many nodes.
@@ -77,6 +79,7 @@ impl There {
                 format!("partition {name} takes jobs of reservations alone")
             }
             There::ForRoot(name) => format!("partition {name} is root's"),
+            There::NotForRoot(name) => format!("partition {name} takes no jobs of root"),
             There::ForGroups(name, groups) => {
                 format!("partition {name} is for groups {}", groups.join(", "))
             }

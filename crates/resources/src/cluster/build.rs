@@ -70,6 +70,7 @@ impl Cluster {
         cluster.take_switches(file);
         cluster.priority = super::PriorityPolicy::of(file);
         cluster.preemption = super::PreemptPolicy::of(file);
+        cluster.over_time = value(&file.scheduling.over_time_limit).unwrap_or(Seconds(0));
         cluster.requeue_delay = value(&file.scheduling.requeue_delay).unwrap_or(Seconds(0));
         let enforced = file.limits.enforce.as_ref();
         cluster.is_safe = enforced.is_some_and(|words| {
@@ -202,7 +203,9 @@ impl Cluster {
         Partition {
             name: partition.name.clone(),
             is_default: value(&partition.default).unwrap_or(false),
-            access: super::PartitionAccess::of(partition),
+            access: super::PartitionAccess::of(file, partition),
+            alternate: partition.alternate.as_ref().map(|own| own.value.clone()),
+            over_time: value(&partition.over_time_limit),
             nodes,
             state: value(&partition.state).unwrap_or(PartitionState::Up),
             max_time,
@@ -326,7 +329,11 @@ fn sockets(nodes: &Nodes, trust: Trust) -> Option<Sockets> {
 
 /// What jobs get that do not ask for it: of the partition, else of the cluster.
 fn defaults(file: &ClusterFile, partition: Option<&Named<cluster_file::Partition>>) -> Defaults {
-    let mib = |value: &Option<Sourced<Mib>>| value.as_ref().map(|value| value.value.0);
+    // 0 is no limit, and no default.
+    let mib = |value: &Option<Sourced<Mib>>| {
+        let size = value.as_ref().map(|value| value.value.0);
+        size.filter(|size| *size > 0)
+    };
     let of = |own: fn(&cluster_file::Partition) -> Option<u64>| partition.and_then(|it| own(it));
     let per_cpu = |size: u64| MemoryRequest::PerCpu(size);
     let limits = &file.limits;
@@ -345,6 +352,7 @@ fn defaults(file: &ClusterFile, partition: Option<&Named<cluster_file::Partition
         memory_per_gpu: of(|it| it.default_memory_per_gpu.as_ref().map(|mib| mib.value.0)),
         cpus_per_gpu: partition.and_then(|it| value(&it.default_cpus_per_gpu)),
         max_memory_per_cpu: of(|it| it.max_memory_per_cpu.as_ref().map(|mib| mib.value.0))
+            .filter(|most| *most > 0)
             .or(mib(&limits.max_memory_per_cpu)),
         max_cpus_per_node: partition.and_then(|it| value(&it.max_cpus_per_node)),
         whole_nodes: flag(|it| &it.exclusive),

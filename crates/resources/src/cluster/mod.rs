@@ -24,6 +24,7 @@ pub use topology::Switch;
 
 use crate::NodeSet;
 use crate::demand::{Defaults, Demand};
+use cluster_file::PartitionState;
 use model::{LicenceCount, NodeName, Seconds};
 use std::collections::{BTreeMap, HashMap};
 
@@ -50,6 +51,8 @@ pub struct Cluster {
     preemption: PreemptPolicy,
     /// How long a job that is queued again waits at least.
     requeue_delay: Seconds,
+    /// How much longer than its limit a job may run where its partition doesn't say it.
+    over_time: Seconds,
     /// Limits on each user.
     of_users: Counted,
     has_limits: bool,
@@ -269,6 +272,47 @@ impl Cluster {
         self.requeue_delay
     }
 
+    /// How much longer than its limit a job of a partition may run.
+    #[must_use]
+    pub fn over_time(&self, partition: Option<PartId>) -> Seconds {
+        let own = partition.and_then(|partition| self.partition(partition).over_time);
+        own.unwrap_or(self.over_time)
+    }
+
+    /// Partitions of a request, where some of them take no jobs and others take theirs (`Alternate`);
+    /// none where nothing changes.
+    #[must_use]
+    pub fn alternates(&self, names: Option<&str>) -> Option<String> {
+        let default = || Some(self.partition(self.default_partition()?).name.as_str());
+        let names: Vec<&str> = names.or_else(default)?.split(',').collect();
+        let taken = names
+            .iter()
+            .map(|name| self.alternate(name).unwrap_or(name));
+        let taken: Vec<&str> = taken.collect();
+        (taken != names).then(|| taken.join(","))
+    }
+
+    /// The partition that takes jobs in place of one; none where none does.
+    fn alternate(&self, name: &str) -> Option<&str> {
+        let mut at = self.partition(self.find_partition(name)?);
+        // A chain that leads back to where it began ends.
+        for _ in 0..=self.partitions.len() {
+            if !matches!(at.state, PartitionState::Drain | PartitionState::Inactive) {
+                return Some(at.name.as_str());
+            }
+            at = self.partition(self.find_partition(at.alternate.as_deref()?)?);
+        }
+        None
+    }
+
+    /// Takes the members of groups as the system knows them, for those users of whom its file says no
+    /// groups.
+    pub fn know_members(&mut self, members: impl Fn(&str) -> Vec<String>) {
+        for partition in &mut self.partitions {
+            partition.access.know_members(&members);
+        }
+    }
+
     /// What jobs of a partition get that do not ask for it; of the cluster where there is none.
     #[must_use]
     pub fn defaults(&self, partition: Option<PartId>) -> &Defaults {
@@ -306,5 +350,34 @@ impl Cluster {
             self.classes.len() - 1
         });
         ClassId(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cluster_file::ClusterFile;
+
+    #[test]
+    fn another_partition_takes_the_jobs_of_one_that_takes_none() {
+        let text = "[nodes.n]\ncpus = 1\n\
+                    [partition.up]\nnodes = \"ALL\"\nalternate = \"down\"\n\
+                    [partition.drained]\nnodes = \"ALL\"\nstate = \"drain\"\nalternate = \"off\"\ndefault = true\n\
+                    [partition.off]\nnodes = \"ALL\"\nstate = \"inactive\"\nalternate = \"down\"\n\
+                    [partition.down]\nnodes = \"ALL\"\nstate = \"down\"\nalternate = \"up\"\n\
+                    [partition.one]\nnodes = \"ALL\"\nstate = \"drain\"\nalternate = \"other\"\n\
+                    [partition.other]\nnodes = \"ALL\"\nstate = \"drain\"\nalternate = \"one\"\n";
+        let file = ClusterFile::parse("lab", text).expect("it can be read");
+        let cluster = Cluster::build(&file, Trust::All);
+        let check = |names: Option<&str>, want: Option<&str>| {
+            assert_eq!(cluster.alternates(names).as_deref(), want, "{names:?}");
+        };
+        check(Some("up"), None);
+        check(Some("down"), None);
+        check(Some("drained"), Some("down"));
+        check(None, Some("down"));
+        check(Some("up,off"), Some("up,down"));
+        check(Some("one"), None);
+        check(Some("nosuch"), None);
     }
 }

@@ -25,8 +25,12 @@ pub struct Partition {
     pub name: String,
     /// Where a job goes that names none.
     pub is_default: bool,
-    /// Which accounts and QOS it is open to.
+    /// Whose jobs it is open to.
     pub access: PartitionAccess,
+    /// The partition that takes jobs in its place while it is drained or inactive.
+    pub alternate: Option<String>,
+    /// Its jobs may run so much longer than their limits; none: as the cluster says.
+    pub over_time: Option<Seconds>,
     /// Its nodes.
     pub nodes: NodeSet,
     /// Whether it takes and starts jobs.

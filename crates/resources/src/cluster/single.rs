@@ -62,6 +62,8 @@ impl Cluster {
             name: machine.partition.to_owned(),
             is_default: true,
             access: super::PartitionAccess::default(),
+            alternate: None,
+            over_time: None,
             nodes: NodeSet::first(1),
             state: PartitionState::Up,
             max_time: None,

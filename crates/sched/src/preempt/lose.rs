@@ -68,11 +68,23 @@ impl State {
 
     /// Ends the wait for a running job's time to be over.
     pub(crate) fn forget_expiry(&mut self, id: JobId) {
-        let Some(state) = self.jobs.get(&id).map(|job| &job.record.state) else {
+        let Some(record) = self.jobs.get(&id).map(|job| &job.record) else {
             return;
         };
-        for end in [state.limit_ends(), grace_of(state)].into_iter().flatten() {
+        let ends = [self.ends_at_the_latest(record), grace_of(&record.state)];
+        for end in ends.into_iter().flatten() {
             self.expiries.remove(&(end, id));
+        }
+    }
+
+    /// Waits for a running job's time to be over.
+    pub(crate) fn expect_end(&mut self, id: JobId) {
+        let Some(record) = self.jobs.get(&id).map(|job| &job.record) else {
+            return;
+        };
+        let ends = [self.expiry(record), grace_of(&record.state)];
+        for end in ends.into_iter().flatten() {
+            self.expiries.insert((end, id));
         }
     }
 }

@@ -15,13 +15,14 @@ impl State {
         next: &Reservation,
         nodes: &NodeSet,
     ) -> Result<(), ReservationDenial> {
-        if next.may_overlap() {
+        if next.may_overlap() || next.is_of_cores() {
             return Ok(());
         }
         let others = self.reservations.iter();
         let mut others = others.filter(|kept| {
             let other = &kept.reservation;
-            other.name != next.name && !other.may_overlap() && meet(next, other)
+            let may_share = other.may_overlap() || other.is_of_cores();
+            other.name != next.name && !may_share && meet(next, other)
         });
         if others.any(|kept| overlap(nodes, &kept.nodes)) {
             return Err(ReservationDenial::Overlap);
@@ -36,7 +37,8 @@ impl State {
         next: &Reservation,
         nodes: &NodeSet,
     ) -> Result<(), ReservationDenial> {
-        if !next.is(ReservationFlag::IgnoreJobs) && overlap(nodes, &self.busy_at(next)) {
+        let leaves_room = next.is(ReservationFlag::IgnoreJobs) || next.is_of_cores();
+        if !leaves_room && overlap(nodes, &self.busy_at(next)) {
             return Err(ReservationDenial::Busy);
         }
         Ok(())
@@ -75,7 +77,8 @@ impl State {
     pub(super) fn reserved_at(&self, next: &Reservation) -> NodeSet {
         let mut taken = NodeSet::default();
         for kept in self.reservations.iter() {
-            if kept.reservation.name != next.name && meet(next, &kept.reservation) {
+            let other = &kept.reservation;
+            if other.name != next.name && !other.is_of_cores() && meet(next, other) {
                 taken.add(&kept.nodes);
             }
         }

@@ -3,7 +3,11 @@
 
 mod choose;
 mod clash;
+mod cores;
+#[cfg(test)]
+mod tests;
 mod update;
+mod upkeep;
 
 use crate::State;
 use model::{
@@ -11,6 +15,7 @@ use model::{
     ReservationRequest, ReservedFor, ReservedNodes, Seconds, Timestamp,
 };
 use resources::{NodeId, NodeSet};
+use std::collections::BTreeMap;
 
 /// One that begins further back than this is refused.
 const MOST_DELAY: i64 = 600_000;
@@ -18,14 +23,8 @@ const MOST_DELAY: i64 = 600_000;
 /// One without length ends when Slurm's clock of 32 bits does.
 const LAST: Timestamp = Timestamp(u32::MAX as i64 * 1000);
 
-/// What Slurm has and is not there yet.
-const NOT_BUILT_IN: [ReservationFlag; 5] = [
-    ReservationFlag::TimeFloat,
-    ReservationFlag::Replace,
-    ReservationFlag::ReplaceDown,
-    ReservationFlag::PurgeComp,
-    ReservationFlag::Magnetic,
-];
+/// The members of groups that there are, as the system knows them.
+pub type GroupMembers = BTreeMap<String, Vec<String>>;
 
 impl State {
     /// What reservation a request makes, or makes of one that there is. Nothing changes.
@@ -36,16 +35,38 @@ impl State {
         &self,
         asked: &ReservationRequest,
         is_new: bool,
+        members: &GroupMembers,
         now: Timestamp,
     ) -> Result<Reservation, ReservationDenial> {
-        if is_new {
-            let next = self.new_reservation(asked, now)?;
-            return built_in(asked).map(|()| next);
-        }
-        let name = asked.name.as_deref().unwrap_or_default();
-        let former = self.reservation(name).ok_or(ReservationDenial::Invalid)?;
-        let next = self.changed_reservation(asked, former, now)?;
-        built_in(asked).map(|()| next)
+        let mut next = if is_new {
+            self.new_reservation(asked, members, now)?
+        } else {
+            let name = asked.name.as_deref().unwrap_or_default();
+            let former = self.reservation(name).ok_or(ReservationDenial::Invalid)?;
+            self.changed_reservation(asked, former, members, now)?
+        };
+        built_in(asked)?;
+        let groups = next
+            .groups
+            .names
+            .iter()
+            .filter_map(|name| members.get(name));
+        next.members = groups.flatten().cloned().collect();
+        Ok(next)
+    }
+
+    /// The groups of which a request of a reservation needs to know the members.
+    #[must_use]
+    pub fn groups_of(&self, asked: &ReservationRequest) -> Vec<String> {
+        let former = asked
+            .name
+            .as_deref()
+            .and_then(|name| self.reservation(name));
+        let own = former
+            .iter()
+            .flat_map(|one| one.groups.names.iter().cloned());
+        let asked = asked.groups.iter().flat_map(NamesChange::names);
+        own.chain(asked.map(str::to_owned)).collect()
     }
 
     /// Whether a reservation can be removed.
@@ -63,6 +84,7 @@ impl State {
     fn new_reservation(
         &self,
         asked: &ReservationRequest,
+        members: &GroupMembers,
         now: Timestamp,
     ) -> Result<Reservation, ReservationDenial> {
         let mut next = Reservation {
@@ -111,6 +133,10 @@ impl State {
         if next.groups.are_excluded {
             return Err(ReservationDenial::Group);
         }
+        know_groups(asked, members)?;
+        let floats = next.is(ReservationFlag::TimeFloat);
+        let until = u64::try_from(next.start.since(now).max(0)).unwrap_or(0);
+        next.floats_by = floats.then_some(Seconds(until / 1000));
         let repeats = next.flags.iter().any(|flag| flag.repeats());
         if next.is(ReservationFlag::TimeFloat) && repeats {
             return Err(ReservationDenial::NotSupported);
@@ -157,6 +183,8 @@ impl State {
         asked: &ReservationRequest,
         next: &mut Reservation,
     ) -> Result<(), ReservationDenial> {
+        let cores = asked.core_counts.as_ref();
+        let cores = cores.filter(|cores| !cores.is_empty());
         let Some(named) = &asked.nodes else {
             next.flags.remove(&ReservationFlag::PartNodes);
             let counts = asked.node_counts.as_deref().unwrap_or_default();
@@ -166,7 +194,10 @@ impl State {
             if counts.is_empty() && asked.core_counts.is_none() {
                 return Err(ReservationDenial::NodeName);
             }
-            let nodes = self.choose_nodes(next, counts, None)?;
+            let nodes = match cores {
+                Some(cores) => self.nodes_with_cores(next, counts, cores)?,
+                None => self.choose_nodes(next, counts, None)?,
+            };
             next.partition = next.partition.take().or_else(|| self.default_partition());
             next.nodes = self.names_of(&nodes);
             return Ok(());
@@ -174,6 +205,11 @@ impl State {
         let nodes = self.named_nodes(named, next)?;
         if nodes.is_empty() {
             return Err(ReservationDenial::NodeName);
+        }
+        if let Some(cores) = cores {
+            next.partition = next.partition.take().or_else(|| self.default_partition());
+            let nodes: Vec<NodeId> = nodes.iter().collect();
+            return self.share_cores(next, &nodes, cores);
         }
         self.clashes_with_reservations(next, &nodes)?;
         if asked.core_counts.is_none() {
@@ -238,28 +274,22 @@ fn length_of(change: LengthChange) -> Seconds {
 
 /// Refuses what is not there yet, where Slurm refuses nothing.
 fn built_in(asked: &ReservationRequest) -> Result<(), ReservationDenial> {
-    let flags = NOT_BUILT_IN.iter().filter(|flag| asked.sets(**flag));
-    let mut others = flags.map(|flag| flag.word());
-    let other = others.next().or_else(|| {
-        let licences = asked.licences.as_deref().unwrap_or_default();
-        [
-            (asked.core_counts.is_some(), "CoreCnt"),
-            (
-                asked.groups.as_ref().is_some_and(|it| !it.names.is_empty()),
-                "Groups",
-            ),
-            (!licences.is_empty(), "Licenses"),
-            (
-                asked.max_start_delay.is_some_and(|it| it.0 > 0),
-                "MaxStartDelay",
-            ),
-            (asked.skips, "Skip"),
-        ]
-        .iter()
-        .find(|(is_asked, _)| *is_asked)
-        .map(|(_, name)| *name)
-    });
-    other.map_or(Ok(()), |other| {
-        Err(ReservationDenial::NotBuiltIn(other.to_owned()))
-    })
+    let licences = asked.licences.as_deref().unwrap_or_default();
+    if licences.is_empty() {
+        return Ok(());
+    }
+    Err(ReservationDenial::NotBuiltIn("Licenses".to_owned()))
+}
+
+/// # Errors
+/// A group is named that there is not.
+fn know_groups(
+    asked: &ReservationRequest,
+    members: &GroupMembers,
+) -> Result<(), ReservationDenial> {
+    let mut names = asked.groups.iter().flat_map(NamesChange::names);
+    if names.any(|name| !members.contains_key(name)) {
+        return Err(ReservationDenial::Group);
+    }
+    Ok(())
 }

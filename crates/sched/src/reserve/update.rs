@@ -1,6 +1,6 @@
 //! Changing a reservation.
 
-use super::length_of;
+use super::{GroupMembers, know_groups, length_of};
 use crate::State;
 use model::{
     LengthChange, NamesChange, Reservation, ReservationDenial, ReservationFlag, ReservationRequest,
@@ -16,9 +16,11 @@ impl State {
         &self,
         asked: &ReservationRequest,
         former: &Reservation,
+        members: &GroupMembers,
         now: Timestamp,
     ) -> Result<Reservation, ReservationDenial> {
-        if asked.core_counts.is_some() {
+        let has_nodes = asked.nodes.is_some() || asked.node_counts.is_some();
+        if asked.core_counts.is_some() || former.is_of_cores() && has_nodes {
             return Err(ReservationDenial::OfCores);
         }
         let mut next = former.clone();
@@ -48,6 +50,7 @@ impl State {
             Some(_) => return Err(ReservationDenial::NotSupported),
             None => {}
         }
+        know_groups(asked, members)?;
         next.groups = changed(&asked.groups, &next.groups, false)
             .filter(|groups| !groups.are_excluded)
             .ok_or(ReservationDenial::Group)?;
@@ -103,8 +106,10 @@ impl State {
                 next.flags.remove(flag);
             }
         }
-        if asked.skips && !next.flags.iter().any(|flag| flag.repeats()) {
-            return Err(ReservationDenial::NoSkip);
+        if asked.skips {
+            let length = next.end.since(next.start);
+            next.start = next.next_start().ok_or(ReservationDenial::NoSkip)?;
+            next.end = Timestamp(next.start.0.saturating_add(length));
         }
         Ok(())
     }

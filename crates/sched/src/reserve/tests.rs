@@ -1,0 +1,306 @@
+//! What becomes of reservations as time passes and jobs run.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use super::GroupMembers;
+use crate::{BackfillParameters, Event, Job, State};
+use cluster_file::ClusterFile;
+use model::{
+    JobId, JobState, LengthChange, NamesChange, NodeMark, NodeName, RareOptions, Request,
+    ReservationFlag, ReservationRequest, ReservedNodes, Seconds, Submitter, TimeLimitRequest,
+    Timestamp, node_list,
+};
+use resources::{Cluster, Trust};
+use std::sync::Arc;
+
+const NOW: Timestamp = Timestamp(1_000_000_000);
+
+struct Lab {
+    state: State,
+    now: Timestamp,
+}
+
+impl Lab {
+    fn new() -> Lab {
+        let text = "[nodes.n]\nnames = \"n[1-4]\"\ncpus = 2\n[partition.p]\nnodes = \"ALL\"\ndefault = true\n";
+        let file = ClusterFile::parse("lab", text).unwrap();
+        let cluster = Arc::new(Cluster::build(&file, Trust::All));
+        let mut state = State::new(cluster, Arc::new([]));
+        state.set_backfill(Some(BackfillParameters::default()));
+        Lab { state, now: NOW }
+    }
+
+    /// Makes a reservation of an hour, which begins in so many seconds.
+    fn reserve(
+        &mut self,
+        flags: &[ReservationFlag],
+        begins: i64,
+        change: impl FnOnce(&mut ReservationRequest),
+    ) {
+        let mut asked = ReservationRequest {
+            name: Some("r".to_owned()),
+            start: Some(Timestamp(self.now.0 + begins * 1000)),
+            length: Some(LengthChange::To(Seconds(3600))),
+            node_counts: Some(vec![1]),
+            flags: flags.iter().map(|flag| (*flag, true)).collect(),
+            ..ReservationRequest::default()
+        };
+        change(&mut asked);
+        let members = GroupMembers::from([("lab".to_owned(), vec!["ann".to_owned()])]);
+        let reservation = self
+            .state
+            .reserve(&asked, true, &members, self.now)
+            .unwrap();
+        self.state.apply(Event::ReservationChanged {
+            name: "r".to_owned(),
+            reservation: Some(Box::new(reservation)),
+        });
+    }
+
+    /// Submits a job of ten minutes on a CPU.
+    fn submit(&mut self, user: &str, reservation: Option<&str>) -> JobId {
+        let id = JobId(self.state.next_id());
+        let request = Request {
+            tasks: Some(1),
+            time: Some(TimeLimitRequest::Limit(Seconds(600))),
+            rare: RareOptions {
+                reservation: reservation.map(str::to_owned),
+                ..RareOptions::default()
+            }
+            .into(),
+            ..Request::default()
+        };
+        let submitter = Arc::new(Submitter {
+            user: user.to_owned(),
+            group: "users".to_owned(),
+            ..Submitter::default()
+        });
+        self.state.apply(Event::Submitted {
+            record: Box::new(Job::submitted(id, request, submitter, self.now)),
+            array: None,
+            history: Vec::new(),
+            at: self.now,
+        });
+        id
+    }
+
+    fn pass(&mut self, seconds: i64) {
+        self.now = Timestamp(self.now.0 + seconds * 1000);
+        self.state.schedule(self.now);
+    }
+
+    /// The reservation's nodes, and when it begins in seconds from now; `gone` where it is none.
+    fn shown(&self) -> String {
+        let Some(own) = self.state.reservation("r") else {
+            return "gone".to_owned();
+        };
+        let nodes = node_list::fold(&own.nodes);
+        format!("{nodes} {}", own.start.since(self.now) / 1000)
+    }
+
+    /// Where a job runs, and in which reservation.
+    fn placed(&self, job: JobId) -> String {
+        let record = self.state.job(job).unwrap();
+        let JobState::Running { allocation, .. } = &record.state else {
+            return "waits".to_owned();
+        };
+        let nodes: Vec<NodeName> = allocation.nodes.iter().map(|it| it.node.clone()).collect();
+        let own = record.request.rare.reservation.as_deref();
+        format!("{} {}", node_list::fold(&nodes), own.unwrap_or("-"))
+    }
+
+    fn end(&mut self, job: JobId) {
+        let status = model::WaitStatus::default();
+        self.state.apply(Event::Gone {
+            job,
+            outcome: model::Outcome::Cancelled { by: 0, status },
+            at: self.now,
+        });
+    }
+}
+
+fn of_ann(asked: &mut ReservationRequest) {
+    asked.users = Some(NamesChange::parse("ann", None));
+}
+
+#[test]
+fn a_magnetic_one_draws_its_users_jobs() {
+    let mut lab = Lab::new();
+    lab.reserve(&[ReservationFlag::Magnetic], 0, |asked| {
+        of_ann(asked);
+        asked.node_counts = None;
+        asked.nodes = Some(ReservedNodes::To(vec![NodeName::new("n3")]));
+    });
+    let jobs: Vec<JobId> = ["ann", "bob", "ann", "ann"]
+        .iter()
+        .map(|user| lab.submit(user, None))
+        .collect();
+    lab.pass(0);
+    let placed: Vec<String> = jobs.iter().map(|job| lab.placed(*job)).collect();
+    // The third of hers finds no place there any more.
+    assert_eq!(placed, ["n3 r", "n4 -", "n3 r", "n4 -"]);
+}
+
+#[test]
+fn a_group_s_members_use_it() {
+    let mut lab = Lab::new();
+    lab.reserve(&[], 0, |asked| {
+        asked.groups = Some(NamesChange::parse("lab", None))
+    });
+    let request = Request {
+        rare: RareOptions {
+            reservation: Some("r".to_owned()),
+            ..RareOptions::default()
+        }
+        .into(),
+        ..Request::default()
+    };
+    let may = |user, group| lab.state.may_be_reserved(&request, user, group).is_ok();
+    assert_eq!(
+        [may("ann", "users"), may("bob", "lab"), may("bob", "users")],
+        [true, true, false]
+    );
+}
+
+#[test]
+fn one_that_floats_never_begins() {
+    let mut lab = Lab::new();
+    lab.reserve(&[ReservationFlag::TimeFloat], 900, of_ann);
+    lab.pass(600);
+    assert_eq!(lab.shown(), "n1 900");
+    lab.pass(86_400);
+    assert_eq!(lab.shown(), "n1 900");
+}
+
+#[test]
+fn one_without_jobs_is_purged() {
+    let mut lab = Lab::new();
+    lab.reserve(&[ReservationFlag::PurgeComp], 0, |asked| {
+        of_ann(asked);
+        asked.purge_after = Some(Seconds(60));
+    });
+    let job = lab.submit("ann", Some("r"));
+    lab.pass(0);
+    lab.pass(300);
+    assert_eq!(
+        (lab.placed(job).as_str(), lab.shown().as_str()),
+        ("n1 r", "n1 0")
+    );
+    lab.end(job);
+    lab.pass(0);
+    assert_eq!(lab.state.next_due(), Some(Timestamp(lab.now.0 + 60_000)));
+    lab.pass(60);
+    assert_eq!(lab.shown(), "gone");
+}
+
+#[test]
+fn nodes_that_can_t_be_used_are_replaced() {
+    let check = |flags: &[ReservationFlag], want: [&str; 3]| {
+        let mut lab = Lab::new();
+        lab.reserve(flags, 0, of_ann);
+        let first = lab.shown();
+        let job = lab.submit("ann", Some("r"));
+        lab.pass(0);
+        assert_eq!(lab.placed(job), "n1 r");
+        let used = lab.shown();
+        let node = lab.state.reservation("r").unwrap().nodes[0].clone();
+        let mark = NodeMark {
+            is_down: true,
+            ..NodeMark::default()
+        };
+        lab.state.apply(Event::NodeMarked { node, mark });
+        lab.pass(0);
+        assert_eq!([first, used, lab.shown()], want, "{flags:?}");
+    };
+    check(&[], ["n1 0", "n1 0", "n2 0"]);
+    check(&[ReservationFlag::ReplaceDown], ["n1 0", "n1 0", "n2 0"]);
+    check(&[ReservationFlag::Replace], ["n1 0", "n2 0", "n3 0"]);
+    check(&[ReservationFlag::Static], ["n1 0", "n1 0", "n1 0"]);
+}
+
+/// Cores of each node of one that is to have so many; `None` where there are too few.
+#[track_caller]
+fn check_cores(lab: &Lab, change: impl FnOnce(&mut ReservationRequest), want: Option<&str>) {
+    let mut asked = ReservationRequest {
+        name: Some("other".to_owned()),
+        start: Some(lab.now),
+        length: Some(LengthChange::To(Seconds(3600))),
+        ..ReservationRequest::default()
+    };
+    of_ann(&mut asked);
+    change(&mut asked);
+    let made = lab
+        .state
+        .reserve(&asked, true, &GroupMembers::default(), lab.now);
+    let shown = made
+        .ok()
+        .map(|own| format!("{} {:?}", node_list::fold(&own.nodes), own.cores));
+    assert_eq!(shown.as_deref(), want);
+}
+
+#[test]
+fn cores_are_dealt_out_over_nodes() {
+    let lab = Lab::new();
+    let named = |list: &str| Some(ReservedNodes::To(node_list::expand(list).unwrap()));
+    check_cores(
+        &lab,
+        |asked| asked.core_counts = Some(vec![2]),
+        Some("n1 [2]"),
+    );
+    check_cores(
+        &lab,
+        |asked| asked.core_counts = Some(vec![3]),
+        Some("n[1-2] [2, 1]"),
+    );
+    check_cores(
+        &lab,
+        |asked| (asked.core_counts, asked.node_counts) = (Some(vec![2]), Some(vec![2])),
+        Some("n[1-2] [1, 1]"),
+    );
+    check_cores(
+        &lab,
+        |asked| (asked.core_counts, asked.nodes) = (Some(vec![1]), named("n4")),
+        Some("n4 [1]"),
+    );
+    check_cores(
+        &lab,
+        |asked| (asked.core_counts, asked.nodes) = (Some(vec![3]), named("n4")),
+        None,
+    );
+    check_cores(
+        &lab,
+        |asked| asked.core_counts = Some(vec![u32::MAX, u32::MAX]),
+        None,
+    );
+}
+
+#[test]
+fn one_of_cores_leaves_the_others_to_others() {
+    let mut lab = Lab::new();
+    lab.reserve(&[], 0, |asked| {
+        of_ann(asked);
+        asked.node_counts = None;
+        asked.nodes = Some(ReservedNodes::To(node_list::expand("n[1-4]").unwrap()));
+        asked.core_counts = Some(vec![4]);
+    });
+    check_cores(
+        &lab,
+        |asked| asked.core_counts = Some(vec![2]),
+        Some("n[1-2] [1, 1]"),
+    );
+    let mut others: Vec<JobId> = (0..4).map(|_| lab.submit("bob", None)).collect();
+    lab.pass(0);
+    let own: Vec<JobId> = (0..5).map(|_| lab.submit("ann", Some("r"))).collect();
+    lab.pass(1);
+    let count = |lab: &Lab, jobs: &[JobId]| {
+        let running = jobs.iter().filter(|job| lab.placed(**job) != "waits");
+        running.count()
+    };
+    // A CPU of each node is for either.
+    assert_eq!((count(&lab, &others), count(&lab, &own)), (4, 4));
+    others.push(lab.submit("bob", None));
+    // What one of its jobs leaves is for its own alone.
+    lab.end(own[0]);
+    lab.pass(1);
+    assert_eq!((count(&lab, &others), count(&lab, &own[1..])), (4, 4));
+}
