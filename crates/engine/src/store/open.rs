@@ -165,7 +165,9 @@ pub(super) fn prepare(db: &mut Connection) -> rusqlite::Result<()> {
     db.pragma_update(None, "synchronous", "FULL")?;
     // KiB; an engine is small.
     db.pragma_update(None, "cache_size", -8192)?;
-    db.pragma_update(None, "journal_size_limit", 4 << 20)?;
+    // Above what stands in it when it is flushed into the store: written over, it needs no new blocks, which
+    // would be flushed too.
+    db.pragma_update(None, "journal_size_limit", 20 << 20)?;
     // Pages: each time that many were written, they are flushed, and everybody waits.
     db.pragma_update(None, "wal_autocheckpoint", 4000)?;
     db.set_prepared_statement_cache_capacity(64);
