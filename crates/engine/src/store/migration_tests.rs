@@ -13,6 +13,7 @@ use std::process::{Command, Stdio};
 
 const SCHEMA_3: &[u8] = include_bytes!("../../tests/engine/old_stores/schema3.sqlite");
 const SCHEMA_4: &[u8] = include_bytes!("../../tests/engine/old_stores/schema4.sqlite");
+const SCHEMA_11: &[u8] = include_bytes!("../../tests/engine/old_stores/schema11.sqlite");
 
 fn copy(store: &[u8], folder: &Path) -> PathBuf {
     let path = folder.join("store.sqlite");
@@ -207,6 +208,64 @@ fn a_store_of_schema_4_keeps_everything() {
     assert_eq!(states.collect::<Vec<_>>(), ["REQUEUED", "COMPLETED"]);
     let files = store.files(JobId(5)).unwrap();
     assert!(files.script.unwrap().starts_with(b"#!/bin/sh\n[ "));
+}
+
+/// Later versions open it as this one does, what runs in it as running.
+#[test]
+fn a_store_of_schema_11_keeps_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = copy(SCHEMA_11, folder.path());
+    let store = Store::open(&path, None).unwrap();
+    check(
+        &store,
+        expect![[r#"
+        1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
+          batch batch box Ended { at: Timestamp(1795625243093), status: WaitStatus(0), timed_out: false } 0
+          0 true box Ended { at: Timestamp(1795625243092), status: WaitStatus(0), timed_out: false } 1
+        2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
+        3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
+        4 cancelled None Cancelled { by: 0, status: WaitStatus(0) } None; 0; None None None None false false 0
+        5 sweep Some("5_[2, 3]%Some(1)") None; 2147483646; None None None None false true 0
+        6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
+        7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
+        8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
+          0 true box Ended { at: Timestamp(1795625244602), status: WaitStatus(0), timed_out: false } 0
+          1 sleep box Running 0
+        9 held None None; 0; None None Some("run-two") None false false 0
+        10 depends None None; 2147483646; None None None Some("afterany:8") false false 0
+        11 later None None; 2147483646; None None None None true false 0
+        12 waits None None; 2147483646; None None None None false true 0
+        13 behind None None; 2147483646; None None None None false true 0
+    "#]],
+    );
+    assert_eq!(store.saved().unwrap().next_id, 14);
+    let starts = store.starts(&[JobId(3), JobId(8)]).unwrap();
+    let mut text = String::new();
+    for (job, start) in &starts {
+        let (state, priority, reason) = (start.state.long(), start.priority, &start.reason);
+        writeln!(text, "{job} {state} {priority:?} {reason:?}").unwrap();
+    }
+    expect![[r#"
+        3 REQUEUED Some(2147483646) Some("None")
+        3 COMPLETED Some(2147483646) Some("None")
+        8 RUNNING Some(2147483646) Some("None")
+    "#]]
+    .assert_eq(&text);
+    drop(store);
+    assert_eq!(live(&path), 8);
+}
+
+#[test]
+fn a_store_of_the_present_schema_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = copy(SCHEMA_11, folder.path());
+    let (schema, ..) = counts(&path);
+    let newest = super::migrations::MIGRATIONS.len();
+    assert_eq!(
+        usize::try_from(schema).unwrap(),
+        newest,
+        "tests/engine/old_stores/make makes one"
+    );
 }
 
 /// Schema, jobs and steps of a store, which a journal beside it may complete.
