@@ -117,7 +117,14 @@ fn answer(
             let value = serde_json::to_value(queue_json(&jobs, &facts.cluster));
             printer.data(&yaml_text(&value.unwrap_or_default()));
         }
-        _ => return Ok(asked.print_jobs(&jobs, &facts)),
+        _ => {
+            let printed = asked.print_jobs(&jobs, &facts);
+            if asked.every.is_none() {
+                // The process ends: what a long queue took need not be given back piece by piece.
+                std::mem::forget((jobs, records));
+            }
+            return Ok(printed);
+        }
     }
     Ok(Printed::default())
 }

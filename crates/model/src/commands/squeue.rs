@@ -42,7 +42,8 @@ impl SqueueArgs {
         } else {
             join_waiting(&mut jobs);
         }
-        sort_jobs(jobs, self.sort.as_deref())
+        sort_jobs(&mut jobs, self.sort.as_deref());
+        jobs
     }
 
     /// Prints jobs as [`SqueueArgs::select`] gave them.

@@ -12,7 +12,7 @@ const STEP_ORDER: &str = "P,i";
 
 /// Sorts jobs as `--sort` says; among equals the later start stands first, then the later job, and
 /// elements of an array in their order.
-pub(crate) fn sort_jobs(jobs: Vec<JobInfo>, order: Option<&str>) -> Vec<JobInfo> {
+pub(crate) fn sort_jobs(jobs: &mut [JobInfo], order: Option<&str>) {
     let mut keys = keys(order.unwrap_or(JOB_ORDER));
     keys.reverse();
     let among_equals = |a: &JobInfo, b: &JobInfo| {
@@ -37,9 +37,16 @@ pub(crate) fn sort_jobs(jobs: Vec<JobInfo>, order: Option<&str>) -> Vec<JobInfo>
         });
         first.unwrap_or_else(|| among_equals(a, b))
     });
-    let mut jobs: Vec<Option<JobInfo>> = jobs.into_iter().map(Some).collect();
-    let sorted = places.into_iter().filter_map(|place| jobs[place].take());
-    sorted.collect()
+    // Each cycle of places is gone through once, without a second list.
+    for start in 0..places.len() {
+        let mut at = start;
+        while places[at] != start {
+            let from = std::mem::replace(&mut places[at], at);
+            jobs.swap(at, from);
+            at = from;
+        }
+        places[at] = at;
+    }
 }
 
 /// Sorts steps as `--sort` says.
