@@ -137,6 +137,7 @@ impl Owner {
         if matches!(record.state, JobState::Pending { .. }) {
             let (by, at) = (peer.uid, turn.now);
             self.state.apply(Event::CancelledWaiting { job, by, at });
+            turn.durable = true;
         } else {
             // The word of its step's end may still be on its way.
             self.look_for_ends(job, turn);
@@ -153,9 +154,9 @@ impl Owner {
             } else {
                 outcome::of_status(status, timed_out)
             };
+            // Not flushed, as no end is: the client that says it would be lost with the machine, too.
             self.end_running(job, outcome, status, turn);
         }
-        turn.durable = true;
         Ok(Answer::Done)
     }
 

@@ -19,6 +19,9 @@ pub fn descendants_where(pid: u32, belongs: &dyn Fn(u32) -> bool) -> Vec<u32> {
 /// The same of several processes, by one look at all that there are.
 #[must_use]
 pub fn descendants_of_all(pids: &[u32], belongs: &dyn Fn(u32) -> bool) -> Vec<u32> {
+    if pids.iter().all(|pid| is_childless(*pid)) {
+        return Vec::new();
+    }
     let mut children: HashMap<u32, Vec<(u32, bool)>> = HashMap::new();
     for other in all() {
         if let Some(stat) = stat::read(other) {
@@ -47,9 +50,30 @@ pub fn descendants_of_all(pids: &[u32], belongs: &dyn Fn(u32) -> bool) -> Vec<u3
 /// The direct children of `pid`, zombies left out.
 #[must_use]
 pub fn children(pid: u32) -> Vec<u32> {
+    if is_childless(pid) {
+        return Vec::new();
+    }
     all()
         .filter(|other| stat::read(*other).is_some_and(|stat| stat.parent == pid && !stat.dead))
         .collect()
+}
+
+/// Whether the kernel says that a process has no children, zombies either: then not all processes of the
+/// machine need be looked at, thousands of them perhaps. A list of some children may lack others that begin or
+/// end meanwhile (proc(5)), one without any is right. A kernel without such lists says nothing.
+fn is_childless(pid: u32) -> bool {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
+        return false;
+    };
+    let mut seen = 0;
+    for thread in threads {
+        let list = thread.and_then(|thread| std::fs::read(thread.path().join("children")));
+        if !list.is_ok_and(|list| list.is_empty()) {
+            return false;
+        }
+        seen += 1;
+    }
+    seen > 0
 }
 
 /// The numbers of all processes, zombies too.
@@ -62,7 +86,23 @@ pub fn all() -> impl Iterator<Item = u32> {
 mod tests {
     use super::*;
     use std::io::{BufRead, BufReader};
+    use std::path::Path;
     use std::process::{Command, Stdio};
+
+    #[test]
+    fn one_without_children_is_known_as_such() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        assert!(!is_childless(std::process::id()));
+        assert_eq!(descendants(child.id()), []);
+        let has_lists = Path::new("/proc/self/task")
+            .join(std::process::id().to_string())
+            .join("children")
+            .exists();
+        assert_eq!(is_childless(child.id()), has_lists);
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert!(!is_childless(child.id()), "there is none any more");
+    }
 
     #[test]
     fn finds_grandchildren() {
