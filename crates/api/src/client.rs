@@ -6,8 +6,8 @@ use crate::reach_engine::{
 use crate::read_answer::read_answer;
 use crate::{
     Answer, Call, CallError, CancelRequest, ClusterReport, ConnectError, EngineFacts, EngineFolder,
-    HelloAnswer, JobFilter, NamedJob, PROTOCOL, Refusal, StepLaunch, StepRequestName, Submission,
-    WhyWaiting, WouldStart, append_frame,
+    HelloAnswer, JobFilter, NamedJob, PROTOCOL, Refusal, StepLaunch, StepPrograms, StepRequestName,
+    Submission, WhyWaiting, WouldStart, append_frame,
 };
 use model::{
     Accounting, AccountingTransaction, JobChange, JobHistory, JobId, JobRecord, NodeEvent,
@@ -49,6 +49,8 @@ pub struct Client {
     engine: Option<HelloAnswer>,
     /// The allocation that ends with this connection, said again on the next one.
     allocation: Option<(JobId, Box<Submission>)>,
+    /// What was said with the allocation.
+    step_programs: StepPrograms,
     shows_notices: bool,
 }
 
@@ -78,6 +80,7 @@ impl Client {
             stream,
             engine,
             allocation: None,
+            step_programs: StepPrograms::default(),
             shows_notices: true,
         })
     }
@@ -96,6 +99,7 @@ impl Client {
             stream,
             engine: Some(engine),
             allocation: None,
+            step_programs: StepPrograms::default(),
             shows_notices: false,
         })
     }
@@ -119,6 +123,7 @@ impl Client {
             stream,
             engine: Some(engine),
             allocation: None,
+            step_programs: StepPrograms::default(),
             shows_notices: true,
         }))
     }
@@ -136,6 +141,7 @@ impl Client {
                 stream,
                 engine: None,
                 allocation: None,
+                step_programs: StepPrograms::default(),
                 shows_notices: true,
             })),
             Err(source) => {
@@ -258,7 +264,8 @@ impl Client {
         let submission = Box::new(submission);
         let allocation = submission.ends_with_client().then(|| submission.clone());
         match self.call_again(&Call::Submit(submission))? {
-            Answer::Submitted { job, now } => {
+            Answer::Submitted { job, now, programs } => {
+                self.step_programs = programs;
                 if let Some(submission) = allocation {
                     self.allocation = Some((job, submission));
                 }
@@ -266,6 +273,12 @@ impl Client {
             }
             other => Err(confused(&other)),
         }
+    }
+
+    /// What the cluster runs around the steps of the allocation that was submitted.
+    #[must_use]
+    pub fn step_programs(&self) -> &StepPrograms {
+        &self.step_programs
     }
 
     /// Asks when a job would start; nothing is queued.

@@ -22,6 +22,7 @@ mod read_call;
 mod start_engine;
 mod startup;
 pub mod step_io;
+mod step_programs;
 mod version;
 
 pub use call_error::CallError;
@@ -46,4 +47,5 @@ pub use preemption::{LossOfPlace, LostPlace};
 pub use read_call::read_call;
 pub use start_engine::{StartAnswer, StartRequest, start_engine_here};
 pub use startup::Startup;
+pub use step_programs::StepPrograms;
 pub use version::{PROTOCOL, VERSION};

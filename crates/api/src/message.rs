@@ -3,6 +3,7 @@
 
 use crate::{
     ClusterChange, ClusterReport, HistoryReports, JobReports, LossOfPlace, LostPlace, NamedJob,
+    StepPrograms,
 };
 use model::{
     Accounting, AccountingTransaction, GpuIndex, JobChange, JobId, JobRecord, JobRefusal,
@@ -246,6 +247,9 @@ pub enum Answer {
         /// How it stands, of an allocation that lives as long as its client.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         now: Option<Box<JobRecord>>,
+        /// What the cluster runs around its steps.
+        #[serde(default, skip_serializing_if = "StepPrograms::is_empty")]
+        programs: StepPrograms,
     },
     /// To `reserve`: it is on disk.
     Reserved {

@@ -70,7 +70,8 @@ mod tests {
         check(&Answer::Watched(Watched { jobs, version: 7 }), WATCHED);
         check(&Answer::Histories { jobs: histories }, HISTORIES);
         let (job, now) = (JobId(3), None);
-        check(&Answer::Submitted { job, now }, b"{");
+        let programs = crate::StepPrograms::default();
+        check(&Answer::Submitted { job, now, programs }, b"{");
         check(&Answer::Done, b"{");
     }
 }

@@ -13,6 +13,7 @@ use crate::job_program::{JobProgram, Place, ProgramRun};
 use crate::job_record::record_of;
 use crate::outcome::NodeEnd;
 use crate::spec::{EndedBy, ExitFile, StepSpec};
+use api::StepPrograms;
 use api::step_io::PROLOG_FAILED;
 use cluster_file::{Programs, Sourced};
 use model::program_environment::{ProgramPlace, program_variables};
@@ -70,6 +71,14 @@ impl Owner {
         which: impl Fn(&Programs) -> &Option<Sourced<String>>,
     ) -> Option<String> {
         Some(which(self.programs()?).as_ref()?.value.clone())
+    }
+
+    /// What `srun` runs around each step.
+    pub(super) fn step_programs(&self) -> StepPrograms {
+        StepPrograms {
+            srun_prolog: self.own_path(|it| &it.srun_prolog),
+            srun_epilog: self.own_path(|it| &it.srun_epilog),
+        }
     }
 
     pub(super) fn program_path(&self, place: &Place, is_epilog: bool) -> Option<String> {

@@ -4,7 +4,7 @@ use super::Owner;
 use super::turn::Turn;
 use crate::message::Peer;
 use crate::store::NewSubmission;
-use api::{Answer, Refusal, Submission, WouldStart};
+use api::{Answer, Refusal, StepPrograms, Submission, WouldStart};
 use cluster_file::ClusterFile;
 use model::{ComponentPlace, Dependency, JobId, Request, Submitter, Timestamp};
 use sched::{Event, Finished, Job};
@@ -88,7 +88,7 @@ impl Owner {
             if ends_with_client {
                 self.own_allocation(job, peer.connection);
             }
-            return Ok(Answer::Submitted { job, now: None });
+            return Ok(submitted(job));
         }
         let all = std::iter::once(&mut submission.request).chain(&mut submission.later);
         for request in all {
@@ -134,7 +134,7 @@ impl Owner {
             turn.submissions.push(new);
         }
         turn.durable = true;
-        Ok(Answer::Submitted { job: id, now: None })
+        Ok(submitted(id))
     }
 
     /// A submission's rows: one, or one for each component of a heterogeneous job. Their ids are the
@@ -253,6 +253,15 @@ pub(super) fn dependency_of(text: Option<&str>) -> Result<Option<Dependency>, Re
         None => Err(Refusal::Invalid {
             message: "Job dependency problem".to_owned(),
         }),
+    }
+}
+
+/// How an allocation stands is said once the turn is written.
+fn submitted(job: JobId) -> Answer {
+    Answer::Submitted {
+        job,
+        now: None,
+        programs: StepPrograms::default(),
     }
 }
 

@@ -168,8 +168,11 @@ impl Owner {
             changed.map(|job| (job, self.prolog_of(job.id))).collect();
         super::watch::wake(&mut self.waiters, &changed, self.state.version());
         for (reply, mut answer) in turn.answers.drain(..) {
-            if let Answer::Submitted { job, now } = &mut answer {
-                *now = self.allocation_now(*job).map(Box::new);
+            if let Answer::Submitted { job, now, programs } = &mut answer
+                && let Some(record) = self.allocation_now(*job)
+            {
+                *now = Some(Box::new(record));
+                *programs = self.step_programs();
             }
             // A client that is gone asks again, or never will.
             let _gone = reply.send(answer);

@@ -25,6 +25,9 @@ pub fn run(call: &StepCall, client: &mut Client, printer: &Printer, signals: Sig
     }
     let mut call = call.clone();
     call.job = Some(job);
+    let cluster_s = client.step_programs().clone();
+    call.programs
+        .or(cluster_s.srun_prolog, cluster_s.srun_epilog);
     let ended = step::run(&call, job, client, printer, signals);
     if ended.prolog_failed {
         say_failed_prolog(job, client, printer);

@@ -1,11 +1,17 @@
-//! The socket on which the step's supervisors call.
+//! The socket on which the step's supervisors call, and the one for those who watch it.
+//!
+//! ```text
+//! <PID>-<RANDOM>         the supervisors'
+//! <PID>-<RANDOM>.attach  the watchers'
+//! <JOB>.<STEP>           the same, by the name by which `sattach` finds it
+//! ```
+//! In one folder for all: what a short step costs is mostly the making and removing of files.
 
 use super::session::Event;
 use api::step_io::{FrameReader, FromSupervisor, ToSupervisor};
 use model::{JobId, StepId};
-use std::fs::DirBuilder;
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::SyncSender;
@@ -14,18 +20,17 @@ use std::thread;
 /// Bytes read at once.
 const CHUNK: usize = 256 * 1024;
 
-/// A socket in a folder of its own, both gone when this is dropped.
+/// The sockets, gone when this is dropped.
 #[derive(Debug)]
 pub struct Listening {
-    folder: PathBuf,
-    /// By which `sattach` finds it.
-    link: Option<PathBuf>,
+    path: PathBuf,
+    /// The watchers', by its two names.
+    attach: Option<[PathBuf; 2]>,
     listener: UnixListener,
 }
 
 impl Listening {
-    /// Listens in a new folder below the engine's, or in one of the user's own where the engine is
-    /// another's.
+    /// Listens in a folder below the engine's, or in one of the user's own where the engine is another's.
     ///
     /// # Errors
     /// What the system says.
@@ -33,26 +38,31 @@ impl Listening {
         let all = folder_of_all(engine)?;
         sys::private_folder::make(&all).map_err(io::Error::other)?;
         sweep(&all);
-        let folder = all.join(sys::unique());
-        DirBuilder::new().mode(0o700).create(&folder)?;
-        let listener = sys::socket::listen(&folder.join(SOCKET))?;
+        let path = all.join(sys::unique());
+        let listener = sys::socket::listen(&path)?;
         Ok(Listening {
-            folder,
-            link: None,
+            path,
+            attach: None,
             listener,
         })
     }
 
     /// Where supervisors connect to.
     pub fn path(&self) -> PathBuf {
-        self.folder.join(SOCKET)
+        self.path.clone()
     }
 
-    /// Has `sattach` find this `srun` by its step; best effort. The link goes with this.
+    /// Has `sattach` find this `srun` by its step; best effort.
     pub fn serve_watchers(&mut self, job: JobId, step: StepId, events: &SyncSender<Event>) {
-        let Ok(listener) = sys::socket::listen(&self.folder.join(ATTACH)) else {
+        let own = self.path.with_extension(ATTACH);
+        let Ok(listener) = sys::socket::listen(&own) else {
             return;
         };
+        let name = self.path.with_file_name(format!("{job}.{step}"));
+        // One that is left of a step of this name leads nowhere.
+        let _old = std::fs::remove_file(&name);
+        let _unseen = std::fs::hard_link(&own, &name);
+        self.attach = Some([own, name]);
         let events = events.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -60,13 +70,6 @@ impl Listening {
                 thread::spawn(move || hear_watcher(stream, &events));
             }
         });
-        if let (Some(all), Some(name)) = (self.folder.parent(), self.folder.file_name()) {
-            let link = all.join(format!("{job}.{step}"));
-            // One that is left of a step of this name leads nowhere.
-            let _old = std::fs::remove_file(&link);
-            let _unseen = std::os::unix::fs::symlink(name, &link);
-            self.link = Some(link);
-        }
     }
 
     /// Takes calls in threads, until the receiver of `events` is gone.
@@ -88,17 +91,14 @@ impl Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        if let Some(link) = &self.link {
-            let _ = std::fs::remove_file(link);
+        for path in self.attach.iter().flatten().chain([&self.path]) {
+            let _ = std::fs::remove_file(path);
         }
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// The socket of its folder for those who watch.
+/// What the name of a watchers' socket ends with.
 const ATTACH: &str = "attach";
-/// Its socket for supervisors.
-const SOCKET: &str = "sock";
 
 /// The folder of all `srun`s of this user for the engine.
 fn folder_of_all(engine: &Path) -> io::Result<PathBuf> {
@@ -115,9 +115,7 @@ fn folder_of_all(engine: &Path) -> io::Result<PathBuf> {
 /// # Errors
 /// What the system says.
 pub fn attached_socket(engine: &Path, job: JobId, step: StepId) -> io::Result<PathBuf> {
-    Ok(folder_of_all(engine)?
-        .join(format!("{job}.{step}"))
-        .join(ATTACH))
+    Ok(folder_of_all(engine)?.join(format!("{job}.{step}")))
 }
 
 /// Passes on what one who watches types.
@@ -149,19 +147,18 @@ fn hear_watcher(mut stream: UnixStream, events: &SyncSender<Event>) {
 /// Takes away what an `srun` that was killed left behind.
 fn sweep(all: &Path) {
     for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
-        // A link whose folder is gone.
-        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) && !entry.path().exists() {
-            let _ = std::fs::remove_file(entry.path());
-            continue;
-        }
         let name = entry.file_name();
-        let pid = name
-            .to_str()
-            .and_then(|name| name.split('-').next()?.parse().ok());
-        let is_seen = |pid| sys::process::start_time(pid).is_some();
-        // One that runs on another node has a number that means nothing here.
-        if pid.is_some_and(|pid| !is_seen(pid)) && is_left(&entry.path().join(SOCKET)) {
-            let _ = std::fs::remove_dir_all(entry.path());
+        let pid = name.to_str().and_then(|name| name.split_once('-'));
+        let is_left = match pid.and_then(|(pid, _random)| pid.parse().ok()) {
+            // One that runs on another node has a number that means nothing here.
+            Some(pid) => sys::process::start_time(pid).is_none() && is_left(&entry.path()),
+            // The name of a step, whose socket has none of its own any more.
+            None => entry.metadata().is_ok_and(|facts| facts.nlink() == 1),
+        };
+        if is_left {
+            // A folder is one of an earlier version's.
+            let path = entry.path();
+            let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path));
         }
     }
 }

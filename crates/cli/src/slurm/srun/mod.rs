@@ -36,8 +36,10 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         }
     };
     let zone = sys::local_zone();
-    let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd)
-        .with_nodes(super::connection::has_nodes(None));
+    let engine = connection::engine_dir();
+    let has_nodes = engine.is_ok_and(|engine| connection::has_nodes(&engine));
+    let surroundings =
+        Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd).with_nodes(has_nodes);
     let (asked, said) = resolve(args, &super::variable, &surroundings);
     if let Some(show) = asked.show {
         let usage = "Usage: srun [OPTIONS(0)...] executable [args(0)...]";
@@ -106,6 +108,8 @@ pub fn run_code(args: &[OsString], printer: &Printer) -> u8 {
 
 /// Runs a step to its end; returns `srun`'s exit code.
 fn run_step(call: &StepCall, printer: &Printer) -> u8 {
+    // Its threads say little: a heap of each one's own takes longer to make than they run.
+    sys::memory::share_heaps(1);
     // Before the first thread: all of them must have the signals blocked.
     let signals = match step::block_signals() {
         Ok(signals) => signals,
@@ -121,16 +125,16 @@ fn run_step(call: &StepCall, printer: &Printer) -> u8 {
             return 1;
         }
     };
+    let Some(job) = call.job else {
+        return allocation::run(call, &mut client, printer, signals);
+    };
     let mut call = call.clone();
-    if connection::has_nodes(None)
+    if connection::has_nodes(client.folder().root())
         && let Ok(facts) = client.facts()
     {
         call.programs.or(facts.srun_prolog, facts.srun_epilog);
     }
-    match call.job {
-        Some(job) => step::run(&call, job, &mut client, printer, signals).code,
-        None => allocation::run(&call, &mut client, printer, signals),
-    }
+    step::run(&call, job, &mut client, printer, signals).code
 }
 
 /// Starts the step's commands in the container that was asked for.
