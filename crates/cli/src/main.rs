@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** no domain rules here.
 
+#![cfg_attr(not(test), no_main)]
+
 mod commands;
 mod exit_code;
 mod failure;
@@ -19,9 +21,18 @@ mod words;
 use printer::Printer;
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::ExitCode;
 
-fn main() -> ExitCode {
+#[cfg(not(test))]
+sys::entry!(run);
+
+/// What the tests' own entry stands in place of.
+#[cfg(test)]
+fn main() {
+    run();
+}
+
+/// Runs the command that this process was started as; its exit code.
+fn run() -> u8 {
     let args: Vec<OsString> = std::env::args_os().collect();
     let word = |index: usize| args.get(index).and_then(|word| word.to_str());
     // The engine first: it forks its fork server, which must happen before any thread exists.

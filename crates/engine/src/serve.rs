@@ -23,7 +23,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -45,11 +45,11 @@ struct CantServe {
 }
 
 /// Serves the engine folder `dir` until it is ended. One line on standard output says how the
-/// start went ([`Startup`]); all else goes to standard error.
+/// start went ([`Startup`]); all else goes to standard error. Returns the exit code.
 ///
 /// Must be called while the process has one thread.
 #[must_use]
-pub fn serve(dir: &Path) -> ExitCode {
+pub fn serve(dir: &Path) -> u8 {
     // Of one's own, so that a closed terminal is none of the engine's business. An error says
     // that this process leads its group already, as when a shell started it.
     let _leads = sys::process::new_session();
@@ -58,11 +58,11 @@ pub fn serve(dir: &Path) -> ExitCode {
     crate::log::start(&EngineFolder::new(dir));
     sys::memory::share_heaps(HEAPS);
     match try_serve(dir) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(CantServe { asked, there, todo }) => {
             tracing::error!("{asked}: {there}; {todo}");
             say(&Startup::Failed { asked, there, todo });
-            ExitCode::FAILURE
+            1
         }
     }
 }

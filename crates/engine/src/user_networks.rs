@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use sys::process::{self, PidFd, UserNetworks};
 
@@ -112,9 +112,10 @@ pub(crate) fn remove(place: &Path) {
     let _none = fs::remove_file(record(place));
 }
 
-/// Keeps networks, as `yard engine networks --dir ENGINE NUMBER=NODE…`. The process has one thread.
+/// Keeps networks, as `yard engine networks --dir ENGINE NUMBER=NODE…`; the exit code. The process has one
+/// thread.
 #[must_use]
-pub fn keep(engine: &Path, words: &[OsString]) -> ExitCode {
+pub fn keep(engine: &Path, words: &[OsString]) -> u8 {
     let engine = EngineFolder::new(engine);
     let place = engine.root().join("nodes");
     let _leads_a_session = process::new_session();
@@ -124,7 +125,7 @@ pub fn keep(engine: &Path, words: &[OsString]) -> ExitCode {
         Ok(kept) => kept,
         Err(error) => {
             let _gone = writeln!(io::stdout(), "{error}");
-            return ExitCode::FAILURE;
+            return 1;
         }
     };
     let _gone = writeln!(io::stdout(), "{READY}");
@@ -134,7 +135,7 @@ pub fn keep(engine: &Path, words: &[OsString]) -> ExitCode {
         std::thread::sleep(LOOK);
     }
     drop(kept);
-    ExitCode::SUCCESS
+    0
 }
 
 /// Makes them, and notes who keeps them.

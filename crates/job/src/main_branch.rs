@@ -11,7 +11,6 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
-use std::process::ExitCode;
 
 /// Runs the part of a job that `args` name: what follows `yard job` on the command line.
 ///
@@ -29,7 +28,7 @@ use std::process::ExitCode;
 ///
 /// Returns the exit code of what it stood for; 2 for other arguments.
 #[must_use]
-pub fn main(args: &[OsString]) -> ExitCode {
+pub fn main(args: &[OsString]) -> u8 {
     let words: Vec<&Path> = args.iter().map(Path::new).collect();
     let result = match words.as_slice() {
         [what, folder, rest @ ..]
@@ -87,7 +86,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
             else {
                 return ended(Err(wrong_usage()));
             };
-            return ExitCode::from(rank::after_prologs([cluster_s, own], program, words));
+            return rank::after_prologs([cluster_s, own], program, words);
         }
         [what, file] if *what == Path::new("shell") => {
             return ended(rank::shell(file).map_err(|error| {
@@ -147,9 +146,9 @@ fn boxed(error: impl Error + 'static) -> Failure {
     Box::new(error)
 }
 
-fn ended(result: Result<u8, (Failure, u8)>) -> ExitCode {
+fn ended(result: Result<u8, (Failure, u8)>) -> u8 {
     match result {
-        Ok(code) => ExitCode::from(code),
+        Ok(code) => code,
         Err((error, code)) => {
             let mut text = format!("error: {error}");
             let mut next = error.source();
@@ -159,7 +158,7 @@ fn ended(result: Result<u8, (Failure, u8)>) -> ExitCode {
             }
             // A log that can't be written is nothing that could be told anywhere.
             let _ = writeln!(std::io::stderr(), "{text}");
-            ExitCode::from(code)
+            code
         }
     }
 }

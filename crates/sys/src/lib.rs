@@ -22,6 +22,7 @@ pub mod device_cgroup;
 mod device_program;
 pub mod disk_errors;
 mod disk_free;
+pub mod entry;
 pub mod env_vars;
 pub mod fs_kind;
 mod gone;

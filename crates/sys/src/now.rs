@@ -1,6 +1,5 @@
 //! Three clocks: the one that people set, the one since the boot, and one for lengths of time.
 
-use rustix::time::{ClockId, clock_gettime};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -8,14 +7,14 @@ use std::sync::OnceLock;
 /// set: for what a person reads, never for a limit.
 #[must_use]
 pub fn wall_clock() -> i64 {
-    millis(ClockId::Realtime).saturating_add(pretended_jump())
+    millis(libc::CLOCK_REALTIME).saturating_add(pretended_jump())
 }
 
 /// Milliseconds since the boot, those of a suspended machine included. Setting the clock does not
 /// change it.
 #[must_use]
 pub fn boot_clock() -> i64 {
-    millis(ClockId::Boottime)
+    millis(libc::CLOCK_BOOTTIME)
 }
 
 /// Milliseconds since 1970-01-01 UTC as this process's first call had it, counted on from there by
@@ -27,8 +26,14 @@ pub fn now() -> i64 {
     boot + OFFSET.get_or_init(|| wall_clock() - boot)
 }
 
-fn millis(clock: ClockId) -> i64 {
-    let time = clock_gettime(clock);
+fn millis(clock: libc::clockid_t) -> i64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // Of the C library, which has found the kernel's quick way already.
+    // SAFETY: it writes the time alone. A clock that there is gives no error.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
     // Seconds are `time_t`, nanoseconds a C `long`: narrower on some architectures.
     #[expect(
         clippy::useless_conversion,

@@ -57,7 +57,6 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use runs::Selected;
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 /// Runs AI training jobs, once described, everywhere, correctly, to their end
 #[derive(Debug, Parser)]
@@ -133,10 +132,10 @@ fn parsed(args: &[OsString], width: usize) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// Runs one of `yard`'s commands.
-pub fn main(args: Vec<OsString>, printer: &Printer) -> ExitCode {
+/// Runs one of `yard`'s commands; its exit code.
+pub fn main(args: Vec<OsString>, printer: &Printer) -> u8 {
     let code = answered(args, printer);
-    ExitCode::from(printer.exit_code(code, exit_code::IO))
+    printer.exit_code(code, exit_code::IO)
 }
 
 fn answered(args: Vec<OsString>, printer: &Printer) -> u8 {

@@ -7,7 +7,7 @@ use api::{
 use model::{PartitionView, Timestamp, ViewFacts};
 use runs::SaidEngine;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a command could not have its answer.
 #[derive(Debug, thiserror::Error)]
@@ -74,16 +74,17 @@ pub fn engine_dir() -> Result<PathBuf, CommandError> {
     }
 }
 
-/// Whether that engine, or the one of that cluster, has nodes of a cluster file; otherwise it is this
-/// machine.
-pub fn has_nodes(cluster: Option<&str>) -> bool {
-    let folder = match cluster {
-        Some(cluster) => sys::Places::from_env()
-            .ok()
-            .map(|places| runs::engine_dir(&places, cluster)),
-        None => engine_dir().ok(),
-    };
-    folder.is_some_and(|folder| EngineFolder::new(folder).cluster().exists())
+/// The folder of the engine of that cluster; without one that of [`engine_dir`].
+pub fn engine_dir_of(cluster: Option<&str>) -> Result<PathBuf, CommandError> {
+    match cluster {
+        Some(cluster) => Ok(runs::engine_dir(&sys::Places::from_env()?, cluster)),
+        None => engine_dir(),
+    }
+}
+
+/// Whether the engine of that folder has nodes of a cluster file; otherwise it is this machine.
+pub fn has_nodes(folder: &Path) -> bool {
+    EngineFolder::new(folder).cluster().exists()
 }
 
 /// The name of that engine, which its cluster has too.

@@ -7,16 +7,15 @@ use api::JobMail;
 use job::notices::{Notice, send_mail};
 use model::{JobInfo, MailEvent, Request, mail_types_text};
 use std::io::Read;
-use std::process::ExitCode;
 use train::NotifyPlan;
 
-/// Sends the mail that stands as JSON on the standard input; says on its standard output why not.
-pub fn main(printer: &Printer) -> ExitCode {
+/// Sends the mail that stands as JSON on the standard input; says on its standard output why not. Its exit code.
+pub fn main(printer: &Printer) -> u8 {
     match send() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(why) => {
             printer.line(&why);
-            ExitCode::FAILURE
+            1
         }
     }
 }

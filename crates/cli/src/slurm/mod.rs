@@ -49,7 +49,6 @@ use model::Show;
 use model::option_table::{Command, options_of};
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::ExitCode;
 
 /// Slurm's commands that this program answers to.
 pub const NAMES: &[&str] = &[
@@ -161,27 +160,27 @@ fn system_words(error: &std::io::Error) -> String {
 
 /// Whether `--clusters` names another cluster than the engine's: then why the command can't go on.
 fn refuse_other_clusters(command: &str, clusters: Option<&str>) -> Result<(), String> {
+    let Some(name) = clusters.filter(|name| *name != "all") else {
+        return Ok(());
+    };
     let own = connection::engine_name().unwrap_or_default();
-    match clusters {
-        None | Some("all") => Ok(()),
-        Some(name) if name == own => Ok(()),
-        Some(name) => {
-            let text = unknown_cluster_text(command, name);
-            let said = text.strip_prefix(&format!("{command}: error: "));
-            let said = said.unwrap_or(&text);
-            let (asked, there) = (
-                format!("--clusters={name}"),
-                format!("the embedded engine's cluster {own}"),
-            );
-            let rows = [
-                ("asked", asked),
-                ("there", there),
-                ("do", "leave --clusters out".to_owned()),
-            ];
-            let rows = rows.map(|(title, text)| format!("\n{command}:   {title:<7} {text}"));
-            Err(format!("{said}{}", rows.concat()))
-        }
+    if name == own {
+        return Ok(());
     }
+    let text = unknown_cluster_text(command, name);
+    let said = text.strip_prefix(&format!("{command}: error: "));
+    let said = said.unwrap_or(&text);
+    let (asked, there) = (
+        format!("--clusters={name}"),
+        format!("the embedded engine's cluster {own}"),
+    );
+    let rows = [
+        ("asked", asked),
+        ("there", there),
+        ("do", "leave --clusters out".to_owned()),
+    ];
+    let rows = rows.map(|(title, text)| format!("\n{command}:   {title:<7} {text}"));
+    Err(format!("{said}{}", rows.concat()))
 }
 
 /// The first cluster of a `--clusters` that only looks which is not the engine's.
@@ -212,9 +211,9 @@ fn unusable(folder: &Path) -> Option<String> {
 
 /// Runs one of Slurm's commands; its exit status is Slurm's.
 #[must_use]
-pub fn main(name: &str, args: &[OsString], printer: &Printer) -> ExitCode {
+pub fn main(name: &str, args: &[OsString], printer: &Printer) -> u8 {
     if name == "ssh" {
-        return ExitCode::from(ssh::run(args, printer));
+        return ssh::run(args, printer);
     }
     let args: Vec<String> = args.iter().map(|arg| sys::odd_text::text(arg)).collect();
     let status = match name {
@@ -236,7 +235,7 @@ pub fn main(name: &str, args: &[OsString], printer: &Printer) -> ExitCode {
         other => not_here::refuse(other, &args, printer).unwrap_or(1),
     };
     // What Slurm's commands end with where they fail themselves.
-    ExitCode::from(printer.exit_code(status, status.max(1)))
+    printer.exit_code(status, status.max(1))
 }
 
 /// What `--test-only` says of a job that could start, after the command's name.

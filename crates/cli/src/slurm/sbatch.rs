@@ -1,8 +1,8 @@
 //! `sbatch`: queues a batch script.
 
-use super::connection::{CommandError, connect, connect_to};
+use super::connection::{CommandError, engine_dir_of, has_nodes};
 use super::login_environment::{bare_login, login_environment};
-use super::script_source::{FoundScript, from_file, from_stdin};
+use super::script_source::{from_file, from_stdin};
 use super::step_container;
 use super::submitted_by::note_submitter;
 use super::token::token;
@@ -11,6 +11,7 @@ use api::{Client, Submission};
 use model::option_table::Command;
 use model::sbatch::{Sbatch, ScriptSource, resolve, script_source};
 use model::{Diagnostic, JobId, Show, Surroundings, Timestamp, Voice, first_error};
+use std::borrow::Cow;
 use std::fs;
 use std::path::PathBuf;
 
@@ -91,28 +92,53 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
         Stop::Status(1)
     })?;
     let zone = sys::local_zone();
-    let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd)
-        .with_nodes(super::connection::has_nodes(cluster));
-    // The command line alone first: what is wrong there is said before a script is waited for.
-    let stand_in = "#!/bin/sh\n";
-    let (asked, said) = resolve(args, &super::variable, Some(stand_in), &surroundings);
-    if let Some(show) = asked.show {
-        return shown(show, printer);
-    }
-    stop_at_error(&said, printer)?;
-
-    let source = script_source(args);
-    let found = match &source {
-        ScriptSource::Wrap(_) => None,
-        ScriptSource::Stdin => Some(from_stdin()),
-        ScriptSource::File(name) => Some(from_file(name)),
+    let engine = engine_dir_of(cluster);
+    let has_nodes = engine.as_ref().is_ok_and(|engine| has_nodes(engine));
+    let surroundings =
+        Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd).with_nodes(has_nodes);
+    let resolved = |script: Option<&str>| resolve(args, &super::variable, script, &surroundings);
+    // What is wrong with the command line alone is said before anything of the script.
+    let first_words = || {
+        let (asked, said) = resolved(Some("#!/bin/sh\n"));
+        match asked.show {
+            Some(show) => shown(show, printer).map(Some),
+            None => stop_at_error(&said, printer).map(|()| None),
+        }
     };
+    let found = match script_source(args) {
+        ScriptSource::Wrap(_) => None,
+        ScriptSource::Stdin => {
+            if let Some(nothing) = first_words()? {
+                return Ok(nothing);
+            }
+            Some(from_stdin())
+        }
+        ScriptSource::File(name) => Some(from_file(&name)),
+    };
+    let is_there = !matches!(found, Some(Err(_)));
+    let (text, is_text) = match &found {
+        Some(Ok(found)) => {
+            let text = String::from_utf8_lossy(&found.bytes);
+            let is_text = matches!(text, Cow::Borrowed(_));
+            (Some(text.into_owned()), is_text)
+        }
+        _ => (None, true),
+    };
+    let (mut asked, said) = resolved(text.as_deref());
+    if (asked.show.is_some() || first_error(&said).is_some() || !is_there)
+        && let Some(nothing) = first_words()?
+    {
+        return Ok(nothing);
+    }
     let found = found.transpose().map_err(|message| {
         printer.say(&format!("sbatch: error: {message}"));
         Stop::Status(1)
     })?;
-    let text = found.as_ref().map(|found| script_text(found, printer));
-    let (mut asked, said) = resolve(args, &super::variable, text.as_deref(), &surroundings);
+    if !is_text {
+        printer.say(
+            "sbatch: the script holds bytes that are not UTF-8: the job's copy has \u{fffd} in their place",
+        );
+    }
     if let Some(show) = asked.show {
         return shown(show, printer);
     }
@@ -131,10 +157,7 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
         printer.say(&format!("sbatch: error: {why}"));
         Stop::Status(1)
     })?;
-    let mut client = match cluster {
-        Some(cluster) => connect_to(cluster)?,
-        None => connect()?,
-    };
+    let mut client = Client::connect(&engine?)?;
     if asked.test_only {
         return match client.test(asked.request) {
             Ok(start) => {
@@ -207,17 +230,6 @@ fn stop_at_error(said: &[Diagnostic], printer: &Printer) -> Result<(), Stop> {
     }
     printer.say(error.printed(Command::Sbatch).trim_end());
     Err(Stop::Status(error.exit))
-}
-
-/// The engine's wire is text; any other byte can only stand in a comment or a string.
-fn script_text(found: &FoundScript, printer: &Printer) -> String {
-    let text = String::from_utf8_lossy(&found.bytes);
-    if matches!(text, std::borrow::Cow::Owned(_)) {
-        printer.say(
-            "sbatch: the script holds bytes that are not UTF-8: the job's copy has \u{fffd} in their place",
-        );
-    }
-    text.into_owned()
 }
 
 /// What `--export` leaves of the caller's environment, or of the file that `--export-file` names.

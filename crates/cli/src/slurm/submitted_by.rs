@@ -15,7 +15,7 @@ pub fn note_submitter(request: &mut Request, program: &str) {
         std::env::args_os().map(|word| sys::odd_text::text(&word)),
         program,
     ));
-    *session = sys::process::session(std::process::id()).unwrap_or(0);
+    *session = sys::process::session_of_this();
 }
 
 /// The words from the program on, with a space between them and without quotes, as Slurm has them.

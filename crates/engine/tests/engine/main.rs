@@ -40,7 +40,7 @@ fn main() -> ExitCode {
             own.args(&args).env(TRAINYARD_CPU_LOCKS, folder);
             panic!("{}", own.exec());
         }
-        return engine::serve(Path::new(&args[3]));
+        return ExitCode::from(engine::serve(Path::new(&args[3])));
     }
     if args.first().is_some_and(|word| word == "connect") {
         // As `srun` has it: the engine must be ended by this signal all the same.

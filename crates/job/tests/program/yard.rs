@@ -6,5 +6,5 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // Program and `job`.
     let args: Vec<OsString> = std::env::args_os().skip(2).collect();
-    yard_job::main(&args)
+    ExitCode::from(yard_job::main(&args))
 }

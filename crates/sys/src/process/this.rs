@@ -59,6 +59,13 @@ pub fn parent_of_this() -> u32 {
     getppid().map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs())
 }
 
+/// The session that this process belongs to; 0 where it was begun outside this PID namespace.
+#[must_use]
+pub fn session_of_this() -> u32 {
+    // SAFETY: a number goes in and one comes out.
+    u32::try_from(unsafe { libc::getsid(0) }).unwrap_or(0)
+}
+
 /// This process's group.
 #[must_use]
 pub fn group_of_this() -> u32 {
