@@ -61,6 +61,8 @@ struct Supervisor {
     signals: SignalFd,
     /// Of the last step.
     record: Option<Record>,
+    /// Whether the fork server was gone when the last step's `srun` was told of its end.
+    was_left_alone: Option<bool>,
 }
 
 /// Holds one step to its end. The process has one thread when this is called, and ends with what
@@ -135,6 +137,7 @@ impl Supervisor {
             own: OwnProcesses::enter(&EngineFolder::new(engine)),
             signals: SignalFd::block(run::SIGNALS)?,
             record: None,
+            was_left_alone: None,
         })
     }
 
@@ -218,15 +221,22 @@ impl Supervisor {
         while record.end(&exit).is_err() && record.is_there() {
             std::thread::sleep(ROOM_PAUSE);
         }
-        if let Some(relay) = run.into_relay() {
+        let relay = run.into_relay();
+        // What goes from here on is `srun`'s to see to: it may have stopped the engine.
+        self.was_left_alone = relay.as_ref().map(|_| self.is_orphan());
+        if let Some(relay) = relay {
             relay.finish(launch_error);
         }
         self.record = Some(record);
         Ok(exit)
     }
 
-    /// Whether the fork server is gone.
+    /// Whether the fork server was gone when the step ended, so that no engine hears of it.
     fn is_left_alone(&self) -> bool {
+        self.was_left_alone.unwrap_or_else(|| self.is_orphan())
+    }
+
+    fn is_orphan(&self) -> bool {
         process::parent_of_this() != self.parent
     }
 }
