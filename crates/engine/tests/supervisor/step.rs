@@ -74,6 +74,8 @@ impl Step {
             tasks: (0..tasks).map(task).collect(),
             step_tasks: tasks,
             cpu_bind: None,
+            gpu_bind: None,
+            node_gpus: 0,
             streams: Streams::Files {
                 output: "out".to_owned(),
                 error: None,
