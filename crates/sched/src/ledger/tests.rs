@@ -552,3 +552,41 @@ fn usage_begins_anew() {
     let of_minutes = changes.spent.iter().filter(|(one, _)| one.tres == "cpu");
     assert!(of_minutes.count() > 0, "it is written too");
 }
+
+/// The first for which nothing is free may be over a limit as well: it says the limit, and keeps others up
+/// as one that waits for nodes does.
+#[test]
+fn over_a_limit_where_nothing_is_free() {
+    let text = "[nodes.n]\nnames = \"n[1-2]\"\ncpus = 4\n[partition.all]\ndefault = true\nnodes = \"ALL\"\n\
+        [qos.normal]\n[qos.grp]\ngroup_tres = \"cpu=2\"\n";
+    let mut lab = World::text(text);
+    lab.state
+        .set_backfill(Some(crate::BackfillParameters::default()));
+    lab.check("ann", in_qos("grp", minutes(2, 5)), "R");
+    let limited = lab
+        .check("ann", in_qos("grp", minutes(1, 5)), "QOSGrpCpuLimit")
+        .unwrap();
+    lab.check("ann", minutes(2, 60), "R");
+    let both = Request {
+        min_nodes: Some(2),
+        exclusive: true,
+        ..minutes(1, 60)
+    };
+    let both = lab.check("ann", both, "Resources").unwrap();
+    lab.state.apply(Event::NodeMarked {
+        node: model::NodeName::new("n2"),
+        mark: model::NodeMark {
+            is_drained: true,
+            ..model::NodeMark::default()
+        },
+    });
+    lab.state.schedule(lab.now);
+    assert_eq!(lab.stands(limited), "QOSGrpCpuLimit");
+    let named = minutes(1, 5).with_rare(|rare| {
+        rare.nodelist = Arc::new(vec![model::NodeName::new("n2")]);
+    });
+    let unavailable = "ReqNodeNotAvail, UnavailableNodes:n2";
+    lab.check("ann", named, unavailable);
+    assert_eq!(lab.stands(limited), "QOSGrpCpuLimit");
+    assert_eq!(lab.stands(both), unavailable);
+}

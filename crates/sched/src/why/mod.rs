@@ -25,7 +25,7 @@ pub struct Why {
     /// What it would hold by the plan; none where the plan does not reach so far, and too much waits
     /// for another to be made.
     pub needs: Option<Amount>,
-    /// What is free now on all nodes together.
+    /// What is free now on all nodes that take jobs together.
     pub free: Amount,
     /// The most that is free on one node, by GPUs, then by CPUs.
     pub free_on_one: Amount,
@@ -143,6 +143,9 @@ impl State {
             let total = self.cluster().class(node).total;
             there.cpus += u64::from(total.cpus);
             there.gpus += u64::from(total.lane(0));
+            if !self.free().up().contains(node) {
+                continue;
+            }
             let own = Amount {
                 cpus: self.free().amounts(node).cpus.into(),
                 gpus: self.free().gpus(node).count_ones().into(),

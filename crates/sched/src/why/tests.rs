@@ -55,6 +55,23 @@ fn submit(state: &mut State, request: Request) -> JobId {
 }
 
 #[test]
+fn what_a_drained_node_has_is_not_free() {
+    let mut state = state();
+    submit(&mut state, gpus(3, 60));
+    state.apply(Event::NodeMarked {
+        node: model::NodeName::new("g2"),
+        mark: model::NodeMark {
+            is_drained: true,
+            ..model::NodeMark::default()
+        },
+    });
+    let waits = submit(&mut state, gpus(2, 60));
+    let why = state.why(waits, Timestamp(1000)).unwrap();
+    let gpus = (why.free.gpus, why.free_on_one.gpus, why.there.gpus);
+    assert_eq!(gpus, (1, 1, 8));
+}
+
+#[test]
 fn a_job_that_waits_for_gpus_of_one_node() {
     let mut state = state();
     let first = submit(&mut state, gpus(3, 60));
