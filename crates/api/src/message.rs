@@ -569,7 +569,7 @@ pub struct StepTask {
     pub local: u32,
     /// CPUs it may use.
     pub cpus: Vec<u32>,
-    /// GPUs of its step on the node, of which it is told all unless it is bound to some.
+    /// GPUs of its step on the node: all of them, unless it is bound to some.
     pub gpus: Vec<GpuIndex>,
 }
 

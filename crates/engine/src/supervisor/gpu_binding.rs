@@ -1,4 +1,4 @@
-//! What each task of a step is told of its GPUs.
+//! What each task of a step knows of its GPUs.
 
 use super::step_groups::StepGroups;
 use crate::spec::StepSpec;
@@ -21,18 +21,18 @@ pub(super) enum TaskGpus {
     },
 }
 
-/// What a task is told, and lines for the user: as errors, then as they stand.
-pub(super) struct Told {
+/// What a task knows, and lines for the user: as errors, then as they stand.
+pub(super) struct Binding {
     pub(super) gpus: TaskGpus,
     pub(super) errors: Vec<String>,
     pub(super) report: Option<String>,
 }
 
 /// Binds a task to GPUs of the step, as was asked.
-pub(super) fn of_task(spec: &StepSpec, task: &StepTask, groups: &StepGroups) -> Told {
+pub(super) fn of_task(spec: &StepSpec, task: &StepTask, groups: &StepGroups) -> Binding {
     let own = &task.gpus;
     if own.is_empty() {
-        return Told {
+        return Binding {
             gpus: TaskGpus::None,
             errors: Vec::new(),
             report: None,
@@ -57,7 +57,7 @@ pub(super) fn of_task(spec: &StepSpec, task: &StepTask, groups: &StepGroups) -> 
     // GPUs of others that are not closed to the task are kept from it by the list alone.
     let others_are_open = !closed && !spec.gpu_locks.is_empty();
     let Some(gpus) = gpus.or_else(|| others_are_open.then(|| own.clone())) else {
-        return Told {
+        return Binding {
             gpus: TaskGpus::Unnamed,
             errors,
             report: None,
@@ -65,7 +65,7 @@ pub(super) fn of_task(spec: &StepSpec, task: &StepTask, groups: &StepGroups) -> 
     };
     let seen: Vec<GpuIndex> = gpus.iter().map(|gpu| groups.seen(*gpu)).collect();
     let verbose = bind.is_some_and(|bind| bind.verbose);
-    Told {
+    Binding {
         report: verbose.then(|| GpuBind::report(&gpus, own, &seen)),
         gpus: TaskGpus::Named {
             own: list(&gpus),

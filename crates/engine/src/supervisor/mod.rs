@@ -61,7 +61,7 @@ struct Supervisor {
     signals: SignalFd,
     /// Of the last step.
     record: Option<Record>,
-    /// Whether the fork server was gone when the last step's `srun` was told of its end.
+    /// Whether the fork server was gone when the last step's `srun` received its end.
     was_left_alone: Option<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! `--gpu-bind`: which of a step's GPUs on a node each of its tasks is told of.
+//! `--gpu-bind`: which of a step's GPUs on a node each of its tasks knows.
 
 use crate::values::GpuIndex;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub struct GpuBind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GpuBindTo {
-    /// `none`: no variable names a GPU. A count that is none comes to the same, such as that of
+    /// `none`: no variable names a GPU. A count that is no number comes to the same, such as that of
     /// `--gpus-per-task=v100:1`, which 22.05 looks for before the type.
     Nothing,
     /// `closest`: all, since no GPU here is closer to some CPUs than to others.
@@ -47,7 +47,7 @@ pub struct StepGpus<'a> {
 /// What comes of a binding for one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundGpus {
-    /// The GPUs that it is told of, by the node's numbers; `None` is told of none, and kept from none.
+    /// The GPUs that it knows, by the node's numbers; `None` knows of none, and is kept from none.
     pub gpus: Option<Vec<GpuIndex>>,
     /// What is wrong with what was asked, for the user.
     pub errors: Vec<String>,
@@ -147,7 +147,7 @@ impl GpuBind {
         }
     }
 
-    /// What a task says of it with `verbose`; `seen` are the numbers that it was told.
+    /// What a task says of it with `verbose`; `seen` are the numbers that it has.
     #[must_use]
     pub fn report(chosen: &[GpuIndex], own: &[GpuIndex], seen: &[GpuIndex]) -> String {
         let joined = |gpus: &[GpuIndex]| {

@@ -78,7 +78,7 @@ impl EventRequest {
         Ok(asked)
     }
 
-    /// From when on events are shown: without a word since yesterday.
+    /// From when on events are shown: since yesterday, where nothing is said.
     fn since(&self, facts: &SacctmgrFacts) -> Timestamp {
         let yesterday = || {
             let midnight = parse_moment("midnight", facts.now, &facts.zone);
