@@ -456,13 +456,18 @@ impl Client {
         self.done(&Call::Suspend { job, suspend }, suspend)
     }
 
-    /// Holds or releases a waiting job.
+    /// Holds or releases a job; held for its `user`, its owner may release it.
     ///
     /// # Errors
     /// Refused, or no engine.
-    pub fn hold(&mut self, job: impl Into<NamedJob>, hold: bool) -> Result<(), CallError> {
+    pub fn hold(
+        &mut self,
+        job: impl Into<NamedJob>,
+        hold: bool,
+        user: bool,
+    ) -> Result<(), CallError> {
         let job = job.into();
-        self.done(&Call::Hold { job, hold }, true)
+        self.done(&Call::Hold { job, hold, user }, true)
     }
 
     /// Changes a job, or all elements of an array: all that is asked, or nothing.

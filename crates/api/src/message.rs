@@ -140,6 +140,9 @@ pub enum Call {
         job: NamedJob,
         /// True holds, false releases.
         hold: bool,
+        /// `scontrol uhold`: its owner may release it, whoever holds it.
+        #[serde(default)]
+        user: bool,
     },
     /// `scontrol update JobId=`. Answer: `done`.
     Update {

@@ -1,11 +1,13 @@
 //! The record of a job, from which clients print and environments are made.
 
-use model::{JobRecord, Timestamp};
+use model::{JobRecord, JobState, Timestamp};
 use sched::Job;
 use std::sync::Arc;
 
 /// The record of a job, which is planned to start at a moment.
 pub(crate) fn record_of(job: &Job, planned: Option<Timestamp>) -> JobRecord {
+    // One that runs keeps its own, to have it again once it is released.
+    let is_held = matches!(&job.state, JobState::Running { held: Some(_), .. });
     JobRecord {
         id: job.id,
         array: job.array.as_deref().cloned(),
@@ -18,7 +20,7 @@ pub(crate) fn record_of(job: &Job, planned: Option<Timestamp>) -> JobRecord {
         submitted: job.submitted,
         eligible: job.eligible,
         planned,
-        priority: job.priority,
+        priority: if is_held { 0 } else { job.priority },
         restarts: job.restarts,
         batch: job.batch,
         prolog: None,

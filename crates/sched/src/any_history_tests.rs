@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Job;
+use model::HeldBy;
 use proptest::prelude::*;
 
 /// One thing that happens in a random history.
@@ -124,10 +125,10 @@ impl World {
                     at,
                 })
             }
-            Step::Hold(which, hold) => {
-                self.pick(which, false)
-                    .map(|job| Event::Held { job, hold, at })
-            }
+            Step::Hold(which, hold) => self.pick(which, false).map(|job| {
+                let hold = hold.then_some(HeldBy::User);
+                Event::Held { job, hold, at }
+            }),
             Step::Suspend(which, true) => self
                 .pick(which, true)
                 .map(|job| Event::Suspended { job, at }),
@@ -177,10 +178,10 @@ pub(super) fn play(steps: &[(Step, bool)]) {
                     at,
                 },
                 JobState::Pending {
-                    reason: PendingReason::JobHeldUser,
+                    reason: PendingReason::JobHeldUser | PendingReason::RequeuedHeld,
                 } => Event::Held {
                     job,
-                    hold: false,
+                    hold: None,
                     at,
                 },
                 JobState::Pending {

@@ -6,8 +6,8 @@ use crate::ledger::Ledger;
 use crate::live_job::LiveJob;
 use crate::{Event, Finished, Job, State, priority_of};
 use model::{
-    ComponentPlace, Ending, JobId, JobState, Outcome, PendingReason, Ran, Seconds, Timestamp,
-    WaitStatus,
+    ComponentPlace, Ending, HeldBy, JobId, JobState, Outcome, PendingReason, Ran, Seconds,
+    Timestamp, WaitStatus,
 };
 use std::sync::Arc;
 
@@ -169,13 +169,20 @@ impl State {
         let Some(job) = self.jobs.get(&id) else {
             return;
         };
-        let JobState::Running { ending, since, .. } = &job.record.state else {
+        let JobState::Running {
+            ending,
+            since,
+            held,
+            ..
+        } = &job.record.state
+        else {
             return;
         };
+        let held = *held;
         let soon = at.since(*since) < SOON_MS;
         match ending {
             Some(Ending::Requeue { hold: true }) => {
-                self.queue_again(id, 0, PendingReason::JobHeldUser, at);
+                self.queue_again(id, 0, PendingReason::RequeuedHeld, at);
             }
             Some(
                 Ending::Requeue { hold: false }
@@ -185,12 +192,15 @@ impl State {
                     ..
                 },
             ) => {
-                let priority = priority_of(&job.record.request);
+                let (priority, reason) = match held {
+                    Some(held) => (0, held.reason()),
+                    None => (priority_of(&job.record.request), PendingReason::None),
+                };
                 if soon && let Some(job) = self.jobs.get_mut(&id) {
                     let not_before = &mut job.record.not_before;
                     *not_before = (*not_before).max(Some(at + REQUEUE_DELAY));
                 }
-                self.queue_again(id, priority, PendingReason::None, at);
+                self.queue_again(id, priority, reason, at);
             }
             Some(Ending::End(_) | Ending::Preempted { .. }) | None => {
                 self.remove(id, outcome, at);
@@ -335,21 +345,33 @@ impl State {
         }
     }
 
-    fn held(&mut self, id: JobId, hold: bool, at: Timestamp) {
-        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.is_pending()) else {
+    fn held(&mut self, id: JobId, hold: Option<HeldBy>, at: Timestamp) {
+        let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
-        if hold == (job.record.priority == 0) {
-            return;
-        }
-        if hold {
-            job.record.priority = 0;
-            job.record.eligible = None;
-        } else {
-            job.record.priority = priority_of(&job.record.request);
-            job.record.state = JobState::Pending {
-                reason: PendingReason::None,
-            };
+        let is_held = job.record.priority == 0;
+        match (&mut job.record.state, hold) {
+            (JobState::Running { held, .. }, hold) => {
+                *held = hold;
+                return self.touch(id);
+            }
+            (JobState::Pending { reason }, Some(by)) => {
+                let is_by_someone = matches!(
+                    reason,
+                    PendingReason::JobHeldUser | PendingReason::JobHeldAdmin
+                );
+                // How it came to be held is told on.
+                if is_by_someone || !reason.is_hold() {
+                    *reason = by.reason();
+                }
+                job.record.priority = 0;
+                job.record.eligible = None;
+            }
+            (JobState::Pending { reason }, None) if is_held => {
+                *reason = PendingReason::None;
+                job.record.priority = priority_of(&job.record.request);
+            }
+            (JobState::Pending { .. } | JobState::Ended { .. }, _) => return,
         }
         self.touch(id);
         self.prioritise(id, at);

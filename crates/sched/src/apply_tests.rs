@@ -1,7 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 use crate::{Action, Event, Finished, Job, Saved, State};
 use model::{
-    ArraySpec, ArrayTask, ComponentPlace, Ending, JobId, JobState, NodeName, Outcome,
+    ArraySpec, ArrayTask, ComponentPlace, Ending, HeldBy, JobId, JobState, NodeName, Outcome,
     PendingReason, RareOptions, Request, Seconds, Submitter, TimeLimitRequest, Timestamp,
     WaitStatus,
 };
@@ -196,8 +196,7 @@ impl World {
     fn stored(&self, record: &Job) -> Job {
         let mut record = record.clone();
         if let JobState::Pending { reason } = &mut record.state
-            && *reason != PendingReason::LaunchFailedRequeuedHeld
-            && *reason != PendingReason::ReservationDeleted
+            && !reason.is_hold()
         {
             *reason = PendingReason::None;
         }
@@ -449,7 +448,7 @@ fn nice_jobs_wait_and_held_ones_do_not_block() {
     let at = world.now;
     world.state.apply(Event::Held {
         job: held,
-        hold: false,
+        hold: None,
         at,
     });
     world.pass();
@@ -585,11 +584,11 @@ fn a_requeue_counts_and_a_cancel_overrules_it() {
     assert_eq!(world.rows[&id].restarts, 1);
     world.state.apply(requeue(true));
     world.completed(id);
-    assert_eq!(world.state_of(id), "JobHeldUser");
+    assert_eq!(world.state_of(id), "RequeuedHeld");
     let at = world.now;
     world.state.apply(Event::Held {
         job: id,
-        hold: false,
+        hold: None,
         at,
     });
     world.pass();
@@ -823,4 +822,26 @@ fn cpus_of_others_are_not_given() {
     let last = world.submit(asks(1));
     bar(&mut world, &[]);
     assert_eq!(given(&world, last), [0]);
+}
+
+#[test]
+fn a_job_that_is_held_while_it_runs_waits_held_once_it_is_queued_again() {
+    let mut world = World::new(1);
+    let id = world.submit(Request::default());
+    world.pass();
+    let hold = |hold, at| Event::Held { job: id, hold, at };
+    world.state.apply(hold(Some(HeldBy::Admin), world.now));
+    assert_eq!(world.state_of(id), "Running");
+    world.state.apply(Event::Ending {
+        job: id,
+        ending: Ending::Requeue { hold: false },
+    });
+    world.completed(id);
+    assert_eq!(world.state_of(id), "JobHeldAdmin");
+    world.state.apply(hold(Some(HeldBy::User), world.now));
+    assert_eq!(world.state_of(id), "JobHeldUser");
+    world.now = world.now + Seconds(10);
+    world.state.apply(hold(None, world.now));
+    world.pass();
+    assert_eq!(world.state_of(id), "Running");
 }

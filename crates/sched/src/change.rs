@@ -104,6 +104,11 @@ impl State {
                 JobState::Pending { .. } => {
                     self.change_waiting(record, &mut update, change, is_operator, rules)?;
                 }
+                JobState::Running { held: Some(_), .. }
+                    if matches!(change, JobChange::Priority(1..)) =>
+                {
+                    return Err(ChangeDenial::Held);
+                }
                 JobState::Running { limit, since, .. } => {
                     let end = match change {
                         JobChange::End(end) => {
@@ -380,6 +385,10 @@ fn change_running(
         }
         JobChange::Name(_) | JobChange::Comment(_) | JobChange::Requeue(_) => {
             change_any(&mut update.request, change);
+        }
+        JobChange::Priority(0) => update.hold = true,
+        JobChange::Priority(priority) if is_operator => {
+            update.request.rare.priority = Some(*priority);
         }
         // They decide when it starts and with which limit.
         JobChange::Deadline(_) | JobChange::TimeMin(_) => {}

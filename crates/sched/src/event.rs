@@ -2,7 +2,8 @@
 
 use crate::Job;
 use model::{
-    ArrayFacts, Ending, JobId, NodeMark, NodeName, Outcome, PendingReason, Reservation, Timestamp,
+    ArrayFacts, Ending, HeldBy, JobId, NodeMark, NodeName, Outcome, PendingReason, Reservation,
+    Timestamp,
 };
 use resources::Cluster;
 use std::collections::BTreeSet;
@@ -79,12 +80,13 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
-    /// A waiting job is held or released.
+    /// A job that waits or runs is held or released. One that runs goes on, and waits held once it is
+    /// queued again.
     Held {
         /// Which.
         job: JobId,
-        /// True holds.
-        hold: bool,
+        /// Who holds it; `None` releases it.
+        hold: Option<HeldBy>,
         /// When.
         at: Timestamp,
     },

@@ -524,6 +524,7 @@ impl State {
             limit,
             ending: None,
             suspension: None,
+            held: None,
         };
         self.ledger
             .started(&self.cluster, &job.record, &holding.shares);

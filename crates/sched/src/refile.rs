@@ -84,14 +84,7 @@ impl State {
             return Place::Running;
         }
         if job.record.priority == 0 {
-            let held_by_itself = [
-                PendingReason::LaunchFailedRequeuedHeld,
-                PendingReason::ReservationDeleted,
-            ];
-            if !job
-                .reason()
-                .is_some_and(|reason| held_by_itself.contains(reason))
-            {
+            if !job.reason().is_some_and(PendingReason::is_hold) {
                 self.set_reason(id, PendingReason::JobHeldUser);
             }
             return Place::Held;

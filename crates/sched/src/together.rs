@@ -209,6 +209,7 @@ impl State {
                 limit: placed.limit,
                 ending: None,
                 suspension: None,
+                held: None,
             },
             ..self.jobs[&placed.job].record.clone()
         };

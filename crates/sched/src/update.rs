@@ -90,7 +90,7 @@ impl State {
             }
             // Whether it may start is found out anew.
             job.record.eligible = None;
-            if job.reason() != Some(&PendingReason::LaunchFailedRequeuedHeld) {
+            if !job.reason().is_some_and(PendingReason::is_hold) {
                 job.record.state = JobState::Pending {
                     reason: PendingReason::None,
                 };

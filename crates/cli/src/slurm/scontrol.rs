@@ -133,12 +133,12 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
                 }
             })
         }
-        ScontrolCommand::Hold { jobs, hold } => {
+        ScontrolCommand::Hold { jobs, hold, user } => {
             let jobs = by_name(jobs)?;
             let mut last = None;
             let status = each_job(&jobs, asked.quiet, printer, &mut |client, job| {
                 let done = client
-                    .hold(job, *hold)
+                    .hold(job, *hold, *user)
                     .map_err(|error| match error.refusal() {
                         Some(Refusal::AlreadyEnded { .. }) => Refusal::Invalid {
                             message: "Job has already finished".to_owned(),

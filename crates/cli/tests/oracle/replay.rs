@@ -61,6 +61,16 @@ const ENVIRONMENT: Part = Part {
     sleepers: SLEEPERS,
 };
 
+/// Jobs that are held while they wait and while they run.
+const HOLD: Part = Part {
+    recorded: include_str!("manage/hold/answers-22.05.8.txt"),
+    differ: include_str!("manage/hold/differ.txt"),
+    file: "manage/hold/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: SLEEPERS,
+};
+
 /// What the tasks of steps are told of their GPUs.
 const GPU_BIND: Part = Part {
     recorded: include_str!("manage/gpu_bind/answers-22.05.8.txt"),
@@ -284,6 +294,11 @@ fn every_command_of_accounting_is_answered_as_recorded_or_is_listed() {
 #[test]
 fn bad_input_is_answered_as_recorded_or_is_listed() {
     play(&BAD);
+}
+
+#[test]
+fn jobs_are_held_as_recorded_or_are_listed() {
+    play(&HOLD);
 }
 
 mod slow {

@@ -267,7 +267,10 @@ impl Owner {
             }
             Call::Requeue { job, hold, restart } => self.requeue(job, hold, restart, peer, turn),
             Call::Update { job, changes } => self.update(job, &changes, peer, turn),
-            Call::Hold { job, hold } => self.hold(job, hold, peer, turn),
+            Call::Hold { job, hold, user } => {
+                let by = hold.then(|| rights::holder(peer.uid, user));
+                self.hold(job, by, peer, turn)
+            }
             Call::Suspend { job, suspend } => self.suspend(job, suspend, peer, turn),
             Call::Notify { job, text } => self.notify(job, &text, peer, turn),
             Call::Preempt { job, mode } => self.preempt(job, mode, peer, turn),

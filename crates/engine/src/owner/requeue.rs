@@ -5,7 +5,7 @@ use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
 use api::{Answer, NamedJob, Refusal};
-use model::{ArrayFacts, Ending, JobId, JobState, PendingReason, RestartCount};
+use model::{ArrayFacts, Ending, HeldBy, JobId, JobState, PendingReason, RestartCount};
 use sched::{Event, Job, priority_of};
 
 impl Owner {
@@ -139,23 +139,28 @@ impl Owner {
     pub(super) fn hold(
         &mut self,
         named: NamedJob,
-        hold: bool,
+        hold: Option<HeldBy>,
         peer: Peer,
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
-        let mut any = false;
-        for id in self.named_jobs(named, peer, turn.now)? {
-            let record = self.state.job(id);
-            if record.is_some_and(|record| matches!(record.state, JobState::Pending { .. })) {
-                let (job, at) = (id, turn.now);
-                self.state.apply(Event::Held { job, hold, at });
-                any = true;
-            }
-        }
-        if !any {
+        let rows = self.named_jobs(named, peer, turn.now)?;
+        // What an operator holds its owner does not release.
+        let is_kept = |id: &JobId| {
+            self.state.job(*id).is_some_and(|job| match &job.state {
+                JobState::Pending { reason } => *reason == PendingReason::JobHeldAdmin,
+                JobState::Running { held, .. } => *held == Some(HeldBy::Admin),
+                JobState::Ended { .. } => false,
+            })
+        };
+        let may_release = rights::is_operator(peer.uid, sys::process::user());
+        if hold.is_none() && !may_release && rows.iter().any(is_kept) {
             return Err(Refusal::Invalid {
-                message: "Job is no longer pending execution".to_owned(),
+                message: "Access/permission denied".to_owned(),
             });
+        }
+        for job in rows {
+            let at = turn.now;
+            self.state.apply(Event::Held { job, hold, at });
         }
         turn.durable = true;
         Ok(Answer::Done)

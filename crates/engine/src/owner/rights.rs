@@ -18,6 +18,7 @@
 //! Most engines are not reached by others at all: their folder is their owner's alone.
 
 use api::{Call, Refusal};
+use model::HeldBy;
 
 /// What a caller wants, as far as rights go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +115,15 @@ pub(super) fn check(caller: u32, engine: u32, act: Act) -> Result<(), Refusal> {
 /// them more time or a higher priority, suspend or preempt them.
 pub(super) fn is_operator(caller: u32, engine: u32) -> bool {
     caller == 0 || caller == engine
+}
+
+/// Who holds what `caller` holds: root as an operator, unless for its `user`.
+pub(super) fn holder(caller: u32, user: bool) -> HeldBy {
+    if caller == 0 && !user {
+        HeldBy::Admin
+    } else {
+        HeldBy::User
+    }
 }
 
 /// Whether user `caller` may change a job of user `owner`.

@@ -50,6 +50,7 @@ impl Owner {
             });
             if hold {
                 let at = turn.now;
+                let hold = Some(rights::holder(peer.uid, false));
                 self.state.apply(Event::Held { job, hold, at });
             }
             if limit.is_some() {

@@ -3,7 +3,7 @@
 use super::rows::{NamedRow, count, json, json_or_none, node_list, to_json};
 use crate::shared_parts::SharedParts;
 use model::{
-    Allocation, ArrayPlace, ArraySpec, ArrayTask, Dependency, Ending, JobId, JobState,
+    Allocation, ArrayPlace, ArraySpec, ArrayTask, Dependency, Ending, HeldBy, JobId, JobState,
     JobStateName, NodeShare, Outcome, PendingReason, Ran, Request, RestartCount, Seconds,
     Submitter, Suspension, Timestamp,
 };
@@ -51,6 +51,8 @@ pub(super) struct JobRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hold {
     User,
+    Admin,
+    Requeued,
     LaunchFailed,
     ReservationDeleted,
 }
@@ -77,12 +79,20 @@ pub(super) struct SubmissionRow {
 }
 
 impl Hold {
-    const ALL: [Hold; 3] = [Hold::User, Hold::LaunchFailed, Hold::ReservationDeleted];
+    const ALL: [Hold; 5] = [
+        Hold::User,
+        Hold::Admin,
+        Hold::Requeued,
+        Hold::LaunchFailed,
+        Hold::ReservationDeleted,
+    ];
 
     /// As the column has it.
     pub(super) fn text(self) -> &'static str {
         match self {
             Hold::User => "user",
+            Hold::Admin => "admin",
+            Hold::Requeued => "requeued",
             Hold::LaunchFailed => "launch_failed",
             Hold::ReservationDeleted => "reservation_deleted",
         }
@@ -90,14 +100,30 @@ impl Hold {
 
     fn of(job: &Job) -> Option<Hold> {
         match &job.state {
-            JobState::Pending {
-                reason: PendingReason::LaunchFailedRequeuedHeld,
-            } => Some(Hold::LaunchFailed),
-            JobState::Pending {
-                reason: PendingReason::ReservationDeleted,
-            } => Some(Hold::ReservationDeleted),
+            JobState::Pending { reason } if job.priority == 0 => Some(match reason {
+                PendingReason::LaunchFailedRequeuedHeld => Hold::LaunchFailed,
+                PendingReason::ReservationDeleted => Hold::ReservationDeleted,
+                PendingReason::JobHeldAdmin => Hold::Admin,
+                PendingReason::RequeuedHeld => Hold::Requeued,
+                _ => Hold::User,
+            }),
+            JobState::Running {
+                held: Some(held), ..
+            } => Some(match held {
+                HeldBy::User => Hold::User,
+                HeldBy::Admin => Hold::Admin,
+            }),
             _ if job.priority == 0 => Some(Hold::User),
             JobState::Pending { .. } | JobState::Running { .. } | JobState::Ended { .. } => None,
+        }
+    }
+
+    /// Who holds a job that runs.
+    fn by(self) -> Option<HeldBy> {
+        match self {
+            Hold::User => Some(HeldBy::User),
+            Hold::Admin => Some(HeldBy::Admin),
+            Hold::Requeued | Hold::LaunchFailed | Hold::ReservationDeleted => None,
         }
     }
 
@@ -105,6 +131,8 @@ impl Hold {
     fn reason(self) -> PendingReason {
         match self {
             Hold::User => PendingReason::None,
+            Hold::Admin => PendingReason::JobHeldAdmin,
+            Hold::Requeued => PendingReason::RequeuedHeld,
             Hold::LaunchFailed => PendingReason::LaunchFailedRequeuedHeld,
             Hold::ReservationDeleted => PendingReason::ReservationDeleted,
         }
@@ -191,9 +219,9 @@ impl JobRow {
     ) -> Job {
         let started_with = start.as_ref().and_then(|start| start.priority);
         let priority = match (self.hold, self.state, started_with) {
-            (Some(_), _, _) => 0,
-            (None, JobStateName::Pending, _) | (None, _, None) => sched::priority_of(&request),
-            (None, _, Some(priority)) => priority,
+            (Some(_), state, _) if state != JobStateName::Running => 0,
+            (None, JobStateName::Pending, _) | (_, _, None) => sched::priority_of(&request),
+            (_, _, Some(priority)) => priority,
         };
         let array = submission.array.as_ref().map(|spec| ArrayPlace {
             array_job: self.submission,
@@ -227,6 +255,7 @@ impl JobRow {
                 limit: start.limit,
                 ending: self.ending,
                 suspension: start.suspension,
+                held: self.hold.and_then(Hold::by),
             },
             (None, _) => JobState::Pending {
                 reason: self.hold.map_or(PendingReason::None, Hold::reason),
@@ -436,6 +465,7 @@ mod tests {
             limit: Some(Seconds(60)),
             ending,
             suspension,
+            held: None,
         }
     }
 
@@ -451,6 +481,21 @@ mod tests {
                 reason: PendingReason::LaunchFailedRequeuedHeld,
             };
             (job.priority, job.restarts) = (0, 2);
+        });
+        for reason in [PendingReason::JobHeldAdmin, PendingReason::RequeuedHeld] {
+            check(|job| {
+                job.state = JobState::Pending {
+                    reason: reason.clone(),
+                };
+                job.priority = 0;
+            });
+        }
+        check(|job| {
+            job.state = running(None, None);
+            if let JobState::Running { held, .. } = &mut job.state {
+                *held = Some(HeldBy::Admin);
+            }
+            job.priority = 42;
         });
         check(|job| {
             job.state = running(Some(Ending::Requeue { hold: true }), None);

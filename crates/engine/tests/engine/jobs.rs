@@ -188,7 +188,7 @@ fn held_and_released() {
     let job = client.submit(submission).unwrap();
     let reason = PendingReason::JobHeldUser;
     assert_eq!(row(&mut client, job).state, JobState::Pending { reason });
-    client.hold(job, false).unwrap();
+    client.hold(job, false, false).unwrap();
     assert_eq!(ended(&mut client, job).0, Outcome::Completed);
 }
 

@@ -119,6 +119,7 @@ mod tests {
                 limit: None,
                 ending: None,
                 suspension: None,
+                held: None,
             },
             submitted: Timestamp(0),
             eligible: None,

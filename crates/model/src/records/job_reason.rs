@@ -14,6 +14,9 @@ pub fn reason_text(state: &JobState) -> String {
             ending: Some(Ending::End(outcome @ (Outcome::Failed { .. } | Outcome::OutOfMemory))),
             ..
         } => outcome_text(outcome),
+        JobState::Running {
+            held: Some(held), ..
+        } => pending_text(&held.reason()).into_owned(),
         JobState::Running { .. } => "None".to_owned(),
         JobState::Ended { outcome, .. } => outcome_text(outcome),
     }
@@ -25,6 +28,8 @@ fn pending_text(reason: &PendingReason) -> Cow<'_, str> {
         PendingReason::Resources => "Resources",
         PendingReason::Priority => "Priority",
         PendingReason::JobHeldUser => "JobHeldUser",
+        PendingReason::JobHeldAdmin => "JobHeldAdmin",
+        PendingReason::RequeuedHeld => "job requeued in held state",
         PendingReason::BeginTime => "BeginTime",
         PendingReason::Dependency => "Dependency",
         PendingReason::DependencyNeverSatisfied => "DependencyNeverSatisfied",

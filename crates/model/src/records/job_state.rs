@@ -37,6 +37,9 @@ pub enum JobState {
         /// Set once it was suspended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         suspension: Option<Suspension>,
+        /// Set while it is held: queued again it would wait held.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held: Option<HeldBy>,
     },
     /// Over.
     Ended {
@@ -120,6 +123,27 @@ impl Suspension {
     }
 }
 
+/// Who holds a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeldBy {
+    /// Its owner, or `scontrol uhold`.
+    User,
+    /// An operator: its owner can't release it.
+    Admin,
+}
+
+impl HeldBy {
+    /// The reason that such a job waits for.
+    #[must_use]
+    pub fn reason(self) -> PendingReason {
+        match self {
+            HeldBy::User => PendingReason::JobHeldUser,
+            HeldBy::Admin => PendingReason::JobHeldAdmin,
+        }
+    }
+}
+
 /// Why a job waits; the names are Slurm's (squeue's `%r`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -130,8 +154,12 @@ pub enum PendingReason {
     Resources,
     /// Another job comes first.
     Priority,
-    /// `--hold`, `scontrol hold`, `scontrol requeuehold`.
+    /// `--hold`, `scontrol uhold`, `scontrol hold` of its owner.
     JobHeldUser,
+    /// `scontrol hold` of an operator.
+    JobHeldAdmin,
+    /// `scontrol requeuehold`.
+    RequeuedHeld,
     /// `--begin` lies ahead, or the requeue delay.
     BeginTime,
     /// Waits for other jobs.
@@ -211,6 +239,21 @@ pub enum Outcome {
         /// What the system said.
         message: String,
     },
+}
+
+impl PendingReason {
+    /// Whether it stays until the job is released.
+    #[must_use]
+    pub fn is_hold(&self) -> bool {
+        matches!(
+            self,
+            PendingReason::JobHeldUser
+                | PendingReason::JobHeldAdmin
+                | PendingReason::RequeuedHeld
+                | PendingReason::LaunchFailedRequeuedHeld
+                | PendingReason::ReservationDeleted
+        )
+    }
 }
 
 impl Outcome {

@@ -189,6 +189,7 @@ mod tests {
                 status: WaitStatus::default(),
             })),
             suspension: None,
+            held: None,
         };
         assert_eq!(JobStateName::of(&state), Name::Completing);
         assert_eq!(JobStateName::base_of(&state), Name::Timeout);

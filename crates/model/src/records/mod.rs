@@ -45,7 +45,7 @@ pub use job_reason::{reason_text, signal_description};
 pub use job_record::{ArrayPlace, ArrayTask, JobRecord};
 pub use job_start::{JobHistory, JobStart};
 pub use job_state::{
-    Ending, JobState, OUT_OF_MEMORY, Outcome, PendingReason, Ran, Suspension, WaitStatus,
+    Ending, HeldBy, JobState, OUT_OF_MEMORY, Outcome, PendingReason, Ran, Suspension, WaitStatus,
 };
 pub use job_state_name::JobStateName;
 pub use node_event::{CLUSTER_REGISTERED, NodeEvent};

@@ -73,6 +73,7 @@ fn a_running_job_with_its_holdings() {
         limit: Some(Seconds(100_000)),
         ending: None,
         suspension: None,
+        held: None,
     };
     let details = ShowStyle {
         details: true,

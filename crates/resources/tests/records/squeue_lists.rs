@@ -29,6 +29,7 @@ fn running(seconds: i64, nodes: u32, ending: Option<Ending>) -> JobState {
         limit: Some(Seconds(90)),
         ending,
         suspension: None,
+        held: None,
     }
 }
 

@@ -11,7 +11,7 @@ accounting/commands.txt (`accounting`, likewise) is what sacctmgr shows beside a
 bad/commands.txt (`bad`, likewise) is what each command says of jobs, nodes, users, fields and moments that there are not.
 environment/commands.txt (`environment`, also on a cluster without jobs) is 165 ways to ask for resources, each with
 its job and the environment of its script and of its first task; gpu_bind/commands.txt (`gpu_bind`, likewise) what tasks
-are told of their GPUs.
+are told of their GPUs; hold/commands.txt (`hold`, likewise) is about jobs that are held.
 
 A line of commands.txt is a command line, or one of:
     # TITLE          a part

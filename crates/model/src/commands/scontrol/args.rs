@@ -126,10 +126,17 @@ mod tests {
             "requeuehold incomplete 12",
             expect![[r#"Requeue { jobs: ["12"], hold: true }"#]],
         );
-        check("hold 12", expect![[r#"Hold { jobs: ["12"], hold: true }"#]]);
+        check(
+            "uhold 12",
+            expect![[r#"Hold { jobs: ["12"], hold: true, user: true }"#]],
+        );
+        check(
+            "hold 12",
+            expect![[r#"Hold { jobs: ["12"], hold: true, user: false }"#]],
+        );
         check(
             "rel 12 13",
-            expect![[r#"Hold { jobs: ["12", "13"], hold: false }"#]],
+            expect![[r#"Hold { jobs: ["12", "13"], hold: false, user: false }"#]],
         );
         check("pin", expect!["Ping"]);
     }

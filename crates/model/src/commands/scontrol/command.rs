@@ -52,6 +52,8 @@ pub enum ScontrolCommand {
         jobs: Vec<String>,
         /// False releases.
         hold: bool,
+        /// Its owner may release it, whoever holds it.
+        user: bool,
     },
     /// `suspend ID …`, `resume ID …`
     Suspend {

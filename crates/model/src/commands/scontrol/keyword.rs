@@ -44,12 +44,14 @@ pub(super) fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsage
         return Ok(ScontrolCommand::Hold {
             jobs: some(keyword, rest)?,
             hold: true,
+            user: !keyword.eq_ignore_ascii_case("hold"),
         });
     }
     if is("release", 3) {
         return Ok(ScontrolCommand::Hold {
             jobs: some(keyword, rest)?,
             hold: false,
+            user: false,
         });
     }
     if is("suspend", 2) {
