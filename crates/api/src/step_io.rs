@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub const WINDOW: usize = 256 * 1024;
 /// Longest payload that either side sends.
 pub const LONGEST_FRAME: usize = 1 << 20;
+/// How what a supervisor says begins where its job lost a node, whose name follows.
+pub const NODE_FAILURE: &str = "srun: error: Node failure on ";
 const HEADER: usize = 9;
 
 /// What [`FromSupervisor::Failed`] says where the cluster's prolog failed on the node.

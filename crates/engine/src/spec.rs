@@ -320,6 +320,9 @@ pub enum SupervisorCall {
         at: Option<Timestamp>,
         /// What it will be called in the exit file.
         because: Because,
+        /// The node of the job whose loss ends it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lost_node: Option<NodeName>,
     },
     /// Writes a line where the user sees it.
     Say {

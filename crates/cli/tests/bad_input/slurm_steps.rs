@@ -51,10 +51,14 @@ fn srun_whose_node_dies() {
     let output = step.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(143), "{said}");
-    assert!(
-        said.contains("srun: error: node1: task 0: Terminated"),
-        "{said}"
-    );
+    for line in [
+        "srun: error: Node failure on node2",
+        " DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***",
+        "srun: Job step aborted: Waiting up to ",
+        "srun: error: node1: task 0: Terminated",
+    ] {
+        assert_eq!(said.matches(line).count(), 1, "{line}: {said}");
+    }
     let ends = ["-n", "-P", "-o", "jobid,state,exitcode", "-j", "1"];
     wait_until("its end is recorded", || {
         env.slurm("sacct", &ends).stdout == "1|NODE_FAIL|0:0\n1.0|CANCELLED|0:15\n"
@@ -62,5 +66,32 @@ fn srun_whose_node_dies() {
     // The node that is left takes the next one.
     let next = env.slurm("srun", &["-N1", "hostname"]).success();
     assert_eq!(next, "node1\n");
+    env.yard(&["engine", "stop", "two"]).success();
+}
+
+/// `salloc -N2 sleep 30`, then `scontrol update nodename=node1 state=down`: its command goes on.
+#[test]
+fn salloc_whose_node_dies() {
+    let mut env = env();
+    let size = ["--nodes", "2", "--cpus-per-node", "1"];
+    env.yard(&[&["engine", "start", "two"], &size[..]].concat())
+        .success();
+    env.set_var("TRAINYARD_ENGINE", "two");
+    let until = "until grep -q revoked said; do sleep 0.02; done";
+    let line = format!("{} 2>said", "exec \"$0\" slurm salloc -N2 sh -c \"$1\"");
+    let mut shell = env.program("sh", &["-c", &line, env!("CARGO_BIN_EXE_yard"), until]);
+    let mut shell = shell.spawn().unwrap();
+    wait_until("it has its nodes", || {
+        env.slurm("squeue", &["-h", "-o", "%T"]).stdout == "RUNNING\n"
+    });
+    let down = ["update", "nodename=node1", "state=down", "reason=gone"];
+    env.slurm("scontrol", &down).success();
+    assert!(shell.wait().unwrap().success());
+    let said = fs::read_to_string(env.work().join("said")).unwrap();
+    assert_eq!(
+        said,
+        "salloc: Granted job allocation 1\nsalloc: error: Node failure on node1\n\
+         salloc: Job allocation 1 has been revoked.\n"
+    );
     env.yard(&["engine", "stop", "two"]).success();
 }

@@ -202,6 +202,7 @@ impl Owner {
         let call = SupervisorCall::Deadline {
             at: Some(Timestamp(0)),
             because: Because::Stop,
+            lost_node: None,
         };
         for key in active.live_keys(step) {
             turn.words.push((key, call.clone()));

@@ -5,9 +5,9 @@ use super::end::may_requeue;
 use super::turn::Turn;
 use crate::SupervisorKey;
 use crate::engine_cluster::{EngineCluster, read_cluster};
-use crate::spec::{Reach, SupervisorCall};
+use crate::spec::{Because, Reach, SupervisorCall};
 use api::{Answer, Refusal};
-use model::{ClusterChanges, Ending, JobId, JobState, Outcome};
+use model::{ClusterChanges, Ending, JobId, JobState, Outcome, Timestamp};
 use resources::NodeId;
 
 const SIGKILL: i32 = 9;
@@ -39,8 +39,29 @@ impl Owner {
                 };
                 turn.words.push((key, call));
             }
+            self.tell_of_loss(job, node, turn);
             self.decide(job, ending, turn);
             self.consider_end(job, turn);
+        }
+    }
+
+    /// Has the steps of a job end that had a part on a lost node, and say so.
+    fn tell_of_loss(&self, job: JobId, node: NodeId, turn: &mut Turn) {
+        let name = self.state.cluster().node_name(node);
+        let gone = self.supervisors_on(job, node);
+        let Some(active) = self.running.get(&job) else {
+            return;
+        };
+        for step in active.steps.keys() {
+            let left = active.live_keys(*step).filter(|key| !gone.contains(key));
+            for key in left {
+                let call = SupervisorCall::Deadline {
+                    at: Some(Timestamp(0)),
+                    because: Because::Stop,
+                    lost_node: Some(name.clone()),
+                };
+                turn.words.push((key, call));
+            }
         }
     }
 

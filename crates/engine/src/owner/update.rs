@@ -84,8 +84,12 @@ impl Owner {
         for step in active.steps.keys() {
             for key in active.live_keys(*step) {
                 let because = Because::Limit;
-                turn.words
-                    .push((key, SupervisorCall::Deadline { at, because }));
+                let call = SupervisorCall::Deadline {
+                    at,
+                    because,
+                    lost_node: None,
+                };
+                turn.words.push((key, call));
             }
         }
     }

@@ -2,7 +2,7 @@
 //! ([`crate::spec::LISTEN`]).
 
 use crate::spec::{Because, Reach, SupervisorAnswer, SupervisorCall};
-use model::Timestamp;
+use model::{NodeName, Timestamp};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -37,6 +37,8 @@ pub(super) enum Token {
 pub(super) trait Obey {
     /// Sends a signal.
     fn signal(&mut self, signal: i32, reach: Reach);
+    /// Its job lost a node, which ends the step.
+    fn note_loss(&mut self, node: Option<NodeName>);
     /// Sets the deadline anew.
     fn set_deadline(&mut self, at: Option<Timestamp>, because: Because);
     /// Writes a line where the user sees it.
@@ -176,7 +178,12 @@ fn obey(line: &[u8], supervisor: &mut dyn Obey) -> SupervisorAnswer {
             supervisor.signal(signal, reach);
             SupervisorAnswer::Done
         }
-        Ok(SupervisorCall::Deadline { at, because }) => {
+        Ok(SupervisorCall::Deadline {
+            at,
+            because,
+            lost_node,
+        }) => {
+            supervisor.note_loss(lost_node);
             supervisor.set_deadline(at, because);
             SupervisorAnswer::Done
         }

@@ -14,7 +14,7 @@ use crate::spec::{
 };
 use crate::taken_port;
 use api::step_io::FromSupervisor;
-use model::{OUT_OF_MEMORY, Timestamp, Usage, WaitStatus};
+use model::{NodeName, OUT_OF_MEMORY, Timestamp, Usage, WaitStatus};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::net::UnixStream;
@@ -50,6 +50,8 @@ pub(super) struct Run<'a> {
     epilogs: Option<TaskEpilogs>,
     ending: Ending,
     ended_by: Option<EndedBy>,
+    /// The loss of a node of its job ends it.
+    lost_node: bool,
     /// What ended processes used.
     usage: Usage,
 }
@@ -86,6 +88,7 @@ impl<'a> Run<'a> {
             epilogs,
             ending: Ending::of(spec),
             ended_by: None,
+            lost_node: false,
             usage: Usage::default(),
         }
     }
@@ -315,6 +318,9 @@ impl<'a> Run<'a> {
             sys::local_time(wall_clock().seconds()),
             match because {
                 Because::Limit => " DUE TO TIME LIMIT",
+                Because::Stop if self.lost_node => {
+                    " DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"
+                }
                 Because::Stop => "",
             }
         );
@@ -393,6 +399,16 @@ impl Obey for Run<'_> {
             }
             Reach::All => self.processes.signal_all(signal),
         }
+    }
+
+    fn note_loss(&mut self, node: Option<NodeName>) {
+        let Some(node) = node else { return };
+        // `srun` says it; a batch script's output has the line of its end alone.
+        if let (None, Some(relay)) = (&self.messages, self.relay.as_mut()) {
+            let text = format!("{}{node}", api::step_io::NODE_FAILURE);
+            relay.send(&api::step_io::FromSupervisor::Say(text));
+        }
+        self.lost_node = true;
     }
 
     fn set_deadline(&mut self, at: Option<Timestamp>, because: Because) {

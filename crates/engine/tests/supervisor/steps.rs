@@ -65,6 +65,7 @@ fn stop() -> SupervisorCall {
     SupervisorCall::Deadline {
         at: Some(Timestamp(0)),
         because: Because::Stop,
+        lost_node: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::login_environment::bare_login;
 use api::{Client, JobFilter};
-use model::{JobId, JobState, Outcome, Variables, WaitStatus};
+use model::{JobId, JobState, NodeName, Outcome, Variables, WaitStatus};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
@@ -57,7 +57,8 @@ enum Event {
     /// What `wait` said; `None` where it can't be known.
     Command(Option<WaitStatus>),
     Signal(i32),
-    Revoked(Outcome),
+    /// How the allocation ended, and the node whose loss ended it.
+    Revoked(Outcome, Option<NodeName>),
 }
 
 impl Held<'_> {
@@ -111,8 +112,11 @@ impl Held<'_> {
                 Ok(Event::Signal(signal)) => {
                     let _ = sys::process::kill_group(group, signal);
                 }
-                Ok(Event::Revoked(outcome)) => {
+                Ok(Event::Revoked(outcome, lost)) => {
                     revoked = true;
+                    if let Some(node) = lost {
+                        (self.complain)(&format!("Node failure on {node}"));
+                    }
                     (self.say)(&revoked_text(self.job, &outcome));
                     // A command of the user's own is let to end by itself.
                     let signal = self.kill_command.or(is_shell.then_some(SIGHUP));
@@ -255,6 +259,14 @@ fn wait_for(pid: u32, events: Sender<Event>) {
     });
 }
 
+/// The first of these nodes that is down.
+fn lost_node(client: &mut Client, nodes: &[NodeName]) -> Option<NodeName> {
+    let report = client.cluster().ok()?;
+    let mut down = report.nodes.iter().filter(|node| node.state.is_down);
+    let lost = down.find(|node| nodes.contains(&node.name));
+    lost.map(|node| node.name.clone())
+}
+
 /// Says when the allocation has ended, and keeps the connection that it belongs to.
 fn watch(job: JobId, mut client: Client, events: Sender<Event>) {
     thread::spawn(move || {
@@ -265,6 +277,13 @@ fn watch(job: JobId, mut client: Client, events: Sender<Event>) {
                 Ok(watched) => {
                     after = watched.version;
                     for record in watched.jobs {
+                        let held = match &record.state {
+                            JobState::Running { allocation, .. } => Some(allocation),
+                            JobState::Ended { ran, .. } => ran.as_ref().map(|ran| &ran.allocation),
+                            JobState::Pending { .. } => None,
+                        };
+                        let held = held.into_iter().flat_map(|held| &held.nodes);
+                        let nodes: Vec<NodeName> = held.map(|share| share.node.clone()).collect();
                         // As soon as its end is decided: its steps may take a while.
                         let outcome = match record.state {
                             JobState::Ended { outcome, .. } => outcome,
@@ -280,7 +299,10 @@ fn watch(job: JobId, mut client: Client, events: Sender<Event>) {
                             },
                             JobState::Pending { .. } | JobState::Running { .. } => continue,
                         };
-                        let _ended = events.send(Event::Revoked(outcome));
+                        let lost = (outcome == Outcome::NodeFail)
+                            .then(|| lost_node(&mut client, &nodes))
+                            .flatten();
+                        let _ended = events.send(Event::Revoked(outcome, lost));
                         return;
                     }
                 }

@@ -10,7 +10,9 @@ use super::watchers::Watchers;
 use crate::printer::Printer;
 use crate::terminal_text::JobOutput;
 use api::Client;
-use api::step_io::{FromSupervisor, PROLOG_FAILED, StepFrame, StepHeader, ToSupervisor, WINDOW};
+use api::step_io::{
+    FromSupervisor, NODE_FAILURE, PROLOG_FAILED, StepFrame, StepHeader, ToSupervisor, WINDOW,
+};
 use model::{StepRecord, StepState, WaitStatus};
 use std::collections::{HashMap, HashSet};
 use std::io::{IsTerminal, Stderr, Stdin, Stdout, Write};
@@ -76,6 +78,7 @@ pub struct Session<'a> {
     first_end: Option<Instant>,
     aborted: bool,
     prolog_failed: bool,
+    lost_node: bool,
     failed: bool,
 }
 
@@ -120,6 +123,7 @@ impl<'a> Session<'a> {
             first_end: None,
             aborted: false,
             prolog_failed: false,
+            lost_node: false,
             failed: false,
         }
     }
@@ -306,6 +310,13 @@ impl<'a> Session<'a> {
                     node.untaken = node.untaken.saturating_sub(bytes);
                 }
                 self.ask_for_input();
+            }
+            FromSupervisor::Say(text) if text.starts_with(NODE_FAILURE) => {
+                // Each node that is left tells of it.
+                if !std::mem::replace(&mut self.lost_node, true) {
+                    self.say(&text);
+                    self.abort();
+                }
             }
             FromSupervisor::Say(text) => self.say(&text),
             FromSupervisor::Exit { rank, status } => {
