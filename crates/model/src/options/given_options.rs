@@ -37,6 +37,8 @@ pub(crate) struct GivenOptions {
     pub(crate) core_spec: Option<u32>,
     pub(crate) cores_per_socket: Option<u32>,
     pub(crate) cpu_bind: Option<String>,
+    /// `--cpu-freq`, as written.
+    pub(crate) cpu_frequency: Option<String>,
     pub(crate) cpus_per_gpu: Option<u32>,
     pub(crate) cpus_per_task: Option<u32>,
     pub(crate) deadline: Option<Timestamp>,
@@ -64,6 +66,10 @@ pub(crate) struct GivenOptions {
     /// `--het-group`
     pub(crate) het_groups: Vec<u32>,
     pub(crate) hint: Option<String>,
+    /// `--mem-bind`, as written.
+    pub(crate) memory_bind: Option<String>,
+    /// `--profile`, as written.
+    pub(crate) profile: Option<String>,
     pub(crate) use_min_nodes: bool,
     pub(crate) kill_on_invalid_dep: Option<bool>,
     pub(crate) hold: bool,

@@ -96,7 +96,10 @@ impl Reading<'_> {
                 value_check::cpu_bind(text)?;
                 o.cpu_bind = owned();
             }
-            Key::CpuFreq => value_check::cpu_frequency(text)?,
+            Key::CpuFreq => {
+                value_check::cpu_frequency(text)?;
+                o.cpu_frequency = owned();
+            }
             Key::CpusPerGpu => o.cpus_per_gpu = number(1)?,
             Key::CpusPerTask => o.cpus_per_task = number(1)?,
             Key::Deadline => self.options.deadline = self.moment(text, given)?,
@@ -112,7 +115,10 @@ impl Reading<'_> {
             Key::Exclusive => o.exclusive = Some(exclusive(text, version).ok_or_else(invalid)?),
             Key::Export => o.export = Some(Export::parse(text)),
             Key::ExportFile => o.export_file = owned(),
-            Key::ExtraNodeInfo => self.extra_node_info(text)?,
+            Key::ExtraNodeInfo => {
+                self.extra_node_info(text)?;
+                self.binds_alone(given);
+            }
             Key::GetUserEnv => {
                 value_check::user_environment(text).ok_or_else(invalid)?;
                 o.get_user_env = true;
@@ -127,6 +133,9 @@ impl Reading<'_> {
                     "gpu-bind" => format!("gpu:{text}"),
                     _ => text.to_owned(),
                 });
+                if text.to_ascii_lowercase().contains("closest") {
+                    self.unheeded(given);
+                }
             }
             Key::GpuFreq => {
                 value_check::gpu_frequency(text)?;
@@ -146,7 +155,10 @@ impl Reading<'_> {
                 let groups = ArraySpec::parse(text).ok_or_else(invalid)?;
                 o.het_groups = groups.indices;
             }
-            Key::Hint => o.hint = owned(),
+            Key::Hint => {
+                o.hint = owned();
+                self.binds_alone(given);
+            }
             Key::Hold => o.hold = true,
             Key::IgnorePbs => o.ignore_pbs = true,
             Key::Immediate => {
@@ -188,7 +200,10 @@ impl Reading<'_> {
             Key::MailType => self.mail_type(text, given).ok_or_else(invalid)?,
             Key::MailUser => o.mail_user = owned(),
             Key::Mem => o.memory = mebibytes()?,
-            Key::MemBind => value_check::memory_bind(text, version)?,
+            Key::MemBind => {
+                value_check::memory_bind(text, version)?;
+                o.memory_bind = owned();
+            }
             Key::MemPerCpu => o.memory_per_cpu = mebibytes()?,
             Key::MemPerGpu => o.memory_per_gpu = mebibytes()?,
             Key::MinCpus => {
@@ -260,7 +275,10 @@ impl Reading<'_> {
             Key::TaskProlog => o.programs.task_prolog = owned(),
             Key::TaskEpilog => o.programs.task_epilog = owned(),
             Key::Priority => o.priority = Some(priority(text)?),
-            Key::Profile => value_check::profile(text)?,
+            Key::Profile => {
+                value_check::profile(text)?;
+                o.profile = owned();
+            }
             Key::Propagate => {
                 // The command looks at it when all else is read.
                 o.propagate = Some(PassedLimits::parse(text));
@@ -288,14 +306,23 @@ impl Reading<'_> {
             Key::StepWait => o.step_wait = number(0)?,
             Key::Switches => o.switches = Some(switches(text, version)?),
             Key::Tasks => o.tasks = number(1)?,
-            Key::TasksPerCore => o.tasks_per_core = number(1)?,
+            Key::TasksPerCore => {
+                o.tasks_per_core = number(1)?;
+                self.binds_alone(given);
+            }
             Key::TasksPerGpu => o.tasks_per_gpu = number(1)?,
             Key::TasksPerNode => o.tasks_per_node = number(1)?,
-            Key::TasksPerSocket => o.tasks_per_socket = number(1)?,
+            Key::TasksPerSocket => {
+                o.tasks_per_socket = number(1)?;
+                self.binds_alone(given);
+            }
             Key::TasksPerTres => o.tasks_per_tres = number(1)?,
             Key::TestOnly => o.test_only = true,
             Key::ThreadSpec => o.thread_spec = number(1)?,
-            Key::ThreadsPerCore => o.threads_per_core = number(1)?,
+            Key::ThreadsPerCore => {
+                o.threads_per_core = number(1)?;
+                self.binds_alone(given);
+            }
             Key::Time => o.time = Some(TimeLimitRequest::parse(text).ok_or_else(invalid)?),
             Key::TimeMin => {
                 o.time_min = Some(TimeLimitRequest::parse(text).ok_or_else(invalid)?);

@@ -251,6 +251,18 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Says that an option asks for no other nodes where all CPUs are alike.
+    pub(crate) fn binds_alone(&mut self, given: &Given) {
+        if given.option.on_nodes && self.surroundings.has_nodes {
+            return;
+        }
+        let message = format!(
+            "--{} has no effect here but on the binding of tasks: each CPU is a core with one thread",
+            given.option.long
+        );
+        self.note("binds-alone", given, message);
+    }
+
     /// Says that an option which was read changes nothing here.
     pub(crate) fn unheeded(&mut self, given: &Given) {
         if given.option.on_nodes && self.surroundings.has_nodes {

@@ -108,6 +108,8 @@ pub fn step_variables(job: &StartedJob<'_>, step: &StepRecord) -> Variables {
         StepId::Number(number) => number,
         StepId::Batch => BATCH_STEP,
     };
+    // As the job has it by its options, not by where it runs.
+    set.maybe("SLURM_JOB_PARTITION", job.record.request.partition.as_ref());
     for name in ["SLURM_STEP_ID", "SLURM_STEPID"] {
         set.to(name, id);
     }

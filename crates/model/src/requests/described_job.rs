@@ -5,7 +5,7 @@ use crate::options::given_options::{Exclusive, GivenOptions};
 use crate::options::reading::Reading;
 use crate::requests::job_description::{GresTotal, JobDescription};
 use crate::requests::{
-    AskedSwitches, AskedTres, NodeOptions, RareOptions, Request, Sharing, ShownOptions,
+    AskedSwitches, AskedTres, NodeOptions, RareOptions, Request, Sharing, ShownOptions, handed_on,
 };
 use crate::values::{GpuCount, GresList, MemoryRequest, Seconds, TimeLimitRequest};
 
@@ -50,6 +50,7 @@ pub(crate) fn describe(o: &GivenOptions) -> JobDescription {
         distribution: o.distribution.clone(),
         dependency: o.dependency.clone(),
         licenses: o.licenses.clone(),
+        handed_on: handed_on::of_job(o),
         hint: o.hint.clone(),
         overcommit: o.overcommit,
         contiguous: o.contiguous,

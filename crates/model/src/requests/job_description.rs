@@ -3,6 +3,7 @@
 use crate::requests::Sharing;
 use crate::values::{
     Dependency, Distribution, GresList, MemoryRequest, NodeName, TimeLimitRequest, Timestamp,
+    Variables,
 };
 use std::sync::Arc;
 
@@ -68,6 +69,8 @@ pub struct JobDescription {
     pub dependency: Option<Dependency>,
     /// `--licenses`
     pub licenses: Option<String>,
+    /// Variables by which its steps find how it was asked for, beside those that follow from this.
+    pub handed_on: Variables,
     /// `--hint`
     pub hint: Option<String>,
     /// `--overcommit`

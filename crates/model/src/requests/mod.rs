@@ -6,6 +6,7 @@ pub(crate) mod component;
 pub(crate) mod container_runtime;
 pub(crate) mod described_job;
 pub mod gres_check;
+pub(crate) mod handed_on;
 pub(crate) mod job_change;
 pub mod job_description;
 pub(crate) mod job_refusal;

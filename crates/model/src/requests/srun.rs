@@ -6,10 +6,10 @@ use crate::options::given_options::{Exclusive, GivenOptions};
 use crate::options::option_table::{Command, Key};
 use crate::options::reading::Reading;
 use crate::options::{Show, Surroundings};
-use crate::requests::{Request, StepRequest, asked_job, component, described_job};
+use crate::requests::{Request, StepRequest, asked_job, component, described_job, handed_on};
 use crate::values::{
-    CpuBind, Export, GpuBind, GpuCount, GresList, JobId, OpenMode, PassedLimits, Seconds,
-    StepContainer, StepPrograms, TimeLimitRequest,
+    Export, GpuBind, GpuCount, GresList, JobId, OpenMode, PassedLimits, Seconds, StepContainer,
+    StepPrograms, TimeLimitRequest, Variables,
 };
 use std::path::PathBuf;
 
@@ -62,6 +62,8 @@ pub struct StepPart {
 /// How the tasks of a step are run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaunchOptions {
+    /// Variables by which tasks find how they were asked for.
+    pub handed_on: Variables,
     /// `--chdir`, absolute; the caller's working directory where not given.
     pub chdir: PathBuf,
     /// `--output`
@@ -345,7 +347,7 @@ fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
         exclude: o.exclude.to_vec(),
         relative: o.relative,
         distribution: o.distribution.clone(),
-        cpu_bind: o.cpu_bind.as_deref().map(CpuBind::read),
+        cpu_bind: handed_on::cpu_bind(reading),
         kill_on_bad_exit: o.kill_on_bad_exit.unwrap_or(false),
     }
 }
@@ -416,6 +418,7 @@ fn step_memory(reading: &Reading<'_>, gpus: Option<&GpuCount>) -> Option<u64> {
 fn launch(o: &GivenOptions, surroundings: &Surroundings<'_>) -> LaunchOptions {
     let tasks = tasks(o);
     LaunchOptions {
+        handed_on: handed_on::of_step(o),
         chdir: o
             .chdir
             .clone()

@@ -73,6 +73,7 @@ pub fn option_variables(request: &Request, job: &JobDescription) -> Variables {
     set.maybe("SLURM_GPU_BIND", of_gpu(&request.rare.asked.bind));
     set.maybe("SLURM_GPU_FREQ", of_gpu(&request.rare.asked.frequency));
     set.maybe("SLURM_OVERCOMMIT", job.overcommit.then_some(1));
+    set.0.extend(job.handed_on.iter().cloned());
     set.0
 }
 

@@ -37,6 +37,7 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
     } else if !environment.iter().any(|(name, _)| name == "SLURM_UMASK") {
         environment.push(("SLURM_UMASK".to_owned(), format!("{:04o}", caller.umask)));
     }
+    set_all(&mut environment, options.handed_on.clone());
     environment.extend(options.limits.variables(&sys::soft_limits()));
     let parts = asked.parts.iter().map(|part| api::StepPart {
         component: part.component,
