@@ -3,9 +3,9 @@
 
 use cluster_file::{ClusterFile, ConfText, ImportInput, PartitionState, Source, Sourced, import};
 use model::{
-    ArrayTask, Dependency, Ending, JobId, JobState, JobStateName, NodeMark, NodeName, Outcome,
-    Request, ReservationDenial, Seconds, Severity, Submitter, Surroundings, TimeLimitRequest,
-    Timestamp, WaitStatus, elapsed_text,
+    ArrayTask, Dependency, Ending, HeldBy, JobId, JobState, JobStateName, NodeMark, NodeName,
+    Outcome, Request, ReservationDenial, Seconds, Severity, Submitter, Surroundings,
+    TimeLimitRequest, Timestamp, WaitStatus, elapsed_text,
 };
 use resources::{Cluster, Denial, Fate, PartId, Trust};
 use std::collections::{BTreeMap, BTreeSet};
@@ -286,7 +286,7 @@ impl World {
                 }
             }
             "hold" | "release" => {
-                let hold = *word == "hold";
+                let hold = (*word == "hold").then_some(HeldBy::User);
                 for record in self.rows_of(rest[0]) {
                     let job = record.id;
                     self.state.apply(Event::Held { job, hold, at });
@@ -430,6 +430,7 @@ impl World {
             at,
         });
         if hold {
+            let hold = Some(HeldBy::User);
             self.state.apply(Event::Held { job, hold, at });
         }
         Ok(())
