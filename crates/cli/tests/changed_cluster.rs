@@ -153,7 +153,7 @@ fn a_cluster_file_that_changes_under_running_jobs() {
     let lab = Twin::start();
     let accounts = "[account.lab]\n[user.root]\naccounts = [\"lab\"]\n[qos.normal]\n";
     let file = |text: &str| {
-        lab.0.write("lab.toml", &text);
+        lab.0.write("lab.toml", text);
     };
     file(&format!("{CLUSTER}{accounts}"));
     assert_eq!(lab.scontrol("reconfigure"), "");
