@@ -2,6 +2,7 @@
 
 pub(crate) mod assoc_mgr;
 pub(crate) mod lost_submission;
+mod padding;
 pub(crate) mod reservation_counts;
 pub(crate) mod sacct;
 pub(crate) mod sacctmgr;

@@ -2,6 +2,7 @@
 //! puts them together.
 
 use crate::commands::Printed;
+use crate::commands::padding::padded;
 use crate::commands::sinfo_args::SinfoArgs;
 use crate::commands::sinfo_order::{is_in_state, sort_rows};
 use crate::fields::sinfo_fields::{SinfoField, SinfoValue, least};
@@ -267,8 +268,7 @@ fn column(cell: &Cell, width: i64, right: bool) -> String {
         Cell::Long(value) => (value.as_str(), true),
         Cell::Null => ("(null)", false),
     };
-    // What the formatter can do.
-    let width = usize::try_from(width).unwrap_or(0).min(u16::MAX.into());
+    let width = usize::try_from(width).unwrap_or(0);
     if width == 0 {
         return value.to_owned();
     }
@@ -277,9 +277,5 @@ fn column(cell: &Cell, width: i64, right: bool) -> String {
     } else {
         value.chars().take(width).collect()
     };
-    if right {
-        format!("{cut:>width$}")
-    } else {
-        format!("{cut:<width$}")
-    }
+    padded(&cut, width, !right)
 }

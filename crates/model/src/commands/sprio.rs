@@ -1,6 +1,7 @@
 //! `sprio`: what the priorities of waiting jobs are made of.
 
 use super::Printed;
+use super::padding::{asked_width, padded};
 use crate::options::long_options::{LongOption, parse_long_options};
 use crate::options::option_table::Takes;
 use crate::records::{JobPriorityInfo, PriorityParts, PriorityReport};
@@ -354,7 +355,7 @@ impl SprioArgs {
             match column {
                 Some(column) => columns.push(Chosen {
                     column,
-                    width: width.parse().unwrap_or(0),
+                    width: asked_width(width).map_or(0, isize::unsigned_abs),
                     right,
                     suffix: rest[1..].to_owned(),
                 }),
@@ -420,11 +421,7 @@ fn line(columns: &[Chosen], cell: impl Fn(&Column) -> String) -> String {
             0 => text,
             width => text.chars().take(width).collect(),
         };
-        line.push_str(&if chosen.right {
-            format!("{text:>width$}")
-        } else {
-            format!("{text:<width$}")
-        });
+        line.push_str(&padded(&text, width, !chosen.right));
         line.push_str(&chosen.suffix);
     }
     line

@@ -1,8 +1,10 @@
 //! `sshare`: what accounts and users are due, and what they used.
 
+use crate::commands::padding::{asked_width, padded};
 use crate::options::long_options::{LongOption, parse_long_options};
 use crate::options::option_table::Takes;
 use crate::records::ShareRow;
+use crate::values::one_line;
 
 /// What a `sshare` asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -322,13 +324,18 @@ impl SshareArgs {
                 }
                 Ok(Chosen {
                     column,
-                    width: width.parse().unwrap_or(column.1),
+                    width: asked_width(width).unwrap_or(column.1),
                 })
             })
             .collect()
     }
 
     fn line(&self, columns: &[Chosen], cells: Vec<String>, is_header: bool) -> String {
+        // Names are somebody's own words: none may end a line or move a cursor.
+        let cells: Vec<String> = cells
+            .iter()
+            .map(|cell| one_line(cell).into_owned())
+            .collect();
         if let Some(is_ended) = self.parsable {
             return cells.join("|") + if is_ended { "|" } else { "" };
         }
@@ -343,11 +350,8 @@ impl SshareArgs {
                 let kept: String = cell.chars().take(width.saturating_sub(1)).collect();
                 format!("{kept}+")
             };
-            line.push_str(&if chosen.width < 0 {
-                format!("{cell:<width$} ")
-            } else {
-                format!("{cell:>width$} ")
-            });
+            line.push_str(&padded(&cell, width, chosen.width < 0));
+            line.push(' ');
         }
         line
     }

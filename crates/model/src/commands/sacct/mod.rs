@@ -10,6 +10,7 @@ mod values;
 pub use self::row::SacctRow;
 use self::values::{columns, jobs, minutes, range, states, units};
 use crate::commands::JobName;
+use crate::commands::padding::padded;
 use crate::fields::{SACCT_FIELDS, SACCT_FORMAT, SACCT_LONG, SacctField};
 use crate::options::long_options::{LongOption, parse_long_options};
 use crate::options::option_table::Takes;
@@ -547,11 +548,7 @@ impl SacctColumn {
             let kept: String = value.chars().take(width.saturating_sub(1)).collect();
             return format!("{kept}+");
         }
-        if self.left {
-            format!("{value:<width$}")
-        } else {
-            format!("{value:>width$}")
-        }
+        padded(value, width, self.left)
     }
 }
 

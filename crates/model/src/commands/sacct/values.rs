@@ -1,6 +1,7 @@
 //! Values of `sacct`'s options.
 
 use super::{SacctColumn, SacctError, SacctJob, SacctUnits};
+use crate::commands::padding::asked_width;
 use crate::commands::squeue_args::job_names;
 use crate::fields::SacctField;
 use crate::records::JobStateName;
@@ -13,7 +14,7 @@ pub(super) fn columns(format: &str) -> Result<Vec<SacctColumn>, String> {
         let field = SacctField::by_name(name)
             .ok_or_else(|| format!("Invalid field requested: \"{name}\""))?;
         let left = width.starts_with('-') || width.is_empty() && field.left;
-        let width = width.trim_start_matches('-').parse().unwrap_or(field.width);
+        let width = asked_width(width).map_or(field.width, isize::unsigned_abs);
         Ok(SacctColumn { field, width, left })
     };
     let words = format.split(',').map(str::trim);

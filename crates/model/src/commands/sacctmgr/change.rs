@@ -1,7 +1,7 @@
 //! `sacctmgr add`, `modify` and `delete`: from one state of the accounting to the next.
 
 use super::wckeys;
-use super::words::{Answer, OF_ASSOCIATIONS, OF_QOS, Setting, Wrong, list_of};
+use super::words::{Answer, OF_ASSOCIATIONS, OF_QOS, Setting, Wrong, check_names, list_of};
 use crate::records::accounting::is_passed_down;
 use crate::records::{
     Account, AccountAssociation, AccountUser, Accounting, AccountingUse, Qos, Settings,
@@ -47,7 +47,8 @@ struct Given {
     qos: Vec<QosChange>,
     /// Settings in the order in which they were written.
     settings: Vec<(&'static Setting, String, String)>,
-    /// What is said of numbers that can't be read: the rest is done all the same.
+    /// What is said of numbers that can't be read: a QOS is added all the same, as Slurm does it,
+    /// and none is modified.
     remarks: String,
 }
 
@@ -89,13 +90,8 @@ fn given(
                 if std::ptr::eq(known, OF_ASSOCIATIONS) =>
             {
                 let names = list_of(value);
-                let is_known = |name: &&String| from.qos.iter().any(|qos| qos.name == **name);
-                if let Some(bad) = names.iter().find(|name| !is_known(name)) {
-                    let all: Vec<&str> = from.qos.iter().map(|qos| qos.name.as_str()).collect();
-                    return Err(unknown(&format!(
-                        "sacctmgr: error: You gave a bad qos '{bad}'. Valid QOS's are {}\n",
-                        all.join(",")
-                    )));
+                if let Some(bad) = unknown_qos(&names, from) {
+                    return Err(unknown(&bad));
                 }
                 given.qos.push(match lower.chars().last() {
                     Some('+') => QosChange::Add(names),
@@ -109,6 +105,12 @@ fn given(
                 };
                 if setting.key == "flags" {
                     check_flags(value)?;
+                }
+                if setting.key == "preempt" && value != "-1" {
+                    let names = list_of(value);
+                    if let Some(bad) = unknown_qos(&names, from) {
+                        return Err(unknown(&bad));
+                    }
                 }
                 match setting.put(word, value, &mut Settings::new()) {
                     Ok(()) => given
@@ -125,6 +127,17 @@ fn given(
         }
     }
     Ok(given)
+}
+
+/// What is said of the first name of no QOS.
+fn unknown_qos(names: &[String], from: &Accounting) -> Option<String> {
+    let is_known = |name: &&String| from.qos.iter().any(|qos| qos.name == **name);
+    let bad = names.iter().find(|name| !is_known(name))?;
+    let all: Vec<&str> = from.qos.iter().map(|qos| qos.name.as_str()).collect();
+    Some(format!(
+        "sacctmgr: error: You gave a bad qos '{bad}'. Valid QOS's are {}\n",
+        all.join(",")
+    ))
 }
 
 fn check_flags(value: &str) -> Result<(), Answer> {
@@ -231,6 +244,7 @@ pub(super) fn add_account(words: &[String], to: &mut Accounting) -> Result<Answe
             " Need name of account to add.\n".to_owned(),
         ));
     }
+    check_names(&names)?;
     if let Some(answer) = given.unknown_cluster(to) {
         return Err(answer);
     }
@@ -300,6 +314,7 @@ pub(super) fn add_user(words: &[String], to: &mut Accounting) -> Result<Answer, 
     if given.names.is_empty() {
         return Err(Answer::refused(" Need name of user to add.\n".to_owned()));
     }
+    check_names(given.names.iter().chain(&given.wckeys))?;
     if let Some(answer) = given.unknown_cluster(to) {
         return Err(answer);
     }
@@ -422,6 +437,7 @@ pub(super) fn add_qos(words: &[String], to: &mut Accounting) -> Result<Answer, A
     if given.names.is_empty() {
         return Err(Answer::refused(" Need name of qos to add.\n".to_owned()));
     }
+    check_names(&given.names)?;
     let names = given.names.iter();
     let is_known = |name: &&String| to.qos.iter().any(|qos| qos.name == **name);
     let names: Vec<String> = names.filter(|name| !is_known(name)).cloned().collect();
@@ -600,7 +616,9 @@ pub(super) fn modify_account(words: &[String], to: &mut Accounting) -> Result<An
     if !given.settings.is_empty() || !given.qos.is_empty() || given.parent.is_some() {
         let names = condition.names;
         let is_meant = |it: &AccountAssociation| it.user.is_none() && names.contains(&it.account);
+        let before = to.clone();
         let lines = modify_associations(&given, to, is_meant);
+        keep_default_qos(before, to)?;
         if !lines.is_empty() {
             text.push_str(&format!(" Modified account associations...\n{lines}"));
         }
@@ -673,7 +691,9 @@ pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answe
         if let Some(answer) = without_default_qos(&given, to, &is_meant) {
             return Err(answer);
         }
+        let before = to.clone();
         let lines = modify_associations(&given, to, is_meant);
+        keep_default_qos(before, to)?;
         if !lines.is_empty() {
             text.push_str(&format!(" Modified user associations...\n{lines}"));
         }
@@ -706,6 +726,35 @@ fn without_default_qos(
     })
 }
 
+/// Refuses what takes a QOS from associations whose default it is: none of their jobs that name no
+/// other would be taken. All is then as it was.
+fn keep_default_qos(before: Accounting, to: &mut Accounting) -> Result<(), Answer> {
+    let pairs = before.associations.iter().zip(&to.associations).rev();
+    let lines = pairs.filter_map(|(was, is)| {
+        let qos = to.setting(is, "defaultqos")?;
+        let may = |of: &Accounting, it| of.qos_of(it).iter().any(|name| name == qos);
+        (may(&before, was) && !may(to, is)).then(|| default_qos_line(qos, to, is))
+    });
+    let lines: String = lines.collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    *to = before;
+    Err(is_default_qos(&lines))
+}
+
+fn default_qos_line(qos: &str, of: &Accounting, it: &AccountAssociation) -> String {
+    let (cluster, account) = (&of.cluster, &it.account);
+    let user = it.user.as_deref().unwrap_or_default();
+    format!("  DefQOS = {qos:<10} C = {cluster:<10} A = {account:<20} U = {user:<9}\n")
+}
+
+fn is_default_qos(lines: &str) -> Answer {
+    Answer::refused(format!(
+        " Associations listed below have these as their Default QOS.\n{lines} Please either remove the qos' listed above from list and resubmit,\n or change the default qos to remove the qos.\n Changes Discarded\n"
+    ))
+}
+
 /// `modify qos …`
 pub(super) fn modify_qos(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
     let (condition, set) = split(words)?;
@@ -713,6 +762,9 @@ pub(super) fn modify_qos(words: &[String], to: &mut Accounting) -> Result<Answer
     given.refuse_wckeys()?;
     if set.is_empty() {
         return Err(nothing_to_set());
+    }
+    if !given.remarks.is_empty() {
+        return Err(Answer::refused(given.remarks));
     }
     let mut lines = String::new();
     for qos in &mut to.qos {
@@ -892,16 +944,11 @@ pub(super) fn delete_qos(words: &[String], to: &mut Accounting) -> Result<Answer
         let own = it.settings.get("defaultqos");
         own.is_some_and(|qos| names.contains(qos))
     };
-    let lines = to.associations.iter().rev().filter(is_default).map(|it| {
-        let (qos, cluster, account) = (&it.settings["defaultqos"], &to.cluster, &it.account);
-        let user = it.user.as_deref().unwrap_or_default();
-        format!("  DefQOS = {qos:<10} C = {cluster:<10} A = {account:<20} U = {user:<9}\n")
-    });
+    let lines = to.associations.iter().rev().filter(is_default);
+    let lines = lines.map(|it| default_qos_line(&it.settings["defaultqos"], to, it));
     let lines: String = lines.collect();
     if !lines.is_empty() {
-        return Err(Answer::refused(format!(
-            " Associations listed below have these as their Default QOS.\n{lines} Please either remove the qos' listed above from list and resubmit,\n or change the default qos to remove the qos.\n Changes Discarded\n"
-        )));
+        return Err(is_default_qos(&lines));
     }
     let gone = to.qos.iter().filter(|qos| names.contains(&qos.name));
     let lines: String = gone.map(|qos| format!("  {}\n", qos.name)).collect();

@@ -1,5 +1,8 @@
 //! The columns of `sacctmgr`: names, headers, widths. From 22.05's `sacctmgr/common.c`.
 
+use crate::commands::padding::{asked_width, padded};
+use crate::values::one_line;
+
 /// A column.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Column {
@@ -154,7 +157,7 @@ pub(super) fn choose(format: &str) -> Result<Vec<Chosen>, String> {
         let column = column.or_else(|| COLUMNS.iter().find(begins));
         let column = column.filter(|_| !name.is_empty());
         let column = column.ok_or_else(|| format!("Unknown field '{name}'"))?;
-        let width = size.trim_start_matches('-').parse().unwrap_or(column.width);
+        let width = asked_width(size).map_or(column.width, isize::unsigned_abs);
         Ok(Chosen {
             column,
             width,
@@ -197,6 +200,8 @@ pub(super) fn table(columns: &[Chosen], rows: &[Vec<String>], style: Style) -> S
 }
 
 fn put_line(columns: &[Chosen], cells: &[String], style: Style, header: bool, text: &mut String) {
+    // Reasons and descriptions are somebody's own words: none may end a line or move a cursor.
+    let cells: Vec<_> = cells.iter().map(|cell| one_line(cell)).collect();
     if let Some(ended) = style.parsable {
         text.push_str(&cells.join("|"));
         text.push_str(if ended { "|\n" } else { "\n" });
@@ -211,13 +216,10 @@ fn put_line(columns: &[Chosen], cells: &[String], style: Style, header: bool, te
                 let kept: String = cell.chars().take(width.saturating_sub(1)).collect();
                 format!("{kept}+")
             }
-            false => cell.clone(),
+            false => cell.clone().into_owned(),
         };
-        if column.left {
-            text.push_str(&format!("{cell:<width$} "))
-        } else {
-            text.push_str(&format!("{cell:>width$} "))
-        }
+        text.push_str(&padded(&cell, width, column.left));
+        text.push(' ');
     }
     text.push('\n');
 }

@@ -2,7 +2,7 @@
 
 use super::columns::{Chosen, Style, table};
 use super::show::{ShowRequest, named};
-use super::words::{Answer, list_of};
+use super::words::{Answer, check_names, list_of};
 use crate::records::{Accounting, LicenceResource};
 
 const HINT: &str = " Use keyword 'set' to modify SLURM_PRINT_VALUE\n";
@@ -60,6 +60,27 @@ impl Given {
             }
         }
         Ok(given)
+    }
+
+    /// Whether anything says which resources are meant.
+    fn is_condition(&self) -> bool {
+        let lists = [&self.servers, &self.clusters];
+        let mut lists = lists.into_iter().flatten();
+        !self.names.is_empty() || lists.any(|list| !list.is_empty())
+    }
+
+    /// Refuses more than all of a resource.
+    fn check_allowed(&self, of: impl Fn() -> Option<(String, String)>) -> Result<(), Answer> {
+        let Some(share) = self.allowed.filter(|share| *share > 100) else {
+            return Ok(());
+        };
+        // One cluster is all that there is, and so nothing else is used.
+        match of() {
+            None => Ok(()),
+            Some((name, server)) => Err(Answer::refused(format!(
+                " Adding this 1 clusters to resource {name}@{server} at {share}% each , with 0% already used,  would go over 100%.  Please redo your math and resubmit.\n"
+            ))),
+        }
     }
 
     fn means(&self, it: &LicenceResource) -> bool {
@@ -129,6 +150,8 @@ pub(super) fn add(words: &[String], to: &mut Accounting) -> Result<Answer, Answe
     }
     let server = given.servers.iter().flatten().next().cloned();
     let server = server.unwrap_or_else(|| "slurmdb".to_owned());
+    check_names(given.names.iter().chain([&server]))?;
+    given.check_allowed(|| Some((given.names[0].clone(), server.clone())))?;
     let share = (!clusters.is_empty()).then(|| given.allowed.unwrap_or(100));
     let mut lines = String::new();
     let mut is_new = false;
@@ -203,12 +226,17 @@ fn lines_of<'a>(cluster: &str, of: impl Iterator<Item = &'a LicenceResource>) ->
 
 /// `modify resource NAME where … set …`
 pub(super) fn modify(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
-    let at = words
-        .iter()
-        .position(|word| word.eq_ignore_ascii_case("set"));
-    let (before, after) = words.split_at(at.unwrap_or(words.len()));
-    let after = after.get(1..).unwrap_or_default();
-    let (condition, set) = (Given::read(before)?, Given::read(after)?);
+    let (mut conditions, mut after) = (Vec::new(), Vec::new());
+    let mut within_set = false;
+    for word in words {
+        match word.to_ascii_lowercase().as_str() {
+            "set" => within_set = true,
+            "where" => within_set = false,
+            _ if within_set => after.push(word.clone()),
+            _ => conditions.push(word.clone()),
+        }
+    }
+    let (condition, set) = (Given::read(&conditions)?, Given::read(&after)?);
     if after.is_empty() {
         return Err(Answer::refused(
             " You didn't give me anything to set\n".to_owned(),
@@ -224,8 +252,13 @@ pub(super) fn modify(words: &[String], to: &mut Accounting) -> Result<Answer, An
             "sacctmgr: error: Can't change \"count\" on a cluster-based resource. Remove cluster selection.\n".to_owned(),
         ));
     }
-    let meant = to.resources.iter().filter(|it| condition.means(it));
-    let lines = lines_of(&to.cluster, meant);
+    let meant = || to.resources.iter().filter(|it| condition.means(it));
+    set.check_allowed(|| {
+        meant()
+            .next()
+            .map(|it| (it.name.clone(), it.server.clone()))
+    })?;
+    let lines = lines_of(&to.cluster, meant());
     if lines.is_empty() {
         return Err(Answer::nothing("Nothing modified"));
     }
@@ -249,7 +282,7 @@ pub(super) fn modify(words: &[String], to: &mut Accounting) -> Result<Answer, An
 /// `delete resource …`: with a cluster its share alone.
 pub(super) fn delete(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
     let given = Given::read(words)?;
-    if words.is_empty() {
+    if !given.is_condition() {
         return Err(Answer::refused(
             " No conditions given to remove, not executing.\n".to_owned(),
         ));

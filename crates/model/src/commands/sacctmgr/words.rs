@@ -1,7 +1,7 @@
 //! The words of `sacctmgr`'s command lines, and what it says.
 
 use crate::records::Settings;
-use crate::values::{Seconds, TimeLimitRequest, padded_elapsed_text};
+use crate::values::{Seconds, TimeLimitRequest, one_line, padded_elapsed_text, parse_mebibytes};
 
 /// What is printed, and the exit status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,12 +59,35 @@ pub(super) fn list_of(text: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
+/// Refuses names that would end a line or control a terminal wherever they are shown.
+///
+/// # Errors
+/// The first of them.
+pub(super) fn check_names<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<(), Answer> {
+    for name in names {
+        let shown = one_line(name);
+        if shown != name.as_str() {
+            return Err(Answer::refused(format!(
+                "sacctmgr: error: a name has no control characters\n\
+                 sacctmgr:   asked   {shown}\n\
+                 sacctmgr:   there   names that stand in one line\n\
+                 sacctmgr:   do      give it another name\n"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// What stands in a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Number,
     Length,
     Tres,
+    /// A number that need not be whole, not below 0.
+    Factor,
+    /// How jobs are stopped for others.
+    PreemptMode,
     Text,
 }
 
@@ -133,10 +156,10 @@ pub(super) const OF_QOS: &[Setting] = &[
     setting(&["maxwall", "maxwalldurationperjob"], "maxwall", "MaxWall", Kind::Length),
     setting(&["mintres", "mintresperjob"], "mintres", "MinTRESPerJob", Kind::Tres),
     setting(&["preempt"], "preempt", "Preempt", Kind::Text),
-    setting(&["preemptmode"], "preemptmode", "PreemptMode", Kind::Text),
+    setting(&["preemptmode"], "preemptmode", "PreemptMode", Kind::PreemptMode),
     setting(&["priority"], "priority", "Priority", Kind::Number),
-    setting(&["usagefactor"], "usagefactor", "UsageFactor", Kind::Text),
-    setting(&["usagethreshold"], "usagethreshold", "UsageThreshold", Kind::Text),
+    setting(&["usagefactor"], "usagefactor", "UsageFactor", Kind::Factor),
+    setting(&["usagethreshold"], "usagethreshold", "UsageThreshold", Kind::Factor),
 ];
 
 impl Setting {
@@ -157,18 +180,30 @@ impl Setting {
             return Ok(());
         }
         let kept = match self.kind {
-            Kind::Number if value.eq_ignore_ascii_case("parent") => value.to_owned(),
+            Kind::Number if self.key == "fairshare" && value.eq_ignore_ascii_case("parent") => {
+                value.to_owned()
+            }
             Kind::Number => match value.parse::<u32>() {
                 Ok(number) => number.to_string(),
-                Err(_) => {
-                    let said = self.said;
-                    return Err(Wrong::Number(format!(
-                        "sacctmgr: error: Invalid value for {said} ({value})\n"
-                    )));
-                }
+                Err(_) => return Err(Wrong::Number(self.invalid(value))),
             },
+            Kind::Factor => match value.parse::<f64>() {
+                Ok(number) if number.is_finite() && number >= 0.0 => value.to_owned(),
+                _ => return Err(Wrong::Number(self.invalid(value))),
+            },
+            Kind::PreemptMode => {
+                let mode = value.to_ascii_lowercase();
+                if !PREEMPT_MODES.contains(&mode.as_str()) {
+                    return Err(Wrong::Word(format!(" Bad Preempt Mode given: {value}\n")));
+                }
+                mode
+            }
             Kind::Length => match TimeLimitRequest::parse(value) {
                 Some(TimeLimitRequest::Limit(Seconds(seconds))) => seconds.to_string(),
+                // A limit of no time at all; only the words stand for none.
+                Some(TimeLimitRequest::Unlimited) if !value.contains(char::is_alphabetic) => {
+                    "0".to_owned()
+                }
                 Some(TimeLimitRequest::Unlimited) => {
                     into.remove(self.key);
                     return Ok(());
@@ -179,13 +214,16 @@ impl Setting {
                 }
             },
             Kind::Tres => {
-                merged(into.get(self.key).map_or("", String::as_str), value).map_err(|kind| {
-                    Wrong::Tres(format!(
-                        "sacctmgr: error: slurmdb_format_tres_str: no TRES known by type {kind}\n"
-                    ))
+                let old = into.get(self.key).map_or("", String::as_str);
+                merged(old, value).map_err(|wrong| {
+                    Wrong::Tres(match wrong {
+                        WrongTres::Kind(kind) => format!(
+                            "sacctmgr: error: slurmdb_format_tres_str: no TRES known by type {kind}\n"
+                        ),
+                        WrongTres::Count(part) => self.invalid(&part),
+                    })
                 })?
             }
-            Kind::Text if self.key == "preemptmode" => value.to_ascii_lowercase(),
             Kind::Text => value.to_owned(),
         };
         if kept.is_empty() {
@@ -194,6 +232,13 @@ impl Setting {
             into.insert(self.key.to_owned(), kept);
         }
         Ok(())
+    }
+
+    fn invalid(&self, value: &str) -> String {
+        format!(
+            "sacctmgr: error: Invalid value for {} ({value})\n",
+            self.said
+        )
     }
 
     /// The value as it is said when something is added.
@@ -216,8 +261,19 @@ pub(super) enum Wrong {
     Tres(String),
 }
 
+/// `cluster` is that of the cluster.
+const PREEMPT_MODES: &[&str] = &["cluster", "off", "cancel", "requeue", "suspend", "gang"];
+
+/// What of TRES can't be read.
+enum WrongTres {
+    /// A type that there is not.
+    Kind(String),
+    /// A count that is none: `cpu=abc`.
+    Count(String),
+}
+
 /// TRES with others in their place: `cpu=10,gres/gpu=4`; a count of -1 takes one away.
-fn merged(old: &str, new: &str) -> Result<String, String> {
+fn merged(old: &str, new: &str) -> Result<String, WrongTres> {
     let mut all: Vec<(String, String)> = Vec::new();
     for part in old
         .split(',')
@@ -229,7 +285,15 @@ fn merged(old: &str, new: &str) -> Result<String, String> {
         let plain = ["cpu", "mem", "energy", "node", "billing", "vmem", "pages"].contains(&name);
         let typed = ["gres", "fs", "license", "bb", "ic"].contains(&base) && name.contains('/');
         if !plain && !typed {
-            return Err(base.to_owned());
+            return Err(WrongTres::Kind(base.to_owned()));
+        }
+        let is_read = match name {
+            _ if count == "-1" => true,
+            "mem" => parse_mebibytes(count).is_some(),
+            _ => count.bytes().all(|it| it.is_ascii_digit()) && count.parse::<u64>().is_ok(),
+        };
+        if !is_read {
+            return Err(WrongTres::Count(part.to_owned()));
         }
         all.retain(|(known, _)| known != name);
         if count != "-1" {

@@ -2,6 +2,7 @@
 
 mod columns;
 
+use crate::commands::padding::{asked_width, padded};
 use crate::options::long_options::{LongOption, parse_long_options};
 use crate::options::option_table::Takes;
 use crate::records::StepUse;
@@ -229,7 +230,7 @@ impl SstatArgs {
                 let column = column.ok_or_else(|| SstatUsageError::Field(name.to_owned()))?;
                 Ok(Chosen {
                     column,
-                    width: width.parse().unwrap_or(column.width),
+                    width: asked_width(width).unwrap_or(column.width),
                 })
             })
             .collect()
@@ -244,11 +245,8 @@ impl SstatArgs {
         for (chosen, cell) in columns.iter().zip(cells) {
             let width = chosen.width.unsigned_abs();
             let cell = fitting(cell, width, is_header);
-            line.push_str(&if chosen.width < 0 {
-                format!("{cell:<width$} ")
-            } else {
-                format!("{cell:>width$} ")
-            });
+            line.push_str(&padded(&cell, width, chosen.width < 0));
+            line.push(' ');
         }
         line.push('\n');
         line

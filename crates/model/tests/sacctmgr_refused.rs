@@ -1,0 +1,153 @@
+//! What `sacctmgr` refuses, and that nothing is changed then.
+
+use yard_model::{Accounting, SacctmgrArgs, SacctmgrFacts};
+
+struct Bank(Accounting);
+
+impl Bank {
+    /// Accounts after these command lines, each of which does something.
+    fn after(lines: &[&str]) -> Bank {
+        let mut bank = Bank(Accounting::new("c", "me"));
+        for line in lines {
+            let (status, text) = bank.said(line);
+            assert_eq!(status, 0, "{line}: {text}");
+        }
+        bank
+    }
+
+    fn said(&mut self, line: &str) -> (u8, String) {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let asked = SacctmgrArgs::parse(&words).expect("a command line");
+        let answer = asked.answer(&mut self.0, &SacctmgrFacts::default());
+        (answer.status, answer.stdout + &answer.stderr)
+    }
+
+    /// Refused with these words somewhere, and all is as it was.
+    #[track_caller]
+    fn refuses(&mut self, line: &str, words: &str) {
+        let before = self.0.clone();
+        let (status, text) = self.said(line);
+        assert_eq!(status, 1, "{line}: {text}");
+        assert!(text.contains(words), "{line}: {text}");
+        assert!(self.0 == before, "{line} changed something");
+    }
+
+    #[track_caller]
+    fn shows(&mut self, line: &str, want: &str) {
+        let (status, text) = self.said(line);
+        assert_eq!((status, text.trim()), (0, want), "{line}");
+    }
+}
+
+#[test]
+fn limits_that_cannot_be_read_are_refused() {
+    let mut bank = Bank::after(&["add qos q1 grptres=cpu=7", "add account a"]);
+    for key in [
+        "GrpTRES",
+        "GrpTRESMins",
+        "GrpTRESRunMins",
+        "MaxTRES",
+        "MaxTRESMins",
+        "MaxTRESPerNode",
+        "MaxTRESPerUser",
+        "MinTRES",
+    ] {
+        for count in ["abc", "", "-5", "1.5", "99999999999999999999999"] {
+            let words = format!("(cpu={count})");
+            bank.refuses(&format!("modify qos q1 set {key}=cpu={count}"), &words);
+            if !["MaxTRESPerUser", "MinTRES"].contains(&key) {
+                bank.refuses(&format!("modify account a set {key}=cpu={count}"), &words);
+            }
+        }
+    }
+    bank.refuses("modify qos q1 set GrpTRES=cpu", "(cpu)");
+    bank.refuses("modify qos q1 set GrpTRES=mem=4X", "(mem=4X)");
+    bank.refuses("add qos q2 GrpTRES=cpu=abc", "(cpu=abc)");
+    bank.refuses("modify qos q1 set Preempt=nope", "bad qos 'nope'");
+    bank.refuses("modify qos q1 set PreemptMode=nope", "Bad Preempt Mode");
+    for value in ["abc", "-2", "inf"] {
+        bank.refuses(&format!("modify qos q1 set UsageFactor={value}"), value);
+    }
+    for key in ["GrpJobs", "Priority"] {
+        let line = format!("modify qos q1 set {key}=abc");
+        bank.refuses(&line, &format!("Invalid value for {key} (abc)"));
+    }
+    bank.refuses("modify account a set GrpJobs=parent", "Invalid value");
+}
+
+#[test]
+fn limits_are_cleared_by_minus_one_and_set_by_nothing() {
+    let mut bank = Bank::after(&[
+        "add qos q1 grptres=cpu=7,mem=16G grpwall=10",
+        "modify qos q1 set grptres=cpu=-1",
+    ]);
+    let wall = "-nP show qos q1 format=grpwall";
+    bank.shows("-nP show qos q1 format=grptres", "mem=16G");
+    bank.shows("-i modify qos q1 set grpwall=0", "Modified qos...\n  q1");
+    bank.shows(wall, "00:00:00");
+    bank.shows("-i modify qos q1 set grpwall=-1", "Modified qos...\n  q1");
+    bank.shows(wall, "");
+}
+
+#[test]
+fn conditions_behind_set_hold_for_resources() {
+    let add = "type=license server=s cluster=c count=9";
+    let mut bank = Bank::after(&[
+        &format!("add resource name=l1 {add}"),
+        &format!("add resource name=l2 {add}"),
+        "modify resource set count=3 where name=l1",
+    ]);
+    let counts = "-nP show resource format=name,count";
+    bank.shows(counts, "l1|3\nl2|9");
+    for line in [
+        "delete resource",
+        "delete resource where",
+        "delete resource where name=",
+        "delete resource where server=",
+        "delete resource count=3",
+    ] {
+        bank.refuses(line, " No conditions given to remove, not executing.");
+    }
+    let over = "would go over 100%";
+    bank.refuses("modify resource name=l1 set percentallowed=101", over);
+    let line = format!("add resource name=l3 {add} percentallowed=200");
+    bank.refuses(&line, over);
+}
+
+#[test]
+fn a_default_qos_is_not_taken_from_its_user() {
+    let mut bank = Bank::after(&[
+        "add qos q1",
+        "add account a qos=normal,q1",
+        "add user u account=a qos=normal,q1 defaultqos=q1",
+        "add user v account=a defaultqos=q1",
+    ]);
+    let said = "have these as their Default QOS";
+    bank.refuses("modify user u set qos-=q1", said);
+    bank.refuses("modify user u set qos=normal", said);
+    bank.refuses("modify account a set qos-=q1", said);
+    let line = "modify user u set defaultqos=normal qos-=q1";
+    assert_eq!(bank.said(line).0, 0);
+}
+
+#[test]
+fn names_have_no_control_characters() {
+    let mut bank = Bank::after(&[]);
+    for line in [
+        "add account a\x1b[2J",
+        "add user u\n account=root",
+        "add qos q\u{202e}",
+        "add resource name=l\x1b type=license count=1",
+    ] {
+        bank.refuses(line, "a name has no control characters");
+    }
+}
+
+#[test]
+fn widths_wider_than_the_formatter_takes() {
+    let mut bank = Bank::after(&[]);
+    for width in ["65536", "-65536", "99999999999", "-99999999999999999999"] {
+        let (status, text) = bank.said(&format!("-n show user format=user%{width}"));
+        assert_eq!((status, text.len()), (0, 65_538), "{width}");
+    }
+}
