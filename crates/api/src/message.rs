@@ -378,6 +378,9 @@ pub struct WhyWaiting {
     /// When it ends if it has not started by then, because of its deadline.
     #[serde(default)]
     pub too_late: Option<Timestamp>,
+    /// The limit of a QOS, an account or a user that it would pass.
+    #[serde(default)]
+    pub limit: Option<model::ReachedLimit>,
     /// Options with less in them: each alone would let it start now.
     pub instead: Vec<String>,
 }

@@ -87,6 +87,14 @@ fn wilsons_table_of_qos() {
         second regular PD Resources
         first opp PD ReqNodeNotAvail, UnavailableNodes:wcibmpower01
     "#]]);
+    let why = twin.0.yard(&["why", "sixth"]).success();
+    let limit = why.lines().find(|line| line.starts_with("  limit"));
+    assert_eq!(
+        limit,
+        Some("  limit        QOS test allows a user 1 running job; with this job it would be 2")
+    );
+    let held = why.lines().find(|line| line.starts_with("  held by"));
+    assert!(held.is_some_and(|line| line.contains("job 5 of ")), "{why}");
     // Each QOS has its longest time.
     let long = |qos: &str, time: &str| {
         twin.submit(&format!(

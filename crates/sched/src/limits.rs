@@ -107,7 +107,7 @@ impl State {
             now,
         };
         self.may_use(ledger, &chain, wanted)?;
-        ledger.after(&chain, wanted)
+        Ok(ledger.after(&chain, wanted)?)
     }
 
     /// The time limit that a job has when it starts in a partition.

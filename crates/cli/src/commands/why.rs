@@ -107,6 +107,9 @@ fn story(
         );
         text += &line("free", &free);
     }
+    if let Some(limit) = &why.limit {
+        text += &line("limit", &limit.to_string());
+    }
     for need in &why.licences {
         text += &line("licences", &licences(need));
     }
@@ -276,6 +279,7 @@ mod tests {
             start: Some(Timestamp(2 * hour)),
             licences: Vec::new(),
             too_late: Some(Timestamp(9 * hour)),
+            limit: None,
             reservations: vec![
                 Reservation {
                     name: "service".to_owned(),

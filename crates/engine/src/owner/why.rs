@@ -46,6 +46,7 @@ impl Owner {
             licences: licences.collect(),
             reservations: why.reservations,
             too_late: why.too_late,
+            limit: why.limit,
             instead: why.instead,
         }))
     }

@@ -130,7 +130,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    fn account_name(&self, account: AccountId) -> String {
+    pub(super) fn account_name(&self, account: AccountId) -> String {
         self.cluster.accounts()[usize::from(account.0)].name.clone()
     }
 

@@ -6,6 +6,7 @@
 //! another the job asks for less.
 
 mod budget;
+mod over_limit;
 mod played;
 mod smaller;
 
@@ -13,7 +14,8 @@ use crate::Job;
 use crate::State;
 use budget::Budget;
 use model::{
-    Allocation, JobId, JobState, PendingReason, Request, Reservation, Timestamp, parse_licences,
+    Allocation, JobId, JobState, PendingReason, ReachedLimit, Request, Reservation, Timestamp,
+    parse_licences,
 };
 use resources::Share;
 
@@ -33,10 +35,13 @@ pub struct Why {
     pub there: Amount,
     /// Jobs of its partitions that wait and come before it.
     pub ahead: Vec<JobId>,
-    /// Running jobs that end before it starts, by the plan; those that end last first.
+    /// Running jobs that end before it starts, by the plan, those that end last first; else those that count
+    /// under the limit that it would pass.
     pub holders: Vec<Holder>,
     /// When it would start if all jobs ran until their limits.
     pub start: Option<Timestamp>,
+    /// The limit of a QOS, an account or a user that it would pass.
+    pub limit: Option<ReachedLimit>,
     /// Licences that it asks for and that are not free.
     pub licences: Vec<LicenceNeed>,
     /// Reservations that close nodes of its partitions to it if it started now, and its own where that
@@ -128,10 +133,15 @@ impl State {
                 | PendingReason::ReservedForOthers
                 | PendingReason::ReservedForMaintenance
         );
+        let over = matches!(reason, PendingReason::OverLimit(_))
+            .then(|| self.over_limit(job, now))
+            .flatten();
+        let (limit, under) = over.unzip();
         let holders = planned.as_ref().filter(|_| waits_for_room);
         let holders = holders
             .iter()
-            .flat_map(|planned| planned.ended.iter().rev());
+            .flat_map(|planned| planned.ended.iter().rev())
+            .chain(under.iter().flatten());
         let instead = if (waits_for_room || less_may_do) && self.is_pass_short() {
             self.smaller(record, now, &budget)
         } else {
@@ -163,6 +173,7 @@ impl State {
             ahead: self.ahead_of(record),
             holders: holders.filter_map(|holder| self.holder(*holder)).collect(),
             start: planned.map(|planned| planned.at),
+            limit,
             licences: self.licences_that_lack(record),
             reservations: self.reservations_that_close(record, now),
             too_late: self.jobs.get(&job).and_then(|job| self.too_late(job)),
