@@ -218,3 +218,66 @@ fn engine_status_names_the_engines_that_run() {
     env.yard(&["engine", "stop", "two"]).success();
     assert_eq!(said(), none);
 }
+
+#[test]
+fn attach_and_shell_go_to_the_engine_that_is_meant_and_not_to_the_default_one() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.yard(&["engine", "start", "two", "--nodes", "2"])
+        .success();
+    // Each is job 1 of its engine.
+    let script = "exec sleep 600";
+    for (name, on) in [("loc", "local"), ("far", "two")] {
+        let run = ["run", "-c1", "--on", on, "--name", name, "--detach", "--"];
+        env.yard(&[&run[..], &["sh", "-c", script][..]].concat())
+            .success();
+        wait_until(&format!("{name} runs"), || {
+            env.yard(&["ls"])
+                .stdout
+                .lines()
+                .any(|line| line.contains(name) && line.contains("running"))
+        });
+    }
+    let line = "basename $TRAINYARD_ENGINE; echo $SLURMD_NODENAME $YARD_RUN";
+    let inside = env
+        .yard(&["attach", "far", "--", "sh", "-c", line])
+        .success();
+    assert!(inside.contains("two\nnode1"), "{inside}");
+    let inside = env
+        .yard(&["attach", "loc", "--", "sh", "-c", line])
+        .success();
+    assert!(!inside.contains("two"), "{inside}");
+    let inside = env
+        .yard(&["shell", "--on", "two", "-c1", "--", "sh", "-c", line])
+        .success();
+    assert!(inside.contains("two\nnode"), "{inside}");
+    for name in ["far", "loc"] {
+        env.yard(&["cancel", name]).success();
+    }
+    for name in ["two", "local"] {
+        // An engine that is stopped starts again when a job of its ends.
+        wait_until("no job is left", || {
+            let mut squeue = env.command(&["slurm", "squeue", "-h"]);
+            if name != "local" {
+                squeue.env("TRAINYARD_ENGINE", name);
+            }
+            squeue.output().unwrap().stdout.is_empty()
+        });
+        env.yard(&["engine", "stop", name]).success();
+    }
+}
+
+#[test]
+fn the_folders_that_a_shell_is_told_of_are_there() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let file = "[data]\nstage = [\"big\"]\n";
+    env.write("yard.toml", file);
+    env.write("big", "");
+    let line = "cd $YARD_DATA && cd $YARD_CHECKPOINTS && cd $SLURM_TMPDIR && echo all there";
+    let shell = env.yard(&["shell", "-c1", "--", "sh", "-c", line]);
+    assert!(shell.stdout.contains("all there"), "{shell:?}");
+    assert!(
+        shell.stderr.contains("note: [data] stage is not staged"),
+        "{shell:?}"
+    );
+    env.yard(&["engine", "stop"]).success();
+}

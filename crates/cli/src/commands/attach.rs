@@ -71,7 +71,8 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         options.extend(args.command.iter().cloned());
     }
     if selected.transport.is_embedded() {
-        return Ok(crate::slurm::srun::run_code(&options, printer));
+        let cluster = selected.transport.cluster();
+        return Ok(crate::slurm::srun::run_code(cluster, &options, printer));
     }
     // This process becomes the srun, which owns the terminal from here on.
     let error = Command::new("srun").args(&options).exec();

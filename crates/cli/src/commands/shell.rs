@@ -22,6 +22,9 @@ use train::{
     launch,
 };
 
+/// Folders of a shell, as placeholders name those of a run.
+const PARTS: [&str; 5] = ["data", "checkpoints", "resume", "logs", "scratch"];
+
 /// Open a shell with a run's resources, environment and container, on one node
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -76,6 +79,9 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     }
     leave_out_modules(&mut planned.plan);
     planned.check()?;
+    if !planned.plan.data.stage.value.is_empty() {
+        printer.say("note: [data] stage is not staged for a shell: its {data} is empty");
+    }
     let interrupt = Interrupt::watch()?;
     let ready = make_ready(&planned, &places, false, &interrupt, printer)?;
     drop(interrupt);
@@ -116,7 +122,11 @@ fn own_folder(scratch: &Path) -> Result<PathBuf, Failure> {
         let name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let folder = scratch.join(".yard/shells").join(name);
         let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(&folder)?;
+        builder.recursive(true).mode(0o700);
+        // What a run's node-local folder has, and a shell's variables and mounts name.
+        for part in PARTS {
+            builder.create(folder.join(part))?;
+        }
         Ok(folder)
     });
     made.map_err(|error| {
@@ -157,7 +167,8 @@ fn open(
         Failure::new(FailureKind::Io, what).todo("free space there")
     })?;
     if plan.embedded {
-        return Ok(crate::slurm::srun::run_code(&options, printer));
+        let cluster = &planned.target.facts.name;
+        return Ok(crate::slurm::srun::run_code(cluster, &options, printer));
     }
     let status = Command::new("srun").args(&options).status();
     let status = status.map_err(|error| {

@@ -103,7 +103,12 @@ pub fn cluster_name(folder: &EngineFolder) -> String {
 
 /// A connection to it; one is started where none answers.
 pub fn connect() -> Result<Client, CommandError> {
-    Ok(Client::connect(&engine_dir()?)?)
+    connect_in(&engine_dir()?)
+}
+
+/// A connection to the engine of a folder; it is started where it does not answer.
+pub fn connect_in(engine: &Path) -> Result<Client, CommandError> {
+    Ok(Client::connect(engine)?)
 }
 
 /// A connection to the engine of that cluster; it is started where it does not answer.

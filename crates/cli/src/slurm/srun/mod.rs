@@ -25,9 +25,21 @@ use model::option_table::Command;
 use model::srun::{Srun, resolve};
 use model::{StepContainer, Surroundings, Timestamp, first_error};
 use std::ffi::OsString;
+use std::path::Path;
 
-/// Runs it; returns its exit status.
+/// Runs it on the engine that is meant; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
+    match connection::engine_dir() {
+        Ok(engine) => run_on(&engine, args, printer),
+        Err(failure) => {
+            failure.say("srun", printer);
+            1
+        }
+    }
+}
+
+/// Runs it on the engine of a folder.
+fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
     let cwd = match std::env::current_dir() {
         Ok(cwd) => cwd,
         Err(error) => {
@@ -36,10 +48,8 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         }
     };
     let zone = sys::local_zone();
-    let engine = connection::engine_dir();
-    let has_nodes = engine.is_ok_and(|engine| connection::has_nodes(&engine));
-    let surroundings =
-        Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd).with_nodes(has_nodes);
+    let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd)
+        .with_nodes(connection::has_nodes(engine));
     let (asked, said) = resolve(args, &super::variable, &surroundings);
     if let Some(show) = asked.show {
         let usage = "Usage: srun [OPTIONS(0)...] executable [args(0)...]";
@@ -59,7 +69,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         return 1;
     }
     if asked.test_only {
-        return test(asked, &zone, printer);
+        return test(engine, asked, &zone, printer);
     }
     let environment = sys::odd_text::environment();
     let caller = Caller {
@@ -97,17 +107,23 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
             printer.say(&format!("srun: {note}"));
         }
     }
-    run_step(&call, printer)
+    run_step(engine, &call, printer)
 }
 
-/// As [`run`], for a command of ours that becomes `srun`.
-pub fn run_code(args: &[OsString], printer: &Printer) -> u8 {
+/// For a command of ours that becomes `srun`, on the engine of that cluster.
+pub fn run_code(cluster: &str, args: &[OsString], printer: &Printer) -> u8 {
     let args: Vec<String> = args.iter().map(|arg| sys::odd_text::text(arg)).collect();
-    run(&args, printer)
+    match connection::engine_dir_of(Some(cluster)) {
+        Ok(engine) => run_on(&engine, &args, printer),
+        Err(failure) => {
+            failure.say("srun", printer);
+            1
+        }
+    }
 }
 
 /// Runs a step to its end; returns `srun`'s exit code.
-fn run_step(call: &StepCall, printer: &Printer) -> u8 {
+fn run_step(engine: &Path, call: &StepCall, printer: &Printer) -> u8 {
     // Its threads say little: a heap of each one's own takes longer to make than they run.
     sys::memory::share_heaps(1);
     // Before the first thread: all of them must have the signals blocked.
@@ -118,7 +134,7 @@ fn run_step(call: &StepCall, printer: &Printer) -> u8 {
             return 1;
         }
     };
-    let mut client = match connection::connect() {
+    let mut client = match connection::connect_in(engine) {
         Ok(client) => client,
         Err(failure) => {
             failure.say("srun", printer);
@@ -141,7 +157,7 @@ fn run_step(call: &StepCall, printer: &Printer) -> u8 {
 fn put_inside(
     call: &mut StepCall,
     asked: &StepContainer,
-    cwd: &std::path::Path,
+    cwd: &Path,
     printer: &Printer,
 ) -> Result<(), step_container::Lines> {
     let Some(container) = step_container::made_ready(asked, cwd, "srun", printer)? else {
@@ -172,8 +188,8 @@ fn programs(asked: &Srun) -> Result<Vec<Vec<String>>, Vec<String>> {
 }
 
 /// `--test-only`: whether the job could ever run.
-fn test(asked: Srun, zone: &jiff::tz::TimeZone, printer: &Printer) -> u8 {
-    let mut client = match connection::connect() {
+fn test(engine: &Path, asked: Srun, zone: &jiff::tz::TimeZone, printer: &Printer) -> u8 {
+    let mut client = match connection::connect_in(engine) {
         Ok(client) => client,
         Err(failure) => {
             failure.say("srun", printer);
