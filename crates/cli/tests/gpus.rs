@@ -7,6 +7,7 @@ use expect_test::expect;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use testkit::{Outcome, TestEnv, gpus_missing, skip, wait_until};
@@ -589,4 +590,41 @@ fn an_error_of_a_gpu_in_the_kernels_log_is_said_while_the_run_goes_on() {
     let shown = env.yard(&["show"]).success();
     assert!(shown.contains(words), "{shown}");
     assert!(!shown.contains("of GPU 0"), "{shown}");
+}
+
+/// Each launcher's ranks on two nodes of four GPUs: what they know of the job's two on each.
+#[test]
+fn each_rank_has_the_list_of_the_job_s_gpus_of_its_node() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let rig = [
+        "engine",
+        "start",
+        "rig",
+        "--nodes",
+        "2",
+        "--gpus-per-node",
+        "4",
+    ];
+    env.yard(&rig).success();
+    // In the place of a user's torchrun, which starts the ranks of its node.
+    let torchrun = env.write(
+        "bin/torchrun",
+        "#!/bin/sh\necho \"list=$CUDA_VISIBLE_DEVICES\"\n",
+    );
+    fs::set_permissions(&torchrun, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let bin = torchrun.parent().unwrap().display();
+    env.set_var("PATH", format!("{bin}:{path}"));
+    for (launcher, per_node) in [("srun", 2), ("jax", 2), ("lightning", 2), ("torchrun", 1)] {
+        let file = format!(
+            "launcher = \"{launcher}\"\ncommand = [\"sh\", \"-c\", \"echo list=$CUDA_VISIBLE_DEVICES\"]\n\
+             [resources]\nnodes = 2\ngpus_per_node = 2\ncpus_per_rank = 1\n"
+        );
+        env.write("yard.toml", &file);
+        let run = env.yard(&["run", "--on", "rig", "--name", launcher, "yard.toml"]);
+        let run = run.success();
+        let logged = run.lines().filter(|line| line.ends_with("] list=0,1"));
+        assert_eq!(logged.count(), 2 * per_node, "{launcher}: {run}");
+    }
+    env.yard(&["engine", "stop", "rig"]).success();
 }

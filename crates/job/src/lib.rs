@@ -34,6 +34,7 @@ pub mod stage;
 mod start_values;
 mod starting_point;
 mod trained;
+mod visible_gpus;
 
 pub use main_branch::main;
 pub use starting_point::{StartingPointError, starting_point};

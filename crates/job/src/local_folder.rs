@@ -124,6 +124,13 @@ impl LocalFolder {
         self.path().join("unseen.json")
     }
 
+    /// By which variables a node's agent, whose step has all GPUs of the job there, knows them: nodes of
+    /// a virtual cluster share the folder.
+    #[must_use]
+    pub fn gpus_note(&self, node_index: u32) -> PathBuf {
+        gpus_note(&self.path(), node_index)
+    }
+
     /// Notes that the ranks may write files which are to be collected.
     ///
     /// # Errors
@@ -393,6 +400,12 @@ impl LocalFolder {
         let _others = fs::remove_dir(&self.root);
         Ok(())
     }
+}
+
+/// As [`LocalFolder::gpus_note`], in the folder at `path`.
+#[must_use]
+pub fn gpus_note(path: &Path, node_index: u32) -> PathBuf {
+    path.join(format!("gpus.{node_index}.json"))
 }
 
 /// Whether an agent holds the folder at `path`; also where that can't be known.

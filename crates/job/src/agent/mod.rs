@@ -49,6 +49,7 @@ pub use tree::{make_rest, tree};
 
 use crate::local_folder::{LocalFolder, LocalFolderError};
 use crate::protocol::{AgentId, Order};
+use crate::visible_gpus;
 use actor::ActorName;
 use agent_loop::AgentLoop;
 use folder::{Attempt, RunFolder};
@@ -230,6 +231,11 @@ fn start_keeper(
         let end = patiently(at.patience(), stop, || local.make())
             .map_err(AgentError::from)
             .and_then(|_owned| {
+                // Before the conductor knows of it, which starts the ranks then.
+                let note = local.gpus_note(at.node_index);
+                if let Err(error) = visible_gpus::write_down(&note) {
+                    outbox.note(format!("{} can't be written: {error}", note.display()));
+                }
                 let monitored = at.monitored();
                 let channels = (outbox.clone(), work, clean_up);
                 let mut keeper = Keeper::new(at, local.clone(), Arc::clone(&terminated), channels);

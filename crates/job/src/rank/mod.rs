@@ -26,6 +26,7 @@ use crate::exit_code;
 use crate::local_folder;
 use crate::python_stack;
 use crate::shell::ShellFile;
+use crate::visible_gpus;
 use container::{ContainerError, Inside};
 use folder::{Attempt, FolderError, LaunchFile, RankExit, RunFolder};
 use model::Timestamp;
@@ -323,9 +324,16 @@ struct Start<'a> {
 
 impl Start<'_> {
     /// The program with its arguments and variables, once the environment is made.
-    fn prepare(&self) -> Result<(PathBuf, Vec<String>, Variables), RankError> {
+    fn prepare(
+        &self,
+        of_rank: Option<(&Place, &Path)>,
+    ) -> Result<(PathBuf, Vec<String>, Variables), RankError> {
         let (launch, rank) = (self.launch, self.rank);
         let mut variables: Variables = std::env::vars_os().collect();
+        if let Some((place, local)) = of_rank {
+            let note = local_folder::gpus_note(local, place.node_index);
+            visible_gpus::name(&note, &mut variables);
+        }
         for prelude in &launch.preludes {
             prelude::apply(prelude, &mut variables)?;
         }
@@ -355,7 +363,7 @@ impl Start<'_> {
         of_rank: Option<(&Place, &Path)>,
         told_to_end: &Arc<AtomicBool>,
     ) -> Result<ExitStatus, RankError> {
-        let (program, argv, mut variables) = self.prepare()?;
+        let (program, argv, mut variables) = self.prepare(of_rank)?;
         // Inside a container the folder need not be there.
         if let (Some((_, local)), None) = (of_rank, &self.launch.container) {
             python_stack::announce(local, &mut variables);
@@ -418,7 +426,7 @@ pub fn shell(file: &Path) -> Result<u8, RankError> {
         is_head: false,
         secrets,
     };
-    let (program, argv, variables) = start.prepare()?;
+    let (program, argv, variables) = start.prepare(None)?;
     step::start(&program, &argv, &launch.cwd, &variables, copied)
 }
 
