@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 /// The exit code of a job whose batch script was ended by `SIGKILL`, as Slurm shows it.
 const KILLED: &str = "0:9";
 
+/// Slurm's word for a job that ended because a node of it failed.
+const NODE_FAIL: &str = "NODE_FAIL";
+
 /// Where a run stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
@@ -148,6 +151,12 @@ pub fn run_state(
         Some((state, _)) if was_killed(state) => RunState::Failed {
             cause: "its batch script was killed while no other process of the run lived that could have brought it back; yard requeue continues from the newest checkpoint".to_owned(),
         },
+        Some((ViewState::Ended { how, .. }, _)) if how == NODE_FAIL => RunState::Failed {
+            cause: format!(
+                "{} failed; yard requeue continues from the newest checkpoint",
+                its_nodes(events)
+            ),
+        },
         Some((ViewState::Ended { how, exit, .. }, _)) => RunState::Failed {
             cause: format!(
                 "its job ended as {how} (exit {exit}), and the training recorded no reason"
@@ -168,6 +177,18 @@ pub fn run_state(
         None => RunState::Unknown {
             what: "the cluster no longer knows its job".to_owned(),
         },
+    }
+}
+
+/// Of which nodes one failed, by what the newest start wrote down.
+fn its_nodes(events: &[EventLine]) -> String {
+    let nodes = events.iter().rev().find_map(|line| match &line.event {
+        Event::Started { nodes, .. } => Some(nodes.as_slice()),
+        _ => None,
+    });
+    match nodes {
+        Some([node]) => format!("node {node}"),
+        Some(_) | None => "a node of its job".to_owned(),
     }
 }
 
@@ -328,6 +349,21 @@ mod tests {
         };
         let state = run_state(Some(&SUBMITTED), &[started()], Some(&view(0, ended)));
         assert!(state.why().contains("yard requeue continues"), "{state:?}");
+    }
+
+    #[test]
+    fn a_node_that_failed_is_the_cause() {
+        let lost = run_state(
+            Some(&SUBMITTED),
+            &[started()],
+            Some(&view(0, ended("NODE_FAIL"))),
+        );
+        assert!(lost.why().starts_with("node n1 failed; "), "{lost:?}");
+        let lost = run_state(Some(&SUBMITTED), &[], Some(&view(0, ended("NODE_FAIL"))));
+        assert!(
+            lost.why().starts_with("a node of its job failed; "),
+            "{lost:?}"
+        );
     }
 
     #[test]

@@ -69,6 +69,41 @@ pub fn is_silent(run: &RunFolder, status: i32, first: Option<&RankExit>) -> bool
     status != 0 && first.is_none() && !is_full
 }
 
+/// How the memory of the ranks' step ran out, by what srun printed for it: its words stand in the
+/// conductor's log from `from` on. `None` where they say nothing of memory.
+#[must_use]
+pub fn out_of_memory(log: &Path, from: u64) -> Option<String> {
+    let mut file = File::open(log).ok()?;
+    file.seek(SeekFrom::Start(from)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes).ok()?;
+    memory_in(&String::from_utf8_lossy(&bytes))
+}
+
+/// What the words of a step's supervisor, or of a slurmstepd, say of memory that ran out.
+fn memory_in(words: &str) -> Option<String> {
+    const SIGNS: [&str; 4] = [
+        "oom-kill event",
+        "oom_kill event",
+        "Out Of Memory",
+        "exceeded memory limit",
+    ];
+    const HELD: &str = "its processes held";
+    let said = words
+        .lines()
+        .find(|line| SIGNS.iter().any(|sign| line.contains(sign)))?;
+    let held = words
+        .lines()
+        .find_map(|line| line.find(HELD).map(|at| &line[at..]));
+    // As srun prints it: `slurmstepd: error: Detected 1 oom-kill event(s) in StepId=7.1. Some of …`
+    let event = said.rsplit("error: ").next().unwrap_or(said);
+    let event = event.split(". ").next().unwrap_or(event);
+    let told = held.unwrap_or(event).trim().trim_end_matches('.');
+    Some(format!(
+        "out of memory: {told}; ask for more with [resources] memory"
+    ))
+}
+
 /// In words, one line.
 #[must_use]
 pub fn cause(run: &RunFolder, attempt: Attempt, status: i32, first: Option<&RankExit>) -> String {
@@ -165,9 +200,11 @@ const LONGEST: usize = 300;
 /// A complaint stands within so many lines of the end; what is older was survived.
 const COMPLAINT_WITHIN: usize = 30;
 
+/// So many bytes of a log are read.
+const TAIL: u64 = 16 << 10;
+
 /// The end of a log, read as text.
 fn tail(path: &Path) -> io::Result<String> {
-    const TAIL: u64 = 16 << 10;
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
@@ -234,6 +271,27 @@ mod tests {
         check_said("", "");
         let name = "socket.gaierror: [Errno -2] Name or service not known";
         check_said(name, &format!(": {name}; {NAMES}"));
+    }
+
+    #[track_caller]
+    fn check_memory(words: &str, want: Option<&str>) {
+        let want =
+            want.map(|told| format!("out of memory: {told}; ask for more with [resources] memory"));
+        assert_eq!(memory_in(words), want);
+    }
+
+    #[test]
+    fn memory_that_ran_out_is_told_with_what_was_allowed() {
+        let event = "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=7.1. Some of your processes may have been killed by the cgroup out-of-memory handler.\n";
+        let told = "Detected 1 oom-kill event(s) in StepId=7.1";
+        check_memory(event, Some(told));
+        let held = "its processes held up to 300 MiB at once; --mem gave them 300 MiB";
+        check_memory(&format!("{event}slurmstepd: error: {held}\n"), Some(held));
+        check_memory(
+            "srun: error: n1: task 0: Out Of Memory\n",
+            Some("n1: task 0: Out Of Memory"),
+        );
+        check_memory("srun: error: n1: task 0: Killed\n", None);
     }
 
     #[test]

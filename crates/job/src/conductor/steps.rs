@@ -236,6 +236,8 @@ impl Steps {
         let (sender, run) = (self.sender.clone(), self.run.clone());
         let tasks = plan.tasks();
         let told_to_end = Arc::clone(&self.told_to_end);
+        let log = run.conductor_log(attempt.job);
+        let log_before = std::fs::metadata(&log).map_or(0, |log| log.len());
         let ended = move |status: i32, killed: Option<i32>, why: Option<String>| {
             // At once: ranks that lost their srun are about to be ended too.
             let status = if trained::is_done(&run, attempt) {
@@ -257,6 +259,13 @@ impl Steps {
             let silent = why.is_none() && failure::is_silent(&run, status, first.as_ref());
             let cause =
                 why.unwrap_or_else(|| failure::cause(&run, attempt, status, first.as_ref()));
+            let memory = (status != 0)
+                .then(|| failure::out_of_memory(&log, log_before))
+                .flatten();
+            let cause = match memory {
+                Some(memory) => format!("{cause}; {memory}"),
+                None => cause,
+            };
             let lost = match killed {
                 Some(signal) if status != 0 => {
                     Some(format!("the ranks' srun was ended by signal {signal}"))
