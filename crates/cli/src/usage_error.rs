@@ -11,6 +11,18 @@ use std::num::ParseIntError;
 /// A longer line is cut.
 const LONGEST_LINE: usize = 200;
 
+/// Commands of other programs, and what is meant by them here.
+const OTHERS_WORDS: [(&str, &str); 5] = [
+    (
+        "status",
+        "yard show says how a run stands, yard ls lists all",
+    ),
+    ("list", "yard ls lists runs and jobs"),
+    ("ps", "yard ls lists runs and jobs"),
+    ("stop", "yard cancel ends a run, yard engine stop an engine"),
+    ("submit", "yard run --detach submits and does not wait"),
+];
+
 /// What `error` says of the command line `args`, whose first word is the program.
 pub fn failure(error: &Error, args: &[OsString], mut command: Command) -> Failure {
     command.build();
@@ -114,6 +126,12 @@ fn todo(error: &Error, command: &Command) -> String {
     let suggested = suggested.map(|kind| text(error, kind));
     let help = format!("{} --help", path(command));
     let takes_program = command.get_arguments().any(|arg| arg.is_last_set());
+    let word = text(error, ContextKind::InvalidSubcommand);
+    if let Some((_, meant)) = OTHERS_WORDS.iter().find(|(other, _)| *other == word)
+        && command.get_name() == "yard"
+    {
+        return format!("{meant}, or see {help}");
+    }
     match suggested.into_iter().find(|text| !text.is_empty()) {
         Some(suggested) => format!("write {suggested}, or see {help}"),
         None if takes_program && error.kind() == ErrorKind::UnknownArgument => {

@@ -53,7 +53,12 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             _ => None,
         });
         let said = said.unwrap_or("does not wait, as far as is known");
-        printer.show_line(&format!("{name} {said}"));
+        if args.json {
+            let text = serde_json::json!({ "name": name, "waits": false, "there": said });
+            printer.line(&text.to_string());
+        } else {
+            printer.show_line(&format!("{name} {said}"));
+        }
         return Ok(exit_code::DONE);
     };
     match selected.transport.why(waiting)? {
@@ -65,6 +70,10 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         Some(why) => {
             let now = Timestamp(jiff::Timestamp::now().as_millisecond());
             printer.shown(&story(&name, &why, &after, now, &TimeZone::system()));
+        }
+        None if args.json => {
+            let text = serde_json::json!({ "name": name, "waits": true, "reason": reason });
+            printer.line(&text.to_string());
         }
         None => {
             printer.show_line(&format!("{name} waits: {}", say_reason(&reason)));
