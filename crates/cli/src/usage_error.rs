@@ -11,7 +11,7 @@ use std::num::ParseIntError;
 /// A longer line is cut.
 const LONGEST_LINE: usize = 200;
 
-/// Commands of other programs, and what is meant by them here.
+/// Commands of other programs, and those that do the same here.
 const OTHERS_WORDS: [(&str, &str); 5] = [
     (
         "status",

@@ -47,6 +47,26 @@ fn a_run_comes_back_from_the_loss_of_its_first_node() {
     check("node1");
 }
 
+/// No process of the start is left to say so: the one that follows on another node does.
+#[test]
+fn a_run_on_one_node_says_which_node_it_lost() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.write("yard.toml", &RUN_FILE.replace("nodes = 2", "nodes = 1"));
+    env.yard(&["engine", "start", "two", "--nodes", "2"])
+        .success();
+    env.yard(&["run", "--on", "two", "--detach"]).success();
+    wait_until("its rank has begun", || {
+        env.yard(&["logs"]).stdout.contains("began")
+    });
+    env.yard(&["engine", "fail-node", "node1", "--on", "two"])
+        .success();
+    env.yard(&["wait"]).success();
+    let shown = env.yard(&["show"]).success();
+    let words = "on node1, lost, node node1 was lost";
+    assert!(shown.contains(words), "{shown}");
+    env.yard(&["engine", "stop", "two"]).success();
+}
+
 /// The agents of the runs in a folder that are the second of their job.
 fn second_agents(env: &TestEnv) -> Vec<u32> {
     let root = env.root().display().to_string();

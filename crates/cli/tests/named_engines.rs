@@ -220,7 +220,7 @@ fn engine_status_names_the_engines_that_run() {
 }
 
 #[test]
-fn attach_and_shell_go_to_the_engine_that_is_meant_and_not_to_the_default_one() {
+fn attach_and_shell_go_to_the_engine_of_the_run_and_not_to_the_default_one() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     env.yard(&["engine", "start", "two", "--nodes", "2"])
         .success();

@@ -12,6 +12,7 @@ mod conductor_error;
 mod copies;
 mod event_log;
 mod failure;
+mod former_loss;
 mod history;
 mod keeper;
 mod launching;

@@ -4,7 +4,9 @@ use super::awaited::{Awaited, awaited};
 use super::state::{Comeback, Facts, TrialId};
 use super::steps::Steps;
 use super::succession::{self, Place, Standing};
-use super::{Allocation, Conductor, ConductorError, Message, checkpoints, event_log, history};
+use super::{
+    Allocation, Conductor, ConductorError, Message, checkpoints, event_log, former_loss, history,
+};
 use crate::environment;
 use crate::grace::Deadlines;
 use crate::local_folder::LocalFolder;
@@ -182,6 +184,13 @@ impl Conductor {
             .map(|node| node.as_str().to_owned())
             .collect();
         let (job, restart) = (allocation.attempt.job, allocation.attempt.restart);
+        if let Err(error) = former_loss::write_down(&self.run, allocation.attempt, now) {
+            // No reason not to go on: it is said of that start then that it gave no reason.
+            let _ = writeln!(
+                io::stderr(),
+                "note: the start before can't be told of: {error}"
+            );
+        }
         self.record(
             Event::Started {
                 job,

@@ -27,7 +27,7 @@ use model::{StepContainer, Surroundings, Timestamp, first_error};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Runs it on the engine that is meant; returns its exit status.
+/// Runs it on the engine of the job around it, the one that is named, or this machine's own; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
     match connection::engine_dir() {
         Ok(engine) => run_on(&engine, args, printer),
