@@ -145,7 +145,9 @@ fn no_such_cluster(places: &Places, name: &str, slurm: Option<&str>) -> Failure 
     .there(there)
     .todo(match cluster_file::find(name) {
         Some(_) => {
-            format!("--on {LOCAL}; plan, lint and port work with the cluster file of {name}")
+            format!(
+                "yard engine start {name} --cluster {name} pretends it on this machine; plan, lint and port work with its cluster file"
+            )
         }
         None => format!("--on {LOCAL}, or leave --on out"),
     })

@@ -260,7 +260,7 @@ impl Wanted<'_> {
         let most = groups.iter().map(|group| self.facts.nodes[*group].cpus);
         let most = most.max().unwrap_or(0);
         let todo = match (each, self.facts.embedded && nodes > 1) {
-            (None, true) => format!("at most {most} ranks over all virtual nodes"),
+            (None, true) => format!("at most {most} ranks in all: the nodes share this machine"),
             (None, false) => format!("ranks_per_node = {most} or fewer"),
             (Some(each), _) => format!("cpus_per_rank = {each}"),
         };

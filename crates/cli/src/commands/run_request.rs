@@ -16,7 +16,7 @@ pub struct RequestArgs {
     /// The run's name
     #[arg(long, short = 'J', alias = "job-name", value_name = "NAME")]
     name: Option<String>,
-    /// Who starts the ranks: srun, none, torchrun, jax, lightning
+    /// Who starts the ranks: srun, none, torchrun, jax, lightning, mpi, horovod, accelerate or deepspeed
     #[arg(long, value_name = "LAUNCHER")]
     launcher: Option<String>,
     /// So many runs, as one array: {repeat} is 1 to N

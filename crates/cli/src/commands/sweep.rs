@@ -22,8 +22,8 @@ pub struct Args {
     #[arg(long, value_name = "ENTITY/PROJECT/ID")]
     wandb: String,
     /// How many trials
-    #[arg(long, value_name = "N")]
-    trials: String,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    trials: u32,
     /// So many run at once; 10 unless the run file says otherwise
     #[arg(long, value_name = "N")]
     at_once: Option<String>,
@@ -48,7 +48,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         file: args.file,
         on: args.on,
         name: args.name,
-        repeat: Some(args.trials),
+        repeat: Some(args.trials.to_string()),
         at_once: args.at_once,
         resources: args.resources.into_given(),
         sweep: Some(WandbSweep::new(&args.wandb)?),

@@ -79,7 +79,7 @@ fn refusals() {
         local has fewer than 3 CPUs
           asked   nodes = 3, ranks_per_node = 1   (srun: 1 per node by default)
           there   2 CPUs, 23 GiB, no GPU
-          do      at most 2 ranks over all virtual nodes
+          do      at most 2 ranks in all: the nodes share this machine
 
         local has fewer than 4 CPUs
           asked   cpus_per_rank = 2 (yard.toml:4), ranks_per_node = 2   (yard.toml:3)
