@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use testkit::{TestEnv, skip};
+use testkit::{TestEnv, skip, wait_until};
 
 const SCRIPT: &str = r#"#!/bin/bash
 #SBATCH -N2 --ntasks-per-node=2 -t 5 -p sched_system_all
@@ -315,17 +315,67 @@ fn networks_of_an_ordinary_user() {
     let printed = env.slurm("srun", &words).success();
     assert!(printed.contains("rank 0 got words of rank 1"), "{printed}");
     assert_eq!(fs::read_to_string(&keepers[0]).unwrap(), kept);
-    // One whose keeper was killed is named with what to do.
-    let keeper: u32 = kept.split(' ').next().unwrap().parse().unwrap();
-    sys::process::signal(keeper, 9).unwrap();
-    let refused = env.slurm("srun", &["true"]).snapshot();
-    assert!(refused.contains("its network is gone"), "{refused}");
+    keeper_of_networks_is_killed(&env, &words, &keepers[0]);
+}
+
+/// Prints its network, waits for `go` and prints it again.
+const TWO_STEPS: &str = "\
+#!/bin/sh
+#SBATCH -N2 -n2 --output=two.out --requeue
+srun -l readlink /proc/self/ns/net
+echo > began
+until [ -e go ]; do sleep 0.1; done
+srun -l readlink /proc/self/ns/net
+echo over >> two.out
+echo > over
+";
+
+fn keeper_of_networks_is_killed(env: &TestEnv, words: &[&str], keepers: &str) {
+    let kill = || {
+        let kept = fs::read_to_string(keepers).unwrap();
+        let keeper: u32 = kept.split(' ').next().unwrap().parse().unwrap();
+        sys::process::signal(keeper, 9).unwrap();
+    };
+    let log = || fs::read_to_string(files_named("engine.log", &env.trainyard_home())[0].as_str());
+    // While no job is there, the networks are made anew.
+    kill();
+    wait_until("they are made anew", || {
+        log().unwrap().contains("networks of nodes were made anew")
+    });
+    let printed = env.slurm("srun", words).success();
+    assert!(printed.contains("rank 0 got words of rank 1"), "{printed}");
+    // While one is there, no other starts, and all of its steps have the network it began with or none.
+    env.write("two.sh", TWO_STEPS);
+    env.slurm("sbatch", &["two.sh"]).success();
+    wait_until("began", || env.work().join("began").exists());
+    kill();
+    wait_until("its nodes are drained", || {
+        let states = env.slurm("sinfo", &["-hN", "-o", "%E"]).success();
+        states.lines().all(|line| line == "Network is gone")
+    });
+    env.slurm("sbatch", &["--output=next.out", "--wrap", "echo > next"])
+        .success();
+    let states = env.slurm("sinfo", &["-hN", "-o", "%t %E"]).success();
+    assert_eq!(
+        states.lines().collect::<Vec<_>>(),
+        ["drng Network is gone"; 2]
+    );
+    let status = env.yard(&["engine", "status", "lab"]).success();
+    assert!(status.contains("their networks are gone"), "{status}");
+    assert!(log().unwrap().contains("the networks of nodes are gone"));
     env.yard(&["engine", "stop", "lab"]).success();
-    env.yard(&["engine", "start", "lab"]).success();
-    let printed = env.slurm("srun", &words).success();
+    env.yard(&["engine", "start", "lab", "--networks"])
+        .success();
+    wait_until("next", || env.work().join("next").exists());
+    env.write("go", "");
+    wait_until("over", || env.work().join("over").exists());
+    let printed = fs::read_to_string(env.work().join("two.out")).unwrap();
+    assert_eq!(printed.matches(": net:[").count(), 2, "{printed}");
+    assert!(printed.contains("its network is gone"), "{printed}");
+    let printed = env.slurm("srun", words).success();
     assert!(printed.contains("rank 0 got words of rank 1"), "{printed}");
     env.yard(&["engine", "stop", "lab"]).success();
-    assert!(!std::path::Path::new(&keepers[0]).exists());
+    assert!(!std::path::Path::new(keepers).exists());
 }
 
 /// Paths of the files of that name below a folder.

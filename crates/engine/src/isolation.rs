@@ -4,6 +4,7 @@
 //! Whether the system makes the namespaces is tried when the engine starts. Where it does not, tasks
 //! see this machine's name and `/tmp`, and the engine says so.
 
+use crate::job_networks;
 use crate::networks::{self, Networks};
 use crate::node_disks;
 use crate::spec::StepSpec;
@@ -21,7 +22,7 @@ use sys::env_vars::{
     TMPDIR, TRAINYARD_HOME, TRAINYARD_HOST, TRAINYARD_NAMESPACES, XDG_CACHE_HOME, XDG_CONFIG_HOME,
     XDG_DATA_HOME, XDG_STATE_HOME,
 };
-use sys::process::{NodeView, Spawn};
+use sys::process::{NodeView, PidFd, Spawn};
 
 /// Variables of a job that name folders which it shares with this machine.
 const SHARED: [&str; 7] = [
@@ -45,6 +46,10 @@ pub(crate) enum Isolation {
         place: PathBuf,
         /// Their networks, or why each node has this machine's.
         networks: Result<Networks, String>,
+        /// What keeps those of a user who is not root.
+        keepers: Vec<PidFd>,
+        /// Why there are none any more, once their keeper was killed.
+        lost: Option<String>,
         /// Or why jobs see this machine's processes.
         processes: Result<(), String>,
     },
@@ -84,9 +89,12 @@ impl Isolation {
         } else {
             try_node(&place, TRIAL, true).map_err(|error| error.to_string())
         };
+        let keepers = keepers_of(&place, networks.as_ref().ok());
         Isolation::Nodes {
             place,
             networks,
+            keepers,
+            lost: None,
             processes,
         }
     }
@@ -100,18 +108,70 @@ impl Isolation {
     }
 
     /// Writes the names of nodes that may be new.
-    pub(crate) fn update<'a>(&self, nodes: impl Iterator<Item = &'a NodeName>) -> io::Result<()> {
+    pub(crate) fn update<'a>(
+        &mut self,
+        nodes: impl Iterator<Item = &'a NodeName>,
+    ) -> io::Result<()> {
         let Isolation::Nodes {
-            place, networks, ..
+            place,
+            networks,
+            keepers,
+            ..
         } = self
         else {
             return Ok(());
         };
         let nodes: Vec<&NodeName> = nodes.collect();
-        if networks.is_ok() {
+        // Where one was killed, all are made once no job is there.
+        if networks.is_ok() && !keepers.iter().any(user_networks::is_gone) {
             Networks::make(place, &nodes)?;
+            *keepers = keepers_of(place, networks.as_ref().ok());
         }
         write_hosts(place, &nodes, networks.as_ref().ok())
+    }
+
+    /// The processes without which the networks of nodes are gone.
+    pub(crate) fn keepers(&self) -> &[PidFd] {
+        match self {
+            Isolation::Nodes { keepers, .. } => keepers,
+            Isolation::NotNeeded | Isolation::Missing(_) => &[],
+        }
+    }
+
+    /// Whether one of them was killed.
+    pub(crate) fn has_lost_networks(&self) -> bool {
+        self.keepers().iter().any(user_networks::is_gone)
+    }
+
+    /// Says why the networks are gone until they are made anew; false where that was said.
+    pub(crate) fn note_lost_networks(&mut self, why: &str) -> bool {
+        let Isolation::Nodes { lost, .. } = self else {
+            return false;
+        };
+        lost.replace(why.to_owned()).as_deref() != Some(why)
+    }
+
+    /// Makes networks in place of those that are gone.
+    pub(crate) fn renew_networks<'a>(
+        &mut self,
+        nodes: impl Iterator<Item = &'a NodeName>,
+    ) -> io::Result<()> {
+        let Isolation::Nodes {
+            place,
+            networks: Ok(networks),
+            keepers,
+            lost,
+            ..
+        } = self
+        else {
+            return Ok(());
+        };
+        networks.remove();
+        let nodes: Vec<&NodeName> = nodes.collect();
+        *networks = Networks::make(place, &nodes)?;
+        *keepers = keepers_of(place, Some(networks));
+        *lost = None;
+        Ok(())
     }
 
     /// Whether jobs see their own processes alone.
@@ -140,7 +200,7 @@ impl Isolation {
 
     /// What nodes have of their own and what not, in words; none where the node is this machine.
     pub(crate) fn limit(&self) -> Option<String> {
-        let (networks, processes) = match self {
+        let (networks, lost, processes) = match self {
             Isolation::NotNeeded => return None,
             Isolation::Missing(why) => {
                 return Some(format!(
@@ -150,11 +210,17 @@ impl Isolation {
             }
             Isolation::Nodes {
                 networks,
+                lost,
                 processes,
                 ..
-            } => (networks, processes),
+            } => (networks, lost, processes),
         };
         let networks = match networks {
+            Ok(_) if lost.is_some() => format!(
+                "nodes have their own host names, /tmp and /dev/shm, and their networks are gone ({}): no job starts \
+                 until they are made anew",
+                lost.as_deref().unwrap_or_default()
+            ),
             Ok(networks) if !networks.lead_outside_too() => {
                 "nodes have their own host names, /tmp, /dev/shm and networks, by which they reach each other alone: \
                  a job reaches no port of this machine and nothing outside, and is not reached from here (as root \
@@ -210,6 +276,11 @@ fn write_hosts(place: &Path, nodes: &[&NodeName], networks: Option<&Networks>) -
 
 fn make_folder(place: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(place)
+}
+
+fn keepers_of(place: &Path, networks: Option<&Networks>) -> Vec<PidFd> {
+    let of_user = networks.filter(|networks| !networks.lead_outside_too());
+    of_user.map_or_else(Vec::new, |_| user_networks::keepers(place))
 }
 
 /// Networks for all nodes, entered by a program once; else why not.
@@ -283,7 +354,7 @@ fn view(place: &Path, node: &str, kept: &[PathBuf]) -> io::Result<NodeView> {
 
 /// Has a program see the node's network, where it has one.
 fn enter_network(view: &mut NodeView, place: &Path, node: &str) -> io::Result<()> {
-    if let Ok(namespace) = fs::read_link(place.join(node).join(networks::LINK)) {
+    if let Some(namespace) = networks::link(place, node) {
         view.enter_network(&namespace, user_networks::keeper_of(place, node)?)?;
     }
     Ok(())
@@ -313,7 +384,7 @@ pub(crate) fn of_step(
         view.enter_processes(keeper)?;
     }
     // A job that began before the nodes had networks stays without.
-    if keeper.is_none_or(|keeper| user_networks::has_those_of(keeper, place, node)) {
+    if job_networks::has(place, spec)? {
         enter_network(&mut view, place, node)?;
     }
     Ok(Some(view))

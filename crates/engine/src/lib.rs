@@ -16,6 +16,7 @@ mod connection_threads;
 mod engine_cluster;
 pub mod fork_server;
 mod isolation;
+mod job_networks;
 mod job_program;
 mod job_record;
 mod log;

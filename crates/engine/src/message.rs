@@ -23,6 +23,8 @@ pub(crate) enum Message {
     ProgramEnded(ProgramRun, Result<(), String>),
     /// A client has shown its user what the store lost.
     NoticeShown,
+    /// What kept networks of nodes was killed.
+    NetworksLost,
     /// The engine's socket, or its whole folder, was removed or put elsewhere: no client finds it.
     SocketGone,
     /// SIGTERM.

@@ -20,6 +20,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+/// Where the kernel shows this machine's interfaces.
+const INTERFACES: &str = "/sys/class/net";
 /// Where `ip` keeps namespaces that have names.
 const NAMESPACES: &str = "/run/netns";
 /// The second numbers of networks `10.N.0.0/16` of which one is taken that this machine doesn't use.
@@ -75,7 +77,7 @@ impl Networks {
 
     /// Those of an engine's folder, which may have been made before.
     fn find(place: &Path) -> io::Result<Networks> {
-        let bridge = format!("yd{:08x}", number_of(place));
+        let bridge = bridge_of(place);
         let record = place.join("network");
         let kept = fs::read_to_string(&record).ok();
         let kept = kept.and_then(|text| text.trim().parse().ok());
@@ -249,6 +251,29 @@ pub(crate) fn number_of(place: &Path) -> u32 {
     (hasher.finish() & 0xffff_ffff) as u32
 }
 
+/// What tells the networks that are there now from all that a folder of nodes had before: a line each of what keeps
+/// them.
+pub(crate) fn now(place: &Path) -> Vec<String> {
+    if sys::process::user() != 0 {
+        return user_networks::now(place);
+    }
+    // The kernel gives no number to two interfaces.
+    let bridge = bridge_of(place);
+    let number = Path::new(INTERFACES).join(&bridge).join("ifindex");
+    let number = fs::read_to_string(number).ok();
+    let line = number.map(|number| format!("{bridge} {}", number.trim()));
+    line.into_iter().collect()
+}
+
+/// The file that stands for a node's network; none where it has this machine's.
+pub(crate) fn link(place: &Path, node: &str) -> Option<PathBuf> {
+    fs::read_link(place.join(node).join(LINK)).ok()
+}
+
+fn bridge_of(place: &Path) -> String {
+    format!("yd{:08x}", number_of(place))
+}
+
 /// Removes what leads the nodes' programs into networks that are gone.
 pub(crate) fn forget(place: &Path, nodes: &[&NodeName]) {
     for node in nodes {
@@ -257,7 +282,7 @@ pub(crate) fn forget(place: &Path, nodes: &[&NodeName]) {
 }
 
 fn is_there(interface: &str) -> bool {
-    Path::new("/sys/class/net").join(interface).exists()
+    Path::new(INTERFACES).join(interface).exists()
 }
 
 /// The first network that no route of the kernel's table leads into.

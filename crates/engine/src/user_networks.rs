@@ -1,7 +1,7 @@
 //! Networks of nodes for a user who is not root: a process of its own keeps a user namespace with the bridge and
 //! a network namespace for each node, and programs of the nodes enter both.
 
-use crate::networks::{LINK, Networks};
+use crate::networks::{self, LINK, Networks};
 use crate::own_processes::OwnProcesses;
 use api::EngineFolder;
 use model::NodeName;
@@ -22,14 +22,29 @@ const LOOK: Duration = Duration::from_secs(10);
 const READY: &str = "ready";
 
 /// The keepers of a folder of nodes that live, the one with the bridge first.
-fn keepers(place: &Path) -> Vec<PidFd> {
+pub(crate) fn keepers(place: &Path) -> Vec<PidFd> {
     let text = fs::read_to_string(record(place)).unwrap_or_default();
     let keeper = |line: &str| {
         let (pid, start_time) = line.split_once(' ')?;
         let keeper = PidFd::open(pid.parse().ok()?).ok()?;
-        (start_time.parse() == Ok(keeper.start_time())).then_some(keeper)
+        let is_it = start_time.parse() == Ok(keeper.start_time());
+        (is_it && !is_gone(&keeper)).then_some(keeper)
     };
     text.lines().filter_map(keeper).collect()
+}
+
+/// Whether it was killed; its parent may not have looked yet.
+pub(crate) fn is_gone(keeper: &PidFd) -> bool {
+    keeper.wait_exit(Some(Duration::ZERO)).unwrap_or(true)
+}
+
+/// A line for each keeper that lives.
+pub(crate) fn now(place: &Path) -> Vec<String> {
+    keepers(place).iter().map(line).collect()
+}
+
+fn line(keeper: &PidFd) -> String {
+    format!("{} {}", keeper.pid(), keeper.start_time())
 }
 
 fn record(place: &Path) -> PathBuf {
@@ -48,19 +63,12 @@ pub(crate) fn keeper_of(place: &Path, node: &str) -> io::Result<Option<u32>> {
         return Ok(Some(keeper));
     }
     Err(io::Error::other(
-        "its network is gone, and is made again when the engine starts: yard engine stop, then yard engine start",
+        "its network is gone, and is made again once no job runs",
     ))
 }
 
-/// Whether what a process keeps belongs to the user namespace of a node's network, so that a program may enter
-/// both.
-pub(crate) fn has_those_of(keeper: u32, place: &Path, node: &str) -> bool {
-    let user = |pid| process::namespace_of(pid, "user");
-    named_by_link(place, node).is_none_or(|other| user(other) == user(keeper))
-}
-
 fn named_by_link(place: &Path, node: &str) -> Option<u32> {
-    let target = fs::read_link(place.join(node).join(LINK)).ok()?;
+    let target = networks::link(place, node)?;
     let number = target.strip_prefix("/proc").ok()?.iter().next()?;
     number.to_str()?.parse().ok()
 }
@@ -168,7 +176,7 @@ fn begin(place: &Path, words: &[OsString]) -> io::Result<Vec<OwnedFd>> {
     let lines: String = before
         .iter()
         .chain([&own])
-        .map(|keeper| format!("{} {}\n", keeper.pid(), keeper.start_time()))
+        .map(|keeper| line(keeper) + "\n")
         .collect();
     sys::atomic::write(&record(place), lines.as_bytes())?;
     // Opened here, so that a folder that is gone is said.

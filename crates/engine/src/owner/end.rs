@@ -68,9 +68,10 @@ impl Owner {
     }
 
     /// Nothing of the job ran: it waits until someone has looked.
-    fn start_failed(&mut self, job: JobId, message: &str, turn: &mut Turn) {
+    pub(super) fn start_failed(&mut self, job: JobId, message: &str, turn: &mut Turn) {
         let at = turn.now;
         if let Some(active) = self.running.remove(&job) {
+            self.forget_networks(job, active.restart);
             let nodes = self.nodes_of(job).into_iter();
             self.last_busy.extend(nodes.map(|node| (node, at)));
             turn.ended_starts.push(EndedStart {
@@ -133,6 +134,10 @@ impl Owner {
             return;
         };
         let lost = end == NodeEnd::Lost;
+        // It was started a moment after what kept its networks was killed.
+        let is_without_network = key.step == StepId::Batch
+            && matches!(&end, NodeEnd::Exit(exit) if exit.launch_error.is_some())
+            && self.isolation.has_lost_networks();
         step.ends[key.node as usize] = Some(end);
         let ends: Vec<NodeEnd> = step.ends.iter().flatten().cloned().collect();
         if ends.len() == step.ends.len()
@@ -160,23 +165,28 @@ impl Owner {
         }
         if lost {
             self.lost(key, turn);
+        } else if is_without_network {
+            self.node_failed_under(key.job, turn);
         }
         self.consider_end(key.job, turn);
     }
 
     /// A supervisor was killed: to the job that is as if its node had failed.
     fn lost(&mut self, key: SupervisorKey, turn: &mut Turn) {
-        let job = key.job;
-        if let Some(active) = self.running.get_mut(&job) {
+        if let Some(active) = self.running.get_mut(&key.job) {
             active.lost.push(key);
         }
+        tracing::warn!(job = key.job.0, step = %key, "a supervisor was lost");
+        self.node_failed_under(key.job, turn);
+    }
+
+    fn node_failed_under(&mut self, job: JobId, turn: &mut Turn) {
         let requeue = self.state.job(job).is_some_and(may_requeue);
         let ending = if requeue {
             Ending::Requeue { hold: false }
         } else {
             Ending::End(Outcome::NodeFail)
         };
-        tracing::warn!(job = job.0, step = %key, "a supervisor was lost");
         self.decide(job, ending, turn);
     }
 
@@ -295,7 +305,9 @@ impl Owner {
             self.kill_orphans(active);
         }
         let (others, ending) = (self.led_by(job), ending.cloned());
-        self.running.remove(&job);
+        if let Some(active) = self.running.remove(&job) {
+            self.forget_networks(job, active.restart);
+        }
         self.allocations.remove(&job);
         let at = turn.now;
         let nodes = self.nodes_of(job);

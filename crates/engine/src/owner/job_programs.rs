@@ -359,7 +359,7 @@ impl Owner {
     }
 
     /// No job starts on the node any more.
-    fn drain(&mut self, node: &NodeName, reason: &str, turn: &mut Turn) {
+    pub(super) fn drain(&mut self, node: &NodeName, reason: &str, turn: &mut Turn) {
         let former = self.state.mark(node).cloned().unwrap_or_default();
         if former.is_drained {
             return;

@@ -38,6 +38,11 @@ impl Owner {
             }
         };
         let mut active = ActiveJob::new(record, tag);
+        if let Err(error) = self.note_networks(job, active.restart) {
+            let what = format!("which networks it begins with can't be noted: {error}");
+            tracing::error!(job = job.0, "{what}");
+            return self.start_failed(job, &what, turn);
+        }
         active.programs.begins = true;
         self.failed_prologs.forget(job);
         if let Some(row) = batch_step::of(record) {

@@ -27,6 +27,7 @@ pub(crate) mod job_programs;
 mod job_prolog;
 mod keep;
 mod launch;
+mod lost_networks;
 mod mail;
 mod missing_groups;
 mod node_events;
@@ -165,6 +166,7 @@ impl Owner {
     pub(crate) fn live(&mut self, messages: &mpsc::Receiver<Message>) -> Leaving {
         let mut turn = self.new_turn();
         self.recover(&mut turn, true);
+        self.begin_networks(&mut turn);
         self.finish(turn);
         loop {
             let first = match self.time_left() {
@@ -212,6 +214,8 @@ impl Owner {
             }
             Message::ProgramEnded(run, result) => self.program_ended(run, result, turn),
             Message::Gone(key) => self.supervisor_gone(key, turn),
+            // Each turn looks for it.
+            Message::NetworksLost => {}
             Message::ForkServerLost => return Some(Leaving::ForkServerLost),
             Message::SocketGone => return Some(Leaving::SocketGone),
             Message::Stop => return Some(Leaving::Signal),
@@ -319,6 +323,7 @@ impl Owner {
         self.expire_waiters(turn.now);
         self.release_abandoned(turn);
         self.sweep(turn.now);
+        self.look_at_networks(turn);
     }
 
     /// Time until something is due; `None`: nothing is.

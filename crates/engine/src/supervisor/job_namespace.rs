@@ -4,6 +4,7 @@
 //! A process of its own keeps it, whose number is in a file of the node. Each supervisor of the job holds that
 //! file, and with the last one the namespace ends and what runs in it, however it was left behind.
 
+use crate::job_networks;
 use crate::own_processes::OwnProcesses;
 use crate::spec::StepSpec;
 use crate::user_networks;
@@ -40,6 +41,7 @@ impl JobNamespace {
         let Some(nodes) = spec.nodes.as_ref().filter(|_| spec.own_processes) else {
             return Ok(None);
         };
+        let has_network = job_networks::has(nodes, spec)?;
         let folder = nodes.join(spec.node.as_str()).join("jobs");
         fs::create_dir_all(&folder)?;
         let changing = folder.join("lock");
@@ -58,7 +60,10 @@ impl JobNamespace {
                 let enter = |number| OwnProcesses::enter_as(&engine, number);
                 let name = format!("yard:{}", spec.node);
                 // To which the node's network belongs.
-                let user = user_networks::keeper_of(nodes, spec.node.as_str())?;
+                let user = match has_network {
+                    true => user_networks::keeper_of(nodes, spec.node.as_str())?,
+                    false => None,
+                };
                 let keeper = process::keep_pid_namespace(&path, &name, user, enter)?;
                 file.rewind()?;
                 file.set_len(0)?;

@@ -227,6 +227,24 @@ fn pass_on(line: &str, relay: Option<&mut Relay>, messages: Option<&File>) {
     }
 }
 
+/// Says why a step was not launched where its errors go to a file; where that can't be opened, it is what was to
+/// be said.
+pub(super) fn say_in_files(spec: &StepSpec, text: &str) {
+    if !matches!(spec.streams, Streams::Files { .. }) {
+        return;
+    }
+    let user = user(spec);
+    // Where the tasks were to start, from which files are named.
+    let _there = sys::process::as_user(user.as_ref(), || enter(&spec.chdir));
+    sys::process::set_umask(spec.umask);
+    let errors = task_streams::errors(spec, user.as_ref());
+    sys::process::set_umask(0o077);
+    if let Some(errors) = errors {
+        let text = format!("could not launch the batch script: {text}");
+        say(&text, None, Some(&errors));
+    }
+}
+
 /// The step's name in messages: `JOB 7` for a batch script, `STEP 7.0` for a step.
 pub(super) fn step_name(spec: &StepSpec) -> String {
     match spec.step {

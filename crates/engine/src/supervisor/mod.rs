@@ -195,7 +195,11 @@ impl Supervisor {
         }
         let (started, launch_error) = match result {
             Ok(started) => (started, None),
-            Err(message) => (None, Some(message)),
+            Err(message) => {
+                tracing::error!(step = %spec.key(), node = %spec.node, "it was not launched: {message}");
+                launch::say_in_files(spec, &message);
+                (None, Some(message))
+            }
         };
         let processes = match keeper {
             None => StepProcesses::below_this(&self.own),

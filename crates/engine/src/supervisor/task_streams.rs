@@ -110,6 +110,22 @@ pub(super) fn open(
     }
 }
 
+/// Where the first task's errors go, if that is a file that can be opened.
+pub(super) fn errors(spec: &StepSpec, owner: Option<&User>) -> Option<File> {
+    let Streams::Files {
+        output,
+        error,
+        open_mode,
+        ..
+    } = &spec.streams
+    else {
+        return None;
+    };
+    let mut files = TaskFiles::new(spec, owner, *open_mode, (Duration::ZERO, &|| true));
+    let pattern = error.as_ref().unwrap_or(output);
+    files.output(pattern, spec.tasks.first()?).ok()
+}
+
 struct Places<'a> {
     input: Place<'a>,
     output: Place<'a>,

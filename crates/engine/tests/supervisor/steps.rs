@@ -52,6 +52,10 @@ pub const TESTS: &[Test] = &[
         "an_output_that_cant_be_opened",
         an_output_that_cant_be_opened,
     ),
+    (
+        "why_a_batch_script_was_not_launched_stands_in_its_output",
+        why_a_batch_script_was_not_launched_stands_in_its_output,
+    ),
     ("a_missing_working_directory", a_missing_working_directory),
     ("status_and_hello", status_and_hello),
     (
@@ -213,6 +217,18 @@ fn an_output_that_cant_be_opened() {
     let error = exit.launch_error.unwrap();
     assert!(error.starts_with("could not open "), "{error}");
     assert!(error.ends_with("/file/out: Not a directory"), "{error}");
+}
+
+/// It ended without a word that anyone found.
+fn why_a_batch_script_was_not_launched_stands_in_its_output() {
+    let mut step = Step::script("true");
+    if let Streams::Files { input, .. } = &mut step.spec.streams {
+        *input = Some("missing".to_owned());
+    }
+    let mut step = step.start();
+    let error = step.exit().launch_error.unwrap();
+    let want = format!("slurmstepd: error: could not launch the batch script: {error}\n");
+    assert_eq!(step.text("out"), want);
 }
 
 fn a_missing_working_directory() {
