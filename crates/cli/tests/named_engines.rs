@@ -54,6 +54,26 @@ fn a_script_goes_to_the_engine_that_is_named() {
     env.yard(&["engine", "stop", "two"]).success();
 }
 
+/// Its folder was made first, and then no other cluster could have the name.
+#[test]
+fn a_cluster_of_which_no_engine_can_be_takes_no_name() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    for (file, text) in [("empty.toml", ""), ("mark.toml", "\u{feff}")] {
+        env.write(file, text);
+        let refused = env.yard(&["engine", "start", "y1", "--cluster", file]);
+        let said = refused.code(2).snapshot();
+        assert!(said.contains("it has no nodes"), "{said}");
+        let checked = env.yard(&["cluster", "check", file]).success();
+        assert!(checked.contains("there are no nodes"), "{checked}");
+    }
+    let listed = env.yard(&["engine", "ls"]).success();
+    assert!(!listed.contains("y1"), "{listed}");
+    let started = env.yard(&["engine", "start", "y1", "--nodes", "70000"]);
+    let started = started.success();
+    assert!(started.contains("70000 nodes"), "{started}");
+    env.yard(&["engine", "stop", "y1"]).success();
+}
+
 #[test]
 fn who_asks_for_a_job_of_a_stopped_engine_reads_that_it_is_stopped() {
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));

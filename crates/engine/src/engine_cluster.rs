@@ -47,6 +47,14 @@ pub(crate) fn read_cluster(path: &Path) -> io::Result<String> {
     sys::named_file::read_text(path, LONGEST_FILE)
 }
 
+/// Whether an engine of this name can be of a cluster file's text.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_cluster(name: &str, text: &str) -> Result<(), String> {
+    EngineCluster::of_text(name, text).map(|_| ())
+}
+
 /// The cluster of a file, with the members of the groups that its partitions name.
 fn built(file: &ClusterFile) -> Cluster {
     let mut cluster = Cluster::build(file, Trust::All);

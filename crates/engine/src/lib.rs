@@ -46,6 +46,7 @@ mod user_networks;
 mod users;
 
 pub use boot_time::BootTime;
+pub use engine_cluster::check_cluster;
 pub use pinned::add_slurm_commands;
 pub use record_tag::RecordTag;
 pub use serve::serve;

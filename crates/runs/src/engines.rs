@@ -11,6 +11,8 @@ use sys::env_vars::TRAINYARD_ENGINE;
 
 /// Most bytes of an engine's name: it is part of paths of sockets.
 const LONGEST_NAME: usize = 64;
+/// Most names of one range of a node list.
+const LONGEST_RANGE: u32 = 64 * 1024;
 /// Names that engines can't have: they mean something else.
 const TAKEN: [&str; 3] = [sys::OWN_ENGINE, crate::SLURM, "all"];
 
@@ -135,7 +137,7 @@ impl AlikeNodes {
         let (cpus, memory) = (self.cpus, self.memory);
         let names = match self.nodes {
             1 => "node1".to_owned(),
-            count => format!("node[1-{count}]"),
+            count => format!("node[{}]", ranges(count)),
         };
         let mut text =
             format!("[nodes.node]\nnames = \"{names}\"\ncpus = {cpus}\nmemory = \"{memory}M\"\n");
@@ -153,12 +155,28 @@ impl AlikeNodes {
     }
 }
 
-/// Makes the folder of an engine with that cluster, or finds that it has it already.
+/// From 1, in as many ranges as a node list needs for so many.
+fn ranges(count: u32) -> String {
+    let begins = (1..=count).step_by(LONGEST_RANGE as usize);
+    let range = |begin: u32| {
+        let end = begin.saturating_add(LONGEST_RANGE - 1).min(count);
+        format!("{begin}-{end}")
+    };
+    begins.map(range).collect::<Vec<_>>().join(",")
+}
+
+/// Makes the folder of an engine with that cluster, or finds that it has it already. `check` says what is wrong with
+/// a cluster's text of which an engine can't be; such a text takes no name.
 ///
 /// # Errors
 /// The name can't be an engine's, the file has a mistake, or there is an engine of that name with
 /// another cluster: nothing was changed.
-pub fn make_engine(places: &Places, name: &str, cluster: &NewCluster) -> Result<PathBuf, Failure> {
+pub fn make_engine(
+    places: &Places,
+    name: &str,
+    cluster: &NewCluster,
+    check: impl Fn(&str, &str) -> Result<(), String>,
+) -> Result<PathBuf, Failure> {
     refuse_name(name)?;
     let (text, origin) = match cluster {
         NewCluster::Nodes(nodes) => (nodes.text(), None),
@@ -185,6 +203,16 @@ pub fn make_engine(places: &Places, name: &str, cluster: &NewCluster) -> Result<
             .there(format!("{} is not there, and its jobs are", path.display()))
             .todo("put it back from a backup, or use another name"));
     }
+    check(name, &text).map_err(|there| {
+        let what = format!("no engine can be of the cluster of {name}");
+        let todo = match cluster {
+            NewCluster::Nodes(_) => "ask for other nodes",
+            NewCluster::File(_) => "correct the file; docs/cluster-files.md has the keys",
+        };
+        Failure::new(FailureKind::Usage, what)
+            .there(there)
+            .todo(todo)
+    })?;
     sys::private_folder::make(&dir).map_err(|error| {
         Failure::new(FailureKind::Io, error.to_string())
             .todo("set TRAINYARD_HOME to a folder of your own")
@@ -282,7 +310,7 @@ mod tests {
 
     #[test]
     fn alike_nodes_are_a_cluster_file() {
-        for (nodes, gpus, gpu_type) in [(1, 0, None), (4, 8, Some("v100"))] {
+        for (nodes, gpus, gpu_type) in [(1, 0, None), (4, 8, Some("v100")), (70_000, 0, None)] {
             let nodes = AlikeNodes {
                 nodes,
                 cpus: 16,

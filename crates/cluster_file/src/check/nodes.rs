@@ -11,6 +11,14 @@ const MOST_NODES: u32 = 64 * 1024;
 impl Checker<'_> {
     pub(super) fn nodes(&mut self) {
         let file = self.file;
+        // One of accounts alone may be of a cluster whose nodes are told elsewhere.
+        let is_empty =
+            file.partitions.is_empty() && file.qos.is_empty() && file.accounts.is_empty();
+        if is_empty && file.nodes.is_empty() {
+            let message = "there are no nodes".to_owned();
+            let help = "add [nodes.NAME] with cpus: yard knows nothing of this cluster's nodes, and no engine can be of it";
+            self.say(("no-nodes", Severity::Warning), &(0..0), message, "", help);
+        }
         let mut seen: HashMap<NodeName, &str> = HashMap::new();
         let mut lists: HashMap<String, Option<NodeName>> = HashMap::new();
         for nodes in &file.nodes {

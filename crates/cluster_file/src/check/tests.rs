@@ -39,6 +39,14 @@ fn nodes() {
     );
 }
 
+/// It was said to have no error, and nothing else.
+#[test]
+fn a_file_of_nothing() {
+    for text in ["", "\u{feff}"] {
+        check(text, expect!["1:1 Warning no-nodes: there are no nodes; "]);
+    }
+}
+
 #[test]
 fn partitions() {
     check(

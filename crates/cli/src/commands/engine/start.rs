@@ -48,7 +48,7 @@ pub struct Args {
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let places = places()?;
     let dir = match (&args.name, args.new_cluster()?) {
-        (Some(name), Some(cluster)) => make_engine(&places, name, &cluster)?,
+        (Some(name), Some(cluster)) => make_engine(&places, name, &cluster, engine::check_cluster)?,
         (Some(name), None) if is_engine(&places, name) => engine_dir(&places, name),
         (Some(name), None) => return Err(no_such_engine(&places, name)),
         (None, _) => engine_dir(&places, &engine_meant(&places)),
