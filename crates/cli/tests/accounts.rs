@@ -124,3 +124,55 @@ fn accounts_and_qos_that_are_added_can_be_used_and_others_are_refused() {
     let job = twin.submit(&["-q", "short", "-t", "60", "-H"]);
     assert_eq!(twin.shown(&job, "%q"), "short");
 }
+
+#[test]
+fn a_job_of_one_in_no_account_has_the_account_that_is_shown_as_the_users_default() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.yard(&["engine", "start", "w", "--cluster", "wilson"])
+        .success();
+    env.set_var("TRAINYARD_ENGINE", "w");
+    let twin = Twin(env);
+    let user = twin.0.program("id", &["-un"]).output().unwrap().stdout;
+    let user = String::from_utf8(user).unwrap();
+    let words = [
+        "-nP",
+        "list",
+        "user",
+        "withassoc",
+        "format=defaultaccount,account,qos,defaultqos",
+        &format!("name={}", user.trim()),
+    ];
+    let shown = twin.0.slurm("sacctmgr", &words);
+    assert_eq!(shown.success(), "root|root|opp,regular,test|opp\n");
+    let job = twin.submit(&["-H", "-t", "5", "-p", "cpu_gce"]);
+    assert_eq!(twin.shown(&job, "%a %q"), "root opp");
+    let said = twin.0.slurm("scontrol", &["show", "job", &job]);
+    assert!(said.success().contains(" Account=root QOS=opp"));
+    let job = twin.submit(&["-H", "-A", "nosuch", "-t", "5", "-p", "cpu_gce"]);
+    assert!(job.contains("Invalid account"), "{job}");
+}
+
+#[test]
+fn an_engine_that_there_is_not_is_said_in_three_parts() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.set_var("TRAINYARD_ENGINE", "nosuch");
+    let said = env.slurm::<&str>("sinfo", &[]);
+    let lines: Vec<&str> = said.stderr.lines().collect();
+    assert_eq!(lines[0], "sinfo: error: no engine is called nosuch");
+    assert!(lines[1].starts_with("sinfo:   there   "), "{lines:?}");
+    assert!(
+        lines[2].starts_with("sinfo:   do      yard engine start nosuch "),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn what_holds_of_accounts_is_what_the_configuration_says() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.yard(&["engine", "start", "a", "--nodes", "2"])
+        .success();
+    env.set_var("TRAINYARD_ENGINE", "a");
+    let said = env.slurm("scontrol", &["show", "config"]);
+    let row = "AccountingStorageEnforce = associations,limits,qos\n";
+    assert!(said.success().contains(row));
+}

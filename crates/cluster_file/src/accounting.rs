@@ -283,6 +283,17 @@ impl ClusterFile {
                 ..AccountUser::default()
             }),
         }
+        // Who is in no account has what the file gives below the root.
+        let below_root = accounting.associations.iter_mut();
+        let mut below_root =
+            below_root.filter(|it| it.account == ROOT && it.user.as_deref() == Some(name));
+        if let (true, Some(own)) = (accounts.is_empty(), below_root.next()) {
+            own.qos = list(&user.qos);
+            if let Some(qos) = &user.default_qos {
+                own.settings
+                    .insert("defaultqos".to_owned(), qos.value.clone());
+            }
+        }
         for account in accounts {
             if accounting.account_association(&account).is_none() {
                 accounting

@@ -104,6 +104,12 @@ pub fn is_plain(path: &Path) -> bool {
     matches!(kind(path), Ok(Kind::File))
 }
 
+/// Whether a path leads to a FIFO that has a name: to open it may wait for ever.
+#[must_use]
+pub fn is_named_pipe(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|facts| facts.file_type().is_fifo()) && !is_descriptor(path)
+}
+
 /// Such a file tells no size.
 fn is_made_up(facts: &fs::Metadata) -> bool {
     let made_up = |folder: &&str| fs::metadata(folder).is_ok_and(|it| it.dev() == facts.dev());

@@ -7,7 +7,8 @@ use model::JobId;
 pub fn say_reason(reason: &str) -> String {
     match reason_words(reason) {
         Some(words) => format!("{words} ({reason})"),
-        None => reason.to_owned(),
+        // Of a node's reason it may be somebody's own words.
+        None => model::one_line(reason).into_owned(),
     }
 }
 

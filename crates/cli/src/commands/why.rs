@@ -214,7 +214,7 @@ fn reserved(reservation: &Reservation, now: Timestamp, zone: &TimeZone) -> Strin
 }
 
 fn line(head: &str, text: &str) -> String {
-    format!("{}\n", row(head, text))
+    format!("{}\n", row(head, &model::one_line(text)))
 }
 
 fn amount(amount: CpusAndGpus, with_gpus: bool) -> String {

@@ -42,6 +42,16 @@ impl CommandError {
 
     /// Says it in the name of a command, with what to do where that is known.
     pub fn say(&self, command: &str, printer: &Printer) {
+        if let CommandError::NoEngine { failure } = self {
+            printer.say(&format!("{command}: error: {}", failure.what));
+            let parts = [("there", &failure.there), ("do", &failure.todo)];
+            for (title, text) in parts {
+                if let Some(text) = text {
+                    printer.say(&format!("{command}:   {title:<7} {text}"));
+                }
+            }
+            return;
+        }
         printer.say(&format!("{command}: error: {self}"));
         let connect = match self {
             CommandError::Connect(error) | CommandError::Call(CallError::Connect(error)) => {

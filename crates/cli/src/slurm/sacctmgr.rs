@@ -1,11 +1,14 @@
 //! `sacctmgr`: accounts, users, associations and QOS, kept by the engine.
 
 use super::connection::{CommandError, connect};
+use super::named_input::{self, FIFO, words_of};
 use super::sacctmgr_facts::sacctmgr_facts;
 use crate::printer::Printer;
 use api::Refusal;
 use model::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow};
+use runs::input_file;
 use std::io::{BufRead, Write};
+use std::path::Path;
 
 /// How often a change is tried again that another one came before.
 const TRIES: usize = 5;
@@ -34,10 +37,10 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
 
 fn carry_out(asked: &SacctmgrArgs, printer: &Printer) -> Result<u8, CommandError> {
     let text = match asked.file() {
-        Some(SacctmgrFile::Read(path)) => match std::fs::read_to_string(&path) {
+        Some(SacctmgrFile::Read(path)) => match text_of(&path) {
             Ok(text) => Some(text),
-            Err(error) => {
-                printer.say(&format!(" Unable to read \"{path}\": {}", words_of(&error)));
+            Err(why) => {
+                printer.say(&format!(" Unable to read \"{path}\": {why}"));
                 return Ok(1);
             }
         },
@@ -83,8 +86,13 @@ fn carry_out(asked: &SacctmgrArgs, printer: &Printer) -> Result<u8, CommandError
 fn print(asked: &SacctmgrArgs, answer: &SacctmgrAnswer, printer: &Printer) -> u8 {
     let said = answer.stderr.lines();
     if let (Some(SacctmgrFile::Write(path)), 0) = (asked.file(), answer.status) {
-        if let Err(error) = std::fs::write(&path, &answer.stdout) {
-            printer.say(&format!(" Can't open {path}: {}", words_of(&error)));
+        let written = if input_file::is_named_pipe(Path::new(&path)) {
+            Err(FIFO.to_owned())
+        } else {
+            std::fs::write(&path, &answer.stdout).map_err(|error| words_of(&error))
+        };
+        if let Err(why) = written {
+            printer.say(&format!(" Can't open {path}: {why}"));
             return 1;
         }
         said.for_each(|line| printer.say(line));
@@ -97,13 +105,10 @@ fn print(asked: &SacctmgrArgs, answer: &SacctmgrAnswer, printer: &Printer) -> u8
     answer.status
 }
 
-/// An error of the system without Rust's number.
-fn words_of(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" (os error") {
-        Some((words, _)) => words.to_owned(),
-        None => text,
-    }
+/// What a file to load holds.
+fn text_of(path: &str) -> Result<String, String> {
+    let bytes = named_input::read(Path::new(path))?;
+    String::from_utf8(bytes).map_err(|_| "it is no UTF-8".to_owned())
 }
 
 /// Asks a person; no answer is no.

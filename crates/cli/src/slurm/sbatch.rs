@@ -2,6 +2,7 @@
 
 use super::connection::{CommandError, engine_dir_of, has_nodes};
 use super::login_environment::{bare_login, login_environment};
+use super::named_input;
 use super::script_source::{from_file, from_stdin};
 use super::step_container;
 use super::submitted_by::note_submitter;
@@ -12,7 +13,6 @@ use model::option_table::Command;
 use model::sbatch::{Sbatch, ScriptSource, resolve, script_source};
 use model::{Diagnostic, JobId, Show, Surroundings, Timestamp, Voice, first_error};
 use std::borrow::Cow;
-use std::fs;
 use std::path::PathBuf;
 
 /// Runs it; returns its exit status.
@@ -269,7 +269,7 @@ fn exported(name: &str) -> Option<Vec<(String, String)>> {
         Ok(number) => PathBuf::from(format!("/proc/self/fd/{number}")),
         Err(_) => PathBuf::from(name),
     };
-    let text = String::from_utf8(fs::read(path).ok()?).ok()?;
+    let text = String::from_utf8(named_input::read(&path).ok()?).ok()?;
     let pairs = text
         .split('\0')
         .filter_map(|pair| pair.split_once('='))

@@ -5,11 +5,13 @@ use api::{ClusterReport, GpuReport, LicenceReport, NodeReport, PartitionReport, 
 use jiff::tz::TimeZone;
 use model::{
     JobInfo, NodeName, Seconds, Settings, ShowStyle, StepRecord, Timestamp, mebibytes_text,
-    moment_text, node_list, padded_elapsed_text,
+    moment_text, node_list, one_line, padded_elapsed_text,
 };
 
 /// Lines under each other, or in one; a blank line or an end of line after them.
 fn block(lines: &[String], style: ShowStyle, indent: &str) -> String {
+    // Reasons and names are somebody's own words: none may end a line or move a cursor.
+    let lines: Vec<_> = lines.iter().map(|line| one_line(line)).collect();
     if style.one_line {
         return format!("{}\n", lines.join(" "));
     }
@@ -420,6 +422,7 @@ pub fn licence_text(licence: &LicenceReport, style: ShowStyle) -> String {
             total.saturating_sub(*used)
         ),
     ];
+    let lines = lines.each_ref().map(|line| one_line(line));
     if style.one_line {
         format!("{}\n", lines.join(" "))
     } else {

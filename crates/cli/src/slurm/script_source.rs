@@ -1,5 +1,7 @@
 //! Where `sbatch` takes the script from: a file, found on PATH too, or stdin.
 
+use super::named_input::FIFO;
+use runs::input_file;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -31,6 +33,9 @@ pub fn from_stdin() -> Result<FoundScript, String> {
 pub fn from_file(name: &str) -> Result<FoundScript, String> {
     let unable = || format!("Unable to open file {name}");
     let path = find(name).ok_or_else(unable)?;
+    if input_file::is_named_pipe(&path) {
+        return Err(format!("Unable to open file {name}: {FIFO}"));
+    }
     let mut bytes = Vec::new();
     let read = File::open(&path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
     read.map_err(|_| unable())?;

@@ -180,3 +180,33 @@ fn nodes_and_users_that_are_not_there() {
         );
     }
 }
+
+#[test]
+fn slurms_commands_wait_for_no_fifo_and_for_no_end() {
+    let env = env();
+    assert_eq!(bash(&env, "mkfifo fifo").status, 0);
+    let cluster = env.slurm("sacctmgr", &["-nP", "show", "cluster", "format=cluster"]);
+    let cluster = cluster.success().trim().to_owned();
+    for (line, words) in [
+        ("sacctmgr -i load fifo", "a FIFO"),
+        ("sacctmgr -i load /dev/zero", "a device"),
+        (&format!("sacctmgr dump {cluster} file=fifo"), "a FIFO"),
+        ("sbatch fifo", "a FIFO"),
+        ("srun --multi-prog fifo", "Could not open multi_prog"),
+        (
+            "sbatch --export-file=fifo --wrap true",
+            "Could not open user environment file",
+        ),
+    ] {
+        let (name, args) = line.split_once(' ').unwrap();
+        let args: Vec<&str> = args.split(' ').collect();
+        let said = env.slurm(name, &args);
+        assert_ne!(said.status, 0, "{line}");
+        assert!(said.stderr.contains(words), "{line}: {}", said.stderr);
+    }
+    let piped = bash(
+        &env,
+        "\"$YARD\" slurm sbatch --parsable <(printf '#!/bin/sh\\ntrue\\n')",
+    );
+    assert_eq!(piped.status, 0, "{}", piped.stderr);
+}

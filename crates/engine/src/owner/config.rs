@@ -85,7 +85,10 @@ impl Owner {
         );
         of(
             "AccountingStorageEnforce",
-            limits.enforce.as_ref().map(|it| it.value.join(",")),
+            limits.enforce.as_ref().map(|it| match &it.value[..] {
+                [] => "none".to_owned(),
+                words => words.join(","),
+            }),
         );
         of(
             "EnforcePartLimits",

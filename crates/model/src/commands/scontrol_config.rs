@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// embedded engine keeps to it, `(null)` for what it has not.
 const ROWS: &[(&str, &str)] = &[
     ("AccountingStorageBackupHost", "(null)"),
-    ("AccountingStorageEnforce", "none"),
+    ("AccountingStorageEnforce", "associations,limits,qos"),
     ("AccountingStorageHost", "(null)"),
     ("AccountingStorageExternalHost", "(null)"),
     ("AccountingStorageParameters", "(null)"),

@@ -5,7 +5,9 @@ use crate::records::{
     FlagWords, LengthChange, NameSign, NamesChange, ReservationFlag, ReservationRequest,
     ReservedNodes,
 };
-use crate::values::{NodeName, Seconds, TimeLimitRequest, Timestamp, node_list, parse_moment};
+use crate::values::{
+    NodeName, Seconds, TimeLimitRequest, Timestamp, node_list, one_line, parse_moment,
+};
 use jiff::tz::TimeZone;
 
 /// What `scontrol` says of words that it does not take, a line each.
@@ -71,6 +73,21 @@ pub fn reservation_request(
     };
     of_whole.map_err(|lines| ReservationWords { lines })?;
     Ok(reader.asked)
+}
+
+/// Longer than any name that a person reads.
+const LONGEST_NAME: usize = 1024;
+
+/// What is wrong with a reservation's name.
+fn bad_name(name: &str) -> Option<String> {
+    if name.len() > LONGEST_NAME {
+        return Some(format!(
+            "ReservationName has {} bytes, of which {LONGEST_NAME} are taken.",
+            name.len()
+        ));
+    }
+    let shown = one_line(name);
+    (shown != name).then(|| format!("ReservationName={shown} has control characters."))
 }
 
 impl<'a> Word<'a> {
@@ -157,6 +174,9 @@ impl Reader<'_> {
             self.asked.users = Some(self.names(&self.asked.users, word)?);
             return Ok(true);
         } else if word.is("ReservationName", 1) {
+            if let Some(why) = bad_name(value) {
+                return Err(self.error(why));
+            }
             self.asked.name = word.text();
         } else if word.is("BurstBuffer", 2) {
             if !value.is_empty() {

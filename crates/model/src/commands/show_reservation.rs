@@ -2,7 +2,7 @@
 
 use crate::commands::ShowStyle;
 use crate::records::{Reservation, ReservationFlag};
-use crate::values::{Seconds, Timestamp, moment_text, node_list, padded_elapsed_text};
+use crate::values::{Seconds, Timestamp, moment_text, node_list, one_line, padded_elapsed_text};
 use jiff::tz::TimeZone;
 
 /// A reservation as `scontrol show reservation` prints it; `cores` and `cpus` are those that it has.
@@ -47,6 +47,7 @@ pub fn show_reservation(
         ),
         format!("MaxStartDelay={}", or_null(delay.map(length_text))),
     ];
+    let lines = lines.each_ref().map(|line| one_line(line));
     if style.one_line {
         return format!("{}\n", lines.join(" "));
     }

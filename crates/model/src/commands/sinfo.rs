@@ -9,7 +9,7 @@ use crate::fields::sinfo_fields::{SinfoField, SinfoValue, least};
 use crate::fields::squeue_format::{Format, Part};
 use crate::fields::{Cell, FieldTable};
 use crate::records::{SinfoNode, SinfoPartition};
-use crate::values::Timestamp;
+use crate::values::{Timestamp, one_line};
 use jiff::tz::TimeZone;
 
 const LIST: &str = "partition:9 ,available:.5 ,time:.10 ,nodes:.6 ,statecompact:.6 ,nodelist:0";
@@ -268,12 +268,13 @@ fn column(cell: &Cell, width: i64, right: bool) -> String {
         Cell::Long(value) => (value.as_str(), true),
         Cell::Null => ("(null)", false),
     };
+    let value = one_line(value);
     let width = usize::try_from(width).unwrap_or(0);
     if width == 0 {
-        return value.to_owned();
+        return value.into_owned();
     }
     let cut: String = if whole {
-        value.to_owned()
+        value.into_owned()
     } else {
         value.chars().take(width).collect()
     };

@@ -1,7 +1,8 @@
 //! `sinfo -T`: reservations, a line each (`print_resv` of 22.05's `sinfo`).
 
+use crate::commands::padding::padded;
 use crate::records::Reservation;
-use crate::values::{Timestamp, moment_text, node_list, padded_elapsed_text};
+use crate::values::{Timestamp, moment_text, node_list, one_line, padded_elapsed_text};
 use jiff::tz::TimeZone;
 
 /// What `sinfo --reservation` prints.
@@ -16,11 +17,14 @@ pub fn reservations_text(
         return "No reservations in the system\n".to_owned();
     }
     let head = "RESV_NAME";
-    let widths = reservations.iter().map(|one| one.name.chars().count());
+    let widths = reservations
+        .iter()
+        .map(|one| one_line(&one.name).chars().count());
     let width = widths.max().unwrap_or(0).max(head.len());
     let line = |columns: [&str; 6]| {
         let [name, state, start, end, length, nodes] = columns;
-        format!("{name:<width$}  {state:>8}  {start:>19}  {end:>19}  {length:>11}  {nodes}\n")
+        let name = padded(name, width, true);
+        format!("{name}  {state:>8}  {start:>19}  {end:>19}  {length:>11}  {nodes}\n")
     };
     let mut text = String::new();
     if !has_no_header {
@@ -40,7 +44,7 @@ pub fn reservations_text(
             "INACTIVE"
         };
         text += &line([
-            &one.name,
+            &one_line(&one.name),
             state,
             &moment_text(one.start, zone),
             &moment_text(one.end, zone),

@@ -59,7 +59,9 @@ pub fn charged(
     let account = request.account.clone().or_else(|| {
         let known = known?;
         let default = known.default_account.as_ref().map(|own| own.value.clone());
-        default.or_else(|| known.accounts.as_ref()?.first().cloned())
+        let first = || known.accounts.as_ref()?.first().cloned();
+        // One who is named in none stands below the root, as the accounting has it.
+        default.or_else(first).or_else(|| Some("root".to_owned()))
     });
     let qos = request.qos.clone().or_else(|| {
         let of_account = account.as_deref().unwrap_or_default();
@@ -111,8 +113,9 @@ impl<'a> Judge<'a, '_> {
         let Some(asked) = asked else { return };
         let named = || Requested::Option(Key::Account, asked.to_owned());
         let accounts: Vec<&str> = file.accounts.iter().map(|a| a.name.as_str()).collect();
-        let is_known =
-            accounts.is_empty() || accounts.iter().any(|a| a.eq_ignore_ascii_case(asked));
+        // The root is over all others, whether a file names it or not.
+        let mut known = accounts.iter().chain([&"root"]);
+        let is_known = accounts.is_empty() || known.any(|a| a.eq_ignore_ascii_case(asked));
         match own {
             Some(own)
                 if !own

@@ -16,7 +16,7 @@ mod step;
 mod task_ends;
 mod watchers;
 
-use super::{connection, step_container};
+use super::{connection, named_input, step_container};
 use crate::printer::Printer;
 use arguments::Caller;
 use call::StepCall;
@@ -180,7 +180,8 @@ fn programs(asked: &Srun) -> Result<Vec<Vec<String>>, Vec<String>> {
     else {
         return Ok(Vec::new());
     };
-    let text = std::fs::read(&*sys::odd_text::bytes(name))
+    let bytes = sys::odd_text::bytes(name);
+    let text = named_input::read(Path::new(&*bytes))
         .map_err(|_| vec![format!("Could not open multi_prog config file {name}")])?;
     let text = String::from_utf8_lossy(&text);
     let tasks = asked.step.tasks.or(asked.request.tasks).unwrap_or(1);
