@@ -206,7 +206,7 @@ fn slurms_commands_wait_for_no_fifo_and_for_no_end() {
     }
     let piped = bash(
         &env,
-        "\"$YARD\" slurm sbatch --parsable <(printf '#!/bin/sh\\ntrue\\n')",
+        "\"$YARD\" slurm sbatch --hold <(printf '#!/bin/sh\\ntrue\\n')",
     );
     assert_eq!(piped.status, 0, "{}", piped.stderr);
 }
