@@ -623,6 +623,40 @@ fn a_job_that_requeues_itself_at_once_waits_a_second() {
     }
 }
 
+/// As in Slurm, where submission was at one time an element goes by the id of its array.
+#[test]
+fn an_element_that_waits_again_goes_before_what_came_after_its_array() {
+    let mut world = World::new(1);
+    let array = world.submit(Request {
+        rare: RareOptions {
+            array: Some(ArraySpec {
+                indices: vec![0, 1],
+                step: 1,
+                throttle: None,
+            }),
+            ..RareOptions::default()
+        }
+        .into(),
+        ..Request::default()
+    });
+    let after = world.submit(Request::default());
+    world.pass();
+    let element = JobId(after.0 + 1);
+    assert_eq!(world.state_of(element), "Running");
+    let ending = Ending::Requeue { hold: true };
+    let job = element;
+    world.state.apply(Event::Ending { job, ending });
+    world.completed(element);
+    assert_eq!(world.state_of(array), "Running");
+    world.now = world.now + Seconds(1);
+    let (hold, at) = (None, world.now);
+    world.state.apply(Event::Held { job, hold, at });
+    world.pass();
+    world.completed(array);
+    assert_eq!(world.state_of(element), "Running");
+    assert_eq!(world.state_of(after), "Resources");
+}
+
 #[test]
 fn an_allocation_without_a_script_expires() {
     let mut world = World::new(1);

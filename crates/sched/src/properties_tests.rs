@@ -57,7 +57,8 @@ pub(super) fn check_order(state: &State, started: &[JobId]) {
 
 /// Without backfill no job starts on nodes of a partition whose first job waits for room, if it comes
 /// after that one. Of one pass alone: the next one may find too little room for a job that a limit
-/// alone kept waiting.
+/// alone kept waiting. Jobs that start together are tried where the first of them stands, in whichever
+/// partition, so that all of them have to come after it.
 pub(super) fn check_tiers(before: &State, now: Timestamp) {
     if before.backfill.is_some()
         || before.reservations().next().is_some()
@@ -82,14 +83,19 @@ pub(super) fn check_tiers(before: &State, now: Timestamp) {
         }
         let blocked = cluster.partition(choice.partition);
         let of_first = turn(&first.record, choice.priority);
-        for own in rows(state, started) {
+        let goes_behind = |own: &Job| {
             let partition = own.partition.as_deref().unwrap_or_default();
-            let Some(partition) = cluster.find_partition(partition) else {
-                continue;
-            };
-            let tier = cluster.partition(partition).tier;
-            let is_behind =
-                tier < blocked.tier || (tier == blocked.tier && turn(own, own.priority) > of_first);
+            let tier = cluster
+                .find_partition(partition)
+                .map(|partition| cluster.partition(partition).tier);
+            tier.is_some_and(|tier| {
+                tier < blocked.tier || (tier == blocked.tier && turn(own, own.priority) > of_first)
+            })
+        };
+        for own in rows(state, started) {
+            let together = state.components(own.id);
+            let mut together = together.iter().filter_map(|id| state.job(*id));
+            let is_behind = together.all(goes_behind);
             let is_there = nodes_of(state, own)
                 .iter()
                 .any(|node| blocked.nodes.contains(*node));

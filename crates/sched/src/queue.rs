@@ -24,13 +24,16 @@ pub fn priority_of(request: &Request) -> u32 {
 }
 
 /// A place in the queue of a partition: jobs of reservations first, then high priority, then early
-/// submission, then low id.
+/// submission, then the low id that it was submitted under, so that no element of an array that waits
+/// again goes behind what was submitted after the array; of an array, what did not start yet goes last.
 /// Between partitions the tier goes before it ([`crate::State::schedule`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     is_unreserved: bool,
     priority: Reverse<u32>,
     submitted: Timestamp,
+    submitted_as: JobId,
+    has_array_id: bool,
     pub(crate) job: JobId,
 }
 
@@ -45,6 +48,8 @@ impl Key {
             } else {
                 record.submitted
             },
+            submitted_as: record.submitted_as(),
+            has_array_id: record.submitted_as() == record.id,
             job: record.id,
         }
     }
