@@ -339,7 +339,8 @@ fn check_reservations(state: &State, started: &[JobId], now: Timestamp) {
     }
 }
 
-/// What jobs of a reservation of cores leave of them on a node is free.
+/// What jobs of a reservation of cores leave of them on a node is free, or is given back by jobs that end
+/// before it begins.
 fn check_cores(state: &State, reservation: &Reservation, node: &NodeName) {
     let cores = reservation.nodes.iter().zip(&reservation.cores);
     let mut cores = cores.filter(|(own, _)| *own == node);
@@ -353,10 +354,17 @@ fn check_cores(state: &State, reservation: &Reservation, node: &NodeName) {
         .filter(|share| share.node == id);
     let used: u32 = shares.map(Share::cpus).sum();
     let left = (cores * threads).saturating_sub(used);
-    assert!(
-        state.free().amounts(id).cpus >= left,
-        "{left} of {reservation:?}"
-    );
+    let given_back = state.running().filter(|record| {
+        let end = record.state.limit_ends();
+        end.is_some_and(|end| end <= reservation.start)
+    });
+    let given_back =
+        given_back.filter_map(|record| state.jobs[&record.id].derived.holding.as_ref());
+    let given_back = given_back
+        .flat_map(|held| &held.shares)
+        .filter(|share| share.node == id);
+    let free = state.free().amounts(id).cpus + given_back.map(Share::cpus).sum::<u32>();
+    assert!(free >= left, "{left} of {reservation:?}");
 }
 
 /// None, EASY and Slurm's own, with whole nodes promised.
@@ -606,7 +614,8 @@ pub(super) fn play(case: &Case) {
         check_gpus(&world.state);
         check_preempted(&before, &world.state, world.now);
         check_reservations(&world.state, &world.started[started..], world.now);
-        world.state.ledger.check(&world.state, 6, "cpu");
+        let ledger = &world.state.ledger;
+        ledger.check(&world.state, &before.ledger, 6, "cpu");
         for started in &world.started[started..] {
             check_together(&world.state, world.state.job(*started).unwrap());
         }

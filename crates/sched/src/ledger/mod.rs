@@ -172,8 +172,15 @@ impl Ledger {
 #[cfg(test)]
 impl Ledger {
     /// It is what a recount makes, no licence is given twice, and no user has more of a TRES than so
-    /// much.
-    pub(crate) fn check(&self, state: &crate::State, most_of_user: u64, tres: &str) {
+    /// much, or than before the pass: nodes that come back with another configuration make jobs larger
+    /// that run.
+    pub(crate) fn check(
+        &self,
+        state: &crate::State,
+        before: &Ledger,
+        most_of_user: u64,
+        tres: &str,
+    ) {
         let cluster = &state.cluster;
         assert_eq!(*self, Ledger::count(cluster, state.running_shares()));
         for licence in cluster.licences() {
@@ -182,7 +189,9 @@ impl Ledger {
         let place = cluster.limited_tres().iter().position(|own| own == tres);
         for (counter, held) in &self.held {
             if let (Counter::QosUser(..), Some(at)) = (counter, place) {
-                assert!(held.used.get(at) <= most_of_user, "{counter:?}: {held:?}");
+                let held_before = before.held.get(counter).map_or(0, |held| held.used.get(at));
+                let most = most_of_user.max(held_before);
+                assert!(held.used.get(at) <= most, "{counter:?}: {held:?}");
             }
         }
     }
