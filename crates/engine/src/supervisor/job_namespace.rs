@@ -60,9 +60,10 @@ impl JobNamespace {
                 let enter = |number| OwnProcesses::enter_as(&engine, number);
                 let name = format!("yard:{}", spec.node);
                 // To which the node's network belongs.
-                let user = match has_network {
-                    true => user_networks::keeper_of(nodes, spec.node.as_str())?,
-                    false => None,
+                let user = if has_network {
+                    user_networks::keeper_of(nodes, spec.node.as_str())?
+                } else {
+                    None
                 };
                 let keeper = process::keep_pid_namespace(&path, &name, user, enter)?;
                 file.rewind()?;
