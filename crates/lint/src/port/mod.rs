@@ -130,7 +130,7 @@ pub fn fits<'a>(
         .iter()
         .filter_map(|cluster| {
             let script = read(name, text, cluster);
-            let found = traces::traces(&script, cluster)?;
+            let found = traces::traces(&script, cluster, clusters)?;
             Some((cluster, found))
         })
         .collect();

@@ -348,6 +348,11 @@ fn which_cluster_a_script_is_for() {
         best("#!/bin/sh\n#SBATCH -p gpu_gce --gres=gpu:p100:1\n"),
         "wilson"
     );
+    // A constraint that no cluster has hides no partition.
+    assert_eq!(
+        best("#!/bin/sh\n#SBATCH -p gpu_gce --gres=gpu:v100:1 --constraint=cput_intel\n"),
+        "wilson"
+    );
     assert_eq!(best("#!/bin/sh\ntrue\n"), "");
 }
 

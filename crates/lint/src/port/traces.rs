@@ -4,8 +4,20 @@ use crate::script::Script;
 use cluster_file::ClusterFile;
 use model::option_table::Key;
 
-/// What of a cluster a script names; none where it names something that the cluster hasn't.
-pub(super) fn traces(script: &Script<'_>, cluster: &ClusterFile) -> Option<Vec<String>> {
+/// The features of a cluster's nodes.
+pub(super) fn features(cluster: &ClusterFile) -> impl Iterator<Item = &String> {
+    let nodes = cluster.nodes.iter();
+    let features = nodes.filter_map(|nodes| nodes.features.as_ref());
+    features.flat_map(|features| features.iter())
+}
+
+/// What of a cluster a script names; none where it names something that the cluster hasn't. A feature that none of
+/// `all` has is a mistake, and speaks against no cluster.
+pub(super) fn traces(
+    script: &Script<'_>,
+    cluster: &ClusterFile,
+    all: &[ClusterFile],
+) -> Option<Vec<String>> {
     let mut found = Vec::new();
     if let Some(partition) = script.value(Key::Partition) {
         let all = partition
@@ -41,15 +53,14 @@ pub(super) fn traces(script: &Script<'_>, cluster: &ClusterFile) -> Option<Vec<S
             found.push(format!("GPU type {kind}"));
         }
     }
-    let features = cluster
-        .nodes
-        .iter()
-        .filter_map(|nodes| nodes.features.as_ref());
-    let features: Vec<&String> = features.flat_map(|features| features.iter()).collect();
+    let own: Vec<&String> = features(cluster).collect();
     for given in script.given(Key::Constraint) {
         for name in super::features::names(given.value.as_deref().unwrap_or_default()) {
-            if !features.iter().any(|known| **known == name) {
-                return None;
+            if !own.iter().any(|known| **known == name) {
+                if all.iter().flat_map(features).any(|known| *known == name) {
+                    return None;
+                }
+                continue;
             }
             found.push(format!("feature {name}"));
         }
