@@ -73,11 +73,15 @@ pub(crate) fn plan_sections(
             || several(&resources.ranks_per_node)
             || several(&resources.gpus_per_node)
             || several(&resources.gpus);
+        let one_rank = resources.ranks_per_node.as_ref().map(|c| c.value) == Some(1)
+            && !several(&resources.nodes);
         if many {
-            Resolved::new(
-                Launcher::Srun,
-                Source::default("there is more than one rank"),
-            )
+            let why = if one_rank {
+                "there is more than one GPU"
+            } else {
+                "there is more than one rank"
+            };
+            Resolved::new(Launcher::Srun, Source::default(why))
         } else {
             Resolved::new(
                 Launcher::None,
@@ -129,8 +133,9 @@ pub(crate) fn plan_sections(
         && !matches!(launcher.value, Launcher::None | Launcher::Jax);
     if idle {
         notes.push(format!(
-            "{} ranks per node for {} GPUs: the other GPUs are idle unless a rank uses several",
-            ranks_per_node.value, gpus_per_node.value
+            "{} per node for {} GPUs: the other GPUs are idle unless a rank uses several",
+            model::counted(ranks_per_node.value as usize, "rank"),
+            gpus_per_node.value
         ));
     }
     let tasks_per_node = match launcher.value.shape() {

@@ -125,6 +125,19 @@ fn gpu_memory_chooses_a_type() {
     );
 }
 
+/// It was said that there is more than one rank, and that there are "1 ranks".
+#[test]
+fn one_rank_with_two_gpus_is_one_rank() {
+    let flags = [
+        ("--gpus-per-node", "gpus_per_node", "2"),
+        ("--ntasks-per-node", "ranks_per_node", "1"),
+    ];
+    let shown = planned("command = [\"true\"]", &flags, &wilson()).map(|it| it.show(&wilson()));
+    let shown = shown.unwrap();
+    assert!(shown.contains("there is more than one GPU"), "{shown}");
+    assert!(shown.contains("1 rank per node for 2 GPUs"), "{shown}");
+}
+
 #[test]
 fn a_command_without_a_run_file() {
     let mut overrides = overrides(&[("--ntasks-per-node", "ranks_per_node", "2")]);
