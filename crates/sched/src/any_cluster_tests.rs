@@ -605,7 +605,7 @@ pub(super) fn play(case: &Case) {
         world.pass_on_any();
         let started_now = &world.started[started..];
         check_memory(&before, world.now);
-        check_order(&world.state, started_now);
+        check_order(&before, &world.state, started_now, world.now);
         check_tiers(&before, world.now);
         check_sharing(&world.state, started_now);
         check_nodes(&world.state, started_now);

@@ -29,8 +29,9 @@ fn turn(record: &Job, priority: u32) -> (Reverse<u32>, Timestamp, JobId) {
     (Reverse(priority), record.submitted, record.submitted_as())
 }
 
-/// No job started while an equal one of the same user waits that comes before it.
-pub(super) fn check_order(state: &State, started: &[JobId]) {
+/// No job started while an equal one of the same user waits that comes before it; but where a limit kept
+/// that one from the nodes that were free before others started.
+pub(super) fn check_order(before: &State, state: &State, started: &[JobId], now: Timestamp) {
     for own in rows(state, started) {
         for other in state.jobs.values() {
             let is_equal = other.record.request == own.request
@@ -45,7 +46,8 @@ pub(super) fn check_order(state: &State, started: &[JobId]) {
             let choice = partition.and_then(|partition| other.choice(partition));
             if let Some(choice) = choice {
                 assert!(
-                    turn(own, own.priority) < turn(&other.record, choice.priority),
+                    turn(own, own.priority) < turn(&other.record, choice.priority)
+                        || is_limited_without(before, own, other.record.id, now),
                     "order: {:?} started before {:?}",
                     own.id,
                     other.record.id
