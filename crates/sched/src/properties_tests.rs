@@ -111,20 +111,25 @@ pub(super) fn check_tiers(before: &State, now: Timestamp) {
     }
 }
 
-/// Whether a limit keeps a job waiting where another one is not there. A pass tries those that wait once
-/// more where one started that kept others waiting in its other partition, and may then find no room for it.
+/// Whether a limit keeps a job waiting where another one is not there, or none that waits. A pass tries those
+/// that wait once more where one started that kept others waiting in its other partition, and may then find no
+/// room for it.
 fn is_limited_without(before: &State, other: &Job, job: JobId, now: Timestamp) -> bool {
-    let mut without = before.clone();
     let row = before
         .job(other.id)
         .map_or(other.submitted_as(), |it| it.id);
-    without.apply(Event::CancelledWaiting {
-        job: row,
-        by: 0,
-        at: now,
-    });
-    without.schedule(now);
-    without.limited.contains(&job)
+    let waits = |record: &&Job| matches!(record.state, JobState::Pending { .. });
+    let all = before.live().filter(waits).map(|record| record.id);
+    let all = all.filter(|id| *id != job).collect();
+    [vec![row], all].into_iter().any(|gone: Vec<JobId>| {
+        let mut without = before.clone();
+        for job in gone {
+            let (by, at) = (0, now);
+            without.apply(Event::CancelledWaiting { job, by, at });
+        }
+        without.schedule(now);
+        without.limited.contains(&job)
+    })
 }
 
 /// One that started has no node with another where either of them wants it alone, or for its user
