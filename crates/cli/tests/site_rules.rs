@@ -95,6 +95,9 @@ fn wilsons_table_of_qos() {
     );
     let held = why.lines().find(|line| line.starts_with("  held by"));
     assert!(held.is_some_and(|line| line.contains("job 5 of ")), "{why}");
+    // What is changed of one QOS changes nothing of who may use which account.
+    let changed = ["-i", "modify", "qos", "regular", "set", "maxjobsperuser=5"];
+    twin.0.slurm("sacctmgr", &changed).success();
     // Each QOS has its longest time.
     let long = |qos: &str, time: &str| {
         twin.submit(&format!(

@@ -268,6 +268,12 @@ impl ClusterFile {
         }
         let default = user.default_account.as_ref().map(|own| own.value.clone());
         let default = default.or(accounts.first().cloned());
+        let has_none = accounts.is_empty();
+        if has_none && user.accounts.is_none() {
+            // Of whom the file names no account may use any, also once something else is changed.
+            let all = self.accounts.iter().map(|account| account.name.clone());
+            accounts.extend(all.filter(|account| account != ROOT));
+        }
         let admin = match user.admin.as_ref().map(|own| own.value.as_str()) {
             Some("admin") => "Administrator",
             Some("operator") => "Operator",
@@ -287,7 +293,7 @@ impl ClusterFile {
         let below_root = accounting.associations.iter_mut();
         let mut below_root =
             below_root.filter(|it| it.account == ROOT && it.user.as_deref() == Some(name));
-        if let (true, Some(own)) = (accounts.is_empty(), below_root.next()) {
+        if let (true, Some(own)) = (has_none, below_root.next()) {
             own.qos = list(&user.qos);
             if let Some(qos) = &user.default_qos {
                 own.settings

@@ -62,7 +62,7 @@ impl Given {
         Ok(given)
     }
 
-    /// Whether anything says which resources are meant.
+    /// Whether anything says which resources.
     fn is_condition(&self) -> bool {
         let lists = [&self.servers, &self.clusters];
         let mut lists = lists.into_iter().flatten();

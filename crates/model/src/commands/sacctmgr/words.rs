@@ -268,7 +268,7 @@ const PREEMPT_MODES: &[&str] = &["cluster", "off", "cancel", "requeue", "suspend
 enum WrongTres {
     /// A type that there is not.
     Kind(String),
-    /// A count that is none: `cpu=abc`.
+    /// Something else than a count: `cpu=abc`.
     Count(String),
 }
 
