@@ -132,8 +132,13 @@ fn a_job_of_one_in_no_account_has_the_account_that_is_shown_as_the_users_default
         .success();
     env.set_var("TRAINYARD_ENGINE", "w");
     let twin = Twin(env);
-    let user = twin.0.program("id", &["-un"]).output().unwrap().stdout;
-    let user = String::from_utf8(user).unwrap();
+    let user = twin
+        .0
+        .program("id", &["-un"])
+        .output()
+        .expect("id can be started")
+        .stdout;
+    let user = String::from_utf8(user).expect("a name is text");
     let words = [
         "-nP",
         "list",

@@ -1,17 +1,13 @@
 //! What the guides of the sites rule holds on their virtual twins.
 
 use expect_test::{Expect, expect};
-use testkit::{TestEnv, wait_until};
+use testkit::{VirtualCluster, wait_until};
 
-struct Twin(TestEnv);
+struct Twin(VirtualCluster);
 
 impl Twin {
     fn start(site: &str) -> Twin {
-        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-        env.yard(&["engine", "start", "twin", "--cluster", site])
-            .success();
-        env.set_var("TRAINYARD_ENGINE", "twin");
-        Twin(env)
+        Twin(VirtualCluster::of_site(env!("CARGO_BIN_EXE_yard"), site))
     }
 
     /// Submits a job that sleeps, and returns what is not its number of the first line that is said.
@@ -34,16 +30,6 @@ impl Twin {
             !show("%t %r").contains("PD None")
         });
         want.assert_eq(&show("%j %q %t %r"));
-    }
-}
-
-impl Drop for Twin {
-    fn drop(&mut self) {
-        let _cancelled = self.0.slurm("scancel", &["--me"]);
-        wait_until("no job is left", || {
-            self.0.slurm("squeue", &["-h"]).stdout.is_empty()
-        });
-        let _stopped = self.0.yard(&["engine", "stop", "twin"]);
     }
 }
 

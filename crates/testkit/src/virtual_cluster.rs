@@ -8,12 +8,22 @@ use std::ops::{Deref, DerefMut};
 pub struct VirtualCluster(TestEnv);
 
 impl VirtualCluster {
-    /// One that a cluster file describes, of a built `yard`.
+    /// One that a cluster file with this text describes, of a built `yard`.
     #[must_use]
     pub fn start(program: &str, cluster: &str) -> VirtualCluster {
-        let mut env = TestEnv::new(program);
+        let env = TestEnv::new(program);
         let file = env.write("lab.toml", cluster).display().to_string();
-        env.yard(&["engine", "start", "lab", "--cluster", &file])
+        VirtualCluster::of(env, &file)
+    }
+
+    /// The twin of a site whose cluster file comes with the program.
+    #[must_use]
+    pub fn of_site(program: &str, site: &str) -> VirtualCluster {
+        VirtualCluster::of(TestEnv::new(program), site)
+    }
+
+    fn of(mut env: TestEnv, cluster: &str) -> VirtualCluster {
+        env.yard(&["engine", "start", "lab", "--cluster", cluster])
             .success();
         env.set_var(sys::env_vars::TRAINYARD_ENGINE, "lab");
         VirtualCluster(env)
