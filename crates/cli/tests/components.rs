@@ -131,11 +131,14 @@ fn all_wait_for_all_and_are_held_and_ended_together() {
         all.iter().any(|line| line.starts_with("2+1 PD b")),
         "{all:?}"
     );
-    env.slurm("scontrol", &["hold", "2"]).success();
-    let reasons = env
-        .slurm("squeue", &["-h", "-j", "2", "-o", "%i %r"])
-        .success();
-    assert_eq!(reasons, "2+1 JobHeldUser\n2+0 JobHeldUser\n");
+    let root = sys::process::user() == 0;
+    let by_who = if root { "JobHeldAdmin" } else { "JobHeldUser" };
+    for (verb, reason) in [("hold", by_who), ("uhold", "JobHeldUser")] {
+        env.slurm("scontrol", &[verb, "2"]).success();
+        let reasons = env.slurm("squeue", &["-h", "-j", "2", "-o", "%i %r"]);
+        let want = format!("2+1 {reason}\n2+0 {reason}\n");
+        assert_eq!(reasons.success(), want);
+    }
     env.slurm("scontrol", &["release", "2"]).success();
     let one = "scancel: error: Kill job error on job id 2+1: Operation not permitted on individual \
                component of heterogeneous job\n";

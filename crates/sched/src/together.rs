@@ -68,7 +68,10 @@ impl State {
         }
         // What a pass said of them is over; those that wait for another say why.
         for id in all {
-            if self.jobs[&id].is_ready() {
+            let job = &self.jobs[&id];
+            // One that has just been held is filed a moment later.
+            let is_held = job.reason().is_some_and(PendingReason::is_hold);
+            if job.is_ready() && !is_held {
                 self.set_reason(id, PendingReason::None);
             }
         }
