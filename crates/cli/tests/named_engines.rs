@@ -213,6 +213,14 @@ fn lint_and_plan_go_by_an_engines_own_cluster() {
         "note: partition normal allows 12:00:00: a job that asks --time=13:00:00 is started, and ended at that limit; --time=12:00:00, and come back from a checkpoint"
     ]
     .assert_eq(&note_of(&words.join(" "), "partition normal"));
+    let of_site = "command = [\"true\"]\n[cluster.satori.resources]\ntime = \"10m\"\n";
+    env.write("yard.toml", of_site);
+    let plan = env.yard(&["plan", "--on", "sat"]).success();
+    let words: Vec<&str> = plan.split_whitespace().collect();
+    expect![
+        "note: [cluster.satori] is left out: this engine has the cluster file of satori and is called sat; write [cluster.sat], or start the engine as satori"
+    ]
+    .assert_eq(&note_of(&words.join(" "), "[cluster.satori]"));
     env.yard(&["engine", "stop", "sat"]).success();
 }
 

@@ -77,6 +77,28 @@ pub fn check_clusters<'a>(
     Ok(())
 }
 
+/// That a section is left out: of the cluster file of which the engine `here` is a twin under another name.
+pub fn left_out_section<'a>(
+    run_files: impl IntoIterator<Item = &'a RunFile>,
+    places: &Places,
+    here: &str,
+) -> Option<String> {
+    let mut run_files = run_files
+        .into_iter()
+        .filter(|file| !file.clusters.is_empty() && !file.clusters.contains_key(here))
+        .peekable();
+    run_files.peek()?;
+    let own = cluster_files::of_engine(places, here)?.ok()?;
+    let (files, _) = cluster_files::all(places);
+    let mut same = files.iter().filter(|file| file.text == own.text);
+    let site = same.find(|file| file.name != here)?.name.as_str();
+    run_files.any(|file| file.clusters.contains_key(site)).then(|| {
+        format!(
+            "[cluster.{site}] is left out: this engine has the cluster file of {site} and is called {here}; write [cluster.{here}], or start the engine as {site}"
+        )
+    })
+}
+
 /// What can't be looked at may be there for the job.
 fn check_path(path: &Path, key: &str, source: &str) -> Result<(), Failure> {
     if path.try_exists().unwrap_or(true) {

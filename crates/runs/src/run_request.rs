@@ -161,6 +161,8 @@ impl RunRequest {
         let before = plan.after.as_ref().map(|name| NamedRuns::of(name, places));
         let before = before.transpose()?;
         plan.notes.extend(before.as_ref().and_then(NamedRuns::note));
+        let left_out = plan_inputs::left_out_section(layers.files(), places, &target.facts.name);
+        plan.notes.extend(left_out);
         plan.notes.extend(layers.note);
         let makes_environment_in_job = is_known && target.facts.internet == Internet::Compute;
         Ok(Planned {
