@@ -75,7 +75,12 @@ fn a_run_whose_job_is_held_says_what_lets_it_start() {
     env.write("go", "");
     env.slurm("scontrol", &["release", "1"]).success();
     assert!(run.wait().unwrap().success(), "{}", said());
-    assert_eq!(said().matches("JobHeldUser").count(), 1, "{}", said());
+    assert_eq!(
+        said().matches("job requeued in held state").count(),
+        1,
+        "{}",
+        said()
+    );
 }
 
 fn file_to_append(path: &std::path::Path) -> std::fs::File {

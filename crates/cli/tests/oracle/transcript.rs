@@ -130,6 +130,11 @@ pub fn masked(command: &str, line: &str) -> String {
     if command.starts_with("sdiag") {
         return without_figures(&masked("", line), "");
     }
+    // What was used until now, and what may still be, hangs on the moment.
+    let used = ["UsageRaw", "GrpWall=", "TRESMins=", "TRESRunMins="];
+    if command.contains("show assoc_mgr") && used.iter().any(|name| line.contains(name)) {
+        return without_figures(line, "");
+    }
     // Of a figure only the unit may differ; tasks and nodes are no figures, but which task used least
     // hangs on the moment.
     let figures = !command.contains("-o jobid") || command.contains("mincputask");
@@ -172,7 +177,7 @@ pub fn masked(command: &str, line: &str) -> String {
     if command.contains("show assoc") || command.contains("show cache") {
         text = without_uid(&text);
     }
-    if ["<WORK>", "<LAB>", "<HOST>"]
+    if ["<WORK>", "<LAB>", "<HOST>", "<LEFT>"]
         .iter()
         .any(|name| text.contains(name))
     {
