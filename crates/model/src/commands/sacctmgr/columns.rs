@@ -177,6 +177,21 @@ pub(super) struct Style {
 }
 
 /// A table: header, rules, rows.
+/// The table of some records; `cell` says what stands under a column's key.
+pub(super) fn table_of<T: Copy>(
+    columns: &[Chosen],
+    records: impl IntoIterator<Item = T>,
+    style: Style,
+    cell: impl Fn(T, &str) -> String,
+) -> String {
+    let cells = |record: T| {
+        let keys = columns.iter().map(|chosen| chosen.column.key);
+        keys.map(|key| cell(record, key)).collect()
+    };
+    let rows: Vec<Vec<String>> = records.into_iter().map(cells).collect();
+    table(columns, &rows, style)
+}
+
 pub(super) fn table(columns: &[Chosen], rows: &[Vec<String>], style: Style) -> String {
     let mut text = String::new();
     if !style.no_header {

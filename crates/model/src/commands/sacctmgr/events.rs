@@ -1,6 +1,6 @@
 //! `sacctmgr show event`: when nodes took no jobs.
 
-use super::columns::{Chosen, Style, choose, table};
+use super::columns::{Style, choose, table_of};
 use super::facts::SacctmgrFacts;
 use super::words::{Answer, list_of};
 use crate::records::{Accounting, CLUSTER_REGISTERED, NodeEvent};
@@ -140,7 +140,7 @@ fn of(word: &str) -> Result<Of, Answer> {
     }
 }
 
-fn cpus_of(tres: &str) -> Option<u32> {
+pub(super) fn cpus_of(tres: &str) -> Option<u32> {
     let mut parts = tres.split(',');
     parts.find_map(|part| part.strip_prefix("cpu=")?.parse().ok())
 }
@@ -163,14 +163,12 @@ pub(super) fn events(
     all.retain(|event| asked.wants(event, from, facts));
     let place = |event: &NodeEvent| facts.nodes.iter().position(|it| it.as_str() == event.node);
     all.sort_by_key(|event| (place(event), event.begin));
-    let rows = all.into_iter().map(|event| {
-        let cell = |chosen: &Chosen| cell(event, chosen.column.key, from, facts);
-        columns.iter().map(cell).collect()
+    let shown = table_of(&columns, all, style, |event, key| {
+        cell(event, key, from, facts)
     });
-    let rows: Vec<Vec<String>> = rows.collect();
     Ok(Answer {
         stderr: asked.remarks,
-        ..Answer::shown(table(&columns, &rows, style))
+        ..Answer::shown(shown)
     })
 }
 

@@ -1,6 +1,6 @@
 //! Licences of servers and federations: `sacctmgr show|add|modify|delete resource` and `federation`.
 
-use super::columns::{Chosen, Style, table};
+use super::columns::{Style, table_of};
 use super::show::{ShowRequest, named};
 use super::words::{Answer, check_names, list_of};
 use crate::records::{Accounting, LicenceResource};
@@ -114,9 +114,9 @@ pub(super) fn show(words: &[String], from: &Accounting, style: Style) -> Result<
     let columns = asked.columns(&own)?;
     let mut all: Vec<&LicenceResource> = from.resources.iter().collect();
     all.retain(|it| named(&asked.names, &it.name) && named(&servers, &it.server));
-    let rows = all.into_iter().map(|it| {
+    let shown = table_of(&columns, all, style, |it, key| {
         let share = it.allowed.filter(|_| with_clusters);
-        let cell = |chosen: &Chosen| match chosen.column.key {
+        match key {
             "name" => it.name.clone(),
             "server" => it.server.clone(),
             "type" => "License".to_owned(),
@@ -127,11 +127,9 @@ pub(super) fn show(words: &[String], from: &Accounting, style: Style) -> Result<
             "cluster" if share.is_some() => from.cluster.clone(),
             "allowed" => share.map_or_else(String::new, |share| share.to_string()),
             _ => String::new(),
-        };
-        columns.iter().map(cell).collect()
+        }
     });
-    let rows: Vec<Vec<String>> = rows.collect();
-    Ok(Answer::shown(table(&columns, &rows, style)))
+    Ok(Answer::shown(shown))
 }
 
 /// `add resource …`
@@ -331,15 +329,11 @@ pub(super) fn federations(
     let columns = asked.columns("federation,cluster,id%2,features,fedstate")?;
     let mut names: Vec<&String> = from.federations.iter().collect();
     names.retain(|name| named(&asked.names, name));
-    let rows = names.into_iter().map(|name| {
-        let cell = |chosen: &Chosen| match chosen.column.key {
-            "federation" | "name" => name.clone(),
-            _ => String::new(),
-        };
-        columns.iter().map(cell).collect()
+    let shown = table_of(&columns, names, style, |name, key| match key {
+        "federation" | "name" => name.clone(),
+        _ => String::new(),
     });
-    let rows: Vec<Vec<String>> = rows.collect();
-    Ok(Answer::shown(table(&columns, &rows, style)))
+    Ok(Answer::shown(shown))
 }
 
 /// `add federation NAME`

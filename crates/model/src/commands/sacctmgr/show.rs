@@ -1,6 +1,6 @@
 //! `sacctmgr show`: accounts, users, associations, QOS, clusters and TRES as tables.
 
-use super::columns::{Chosen, Style, choose, table};
+use super::columns::{Chosen, Style, choose, table, table_of};
 use super::facts::SacctmgrFacts;
 use super::words::{Answer, list_of};
 use crate::records::{Account, AccountAssociation, AccountUser, Accounting, Qos};
@@ -245,12 +245,8 @@ pub(super) fn qos(words: &[String], from: &Accounting, style: Style) -> Result<A
     if asked.names.is_some() {
         all.sort_by(|a, b| a.name.cmp(&b.name));
     }
-    let rows = all.into_iter().map(|qos| {
-        let cell = |chosen: &Chosen| of_qos(qos, chosen.column.key);
-        columns.iter().map(cell).collect()
-    });
-    let rows: Vec<Vec<String>> = rows.collect();
-    Ok(Answer::shown(table(&columns, &rows, style)))
+    let shown = table_of(&columns, all, style, of_qos);
+    Ok(Answer::shown(shown))
 }
 
 /// `show cluster …`
@@ -320,17 +316,13 @@ pub(super) fn tres(
         .into_iter()
         .chain(typed)
         .filter(|(kind, name, _)| is_wanted(kind, name));
-    let rows = wanted.map(|(kind, name, id)| {
-        let cell = |chosen: &Chosen| match chosen.column.key {
-            "type" => kind.to_owned(),
-            "name" => name.to_owned(),
-            "id" => id.to_string(),
-            _ => String::new(),
-        };
-        columns.iter().map(cell).collect()
+    let shown = table_of(&columns, wanted, style, |(kind, name, id), key| match key {
+        "type" => kind.to_owned(),
+        "name" => name.to_owned(),
+        "id" => id.to_string(),
+        _ => String::new(),
     });
-    let rows: Vec<Vec<String>> = rows.collect();
-    Ok(Answer::shown(table(&columns, &rows, style)))
+    Ok(Answer::shown(shown))
 }
 
 /// What an association has under a column.

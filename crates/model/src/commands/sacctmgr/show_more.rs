@@ -1,6 +1,7 @@
 //! `sacctmgr show` of transactions, problems, reservations and the configuration.
 
-use super::columns::{Chosen, Style, choose, table};
+use super::columns::{Style, choose, table_of};
+use super::events::cpus_of;
 use super::facts::SacctmgrFacts;
 use super::show::{ShowRequest, named};
 use super::words::{Answer, list_of};
@@ -89,19 +90,16 @@ pub(super) fn transactions(
             && since.is_none_or(|since: Timestamp| it.at >= since)
             && until.is_none_or(|until: Timestamp| it.at <= until)
     };
-    let rows = facts.transactions.iter().filter(is_wanted).map(|it| {
-        let cell = |chosen: &Chosen| match chosen.column.key {
-            "time" => moment_text(it.at, &facts.zone),
-            "action" => it.action.clone(),
-            "actor" => it.actor.clone(),
-            "where" => it.object.clone(),
-            "info" => it.info.clone(),
-            _ => String::new(),
-        };
-        columns.iter().map(cell).collect()
+    let wanted = facts.transactions.iter().filter(is_wanted);
+    let shown = table_of(&columns, wanted, style, |it, key| match key {
+        "time" => moment_text(it.at, &facts.zone),
+        "action" => it.action.clone(),
+        "actor" => it.actor.clone(),
+        "where" => it.object.clone(),
+        "info" => it.info.clone(),
+        _ => String::new(),
     });
-    let rows: Vec<Vec<String>> = rows.collect();
-    Ok(Answer::shown(table(&columns, &rows, style)))
+    Ok(Answer::shown(shown))
 }
 
 /// `show problem …`: accounts and users that lead nowhere.
@@ -141,18 +139,19 @@ pub(super) fn problems(
         }
     }
     found.retain(|[account, user, _]| named(&asked.accounts, account) && named(&asked.users, user));
-    let rows = found.into_iter().map(|[account, user, problem]| {
-        let cell = |chosen: &Chosen| match chosen.column.key {
+    let shown = table_of(
+        &columns,
+        found,
+        style,
+        |[account, user, problem], key| match key {
             "cluster" => from.cluster.clone(),
             "account" => account.to_owned(),
             "user" => user.to_owned(),
             "problem" => problem.to_owned(),
             _ => String::new(),
-        };
-        columns.iter().map(cell).collect()
-    });
-    let rows: Vec<Vec<String>> = rows.collect();
-    Ok(Answer::shown(table(&columns, &rows, style)))
+        },
+    );
+    Ok(Answer::shown(shown))
 }
 
 /// `show reservation …`
@@ -166,13 +165,12 @@ pub(super) fn reservations(
     let columns = asked.columns("cluster,name%15,tres%30,start,end,unused")?;
     let mut all: Vec<_> = facts.reservations.iter().collect();
     all.retain(|it| named(&asked.names, &it.name) && asked.is_here(from));
-    let rows = all.into_iter().map(|it| {
+    let shown = table_of(&columns, all, style, |it, key| {
         let cpus = it.nodes.iter().filter_map(|node| {
             let tres = facts.node_tres.get(node.as_str())?;
-            tres.split(',')
-                .find_map(|part| part.strip_prefix("cpu=")?.parse::<u64>().ok())
+            cpus_of(tres).map(u64::from)
         });
-        let cell = |chosen: &Chosen| match chosen.column.key {
+        match key {
             "cluster" => from.cluster.clone(),
             "name" => it.name.clone(),
             "tres" => format!("cpu={}", cpus.clone().sum::<u64>()),
@@ -180,11 +178,9 @@ pub(super) fn reservations(
             "end" => moment_text(it.end, &facts.zone),
             "id" => it.number.to_string(),
             _ => String::new(),
-        };
-        columns.iter().map(cell).collect()
+        }
     });
-    let rows: Vec<Vec<String>> = rows.collect();
-    Ok(Answer::shown(table(&columns, &rows, style)))
+    Ok(Answer::shown(shown))
 }
 
 /// `show configuration`: the settings of accounting that an engine has.

@@ -1,6 +1,6 @@
 //! Workload keys: `sacctmgr show wckey`, `add user … wckey=`, `delete user … wckey=`.
 
-use super::columns::{Chosen, Style, table};
+use super::columns::{Style, table_of};
 use super::show::{ShowRequest, named};
 use super::words::Answer;
 use crate::records::{Accounting, Wckey};
@@ -13,18 +13,14 @@ pub(super) fn show(words: &[String], from: &Accounting, style: Style) -> Result<
     keys.retain(|(_, it)| {
         named(&asked.names, &it.name) && named(&asked.users, &it.user) && asked.is_here(from)
     });
-    let rows = keys.into_iter().map(|(id, it)| {
-        let cell = |chosen: &Chosen| match chosen.column.key {
-            "wckey" | "name" => it.name.clone(),
-            "cluster" => from.cluster.clone(),
-            "user" => it.user.clone(),
-            "id" => id.to_string(),
-            _ => String::new(),
-        };
-        columns.iter().map(cell).collect()
+    let shown = table_of(&columns, keys, style, |(id, it), key| match key {
+        "wckey" | "name" => it.name.clone(),
+        "cluster" => from.cluster.clone(),
+        "user" => it.user.clone(),
+        "id" => id.to_string(),
+        _ => String::new(),
     });
-    let rows: Vec<Vec<String>> = rows.collect();
-    Ok(Answer::shown(table(&columns, &rows, style)))
+    Ok(Answer::shown(shown))
 }
 
 /// Gives keys to users; a line for each that is new.
