@@ -289,6 +289,7 @@ fn open(
         failed_prologs: crate::owner::FailedPrologs::default(),
         keep: crate::owner::Keep::from_env(),
         retry_at: None,
+        retry_networks_at: None,
         mail: crate::owner::MailQueue::default(),
         statistics: crate::owner::Statistics::since(now),
         parts: crate::shared_parts::SharedParts::default(),

@@ -78,7 +78,11 @@ impl Owner {
             }
         }
         let waiters = self.waiters.iter_mut().map(|waiter| &mut waiter.until);
-        let own = [&mut self.sweep_at, &mut self.retry_at];
+        let own = [
+            &mut self.sweep_at,
+            &mut self.retry_at,
+            &mut self.retry_networks_at,
+        ];
         for moment in waiters.chain(own.into_iter().flatten()) {
             shift(moment, by_ms);
         }

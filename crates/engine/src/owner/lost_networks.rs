@@ -5,13 +5,15 @@ use super::Owner;
 use super::turn::Turn;
 use crate::job_networks;
 use crate::message::Message;
-use model::{JobId, NodeMark, NodeName, RestartCount};
+use model::{JobId, NodeMark, NodeName, RestartCount, Seconds};
 use sched::Event;
 use std::io;
 use std::thread;
 
 /// Of nodes that take no jobs.
 const REASON: &str = "Network is gone";
+/// After networks could not be made: until it is tried again.
+const RETRY: Seconds = Seconds(10);
 /// What the log and the engine's facts say.
 const KILLED: &str = "the process that kept them was killed";
 
@@ -29,7 +31,8 @@ impl Owner {
 
     /// Makes networks that are gone anew, or drains their nodes while jobs are there.
     pub(super) fn look_at_networks(&mut self, turn: &mut Turn) {
-        if !self.isolation.has_lost_networks() {
+        let is_later = self.retry_networks_at.is_some_and(|at| at > turn.now);
+        if is_later || !self.isolation.has_lost_networks() {
             return;
         }
         if !self.running.is_empty() {
@@ -38,6 +41,7 @@ impl Owner {
         }
         match self.isolation.renew_networks(self.cluster.node_names()) {
             Ok(()) => {
+                self.retry_networks_at = None;
                 tracing::warn!("networks of nodes were made anew: {KILLED}");
                 self.resume_nodes(turn);
                 self.watch_networks();
@@ -45,6 +49,7 @@ impl Owner {
             Err(error) => {
                 let why = format!("{KILLED}, and new ones can't be made: {error}");
                 self.without_networks(&why, turn);
+                self.retry_networks_at = Some(turn.now + RETRY);
             }
         }
     }

@@ -133,6 +133,8 @@ pub(crate) struct Owner {
     pub(crate) keep: Keep,
     /// When to look again for what a failed transaction could not write.
     pub(crate) retry_at: Option<Timestamp>,
+    /// When networks that could not be made are tried again.
+    pub(crate) retry_networks_at: Option<Timestamp>,
     /// From SIGTERM to SIGKILL.
     pub(crate) kill_wait_ms: u64,
     /// Mail about jobs.
@@ -336,6 +338,7 @@ impl Owner {
             self.cpus.next_look(),
             self.sweep_at,
             self.retry_at,
+            self.retry_networks_at,
         ];
         let due = due.into_iter().flatten().min()?;
         let left = u64::try_from(due.0 - self.clock.now().0).unwrap_or(0);
