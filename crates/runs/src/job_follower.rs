@@ -260,7 +260,7 @@ impl JobFollower {
         self.asked_files = Some((Instant::now(), asked.elapsed()));
         // A cluster that does not answer now is asked again.
         let Ok(files) = files else { return };
-        // One that has just begun may not have been told of yet.
+        // One that has just begun may not be listed yet.
         self.has_new_files = files.is_empty() && self.over.is_none();
         let since = Timestamp(self.began.0.saturating_sub(CLOCKS_DIFFER_MS));
         self.output.see(files, since);

@@ -71,7 +71,7 @@ const HOLD: Part = Part {
     sleepers: SLEEPERS,
 };
 
-/// What the tasks of steps are told of their GPUs.
+/// What tasks of steps see of their GPUs.
 const GPU_BIND: Part = Part {
     recorded: include_str!("manage/gpu_bind/answers-22.05.8.txt"),
     differ: include_str!("manage/gpu_bind/differ.txt"),

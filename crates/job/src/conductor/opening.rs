@@ -188,7 +188,7 @@ impl Conductor {
             // No reason not to go on: it is said of that start then that it gave no reason.
             let _ = writeln!(
                 io::stderr(),
-                "note: the start before can't be told of: {error}"
+                "note: how the start before ended is not recorded: {error}"
             );
         }
         self.record(
