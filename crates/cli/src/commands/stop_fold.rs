@@ -27,7 +27,6 @@ impl StopFold {
             | Event::Terminated { .. }
             | Event::Finished { .. }
             | Event::Failed { .. }
-            | Event::Lost { .. }
             | Event::Started { .. } => {
                 let hidden = self.lines.take()?.saturating_sub(SHOWN);
                 (hidden > 0)
@@ -77,5 +76,20 @@ mod tests {
         assert_eq!(fold.see(&stopping), None);
         assert_eq!(shown(&mut fold, 3), 3);
         assert_eq!(fold.see(&ended), None);
+    }
+
+    #[test]
+    fn ranks_that_a_lost_node_leaves_behind_are_being_ended_too() {
+        let stopping = Event::Stopping {
+            reason: StopReason::NodeLost,
+            left: Seconds(5),
+        };
+        let lost = Event::Lost {
+            cause: "node n2 was lost".to_owned(),
+        };
+        let mut fold = StopFold::default();
+        assert_eq!(fold.see(&stopping), None);
+        assert_eq!(fold.see(&lost), None);
+        assert_eq!((0..9).filter(|_| fold.shows_line()).count(), 4);
     }
 }

@@ -1,7 +1,7 @@
 //! What a followed run says, line by line: few lines, the answer first.
 
 use crate::words;
-use folder::{ComingBack, Event, StopReason};
+use folder::{ComingBack, Event, StopReason, is_newer};
 use model::{Seconds, Timestamp};
 use std::collections::VecDeque;
 
@@ -21,6 +21,10 @@ pub struct Story {
     checkpoint: Option<Saved>,
     /// Why this start ends, and the seconds that it had left.
     stopping: Option<(StopReason, Seconds)>,
+    /// The step that this start went on from.
+    resumed: Option<u64>,
+    /// Whether this start has said that it was lost, and why.
+    lost: bool,
     /// The limit of one job in words.
     limit: Option<String>,
     /// Whether this start has said how it began.
@@ -62,6 +66,8 @@ impl Story {
             Event::Started { nodes, .. } => {
                 self.stopping = None;
                 self.checkpoint = None;
+                self.resumed = None;
+                self.lost = false;
                 self.begun = ordinal == 1;
                 if ordinal > 1 {
                     return Vec::new();
@@ -102,6 +108,7 @@ impl Story {
             }
             Event::Resumed { checkpoint, step } => {
                 self.begun = true;
+                self.resumed = *step;
                 let what = match step {
                     Some(step) => format!("step {step}"),
                     None => checkpoint.clone(),
@@ -151,12 +158,18 @@ impl Story {
                 "the run folder could not be written for {}: {why}",
                 words::length(millis(*lasted_ms))
             ))],
-            Event::Lost { cause } => vec![start(format!("lost: {cause}"))],
+            Event::Lost { cause } => {
+                self.lost = true;
+                vec![start(format!("lost: {cause}"))]
+            }
             Event::Hung { cause } => vec![start(cause.clone())],
             // Who cancelled it knows, and the last line says it.
             Event::Terminated {
                 reason: None | Some(StopReason::Cancelled),
             } => Vec::new(),
+            Event::Terminated {
+                reason: Some(StopReason::NodeLost),
+            } if self.lost => Vec::new(),
             Event::Terminated {
                 reason: Some(reason),
             } => vec![start(end_word(*reason).to_owned())],
@@ -187,8 +200,11 @@ impl Story {
             (Some((reason, _)), _) => end_word(reason).to_owned(),
             (None, _) => "ended early".to_owned(),
         };
-        let kept = match &self.checkpoint {
-            Some(saved) => format!(
+        let kept = match (&self.checkpoint, self.resumed) {
+            (Some(saved), Some(resumed)) if !is_newer(saved.step, self.resumed) => {
+                format!("no checkpoint newer than {resumed} saved")
+            }
+            (Some(saved), _) => format!(
                 "checkpoint {} saved ({}, {}){}",
                 saved.what,
                 words::bytes(saved.bytes),
@@ -199,7 +215,7 @@ impl Story {
                     "; could not verify that it is complete"
                 }
             ),
-            None => "no checkpoint saved".to_owned(),
+            (None, _) => "no checkpoint saved".to_owned(),
         };
         let back = match how {
             ComingBack::Requeue => "coming back".to_owned(),
@@ -361,6 +377,57 @@ mod tests {
                   start 1      stopped 3 s before its limit of 25 s: checkpoint 260 saved (1.2 MB, 31 ms); coming back
                   start 2      resumed at step 260
                   start 2      finished
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_start_that_wrote_the_steps_of_the_one_before_says_that_none_is_newer() {
+        let resumed = Event::Resumed {
+            checkpoint: "step-260.npz".to_owned(),
+            step: Some(260),
+        };
+        let stopping = Event::Stopping {
+            reason: StopReason::Limit,
+            left: Seconds(3),
+        };
+        let back = Event::ComingBack {
+            how: ComingBack::Requeue,
+        };
+        check(
+            &[
+                (2, started()),
+                (2, resumed),
+                (2, out()),
+                (2, stopping),
+                (2, back),
+            ],
+            expect![[r#"
+                shown
+                  start 2      resumed at step 260
+                  start 2      stopped 3 s before its limit of 25 s: no checkpoint newer than 260 saved; coming back
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_lost_node_is_said_once() {
+        let stopping = Event::Stopping {
+            reason: StopReason::NodeLost,
+            left: Seconds(5),
+        };
+        let lost = Event::Lost {
+            cause: "node n2 was lost".to_owned(),
+        };
+        let terminated = Event::Terminated {
+            reason: Some(StopReason::NodeLost),
+        };
+        check(
+            &[(1, started()), (1, stopping), (1, lost), (1, terminated)],
+            expect![[r#"
+                shown
+                  start 1      started after 12 ms
+                  start 1      lost: node n2 was lost
             "#]],
         );
     }
