@@ -98,7 +98,7 @@ enum Command {
     Simulate(simulate::Args),
     Completions(completions::Args),
     Man(man::Args),
-    /// Slurm's own commands: sbatch, squeue, scancel, srun, scontrol, sacct
+    /// Slurm's own commands, by their names: sbatch, srun, squeue, sinfo, sacct and ten others
     #[command(name = "slurm")]
     Slurm {
         /// The command and its arguments
