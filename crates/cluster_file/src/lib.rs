@@ -11,6 +11,7 @@ mod changes;
 mod check;
 mod facts;
 mod file;
+mod gpu_model;
 mod import;
 mod lists;
 mod look_up;

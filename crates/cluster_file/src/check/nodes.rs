@@ -1,7 +1,7 @@
 //! Contradictions of nodes.
 
 use super::{Checker, unless_assumed};
-use crate::{Named, Nodes};
+use crate::{Named, Nodes, gpu_model};
 use model::{NodeName, Severity, node_list};
 use std::collections::{HashMap, HashSet};
 
@@ -191,7 +191,8 @@ impl Checker<'_> {
             }
             if let (Some(kind), None) = (&gpu.kind, &gpu.model) {
                 let message = format!("GPU type {} names no model", kind.value);
-                let help = "add model = \"v100\": run files and ports ask for models";
+                let model = gpu_model::of_type(&kind.value);
+                let help = format!("add model = \"{model}\": run files and ports ask for models");
                 self.say(
                     ("gpu-model", Severity::Warning),
                     &kind.span,

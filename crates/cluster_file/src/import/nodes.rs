@@ -3,17 +3,10 @@
 use super::conf_line::{ConfLine, Pair};
 use super::global::{list, megabytes};
 use super::{Importer, known_options, said};
+use crate::gpu_model;
 use crate::{Gpu, Named, Nodes, Source, Sourced};
 use model::{NodeName, node_list};
 use std::collections::HashSet;
-
-/// Models of GPUs that people know, in GRES types such as `nvidia_a100_80gb_pcie`. The longer ones
-/// first: `a100` is not `a10`.
-const MODELS: [&str; 25] = [
-    "gh200", "gb200", "b200", "h200", "h100", "a100", "a800", "h800", "a40", "a30", "a16", "a10",
-    "v100", "p100", "l40s", "l40", "t4", "k80", "p40", "p4", "m40", "mi300", "mi250", "mi210",
-    "mi100",
-];
 
 impl Importer {
     pub(super) fn node(&mut self, line: &ConfLine) {
@@ -203,9 +196,7 @@ impl Importer {
         for nodes in &mut self.file.nodes {
             for gpu in &mut nodes.body.gpus {
                 let Some(kind) = &gpu.kind else { continue };
-                let lower = kind.value.to_ascii_lowercase();
-                let known = MODELS.iter().find(|model| lower.contains(*model));
-                let model = known.map_or_else(|| lower.clone(), |model| (*model).to_owned());
+                let model = gpu_model::of_type(&kind.value);
                 let why = "its GRES type says so".to_owned();
                 gpu.model = Some(Sourced::new(model, Source::Assumed(why)));
             }
