@@ -181,8 +181,17 @@ fn an_operator_preempts_by_hand() {
     let second = format!("{array}_2");
     assert_eq!(lab.preempt(&format!("{second} --mode cancel")).1, 0);
     lab.is_soon(&second, "%t", "PR");
+    let (said, code) = lab.preempt(&format!("lab:{array}_3 --mode cancel"));
+    assert_eq!((said.lines().count(), code), (1, 0), "{said}");
+    lab.is_soon(&format!("{array}_3"), "%t", "PR");
     let (said, code) = lab.preempt(&format!("{array} --mode cancel"));
-    assert_eq!((said.lines().count(), code), (2, 0), "{said}");
+    assert_eq!((said.lines().count(), code), (1, 0), "{said}");
+    // By its name, as other commands of yard take it.
+    let named = lab.submit(&["-q", "back", "-J", "sweeps"], UNTIL_GO);
+    lab.is_soon(&named, "%t", "R");
+    let said = format!("job {named} is ended\n");
+    assert_eq!(lab.preempt("sweeps --mode cancel"), (said, 0));
+    lab.is_soon(&named, "%t", "PR");
 }
 
 #[test]
@@ -199,14 +208,19 @@ fn what_can_not_be_preempted_says_why() {
         (over, "has already ended", 1),
         ("99999".to_owned(), "there is no job 99999", 1),
         (format!("{stays}_1 --mode cancel"), "no element 1", 1),
-        ("x".to_owned(), "x is no job", 2),
-        (format!("{stays},2"), "is no job", 2),
+        ("x".to_owned(), "no run or job has the name or id x", 1),
+        (format!("{stays},2"), "no run or job has the name", 1),
         (
             format!("{stays} --mode nothing"),
             "requeue, cancel, suspend",
             2,
         ),
         (format!("{stays} --on nowhere"), "nowhere", 2),
+        (
+            format!("lab:{stays} --on local"),
+            "is on lab, not on local",
+            2,
+        ),
     ] {
         let (said, is) = lab.preempt(&words);
         assert!(said.contains(want), "{words}: {said}");

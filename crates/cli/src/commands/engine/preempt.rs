@@ -1,5 +1,6 @@
 //! `yard engine preempt`.
 
+use crate::commands::selected;
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome, not_done, unreachable};
 use crate::printer::Printer;
@@ -8,11 +9,13 @@ use api::{Client, LossOfPlace, LostPlace, NamedJob};
 use clap::{Args as ClapArgs, ValueEnum};
 use model::JobId;
 use model::scontrol::job_ids;
+use runs::select_live;
 
 /// Which job.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// A running job: 12, 12_3 for an element of an array, 12 for all of them
+    /// A running job: 12, 12_3 for an element of an array, 12 for all of them; or a run or job by its name,
+    /// ENGINE:12, or @ for the newest
     job: String,
     /// What becomes of it; without this what its QOS, partition or cluster says
     #[arg(long)]
@@ -34,28 +37,49 @@ enum Mode {
 
 /// Runs `yard engine preempt`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    let jobs = job_ids(&args.job).filter(|jobs| jobs.len() == 1);
-    let Some([job]) = jobs.as_deref() else {
-        return Err(
-            Failure::new(FailureKind::Usage, format!("{} is no job", args.job))
-                .todo("write the number of one, as yard ls shows it: 12, or 12_3"),
-        );
-    };
+    let (engine, named) = meant(args, printer)?;
     let mode = args.mode.map(|mode| match mode {
         Mode::Requeue => LossOfPlace::Requeue,
         Mode::Cancel => LossOfPlace::Cancel,
         Mode::Suspend => LossOfPlace::Suspend,
     });
-    let named = NamedJob {
-        job: JobId(job.job),
-        element: job.task,
-    };
-    let mut client = Client::connect(&super::dir_of(args.on.as_deref())?).map_err(unreachable)?;
+    let mut client = Client::connect(&super::dir_of(engine.as_deref())?).map_err(unreachable)?;
     let preempted = client.preempt(named, mode);
     for lost in preempted.map_err(not_done)? {
         printer.show_line(&said(&lost));
     }
     Ok(exit_code::DONE)
+}
+
+/// The engine that is asked, and its job: by the number that it has there, or as every command names runs and
+/// jobs.
+fn meant(args: &Args, printer: &Printer) -> Result<(Option<String>, NamedJob), Failure> {
+    if let Some([job]) = job_ids(&args.job).as_deref() {
+        let named = NamedJob {
+            job: JobId(job.job),
+            element: job.task,
+        };
+        return Ok((args.on.clone(), named));
+    }
+    let selected = selected(select_live(&args.job), printer)?;
+    let cluster = selected.transport.cluster().to_owned();
+    let elsewhere = args.on.as_ref().filter(|on| **on != cluster);
+    if elsewhere.is_some() || !selected.transport.is_embedded() {
+        let what = match elsewhere {
+            Some(on) => format!("{} is on {cluster}, not on {on}", args.job),
+            None => format!(
+                "{} is on {cluster}, which no engine of yard rules",
+                args.job
+            ),
+        };
+        return Err(Failure::new(FailureKind::Usage, what)
+            .todo("name a job of an engine, as yard ls shows it; yard engine ls lists engines"));
+    }
+    let named = NamedJob {
+        job: selected.job()?,
+        element: selected.element,
+    };
+    Ok((Some(cluster), named))
 }
 
 fn said(lost: &LostPlace) -> String {
