@@ -1,11 +1,17 @@
 //! `sacctmgr`: command lines over a state of the accounting. Nothing here keeps anything: what a
 //! change made is the caller's to write down.
 
-mod change;
+mod add;
 mod columns;
+mod condition;
+mod coordinators;
+mod default_qos;
+mod delete;
 mod dump;
 mod events;
 mod facts;
+mod given;
+mod modify;
 mod resources;
 mod show;
 mod show_more;
@@ -206,10 +212,12 @@ impl SacctmgrArgs {
         let one = |name: &str, least| is(entity, name, least);
         match action {
             Verb::Show => self.show(entity, words, accounting, facts),
-            Verb::Add if one("accounts", 2) => change::add_account(words, accounting),
-            Verb::Add if one("users", 1) => change::add_user(words, accounting),
-            Verb::Add if one("qos", 1) => change::add_qos(words, accounting),
-            Verb::Add if one("coordinators", 2) => change::coordinators(words, accounting, true),
+            Verb::Add if one("accounts", 2) => add::add_account(words, accounting),
+            Verb::Add if one("users", 1) => add::add_user(words, accounting),
+            Verb::Add if one("qos", 1) => add::add_qos(words, accounting),
+            Verb::Add if one("coordinators", 2) => {
+                coordinators::coordinators(words, accounting, true)
+            }
             Verb::Add if one("resources", 1) => resources::add(words, accounting),
             Verb::Add if one("federations", 1) => resources::add_federation(words, accounting),
             Verb::Add if one("clusters", 2) => {
@@ -223,19 +231,19 @@ impl SacctmgrArgs {
                     ))
                 }
             }
-            Verb::Modify if one("accounts", 2) => change::modify_account(words, accounting),
-            Verb::Modify if one("users", 1) => change::modify_user(words, accounting),
-            Verb::Modify if one("qos", 1) => change::modify_qos(words, accounting),
+            Verb::Modify if one("accounts", 2) => modify::modify_account(words, accounting),
+            Verb::Modify if one("users", 1) => modify::modify_user(words, accounting),
+            Verb::Modify if one("qos", 1) => modify::modify_qos(words, accounting),
             Verb::Modify if one("resources", 1) => resources::modify(words, accounting),
             Verb::Delete if one("resources", 1) => resources::delete(words, accounting),
             Verb::Delete if one("federations", 1) => {
                 resources::delete_federation(words, accounting)
             }
-            Verb::Delete if one("accounts", 2) => change::delete_account(words, accounting, uses),
-            Verb::Delete if one("users", 1) => change::delete_user(words, accounting, uses),
-            Verb::Delete if one("qos", 1) => change::delete_qos(words, accounting),
+            Verb::Delete if one("accounts", 2) => delete::delete_account(words, accounting, uses),
+            Verb::Delete if one("users", 1) => delete::delete_user(words, accounting, uses),
+            Verb::Delete if one("qos", 1) => delete::delete_qos(words, accounting),
             Verb::Delete if one("coordinators", 2) => {
-                change::coordinators(words, accounting, false)
+                coordinators::coordinators(words, accounting, false)
             }
             Verb::Delete if one("clusters", 2) => Err(Answer::nothing("Nothing deleted")),
             _ => Err(no_entity(*action)),

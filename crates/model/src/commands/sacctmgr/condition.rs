@@ -1,0 +1,54 @@
+//! Which records a `where` names.
+
+use super::words::{Answer, list_of};
+
+/// Which associations a `where` names, and the rest of the words.
+pub(super) struct Condition {
+    pub(super) names: Vec<String>,
+    pub(super) accounts: Option<Vec<String>>,
+    pub(super) users: Option<Vec<String>>,
+    pub(super) wckeys: Option<Vec<String>>,
+}
+
+/// Splits `NAME where … set …` into what is named and what is set.
+pub(super) fn split(words: &[String]) -> Result<(Condition, Vec<String>), Answer> {
+    let mut condition = Condition {
+        names: Vec::new(),
+        accounts: None,
+        users: None,
+        wckeys: None,
+    };
+    let mut set = Vec::new();
+    let mut within_set = false;
+    for word in words {
+        match word.to_ascii_lowercase().as_str() {
+            "set" => within_set = true,
+            "where" => within_set = false,
+            _ if within_set => set.push(word.clone()),
+            lower => match lower.split_once('=') {
+                None => condition.names.extend(list_of(word)),
+                Some((key, _)) => {
+                    let values = list_of(word.split_once('=').map_or("", |(_, value)| value));
+                    match key {
+                        "account" | "accounts" | "acct" => condition.accounts = Some(values),
+                        "user" | "users" => condition.users = Some(values),
+                        "wckey" | "wckeys" => condition.wckeys = Some(values),
+                        "name" | "names" | "qos" | "qoslevel" => condition.names.extend(values),
+                        // There is one cluster.
+                        "cluster" | "clusters" => {}
+                        _ => {
+                            return Err(Answer::refused(format!(
+                                " Unknown condition: {word}\n Use keyword 'set' to modify value\n"
+                            )));
+                        }
+                    }
+                }
+            },
+        }
+    }
+    Ok((condition, set))
+}
+
+pub(super) fn no_conditions() -> Answer {
+    Answer::refused(" No conditions given to remove, not executing.\n".to_owned())
+}

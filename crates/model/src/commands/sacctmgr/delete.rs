@@ -1,0 +1,191 @@
+//! `sacctmgr delete` of accounts, users and QOS.
+
+use super::condition::{no_conditions, split};
+use super::default_qos::{default_qos_line, is_default_qos};
+use super::wckeys;
+use super::words::Answer;
+use crate::records::{AccountAssociation, AccountUser, Accounting, AccountingUse};
+
+/// `delete account …`
+pub(super) fn delete_account(
+    words: &[String],
+    to: &mut Accounting,
+    uses: &[AccountingUse],
+) -> Result<Answer, Answer> {
+    let (condition, _) = split(words)?;
+    let mut names = condition.names;
+    names.extend(condition.accounts.unwrap_or_default());
+    if names.is_empty() {
+        return Err(no_conditions());
+    }
+    names.retain(|name| name != "root" && to.accounts.iter().any(|it| it.name == *name));
+    if names.is_empty() {
+        return Err(Answer::nothing("Nothing deleted"));
+    }
+    // A user of no other account goes with the account.
+    let has_other = |user: &AccountUser| {
+        let mut all = to.associations.iter();
+        all.any(|it| it.user.as_ref() == Some(&user.name) && !names.contains(&it.account))
+    };
+    let is_default = |user: &&AccountUser| names.contains(&user.default_account) && has_other(user);
+    let lines = to.users.iter().filter(is_default).map(|user| {
+        let (cluster, account) = (&to.cluster, &user.default_account);
+        format!(
+            "  C = {cluster:<15} A = {account:<10} U = {:<9}\n",
+            user.name
+        )
+    });
+    let lines: String = lines.collect();
+    if !lines.is_empty() {
+        return Err(Answer {
+            stderr: format!(
+                " Error with request: You can not remove the default account of a user\n{lines} Please either remove the accounts listed above from list and resubmit,\n or change these users' default accounts to remove the account(s).\n Changes Discarded\n"
+            ),
+            status: 1,
+            ..Answer::default()
+        });
+    }
+    refuse_used(to, uses, |it| names.contains(&it.account))?;
+    let mut text = String::from(" Deleting accounts...\n");
+    for name in &names {
+        text.push_str(&format!("  {name}\n"));
+    }
+    to.accounts.retain(|it| !names.contains(&it.name));
+    to.associations.retain(|it| !names.contains(&it.account));
+    // What stood under it stands under the root.
+    for it in &mut to.associations {
+        if it
+            .parent
+            .as_ref()
+            .is_some_and(|parent| names.contains(parent))
+        {
+            it.parent = Some("root".to_owned());
+        }
+    }
+    for user in &mut to.users {
+        if names.contains(&user.default_account) {
+            user.default_account.clear();
+        }
+    }
+    Ok(Answer::changed(text))
+}
+
+/// `delete user …`
+pub(super) fn delete_user(
+    words: &[String],
+    to: &mut Accounting,
+    uses: &[AccountingUse],
+) -> Result<Answer, Answer> {
+    let (mut condition, _) = split(words)?;
+    condition
+        .names
+        .extend(condition.users.take().unwrap_or_default());
+    let names = condition.names;
+    if let Some(keys) = &condition.wckeys {
+        return wckeys::delete(keys, &names, to);
+    }
+    if names.is_empty() && condition.accounts.is_none() {
+        return Err(no_conditions());
+    }
+    let is_meant = |account: &str, user: &str| {
+        (names.is_empty() || names.iter().any(|name| name == user))
+            && condition
+                .accounts
+                .as_ref()
+                .is_none_or(|all| all.iter().any(|it| it == account))
+    };
+    let lines = to.associations.iter().filter_map(|it| {
+        let user = it
+            .user
+            .as_ref()
+            .filter(|user| is_meant(&it.account, user))?;
+        Some(format!(
+            "  C = {:<10} A = {:<10} U = {user:<9}\n",
+            to.cluster, it.account
+        ))
+    });
+    let lines: String = lines.collect();
+    if lines.is_empty() {
+        return Err(Answer::nothing("Nothing deleted"));
+    }
+    refuse_used(to, uses, |it| is_meant(&it.account, &it.user))?;
+    to.associations.retain(|it| {
+        !it.user
+            .as_ref()
+            .is_some_and(|user| is_meant(&it.account, user))
+    });
+    if condition.accounts.is_some() {
+        for user in to
+            .users
+            .iter_mut()
+            .filter(|it| is_meant(&it.default_account, &it.name))
+        {
+            user.default_account.clear();
+        }
+        return Ok(Answer::changed(format!(
+            " Deleting user associations...\n{lines}"
+        )));
+    }
+    to.users.retain(|user| !names.contains(&user.name));
+    to.wckeys.retain(|it| !names.contains(&it.user));
+    let users: String = names.iter().map(|name| format!("  {name}\n")).collect();
+    Ok(Answer::changed(format!(" Deleting users...\n{users}")))
+}
+
+/// `delete qos …`: jobs that have it keep its name, as Slurm's do.
+pub(super) fn delete_qos(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
+    let names = split(words)?.0.names;
+    if names.is_empty() {
+        return Err(no_conditions());
+    }
+    let is_default = |it: &&AccountAssociation| {
+        let own = it.settings.get("defaultqos");
+        own.is_some_and(|qos| names.contains(qos))
+    };
+    let lines = to.associations.iter().rev().filter(is_default);
+    let lines = lines.map(|it| default_qos_line(&it.settings["defaultqos"], to, it));
+    let lines: String = lines.collect();
+    if !lines.is_empty() {
+        return Err(is_default_qos(&lines));
+    }
+    let gone = to.qos.iter().filter(|qos| names.contains(&qos.name));
+    let lines: String = gone.map(|qos| format!("  {}\n", qos.name)).collect();
+    if lines.is_empty() {
+        return Err(Answer::nothing("Nothing deleted"));
+    }
+    to.qos.retain(|qos| !names.contains(&qos.name));
+    for it in &mut to.associations {
+        if let Some(own) = &mut it.qos {
+            own.retain(|name| !names.contains(name));
+        }
+        if it
+            .settings
+            .get("defaultqos")
+            .is_some_and(|name| names.contains(name))
+        {
+            it.settings.remove("defaultqos");
+        }
+    }
+    Ok(Answer::changed(format!(" Deleting QOS(s)...\n{lines}")))
+}
+
+fn refuse_used(
+    to: &Accounting,
+    uses: &[AccountingUse],
+    is_meant: impl Fn(&AccountingUse) -> bool,
+) -> Result<(), Answer> {
+    let lines = uses.iter().filter(|it| is_meant(it)).map(|it| {
+        let (cluster, account, user) = (&to.cluster, &it.account, &it.user);
+        format!(
+            "  JobID = {:<10} C = {cluster:<10} A = {account:<10} U = {user:<9}\n",
+            it.job
+        )
+    });
+    let lines: String = lines.collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    Err(Answer::refused(format!(
+        " Error with request: Job(s) active, cancel job(s) before remove\n{lines}"
+    )))
+}

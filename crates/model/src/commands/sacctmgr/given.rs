@@ -1,0 +1,253 @@
+//! What `key=value` words of `add` and `modify … set` give.
+
+use super::words::{Answer, OF_ASSOCIATIONS, Setting, Wrong, list_of};
+use crate::records::{Accounting, Settings};
+
+const QOS_FLAGS: &[&str] = &[
+    "DenyOnLimit",
+    "EnforceUsageThreshold",
+    "NoReserve",
+    "PartitionMaxNodes",
+    "PartitionMinNodes",
+    "OverPartQOS",
+    "PartitionTimeLimit",
+    "RequiresReservation",
+    "NoDecay",
+    "UsageFactorSafe",
+];
+
+pub(super) const WHERE_HINT: &str = " Use keyword 'where' to modify condition\n";
+
+/// How QOS of an association change.
+#[derive(Clone, Debug)]
+pub(super) enum QosChange {
+    Set(Vec<String>),
+    Add(Vec<String>),
+    Remove(Vec<String>),
+}
+
+/// What `key=value` words set.
+#[derive(Default)]
+pub(super) struct Given {
+    pub(super) names: Vec<String>,
+    pub(super) accounts: Option<Vec<String>>,
+    pub(super) clusters: Option<Vec<String>>,
+    pub(super) parent: Option<String>,
+    pub(super) partition: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) organization: Option<String>,
+    pub(super) default_account: Option<String>,
+    pub(super) wckeys: Vec<String>,
+    pub(super) default_wckey: Option<String>,
+    pub(super) admin: Option<String>,
+    pub(super) qos: Vec<QosChange>,
+    /// Settings in the order in which they were written.
+    pub(super) settings: Vec<(&'static Setting, String, String)>,
+    /// What is said of numbers that can't be read: a QOS is added all the same, as Slurm does it,
+    /// and none is modified.
+    pub(super) remarks: String,
+}
+
+/// Reads the words of `add`, or those after `set`.
+pub(super) fn given(
+    words: &[String],
+    known: &'static [Setting],
+    from: &Accounting,
+    hint: &str,
+) -> Result<Given, Answer> {
+    let mut given = Given::default();
+    for word in words {
+        let unknown =
+            |before: &str| Answer::refused(format!("{before} Unknown option: {word}\n{hint}"));
+        let Some((key, value)) = word.split_once('=') else {
+            if !["where", "set"]
+                .iter()
+                .any(|it| word.eq_ignore_ascii_case(it))
+            {
+                given.names.extend(list_of(word));
+            }
+            continue;
+        };
+        let lower = key.to_ascii_lowercase();
+        let value = value.trim_matches(['"', '\'']);
+        match lower.as_str() {
+            "name" | "names" | "user" | "users" => given.names = list_of(value),
+            "account" | "accounts" | "acct" => given.accounts = Some(list_of(value)),
+            "cluster" | "clusters" => given.clusters = Some(list_of(value)),
+            "parent" => given.parent = Some(value.to_owned()),
+            "partition" | "partitions" => given.partition = Some(value.to_owned()),
+            "description" => given.description = Some(value.to_owned()),
+            "organization" => given.organization = Some(value.to_owned()),
+            "defaultaccount" => given.default_account = Some(value.to_owned()),
+            "wckey" | "wckeys" => given.wckeys = list_of(value),
+            "defaultwckey" => given.default_wckey = Some(value.to_owned()),
+            "adminlevel" | "admin" => given.admin = Some(value.to_owned()),
+            "qos" | "qoslevel" | "qos+" | "qoslevel+" | "qos-" | "qoslevel-"
+                if std::ptr::eq(known, OF_ASSOCIATIONS) =>
+            {
+                let names = list_of(value);
+                if let Some(bad) = unknown_qos(&names, from) {
+                    return Err(unknown(&bad));
+                }
+                given.qos.push(match lower.chars().last() {
+                    Some('+') => QosChange::Add(names),
+                    Some('-') => QosChange::Remove(names),
+                    _ => QosChange::Set(names),
+                });
+            }
+            _ => {
+                let Some(setting) = Setting::named(known, key) else {
+                    return Err(unknown(""));
+                };
+                if setting.key == "flags" {
+                    check_flags(value)?;
+                }
+                if setting.key == "preempt" && value != "-1" {
+                    let names = list_of(value);
+                    if let Some(bad) = unknown_qos(&names, from) {
+                        return Err(unknown(&bad));
+                    }
+                }
+                match setting.put(word, value, &mut Settings::new()) {
+                    Ok(()) => given
+                        .settings
+                        .push((setting, word.clone(), value.to_owned())),
+                    Err(Wrong::Number(remark)) if std::ptr::eq(known, OF_ASSOCIATIONS) => {
+                        return Err(unknown(&remark));
+                    }
+                    Err(Wrong::Number(remark)) => given.remarks.push_str(&remark),
+                    Err(Wrong::Word(text)) => return Err(Answer::refused(text)),
+                    Err(Wrong::Tres(text)) => return Err(unknown(&text)),
+                }
+            }
+        }
+    }
+    Ok(given)
+}
+
+/// What is said of the first name of no QOS.
+fn unknown_qos(names: &[String], from: &Accounting) -> Option<String> {
+    let is_known = |name: &&String| from.qos.iter().any(|qos| qos.name == **name);
+    let bad = names.iter().find(|name| !is_known(name))?;
+    let all: Vec<&str> = from.qos.iter().map(|qos| qos.name.as_str()).collect();
+    Some(format!(
+        "sacctmgr: error: You gave a bad qos '{bad}'. Valid QOS's are {}\n",
+        all.join(",")
+    ))
+}
+
+fn check_flags(value: &str) -> Result<(), Answer> {
+    let is_known = |flag: &&String| {
+        QOS_FLAGS
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(flag))
+    };
+    match list_of(value).iter().find(|flag| !is_known(flag)) {
+        None => Ok(()),
+        Some(_) => Err(Answer {
+            stdout: format!(
+                " Unknown QOS flag used in:\n  '{value}'\n Valid QOS flags are\n  '{}'\n",
+                QOS_FLAGS.join(",")
+            ),
+            status: 1,
+            ..Answer::default()
+        }),
+    }
+}
+
+impl Given {
+    /// Workload keys are of users alone.
+    pub(super) fn refuse_wckeys(&self) -> Result<(), Answer> {
+        let default = self.default_wckey.as_ref().map(|key| ("defaultwckey", key));
+        let named = self.wckeys.first().map(|key| ("wckey", key));
+        match named.or(default) {
+            None => Ok(()),
+            Some((word, key)) => Err(Answer::refused(format!(
+                " Unknown option: {word}={key}\n{WHERE_HINT}"
+            ))),
+        }
+    }
+
+    /// The settings put into others.
+    pub(super) fn put_into(&self, into: &mut Settings) {
+        for (setting, word, value) in &self.settings {
+            // Checked when it was read.
+            let _ = setting.put(word, value, into);
+        }
+    }
+
+    pub(super) fn own(&self) -> Settings {
+        let mut settings = Settings::new();
+        self.put_into(&mut settings);
+        settings
+    }
+
+    /// The settings as they are said, aligned.
+    pub(super) fn lines(&self, width: usize) -> String {
+        let own = self.own();
+        let mut said: Vec<(&str, String)> = Vec::new();
+        for (setting, ..) in &self.settings {
+            if let Some(value) = own.get(setting.key) {
+                said.push((setting.said, setting.value_text(value)));
+            }
+        }
+        said.sort_by_key(|(name, _)| *name);
+        said.dedup();
+        let lines = said
+            .iter()
+            .map(|(name, value)| format!("  {name:<width$} = {value}\n"));
+        lines.collect()
+    }
+
+    pub(super) fn unknown_cluster(&self, accounting: &Accounting) -> Option<Answer> {
+        let mut names = self.clusters.iter().flatten();
+        let unknown = names.find(|name| **name != accounting.cluster)?;
+        Some(Answer::refused(format!(
+            " This cluster '{unknown}' doesn't exist.\n        Contact your admin to add it to accounting.\n"
+        )))
+    }
+
+    pub(super) fn initial_qos(&self) -> Option<Vec<String>> {
+        self.qos.iter().fold(None, |now, change| {
+            Some(changed_qos(now.unwrap_or_default(), change))
+        })
+    }
+}
+
+pub(super) fn changed_qos(mut now: Vec<String>, change: &QosChange) -> Vec<String> {
+    match change {
+        QosChange::Set(names) => return names.clone(),
+        QosChange::Add(names) => {
+            for name in names {
+                if !now.contains(name) {
+                    now.push(name.clone());
+                }
+            }
+        }
+        QosChange::Remove(names) => now.retain(|name| !names.contains(name)),
+    }
+    now
+}
+
+pub(super) fn with_remarks(mut answer: Answer, given: &Given) -> Answer {
+    answer.stderr.push_str(&given.remarks);
+    answer
+}
+
+/// Of QOS the real one says what it doesn't know on standard output.
+pub(super) fn on_stdout(mut answer: Answer) -> Answer {
+    if answer.stderr.starts_with(" Unknown option") {
+        answer.stdout = std::mem::take(&mut answer.stderr);
+    }
+    answer
+}
+
+/// The level that a text names.
+pub(super) fn admin_level(text: Option<&str>) -> Option<&'static str> {
+    let lower = text?.to_ascii_lowercase();
+    let levels = ["None", "Operator", "Administrator"];
+    let mut fitting = levels.into_iter();
+    let fitting = fitting.find(|level| level.to_ascii_lowercase().starts_with(&lower));
+    // A word that is no level is none, as Slurm has it.
+    Some(fitting.filter(|_| !lower.is_empty()).unwrap_or("None"))
+}

@@ -1,0 +1,233 @@
+//! `sacctmgr modify` of accounts, users and QOS.
+
+use super::condition::split;
+use super::default_qos::{keep_default_qos, without_default_qos};
+use super::given::{Given, WHERE_HINT, admin_level, changed_qos, given, on_stdout, with_remarks};
+use super::words::{Answer, OF_ASSOCIATIONS, OF_QOS};
+use crate::records::accounting::is_passed_down;
+use crate::records::{AccountAssociation, Accounting};
+
+/// `modify account|user …`: what both do to associations.
+fn modify_associations(
+    given: &Given,
+    to: &mut Accounting,
+    is_meant: impl Fn(&AccountAssociation) -> bool,
+) -> String {
+    let passes_down = !given.qos.is_empty()
+        || given
+            .settings
+            .iter()
+            .any(|(setting, ..)| is_passed_down(setting.key));
+    let cluster = to.cluster.clone();
+    let mut text = String::new();
+    let mut changed_accounts = Vec::new();
+    for index in 0..to.associations.len() {
+        if !is_meant(&to.associations[index]) {
+            continue;
+        }
+        let qos = to.qos_of(&to.associations[index]).to_vec();
+        let it = &mut to.associations[index];
+        given.put_into(&mut it.settings);
+        if !given.qos.is_empty() {
+            it.qos = Some(given.qos.iter().fold(qos, changed_qos));
+        }
+        match (&it.user, &it.parent) {
+            (None, Some(parent)) => {
+                text.push_str(&format!(
+                    "  C = {cluster:<10} A = {} of {parent}\n",
+                    it.account
+                ));
+                changed_accounts.push(it.account.clone());
+            }
+            (None, None) => text.push_str(&format!("  C = {cluster:<10} A = {}\n", it.account)),
+            (Some(_), _) => {}
+        }
+    }
+    // Users come the newest first; those that go by their account's value changed with it.
+    for it in to.associations.iter().rev() {
+        let Some(user) = &it.user else { continue };
+        let goes_along = passes_down
+            && changed_accounts.contains(&it.account)
+            && (given.qos.is_empty() || it.qos.is_none());
+        if is_meant(it) || goes_along {
+            text.push_str(&format!(
+                "  C = {cluster:<10} A = {:<20} U = {user:<9}\n",
+                it.account
+            ));
+        }
+    }
+    text
+}
+
+/// `modify account …`
+pub(super) fn modify_account(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
+    let (mut condition, set) = split(words)?;
+    condition
+        .names
+        .extend(condition.accounts.take().unwrap_or_default());
+    let given = given(&set, OF_ASSOCIATIONS, to, WHERE_HINT)?;
+    given.refuse_wckeys()?;
+    if set.is_empty() {
+        return Err(nothing_to_set());
+    }
+    let mut text = String::new();
+    if given.description.is_some() || given.organization.is_some() {
+        let mut lines = String::new();
+        for account in to
+            .accounts
+            .iter_mut()
+            .filter(|it| condition.names.contains(&it.name))
+        {
+            lines.push_str(&format!("  {}\n", account.name));
+            put_text(&mut account.description, &given.description);
+            put_text(&mut account.organization, &given.organization);
+        }
+        if !lines.is_empty() {
+            text.push_str(&format!(" Modified accounts...\n{lines}"));
+        }
+    }
+    if let Some(parent) = &given.parent {
+        if to.account_association(parent).is_none() || condition.names.contains(parent) {
+            return Err(Answer::nothing("Nothing modified"));
+        }
+        for it in to
+            .associations
+            .iter_mut()
+            .filter(|it| it.user.is_none() && it.parent.is_some())
+        {
+            if condition.names.contains(&it.account) {
+                it.parent = Some(parent.clone());
+            }
+        }
+    }
+    if !given.settings.is_empty() || !given.qos.is_empty() || given.parent.is_some() {
+        let names = condition.names;
+        let is_meant = |it: &AccountAssociation| it.user.is_none() && names.contains(&it.account);
+        let before = to.clone();
+        let lines = modify_associations(&given, to, is_meant);
+        keep_default_qos(before, to)?;
+        if !lines.is_empty() {
+            text.push_str(&format!(" Modified account associations...\n{lines}"));
+        }
+    }
+    finish(text, &given)
+}
+
+/// `modify user …`
+pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
+    let (mut condition, set) = split(words)?;
+    condition
+        .names
+        .extend(condition.users.take().unwrap_or_default());
+    let given = given(&set, OF_ASSOCIATIONS, to, WHERE_HINT)?;
+    // A key is given to a user or taken away; only the default one is changed.
+    Given {
+        wckeys: given.wckeys.clone(),
+        ..Given::default()
+    }
+    .refuse_wckeys()?;
+    if set.is_empty() {
+        return Err(nothing_to_set());
+    }
+    let mut text = String::new();
+    if given.default_account.is_some() || given.admin.is_some() || given.default_wckey.is_some() {
+        let mut lines = String::new();
+        for user in to
+            .users
+            .iter_mut()
+            .filter(|it| condition.names.contains(&it.name))
+        {
+            let in_account = |account: &String| {
+                let own = |it: &AccountAssociation| {
+                    it.user.as_ref() == Some(&user.name) && it.account == *account
+                };
+                to.associations.iter().any(own)
+            };
+            if let Some(account) = &given.default_account {
+                if !in_account(account) {
+                    continue;
+                }
+                user.default_account.clone_from(account);
+            }
+            if let Some(level) = admin_level(given.admin.as_deref()) {
+                level.clone_into(&mut user.admin);
+            }
+            if let Some(key) = &given.default_wckey {
+                let mut keys = to.wckeys.iter();
+                if !keys.any(|it| it.name == *key && it.user == user.name) {
+                    continue;
+                }
+                user.default_wckey.clone_from(key);
+            }
+            lines.push_str(&format!("  {}\n", user.name));
+        }
+        if !lines.is_empty() {
+            text.push_str(&format!(" Modified users...\n{lines}"));
+        }
+    }
+    if !given.settings.is_empty() || !given.qos.is_empty() {
+        let is_meant = |it: &AccountAssociation| {
+            it.user
+                .as_ref()
+                .is_some_and(|user| condition.names.contains(user))
+                && condition
+                    .accounts
+                    .as_ref()
+                    .is_none_or(|names| names.contains(&it.account))
+        };
+        if let Some(answer) = without_default_qos(&given, to, &is_meant) {
+            return Err(answer);
+        }
+        let before = to.clone();
+        let lines = modify_associations(&given, to, is_meant);
+        keep_default_qos(before, to)?;
+        if !lines.is_empty() {
+            text.push_str(&format!(" Modified user associations...\n{lines}"));
+        }
+    }
+    finish(text, &given)
+}
+
+/// `modify qos …`
+pub(super) fn modify_qos(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
+    let (condition, set) = split(words)?;
+    let given = given(&set, OF_QOS, to, WHERE_HINT).map_err(on_stdout)?;
+    given.refuse_wckeys()?;
+    if set.is_empty() {
+        return Err(nothing_to_set());
+    }
+    if !given.remarks.is_empty() {
+        return Err(Answer::refused(given.remarks));
+    }
+    let mut lines = String::new();
+    for qos in &mut to.qos {
+        if condition.names.is_empty() || condition.names.contains(&qos.name) {
+            lines.push_str(&format!("  {}\n", qos.name));
+            given.put_into(&mut qos.settings);
+            put_text(&mut qos.description, &given.description);
+        }
+    }
+    let text = match lines.as_str() {
+        "" => String::new(),
+        lines => format!(" Modified qos...\n{lines}"),
+    };
+    finish(text, &given)
+}
+
+fn finish(text: String, given: &Given) -> Result<Answer, Answer> {
+    if text.is_empty() {
+        return Err(with_remarks(Answer::nothing("Nothing modified"), given));
+    }
+    Ok(with_remarks(Answer::changed(text), given))
+}
+
+/// Replaces a text where another is given.
+fn put_text(text: &mut String, given: &Option<String>) {
+    if let Some(given) = given {
+        text.clone_from(given);
+    }
+}
+
+fn nothing_to_set() -> Answer {
+    Answer::refused(" You didn't give me anything to set\n".to_owned())
+}
