@@ -20,6 +20,12 @@ pub enum NodeChange {
     Undrain,
     /// It takes jobs again.
     Idle,
+    /// It is not there: it takes no jobs and isn't shown until it is resumed; refused where jobs are.
+    Future,
+    /// It answers no more: what runs there is killed at once, nothing starts.
+    Lost,
+    /// It answers again: whether it takes jobs says `ReturnToService`.
+    Back,
 }
 
 /// What is changed of nodes.
@@ -44,6 +50,13 @@ pub enum ClusterChange {
         nodes: Vec<NodeName>,
         /// What.
         update: NodeUpdate,
+    },
+    /// `create NodeName=`
+    MakeNodes {
+        /// Their names.
+        nodes: Vec<NodeName>,
+        /// The rest of their line of `slurm.conf`: `CPUs=4 State=CLOUD`.
+        line: String,
     },
     /// `delete NodeName=`
     RemoveNodes {

@@ -179,6 +179,8 @@ pub struct PartitionReport {
     pub grace_time: Seconds,
     /// What is said of it under Slurm's names in small letters, such as `allowaccounts`.
     pub settings: Settings,
+    /// It is shown to who asks only where that is asked: it is `Hidden`, or not for their groups.
+    pub is_hidden: bool,
     /// `off`, `cancel`, `requeue` or `suspend`: what becomes of a job whose place is taken.
     pub preempt_mode: String,
 }

@@ -1,7 +1,10 @@
 //! What was changed of nodes and partitions since the file was read, over what the file says.
 
 use super::accounting::{Setting, stated, table};
-use super::{ClusterFile, Mib, Named, Nodes, Partition, PartitionNodes, PartitionState};
+use super::{
+    ClusterFile, ConfText, ImportInput, Mib, Named, Nodes, NodesState, Partition, PartitionNodes,
+    PartitionState, import,
+};
 use model::{ClusterChanges, NodeName, Settings, node_list};
 
 impl Setting for bool {
@@ -28,6 +31,17 @@ impl Setting for PartitionState {
     fn of_kept(text: &str) -> Option<PartitionState> {
         use PartitionState::{Down, Drain, Inactive, Up};
         let mut states = [Up, Down, Drain, Inactive].into_iter();
+        states.find(|state| state.word() == text)
+    }
+
+    fn kept(&self) -> Option<String> {
+        Some(self.word().to_owned())
+    }
+}
+
+impl Setting for NodesState {
+    fn of_kept(text: &str) -> Option<NodesState> {
+        let mut states = [NodesState::Future, NodesState::Cloud].into_iter();
         states.find(|state| state.word() == text)
     }
 
@@ -125,6 +139,7 @@ settings!(Partition {
 
 settings!(Nodes {
     weight = "weight",
+    state = "state",
 });
 
 impl ClusterFile {
@@ -154,7 +169,8 @@ impl ClusterFile {
 
     /// Groups of nodes that are no longer alike become several.
     fn change_nodes(&mut self, changes: &ClusterChanges) {
-        if changes.nodes.is_empty() && changes.removed.is_empty() {
+        let is_same = changes.nodes.is_empty() && changes.removed.is_empty();
+        if is_same && changes.made.is_empty() {
             return;
         }
         let mut groups: Vec<Named<Nodes>> = Vec::with_capacity(self.nodes.len());
@@ -179,9 +195,7 @@ impl ClusterFile {
                 own.body.names = Some(stated(node_list::fold(alike)));
                 own.body.count = None;
                 if let Some(settings) = changes.nodes.get(&alike[0]) {
-                    own.body.change(settings);
-                    own.body.give_features(settings);
-                    own.body.take_gpus(settings);
+                    own.body.change_all(settings);
                 }
                 groups.push(own);
             }
@@ -214,11 +228,42 @@ impl ClusterFile {
             let nodes = PartitionNodes::List(node_list::fold(&all));
             self.partitions[at].body.nodes = Some(stated(nodes));
         }
+        for (name, line) in &changes.made {
+            let mut made = nodes_of_line(line);
+            if let (Some(own), Some(settings)) = (&mut made, changes.nodes.get(name)) {
+                own.change_all(settings);
+            }
+            groups.extend(made.map(|body| table(name.as_str(), body)));
+        }
         self.nodes = groups;
     }
 }
 
+/// The nodes of a `NodeName` line of `slurm.conf`; none where it can't be taken whole.
+#[must_use]
+pub fn nodes_of_line(line: &str) -> Option<Nodes> {
+    let imported = import(&ImportInput {
+        slurm_conf: ConfText {
+            name: "scontrol create",
+            text: line,
+        },
+        gres_conf: None,
+        topology_conf: None,
+        dump: None,
+        name: None,
+        include: &|_| None,
+    });
+    let is_whole = imported.notes.iter().all(|note| note.why.is_none());
+    let mut nodes = imported.file.nodes.into_iter();
+    nodes.next().map(|group| group.body).filter(|_| is_whole)
+}
+
 impl Nodes {
+    fn change_all(&mut self, settings: &Settings) {
+        self.change(settings);
+        self.give_features(settings);
+        self.take_gpus(settings);
+    }
     /// The features with which jobs are placed: the active ones.
     fn give_features(&mut self, settings: &Settings) {
         let active = settings.get("activefeatures");

@@ -29,6 +29,7 @@ mod value;
 mod words;
 
 pub use amounts::{Bounds, Mib, Tres};
+pub use changes::nodes_of_line;
 pub use check::Contradiction;
 pub use file::ClusterFile;
 pub use import::{ConfText, ImportInput, ImportNote, Imported, import};
@@ -46,7 +47,8 @@ pub use tables::{
     User,
 };
 pub use words::{
-    EnforcePartLimits, Extent, GpuOption, PartitionState, PreemptMode, PreemptType, UsageReset,
+    EnforcePartLimits, Extent, GpuOption, NodesState, PartitionState, PreemptMode, PreemptType,
+    UsageReset,
 };
 
 /// What is wrong with a cluster file; [`model::render`] shows it.

@@ -5,7 +5,8 @@ use super::amounts::{Bounds, Mib, Tres};
 use super::partition_nodes::PartitionNodes;
 use super::section::section;
 use super::words::{
-    EnforcePartLimits, Extent, GpuOption, PartitionState, PreemptMode, PreemptType, UsageReset,
+    EnforcePartLimits, Extent, GpuOption, NodesState, PartitionState, PreemptMode, PreemptType,
+    UsageReset,
 };
 use model::{ContainerRuntime, Seconds, TimeLimitRequest};
 
@@ -56,6 +57,8 @@ section! {
         architecture: String,
         /// Lower ones are taken first. `Weight`
         weight: u32,
+        /// They are not there yet, or are of a cloud. `State=FUTURE`, `State=CLOUD`
+        state: NodesState,
     }
     tables {
         /// GPUs of one node: `[[nodes.NAME.gpu]]` or `gpu = { … }`.
@@ -406,6 +409,9 @@ section! {
         kill_wait: Seconds,
         /// A job may run so much longer than its limit, where its partition doesn't say it. `OverTimeLimit`
         over_time_limit: Seconds,
+        /// Whether a node that is down takes jobs again once it answers: 0 never, 1 where it was down because
+        /// it didn't answer, 2 always. `ReturnToService`
+        return_to_service: u32,
         /// An ended job is remembered so long. `MinJobAge`
         min_job_age: Seconds,
         /// What is given out: `"CR_Core_Memory"`, … `SelectTypeParameters`

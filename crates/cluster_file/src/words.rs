@@ -97,6 +97,16 @@ words! {
 }
 
 words! {
+    /// What nodes are other than machines that are there.
+    enum NodesState takes "\"future\" or \"cloud\"" {
+        /// Not there yet: no job starts on them, and Slurm's commands show them only where that is asked.
+        Future = "future",
+        /// Of a cloud: powered up when a job starts on them.
+        Cloud = "cloud",
+    }
+}
+
+words! {
     /// Whether a partition takes and starts jobs.
     enum PartitionState takes "\"up\", \"down\", \"drain\" or \"inactive\"" {
         /// Takes and starts.

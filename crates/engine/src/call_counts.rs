@@ -96,6 +96,7 @@ pub(crate) fn kind_of(call: &Call) -> Kind {
             ClusterChange::MakePartition { .. } => ("REQUEST_CREATE_PARTITION", 3003),
             ClusterChange::RemovePartition { .. } => ("REQUEST_DELETE_PARTITION", 3004),
             ClusterChange::Partition { .. } => ("REQUEST_UPDATE_PARTITION", 3005),
+            ClusterChange::MakeNodes { .. } => ("REQUEST_CREATE_NODE", 3013),
             ClusterChange::RemoveNodes { .. } => ("REQUEST_DELETE_NODE", 3014),
         },
         Call::Reserve { is_new: true, .. } => ("REQUEST_CREATE_RESERVATION", 3006),

@@ -22,6 +22,7 @@ fn partition(name: &str, nodes: &[u32], time: u64, default_time: u64) -> SinfoPa
         priority_tier: 1,
         priority_factor: if name == "test" { 10 } else { 1 },
         alloc_nodes: None,
+        is_hidden: false,
         preempt_mode: "REQUEUE".to_owned(),
         nodes: nodes
             .iter()

@@ -88,8 +88,12 @@ impl HeldShares {
 impl Held {
     /// Nothing is held.
     pub(crate) fn new(cluster: &Cluster, numbers: Arc<[u32]>) -> Held {
+        let mut free = Free::idle(cluster);
+        for node in cluster.future_nodes().iter() {
+            free.set_up(node, false);
+        }
         Held {
-            free: Free::idle(cluster),
+            free,
             cpus: CpuBook::new(numbers, cluster.node_count()),
             barred: Vec::new(),
             is_overdrawn: false,

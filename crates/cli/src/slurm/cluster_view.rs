@@ -27,6 +27,7 @@ pub fn partitions(cluster: &ClusterReport) -> Vec<SinfoPartition> {
         priority_tier: report.tier,
         priority_factor: report.factor,
         alloc_nodes: report.settings.get("allocnodes").cloned(),
+        is_hidden: report.is_hidden,
         preempt_mode: report.preempt_mode.to_uppercase(),
         nodes: report.nodes.clone(),
     };
@@ -62,7 +63,7 @@ pub fn said_or_name<'a>(node: &'a NodeReport, key: &str) -> &'a str {
         .map_or(node.name.as_str(), String::as_str)
 }
 
-/// Its nodes, as `sinfo` prints them.
+/// Its nodes, as `sinfo` prints them: those of the future are not shown.
 pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
     // All nodes are on this machine.
     let load = sys::machine_state::load();
@@ -73,8 +74,8 @@ pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
             name: report.name.clone(),
             host: said_or_name(report, "nodehostname").to_owned(),
             address: said_or_name(report, "nodeaddr").to_owned(),
-            state: report.state.short().to_owned(),
-            state_long: report.state.long().to_owned(),
+            state: report.state.short(),
+            state_long: report.state.long(),
             cpus: report.cpus,
             used_cpus: report.cpus_used,
             sockets,
@@ -95,7 +96,8 @@ pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
                 user: reason.user.clone(),
                 at: moment_text(reason.at, zone),
             }),
-            is_dead: report.state.is_down,
+            is_dead: report.state.is_lost,
+            is_cloud: report.state.is_cloud,
             partitions: cluster
                 .partitions
                 .iter()
@@ -107,7 +109,9 @@ pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
             extra: report.said.get("extra").cloned(),
         }
     };
-    cluster.nodes.iter().map(node).collect()
+    let there = cluster.nodes.iter();
+    let there = there.filter(|report| !report.state.is_future);
+    there.map(node).collect()
 }
 
 /// Why a node takes no jobs: of one that does nothing is said.

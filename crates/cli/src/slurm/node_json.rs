@@ -6,7 +6,12 @@ use serde_json::{Value, json};
 
 /// The whole answer.
 pub fn nodes_json(cluster: &ClusterReport) -> Value {
-    let nodes: Vec<Value> = cluster.nodes.iter().map(|node| of(node, cluster)).collect();
+    let nodes: Vec<Value> = cluster
+        .nodes
+        .iter()
+        .filter(|node| !node.state.is_future)
+        .map(|node| of(node, cluster))
+        .collect();
     json!({ "meta": meta(), "errors": [], "nodes": nodes })
 }
 
@@ -52,22 +57,21 @@ fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
     let partitions = cluster.partitions.iter();
     let partitions = partitions.filter(|partition| partition.nodes.contains(&node.name));
     let partitions: Vec<&String> = partitions.map(|partition| &partition.name).collect();
-    let mut flags = Vec::new();
-    if node.state.is_drained {
-        flags.push("DRAIN");
-    }
-    if node.state.is_failing {
-        flags.push("FAIL");
-    }
-    if node.state.is_reserved {
-        flags.push("RESERVED");
-    }
-    if node.state.is_maintained {
-        flags.push("MAINTENANCE");
-    }
-    if node.state.is_planned {
-        flags.push("PLANNED");
-    }
+    let state = node.state;
+    let flags = [
+        (state.is_drained, "DRAIN"),
+        (state.is_failing, "FAIL"),
+        (state.is_reserved, "RESERVED"),
+        (state.is_maintained, "MAINTENANCE"),
+        (state.is_planned, "PLANNED"),
+        (state.is_cloud, "CLOUD"),
+        (state.is_powered_down(), "POWERED_DOWN"),
+        (state.is_lost, "NOT_RESPONDING"),
+    ];
+    let flags: Vec<&str> = flags
+        .iter()
+        .filter_map(|(is_set, flag)| is_set.then_some(*flag))
+        .collect();
     let reason = node.reason.as_ref();
     let features = node.features.join(",");
     let values = [

@@ -15,6 +15,12 @@ pub fn change(command: &ClusterCommand, printer: &Printer) -> Result<u8, Command
             Err(said) => Ok(refused(&said.lines, printer)),
         },
         ClusterCommand::Partition { words, is_new } => partition(words, *is_new, printer),
+        ClusterCommand::MakeNodes { nodes, line } => {
+            let nodes = node_list::expand(nodes).unwrap_or_default();
+            let line = line.clone();
+            let done = connect()?.change_cluster(ClusterChange::MakeNodes { nodes, line });
+            Ok(say_changed(done, "Error creating the node(s)", printer))
+        }
         ClusterCommand::RemoveNodes { nodes, written } => remove_nodes(nodes, written, printer),
         ClusterCommand::RemovePartition { name, written } => {
             let name = name.clone();
@@ -43,6 +49,7 @@ fn update_nodes(asked: NodeWords, printer: &Printer) -> Result<u8, CommandError>
         Some(NodeStateWord::Resume) => Some(NodeChange::Resume),
         Some(NodeStateWord::Undrain) => Some(NodeChange::Undrain),
         Some(NodeStateWord::Idle) => Some(NodeChange::Idle),
+        Some(NodeStateWord::Future) => Some(NodeChange::Future),
         Some(NodeStateWord::NotForNodes) => return Ok(refused(&[no_state.to_owned()], printer)),
     };
     let Ok(nodes) = node_list::expand(&asked.nodes) else {

@@ -4,7 +4,7 @@ use super::cluster_view::cluster;
 use super::connection::{CommandError, connect};
 use super::scontrol_show::{licence_text, node_text, partition_text, switch_text};
 use crate::printer::Printer;
-use api::SwitchReport;
+use api::{NodeReport, SwitchReport};
 use model::{ShowStyle, Timestamp, config_text, moment_text, node_list};
 
 /// The nodes that are named, or all; names of no node follow the others.
@@ -16,13 +16,15 @@ pub fn show_nodes(
 ) -> Result<u8, CommandError> {
     let cluster = cluster()?;
     let zone = sys::local_zone();
+    let is_shown = |node: &&NodeReport| style.future || !node.state.is_future;
+    let shown = || cluster.nodes.iter().filter(is_shown);
     let wanted = match names.map(node_list::expand) {
-        None => cluster.nodes.iter().map(|node| node.name.clone()).collect(),
+        None => shown().map(|node| node.name.clone()).collect(),
         Some(names) => names.unwrap_or_default(),
     };
     let mut status = 0;
     for name in &wanted {
-        match cluster.nodes.iter().find(|node| node.name == *name) {
+        match shown().find(|node| node.name == *name) {
             Some(node) => printer.data(&node_text(node, &cluster, style, &zone)),
             None => {
                 status = 1;
@@ -44,7 +46,9 @@ pub fn show_partitions(
 ) -> Result<u8, CommandError> {
     let cluster = cluster()?;
     let all = cluster.partitions.iter();
-    let wanted = all.filter(|partition| name.is_none_or(|name| name == partition.name));
+    let wanted = all.filter(|partition| {
+        name.is_none_or(|name| name == partition.name) && (style.all || !partition.is_hidden)
+    });
     let text: String = wanted
         .map(|partition| partition_text(partition, &cluster, style))
         .collect();

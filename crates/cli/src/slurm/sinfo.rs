@@ -92,7 +92,8 @@ pub(super) const HELP: &str = "\
 Usage: sinfo [OPTIONS]
 Lists partitions and nodes of Trainyard's embedded engine as Slurm's sinfo lists those of a cluster.
 
-  -d, --dead               nodes that are down
+  -a, --all                partitions that are hidden too
+  -d, --dead               nodes that do not answer
   -e, --exact              nodes that differ in any column apart
   -h, --noheader           no headers
   -i, --iterate=SECONDS    again and again
@@ -104,7 +105,7 @@ Lists partitions and nodes of Trainyard's embedded engine as Slurm's sinfo lists
   -o, --format=FORMAT      columns by letter: '%P %D %t'
   -O, --Format=LIST        columns by name: partition:12,nodes
   -p, --partition=LIST     these partitions
-  -r, --responding         nodes that are not down
+  -r, --responding         nodes that answer
   -R, --list-reasons       why nodes are down or drained
   -s, --summarize          a line a partition
   -S, --sort=LETTERS       by columns: 'P,-t'
@@ -114,5 +115,5 @@ Lists partitions and nodes of Trainyard's embedded engine as Slurm's sinfo lists
   -V, --version            what this is
       --yaml               as YAML
 
-Taken and without effect: --all, --federation, --hide, --local, --noconvert, --verbose.
+Taken and without effect: --federation, --hide, --local, --noconvert, --verbose.
 ";

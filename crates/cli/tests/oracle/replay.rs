@@ -20,6 +20,8 @@ const ACCOUNTS: &str = include_str!("manage/accounts.txt");
 /// may only become shorter: `UPDATE_EXPECT=1` takes out those that agree.
 struct Part {
     recorded: &'static str,
+    /// Lines of the cluster's configuration beside those that all have.
+    conf: &'static str,
     differ: &'static str,
     /// The list's file, in the folder of the tests.
     file: &'static str,
@@ -36,6 +38,7 @@ const SLEEPERS: &[&str] = &["fast", "runs", "on3"];
 
 const FIRST: Part = Part {
     recorded: include_str!("manage/answers-22.05.8.txt"),
+    conf: "",
     differ: include_str!("manage/differ.txt"),
     file: "manage/differ.txt",
     hidden: &[],
@@ -45,6 +48,7 @@ const FIRST: Part = Part {
 /// What was recorded later, on the same cluster without jobs.
 const LATER: Part = Part {
     recorded: include_str!("manage/later/answers-22.05.8.txt"),
+    conf: "",
     differ: include_str!("manage/later/differ.txt"),
     file: "manage/later/differ.txt",
     hidden: &[],
@@ -54,6 +58,7 @@ const LATER: Part = Part {
 /// 165 ways to ask for resources: each job, and the environment of its script and of its first task.
 const ENVIRONMENT: Part = Part {
     recorded: include_str!("manage/environment/answers-22.05.8.txt"),
+    conf: "",
     differ: include_str!("manage/environment/differ.txt"),
     file: "manage/environment/differ.txt",
     hidden: &["Priority=", " Scheduler="],
@@ -64,6 +69,7 @@ const ENVIRONMENT: Part = Part {
 /// Jobs that are held while they wait and while they run.
 const HOLD: Part = Part {
     recorded: include_str!("manage/hold/answers-22.05.8.txt"),
+    conf: "",
     differ: include_str!("manage/hold/differ.txt"),
     file: "manage/hold/differ.txt",
     hidden: &[],
@@ -74,6 +80,7 @@ const HOLD: Part = Part {
 /// What tasks of steps see of their GPUs.
 const GPU_BIND: Part = Part {
     recorded: include_str!("manage/gpu_bind/answers-22.05.8.txt"),
+    conf: "",
     differ: include_str!("manage/gpu_bind/differ.txt"),
     file: "manage/gpu_bind/differ.txt",
     hidden: &[],
@@ -84,6 +91,7 @@ const GPU_BIND: Part = Part {
 /// Nodes and partitions that are changed, made and removed.
 const CHANGES: Part = Part {
     recorded: include_str!("manage/changes/answers-22.05.8.txt"),
+    conf: "",
     differ: include_str!("manage/changes/differ.txt"),
     file: "manage/changes/differ.txt",
     hidden: &[],
@@ -94,6 +102,7 @@ const CHANGES: Part = Part {
 /// Reservations that are made, changed and used.
 const RESERVATIONS: Part = Part {
     recorded: include_str!("manage/reservations/answers-22.05.8.txt"),
+    conf: "",
     differ: include_str!("manage/reservations/differ.txt"),
     file: "manage/reservations/differ.txt",
     hidden: &[],
@@ -103,9 +112,21 @@ const RESERVATIONS: Part = Part {
     ],
 };
 
+/// Nodes that are not there yet, and nodes that are made.
+const FUTURE: Part = Part {
+    recorded: include_str!("manage/future/answers-22.05.8.txt"),
+    conf: include_str!("manage/future/slurm.conf"),
+    differ: include_str!("manage/future/differ.txt"),
+    file: "manage/future/differ.txt",
+    hidden: &[],
+    keeps_numbers: false,
+    sleepers: &["runs"],
+};
+
 /// What sacctmgr shows beside accounts, and what the controller keeps of them.
 const ACCOUNTING: Part = Part {
     recorded: include_str!("manage/accounting/answers-22.05.8.txt"),
+    conf: "",
     differ: include_str!("manage/accounting/differ.txt"),
     file: "manage/accounting/differ.txt",
     hidden: &[
@@ -123,6 +144,7 @@ const ACCOUNTING: Part = Part {
 /// Jobs, nodes, users, fields and moments that there are not.
 const BAD: Part = Part {
     recorded: include_str!("manage/bad/answers-22.05.8.txt"),
+    conf: "",
     differ: include_str!("manage/bad/differ.txt"),
     file: "manage/bad/differ.txt",
     hidden: &[],
@@ -138,9 +160,9 @@ struct Twin {
 }
 
 impl Twin {
-    fn start() -> Twin {
+    fn start(conf: &str) -> Twin {
         let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-        let conf = env.write("../slurm.conf", SLURM_CONF);
+        let conf = env.write("../slurm.conf", &format!("{SLURM_CONF}\n{conf}"));
         let conf = conf.display().to_string();
         let file = env
             .yard(&["cluster", "import", "--slurm-conf", &conf])
@@ -166,13 +188,14 @@ impl Twin {
         twin
     }
 
-    /// Brings those nodes back that are down, as `ReturnToService=2` of the recorded cluster does when
-    /// their `slurmd`s register, which pretended nodes have none of.
+    /// Has nodes that are down say again that they are there, as the `slurmd`s of the recorded cluster do
+    /// from time to time: its `ReturnToService` is 2.
     fn register_nodes(&self) {
         for row in self.answer("sinfo -h -N -o '%N %T'") {
             let mut words = row.split_whitespace();
             if let (Some(node), Some("down")) = (words.next(), words.next()) {
-                self.answer(&format!("scontrol update NodeName={node} State=resume"));
+                let restore = ["engine", "restore-node", node, "--on", "lab"];
+                self.env.yard(&restore).success();
             }
         }
     }
@@ -301,6 +324,11 @@ fn jobs_are_held_as_recorded_or_are_listed() {
     play(&HOLD);
 }
 
+#[test]
+fn nodes_of_the_future_are_answered_as_recorded_or_are_listed() {
+    play(&FUTURE);
+}
+
 mod slow {
     use super::*;
 
@@ -327,7 +355,7 @@ mod slow {
 
 fn play(part: &Part) {
     let began = Instant::now();
-    let twin = Twin::start();
+    let twin = Twin::start(part.conf);
     let mut known = known(part);
     let mut times = BTreeMap::new();
     let (mut wrong, mut count, mut agree) = (String::new(), 0, 0);

@@ -37,6 +37,15 @@ impl Checker<'_> {
             file.policy.memory_per_gpu.as_ref(),
         );
         self.paths();
+        if let Some(rule) = &file.scheduling.return_to_service
+            && rule.value > 2
+        {
+            let message = format!("return_to_service is {}", rule.value);
+            let label = "there are 0, 1 and 2";
+            let help = "0: nodes that are down stay so; 1: those come back that did not answer; 2: all come back";
+            let found = ("return-to-service", Severity::Error);
+            self.say(found, &rule.span, message, label, help);
+        }
     }
 
     /// What the policy wants for every GPU must fit when all GPUs of a node are taken.

@@ -90,7 +90,6 @@ const DAEMONS: &[&str] = &[
     "resumetimeout",
     "resvepilog",
     "resvprolog",
-    "returntoservice",
     "routeplugin",
     "sbcastparameters",
     "schedulertimeslice",
@@ -278,6 +277,14 @@ impl Importer {
             "overtimelimit" => set!(
                 file.scheduling.over_time_limit,
                 over_time(value).and_then(|time| said(line, time))
+            ),
+            "returntoservice" => set!(
+                file.scheduling.return_to_service,
+                value
+                    .parse()
+                    .ok()
+                    .filter(|rule| *rule <= 2)
+                    .and_then(|rule| said(line, rule))
             ),
             "minjobage" => set!(file.scheduling.min_job_age, seconds(1)),
             "selecttypeparameters" => set!(file.scheduling.select, text()),

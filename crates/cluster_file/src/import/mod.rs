@@ -141,6 +141,12 @@ pub fn import(input: &ImportInput<'_>) -> Imported {
         .or(cluster_name)
         .unwrap_or_else(|| "cluster".to_owned());
     importer.models();
+    // An unread file may say it.
+    if !importer.file.nodes.is_empty() && !importer.unread {
+        let assumed = Source::Assumed("Slurm's default".to_owned());
+        let rule = &mut importer.file.scheduling.return_to_service;
+        rule.get_or_insert(Sourced::new(0, assumed));
+    }
     let mut files: HashMap<&str, usize> = HashMap::new();
     let named = [input.gres_conf, input.topology_conf, input.dump];
     let lines = lines.iter().map(|line| &*line.file);

@@ -4,7 +4,7 @@ use super::conf_line::{ConfLine, Pair};
 use super::global::{list, megabytes};
 use super::{Importer, known_options, said};
 use crate::gpu_model;
-use crate::{Gpu, Named, Nodes, Source, Sourced};
+use crate::{Gpu, Named, Nodes, NodesState, Source, Sourced};
 use model::{NodeName, node_list};
 use std::collections::HashSet;
 
@@ -91,17 +91,20 @@ impl Importer {
                 self.node_gres(line, nodes, value);
                 Some(true)
             }
-            "nodeaddr" | "nodehostname" | "bcastaddr" | "port" | "state" | "reason" => {
-                // What state a node is in today is no fact of the cluster, but one that will come is.
-                if pair.key.eq_ignore_ascii_case("State")
-                    && !["unknown", "idle", "cloud"].contains(&value.to_ascii_lowercase().as_str())
-                {
+            "state" => match value.to_ascii_lowercase().as_str() {
+                "future" => set!(nodes.state, said(line, NodesState::Future)),
+                "cloud" => set!(nodes.state, said(line, NodesState::Cloud)),
+                "unknown" | "idle" => return self.daemon(line, &pair.key),
+                // What state a node is in today is no fact of the cluster.
+                _ => {
                     return self.note(
                         line,
                         &format!("State={value}"),
                         "the nodes are taken as usable",
                     );
                 }
+            },
+            "nodeaddr" | "nodehostname" | "bcastaddr" | "port" | "reason" => {
                 return self.daemon(line, &pair.key);
             }
             _ => None,

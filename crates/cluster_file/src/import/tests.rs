@@ -150,6 +150,9 @@ fn what_slurm_refuses_is_said_with_its_line() {
             nodes = "a1"
             state = "up"
 
+            [scheduling]
+            return_to_service = { value = 0, assumed = "Slurm's default" }
+
             # Not carried over:
             #   slurm.conf:1 this line: something in it is no option with a value
             #   slurm.conf:2 KillWait=soon: Slurm takes no such value
@@ -264,6 +267,9 @@ fn defaults_are_for_what_stands_behind_them() {
             from = "slurm.conf:8"
             nodes = "c"
             max_time = "01:00:00"
+
+            [scheduling]
+            return_to_service = { value = 0, assumed = "Slurm's default" }
         "#]],
     );
 }
@@ -318,6 +324,9 @@ fn types_come_from_gres_conf() {
 
             [[nodes.b.gpu]]
             count = { value = 2, from = "slurm.conf:2" }
+
+            [scheduling]
+            return_to_service = { value = 0, assumed = "Slurm's default" }
 
             # Not carried over:
             #   gres.conf:1 AutoDetect=nvml: types and counts that nodes find themselves are only known to them: yard cluster check shows what is missing
@@ -462,6 +471,9 @@ fn qos_of_partitions_are_not_all() {
             nodes = "n1"
             allow_qos = ["normal", "high"]
             qos = "part"
+
+            [scheduling]
+            return_to_service = { value = 0, assumed = "Slurm's default" }
         "#]],
     );
     assert!(!file.knows_all(crate::List::Qos));
@@ -488,8 +500,8 @@ fn nothing_is_dropped_in_silence() {
     imported
         .file
         .visit("", &mut |_, _, entries| values += entries.len());
-    // ClusterName, MaxArraySize, names, CPUs, Nodes, GraceTime.
-    assert_eq!(values, 6);
+    // ClusterName, MaxArraySize, names, CPUs, Nodes, GraceTime, and what ReturnToService is by default.
+    assert_eq!(values, 7);
     let noted: Vec<&str> = imported
         .notes
         .iter()
@@ -744,6 +756,9 @@ fn a_tree_of_switches() {
 
         [switch.top]
         switches = { value = "s[1-2]", from = "topology.conf:3" }
+
+        [scheduling]
+        return_to_service = { value = 0, assumed = "Slurm's default" }
 
         # Not carried over:
         #   topology.conf:4 BlockName=b1: not of topology/tree, which has SwitchName lines alone

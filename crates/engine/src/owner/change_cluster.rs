@@ -7,6 +7,7 @@ use crate::engine_cluster::EngineCluster;
 use crate::message::Peer;
 use crate::store::StoreError;
 use api::{Answer, ClusterChange, NodeChange, NodeUpdate, Refusal};
+use cluster_file::NodesState;
 use model::{
     ClusterChanges, JobId, JobState, NodeMark, NodeName, Seconds, Settings, Timestamp, node_list,
 };
@@ -32,6 +33,7 @@ impl Owner {
             ClusterChange::Nodes { nodes, update } => {
                 self.update_nodes(&nodes, &update, peer, turn)?;
             }
+            ClusterChange::MakeNodes { nodes, line } => self.make_nodes(&nodes, &line, turn.now)?,
             ClusterChange::RemoveNodes { nodes } => self.remove_nodes(&nodes, turn.now)?,
             ClusterChange::MakePartition { name, settings } => {
                 if name.is_empty() || self.has_partition(&name) {
@@ -146,8 +148,26 @@ impl Owner {
         self.keep_changes(changes, at)
     }
 
-    fn remove_nodes(&mut self, nodes: &[NodeName], at: Timestamp) -> Result<(), Refusal> {
-        let known = self.known(nodes)?;
+    /// Nodes that are there already are not made again; Slurm leaves them alone and says nothing.
+    fn make_nodes(&mut self, nodes: &[NodeName], line: &str, at: Timestamp) -> Result<(), Refusal> {
+        let cluster = self.state.cluster();
+        let is_there = |node: &NodeName| cluster.node(node).is_some();
+        if nodes.is_empty() || nodes.iter().any(is_there) {
+            return Err(invalid(NO_NODE));
+        }
+        let mut changes = self.changeable()?;
+        for node in nodes {
+            let line = format!("NodeName={node} {line}");
+            if cluster_file::nodes_of_line(&line).is_none() {
+                return Err(invalid("Unspecified error"));
+            }
+            changes.make_node(node, line);
+        }
+        self.keep_changes(changes, at)
+    }
+
+    /// Whether jobs run on one of some nodes.
+    fn are_busy(&self, nodes: &[NodeId]) -> bool {
         let cluster = self.state.cluster();
         let is_there = |record: &Job| match &record.state {
             JobState::Running { allocation, .. } => {
@@ -155,12 +175,18 @@ impl Owner {
                 shares.any(|share| {
                     cluster
                         .node(&share.node)
-                        .is_some_and(|id| known.contains(&id))
+                        .is_some_and(|id| nodes.contains(&id))
                 })
             }
             JobState::Pending { .. } | JobState::Ended { .. } => false,
         };
-        if self.state.live().any(is_there) {
+        self.state.live().any(is_there)
+    }
+
+    fn remove_nodes(&mut self, nodes: &[NodeName], at: Timestamp) -> Result<(), Refusal> {
+        let known = self.known(nodes)?;
+        let cluster = self.state.cluster();
+        if self.are_busy(&known) {
             return Err(invalid("Requested nodes are busy"));
         }
         if known.len() == cluster.node_count() as usize {
@@ -199,14 +225,32 @@ impl Owner {
         turn: &mut Turn,
     ) -> Result<(), Refusal> {
         let known = self.known(nodes)?;
+        let cluster = self.state.cluster();
         let takes_jobs = |node: &NodeId| {
-            let mark = self.state.mark(self.state.cluster().node_name(*node));
-            mark.is_none_or(NodeMark::takes_jobs)
+            let mark = self.state.mark(cluster.node_name(*node));
+            mark.is_none_or(NodeMark::takes_jobs) && !cluster.future_nodes().contains(*node)
         };
-        if update.state == Some(NodeChange::Resume) && known.iter().any(takes_jobs) {
+        let is_refused = match update.state {
+            Some(NodeChange::Resume) => known.iter().any(takes_jobs),
+            Some(NodeChange::Future) => self.are_busy(&known),
+            _ => false,
+        };
+        if is_refused {
             return Err(invalid("Invalid node state specified"));
         }
         let mut settings = self.node_settings(&known, &update.settings)?;
+        let is_future = |node: &NodeId| cluster.future_nodes().contains(*node);
+        match update.state {
+            Some(NodeChange::Future) => {
+                settings.insert("state".to_owned(), NodesState::Future.word().to_owned());
+            }
+            Some(NodeChange::Lost | NodeChange::Back | NodeChange::Undrain) | None => {}
+            // Those that are none of the future have no other state to lose.
+            Some(_) if known.iter().any(is_future) => {
+                settings.insert("state".to_owned(), String::new());
+            }
+            _ => {}
+        }
         let addresses = ["nodeaddr", "nodehostname"].map(|key| {
             let list = settings.remove(key);
             list.map(|list| one_each(&list, known.len()))
@@ -226,21 +270,34 @@ impl Owner {
             self.keep_changes(changes, turn.now)?;
         }
         let user = self.users.user(peer.uid);
+        let return_to_service = self.return_to_service();
         for node in nodes_of(&known, self) {
             let former = self.state.mark(&node).cloned().unwrap_or_default();
             let reason = update.reason.as_deref();
-            let mark = marked(former, update.state, reason, &user, turn.now);
+            let mark = match update.state {
+                Some(NodeChange::Lost) => former.lost(&user, turn.now),
+                Some(NodeChange::Back) => former.back(return_to_service),
+                state => marked(former, state, reason, &user, turn.now),
+            };
             self.state.apply(Event::NodeMarked {
                 node: node.clone(),
                 mark,
             });
-            if update.state == Some(NodeChange::Down)
+            if matches!(update.state, Some(NodeChange::Down | NodeChange::Lost))
                 && let Some(id) = self.state.cluster().node(&node)
             {
                 self.lose_node(id, turn);
             }
         }
         Ok(())
+    }
+
+    /// Which nodes that are down take jobs again once they answer: those that did not answer, where the
+    /// cluster's file doesn't say it.
+    pub(super) fn return_to_service(&self) -> u32 {
+        let file = self.cluster.file.as_ref();
+        let rule = file.and_then(|file| file.scheduling.return_to_service.as_ref());
+        rule.map_or(1, |rule| rule.value)
     }
 
     /// What is kept of nodes' settings: active features are those that there are, unless it is said.
@@ -376,7 +433,11 @@ fn marked(
         Some(NodeChange::Fail) => mark.is_failing = true,
         Some(NodeChange::Down) => mark.is_down = true,
         Some(NodeChange::Undrain) => mark.is_drained = false,
-        Some(NodeChange::Resume | NodeChange::Idle) => mark = NodeMark::default(),
+        Some(NodeChange::Resume | NodeChange::Idle | NodeChange::Future) => {
+            mark = NodeMark::default();
+        }
+        // What becomes of them is no word of a person.
+        Some(NodeChange::Lost | NodeChange::Back) => {}
     }
     let is_back = !matches!(
         change,

@@ -1,14 +1,16 @@
 //! `cluster`: nodes, partitions and their use.
 
 use super::Owner;
+use super::rights::is_operator;
+use crate::message::Peer;
 use api::{
     ClusterReport, GpuReport, GresReport, LicenceReport, NodeReason, NodeReport, PartitionReport,
     SwitchReport,
 };
 use cluster_file::{PreemptMode, PreemptType};
 use model::{
-    GpuIndex, JobState, LicenceCount, MemoryRequest, NodeMark, NodeName, NodeShare, NodeState,
-    NodeUse, Reservation, ReservationFlag, Settings, Timestamp,
+    Denial, GpuIndex, JobState, LicenceCount, MemoryRequest, NodeMark, NodeName, NodeShare,
+    NodeState, NodeUse, Reservation, ReservationFlag, Settings, Timestamp,
 };
 use resources::{Cluster, Lane, NodeClass, NodeId, Partition, Switch, UNBOUNDED};
 use std::collections::{BTreeSet, HashMap};
@@ -49,6 +51,25 @@ impl Owner {
             since: self.since,
             is_pretended: self.cluster.is_pretended(),
         }
+    }
+
+    /// The same as it is shown to a user: some partitions are hidden from those who are no operators.
+    pub(super) fn cluster_report_for(&self, peer: Peer) -> ClusterReport {
+        let mut report = self.cluster_report();
+        if is_operator(peer.uid, sys::process::user()) {
+            return report;
+        }
+        let (user, group) = (self.users.user(peer.uid), self.users.group(peer.gid));
+        for (report, partition) in report
+            .partitions
+            .iter_mut()
+            .zip(self.state.cluster().partitions())
+        {
+            let says_hidden = report.settings.get("hidden").is_some_and(|it| it == "yes");
+            let denial = partition.access.keeps_out(&user, &group, "");
+            report.is_hidden = says_hidden || denial == Some(Denial::Group);
+        }
+        report
     }
 
     /// In the order in which they were made.
@@ -191,6 +212,10 @@ impl Owner {
                 is_down: mark.is_some_and(|mark| mark.is_down),
                 is_drained: mark.is_some_and(|mark| mark.is_drained),
                 is_failing: mark.is_some_and(|mark| mark.is_failing),
+                is_lost: mark.is_some_and(|mark| mark.is_lost),
+                is_future: cluster.future_nodes().contains(node),
+                is_cloud: cluster.cloud_nodes().contains(node),
+                is_dynamic: self.cluster.changes.made.contains_key(name),
                 is_reserved,
                 is_maintained,
                 is_planned: held.cpus == 0
@@ -315,6 +340,7 @@ fn partition_report(cluster: &Cluster, partition: &Partition) -> PartitionReport
             .layers
             .map(|layers| (layers.jobs, layers.is_forced)),
         preempt_mode: String::new(),
+        is_hidden: false,
         settings: Settings::new(),
         qos: partition
             .qos

@@ -253,7 +253,7 @@ impl Owner {
             | Call::Holders { .. }
             | Call::Statistics
             | Call::Why { .. } => {
-                turn.reads.push((call, reply));
+                turn.reads.push((call, peer, reply));
                 return None;
             }
             Call::Submit(submission) => self.submit(*submission, peer, turn),

@@ -2,6 +2,7 @@
 
 use super::watch::Waiter;
 use super::{Owner, batch_step};
+use crate::message::Peer;
 use crate::store::StoreError;
 use api::{Answer, Call, HistoryReports, JobFilter, JobReports, Refusal, Watched};
 use model::{
@@ -16,7 +17,13 @@ const LONGEST_WATCH_MS: u64 = 60_000;
 
 impl Owner {
     /// Answers a call that changes nothing, or keeps a watcher until something changes.
-    pub(super) fn read(&mut self, call: Call, reply: mpsc::Sender<Answer>, now: Timestamp) {
+    pub(super) fn read(
+        &mut self,
+        call: Call,
+        peer: Peer,
+        reply: mpsc::Sender<Answer>,
+        now: Timestamp,
+    ) {
         let answer = match call {
             Call::Jobs(filter) => self.jobs(&filter).map(|jobs| Answer::Jobs {
                 jobs: self.reports(&jobs),
@@ -27,7 +34,7 @@ impl Owner {
             }),
             Call::Why { job } => Ok(self.why(job, now)),
             Call::Facts => Ok(Answer::Facts(Box::new(self.facts(now)))),
-            Call::Cluster => Ok(Answer::Cluster(Box::new(self.cluster_report()))),
+            Call::Cluster => Ok(Answer::Cluster(Box::new(self.cluster_report_for(peer)))),
             Call::Priorities => Ok(Answer::Priorities(Box::new(self.priorities()))),
             Call::Shares => Ok(Answer::Shares {
                 rows: self.shares(now),

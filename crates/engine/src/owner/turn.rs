@@ -5,6 +5,7 @@ use super::statistics::Pass;
 use super::{Owner, RETRY_MS};
 use crate::SupervisorKey;
 use crate::job_program::JobProgram;
+use crate::message::Peer;
 use crate::spec::{StepSpec, SupervisorCall};
 use crate::store::{Batch, EndedStart, NewSubmission, StepRow};
 use api::{Answer, Call, Refusal};
@@ -38,7 +39,7 @@ pub(crate) struct Turn {
     /// Words to supervisors.
     pub(crate) words: Vec<(SupervisorKey, SupervisorCall)>,
     /// Calls that only read.
-    pub(crate) reads: Vec<(Call, mpsc::Sender<Answer>)>,
+    pub(crate) reads: Vec<(Call, Peer, mpsc::Sender<Answer>)>,
     /// Something that the turn needs could not be read: nothing of it may happen.
     pub(crate) unreadable: Option<String>,
     answers: Vec<(mpsc::Sender<Answer>, Answer)>,
@@ -178,8 +179,8 @@ impl Owner {
             let _gone = reply.send(answer);
         }
         self.send_mail(&turn, &changes.ended);
-        for (call, reply) in turn.reads.drain(..) {
-            self.read(call, reply, turn.now);
+        for (call, peer, reply) in turn.reads.drain(..) {
+            self.read(call, peer, reply, turn.now);
         }
         for spec in turn.launches {
             tracing::debug!(step = %spec.key(), "a supervisor is asked for");
@@ -204,7 +205,7 @@ impl Owner {
                 message: message.to_owned(),
             })
         };
-        let reads = turn.reads.into_iter().map(|(_call, reply)| reply);
+        let reads = turn.reads.into_iter().map(|(_call, _peer, reply)| reply);
         let waiting = turn.answers.into_iter().map(|(reply, _answer)| reply);
         for reply in waiting.chain(reads) {
             let _gone = reply.send(refusal());

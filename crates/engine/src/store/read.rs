@@ -145,8 +145,11 @@ impl Store {
             )?;
             let rows = statement.query_map([], |row| {
                 let name: String = row.get(0)?;
+                // 2 is down and does not answer.
+                let down: u8 = row.get(1)?;
                 let mark = NodeMark {
-                    is_down: row.get(1)?,
+                    is_down: down > 0,
+                    is_lost: down > 1,
                     is_drained: row.get(2)?,
                     reason: row.get(3)?,
                     user: row.get(4)?,

@@ -349,7 +349,7 @@ fn write_node(
         )?
         .execute(params![
             node.as_str(),
-            mark.is_down,
+            u8::from(mark.is_down) + u8::from(mark.is_lost),
             mark.is_drained,
             mark.reason,
             mark.user,

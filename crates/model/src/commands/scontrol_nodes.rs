@@ -32,6 +32,8 @@ pub enum NodeStateWord {
     Undrain,
     /// `IDLE`
     Idle,
+    /// `FUTURE`
+    Future,
     /// One that Slurm knows and gives no node here, such as `ALLOCATED`.
     NotForNodes,
 }
@@ -153,11 +155,11 @@ pub(super) fn cpu_bind_setting(text: &str) -> Option<String> {
 
 /// A state's word, which may be shortened.
 fn state(text: &str) -> Option<NodeStateWord> {
-    use NodeStateWord::{Down, Drain, Fail, Idle, NotForNodes, Resume, Undrain};
+    use NodeStateWord::{Down, Drain, Fail, Future, Idle, NotForNodes, Resume, Undrain};
     let words = [
         ("DRAIN", 3, Drain),
         ("FAIL", 3, Fail),
-        ("FUTURE", 3, NotForNodes),
+        ("FUTURE", 3, Future),
         ("NoResp", 1, NotForNodes),
         ("RESUME", 3, Resume),
         ("POWER_DOWN", 3, NotForNodes),

@@ -17,6 +17,10 @@ pub struct ShowStyle {
     pub one_line: bool,
     /// `--details`: with what it holds node by node.
     pub details: bool,
+    /// `--all`: hidden partitions too.
+    pub all: bool,
+    /// `--future`: nodes of the future too.
+    pub future: bool,
 }
 
 /// The text of one job, its end of line and blank line included.

@@ -95,7 +95,10 @@ impl SinfoArgs {
         let mut rows: Vec<SinfoRow<'a>> = Vec::new();
         let wanted = |partition: &SinfoPartition| {
             let names = self.partitions.as_ref();
-            names.is_none_or(|names| names.contains(&partition.name))
+            match names {
+                Some(names) => names.contains(&partition.name),
+                None => self.all || !partition.is_hidden,
+            }
         };
         let partitions = partitions.iter().enumerate();
         for (index, partition) in partitions.filter(|(_, partition)| wanted(partition)) {

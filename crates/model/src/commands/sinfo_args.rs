@@ -16,6 +16,8 @@ pub struct SinfoArgs {
     pub nodes: Option<Vec<NodeName>>,
     /// `--states`, in lower case.
     pub states: Option<Vec<String>>,
+    /// `--all`: partitions that are hidden from the user too.
+    pub all: bool,
     /// `--clusters`
     pub clusters: Option<Vec<String>>,
     /// `--Node`: a line for each node of each partition.
@@ -89,6 +91,11 @@ pub enum SinfoUsageError {
         "sinfo: error: Bad state string: \"{0}\"\nsinfo: error: valid states: unknown,down,idle,allocated,?,mixed,future,drain,drained,draining,no_respond,reserved,perfctrs,cloud,completing,powering_down,powered_down,power_down,powering_up,fail,maint,reboot,reboot^,unknown"
     )]
     State(String),
+    /// `-a` beside `-p`.
+    #[error(
+        "sinfo: error: Conflicting options, -a and -p, specified. Please choose one or the other."
+    )]
+    AllAndSome,
     /// `-o` beside `-O`.
     #[error("sinfo: {0}")]
     Conflict(&'static str),
@@ -96,6 +103,7 @@ pub enum SinfoUsageError {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Key {
+    All,
     ByNode,
     Clusters,
     Dead,
@@ -125,7 +133,7 @@ enum Key {
 const OPTIONS: &[LongOption<Key>] = {
     use Takes::{No as Bare, Required};
     &[
-        LongOption::new("all", Some('a'), Bare, Key::NoEffect),
+        LongOption::new("all", Some('a'), Bare, Key::All),
         LongOption::new("dead", Some('d'), Bare, Key::Dead),
         LongOption::new("exact", Some('e'), Bare, Key::Exact),
         LongOption::new("federation", None, Bare, Key::NoEffect),
@@ -180,6 +188,7 @@ impl SinfoArgs {
         for (key, value) in parsed.options {
             let text = value.unwrap_or_default();
             match key {
+                Key::All => asked.all = true,
                 Key::ByNode => asked.by_node = true,
                 Key::Clusters => asked.clusters = Some(list(&text)),
                 Key::Dead => asked.dead = true,
@@ -227,6 +236,9 @@ impl SinfoArgs {
         if let Some(message) = parsed.wrong {
             let program = program.to_owned();
             return Err(SinfoUsageError::Option { program, message });
+        }
+        if asked.all && asked.partitions.is_some() {
+            return Err(SinfoUsageError::AllAndSome);
         }
         let own = asked.long || asked.summary || asked.by_node || asked.reasons;
         if !own && asked.format.is_none() && asked.long_format.is_none() {

@@ -95,7 +95,7 @@ fn text(cell: Cell) -> String {
 fn rank(row: &SinfoRow<'_>) -> u32 {
     row.nodes
         .first()
-        .map_or(0, |node| match node.state.as_str() {
+        .map_or(0, |node| match node.state.trim_end_matches(['*', '~']) {
             "down" => 1,
             "idle" => 2,
             "alloc" => 3,
@@ -145,8 +145,11 @@ pub(crate) fn is_in_state(node: &SinfoNode, wanted: &str) -> bool {
     let Some(wanted) = STATES.iter().find(|state| state.starts_with(wanted)) else {
         return false;
     };
-    let state = node.state_long.as_str();
+    let state = node.state_long.trim_end_matches(['*', '~']);
     match *wanted {
+        "no_respond" => node.is_dead,
+        "powered_down" => node.state_long.ends_with('~'),
+        "cloud" => node.is_cloud,
         "drain" => matches!(state, "drained" | "draining"),
         "idle" => matches!(state, "idle" | "planned"),
         "planned" | "plnd" => state == "planned",

@@ -10,10 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClusterChanges {
-    /// Of nodes: `weight`, `features`, `activefeatures`, `gres`, `comment`, `extra`, `cpubind`,
+    /// Of nodes: `weight`, `state`, `features`, `activefeatures`, `gres`, `comment`, `extra`, `cpubind`,
     /// `nodeaddr`, `nodehostname`.
     pub nodes: BTreeMap<NodeName, Settings>,
-    /// Nodes that were removed.
+    /// Nodes that were made, each with its line as `slurm.conf` would have it.
+    pub made: BTreeMap<NodeName, String>,
+    /// Nodes of the file that were removed.
     pub removed: BTreeSet<NodeName>,
     /// Of partitions, each once, new ones in the order in which they were made.
     pub partitions: Vec<PartitionChange>,
@@ -40,10 +42,17 @@ impl ClusterChanges {
         own.extend(settings.clone());
     }
 
+    /// Makes a node, of which there is none.
+    pub fn make_node(&mut self, node: &NodeName, line: String) {
+        self.made.insert(node.clone(), line);
+    }
+
     /// Removes a node, and what was changed of it.
     pub fn remove_node(&mut self, node: &NodeName) {
         self.nodes.remove(node);
-        self.removed.insert(node.clone());
+        if self.made.remove(node).is_none() {
+            self.removed.insert(node.clone());
+        }
     }
 
     /// Changes a partition.

@@ -29,6 +29,8 @@ pub struct SinfoPartition {
     pub priority_factor: u32,
     /// `AllocNodes`; none is all.
     pub alloc_nodes: Option<String>,
+    /// It is shown only where it is named, or all are asked for.
+    pub is_hidden: bool,
     /// `PreemptMode`, in capitals.
     pub preempt_mode: String,
     /// Its nodes.
@@ -93,6 +95,8 @@ pub struct SinfoNode {
     pub reason: Option<SinfoReason>,
     /// It doesn't answer.
     pub is_dead: bool,
+    /// It is one of a cloud.
+    pub is_cloud: bool,
     /// The names of its partitions.
     pub partitions: Vec<String>,
     /// How many processes were ready to run, in hundredths; none before the node said so.

@@ -34,6 +34,14 @@ pub struct NodeState {
     pub is_maintained: bool,
     /// No job is on it, and it is kept for one that waits.
     pub is_planned: bool,
+    /// It does not answer (`NOT_RESPONDING`).
+    pub is_lost: bool,
+    /// It is not there yet: no job starts there, and it is shown only where that is asked (`FUTURE`).
+    pub is_future: bool,
+    /// It is one of a cloud, which is powered up when a job starts there (`CLOUD`).
+    pub is_cloud: bool,
+    /// `scontrol create` made it (`DYNAMIC_NORM`).
+    pub is_dynamic: bool,
 }
 
 /// What a person, or a failure, said of a node; it holds until something else is said.
@@ -42,6 +50,8 @@ pub struct NodeState {
 pub struct NodeMark {
     /// It failed: nothing runs there.
     pub is_down: bool,
+    /// It does not answer; such a one is down too.
+    pub is_lost: bool,
     /// Jobs that run there go on, no other starts.
     pub is_drained: bool,
     /// It is about to fail: jobs that run there go on, no other starts.
@@ -54,7 +64,41 @@ pub struct NodeMark {
     pub at: Timestamp,
 }
 
+/// What Slurm's controller says of a node that does not answer.
+const NOT_RESPONDING: &str = "Not responding";
+
 impl NodeMark {
+    /// The node answers no more. What was said of it before stays.
+    #[must_use]
+    pub fn lost(mut self, user: &str, at: Timestamp) -> NodeMark {
+        (self.is_down, self.is_lost) = (true, true);
+        if self.reason.is_empty() {
+            NOT_RESPONDING.clone_into(&mut self.reason);
+            user.clone_into(&mut self.user);
+            self.at = at;
+        }
+        self
+    }
+
+    /// The node answers again. Whether one that is down takes jobs then follows from `ReturnToService`:
+    /// 0 of none, 1 of those that are down because they did not answer, 2 of all. Drained and failing
+    /// ones stay so.
+    #[must_use]
+    pub fn back(mut self, return_to_service: u32) -> NodeMark {
+        self.is_lost = false;
+        let is_back = match return_to_service {
+            0 => false,
+            1 => self.reason == NOT_RESPONDING,
+            _ => true,
+        };
+        self.is_down &= !is_back;
+        if self.takes_jobs() {
+            NodeMark::default()
+        } else {
+            self
+        }
+    }
+
     /// Whether a job can be started there.
     #[must_use]
     pub fn takes_jobs(&self) -> bool {
@@ -66,18 +110,23 @@ impl NodeState {
     /// As `scontrol show node` prints it: the base and each flag, such as `MIXED+DRAIN`.
     #[must_use]
     pub fn with_flags(self) -> String {
-        let mut text = match (self.is_down, self.usage) {
-            (true, _) => "DOWN",
-            (false, NodeUse::Idle) => "IDLE",
-            (false, NodeUse::Mixed) => "MIXED",
-            (false, NodeUse::Allocated) => "ALLOCATED",
+        let mut text = match (self.is_future, self.is_down, self.usage) {
+            (true, ..) => "FUTURE",
+            (_, true, _) => "DOWN",
+            (_, false, NodeUse::Idle) => "IDLE",
+            (_, false, NodeUse::Mixed) => "MIXED",
+            (_, false, NodeUse::Allocated) => "ALLOCATED",
         }
         .to_owned();
         let flags = [
+            (self.is_cloud, "+CLOUD"),
             (self.is_maintained, "+MAINTENANCE"),
             (self.is_drained, "+DRAIN"),
+            (self.is_dynamic, "+DYNAMIC_NORM"),
             (self.is_failing, "+FAIL"),
+            (self.is_powered_down(), "+POWERED_DOWN"),
             (self.is_reserved, "+RESERVED"),
+            (self.is_lost, "+NOT_RESPONDING"),
             (self.is_planned, "+PLANNED"),
         ];
         for (_, flag) in flags.iter().filter(|(is_set, _)| *is_set) {
@@ -88,24 +137,46 @@ impl NodeState {
 
     /// As `sinfo` prints it in full (`%T`).
     #[must_use]
-    pub fn long(self) -> &'static str {
-        self.names().0
+    pub fn long(self) -> String {
+        format!("{}{}", self.names().0, self.mark())
     }
 
     /// As `sinfo` prints it in short (`%t`).
     #[must_use]
-    pub fn short(self) -> &'static str {
-        self.names().1
+    pub fn short(self) -> String {
+        format!("{}{}", self.names().1, self.mark())
+    }
+
+    /// Whether it is one of a cloud that no job needs now.
+    #[must_use]
+    pub fn is_powered_down(self) -> bool {
+        self.is_cloud && self.usage == NodeUse::Idle && !self.is_future
+    }
+
+    /// What `sinfo` puts behind the state: `*` of a node that does not answer, `~` of one without power.
+    fn mark(self) -> &'static str {
+        if self.is_future {
+            ""
+        } else if self.is_powered_down() {
+            "~"
+        } else if self.is_lost {
+            "*"
+        } else {
+            ""
+        }
     }
 
     /// `node_state_string` of 22.05's `slurm_protocol_defs.c`: the first that holds.
     fn names(self) -> (&'static str, &'static str) {
         let is_idle = self.usage == NodeUse::Idle;
+        if self.is_future {
+            return ("future", "futr");
+        }
         if self.is_maintained && !self.is_drained && !self.is_down && is_idle {
             return ("maint", "maint");
         }
-        if self.is_failing && !self.is_drained && !self.is_down {
-            return if is_idle {
+        if self.is_failing && !self.is_drained {
+            return if is_idle || self.is_down {
                 ("fail", "fail")
             } else {
                 ("failing", "failg")
@@ -130,8 +201,8 @@ mod tests {
 
     #[track_caller]
     fn check(state: NodeState, want: [&str; 3]) {
-        let flags = state.with_flags();
-        assert_eq!([state.long(), state.short(), flags.as_str()], want);
+        let names = [state.long(), state.short(), state.with_flags()];
+        assert_eq!(names, want);
     }
 
     #[test]
@@ -166,5 +237,88 @@ mod tests {
         };
         check(fail(idle), ["fail", "fail", "IDLE+FAIL"]);
         check(fail(mixed), ["failing", "failg", "MIXED+FAIL"]);
+        let lost = NodeState {
+            is_lost: true,
+            ..down
+        };
+        check(lost, ["down*", "down*", "DOWN+NOT_RESPONDING"]);
+        check(
+            drain(lost),
+            ["drained*", "drain*", "DOWN+DRAIN+NOT_RESPONDING"],
+        );
+        check(fail(lost), ["fail*", "fail*", "DOWN+FAIL+NOT_RESPONDING"]);
+        let future = NodeState {
+            is_future: true,
+            is_dynamic: true,
+            ..idle
+        };
+        check(future, ["future", "futr", "FUTURE+DYNAMIC_NORM"]);
+        let cloud = |state| NodeState {
+            is_cloud: true,
+            ..state
+        };
+        check(cloud(idle), ["idle~", "idle~", "IDLE+CLOUD+POWERED_DOWN"]);
+        check(cloud(mixed), ["mixed", "mix", "MIXED+CLOUD"]);
+    }
+
+    /// What a real Slurm 22.05.8 shows of nodes whose `slurmd` ended, and when it is there again, for each
+    /// `ReturnToService`; node2 was set down and answered all the time.
+    #[test]
+    fn nodes_come_back_as_return_to_service_says() {
+        let said = |reason: &str, mark: NodeMark| NodeMark {
+            reason: reason.to_owned(),
+            user: "root".to_owned(),
+            ..mark
+        };
+        let none = NodeMark::default();
+        let down = said(
+            "broken",
+            NodeMark {
+                is_down: true,
+                ..none.clone()
+            },
+        );
+        let drained = said(
+            "worn",
+            NodeMark {
+                is_drained: true,
+                ..none.clone()
+            },
+        );
+        let failing = said(
+            "soon",
+            NodeMark {
+                is_failing: true,
+                ..none.clone()
+            },
+        );
+        let shown = |mark: &NodeMark| {
+            let state = NodeState {
+                is_down: mark.is_down,
+                is_lost: mark.is_lost,
+                is_drained: mark.is_drained,
+                is_failing: mark.is_failing,
+                ..NodeState::default()
+            };
+            format!("{} {}", state.with_flags(), mark.reason)
+        };
+        let rows = [
+            (none, ["DOWN Not responding", "IDLE ", "IDLE "]),
+            (
+                drained,
+                ["DOWN+DRAIN worn", "DOWN+DRAIN worn", "IDLE+DRAIN worn"],
+            ),
+            (
+                failing,
+                ["DOWN+FAIL soon", "DOWN+FAIL soon", "IDLE+FAIL soon"],
+            ),
+        ];
+        for (before, want) in rows {
+            let lost = before.lost("slurm", Timestamp(1));
+            let got = [0, 1, 2].map(|rule| shown(&lost.clone().back(rule)));
+            assert_eq!(got, want, "{lost:?}");
+        }
+        let got = [0, 1, 2].map(|rule| shown(&down.clone().back(rule)));
+        assert_eq!(got, ["DOWN broken", "DOWN broken", "IDLE "]);
     }
 }

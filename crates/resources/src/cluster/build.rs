@@ -8,7 +8,9 @@ use super::{
 use crate::NodeSet;
 use crate::amounts::LANE_MAX;
 use crate::demand::Defaults;
-use cluster_file::{ClusterFile, Mib, Named, Nodes, PartitionNodes, PartitionState, Sourced, Tres};
+use cluster_file::{
+    ClusterFile, Mib, Named, Nodes, NodesState, PartitionNodes, PartitionState, Sourced, Tres,
+};
 use model::{GresList, LicenceCount, MemoryRequest, NodeName, Seconds, node_list};
 use std::collections::HashMap;
 
@@ -55,6 +57,11 @@ impl Cluster {
                     .entry(feature.clone())
                     .or_default()
                     .add(&own);
+            }
+            match value(&nodes.state) {
+                Some(NodesState::Future) => cluster.future.add(&own),
+                Some(NodesState::Cloud) => cluster.cloud.add(&own),
+                None => {}
             }
             groups.push(own);
         }

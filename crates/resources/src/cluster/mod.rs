@@ -41,6 +41,8 @@ pub struct Cluster {
     names: Vec<NodeName>,
     by_name: HashMap<NodeName, NodeId>,
     features: BTreeMap<String, NodeSet>,
+    future: NodeSet,
+    cloud: NodeSet,
     partitions: Vec<Partition>,
     qos: Vec<Qos>,
     accounts: Vec<Account>,
@@ -107,6 +109,18 @@ impl Cluster {
     #[must_use]
     pub fn node_name(&self, node: NodeId) -> &NodeName {
         &self.names[node.0 as usize]
+    }
+
+    /// Nodes that are not there yet: no job starts on them.
+    #[must_use]
+    pub fn future_nodes(&self) -> &NodeSet {
+        &self.future
+    }
+
+    /// Nodes of a cloud: they are powered up when a job starts on them.
+    #[must_use]
+    pub fn cloud_nodes(&self) -> &NodeSet {
+        &self.cloud
     }
 
     /// The node of that name. On a node that splits, its virtual ones are it.

@@ -41,9 +41,9 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Kill at once all that runs on nodes of a cluster, which take no jobs until they are restored
+    /// Have nodes of a cluster answer no more: what runs there is killed at once, and they take no jobs
     FailNode(nodes::Args),
-    /// Let nodes take jobs again
+    /// Have nodes answer again: those take jobs that may by the cluster's ReturnToService
     RestoreNode(nodes::Args),
     /// Take a running job's place: it goes back to the queue, ends or stops, as if for another job
     Preempt(preempt::Args),
@@ -63,8 +63,8 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         Verb::Start(args) => start::run(args, printer),
         Verb::Stop { name } => stop_one(name.as_deref(), printer),
         Verb::Ls { json } => ls::run(*json, printer),
-        Verb::FailNode(args) => nodes::run(args, NodeChange::Down, printer),
-        Verb::RestoreNode(args) => nodes::run(args, NodeChange::Idle, printer),
+        Verb::FailNode(args) => nodes::run(args, NodeChange::Lost, printer),
+        Verb::RestoreNode(args) => nodes::run(args, NodeChange::Back, printer),
         Verb::Preempt(args) => preempt::run(args, printer),
         Verb::Status { name, json } => status(name.as_deref(), *json, printer),
     }

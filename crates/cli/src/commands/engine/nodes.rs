@@ -27,14 +27,31 @@ pub fn run(args: &Args, change: NodeChange, printer: &Printer) -> Outcome {
         .todo("write node1, node1,node2 or node[1-4]")
     })?;
     let mut client = Client::connect(&super::dir_of(args.on.as_deref())?).map_err(unreachable)?;
-    let reason = match change {
-        NodeChange::Down => "yard engine fail-node",
-        _ => "",
-    };
-    client.mark_nodes(nodes, change, reason).map_err(not_done)?;
-    printer.show_line(&match change {
-        NodeChange::Down => format!("{} failed: what ran there is killed", args.nodes),
-        _ => format!("{} takes jobs again", args.nodes),
-    });
+    client
+        .mark_nodes(nodes.clone(), change, "")
+        .map_err(not_done)?;
+    if change == NodeChange::Lost {
+        printer.show_line(&format!("{} failed: what ran there is killed", args.nodes));
+        return Ok(exit_code::DONE);
+    }
+    let report = client.cluster().map_err(not_done)?;
+    let (mut back, mut out) = (Vec::new(), Vec::new());
+    for node in report.nodes.iter().filter(|it| nodes.contains(&it.name)) {
+        let state = node.state;
+        if state.is_down || state.is_drained || state.is_failing || state.is_future {
+            out.push((node.name.clone(), state.long()));
+        } else {
+            back.push(node.name.clone());
+        }
+    }
+    if !back.is_empty() {
+        printer.show_line(&format!("{} takes jobs again", node_list::fold(&back)));
+    }
+    for (name, state) in out {
+        printer.show_line(&format!(
+            "{name} answers again and takes no jobs: it is {state}; scontrol update nodename={name} \
+             state=resume, or return_to_service of the cluster's file"
+        ));
+    }
     Ok(exit_code::DONE)
 }

@@ -3,6 +3,7 @@
 # Needs root, and apt: slurm-wlm slurmdbd slurm-wlm-mysql-plugin munge mariadb-server. No systemd and no cgroups.
 #     LAB=FOLDER ./cluster.sh up      in about 15 s; FRESH=1 forgets what was before
 #     LAB=FOLDER ./cluster.sh down    ends exactly what it started
+# EXTRA has more lines of slurm.conf.
 set -euo pipefail
 LAB=${LAB:?}; RUN=$LAB/run; ETC=$LAB/etc; CPUS=${CPUS:-8}; TRACE=${TRACE:-info}
 SCHEDPARAMS=${SCHEDPARAMS:-}
@@ -138,6 +139,7 @@ NodeName=node4     NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((NODEPORT0+4
 PartitionName=gpu  Nodes=node[1-4] Default=YES MaxTime=7-00:00:00 DefaultTime=01:00:00 State=UP PriorityTier=1
 PartitionName=cpu  Nodes=node[1-2] MaxTime=2-00:00:00 DefaultTime=00:30:00 State=UP PriorityTier=1
 PartitionName=test Nodes=node[3-4] MaxTime=00:30:00 DefaultTime=00:05:00 State=UP PriorityTier=1 PriorityJobFactor=10
+${EXTRA:-}
 E
 { for n in 1 2 3; do echo "NodeName=node$n Name=gpu Type=v100 File=$RUN/dev/node$n/nvidia[0-3]"; done
   echo "NodeName=node4 Name=gpu Type=a100 File=$RUN/dev/node4/nvidia[0-3]"; } >"$ETC/gres.conf"

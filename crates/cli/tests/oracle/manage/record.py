@@ -12,6 +12,8 @@ bad/commands.txt (`bad`, likewise) is what each command says of jobs, nodes, use
 environment/commands.txt (`environment`, also on a cluster without jobs) is 165 ways to ask for resources, each with
 its job and the environment of its script and of its first task; gpu_bind/commands.txt (`gpu_bind`, likewise) what tasks
 are told of their GPUs; hold/commands.txt (`hold`, likewise) is about jobs that are held.
+future/commands.txt (`future`) is about nodes that are not there yet, and licences/commands.txt (`licences`) about licences of
+reservations; each on a cluster that was brought up with its own slurm.conf as EXTRA.
 
 A line of commands.txt is a command line, or one of:
     # TITLE          a part

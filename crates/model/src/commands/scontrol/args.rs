@@ -22,7 +22,9 @@ pub struct ScontrolArgs {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Key {
+    All,
     Details,
+    Future,
     Help,
     Clusters,
     NoEffect,
@@ -35,12 +37,12 @@ enum Key {
 const OPTIONS: &[LongOption<Key>] = {
     use Takes::{No as Bare, Required};
     &[
-        LongOption::new("all", Some('a'), Bare, Key::NoEffect),
+        LongOption::new("all", Some('a'), Bare, Key::All),
         LongOption::new("cluster", Some('M'), Required, Key::Clusters),
         LongOption::new("clusters", None, Required, Key::Clusters),
         LongOption::new("details", Some('d'), Bare, Key::Details),
         LongOption::new("federation", None, Bare, Key::NoEffect),
-        LongOption::new("future", Some('F'), Bare, Key::NoEffect),
+        LongOption::new("future", Some('F'), Bare, Key::Future),
         LongOption::new("help", Some('h'), Bare, Key::Help),
         LongOption::new("hide", None, Bare, Key::NoEffect),
         LongOption::new("local", None, Bare, Key::NoEffect),
@@ -70,6 +72,8 @@ pub fn parse(program: &str, args: &[String]) -> Result<ScontrolArgs, ScontrolUsa
     let mut clusters = None;
     for (key, value) in &parsed.options {
         match key {
+            Key::All => style.all = true,
+            Key::Future => style.future = true,
             Key::Details => style.details = true,
             Key::OneLine => style.one_line = true,
             Key::Quiet => quiet = true,

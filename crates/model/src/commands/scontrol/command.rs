@@ -138,6 +138,13 @@ pub enum ClusterCommand {
         /// There is none of the name.
         is_new: bool,
     },
+    /// `create NodeName=LIST KEY=VALUE …`
+    MakeNodes {
+        /// Which.
+        nodes: String,
+        /// The rest of their line, as `slurm.conf` has it.
+        line: String,
+    },
     /// `delete NodeName=LIST`
     RemoveNodes {
         /// Which.

@@ -73,12 +73,12 @@ pub(super) fn create(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageE
             words: words.to_vec(),
             is_new: true,
         })),
-        Some(_) => Err(no_new_node(words)),
+        Some(_) => made_nodes(words).map(ScontrolCommand::Cluster),
         None => Err(ScontrolUsageError::CreationEntity(first.clone())),
     }
 }
 
-/// Keys of a node in `slurm.conf` that are looked for before it is said that none is made.
+/// Keys of a node in `slurm.conf`.
 const NODE_KEYS: &[&str] = &[
     "NodeName",
     "CPUs",
@@ -98,9 +98,8 @@ const NODE_KEYS: &[&str] = &[
     "Weight",
 ];
 
-/// Why `create NodeName=` makes none. Slurm says nothing where its configuration leaves no room for
-/// nodes of that kind, and makes none either.
-fn no_new_node(words: &[String]) -> ScontrolUsageError {
+/// `create NodeName=…`, or why it makes none.
+fn made_nodes(words: &[String]) -> Result<ClusterCommand, ScontrolUsageError> {
     let value = |name: &str| {
         let mut pairs = words.iter().filter_map(|word| word.split_once('='));
         let found = pairs.find(|(key, _)| key.eq_ignore_ascii_case(name));
@@ -114,27 +113,37 @@ fn no_new_node(words: &[String]) -> ScontrolUsageError {
                 .any(|known| known.eq_ignore_ascii_case(key))
         })
     });
-    if !is_read || value("NodeName").is_none_or(str::is_empty) {
-        return ScontrolUsageError::NoNewNode(format!(
+    let names = value("NodeName").filter(|names| !names.is_empty());
+    let Some(names) = names.filter(|_| is_read) else {
+        return Err(ScontrolUsageError::NoNewNode(format!(
             "Failed to parse nodeline '{}'\nError creating the node(s): Unspecified error",
             words.join(" ")
-        ));
-    }
+        )));
+    };
     let state = value("State").unwrap_or_default();
     if !["FUTURE", "CLOUD"]
         .iter()
         .any(|known| known.eq_ignore_ascii_case(state))
     {
-        return ScontrolUsageError::NoNewNode(
+        return Err(ScontrolUsageError::NoNewNode(
             "Only State=FUTURE and State=CLOUD allowed for nodes created by scontrol\n\
              Error creating the node(s): Invalid node state specified"
                 .to_owned(),
-        );
+        ));
     }
-    ScontrolUsageError::Missing {
-        what: format!("create {}", words[0]),
-        todo: "write it into the cluster's file; scontrol reconfigure reads it again",
-    }
+    let is_name = |word: &&String| {
+        let (key, _) = word.split_once('=').unwrap_or_default();
+        key.eq_ignore_ascii_case("NodeName")
+    };
+    let rest: Vec<&str> = words
+        .iter()
+        .filter(|word| !is_name(word))
+        .map(String::as_str)
+        .collect();
+    Ok(ClusterCommand::MakeNodes {
+        nodes: names.to_owned(),
+        line: rest.join(" "),
+    })
 }
 
 /// `delete ENTITY=NAME`, `delete ENTITY NAME`
