@@ -42,7 +42,7 @@ pub use message::{
     JobHolds, LicenceNeed, NodeFacts, PartitionFacts, Refusal, Selector, StepLaunch, StepPart,
     StepRequestName, StepTask, Submission, UNTYPED_GPU, Watched, WhyWaiting, WouldStart,
 };
-pub use named_job::NamedJob;
+pub use named_job::{NOT_THE_LEADER, NamedJob};
 pub use preemption::{LossOfPlace, LostPlace};
 pub use read_call::read_call;
 pub use start_engine::{StartAnswer, StartRequest, start_engine_here};

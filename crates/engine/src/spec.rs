@@ -27,8 +27,11 @@ pub struct StepSpec {
     pub restart: RestartCount,
     /// Which step.
     pub step: StepId,
-    /// Index of this node in the step (`%n`), counted from 0.
+    /// Index of this node in the job's part of the step, counted from 0.
     pub node_index: u32,
+    /// How many nodes of the step stand before this job's, in other components of a heterogeneous job.
+    #[serde(default)]
+    pub first_node: u32,
     /// Of which submission.
     #[serde(default)]
     pub tag: Option<RecordTag>,
@@ -146,6 +149,11 @@ pub struct AroundTask {
 }
 
 impl StepSpec {
+    /// Index of this node in the whole step (`%n`), counted from 0.
+    pub fn index_in_step(&self) -> u32 {
+        self.first_node.saturating_add(self.node_index)
+    }
+
     /// Whose spec this is.
     #[must_use]
     pub fn key(&self) -> SupervisorKey {

@@ -5,62 +5,6 @@ use crate::script::Script;
 use crate::{Finding, Found, RULES};
 use model::script_lines::LineKind;
 
-/// Options that each component has for itself; the others go on from the first: `slurm_opt.c` of
-/// 22.05, `reset_each_pass`.
-const OWN: &[&str] = &[
-    "bb",
-    "bbf",
-    "constraint",
-    "contiguous",
-    "core-spec",
-    "cores-per-socket",
-    "cpu-freq",
-    "cpus-per-gpu",
-    "cpus-per-task",
-    "distribution",
-    "exclusive",
-    "extra-node-info",
-    "gpu-bind",
-    "gpu-freq",
-    "gpus",
-    "gpus-per-node",
-    "gpus-per-socket",
-    "gpus-per-task",
-    "gres",
-    "gres-flags",
-    "hint",
-    "licenses",
-    "mail-type",
-    "mail-user",
-    "mem-bind",
-    "mem-per-cpu",
-    "mem-per-gpu",
-    "mincpus",
-    "network",
-    "nodefile",
-    "nodelist",
-    "nodes",
-    "ntasks",
-    "ntasks-per-core",
-    "ntasks-per-gpu",
-    "ntasks-per-node",
-    "ntasks-per-socket",
-    "ntasks-per-tres",
-    "overcommit",
-    "oversubscribe",
-    "partition",
-    "power",
-    "sockets-per-node",
-    "spread-job",
-    "switches",
-    "tasks-per-node",
-    "thread-spec",
-    "threads-per-core",
-    "tmp",
-    "umask",
-    "use-min-nodes",
-];
-
 /// What is found in the components behind the first: in their own lines by all rules, and of what
 /// they ask together by those that know the cluster. Fixes are left to the first.
 pub(crate) fn later_components(
@@ -117,7 +61,7 @@ pub(crate) fn without_first(text: &str, input: &LintInput<'_>, separator: usize)
     let script = Script::read(&LintInput { text, ..*input });
     let own = script
         .directives()
-        .filter(|given| OWN.contains(&given.option.long));
+        .filter(|given| model::OWN_OF_COMPONENTS.contains(&given.option.long));
     let mut gone: Vec<_> = own.filter_map(|given| script.whole(given)).collect();
     let line = script.lines.range(separator);
     gone.push(line.start + 1..line.end);

@@ -144,6 +144,7 @@ impl World {
                 leader,
                 offset,
                 size,
+                batch: true,
             };
             request.rare.component = Some(place);
             self.submit(request)

@@ -80,14 +80,15 @@ fn answer(
         None => (me != 0 && !asked.all_users).then(|| vec![me.to_string()]),
     };
     let since = since(asked, now);
+    let ids = match &mut client {
+        Some(client) => named_ids(asked, client)?,
+        None => None,
+    };
     let histories = match &mut client {
         Some(client) => client.histories(JobFilter {
             components: true,
             users,
-            ids: asked
-                .jobs
-                .as_ref()
-                .map(|names| names.iter().map(|name| JobId(name.job.job)).collect()),
+            ids,
             ended_since: Some(since),
             ..JobFilter::default()
         })?,
@@ -133,6 +134,26 @@ fn answer(
         Some(SacctData::Json) => format!("{:#}\n", sacct_json::value(&asked.rows(&jobs, &facts))),
         Some(SacctData::Yaml) => yaml_text(&sacct_json::value(&asked.rows(&jobs, &facts))),
     }))
+}
+
+/// The ids of the jobs that are named; of a component, where all of its job is asked for, the first one's.
+fn named_ids(asked: &SacctArgs, client: &mut Client) -> Result<Option<Vec<JobId>>, CommandError> {
+    let Some(names) = &asked.jobs else {
+        return Ok(None);
+    };
+    let mut ids: Vec<JobId> = names.iter().map(|name| JobId(name.job.job)).collect();
+    if asked.whole_het_job == Some(true) {
+        let records = client.jobs(JobFilter {
+            ids: Some(ids.clone()),
+            ended_since: Some(Timestamp(0)),
+            ..JobFilter::default()
+        })?;
+        let places = records
+            .iter()
+            .filter_map(|record| record.request.rare.component);
+        ids.extend(places.map(|place| place.leader));
+    }
+    Ok(Some(ids))
 }
 
 /// What jobs were submitted with, as long as their files are kept.

@@ -95,6 +95,10 @@ fn chosen(asked: &ScancelArgs, client: &mut Client, printer: &Printer) -> Result
             .filter_map(|job| Some((job, fitting(target, job)?)))
             .collect();
         if found.is_empty() {
+            // Of a component that there is not Slurm says nothing.
+            if matches!(target, ScancelTarget::Component(..)) {
+                continue;
+            }
             worst = 1;
             if !asked.quiet {
                 let (_, name) = named(target);
@@ -215,8 +219,14 @@ fn refused(
         ));
     }
     let ends = asked.signal.is_none_or(|signal| signal == SIGKILL) && !asked.batch && !asked.full;
-    u8::from(is_step || !(is_over && ends))
+    match refusal {
+        Refusal::Invalid { message } if message.contains("individual component") => NOT_WHOLE_JOB,
+        _ => u8::from(is_step || !(is_over && ends)),
+    }
 }
+
+/// What is left of the number of Slurm's error as an exit status.
+const NOT_WHOLE_JOB: u8 = 60;
 
 /// The filter as the engine can apply it by itself, in one transaction.
 fn selector(filter: &ScancelFilter) -> Option<Selector> {

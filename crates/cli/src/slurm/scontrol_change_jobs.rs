@@ -59,6 +59,10 @@ pub fn top(words: &[String], quiet: bool, printer: &Printer) -> Result<u8, Comma
         let is_waiting = |record: &JobRecord| {
             matches!(record.state, JobState::Pending { .. }) && record.priority > 0
         };
+        if matches!(own.state, JobState::Pending { .. }) && own.priority == 0 {
+            let message = "Job is in held state, pending scheduler release".to_owned();
+            return Err(Refusal::Invalid { message }.into());
+        }
         if !is_waiting(own) {
             return Err(Refusal::NotRunning { job: own.id }.into());
         }
@@ -103,6 +107,7 @@ pub fn each_job(
             let named = NamedJob {
                 job: JobId(job.job),
                 element: job.task,
+                component: job.component,
             };
             if let Err(error) = act(client, named) {
                 let Some(refusal) = error.refusal() else {
@@ -143,7 +148,8 @@ pub fn by_name(words: &[String]) -> Result<Vec<String>, CommandError> {
 /// Whether a row is the job that is named, or has the element.
 fn is_named(record: &JobRecord, named: NamedJob) -> bool {
     let Some(element) = named.element else {
-        return record.id == named.job;
+        let own = named.job.0.saturating_add(named.component.unwrap_or(0));
+        return record.id == JobId(own);
     };
     record.array.as_ref().is_some_and(|place| {
         let has_it = match &place.task {

@@ -354,7 +354,10 @@ pub fn step_text(step: &StepRecord, job: &JobInfo, style: ShowStyle) -> String {
     let mut lines = vec![
         format!(
             "StepId={}.{} UserId={} StartTime={} TimeLimit=UNLIMITED",
-            job.id_text(false),
+            match job.component {
+                Some(_) => job.id.to_string(),
+                None => job.id_text(false),
+            },
             step.step,
             job.uid,
             moment_text(step.since, &job.zone)

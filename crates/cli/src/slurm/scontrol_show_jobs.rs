@@ -73,11 +73,11 @@ pub fn show_jobs(
         .collect();
     if shown.is_empty() {
         if !asked.quiet {
-            printer.line(&format!(
-                "Job {}_{} not found",
-                job.job,
-                job.task.unwrap_or_default()
-            ));
+            let (mark, part) = match job.component {
+                Some(component) => ('+', component),
+                None => ('_', job.task.unwrap_or_default()),
+            };
+            printer.line(&format!("Job {}{mark}{part} not found", job.job));
         }
         return Ok(1);
     }
@@ -123,6 +123,11 @@ pub fn show_steps(
             return Ok(1);
         }
         for info in found {
+            // A step of a heterogeneous job stands under each component's own number.
+            let is_other = job.is_some_and(|job| info.component.is_some() && info.id != job.job);
+            if is_other {
+                continue;
+            }
             let Some(info) = element(info, job.and_then(|job| job.task)) else {
                 continue;
             };

@@ -77,6 +77,17 @@ const HOLD: Part = Part {
     sleepers: SLEEPERS,
 };
 
+/// Heterogeneous jobs: what is said and done of their components, and their steps.
+const HET: Part = Part {
+    conf: "",
+    recorded: include_str!("manage/het/answers-22.05.8.txt"),
+    differ: include_str!("manage/het/differ.txt"),
+    file: "manage/het/differ.txt",
+    hidden: &["Priority=", " Scheduler="],
+    keeps_numbers: false,
+    sleepers: &["a", "b", "c"],
+};
+
 /// What tasks of steps see of their GPUs.
 const GPU_BIND: Part = Part {
     recorded: include_str!("manage/gpu_bind/answers-22.05.8.txt"),
@@ -317,6 +328,11 @@ fn every_command_of_accounting_is_answered_as_recorded_or_is_listed() {
 #[test]
 fn bad_input_is_answered_as_recorded_or_is_listed() {
     play(&BAD);
+}
+
+#[test]
+fn heterogeneous_jobs_are_answered_as_recorded_or_are_listed() {
+    play(&HET);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `cancel`: what `scancel` does.
 
+use super::components::ONE_COMPONENT;
 use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
@@ -74,7 +75,17 @@ impl Owner {
         peer: Peer,
         at: Timestamp,
     ) -> Result<Vec<JobId>, Refusal> {
-        let NamedJob { job, element } = named;
+        let NamedJob {
+            job,
+            element,
+            component,
+        } = named;
+        if let Some(component) = component {
+            let own = self.component_of(job, component);
+            let own = own.map_err(|_| Refusal::NoSuchJob { job })?;
+            self.owned(own, peer)?;
+            return Ok(vec![own]);
+        }
         let Some(element) = element else {
             self.owned(job, peer)?;
             return Ok(self.jobs_of_id(job));
@@ -111,8 +122,7 @@ impl Owner {
         let waits = record.is_some_and(|it| matches!(it.state, JobState::Pending { .. }));
         if waits && place.is_some_and(|place| place.leader != job) {
             return Err(Refusal::Invalid {
-                message: "Operation not permitted on individual component of heterogeneous job"
-                    .to_owned(),
+                message: ONE_COMPONENT.to_owned(),
             });
         }
         Ok(())
@@ -196,16 +206,19 @@ impl Owner {
                 message: format!("step {job}.{step} is not running"),
             });
         }
-        let Some(signal) = signal else {
-            self.stop_step(active, step, turn);
-            return Ok(());
-        };
-        let call = SupervisorCall::Signal {
-            signal,
-            reach: Reach::All,
-        };
-        for key in active.live_keys(step) {
-            turn.words.push((key, call.clone()));
+        let parts = self.parts_of_step(job, step);
+        for active in parts.iter().filter_map(|job| self.running.get(job)) {
+            let Some(signal) = signal else {
+                self.stop_step(active, step, turn);
+                continue;
+            };
+            let call = SupervisorCall::Signal {
+                signal,
+                reach: Reach::All,
+            };
+            for key in active.live_keys(step) {
+                turn.words.push((key, call.clone()));
+            }
         }
         Ok(())
     }

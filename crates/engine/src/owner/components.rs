@@ -8,47 +8,76 @@ use crate::job_record::record_of;
 use api::{Refusal, StepPart};
 use model::job_environment::{self, StartedJob};
 use model::{
-    ComponentPlace, Ending, JobId, JobRecord, JobState, NodeShare, Outcome, StepId, StepRequest,
-    Variables, WaitStatus,
+    ComponentPlace, Ending, JobId, JobRecord, Outcome, StepId, StepRequest, Variables, WaitStatus,
 };
 use sched::{Job, Placement};
 
-/// A step's part in one job: all of it, but for a step over components.
-#[derive(Clone, Copy, Debug)]
+/// What Slurm says of what is done to all components or none.
+pub(super) const ONE_COMPONENT: &str =
+    "Operation not permitted on individual component of heterogeneous job";
+
+/// A step's part in one job: all of it, but for a step over components, which is a step of the same
+/// number in each of them.
+#[derive(Debug)]
 pub(super) struct PlacedPart<'a> {
     pub(super) job: JobId,
     pub(super) request: &'a StepRequest,
-    /// How many of the step's nodes are its.
-    pub(super) nodes: usize,
+    pub(super) placement: Placement,
+}
+
+/// Refuses what is asked of a later component and meant for all of them.
+pub(super) fn not_the_leader() -> Refusal {
+    Refusal::Invalid {
+        message: api::NOT_THE_LEADER.to_owned(),
+    }
 }
 
 impl Owner {
-    /// Where a step over components runs, and its part in each.
+    /// Where a step over components runs in each of them.
     pub(super) fn place_parts<'a>(
         &self,
         leader: JobId,
         parts: &'a [StepPart],
-    ) -> Result<(Placement, Vec<PlacedPart<'a>>), Refusal> {
-        let mut all = Placement {
-            nodes: Vec::new(),
-            holds: Vec::new(),
-        };
-        let mut placed = Vec::new();
-        for part in parts {
+    ) -> Result<Vec<PlacedPart<'a>>, Refusal> {
+        let place = |part: &'a StepPart| {
             let job = self.component_of(leader, part.component)?;
-            let found = self.place(job, &part.request)?;
-            placed.push(PlacedPart {
+            Ok(PlacedPart {
                 job,
                 request: &part.request,
-                nodes: found.nodes.len(),
-            });
-            all.nodes.extend(found.nodes);
-            all.holds.extend(found.holds);
-        }
-        Ok((all, placed))
+                placement: self.place(job, &part.request)?,
+            })
+        };
+        parts.iter().map(place).collect()
     }
 
-    fn component_of(&self, leader: JobId, component: u32) -> Result<JobId, Refusal> {
+    /// The number of the next step of a job. Components count theirs together.
+    pub(super) fn next_step(&self, job: JobId) -> u32 {
+        let next = |job| Some(self.running.get(&job)?.next_step);
+        let all = self.all_components(job).into_iter().filter_map(next);
+        all.max().unwrap_or(0)
+    }
+
+    /// The running jobs in which a step of this number has a part.
+    pub(super) fn parts_of_step(&self, job: JobId, step: StepId) -> Vec<JobId> {
+        let all = match step {
+            StepId::Batch => vec![job],
+            StepId::Number(_) => self.all_components(job),
+        };
+        let has = |job: &JobId| {
+            let active = self.running.get(job);
+            active.is_some_and(|active| active.steps.contains_key(&step))
+        };
+        all.into_iter().filter(has).collect()
+    }
+
+    /// The job, or all components where it is one of them.
+    pub(super) fn all_components(&self, job: JobId) -> Vec<JobId> {
+        let record = self.state.job(job);
+        let place = record.and_then(|record| record.request.rare.component);
+        place.map_or_else(|| vec![job], |place| place.ids().collect())
+    }
+
+    pub(super) fn component_of(&self, leader: JobId, component: u32) -> Result<JobId, Refusal> {
         let record = self.state.job(leader);
         let record = record.ok_or(Refusal::NoSuchJob { job: leader })?;
         let size = match record.request.rare.component {
@@ -66,18 +95,21 @@ impl Owner {
         })
     }
 
-    /// What steps hold on some nodes: those of a job, and those that the first component of it runs
-    /// on others of them.
-    pub(super) fn held_of(&self, job: JobId) -> Vec<&[NodeShare]> {
-        let record = self.state.job(job);
-        let place = record.and_then(|record| record.request.rare.component);
-        let leader = place
-            .map(|place| place.leader)
-            .filter(|leader| *leader != job);
-        let jobs = std::iter::once(job).chain(leader);
-        let active = jobs.filter_map(|job| self.running.get(&job));
-        let steps = active.flat_map(|active| active.steps.values());
-        steps.map(|step| step.row.holds.as_slice()).collect()
+    /// Of components the first alone.
+    ///
+    /// # Errors
+    /// Others are named without it.
+    pub(super) fn leaders(&self, jobs: Vec<JobId>) -> Result<Vec<JobId>, Refusal> {
+        let leads = |job: &JobId| {
+            let record = self.state.job(*job);
+            let place = record.and_then(|record| record.request.rare.component);
+            place.is_none_or(|place| place.leader == *job)
+        };
+        let leaders: Vec<JobId> = jobs.into_iter().filter(leads).collect();
+        if leaders.is_empty() {
+            return Err(not_the_leader());
+        }
+        Ok(leaders)
     }
 
     /// The others, where this is the first of the components.
@@ -114,28 +146,6 @@ impl Owner {
             active.over = Some(Over { outcome, status });
             self.decide(*job, ending, turn);
             self.consider_end(*job, turn);
-        }
-    }
-
-    /// Ends the steps that the first component runs on another's nodes.
-    pub(super) fn stop_steps_over(&self, job: JobId, turn: &mut Turn) {
-        let Some(record) = self.state.job(job) else {
-            return;
-        };
-        let (Some(place), JobState::Running { allocation, .. }) =
-            (record.request.rare.component, &record.state)
-        else {
-            return;
-        };
-        let leader = self.running.get(&place.leader);
-        let Some(leader) = leader.filter(|leader| leader.job != job) else {
-            return;
-        };
-        let has = |share: &NodeShare| allocation.nodes.iter().any(|own| own.node == share.node);
-        for (step, live) in &leader.steps {
-            if *step != StepId::Batch && live.row.record.nodes.iter().any(has) {
-                self.stop_step(leader, *step, turn);
-            }
         }
     }
 

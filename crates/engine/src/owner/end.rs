@@ -204,7 +204,6 @@ impl Owner {
         for step in active.steps.keys() {
             self.stop_step(active, *step, turn);
         }
-        self.stop_steps_over(job, turn);
     }
 
     /// Has one step ended: SIGCONT, SIGTERM, and SIGKILL after a while.

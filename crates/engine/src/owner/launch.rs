@@ -86,7 +86,12 @@ impl Owner {
             ArrayTask::Waiting(_) => None,
         });
         let mut variables = job_environment::batch_variables(&started);
-        variables.extend(self.component_variables(record));
+        let of_components = self.component_variables(record);
+        if !of_components.is_empty() {
+            // A heterogeneous job has it of each component alone.
+            variables.retain(|(name, _)| name != "SLURM_CPUS_PER_TASK");
+        }
+        variables.extend(of_components);
         variables.extend(self.own_variables());
         let request = &record.request;
         let output = request.output.as_deref();
@@ -165,6 +170,7 @@ impl Owner {
             restart: record.restarts,
             step,
             node_index,
+            first_node: 0,
             tag: self.running.get(&record.id).and_then(|job| job.tag),
             node: share.node.clone(),
             // Sockets of other users' commands may lie in /tmp, which a node has for itself.

@@ -53,8 +53,10 @@ impl Owner {
             return;
         };
         for step in active.steps.keys() {
-            let left = active.live_keys(*step).filter(|key| !gone.contains(key));
-            for key in left {
+            let parts = self.parts_of_step(job, *step);
+            let parts = parts.iter().filter_map(|job| self.running.get(job));
+            let all = parts.flat_map(|part| part.live_keys(*step));
+            for key in all.filter(|key| !gone.contains(key)) {
                 let call = SupervisorCall::Deadline {
                     at: Some(Timestamp(0)),
                     because: Because::Stop,

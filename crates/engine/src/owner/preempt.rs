@@ -17,7 +17,7 @@ impl Owner {
     /// of a job: an operator's right. Of one that is refused none loses its place.
     pub(super) fn preempt(
         &mut self,
-        NamedJob { job, element }: NamedJob,
+        NamedJob { job, element, .. }: NamedJob,
         mode: Option<LossOfPlace>,
         peer: Peer,
         turn: &mut Turn,

@@ -18,11 +18,15 @@ impl Owner {
         peer: Peer,
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
+        if named.component.is_some() {
+            return Err(Refusal::NoSuchJob { job: named.job });
+        }
         let rows = match self.named_jobs(named, peer, turn.now) {
             Err(Refusal::AlreadyEnded { job }) => {
                 return self.requeue_ended(job, hold, restart, peer, turn);
             }
-            rows => rows?,
+            // The other components of a heterogeneous job come back with the first.
+            rows => self.leaders(rows?)?,
         };
         let mut refused: Vec<(Vec<u32>, Refusal)> = Vec::new();
         for job in rows {

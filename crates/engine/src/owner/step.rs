@@ -30,7 +30,10 @@ impl Owner {
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
         self.owned(job, peer)?;
-        if let Some(made) = self.made_before(job, &name, turn)? {
+        if self.leaders(vec![job]).is_err() {
+            return Err(super::components::not_the_leader());
+        }
+        if let Some(made) = self.made_before(job, &name, &launch, turn)? {
             return Ok(Answer::Step(made));
         }
         let placed = match self.place_whole(job, request, &launch) {
@@ -40,31 +43,37 @@ impl Owner {
             }
             placed => placed,
         };
-        let (placement, parts) = placed?;
-        let record = self.state.job(job).ok_or(Refusal::NoSuchJob { job })?;
-        let active = self.running.get_mut(&job);
-        let active = active.ok_or(Refusal::NotRunning { job })?;
-        let step = StepId::Number(active.next_step);
-        let row = StepRow {
-            record: StepRecord {
-                job,
-                restart: record.restarts,
-                step,
-                name: request.name.clone(),
-                nodes: placement.nodes,
-                since: turn.now,
-                state: StepState::Running,
-                usage: None,
-            },
-            holds: placement.holds,
-            token: name.token,
-        };
-        let answer = Answer::Step(row.record.clone());
-        active.next_step += 1;
-        active.steps.insert(step, LiveStep::new(row));
-        turn.steps.insert((job, step));
-        self.launch_step(job, step, &parts, &launch, turn);
-        Ok(answer)
+        let parts = placed?;
+        let number = self.next_step(job);
+        let step = StepId::Number(number);
+        let mut made = Vec::new();
+        for part in &parts {
+            let job = part.job;
+            let record = self.state.job(job).ok_or(Refusal::NoSuchJob { job })?;
+            let row = StepRow {
+                record: StepRecord {
+                    job,
+                    restart: record.restarts,
+                    step,
+                    name: part.request.name.clone(),
+                    nodes: part.placement.nodes.clone(),
+                    since: turn.now,
+                    state: StepState::Running,
+                    usage: None,
+                },
+                holds: part.placement.holds.clone(),
+                token: name.token.clone(),
+            };
+            let active = self.running.get_mut(&job);
+            let active = active.ok_or(Refusal::NotRunning { job })?;
+            made.push(row.record.clone());
+            active.next_step = number + 1;
+            active.steps.insert(step, LiveStep::new(row));
+            turn.steps.insert((job, step));
+        }
+        let whole = whole(made).ok_or(Refusal::NotRunning { job })?;
+        self.launch_step(job, &whole, &parts, &launch, turn);
+        Ok(Answer::Step(whole))
     }
 
     /// Where a step runs: in its job, or in the components that it names.
@@ -73,21 +82,41 @@ impl Owner {
         job: JobId,
         request: &'a StepRequest,
         launch: &'a StepLaunch,
-    ) -> Result<(sched::Placement, Vec<PlacedPart<'a>>), Refusal> {
+    ) -> Result<Vec<PlacedPart<'a>>, Refusal> {
         if !launch.parts.is_empty() {
             return self.place_parts(job, &launch.parts);
         }
         let placement = self.place(job, request)?;
-        let part = PlacedPart {
+        Ok(vec![PlacedPart {
             job,
             request,
-            nodes: placement.nodes.len(),
-        };
-        Ok((placement, vec![part]))
+            placement,
+        }])
     }
 
     /// The step that this request made when it was sent before.
     fn made_before(
+        &self,
+        job: JobId,
+        name: &StepRequestName,
+        launch: &StepLaunch,
+        turn: &Turn,
+    ) -> Result<Option<StepRecord>, Refusal> {
+        if name.token.is_empty() {
+            return Ok(None);
+        }
+        let mut made = Vec::new();
+        if launch.parts.is_empty() {
+            made.extend(self.part_made_before(job, name, turn)?);
+        }
+        for part in &launch.parts {
+            let job = self.component_of(job, part.component)?;
+            made.extend(self.part_made_before(job, name, turn)?);
+        }
+        Ok(whole(made))
+    }
+
+    fn part_made_before(
         &self,
         job: JobId,
         name: &StepRequestName,
@@ -96,9 +125,6 @@ impl Owner {
         let Some(active) = self.running.get(&job) else {
             return Ok(None);
         };
-        if name.token.is_empty() {
-            return Ok(None);
-        }
         let live = active.steps.values().map(|step| &step.row);
         let ended = turn.ended_steps.iter();
         let ended = ended.filter(|row| row.record.job == job && name.again);
@@ -133,10 +159,9 @@ impl Owner {
         if record.state.is_suspended() {
             return Err(Refusal::Busy);
         }
-        if !self.running.contains_key(&job) {
-            return Err(Refusal::NotRunning { job });
-        }
-        let held = self.held_of(job);
+        let active = self.running.get(&job);
+        let steps = active.ok_or(Refusal::NotRunning { job })?.steps.values();
+        let held: Vec<&[NodeShare]> = steps.map(|step| step.row.holds.as_slice()).collect();
         let allocation = &for_steps(&record.request, allocation);
         let request = &with_gpus_of_job(request, &record.request, allocation);
         place_step(request, allocation, record.request.cpus_per_task, &held).map_err(|refusal| {
@@ -166,7 +191,7 @@ impl Owner {
     fn launch_step(
         &self,
         job: JobId,
-        step: StepId,
+        whole: &StepRecord,
         parts: &[PlacedPart<'_>],
         launch: &StepLaunch,
         turn: &mut Turn,
@@ -174,21 +199,18 @@ impl Owner {
         let Some(record) = self.state.job(job) else {
             return;
         };
-        let live = self.running.get(&job);
-        let Some(live) = live.and_then(|active| active.steps.get(&step)) else {
-            return;
-        };
-        let step = &live.row.record;
-        let (mut nodes, mut tasks) = (0..step.nodes.len(), 0);
+        let (mut first_node, mut tasks) = (0, 0);
         for part in parts {
-            let own: Vec<usize> = nodes.by_ref().take(part.nodes).collect();
-            let counts: Vec<u32> = own.iter().map(|node| step.nodes[*node].tasks).collect();
+            let nodes = &part.placement.nodes;
+            let counts: Vec<u32> = nodes.iter().map(|share| share.tasks).collect();
             let ranks = ranks(&counts, tasks, part.request);
             tasks += counts.iter().sum::<u32>();
-            for (node, ranks) in own.into_iter().zip(&ranks) {
-                let spec = self.step_spec(record, step, node, ranks, part, launch);
+            for (node, ranks) in (0..).zip(&ranks) {
+                let place = NodeInStep { first_node, node };
+                let spec = self.step_spec(record, whole, place, ranks, part, launch);
                 turn.launches.extend(spec);
             }
+            first_node += nodes.len();
         }
     }
 
@@ -196,7 +218,7 @@ impl Owner {
         &self,
         record: &Job,
         step: &StepRecord,
-        node: usize,
+        place: NodeInStep,
         ranks: &[u32],
         part: &PlacedPart<'_>,
         launch: &StepLaunch,
@@ -204,6 +226,7 @@ impl Owner {
         let request = part.request;
         let job_record = record_of(record, None);
         let started = started(&job_record, self)?;
+        let node = place.first_node + place.node;
         let share = step.nodes.get(node)?;
         let mut variables = job_environment::step_variables(&started, step);
         variables.extend(self.component_variables(record));
@@ -222,8 +245,10 @@ impl Owner {
             counts.sum(),
             step.nodes.len(),
         ));
-        // What it may hold is said by the component that it is in.
-        let holder = self.state.job(part.job).unwrap_or(record);
+        // What it may hold is said by the component that it is in, whose step it is.
+        let holder = self.state.job(part.job)?;
+        let holder_record = record_of(holder, None);
+        let holder_started = super::launch::started(&holder_record, self)?;
         let mut tasks = tasks(holder, share, ranks, request);
         if let Some(bind) = &request.cpu_bind {
             variables.extend(bind.variables(&masks(share, &tasks)));
@@ -234,8 +259,8 @@ impl Owner {
         }
         variables.extend(job_environment::tasks_per_gpu_variables(request));
         variables.extend(self.own_variables());
-        let number = u32::try_from(node).ok()?;
-        let base = self.spec_of(&started, step.step, number, share);
+        let number = u32::try_from(place.node).ok()?;
+        let base = self.spec_of(&holder_started, step.step, number, share);
         // The step's own limit, where it comes first.
         let own = launch.time.map(|time| step.since + model::Seconds(time));
         let own = own.map(|end| self.clock.boot_time(end));
@@ -250,6 +275,7 @@ impl Owner {
             }
         });
         Some(StepSpec {
+            first_node: u32::try_from(place.first_node).ok()?,
             program: if launch.programs.is_empty() {
                 Program::Command(launch.command.clone())
             } else {
@@ -291,9 +317,11 @@ impl Owner {
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
         self.owned(job, peer)?;
-        let active = self.running.get(&job);
-        let active = active.ok_or(Refusal::NotRunning { job })?;
-        if !active.steps.contains_key(&step) {
+        if !self.running.contains_key(&job) {
+            return Err(Refusal::NotRunning { job });
+        }
+        let parts = self.parts_of_step(job, step);
+        if parts.is_empty() {
             return Err(Refusal::Invalid {
                 message: format!("step {job}.{step} is not running"),
             });
@@ -302,11 +330,28 @@ impl Owner {
             signal,
             reach: Reach::All,
         };
-        for key in active.live_keys(step) {
-            turn.words.push((key, call.clone()));
+        for active in parts.iter().filter_map(|job| self.running.get(job)) {
+            for key in active.live_keys(step) {
+                turn.words.push((key, call.clone()));
+            }
         }
         Ok(Answer::Done)
     }
+}
+
+/// A node among those of a part, whose first is that one of the whole step's.
+#[derive(Clone, Copy)]
+struct NodeInStep {
+    first_node: usize,
+    node: usize,
+}
+
+/// A step with the nodes of all its parts, under the first one's job and name.
+fn whole(parts: Vec<StepRecord>) -> Option<StepRecord> {
+    parts.into_iter().reduce(|mut whole, part| {
+        whole.nodes.extend(part.nodes);
+        whole
+    })
 }
 
 /// What the steps of a job may have: GPUs that it holds with its nodes alone, and did not ask for, are

@@ -169,6 +169,7 @@ impl Owner {
                     leader,
                     offset,
                     size,
+                    batch: script.is_some(),
                 };
                 request.rare.component = Some(place);
             }

@@ -1,5 +1,6 @@
 //! `suspend`, `resume` and `notify`: what `scontrol` does with running jobs.
 
+use super::components::ONE_COMPONENT;
 use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
@@ -20,6 +21,9 @@ impl Owner {
     ) -> Result<Answer, Refusal> {
         if !rights::is_operator(peer.uid, sys::process::user()) {
             return Err(invalid("Access/permission denied"));
+        }
+        if named.component.is_some() {
+            return Err(invalid(ONE_COMPONENT));
         }
         let (mut changed, mut refused) = (Vec::new(), None);
         for id in self.named_jobs(named, peer, turn.now)? {

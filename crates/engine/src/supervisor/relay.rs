@@ -114,7 +114,7 @@ impl Relay {
             ended: false,
         };
         relay.send(&FromSupervisor::Header(StepHeader {
-            node_index: spec.node_index,
+            node_index: spec.index_in_step(),
             node: spec.node.to_string(),
             step: spec.step,
             ranks: spec.tasks.iter().map(|task| task.rank).collect(),

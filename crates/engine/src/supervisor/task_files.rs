@@ -82,7 +82,7 @@ impl<'a> TaskFiles<'a> {
             array: spec.array,
             step: spec.step,
             node: spec.node.as_str(),
-            node_index: spec.node_index,
+            node_index: spec.index_in_step(),
             task: task.rank,
             user: &spec.user,
             job_name: &spec.job_name,

@@ -11,6 +11,7 @@ pub(super) fn spec() -> StepSpec {
         restart: 0,
         step: StepId::Batch,
         node_index: 0,
+        first_node: 0,
         tag: None,
         node: NodeName::new("n1"),
         nodes: None,

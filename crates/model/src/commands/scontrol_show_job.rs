@@ -189,7 +189,7 @@ fn place(lines: &mut Lines, job: &JobInfo, style: ShowStyle) {
     ));
     // Nothing, where Slurm has no list yet; its own function for sorted lists prints that so.
     lines.add(format_args!("NodeList={}", node_list_text(&job.nodes)));
-    if let Some(host) = job.nodes.first().filter(|_| job.batch) {
+    if let Some(host) = job.nodes.first() {
         lines.add(format_args!("BatchHost={host}"));
     }
     let nodes = match (job.is_pending(), job.max_nodes) {

@@ -87,7 +87,7 @@ impl SqueueArgs {
                     job: job.clone(),
                 })
             })
-            .filter(|info| self.takes_step(info))
+            .filter(|info| self.takes_step(info) && self.names_component(info))
             .collect();
         sort_steps(&mut infos, self.sort.as_deref());
         let mut text = self.heading(facts);
@@ -98,6 +98,17 @@ impl SqueueArgs {
             format.put(&mut text, |field| (field.value)(info));
         }
         printed(text, &format.complaints)
+    }
+
+    /// A step of a heterogeneous job stands under each component's own number, and is found by it alone.
+    fn names_component(&self, info: &StepInfo) -> bool {
+        let Some(place) = info.job.component else {
+            return true;
+        };
+        let is_own = |name: &JobName| name.job == place.leader.0 + place.offset;
+        let names = self.steps.iter().flatten().map(|(name, _)| name);
+        let mut names = names.chain(self.jobs.iter().flatten()).peekable();
+        names.peek().is_none() || names.any(is_own)
     }
 
     /// The date that stands over a long listing.

@@ -91,6 +91,8 @@ pub struct JobName {
     pub job: u32,
     /// The element.
     pub task: Option<u32>,
+    /// The component of a heterogeneous job.
+    pub component: Option<u32>,
 }
 
 /// A command line that `squeue` refuses with exit status 1.
@@ -419,7 +421,13 @@ fn job_name(word: &str) -> Option<JobName> {
     let task = rest
         .strip_prefix('_')
         .map(|rest| leading_number(rest).map_or(0, |(task, _)| task));
-    (job > 0).then_some(JobName { job, task })
+    let component = rest.strip_prefix('+').and_then(leading_number);
+    let component = component.map(|(component, _)| component);
+    (job > 0).then_some(JobName {
+        job,
+        task,
+        component,
+    })
 }
 
 fn leading_number(text: &str) -> Option<(u32, &str)> {
@@ -472,7 +480,11 @@ mod tests {
 
     #[test]
     fn a_job_may_stand_apart() {
-        let one = Some(vec![JobName { job: 7, task: None }]);
+        let one = Some(vec![JobName {
+            job: 7,
+            task: None,
+            component: None,
+        }]);
         assert_eq!(parse("-j 7", &[]).map(|args| args.jobs), Ok(one.clone()));
         assert_eq!(parse("-j7", &[]).map(|args| args.jobs), Ok(one.clone()));
         assert_eq!(parse("--jobs=7", &[]).map(|args| args.jobs), Ok(one));
@@ -480,7 +492,8 @@ mod tests {
             parse("--job 7_3 -h", &[]).map(|args| args.jobs),
             Ok(Some(vec![JobName {
                 job: 7,
-                task: Some(3)
+                task: Some(3),
+                component: None,
             }]))
         );
     }

@@ -22,7 +22,11 @@ pub(crate) fn sort_jobs(jobs: &mut [JobInfo], order: Option<&str>) {
         }
         let key = |job: &JobInfo| {
             let start = job.start.map(Timestamp::seconds);
-            let (id, task) = id(job);
+            // Components that run stand in their order.
+            let (id, task) = match job.component.filter(|_| !job.is_pending()) {
+                Some(place) => (place.leader.0, place.offset),
+                None => id(job),
+            };
             (start.is_none(), Reverse(start), Reverse(id), task)
         };
         key(a).cmp(&key(b))

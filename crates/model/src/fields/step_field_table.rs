@@ -95,7 +95,11 @@ impl StepInfo {
     /// `12.0`, `12_3.batch`
     #[must_use]
     pub fn id_text(&self) -> String {
-        format!("{}.{}", self.job.id_text(false), self.step.step)
+        // A step of a component stands under the component's own number.
+        match self.job.component {
+            Some(_) => format!("{}.{}", self.job.id, self.step.step),
+            None => format!("{}.{}", self.job.id_text(false), self.step.step),
+        }
     }
 
     fn tasks(&self) -> u32 {

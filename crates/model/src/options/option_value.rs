@@ -152,7 +152,17 @@ impl Reading<'_> {
             Key::Usage => o.show = Some(Show::Usage),
             Key::Version => o.show = Some(Show::Version),
             Key::HetGroup => {
-                let groups = ArraySpec::parse(text).ok_or_else(invalid)?;
+                let groups = ArraySpec::parse(text).ok_or_else(|| {
+                    let range = text
+                        .split(',')
+                        .find(|part| ArraySpec::parse(part).is_none());
+                    let range = range.unwrap_or(text);
+                    let message = format!(
+                        "_parse_single_range: Invalid range: `{range}'\nInvalid --{long} value: \
+                         {text}"
+                    );
+                    Wrong("invalid-value", message, 1)
+                })?;
                 o.het_groups = groups.indices;
             }
             Key::Hint => {

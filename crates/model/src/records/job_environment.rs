@@ -78,6 +78,41 @@ pub fn salloc_variables(job: &StartedJob<'_>) -> Variables {
     set.0
 }
 
+/// Those that `salloc` sets for the command of a heterogeneous job: what each component has, with its
+/// number, and of all together the id and the tasks alone.
+#[must_use]
+pub fn salloc_component_variables(place: ComponentPlace, all: &[StartedJob<'_>]) -> Variables {
+    const ALSO: [&str; 4] = [
+        "SLURM_JOBID",
+        "SLURM_NNODES",
+        "SLURM_NODELIST",
+        "SLURM_NODE_ALIASES",
+    ];
+    let mut set = Setter(component_variables(place, all));
+    let mut tasks: u32 = 0;
+    for job in all {
+        let offset = job.record.request.rare.component.map_or(0, |it| it.offset);
+        for (name, value) in salloc_variables(job) {
+            if name == "SLURM_NTASKS" {
+                tasks += value.parse().unwrap_or(0);
+            }
+            if ALSO.contains(&name.as_str()) {
+                for group in ["HET", "PACK"] {
+                    set.to(&format!("{name}_{group}_GROUP_{offset}"), &value);
+                }
+            }
+            if name == "SLURM_CLUSTER_NAME" {
+                set.to(&name, value);
+            }
+        }
+    }
+    set.to("SLURM_JOB_ID", place.leader);
+    for name in ["SLURM_NTASKS", "SLURM_NPROCS"] {
+        set.to(name, tasks);
+    }
+    set.0
+}
+
 /// The variables of a batch script: the allocation's, and those of its only task on node 0.
 #[must_use]
 pub fn batch_variables(job: &StartedJob<'_>) -> Variables {
@@ -172,32 +207,34 @@ pub fn tasks_per_gpu_variables(request: &StepRequest) -> Variables {
     set.0
 }
 
+/// What is said of each component of a heterogeneous job, with its number at the end.
+pub const COMPONENT_VARIABLES: &[&str] = &[
+    "SLURM_CPUS_PER_GPU",
+    "SLURM_CPUS_PER_TASK",
+    "SLURM_GPUS",
+    "SLURM_GPUS_PER_NODE",
+    "SLURM_GPUS_PER_TASK",
+    "SLURM_JOB_ACCOUNT",
+    "SLURM_JOB_CPUS_PER_NODE",
+    "SLURM_JOB_ID",
+    "SLURM_JOB_NAME",
+    "SLURM_JOB_NODELIST",
+    "SLURM_JOB_NUM_NODES",
+    "SLURM_JOB_PARTITION",
+    "SLURM_JOB_QOS",
+    "SLURM_MEM_PER_CPU",
+    "SLURM_MEM_PER_GPU",
+    "SLURM_MEM_PER_NODE",
+    "SLURM_NPROCS",
+    "SLURM_NTASKS",
+    "SLURM_NTASKS_PER_NODE",
+    "SLURM_TASKS_PER_NODE",
+];
+
 /// What all components of a heterogeneous job were given, each under its own number; the older names
 /// (`PACK`) too, as 22.05 sets them.
 #[must_use]
 pub fn component_variables(place: ComponentPlace, all: &[StartedJob<'_>]) -> Variables {
-    const SHOWN: &[&str] = &[
-        "SLURM_CPUS_PER_GPU",
-        "SLURM_CPUS_PER_TASK",
-        "SLURM_GPUS",
-        "SLURM_GPUS_PER_NODE",
-        "SLURM_GPUS_PER_TASK",
-        "SLURM_JOB_ACCOUNT",
-        "SLURM_JOB_CPUS_PER_NODE",
-        "SLURM_JOB_ID",
-        "SLURM_JOB_NAME",
-        "SLURM_JOB_NODELIST",
-        "SLURM_JOB_NUM_NODES",
-        "SLURM_JOB_PARTITION",
-        "SLURM_JOB_QOS",
-        "SLURM_MEM_PER_CPU",
-        "SLURM_MEM_PER_GPU",
-        "SLURM_MEM_PER_NODE",
-        "SLURM_NPROCS",
-        "SLURM_NTASKS",
-        "SLURM_NTASKS_PER_NODE",
-        "SLURM_TASKS_PER_NODE",
-    ];
     let mut set = Setter::default();
     for name in ["SLURM_HET_SIZE", "SLURM_PACK_SIZE"] {
         set.to(name, place.size);
@@ -212,7 +249,7 @@ pub fn component_variables(place: ComponentPlace, all: &[StartedJob<'_>]) -> Var
         let mut own = Setter::default();
         own.allocation(job);
         for (name, value) in own.0 {
-            if SHOWN.contains(&name.as_str()) {
+            if COMPONENT_VARIABLES.contains(&name.as_str()) {
                 for group in ["HET", "PACK"] {
                     set.to(&format!("{name}_{group}_GROUP_{number}"), &value);
                 }

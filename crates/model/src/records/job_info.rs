@@ -291,9 +291,10 @@ impl JobInfo {
                 _ => reason_text(&record.state),
             },
             dependency: dependency_text(record),
-            requeue: record.batch && request.rare.requeue.unwrap_or(true),
+            requeue: request.rare.requeue.unwrap_or(true),
             restarts: record.restarts,
-            batch: record.batch,
+            // A later component counts as one of a batch job though it has no script of its own.
+            batch: record.batch || request.rare.component.is_some_and(|place| place.batch),
             priority: if record.state.is_suspended() {
                 0
             } else {

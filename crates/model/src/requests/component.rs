@@ -1,7 +1,8 @@
 //! The components of a heterogeneous job: jobs that start together or not at all.
 
+use crate::options::diagnostic::Diagnostic;
 use crate::options::getopt::{self, Taken, Word};
-use crate::options::given::Origin;
+use crate::options::given::{Given, Origin};
 use crate::options::option_table::{Command, Dialect};
 use crate::values::JobId;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,9 @@ pub struct ComponentPlace {
     pub offset: u32,
     /// How many there are.
     pub size: u32,
+    /// The first one has a batch script.
+    #[serde(default)]
+    pub batch: bool,
 }
 
 impl ComponentPlace {
@@ -30,6 +34,69 @@ impl ComponentPlace {
         let last = self.leader.0.saturating_add(self.size.saturating_sub(1));
         format!("{}-{last}", self.leader)
     }
+}
+
+/// Options that each component has for itself; the others go on from the first: `slurm_opt.c` of
+/// 22.05, `reset_each_pass`.
+pub const OWN_OF_COMPONENTS: &[&str] = &[
+    "bb",
+    "bbf",
+    "constraint",
+    "contiguous",
+    "core-spec",
+    "cores-per-socket",
+    "cpu-freq",
+    "cpus-per-gpu",
+    "cpus-per-task",
+    "distribution",
+    "exclusive",
+    "extra-node-info",
+    "gpu-bind",
+    "gpu-freq",
+    "gpus",
+    "gpus-per-node",
+    "gpus-per-socket",
+    "gpus-per-task",
+    "gres",
+    "gres-flags",
+    "hint",
+    "licenses",
+    "mail-type",
+    "mail-user",
+    "mem-bind",
+    "mem-per-cpu",
+    "mem-per-gpu",
+    "mincpus",
+    "network",
+    "nodefile",
+    "nodelist",
+    "nodes",
+    "ntasks",
+    "ntasks-per-core",
+    "ntasks-per-gpu",
+    "ntasks-per-node",
+    "ntasks-per-socket",
+    "ntasks-per-tres",
+    "overcommit",
+    "oversubscribe",
+    "partition",
+    "power",
+    "sockets-per-node",
+    "spread-job",
+    "switches",
+    "tasks-per-node",
+    "thread-spec",
+    "threads-per-core",
+    "tmp",
+    "umask",
+    "use-min-nodes",
+];
+
+/// Those of the options of a component, in the order in which they were read, that go on to the next one.
+pub(crate) fn carried(read: &[Result<Given, Diagnostic>]) -> Vec<Result<Given, Diagnostic>> {
+    let goes_on = |given: &&Given| !OWN_OF_COMPONENTS.contains(&given.option.long);
+    let given = read.iter().filter_map(|read| read.as_ref().ok());
+    given.filter(goes_on).cloned().map(Ok).collect()
 }
 
 /// What parts the components on a command line.

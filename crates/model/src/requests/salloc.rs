@@ -49,11 +49,17 @@ pub fn resolve(
     let words = Word::of(args);
     let dialect = surroundings.dialect();
     let mut components = component::take(Command::Salloc, dialect, &words).into_iter();
+    let mut carried = Vec::new();
     let mut used = 0;
     let mut read = |taken: Taken| {
         used = taken.used;
         let mut reading = Reading::new(Command::Salloc, surroundings);
         reading.environment(variables);
+        // What is wrong with it was said of the component that has it.
+        let said = reading.diagnostics.len();
+        reading.read(carried.clone());
+        reading.diagnostics.truncate(said);
+        carried.extend(component::carried(&taken.read));
         reading.read(taken.read);
         let description = asked_job::settle(&mut reading);
         // 22.05 names them so, whatever the command is called.

@@ -172,7 +172,8 @@ pub fn resolve(
         wrapped: matches!(source, ScriptSource::Wrap(_)),
     };
     let mut reading = Reading::new(Command::Sbatch, surroundings);
-    let mut more = first.read(&mut reading);
+    let mut carried = Vec::new();
+    let mut more = first.read(&mut reading, &mut carried);
     let description = asked_job::settle(&mut reading);
     let name = match &source {
         ScriptSource::Wrap(_) => "wrap",
@@ -191,7 +192,7 @@ pub fn resolve(
             index,
             ..first
         }
-        .read(&mut other);
+        .read(&mut other, &mut carried);
         let description = asked_job::settle(&mut other);
         later.push(described_job::request(&other, &description, name));
         reading.diagnostics.extend(other.diagnostics);
@@ -250,8 +251,15 @@ struct Component<'a> {
 
 impl Component<'_> {
     /// Reads script, environment and command line, in this order; tells whether another component
-    /// follows.
-    fn read(&self, reading: &mut Reading<'_>) -> bool {
+    /// follows. What goes on from those before is `carried`, and of this one afterwards too.
+    fn read(
+        &self,
+        reading: &mut Reading<'_>,
+        carried: &mut Vec<Result<Given, Diagnostic>>,
+    ) -> bool {
+        // What is wrong with it was said of the component that has it.
+        reading.read(carried.clone());
+        reading.diagnostics.clear();
         let shown = [Key::Help, Key::Usage, Key::Version];
         let shows = |given: &Given| shown.iter().any(|key| is(given, *key));
         let needs_script = !self.taken.given().any(shows);
@@ -265,7 +273,7 @@ impl Component<'_> {
         }
         if needs_script {
             reading.diagnostics.extend(script::check(self.text));
-            more = self.directives(reading);
+            more = self.directives(reading, carried);
             let ignored = self.taken.given().any(|given| is(given, Key::IgnorePbs))
                 || (self.variables)("SBATCH_IGNORE_PBS").is_some()
                 || reading.options.ignore_pbs;
@@ -280,11 +288,16 @@ impl Component<'_> {
         // Its words are read first, to find the script, and so told of first; they count last.
         let before = reading.diagnostics.split_off(start);
         reading.read(self.taken.read.clone());
+        carried.extend(component::carried(&self.taken.read));
         reading.diagnostics.extend(before);
         more
     }
 
-    fn directives(&self, reading: &mut Reading<'_>) -> bool {
+    fn directives(
+        &self,
+        reading: &mut Reading<'_>,
+        carried: &mut Vec<Result<Given, Diagnostic>>,
+    ) -> bool {
         let (words, remarks, more) = script::directives(self.script, self.text, self.index);
         reading.diagnostics.extend(remarks);
         let dialect = reading.surroundings.dialect();
@@ -299,6 +312,7 @@ impl Component<'_> {
             }
             !idle
         });
+        carried.extend(component::carried(&taken.read));
         reading.read(taken.read);
         if let Some(word) = words.get(taken.used) {
             let message = format!("Invalid directive found in batch script: {}", word.text);

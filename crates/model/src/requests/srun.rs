@@ -1,5 +1,6 @@
 //! `srun`'s command line and environment, put together.
 
+use crate::job_environment::COMPONENT_VARIABLES;
 use crate::options::diagnostic::{Diagnostic, Span};
 use crate::options::getopt::{Taken, Word};
 use crate::options::given_options::{Exclusive, GivenOptions};
@@ -143,9 +144,27 @@ pub fn resolve(
     variables: &dyn Fn(&str) -> Option<String>,
     surroundings: &Surroundings<'_>,
 ) -> (Srun, Vec<Diagnostic>) {
-    let lines = component::take_with_commands(surroundings.dialect(), &Word::of(args));
+    let mut lines = component::take_with_commands(surroundings.dialect(), &Word::of(args));
+    // A component without a command has that of the next one.
+    for at in (1..lines.len()).rev() {
+        if lines[at - 1].1.is_empty() {
+            lines[at - 1].1 = lines[at].1.clone();
+        }
+    }
+    let mut carried = Vec::new();
+    for (taken, _) in &mut lines {
+        let own = component::carried(&taken.read);
+        taken.read.splice(0..0, carried.iter().cloned());
+        carried.extend(own);
+    }
     let (mut srun, mut said, groups) = resolve_one(&lines[0], variables, surroundings);
     if lines.len() == 1 && groups.is_empty() {
+        if srun.job.is_none() || variables("SLURM_HET_SIZE").is_none() {
+            return (srun, said);
+        }
+        // In a heterogeneous job the first component is meant.
+        let variables = |name: &str| of_component(name, 0, variables);
+        let (srun, said, _) = resolve_one(&lines[0], &variables, surroundings);
         return (srun, said);
     }
     // Each component's own variables stand for those of the job.
@@ -155,7 +174,8 @@ pub fn resolve(
         let named = if named.is_empty() { vec![index] } else { named };
         for group in named {
             let variables = |name: &str| of_component(name, group, variables);
-            let (read, remarks, _) = resolve_one(line, &variables, surroundings);
+            let (read, mut remarks, _) = resolve_one(line, &variables, surroundings);
+            remarks.retain(|remark| !said.contains(remark));
             said.extend(remarks);
             srun.parts.push(StepPart {
                 component: group,
@@ -165,28 +185,47 @@ pub fn resolve(
             });
         }
     }
+    said.extend(wrong_groups(&srun, variables));
+    srun.parts.sort_by_key(|part| part.component);
     if let Some(first) = srun.parts.first() {
         (srun.request, srun.step) = (first.request.clone(), first.step.clone());
     }
     (srun, said)
 }
 
-/// A variable as an `srun` in one component of a heterogeneous job reads it. Of the ways to ask for
-/// memory, which exclude each other, a component has its own or none.
+/// Components that are named twice, or that the job around does not have.
+fn wrong_groups(srun: &Srun, variables: &dyn Fn(&str) -> Option<String>) -> Option<Diagnostic> {
+    let mut groups: Vec<u32> = srun.parts.iter().map(|part| part.component).collect();
+    groups.sort_unstable();
+    if groups.windows(2).any(|two| two[0] == two[1]) {
+        let message = "Duplicate het groups in single srun not supported";
+        return Some(Diagnostic::fatal("het-group", Span::Whole, message));
+    }
+    let size = variables("SLURM_HET_SIZE").filter(|_| srun.job.is_some());
+    let highest = size.and_then(|size| size.parse::<u32>().ok()?.checked_sub(1))?;
+    let named = *groups.last().filter(|named| **named > highest)?;
+    let message = if groups.len() == 1 {
+        format!("Requested het-group offset exceeds highest hetjob index ({named} > {highest})")
+    } else {
+        format!(
+            "Attempt to run a job step with het group value of {named}, but the job allocation has \
+             maximum value of {highest}"
+        )
+    };
+    Some(Diagnostic::error("het-group", Span::Whole, message, 1))
+}
+
+/// A variable as an `srun` in one component of a heterogeneous job reads it. Of what a component may
+/// have, it has its own or none.
 fn of_component(
     name: &str,
     component: u32,
     variables: &dyn Fn(&str) -> Option<String>,
 ) -> Option<String> {
-    const OF_JOBS: [&str; 3] = [
-        "SLURM_MEM_PER_CPU",
-        "SLURM_MEM_PER_GPU",
-        "SLURM_MEM_PER_NODE",
-    ];
     let own = |name: &str| variables(&format!("{name}_HET_GROUP_{component}"));
     let is_known = own("SLURM_JOB_ID").is_some();
     match own(name) {
-        None if is_known && OF_JOBS.contains(&name) => None,
+        None if is_known && COMPONENT_VARIABLES.contains(&name) => None,
         None => variables(name),
         own if name == "SLURM_JOB_ID" => variables(name).or(own),
         own => own,

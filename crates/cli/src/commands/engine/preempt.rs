@@ -58,6 +58,7 @@ fn meant(args: &Args, printer: &Printer) -> Result<(Option<String>, NamedJob), F
         let named = NamedJob {
             job: JobId(job.job),
             element: job.task,
+            component: None,
         };
         return Ok((args.on.clone(), named));
     }
@@ -78,6 +79,7 @@ fn meant(args: &Args, printer: &Printer) -> Result<(Option<String>, NamedJob), F
     let named = NamedJob {
         job: selected.job()?,
         element: selected.element,
+        component: None,
     };
     Ok((Some(cluster), named))
 }

@@ -10,7 +10,7 @@ use super::token::token;
 use crate::printer::Printer;
 use api::{CallError, Client, JobFilter, Refusal, Submission};
 use command::Held;
-use model::job_environment::{StartedJob, component_variables, salloc_variables};
+use model::job_environment::{StartedJob, salloc_component_variables, salloc_variables};
 use model::option_table::Command;
 use model::salloc::{Salloc, resolve};
 use model::submission_environment::submission_variables;
@@ -238,7 +238,9 @@ fn environment(
         environment.extend(below);
     }
     let cluster = cluster_name(client.folder());
-    if let Some(job) = StartedJob::of(record, &cluster) {
+    if let Some(job) = StartedJob::of(record, &cluster)
+        && record.request.rare.component.is_none()
+    {
         set_all(&mut environment, salloc_variables(&job));
     }
     if let Some(place) = record.request.rare.component {
@@ -247,7 +249,7 @@ fn environment(
             .iter()
             .filter_map(|record| StartedJob::of(record, &cluster));
         let jobs: Vec<StartedJob<'_>> = jobs.collect();
-        set_all(&mut environment, component_variables(place, &jobs));
+        set_all(&mut environment, salloc_component_variables(place, &jobs));
     }
     let folder = client.folder().root().to_string_lossy().into_owned();
     // Its steps are in the container; the command itself is on this machine.

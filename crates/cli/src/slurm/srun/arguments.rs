@@ -48,11 +48,13 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
         programs: programs_of_parts(&asked),
         ..launch(options, asked.command, environment, caller)
     };
+    let part_tasks = asked.parts.iter().map(tasks_of_part).collect();
     let later = asked.parts.into_iter().skip(1).map(|part| part.request);
     let call = StepCall {
         job: asked.job,
         launch,
         later: later.collect(),
+        part_tasks,
         label: options.label,
         unbuffered: options.unbuffered,
         pty: options.pty,
@@ -75,11 +77,13 @@ fn programs_of_parts(asked: &Srun) -> Vec<Vec<String>> {
         .windows(2)
         .any(|two| two[0].command != two[1].command);
     let parts = asked.parts.iter().filter(|_| differ);
-    let programs = parts.flat_map(|part| {
-        let tasks = part.step.tasks.or(part.request.tasks).unwrap_or(1) as usize;
-        std::iter::repeat_n(part.command.clone(), tasks)
-    });
+    let programs = parts
+        .flat_map(|part| std::iter::repeat_n(part.command.clone(), tasks_of_part(part) as usize));
     programs.collect()
+}
+
+fn tasks_of_part(part: &model::srun::StepPart) -> u32 {
+    part.step.tasks.or(part.request.tasks).unwrap_or(1)
 }
 
 fn launch(

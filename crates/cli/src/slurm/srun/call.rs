@@ -14,6 +14,8 @@ pub struct StepCall {
     pub allocation: Request,
     /// What its other components ask for, where it is heterogeneous.
     pub later: Vec<Request>,
+    /// Tasks of its parts, where it runs in components of a heterogeneous job.
+    pub part_tasks: Vec<u32>,
     /// What the step asks for.
     pub request: StepRequest,
     /// What runs in it; where to listen is filled in later.

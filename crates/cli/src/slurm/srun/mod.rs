@@ -56,7 +56,7 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
         return super::shown(show, usage, help, printer);
     }
     if let Some(error) = first_error(&said) {
-        printer.say(error.printed(Command::Srun).trim_end());
+        printer.say(error.printed(Command::Srun).trim_end_matches('\n'));
         return error.exit;
     }
     if !asked.quiet {

@@ -42,6 +42,8 @@ pub enum Event {
 
 /// How often a step whose supervisors don't call is asked after.
 const ASK_AFTER: Duration = Duration::from_secs(1);
+/// So close to each other ends are told together.
+const TOGETHER: Duration = Duration::from_millis(10);
 /// From SIGTERM to SIGKILL, and a little: what Slurm says of it with its default `KillWait`.
 const ABORT_SECONDS: u64 = 32;
 
@@ -98,7 +100,7 @@ impl<'a> Session<'a> {
         input: Option<Input>,
         raw: Option<Raw<Stdin>>,
     ) -> Session<'a> {
-        let ends = TaskEnds::new(&record);
+        let ends = TaskEnds::of_parts(&record, &call.part_tasks);
         let (out, err) = (std::io::stdout(), std::io::stderr());
         // A terminal of the task's own is for its program to draw on.
         let out_is_shown = !call.pty && out.is_terminal();
@@ -150,10 +152,13 @@ impl<'a> Session<'a> {
             // What ended together is told together, once nothing else waits.
             let event = match events.try_recv() {
                 Ok(event) => Ok(event),
-                Err(_) => {
-                    self.tell_ends();
-                    events.recv_timeout(self.patience())
-                }
+                Err(_) => match self.others_of_node(events) {
+                    Some(event) => Ok(event),
+                    None => {
+                        self.tell_ends();
+                        events.recv_timeout(self.patience())
+                    }
+                },
             };
             match event {
                 Ok(event) => self.take(event),
@@ -183,6 +188,14 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// What comes in the moment in which other tasks of a node end after one that failed: they are told
+    /// in one line.
+    fn others_of_node(&self, events: &Receiver<Event>) -> Option<Event> {
+        let complains = !self.ends.complaints(&self.untold).is_empty();
+        let event = complains.then(|| events.recv_timeout(TOGETHER));
+        event.and_then(Result::ok)
+    }
+
     fn patience(&self) -> Duration {
         match (self.call.wait, self.first_end) {
             (Some(wait), Some(first)) if !self.aborted => {
@@ -207,12 +220,15 @@ impl<'a> Session<'a> {
             return;
         }
         // A supervisor that could not be started never calls; the engine knows.
-        let Ok(steps) = client.steps(self.record.job) else {
-            return;
-        };
-        let ours = steps.iter().find(|step| step.step == self.record.step);
-        let over = ours.is_none_or(|step| matches!(step.state, StepState::Ended { .. }));
-        if over {
+        let mut all_over = true;
+        for job in request.jobs() {
+            let Ok(steps) = client.steps(job) else {
+                return;
+            };
+            let ours = steps.iter().find(|step| step.step == self.record.step);
+            all_over &= ours.is_none_or(|step| matches!(step.state, StepState::Ended { .. }));
+        }
+        if all_over {
             // An engine that was killed may have answered and not started it.
             let none_called = self.nodes.is_empty() && self.done.is_empty();
             if none_called
@@ -220,7 +236,7 @@ impl<'a> Session<'a> {
                 && let Ok(another) = request.send(client)
                 && another.step != self.record.step
             {
-                self.ends = TaskEnds::new(&another);
+                self.ends = TaskEnds::of_parts(&another, &self.call.part_tasks);
                 self.record = another;
                 return;
             }

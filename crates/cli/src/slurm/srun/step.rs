@@ -104,6 +104,17 @@ impl NamedRequest {
         }
     }
 
+    /// The jobs in which the step runs: components where it names some.
+    pub fn jobs(&self) -> Vec<JobId> {
+        let of_part = |part: &api::StepPart| JobId(self.job.0.saturating_add(part.component));
+        let parts: Vec<JobId> = self.launch.parts.iter().map(of_part).collect();
+        if parts.is_empty() {
+            vec![self.job]
+        } else {
+            parts
+        }
+    }
+
     /// The step that it made, or makes now.
     pub fn send(&self, client: &mut Client) -> Result<StepRecord, CallError> {
         let (request, launch) = (self.request.clone(), self.launch.clone());
@@ -119,7 +130,7 @@ fn create(
     printer: &Printer,
     signals: &SignalFd,
 ) -> Option<StepRecord> {
-    let job = request.job;
+    let job = request.jobs().first().copied().unwrap_or(request.job);
     let begun = Instant::now();
     let mut pause = FIRST_PAUSE;
     let mut announced = false;
@@ -169,6 +180,15 @@ fn refuse(error: &CallError, job: JobId, printer: &Printer) {
         Some(Refusal::NoSuchJob { .. }) => {
             printer.say(&format!(
                 "srun: error: Unable to confirm allocation for job {job}: Invalid job id specified"
+            ));
+            printer.say(&format!(
+                "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job {job}"
+            ));
+            return;
+        }
+        Some(Refusal::Invalid { message }) if message == api::NOT_THE_LEADER => {
+            printer.say(&format!(
+                "srun: error: Unable to confirm allocation for job {job}: {message}"
             ));
             printer.say(&format!(
                 "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job {job}"

@@ -9,6 +9,8 @@ pub struct TaskEnds {
     step: String,
     nodes: Vec<NodeName>,
     tasks: Vec<Task>,
+    /// Tasks of its parts, where it runs in components of a heterogeneous job.
+    parts: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +41,28 @@ impl TaskEnds {
                 .map(|share| share.node.clone())
                 .collect(),
             tasks: tasks.collect(),
+            parts: Vec::new(),
         }
+    }
+
+    /// The same, with so many tasks in each of its components, which are told by their numbers there.
+    pub fn of_parts(record: &StepRecord, parts: &[u32]) -> TaskEnds {
+        TaskEnds {
+            parts: parts.to_vec(),
+            ..TaskEnds::new(record)
+        }
+    }
+
+    /// A task's number among those of its component.
+    fn own_number(&self, rank: u32) -> u32 {
+        let mut first = 0;
+        for tasks in &self.parts {
+            if rank < first + tasks {
+                break;
+            }
+            first += tasks;
+        }
+        rank - first.min(rank)
     }
 
     /// How many tasks there are.
@@ -122,8 +145,8 @@ impl TaskEnds {
                 .iter_mut()
                 .find(|group| (group.0, group.1) == (node, status))
             {
-                Some(group) => group.2.push(*rank),
-                None => groups.push((node, status, vec![*rank])),
+                Some(group) => group.2.push(self.own_number(*rank)),
+                None => groups.push((node, status, vec![self.own_number(*rank)])),
             }
         }
         let line = |(node, status, ranks): (usize, WaitStatus, Vec<u32>)| {

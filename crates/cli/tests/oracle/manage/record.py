@@ -14,6 +14,8 @@ its job and the environment of its script and of its first task; gpu_bind/comman
 are told of their GPUs; hold/commands.txt (`hold`, likewise) is about jobs that are held.
 future/commands.txt (`future`) is about nodes that are not there yet, and licences/commands.txt (`licences`) about licences of
 reservations; each on a cluster that was brought up with its own slurm.conf as EXTRA.
+het/commands.txt (`het`, on one that was just brought up with FRESH=1 and SCHEDPARAMS=bf_interval=1) is about
+heterogeneous jobs, which only backfill starts there.
 
 A line of commands.txt is a command line, or one of:
     # TITLE          a part
@@ -91,7 +93,8 @@ def main():
             continue
         if line.startswith("@wait "):
             _, state, job = line.split()
-            wait(line, lambda: run(f"squeue -h -t all -o %t -j {job}")[0].strip() == state)
+            # A heterogeneous job has a row for each component.
+            wait(line, lambda: set(run(f"squeue -h -t all -o %t -j {job}")[0].split()) == {state})
         elif line.startswith("@steps "):
             _, job, count = line.split()
             wait(line, lambda: run("squeue -h -s -o ' %i'")[0].count(f" {job}.") >= int(count))

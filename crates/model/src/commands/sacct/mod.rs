@@ -47,6 +47,9 @@ pub struct SacctArgs {
     pub duplicates: bool,
     /// `--allocations`: no steps.
     pub jobs_alone: bool,
+    /// `--whole-hetjob`: whether a component stands for all of its heterogeneous job, or the first one
+    /// for itself alone.
+    pub whole_het_job: Option<bool>,
     /// `--noheader`
     pub no_header: bool,
     /// `--parsable` and `--parsable2`.
@@ -229,6 +232,7 @@ enum Key {
     State,
     User,
     Version,
+    WholeHetJob,
     Yaml,
 }
 
@@ -280,6 +284,7 @@ const OPTIONS: &[LongOption<Key>] = {
         LongOption::new("user", None, Required, Key::User),
         LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
         LongOption::new("version", Some('V'), Bare, Key::Version),
+        LongOption::new("whole-hetjob", None, Takes::Optional, Key::WholeHetJob),
         LongOption::new("yaml", None, Bare, Key::Yaml),
     ]
 };
@@ -343,6 +348,17 @@ impl SacctArgs {
                 Key::State => asked.states = Some(states(value)?),
                 Key::User => asked.users = Some(list()),
                 Key::Version => asked.show = Some(SacctShow::Version),
+                Key::WholeHetJob => {
+                    asked.whole_het_job = Some(match value.to_ascii_lowercase().as_str() {
+                        "" | "yes" | "1" => true,
+                        "no" | "0" => false,
+                        _ => {
+                            return Err(SacctError::Value(format!(
+                                "Invalid --whole-hetjob value: {value}"
+                            )));
+                        }
+                    });
+                }
                 Key::Json => asked.data = Some(SacctData::Json),
                 Key::Yaml => asked.data = Some(SacctData::Yaml),
             }
@@ -429,16 +445,19 @@ impl SacctArgs {
             && in_range(self.cpu_count, held.map_or(0, |it| it.cpus() as u32))
             && by_limit()
             && self.states.as_ref().is_none_or(by_state)
-            && self
-                .jobs
-                .as_ref()
-                .is_none_or(|names| names.iter().any(|name| name.job.is_of(job)))
+            && self.jobs.as_ref().is_none_or(|names| {
+                names
+                    .iter()
+                    .any(|name| name.job.is_of(job, self.whole_het_job))
+            })
     }
 
     /// Whether the job itself is asked for, or one of its steps alone.
     fn wants_row(&self, job: &JobInfo, step: Option<&StepRecord>) -> bool {
         let Some(names) = &self.jobs else { return true };
-        let mut names = names.iter().filter(|name| name.job.is_of(job));
+        let mut names = names
+            .iter()
+            .filter(|name| name.job.is_of(job, self.whole_het_job));
         names.any(|name| match (&name.step, step) {
             (None, _) => true,
             (Some(_), None) => false,
@@ -565,11 +584,19 @@ pub fn sacct_columns_text() -> String {
 }
 
 impl JobName {
-    /// Whether it names this job: by its own number, its array's, or as an element of it.
-    fn is_of(&self, job: &JobInfo) -> bool {
+    /// Whether it names this job: by its own number, its array's, or as an element of it. The number of a
+    /// heterogeneous job's first component names all of them, unless `whole` is said.
+    fn is_of(&self, job: &JobInfo, whole: Option<bool>) -> bool {
         let Some(array) = &job.array else {
-            let leader = job.component.map(|place| place.leader.0);
-            return self.job == job.id || leader == Some(self.job);
+            let Some(place) = job.component else {
+                return self.job == job.id && self.component.is_none();
+            };
+            let named = self.job.saturating_add(self.component.unwrap_or(0));
+            return match whole {
+                Some(true) => place.ids().any(|id| id.0 == named),
+                Some(false) => named == job.id,
+                None => named == job.id || self.component.is_none() && place.leader.0 == named,
+            };
         };
         let is_element = |task: u32| match &array.task {
             ArrayTaskInfo::One(one) => *one == task,

@@ -27,6 +27,14 @@ pub fn job_ids(text: &str) -> Option<Vec<ScontrolJob>> {
         matches!(letter, ',' | ' ') && depth == 0
     });
     for part in parts.filter(|part| !part.is_empty()) {
+        if let Some((leader, component)) = part.split_once('+') {
+            jobs.push(ScontrolJob {
+                job: leader.parse().ok()?,
+                task: None,
+                component: Some(component.parse().ok()?),
+            });
+            continue;
+        }
         let (ids, tasks) = match part.split_once('_') {
             None => (part, None),
             Some((ids, tasks)) => (ids, Some(tasks)),

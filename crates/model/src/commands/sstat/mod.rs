@@ -284,7 +284,8 @@ impl SstatStep {
 
     fn of_job(job: &str, step: Option<StepId>) -> Option<SstatStep> {
         let (job, task) = match job.split_once('_') {
-            None => (job, None),
+            // Of a component of a heterogeneous job Slurm reads the first number alone.
+            None => (job.split('+').next().unwrap_or(job), None),
             Some((job, task)) => (job, Some(task.parse().ok()?)),
         };
         let job = JobId(job.parse().ok().filter(|id| *id > 0)?);
