@@ -115,7 +115,8 @@ const fn setting(
 
 /// Settings of associations.
 #[rustfmt::skip]
-pub(super) const OF_ASSOCIATIONS: &[Setting] = &[
+// One address in the whole program, by which the two tables are told apart: a constant may have several.
+pub(super) static OF_ASSOCIATIONS: &[Setting] = &[
     setting(&["fairshare", "shares", "share"], "fairshare", "Fairshare", Kind::Number),
     setting(&["grpjobs"], "grpjobs", "GrpJobs", Kind::Number),
     setting(&["grpsubmitjobs"], "grpsubmitjobs", "GrpSubmitJobs", Kind::Number),
@@ -135,7 +136,7 @@ pub(super) const OF_ASSOCIATIONS: &[Setting] = &[
 
 /// Settings of QOS.
 #[rustfmt::skip]
-pub(super) const OF_QOS: &[Setting] = &[
+pub(super) static OF_QOS: &[Setting] = &[
     setting(&["flags"], "flags", "Flags", Kind::Text),
     setting(&["gracetime"], "gracetime", "GraceTime", Kind::Length),
     setting(&["grpjobs"], "grpjobs", "GrpJobs", Kind::Number),
