@@ -37,6 +37,8 @@ pub struct LicenceReport {
     pub total: u32,
     /// How many running jobs hold.
     pub used: u32,
+    /// How many reservations keep now.
+    pub reserved: u32,
 }
 
 /// A switch.

@@ -394,6 +394,9 @@ pub struct LicenceNeed {
     pub asked: u32,
     /// How many there are.
     pub there: u32,
+    /// How many of these reservations keep from it.
+    #[serde(default)]
+    pub reserved: u32,
     /// Running jobs that hold some, and how many each.
     pub held: Vec<(JobId, u32)>,
 }

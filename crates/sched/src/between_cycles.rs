@@ -163,7 +163,7 @@ impl State {
         if Ledger::counts(&self.cluster) {
             let chain = Chain::of(&self.cluster, &job.record, Some(choice.partition));
             self.may_spend(&chain, now).ok()?;
-            self.ledger.before(&chain, span.limit).ok()?;
+            self.before(&self.ledger, &chain, span.limit, now).ok()?;
         }
         let user = job.record.submitter.uid;
         let end = now.0.saturating_add(span.length);

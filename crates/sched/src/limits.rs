@@ -1,7 +1,7 @@
 //! Whether a job may start now, whatever is free: here limits are asked.
 
 use crate::kinds::Choice;
-use crate::ledger::{Chain, Ledger, Used, Wanted};
+use crate::ledger::{Chain, Ledger, Passed, Used, Wanted};
 use crate::live_job::LiveJob;
 use crate::member;
 use crate::{Job, State};
@@ -81,6 +81,19 @@ impl State {
         self.cluster.over_time(partition)
     }
 
+    /// What can keep a job from starting before nodes are chosen.
+    pub(crate) fn before(
+        &self,
+        ledger: &Ledger,
+        chain: &Chain<'_>,
+        limit: Option<Seconds>,
+        now: Timestamp,
+    ) -> Result<(), Passed> {
+        let reservations = &self.reservations;
+        let kept = |name: &str| reservations.licences_kept(chain.request, name, now, limit);
+        ledger.before(chain, limit, &kept)
+    }
+
     /// Whether limits let a job have shares now, beside what a ledger counts: of one that starts, of
     /// several that start together, and of one for which others would lose their places.
     pub(crate) fn may_have(
@@ -97,7 +110,7 @@ impl State {
         let record = &self.jobs[&job].record;
         let chain = Chain::of(&self.cluster, record, Some(choice.partition));
         self.may_spend(&chain, now)?;
-        ledger.before(&chain, limit)?;
+        self.before(ledger, &chain, limit, now)?;
         let partition = Some(self.cluster.partition(choice.partition));
         let used = Used::of(&self.cluster, partition, &record.request, shares);
         let wanted = Wanted {

@@ -223,7 +223,7 @@ impl State {
             let chain = Chain::of(&self.cluster, &job.record, Some(partition));
             may_start = self
                 .may_spend(&chain, now)
-                .and_then(|()| Ok(self.ledger.before(&chain, span.limit)?));
+                .and_then(|()| Ok(self.before(&self.ledger, &chain, span.limit, now)?));
         }
         if let Err(reason) = may_start {
             pass.limited.insert(key.job, reason);

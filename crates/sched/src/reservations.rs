@@ -5,9 +5,11 @@
 //! (`job_test_resv`, `_advance_resv_time` and `job_time_limit` of 22.05).
 
 use crate::fault::{self, Fault};
+use crate::promise::UNLIMITED;
 use crate::{Action, ClusterRef, Job, State};
 use model::{
-    JobId, JobState, NodeName, PendingReason, Request, Reservation, ReservationFlag, Timestamp,
+    JobId, JobState, NodeName, PendingReason, Request, Reservation, ReservationFlag, Seconds,
+    Timestamp,
 };
 use resources::{Denial, Finding, NodeId, NodeSet, PartId};
 use std::collections::BTreeMap;
@@ -120,6 +122,22 @@ impl Reservations {
         let all = std::mem::take(&mut self.0);
         let all = all.into_values().map(|kept| kept.reservation);
         *self = Reservations::new(cluster, all);
+    }
+
+    /// How many licences of a name others than its own reservation keep from a job that begins at a moment and
+    /// may last for so long.
+    pub(crate) fn licences_kept(
+        &self,
+        request: &Request,
+        name: &str,
+        from: Timestamp,
+        limit: Option<Seconds>,
+    ) -> u32 {
+        let until = from + limit.unwrap_or(UNLIMITED);
+        let own = request.rare.reservation.as_deref();
+        let all = self.0.values().map(|kept| &kept.reservation);
+        let others = all.filter(|one| own != Some(&*one.name) && one.overlaps(from, until));
+        others.fold(0, |sum, one| sum.saturating_add(one.licences(name)))
     }
 
     /// Moves those that float to where they are now.

@@ -182,13 +182,16 @@ fn licences(need: &LicenceNeed) -> String {
     } else {
         String::new()
     };
-    format!(
-        "{} {} asked, {all} of {} held: {}{more}",
-        need.asked,
-        need.name,
-        need.there,
-        holders.join(", ")
-    )
+    let held = if holders.is_empty() {
+        "none held".to_owned()
+    } else {
+        format!("{all} of {} held: {}{more}", need.there, holders.join(", "))
+    };
+    let reserved = match need.reserved {
+        0 => String::new(),
+        reserved => format!("; {reserved} of {} kept by reservations", need.there),
+    };
+    format!("{} {} asked, {held}{reserved}", need.asked, need.name,)
 }
 
 /// `maint keeps g[1-2] for root from 14:00 until 16:00`
@@ -253,10 +256,18 @@ mod tests {
             name: "matlab".to_owned(),
             asked: 2,
             there: 3,
+            reserved: 0,
             held: vec![(JobId(12), 1), (JobId(13), 1)],
         };
         expect!["2 matlab asked, 2 of 3 held: 1 by job 12, 1 by job 13"]
             .assert_eq(&licences(&need));
+        let kept = LicenceNeed {
+            reserved: 2,
+            held: Vec::new(),
+            ..need
+        };
+        expect!["2 matlab asked, none held; 2 of 3 kept by reservations"]
+            .assert_eq(&licences(&kept));
     }
 
     #[test]

@@ -417,11 +417,16 @@ fn or_null(text: String) -> String {
 
 /// Licences of one name.
 pub fn licence_text(licence: &LicenceReport, style: ShowStyle) -> String {
-    let LicenceReport { name, total, used } = licence;
+    let LicenceReport {
+        name,
+        total,
+        used,
+        reserved,
+    } = licence;
     let lines = [
         format!("LicenseName={name}"),
         format!(
-            "Total={total} Used={used} Free={} Reserved=0 Remote=no",
+            "Total={total} Used={used} Free={} Reserved={reserved} Remote=no",
             total.saturating_sub(*used)
         ),
     ];

@@ -134,6 +134,17 @@ const FUTURE: Part = Part {
     sleepers: &["runs"],
 };
 
+/// Licences that reservations keep.
+const LICENCES: Part = Part {
+    recorded: include_str!("manage/licences/answers-22.05.8.txt"),
+    conf: include_str!("manage/licences/slurm.conf"),
+    differ: include_str!("manage/licences/differ.txt"),
+    file: "manage/licences/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: &["fits", "inside", "inlic"],
+};
+
 /// What sacctmgr shows beside accounts, and what the controller keeps of them.
 const ACCOUNTING: Part = Part {
     recorded: include_str!("manage/accounting/answers-22.05.8.txt"),
@@ -343,6 +354,11 @@ fn jobs_are_held_as_recorded_or_are_listed() {
 #[test]
 fn nodes_of_the_future_are_answered_as_recorded_or_are_listed() {
     play(&FUTURE);
+}
+
+#[test]
+fn licences_of_reservations_are_answered_as_recorded_or_are_listed() {
+    play(&LICENCES);
 }
 
 mod slow {

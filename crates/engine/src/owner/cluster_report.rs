@@ -83,10 +83,15 @@ impl Owner {
 
     fn licence_reports(&self) -> Vec<LicenceReport> {
         let all = self.state.cluster().licences().iter();
+        let now = Timestamp(sys::now());
+        let active = || self.state.reservations().filter(|one| one.is_active(now));
         let report = |licence: &LicenceCount| LicenceReport {
             name: licence.name.clone(),
             total: licence.count,
             used: self.state.licences_held(&licence.name),
+            reserved: active().fold(0, |sum, one| {
+                sum.saturating_add(one.licences(&licence.name))
+            }),
         };
         all.map(report).collect()
     }

@@ -31,6 +31,7 @@ impl Owner {
             name: need.name,
             asked: need.asked,
             there: need.there,
+            reserved: need.reserved,
             held: need.held,
         });
         Answer::Why(Box::new(WhyWaiting {

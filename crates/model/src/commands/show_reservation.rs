@@ -21,6 +21,7 @@ pub fn show_reservation(
         "INACTIVE"
     };
     let (start, end) = (reservation.start, reservation.end);
+    let nodes = Some(node_list::fold(&reservation.nodes));
     let delay = reservation.max_start_delay;
     let lines = [
         format!(
@@ -32,18 +33,22 @@ pub fn show_reservation(
         ),
         format!(
             "Nodes={} NodeCnt={} CoreCnt={cores} Features={} PartitionName={} Flags={}",
-            node_list::fold(&reservation.nodes),
+            or_null(nodes.filter(|list| !list.is_empty())),
             reservation.nodes.len(),
             or_null(reservation.features.clone()),
             or_null(reservation.partition.clone()),
             flags_text(reservation),
         ),
-        format!("TRES=cpu={cpus}"),
         format!(
-            "Users={} Groups={} Accounts={} Licenses=(null) State={state} BurstBuffer=(null) Watts=n/a",
+            "TRES={}",
+            or_null((cpus > 0).then(|| format!("cpu={cpus}")))
+        ),
+        format!(
+            "Users={} Groups={} Accounts={} Licenses={} State={state} BurstBuffer=(null) Watts=n/a",
             or_null(reservation.users.text()),
             or_null(reservation.groups.text()),
             or_null(reservation.accounts.text()),
+            or_null(reservation.licences.clone()),
         ),
         format!("MaxStartDelay={}", or_null(delay.map(length_text))),
     ];

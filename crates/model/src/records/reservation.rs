@@ -2,7 +2,7 @@
 
 use super::reservation_flag::ReservationFlag;
 use super::reserved_for::ReservedFor;
-use crate::values::{NodeName, Seconds, Timestamp};
+use crate::values::{NodeName, Seconds, Timestamp, parse_licences};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -37,6 +37,8 @@ pub struct Reservation {
     pub members: Vec<String>,
     /// Whose jobs may use it by their account.
     pub accounts: ReservedFor,
+    /// Licences that are kept for its jobs, as they were asked for: `ansys:2`.
+    pub licences: Option<String>,
     /// Ascending.
     pub flags: BTreeSet<ReservationFlag>,
     /// With [`ReservationFlag::PurgeComp`]: it goes once no job has used it for so long.
@@ -68,6 +70,15 @@ impl Reservation {
     #[must_use]
     pub fn is_of_cores(&self) -> bool {
         !self.cores.is_empty()
+    }
+
+    /// How many licences of a name are its own.
+    #[must_use]
+    pub fn licences(&self, name: &str) -> u32 {
+        let own = self.licences.as_deref().and_then(parse_licences);
+        let own = own.unwrap_or_default().into_iter();
+        let mut counts = own.filter(|one| one.name == name).map(|one| one.count);
+        counts.next().unwrap_or(0)
     }
 
     /// Whether any of some time is its own.

@@ -75,7 +75,4 @@ pub enum ReservationDenial {
     /// It began already.
     #[error("Reservation already started")]
     Begun,
-    /// Slurm has it; named in its words.
-    #[error("{0} of reservations is not built in here; leave it out")]
-    NotBuiltIn(String),
 }

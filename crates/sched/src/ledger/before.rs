@@ -8,11 +8,18 @@ use crate::promise::UNLIMITED;
 use model::{LicenceCount, LimitedAmount, PendingReason, Seconds};
 
 impl Ledger {
-    /// Before nodes are chosen: numbers of jobs, and time.
-    pub(crate) fn before(&self, chain: &Chain<'_>, limit: Option<Seconds>) -> Result<(), Passed> {
+    /// Before nodes are chosen: numbers of jobs, and time. `kept` are licences that reservations of others
+    /// have; those that their jobs hold count beside these, as in Slurm (`license_job_test` of 22.05).
+    pub(crate) fn before(
+        &self,
+        chain: &Chain<'_>,
+        limit: Option<Seconds>,
+        kept: &dyn Fn(&str) -> u32,
+    ) -> Result<(), Passed> {
         let lacks = |licence: &LicenceCount| {
             let there = chain.cluster.licence(&licence.name).unwrap_or(0);
-            self.licences(&licence.name).saturating_add(licence.count) > there
+            let held = self.licences(&licence.name).saturating_add(licence.count);
+            held > there || held.saturating_add(kept(&licence.name)) > there
         };
         if licences_of(chain.request).iter().any(lacks) {
             return Err(Passed {

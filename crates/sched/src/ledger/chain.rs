@@ -31,7 +31,7 @@ pub(crate) struct Chain<'a> {
     pub(super) account: String,
     pub(super) uid: u32,
     user: &'a str,
-    pub(super) request: &'a Request,
+    pub(crate) request: &'a Request,
 }
 
 impl<'a> Chain<'a> {

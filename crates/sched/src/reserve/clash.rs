@@ -1,7 +1,7 @@
 //! What a reservation may not meet: other reservations, and jobs that run on its nodes.
 
 use crate::{Job, State};
-use model::{JobState, Reservation, ReservationDenial, ReservationFlag, Timestamp};
+use model::{JobState, Reservation, ReservationDenial, ReservationFlag, Timestamp, parse_licences};
 use resources::NodeSet;
 
 const HOUR: i64 = 3_600_000;
@@ -28,6 +28,23 @@ impl State {
             return Err(ReservationDenial::Overlap);
         }
         Ok(())
+    }
+
+    /// # Errors
+    /// There are no such licences, or not so many beside those of others in its time.
+    pub(super) fn has_licences(&self, next: &Reservation) -> Result<(), ReservationDenial> {
+        let Some(text) = next.licences.as_deref() else {
+            return Ok(());
+        };
+        let asked = parse_licences(text).ok_or(ReservationDenial::Licences)?;
+        let others = || self.reservations().filter(|other| other.name != next.name);
+        let are_there = asked.iter().all(|own| {
+            let there = self.cluster.licence(&own.name).unwrap_or(0);
+            let others = others().filter(|other| meet(next, other));
+            let taken = others.map(|other| other.licences(&own.name));
+            taken.fold(own.count, u32::saturating_add) <= there
+        });
+        are_there.then_some(()).ok_or(ReservationDenial::Licences)
     }
 
     /// # Errors

@@ -45,7 +45,6 @@ impl State {
             let former = self.reservation(name).ok_or(ReservationDenial::Invalid)?;
             self.changed_reservation(asked, former, members, now)?
         };
-        built_in(asked)?;
         let groups = next
             .groups
             .names
@@ -141,6 +140,8 @@ impl State {
         if next.is(ReservationFlag::TimeFloat) && repeats {
             return Err(ReservationDenial::NotSupported);
         }
+        next.licences = asked.licences.clone().filter(|text| !text.is_empty());
+        self.has_licences(&next)?;
         self.first_nodes(asked, &mut next)?;
         let name = asked.name.as_deref().filter(|name| !name.is_empty());
         if name.is_some_and(|name| self.reservation(name).is_some()) {
@@ -189,7 +190,10 @@ impl State {
             next.flags.remove(&ReservationFlag::PartNodes);
             let counts = asked.node_counts.as_deref().unwrap_or_default();
             if next.is(ReservationFlag::AnyNodes) {
-                return Err(ReservationDenial::Invalid);
+                return match next.licences {
+                    Some(_) => Ok(()),
+                    None => Err(ReservationDenial::Invalid),
+                };
             }
             if counts.is_empty() && asked.core_counts.is_none() {
                 return Err(ReservationDenial::NodeName);
@@ -270,15 +274,6 @@ fn length_of(change: LengthChange) -> Seconds {
     let (LengthChange::To(length) | LengthChange::More(length) | LengthChange::Less(length)) =
         change;
     length
-}
-
-/// Refuses what is not there yet, where Slurm refuses nothing.
-fn built_in(asked: &ReservationRequest) -> Result<(), ReservationDenial> {
-    let licences = asked.licences.as_deref().unwrap_or_default();
-    if licences.is_empty() {
-        return Ok(());
-    }
-    Err(ReservationDenial::NotBuiltIn("Licenses".to_owned()))
 }
 
 /// # Errors

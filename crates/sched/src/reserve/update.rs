@@ -62,11 +62,15 @@ impl State {
             return Err(ReservationDenial::WithoutUsers);
         }
         change_times(asked, &mut next, now)?;
+        if let Some(licences) = &asked.licences {
+            next.licences = Some(licences.clone()).filter(|text| !text.is_empty());
+            self.has_licences(&next)?;
+        }
         self.change_nodes(asked, &mut next)?;
         let nodes = self.nodes_of(&next.nodes);
         self.clashes_with_reservations(&next, &nodes)?;
         self.clashes_with_jobs(&next, &nodes)?;
-        if nodes.is_empty() {
+        if nodes.is_empty() && (next.licences.is_none() || !next.is(ReservationFlag::AnyNodes)) {
             return Err(ReservationDenial::Invalid);
         }
         Ok(next)

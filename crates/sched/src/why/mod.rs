@@ -64,6 +64,8 @@ pub struct LicenceNeed {
     pub asked: u32,
     /// How many there are.
     pub there: u32,
+    /// How many of these reservations keep from it.
+    pub reserved: u32,
     /// Running jobs that hold some, and how many each.
     pub held: Vec<(JobId, u32)>,
 }
@@ -174,7 +176,7 @@ impl State {
             holders: holders.filter_map(|holder| self.holder(*holder)).collect(),
             start: planned.map(|planned| planned.at),
             limit,
-            licences: self.licences_that_lack(record),
+            licences: self.licences_that_lack(record, now),
             reservations: self.reservations_that_close(record, now),
             too_late: self.jobs.get(&job).and_then(|job| self.too_late(job)),
             instead,
@@ -205,7 +207,12 @@ impl State {
         all.map(|kept| kept.reservation.clone()).collect()
     }
 
-    fn licences_that_lack(&self, record: &Job) -> Vec<LicenceNeed> {
+    fn licences_that_lack(&self, record: &Job, now: Timestamp) -> Vec<LicenceNeed> {
+        let choices = self
+            .jobs
+            .get(&record.id)
+            .map(|job| (job, job.derived.choices.first()));
+        let limit = choices.and_then(|(job, choice)| Some(self.limit_of(job, choice?)));
         let asked = |record: &Job| {
             let text = record.request.rare.licenses.as_deref();
             text.and_then(parse_licences).unwrap_or_default()
@@ -214,7 +221,10 @@ impl State {
         for licence in asked(record) {
             let there = self.cluster.licence(&licence.name).unwrap_or(0);
             let held = self.ledger.licences(&licence.name);
-            if held.saturating_add(licence.count) > there {
+            let reservations = &self.reservations;
+            let limit = limit.flatten();
+            let reserved = reservations.licences_kept(&record.request, &licence.name, now, limit);
+            if held.saturating_add(licence.count).saturating_add(reserved) > there {
                 let holds = |job: &Job| {
                     let own = asked(job).into_iter();
                     let own = own.filter(|own| own.name == licence.name);
@@ -224,6 +234,7 @@ impl State {
                     held: self.running().filter_map(holds).collect(),
                     name: licence.name,
                     asked: licence.count,
+                    reserved,
                     there,
                 });
             }

@@ -18,7 +18,7 @@ impl State {
         let choice = job.derived.choices.first()?;
         let chain = Chain::of(&self.cluster, &job.record, Some(choice.partition));
         let limit = self.limit_of(job, choice);
-        let over = match self.ledger.before(&chain, limit) {
+        let over = match self.before(&self.ledger, &chain, limit, now) {
             Err(Passed { over, .. }) => over?,
             Ok(()) => {
                 // What it would hold, wherever it starts.
