@@ -11,6 +11,7 @@ pub mod atomic;
 mod attributes;
 mod boot_id;
 mod bounded;
+mod c_math;
 pub mod control_group;
 pub mod copy;
 pub mod copy_tree;
