@@ -141,7 +141,7 @@ fn an_array_that_waits_for_others_on_one_line() {
     });
     let line = ShowStyle {
         one_line: true,
-        details: false,
+        ..ShowStyle::default()
     };
     check(
         &job,
@@ -177,7 +177,7 @@ fn an_allocation_that_was_killed() {
                UserId=dave(1005) GroupId=dave(1005) MCS_label=N/A
                Priority=0 Nice=5 Account=proj1 QOS=normal
                JobState=FAILED Reason=RaisedSignal:11(Segmentation_fault) Dependency=(null)
-               Requeue=0 Restarts=0 BatchFlag=0 Reboot=0 ExitCode=0:11
+               Requeue=1 Restarts=0 BatchFlag=0 Reboot=0 ExitCode=0:11
                RunTime=00:00:05 TimeLimit=UNLIMITED TimeMin=N/A
                SubmitTime=2023-11-14T22:13:20 EligibleTime=Unknown
                AccrueTime=Unknown
@@ -186,6 +186,7 @@ fn an_allocation_that_was_killed() {
                Partition=gpu AllocNode:Sid=host:0
                ReqNodeList=(null) ExcNodeList=(null)
                NodeList=node1
+               BatchHost=node1
                NumNodes=1 NumCPUs=1 NumTasks=2 CPUs/Task=2 ReqB:S:C:T=0:0:*:*
                TRES=cpu=1,mem=200M,node=1,billing=1
                Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*
