@@ -146,9 +146,9 @@ pub fn view_facts_of(
     let mut facts = ViewFacts {
         now: Timestamp(sys::now()),
         zone: sys::local_zone(),
-        cluster,
-        partition: sys::OWN_ENGINE_NAME.to_owned(),
-        qos: "normal".to_owned(),
+        cluster: cluster.into(),
+        partition: sys::OWN_ENGINE_NAME.into(),
+        qos: "normal".into(),
         node_cpus: 1,
         node_memory: 0,
         memory_per_cpu: 0,
@@ -159,7 +159,7 @@ pub fn view_facts_of(
     };
     if let Some(client) = client {
         let engine = client.facts()?;
-        facts.partition = engine.partition;
+        facts.partition = engine.partition.into();
         facts.looked_at = engine.last_pass;
         let partitions = engine.partitions.into_iter();
         facts.partitions = partitions.map(|it| (it.name.clone(), view(&it))).collect();

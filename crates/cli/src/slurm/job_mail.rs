@@ -27,7 +27,7 @@ fn send() -> Result<(), String> {
     let mail: JobMail = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let facts = view_facts_of(mail.cluster, None).map_err(|_| "no facts".to_owned())?;
     let job = JobInfo::of(&mail.job, &facts);
-    let Some((to, _)) = &job.mail else {
+    let Some((to, _)) = job.mail() else {
         return Ok(());
     };
     send_mail(&notify()?, to, &Notice::of_job(&job, mail.about))

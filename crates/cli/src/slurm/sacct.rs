@@ -99,8 +99,8 @@ fn answer(
         let by_user = match &asked.users {
             Some(users) => users
                 .iter()
-                .any(|user| *user == info.user || *user == info.uid.to_string()),
-            None => asked.all_users || asked.jobs.is_some() || me == 0 || info.uid == me,
+                .any(|user| *user == info.user() || *user == info.uid().to_string()),
+            None => asked.all_users || asked.jobs.is_some() || me == 0 || info.uid() == me,
         };
         let begun = match &history.job.state {
             JobState::Running { since, .. } => *since,

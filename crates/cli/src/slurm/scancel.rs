@@ -258,11 +258,11 @@ fn meets(filter: &ScancelFilter, job: &JobInfo) -> bool {
             .as_deref()
             .is_none_or(|asked| has.is_some_and(|has| has == asked))
     };
-    same(&filter.account, job.account.as_deref())
-        && same(&filter.name, Some(&job.name))
+    same(&filter.account, job.account())
+        && same(&filter.name, Some(job.name()))
         && same(&filter.partition, Some(&job.partition))
         && same(&filter.qos, Some(&job.qos))
-        && same(&filter.reservation, job.reservation.as_deref())
+        && same(&filter.reservation, job.reservation())
         && same(&filter.wckey, None)
         && filter.state.is_none_or(|state| state == job.base_state)
         && filter
@@ -272,8 +272,8 @@ fn meets(filter: &ScancelFilter, job: &JobInfo) -> bool {
         && filter
             .user
             .as_ref()
-            .is_none_or(|user| *user == job.user || user.parse() == Ok(job.uid))
-        && (!filter.me || job.uid == sys::process::user())
+            .is_none_or(|user| *user == job.user() || user.parse() == Ok(job.uid()))
+        && (!filter.me || job.uid() == sys::process::user())
 }
 
 fn named(target: &ScancelTarget) -> (Selector, String) {
@@ -316,7 +316,7 @@ fn fitting(target: &ScancelTarget, job: &JobInfo) -> Option<Selector> {
         }
         ScancelTarget::Component(leader, offset) => {
             let is = |place: ComponentPlace| place.leader == *leader && place.offset == *offset;
-            job.component.is_some_and(is).then(|| whole(job))
+            job.component().is_some_and(is).then(|| whole(job))
         }
         ScancelTarget::Step(id, step) => (job.id == id.0).then_some(Selector::Step(*id, *step)),
         ScancelTarget::ElementStep(id, task, step) => {
@@ -344,7 +344,7 @@ fn confirmed(job: &JobInfo, printer: &Printer) -> bool {
     printer.data(&format!(
         "Cancel job_id={} name={} partition={} [y/n]? ",
         job.id_text(true),
-        job.name,
+        job.name(),
         job.partition
     ));
     let mut answer = String::new();

@@ -49,12 +49,22 @@ pub fn show_accounting(
             let info = JobInfo::of(record, &view);
             let is_running = matches!(record.state, JobState::Running { .. });
             let is_live = is_running || matches!(record.state, JobState::Pending { .. });
-            let user = accounting.users.iter().find(|user| user.name == info.user);
+            let user = accounting
+                .users
+                .iter()
+                .find(|user| user.name == info.user());
             let default = user.map(|user| user.default_account.clone());
             let mut job = count(&info, &facts.tres, half_life);
             (job.is_live, job.is_running) = (is_live, is_running);
-            job.account = info.account.clone().or(default).unwrap_or_default();
-            facts.uids.entry(info.user.clone()).or_insert(info.uid);
+            job.account = info
+                .account()
+                .map(str::to_owned)
+                .or(default)
+                .unwrap_or_default();
+            facts
+                .uids
+                .entry(info.user().to_owned())
+                .or_insert(info.uid());
             job
         });
         facts.jobs = jobs.collect();
@@ -93,8 +103,8 @@ fn counted(cluster: &ClusterReport) -> Vec<String> {
 }
 
 fn count(info: &JobInfo, names: &[String], half_life: f64) -> CountedJob {
-    let amounts: BTreeMap<&str, u64> = info
-        .tres
+    let tres = info.tres();
+    let amounts: BTreeMap<&str, u64> = tres
         .split(',')
         .filter_map(|part| {
             let (name, amount) = part.split_once('=')?;
@@ -118,8 +128,8 @@ fn count(info: &JobInfo, names: &[String], half_life: f64) -> CountedJob {
         ArrayTaskInfo::Waiting(tasks) => tasks.len() as u64,
     });
     CountedJob {
-        user: info.user.clone(),
-        qos: info.qos.clone(),
+        user: info.user().to_owned(),
+        qos: info.qos.to_string(),
         elements,
         tres: names
             .iter()

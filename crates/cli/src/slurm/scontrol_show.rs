@@ -343,7 +343,7 @@ pub fn step_text(step: &StepRecord, job: &JobInfo, style: ShowStyle) -> String {
     } else {
         let gres = match gpus {
             0 => String::new(),
-            _ => gpu_types(&job.tres, gpus),
+            _ => gpu_types(&job.tres(), gpus),
         };
         format!(
             "cpu={cpus}{gres},mem={},node={}",
@@ -354,12 +354,12 @@ pub fn step_text(step: &StepRecord, job: &JobInfo, style: ShowStyle) -> String {
     let mut lines = vec![
         format!(
             "StepId={}.{} UserId={} StartTime={} TimeLimit=UNLIMITED",
-            match job.component {
+            match job.component() {
                 Some(_) => job.id.to_string(),
                 None => job.id_text(false),
             },
             step.step,
-            job.uid,
+            job.uid(),
             moment_text(step.since, &job.zone)
         ),
         format!(
@@ -386,7 +386,7 @@ pub fn step_text(step: &StepRecord, job: &JobInfo, style: ShowStyle) -> String {
         "SrunHost:Pid=(null):0".to_owned(),
     ];
     // What `srun` has from the job's own options.
-    match (&job.tres_per_node, &job.tres_per_job) {
+    match (&job.tres_per_node(), &job.tres_per_job()) {
         _ if gpus == 0 || is_batch => {}
         (Some(tres), _) => lines.push(format!("TresPerNode={tres}")),
         (None, Some(tres)) => lines.push(format!("TresPerStep=cpu:{cpus},{tres}")),

@@ -66,7 +66,7 @@ pub fn show_jobs(
     };
     let mut shown: Vec<JobInfo> = infos
         .filter(|info| {
-            let own = info.component.map(|place| place.offset);
+            let own = info.component().map(|place| place.offset);
             job.component.is_none() || own == job.component
         })
         .filter_map(|info| element(info, job.task))
@@ -124,7 +124,7 @@ pub fn show_steps(
         }
         for info in found {
             // A step of a heterogeneous job stands under each component's own number.
-            let is_other = job.is_some_and(|job| info.component.is_some() && info.id != job.job);
+            let is_other = job.is_some_and(|job| info.component().is_some() && info.id != job.job);
             if is_other {
                 continue;
             }

@@ -37,10 +37,10 @@ impl Notice {
         };
         Notice {
             event,
-            title: format!("job {id} ({}) {verb} on {}", job.name, job.cluster),
-            name: job.name.clone(),
+            title: format!("job {id} ({}) {verb} on {}", job.name(), job.cluster),
+            name: job.name().to_owned(),
             run: id,
-            cluster: job.cluster.clone(),
+            cluster: job.cluster.to_string(),
             job: job.id,
             restart: job.restarts,
             cause,
@@ -50,7 +50,7 @@ impl Notice {
             output: (!lines.is_empty()).then_some(output),
             last_lines: lines.iter().map(|line| shortened(line)).collect(),
             next,
-            folder: job.work_dir.clone(),
+            folder: job.work_dir().into_owned(),
             at_ms: job.now.0,
         }
     }

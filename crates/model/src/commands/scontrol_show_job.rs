@@ -41,7 +41,7 @@ pub fn show_job(job: &JobInfo, style: ShowStyle) -> String {
     place(&mut lines, job, style);
     request(&mut lines, job);
     files(&mut lines, job);
-    if let Some(switches) = job.node_options.switches {
+    if let Some(switches) = job.node_options().switches {
         lines.add(format_args!("Switches={}", switches_text(switches)));
     }
     lines.add(format_args!("Power="));
@@ -85,32 +85,35 @@ fn head(lines: &mut Lines, job: &JobInfo, style: ShowStyle) {
             first.push_str(&format!("ArrayTaskThrottle={throttle} "));
         }
     }
-    if let Some(place) = job.component {
+    if let Some(place) = job.component() {
         let ComponentPlace { leader, offset, .. } = place;
         first.push_str(&format!("HetJobId={leader} HetJobOffset={offset} "));
     }
-    first.push_str(&format!("JobName={}", job.name));
+    first.push_str(&format!("JobName={}", job.name()));
     let exit = format!("{}:{}", job.exit_code.code(), job.exit_code.signal_number());
     lines.add(format_args!("{first}"));
-    if let Some(place) = job.component {
+    if let Some(place) = job.component() {
         lines.add(format_args!("HetJobIdSet={}", place.ids_text()));
     }
     lines.add(format_args!(
         "UserId={}({}) GroupId={}({}) MCS_label=N/A",
-        job.user, job.uid, job.group, job.gid
+        job.user(),
+        job.uid(),
+        job.submitter.group,
+        job.submitter.gid
     ));
     lines.add(format_args!(
         "Priority={} Nice={} Account={} QOS={}",
         job.priority,
-        job.nice,
-        or_null(&job.account),
+        job.request.nice,
+        or_null(job.account()),
         job.qos
     ));
     lines.add(format_args!(
         "JobState={} Reason={} Dependency={}",
         job.state.long(),
         job.reason.replace(char::is_whitespace, "_"),
-        or_null(&job.dependency)
+        or_null(job.dependency.as_deref())
     ));
     lines.add(format_args!(
         "Requeue={} Restarts={} BatchFlag={} Reboot=0 ExitCode={exit}",
@@ -137,7 +140,9 @@ fn times(lines: &mut Lines, job: &JobInfo) {
     lines.add(format_args!(
         "RunTime={} TimeLimit={limit} TimeMin={}",
         padded_elapsed_text(job.run_time),
-        job.time_min
+        job.request
+            .rare
+            .time_min
             .map_or_else(|| "N/A".to_owned(), |least| least.to_string())
     ));
     lines.add(format_args!(
@@ -150,7 +155,7 @@ fn times(lines: &mut Lines, job: &JobInfo) {
         "StartTime={} EndTime={} Deadline={}",
         at(job.start),
         at(job.end),
-        job.deadline.map_or_else(
+        job.request.rare.deadline.map_or_else(
             || "N/A".to_owned(),
             |deadline| moment_text(deadline, &job.zone)
         )
@@ -180,12 +185,12 @@ fn place(lines: &mut Lines, job: &JobInfo, style: ShowStyle) {
     // The session's number is not kept.
     lines.add(format_args!(
         "Partition={} AllocNode:Sid={}:0",
-        job.partition, job.submit_host
+        job.partition, job.submitter.host
     ));
     lines.add(format_args!(
         "ReqNodeList={} ExcNodeList={}",
-        list_or_null(&job.required_nodes),
-        list_or_null(&job.excluded_nodes)
+        list_or_null(job.required_nodes()),
+        list_or_null(job.excluded_nodes())
     ));
     // Nothing, where Slurm has no list yet; its own function for sorted lists prints that so.
     lines.add(format_args!("NodeList={}", node_list_text(&job.nodes)));
@@ -202,16 +207,16 @@ fn place(lines: &mut Lines, job: &JobInfo, style: ShowStyle) {
         job.tasks,
         job.cpus_per_task
             .map_or_else(|| "N/A".to_owned(), |cpus| cpus.to_string()),
-        or_star(job.node_options.cores_per_socket),
-        or_star(job.node_options.threads_per_core),
+        or_star(job.node_options().cores_per_socket),
+        or_star(job.node_options().threads_per_core),
     ));
-    lines.add(format_args!("TRES={}", job.tres));
+    lines.add(format_args!("TRES={}", job.tres()));
     lines.add(format_args!(
         "Socks/Node={} NtasksPerN:B:S:C={}:0:{}:{} CoreSpec=*",
-        or_star(job.node_options.sockets_per_node),
-        job.tasks_per_node,
-        or_star(job.node_options.tasks_per_socket),
-        or_star(job.node_options.tasks_per_core)
+        or_star(job.node_options().sockets_per_node),
+        job.tasks_per_node(),
+        or_star(job.node_options().tasks_per_socket),
+        or_star(job.node_options().tasks_per_core)
     ));
     if style.details {
         holdings(lines, job);
@@ -280,35 +285,35 @@ fn request(lines: &mut Lines, job: &JobInfo) {
         "MinCPUsNode={} MinMemory{unit}={} MinTmpDiskNode={}",
         job.min_cpus_per_node,
         mebibytes_text(memory),
-        mebibytes_text(job.node_options.tmp_mib.unwrap_or(0))
+        mebibytes_text(job.node_options().tmp_mib.unwrap_or(0))
     ));
     lines.add(format_args!(
         "Features={} DelayBoot={}",
-        or_null(&job.features),
-        job.shown.delay_boot.map_or_else(
+        or_null(job.features()),
+        job.shown().delay_boot.map_or_else(
             || "00:00:00".to_owned(),
             |delay| padded_elapsed_text(i64::try_from(delay.0).unwrap_or(i64::MAX))
         )
     ));
-    if let Some(features) = &job.shown.cluster_features {
+    if let Some(features) = &job.shown().cluster_features {
         lines.add(format_args!("ClusterFeatures={features}"));
     }
-    if let Some(name) = &job.reservation {
+    if let Some(name) = &job.reservation() {
         lines.add(format_args!("Reservation={name}"));
     }
     lines.add(format_args!(
         "OverSubscribe={} Contiguous={} Licenses={} Network={}",
         crate::fields::field_table::over_subscribe(job),
-        u8::from(job.node_options.contiguous),
-        or_null(&job.licenses),
-        or_null(&job.shown.network)
+        u8::from(job.node_options().contiguous),
+        or_null(job.licenses()),
+        or_null(job.shown().network.as_deref())
     ));
-    lines.add(format_args!("Command={}", or_null(&job.command)));
-    lines.add(format_args!("WorkDir={}", job.work_dir));
+    lines.add(format_args!("Command={}", or_null(job.command())));
+    lines.add(format_args!("WorkDir={}", job.work_dir()));
 }
 
 fn files(lines: &mut Lines, job: &JobInfo) {
-    if let Some(comment) = &job.comment {
+    if let Some(comment) = &job.comment() {
         lines.add(format_args!("Comment={comment} "));
     }
     if job.batch {
@@ -320,21 +325,21 @@ fn files(lines: &mut Lines, job: &JobInfo) {
 
 fn tail(lines: &mut Lines, job: &JobInfo) {
     let named = [
-        ("CpusPerTres", &job.cpus_per_tres),
-        ("MemPerTres", &job.mem_per_tres),
-        ("TresBind", &job.tres_bind),
-        ("TresFreq", &job.tres_freq),
-        ("TresPerJob", &job.tres_per_job),
-        ("TresPerNode", &job.tres_per_node),
-        ("TresPerSocket", &job.tres_per_socket),
-        ("TresPerTask", &job.tres_per_task),
+        ("CpusPerTres", job.cpus_per_tres()),
+        ("MemPerTres", job.mem_per_tres()),
+        ("TresBind", job.request.rare.asked.bind.clone()),
+        ("TresFreq", job.request.rare.asked.frequency.clone()),
+        ("TresPerJob", job.tres_per_job()),
+        ("TresPerNode", job.tres_per_node()),
+        ("TresPerSocket", job.tres_per_socket()),
+        ("TresPerTask", job.tres_per_task()),
     ];
-    if let Some(kills) = job.shown.kills_on_invalid_dependency {
+    if let Some(kills) = job.shown().kills_on_invalid_dependency {
         // The misspelling is Slurm's.
         let word = if kills { "Yes" } else { "No" };
         lines.add(format_args!("KillOInInvalidDependent={word}"));
     }
-    if job.node_options.spread {
+    if job.node_options().spread {
         lines.add(format_args!("SpreadJob=Yes"));
     }
     for (name, value) in named {
@@ -342,10 +347,10 @@ fn tail(lines: &mut Lines, job: &JobInfo) {
             lines.add(format_args!("{name}={value}"));
         }
     }
-    if let Some((user, events)) = &job.mail {
+    if let Some((user, events)) = job.mail() {
         lines.add(format_args!("MailUser={user} MailType={events}"));
     }
-    if let Some(tasks) = job.tasks_per_tres {
+    if let Some(tasks) = job.request.rare.asked.tasks_of_each {
         lines.add(format_args!("NtasksPerTRES={tasks}"));
     }
 }
@@ -364,8 +369,8 @@ fn or_star(count: Option<u32>) -> String {
     count.map_or_else(|| "*".to_owned(), |count| count.to_string())
 }
 
-fn or_null(text: &Option<String>) -> &str {
-    text.as_deref().unwrap_or("(null)")
+fn or_null(text: Option<&str>) -> &str {
+    text.unwrap_or("(null)")
 }
 
 /// Nodes as the records of jobs have them.

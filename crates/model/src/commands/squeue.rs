@@ -102,7 +102,7 @@ impl SqueueArgs {
 
     /// A step of a heterogeneous job stands under each component's own number, and is found by it alone.
     fn names_component(&self, info: &StepInfo) -> bool {
-        let Some(place) = info.job.component else {
+        let Some(place) = info.job.component() else {
             return true;
         };
         let is_own = |name: &JobName| name.job == place.leader.0 + place.offset;
@@ -137,7 +137,7 @@ impl SqueueArgs {
         let Some(wanted) = &self.licenses else {
             return true;
         };
-        let own = job.licenses.as_deref().and_then(parse_licences);
+        let own = job.licenses().as_deref().and_then(parse_licences);
         let mut own = own.into_iter().flatten();
         own.any(|own| wanted.contains(&own.name))
     }
@@ -150,22 +150,22 @@ impl SqueueArgs {
         let users = self.users.as_ref().is_none_or(|users| {
             users
                 .iter()
-                .any(|user| *user == job.user || user.parse() == Ok(job.uid))
+                .any(|user| *user == job.user() || user.parse() == Ok(job.uid()))
         });
         let jobs = self.jobs.as_ref();
         jobs.is_none_or(|names| names.iter().any(|name| is_named(job, *name)))
             && self.takes_licences(job)
-            && any_case(&self.accounts, job.account.as_deref().unwrap_or_default())
+            && any_case(&self.accounts, job.account().as_deref().unwrap_or_default())
             && any_case(&self.qos, &job.qos)
-            && any_case(&self.names, &job.name)
+            && any_case(&self.names, &job.name())
             && self.takes_state(job)
             && nodes.is_none_or(|nodes| job.nodes.iter().any(|node| nodes.contains(node)))
             && users
-            && (!self.me || job.uid == me)
+            && (!self.me || job.uid() == me)
             && self
                 .reservation
                 .as_ref()
-                .is_none_or(|name| job.reservation.as_ref() == Some(name))
+                .is_none_or(|name| job.reservation() == Some(name))
             && self.partitions.as_ref().is_none_or(|partitions| {
                 job.partition
                     .split(',')
@@ -231,7 +231,7 @@ fn is_named(job: &JobInfo, name: JobName) -> bool {
     let array = job.array.as_ref();
     match name.task {
         None => {
-            let leader = job.component.map(|place| place.leader.0);
+            let leader = job.component().map(|place| place.leader.0);
             let of_array = array.is_some_and(|array| array.job == name.job);
             name.job == job.id || of_array || leader == Some(name.job)
         }
@@ -311,7 +311,7 @@ fn fits_into(job: &JobInfo, master: &JobInfo) -> Option<u32> {
         return None;
     };
     (waits_together(master) == Some(array.job)
-        && job.name == master.name
+        && job.name() == master.name()
         && job.partition == master.partition)
         .then_some(task)
 }

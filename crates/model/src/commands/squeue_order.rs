@@ -23,7 +23,7 @@ pub(crate) fn sort_jobs(jobs: &mut [JobInfo], order: Option<&str>) {
         let key = |job: &JobInfo| {
             let start = job.start.map(Timestamp::seconds);
             // Components that run stand in their order.
-            let (id, task) = match job.component.filter(|_| !job.is_pending()) {
+            let (id, task) = match job.component().filter(|_| !job.is_pending()) {
                 Some(place) => (place.leader.0, place.offset),
                 None => id(job),
             };
@@ -80,10 +80,10 @@ fn compare_jobs(letter: char, a: &JobInfo, b: &JobInfo) -> Ordering {
         'C' => a.cpus.cmp(&b.cpus),
         'D' => a.node_count.cmp(&b.node_count),
         'e' => a.end.cmp(&b.end),
-        'g' => a.group.cmp(&b.group),
-        'G' => a.gid.cmp(&b.gid),
+        'g' => a.submitter.group.cmp(&b.submitter.group),
+        'G' => a.submitter.gid.cmp(&b.submitter.gid),
         'i' => id(a).cmp(&id(b)),
-        'j' => a.name.cmp(&b.name),
+        'j' => a.name().cmp(&b.name()),
         'l' => limit(a).cmp(&limit(b)),
         'L' => limit(a)
             .saturating_sub(a.run_time)
@@ -96,9 +96,9 @@ fn compare_jobs(letter: char, a: &JobInfo, b: &JobInfo) -> Ordering {
         'S' => (a.start.is_none(), a.start).cmp(&(b.start.is_none(), b.start)),
         't' => a.state.compact().cmp(b.state.compact()),
         'T' => a.state.long().cmp(b.state.long()),
-        'u' => a.user.cmp(&b.user),
-        'U' => a.uid.cmp(&b.uid),
-        'v' => a.reservation.cmp(&b.reservation),
+        'u' => a.user().cmp(&b.user()),
+        'U' => a.uid().cmp(&b.uid()),
+        'v' => a.reservation().cmp(&b.reservation()),
         'V' => a.submitted.cmp(&b.submitted),
         // The other letters that Slurm takes sort by what all our jobs have alike.
         _ => Ordering::Equal,
@@ -112,8 +112,8 @@ fn compare_steps(letter: char, a: &StepInfo, b: &StepInfo) -> Ordering {
         'P' => a.job.partition.cmp(&b.job.partition),
         'S' => a.step.since.cmp(&b.step.since),
         'M' => a.run_time().cmp(&b.run_time()),
-        'u' => a.job.user.cmp(&b.job.user),
-        'U' => a.job.uid.cmp(&b.job.uid),
+        'u' => a.job.user().cmp(&b.job.user()),
+        'U' => a.job.uid().cmp(&b.job.uid()),
         _ => Ordering::Equal,
     }
 }

@@ -73,36 +73,36 @@ const fn field(
 /// Every column of `squeue`: first those with a letter, in the order of letters.
 #[rustfmt::skip]
 pub const JOB_FIELDS: &[JobField] = &[
-    field(Some('a'), &["account"], "ACCOUNT", Text, |job| optional(&job.account)),
+    field(Some('a'), &["account"], "ACCOUNT", Text, |job| optional(job.account())),
     field(Some('A'), &["jobid"], "JOBID", Number, |job| number(job.id)),
-    field(Some('b'), &["gres", "tres-per-node"], "TRES_PER_NODE", Text, |job| or_na(&job.tres_per_node)),
+    field(Some('b'), &["gres", "tres-per-node"], "TRES_PER_NODE", Text, |job| or_na(&job.tres_per_node())),
     field(Some('B'), &["batchhost"], "EXEC_HOST", Text, batch_host),
     field(Some('c'), &["mincpus"], "MIN_CPUS", Number, |job| number(job.min_cpus_per_node)),
     field(Some('C'), &["numcpus"], "CPUS", Number, |job| number(job.cpus)),
-    field(Some('d'), &["mintmpdisk"], "MIN_TMP_DISK", Number, |job| text(&mebibytes_text(job.node_options.tmp_mib.unwrap_or(0)))),
+    field(Some('d'), &["mintmpdisk"], "MIN_TMP_DISK", Number, |job| text(&mebibytes_text(job.node_options().tmp_mib.unwrap_or(0)))),
     field(Some('D'), &["numnodes"], "NODES", Number, |job| number(job.node_count)),
     field(Some('e'), &["endtime"], "END_TIME", Moment, end_time),
-    field(Some('E'), &["dependency"], "DEPENDENCY", Text, |job| optional(&job.dependency)),
-    field(Some('f'), &["feature"], "FEATURES", Text, |job| optional(&job.features)),
+    field(Some('E'), &["dependency"], "DEPENDENCY", Text, |job| optional(job.dependency.as_deref())),
+    field(Some('f'), &["feature"], "FEATURES", Text, |job| optional(job.features())),
     field(Some('F'), &["arrayjobid"], "ARRAY_JOB_ID", Number, |job| number(job.array.as_ref().map_or(job.id, |array| array.job))),
-    field(Some('g'), &["groupname"], "GROUP", Text, |job| text(&job.group)),
-    field(Some('G'), &["groupid"], "GROUP", Number, |job| number(job.gid)),
+    field(Some('g'), &["groupname"], "GROUP", Text, |job| text(&job.submitter.group)),
+    field(Some('G'), &["groupid"], "GROUP", Number, |job| number(job.submitter.gid)),
     field(Some('h'), &["oversubscribe", "shared"], "OVER_SUBSCRIBE", Text, |job| text(over_subscribe(job))),
     field(Some('H'), &["sockets"], "SOCKETS_PER_NODE", Text, |_| text("*")),
     field(Some('i'), &["jobarrayid"], "JOBID", Text, |job| text(&job.id_text(false))),
     field(Some('I'), &["cores"], "CORES_PER_SOCKET", Text, |_| text("*")),
-    field(Some('j'), &["name"], "NAME", Text, |job| text(&job.name)),
+    field(Some('j'), &["name"], "NAME", Text, |job| text(&job.name())),
     field(Some('J'), &["threads"], "THREADS_PER_CORE", Text, |_| text("*")),
-    field(Some('k'), &["comment"], "COMMENT", Text, |job| optional(&job.comment)),
+    field(Some('k'), &["comment"], "COMMENT", Text, |job| optional(job.comment())),
     field(Some('K'), &["arraytaskid"], "ARRAY_TASK_ID", Text, array_task),
     field(Some('l'), &["timelimit"], "TIME_LIMIT", Length, |job| limit(job, 0)),
     field(Some('L'), &["timeleft"], "TIME_LEFT", Length, |job| limit(job, job.run_time)),
     field(Some('m'), &["minmemory"], "MIN_MEMORY", Text, |job| text(&min_memory(job))),
     field(Some('M'), &["timeused"], "TIME", Length, |job| Cell::Long(elapsed_text(job.run_time))),
-    field(Some('n'), &["reqnodes"], "REQ_NODES", Nodes, |job| nodes(&job.required_nodes)),
+    field(Some('n'), &["reqnodes"], "REQ_NODES", Nodes, |job| nodes(&job.required_nodes())),
     field(Some('N'), &["nodelist"], "NODELIST", Nodes, |job| nodes(&job.nodes)),
-    field(Some('o'), &["command"], "COMMAND", Text, |job| optional(&job.command)),
-    field(Some('O'), &["contiguous"], "CONTIGUOUS", Number, |job| number(u32::from(job.node_options.contiguous))),
+    field(Some('o'), &["command"], "COMMAND", Text, |job| optional(job.command())),
+    field(Some('O'), &["contiguous"], "CONTIGUOUS", Number, |job| number(u32::from(job.node_options().contiguous))),
     field(Some('p'), &["priority"], "PRIORITY", Fraction, |job| text(&format!("{:16.14}", f64::from(job.priority) / f64::from(u32::MAX)))),
     field(Some('P'), &["partition"], "PARTITION", Text, |job| text(&job.partition)),
     field(Some('q'), &["qos"], "QOS", Text, |job| text(&job.qos)),
@@ -113,33 +113,33 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(Some('S'), &["starttime"], "START_TIME", Moment, |job| moment(job, job.start)),
     field(Some('t'), &["statecompact"], "ST", Text, |job| text(job.state.compact())),
     field(Some('T'), &["state"], "STATE", Text, |job| text(job.state.long())),
-    field(Some('u'), &["username"], "USER", Text, |job| text(&job.user)),
-    field(Some('U'), &["userid"], "UID", Number, |job| number(job.uid)),
-    field(Some('v'), &["reservation"], "RESERVATION", Text, |job| optional(&job.reservation)),
+    field(Some('u'), &["username"], "USER", Text, |job| text(&job.user())),
+    field(Some('U'), &["userid"], "UID", Number, |job| number(job.uid())),
+    field(Some('v'), &["reservation"], "RESERVATION", Text, |job| optional(job.reservation())),
     field(Some('V'), &["submittime"], "SUBMIT_TIME", Moment, |job| moment(job, Some(job.submitted))),
     field(Some('w'), &["wckey"], "WCKEY", Text, |_| Cell::Null),
-    field(Some('W'), &["licenses"], "LICENSES", Text, |job| optional(&job.licenses)),
-    field(Some('x'), &[], "EXC_NODES", Nodes, |job| nodes(&job.excluded_nodes)),
+    field(Some('W'), &["licenses"], "LICENSES", Text, |job| optional(job.licenses())),
+    field(Some('x'), &[], "EXC_NODES", Nodes, |job| nodes(&job.excluded_nodes())),
     field(Some('X'), &["corespec"], "CORE_SPEC", Text, |_| text("N/A")),
-    field(Some('y'), &["nice"], "NICE", Number, |job| text(&job.nice.to_string())),
+    field(Some('y'), &["nice"], "NICE", Number, |job| text(&job.request.nice.to_string())),
     field(Some('Y'), &["schednodes"], "SCHEDNODES", Nodes, |_| Cell::Null),
     field(Some('z'), &["sct"], "S:C:T", Text, |_| text("*:*:*")),
-    field(Some('Z'), &["workdir"], "WORK_DIR", Text, |job| text(&job.work_dir)),
+    field(Some('Z'), &["workdir"], "WORK_DIR", Text, |job| text(&job.work_dir())),
     field(None, &["accruetime"], "ACCRUE_TIME", Moment, |job| moment(job, job.accrues_since())),
     field(None, &["admin_comment"], "ADMIN_COMMENT", Text, |_| Cell::Null),
-    field(None, &["allocnodes"], "ALLOC_NODES", Text, |job| text(&job.submit_host)),
-    field(None, &["allocsid"], "ALLOC_SID", Number, |job| number(job.shown.session)),
+    field(None, &["allocnodes"], "ALLOC_NODES", Text, |job| text(&job.submitter.host)),
+    field(None, &["allocsid"], "ALLOC_SID", Number, |job| number(job.shown().session)),
     field(None, &["associd"], "ASSOC_ID", Number, |_| number(0)),
     field(None, &["batchflag"], "BATCH_FLAG", Number, |job| number(u32::from(job.batch))),
     field(None, &["boardspernode"], "BOARDS_PER_NODE", Number, |_| number(0)),
     field(None, &["burstbuffer"], "BURST_BUFFER", Text, |_| Cell::Null),
     field(None, &["burstbufferstate"], "BURST_BUFFER_STATE", Text, |_| Cell::Null),
     field(None, &["cluster"], "CLUSTER", Text, |job| text(&job.cluster)),
-    field(None, &["clusterfeature"], "CLUSTER_FEATURES", Text, |job| optional(&job.shown.cluster_features)),
+    field(None, &["clusterfeature"], "CLUSTER_FEATURES", Text, |job| optional(job.shown().cluster_features.as_deref())),
     field(None, &["container"], "CONTAINER", Text, |_| Cell::Null),
     field(None, &["cpus-per-task", "cpuspertask"], "CPUS_PER_TASK", Number, |job| job.cpus_per_task.map_or_else(|| text("N/A"), number)),
-    field(None, &["cpus-per-tres"], "CPUS_PER_TRES", Text, |job| or_na(&job.cpus_per_tres)),
-    field(None, &["deadline"], "DEADLINE", Moment, |job| moment(job, job.deadline)),
+    field(None, &["cpus-per-tres"], "CPUS_PER_TRES", Text, |job| or_na(&job.cpus_per_tres())),
+    field(None, &["deadline"], "DEADLINE", Moment, |job| moment(job, job.request.rare.deadline)),
     field(None, &["delayboot"], "DELAY_BOOT", Length, |_| text("0:00")),
     field(None, &["derivedec"], "DERIVED_EC", Number, |job| text(&job.exit_code.0.to_string())),
     field(None, &["eligibletime"], "ELIGIBLE_TIME", Moment, |job| moment(job, job.eligible)),
@@ -151,19 +151,19 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(None, &["maxcpus"], "MAX_CPUS", Number, |job| number(job.cpus)),
     field(None, &["maxnodes"], "MAX_NODES", Number, |job| number(if job.max_nodes > 0 { job.max_nodes } else { job.node_count })),
     field(None, &["mcslabel"], "MCSLABEL", Text, |_| Cell::Null),
-    field(None, &["mem-per-tres"], "MEM_PER_TRES", Text, |job| or_na(&job.mem_per_tres)),
+    field(None, &["mem-per-tres"], "MEM_PER_TRES", Text, |job| or_na(&job.mem_per_tres())),
     field(None, &["mintime"], "TIME_MIN", Length, least_time),
-    field(None, &["network"], "NETWORK", Text, |job| optional(&job.shown.network)),
+    field(None, &["network"], "NETWORK", Text, |job| optional(job.shown().network.as_deref())),
     field(None, &["ntperboard"], "NTASKS_PER_BOARD", Number, |_| number(0)),
     field(None, &["ntpercore"], "NTASKS_PER_CORE", Text, |_| text("N/A")),
-    field(None, &["ntpernode"], "NTASKS_PER_NODE", Number, |job| number(job.tasks_per_node)),
+    field(None, &["ntpernode"], "NTASKS_PER_NODE", Number, |job| number(job.tasks_per_node())),
     field(None, &["ntpersocket"], "NTASKS_PER_SOCKET", Text, |_| text("N/A")),
     field(None, &["numtasks", "numtask"], "TASKS", Number, |job| number(job.tasks)),
     field(None, &["origin"], "ORIGIN", Text, |_| text("NA")),
     field(None, &["originraw"], "ORIGIN_RAW", Text, |_| text("NA")),
     field(None, &["pendingtime"], "PENDING_TIME", Number, pending_time),
     field(None, &["preempttime"], "PREEMPT_TIME", Moment, |_| text("N/A")),
-    field(None, &["prefer"], "PREFER", Text, |job| optional(&job.node_options.prefer)),
+    field(None, &["prefer"], "PREFER", Text, |job| optional(job.node_options().prefer.as_deref())),
     field(None, &["profile"], "PROFILE", Text, |_| text("NotSet")),
     field(None, &["reboot"], "REBOOT", Number, |_| number(0)),
     field(None, &["reqswitch"], "REQ_SWITCH", Number, |_| number(0)),
@@ -176,16 +176,16 @@ pub const JOB_FIELDS: &[JobField] = &[
     // The misspelling is Slurm's.
     field(None, &["siblingsviableraw"], "VIALBLE_SIBLINGS_RAW", Text, |_| text("NA")),
     field(None, &["sperboard"], "SOCKETS_PER_BOARD", Number, |_| number(0)),
-    field(None, &["stderr"], "STDERR", Text, |job| if job.batch { text(job.stderr.as_ref().unwrap_or(&output(job))) } else { text("N/A") }),
-    field(None, &["stdin"], "STDIN", Text, |job| text(job.stdin.as_deref().unwrap_or("/dev/null"))),
+    field(None, &["stderr"], "STDERR", Text, |job| if job.batch { text(job.stderr().unwrap_or(&output(job))) } else { text("N/A") }),
+    field(None, &["stdin"], "STDIN", Text, |job| text(job.stdin().as_deref().unwrap_or("/dev/null"))),
     field(None, &["stdout"], "STDOUT", Text, |job| text(&output(job))),
     field(None, &["system_comment"], "SYSTEM_COMMENT", Text, |_| Cell::Null),
-    field(None, &["tres", "tres-alloc"], "TRES_ALLOC", Text, |job| text(&job.tres)),
-    field(None, &["tres-bind"], "TRES_BIND", Text, |job| or_na(&job.tres_bind)),
-    field(None, &["tres-freq"], "TRES_FREQ", Text, |job| or_na(&job.tres_freq)),
-    field(None, &["tres-per-job"], "TRES_PER_JOB", Text, |job| or_na(&job.tres_per_job)),
-    field(None, &["tres-per-socket"], "TRES_PER_SOCKET", Text, |job| or_na(&job.tres_per_socket)),
-    field(None, &["tres-per-task"], "TRES_PER_TASK", Text, |job| or_na(&job.tres_per_task)),
+    field(None, &["tres", "tres-alloc"], "TRES_ALLOC", Text, |job| text(&job.tres())),
+    field(None, &["tres-bind"], "TRES_BIND", Text, |job| or_na(&job.request.rare.asked.bind)),
+    field(None, &["tres-freq"], "TRES_FREQ", Text, |job| or_na(&job.request.rare.asked.frequency)),
+    field(None, &["tres-per-job"], "TRES_PER_JOB", Text, |job| or_na(&job.tres_per_job())),
+    field(None, &["tres-per-socket"], "TRES_PER_SOCKET", Text, |job| or_na(&job.tres_per_socket())),
+    field(None, &["tres-per-task"], "TRES_PER_TASK", Text, |job| or_na(&job.tres_per_task())),
     field(None, &["wait4switch"], "WAIT4SWITCH", Length, |_| text("0:00")),
 ];
 
@@ -219,11 +219,11 @@ impl JobField {
 
 /// `--exclusive` and `--oversubscribe` as Slurm tells of them.
 pub(crate) fn over_subscribe(job: &JobInfo) -> &'static str {
-    match job.node_options.sharing {
+    match job.node_options().sharing {
         Some(Sharing::User) => "USER",
         Some(Sharing::Mcs) => "MCS",
         Some(Sharing::Exclusive) => "NO",
-        _ if job.exclusive => "NO",
+        _ if job.request.exclusive => "NO",
         Some(Sharing::Anybody) => "YES",
         None => "OK",
     }
@@ -231,9 +231,8 @@ pub(crate) fn over_subscribe(job: &JobInfo) -> &'static str {
 
 /// Where the output goes, as `squeue` tells of it: patterns unexpanded.
 fn output(job: &JobInfo) -> String {
-    job.stdout
-        .clone()
-        .unwrap_or_else(|| format!("{}/slurm-{}.out", job.work_dir, job.id))
+    let asked = job.stdout().map(str::to_owned);
+    asked.unwrap_or_else(|| format!("{}/slurm-{}.out", job.work_dir(), job.id))
 }
 
 fn text(text: &str) -> Cell {
@@ -244,12 +243,12 @@ fn number(number: u32) -> Cell {
     Cell::Text(number.to_string())
 }
 
-fn optional(text: &Option<String>) -> Cell {
-    text.clone().map_or(Cell::Null, Cell::Text)
+fn optional(text: Option<&str>) -> Cell {
+    text.map_or(Cell::Null, |text| Cell::Text(text.to_owned()))
 }
 
 fn of_component(job: &JobInfo, tell: impl FnOnce(ComponentPlace) -> String) -> Cell {
-    job.component
+    job.component()
         .map_or_else(|| text("N/A"), |place| text(&tell(place)))
 }
 
@@ -276,7 +275,7 @@ fn end_time(job: &JobInfo) -> Cell {
 
 fn batch_host(job: &JobInfo) -> Cell {
     if !job.batch {
-        return text(&job.submit_host);
+        return text(&job.submitter.host);
     }
     Cell::Text(
         job.nodes
@@ -307,7 +306,7 @@ fn limit(job: &JobInfo, used: i64) -> Cell {
 }
 
 fn least_time(job: &JobInfo) -> Cell {
-    let least = match job.time_min {
+    let least = match job.request.rare.time_min {
         Some(TimeLimitRequest::Limit(least)) => i64::try_from(least.0).unwrap_or(i64::MAX),
         Some(TimeLimitRequest::Unlimited) | None => 0,
     };

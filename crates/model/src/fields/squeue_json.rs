@@ -228,7 +228,7 @@ impl JobJson {
     /// The same job for `--json`.
     #[must_use]
     pub fn of(job: &JobInfo) -> JobJson {
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
         let seconds = |moment: Option<crate::values::Timestamp>| {
             moment.map_or(0, crate::values::Timestamp::seconds)
         };
@@ -240,14 +240,14 @@ impl JobJson {
         let runs = job.allocation.is_some();
         let list = |nodes| crate::records::job_info::node_list_text(nodes);
         let minutes = |Seconds(seconds): Seconds| seconds.div_ceil(60);
-        let options = &job.node_options;
+        let options = &job.node_options();
         let (per_cpu, per_node) = match job.memory {
             MemoryRequest::PerCpu(mib) => (Some(mib), None),
             MemoryRequest::PerNode(mib) => (None, Some(mib)),
             MemoryRequest::PerGpu(_) => (None, None),
         };
         JobJson {
-            account: text(&job.account),
+            account: text(job.account()),
             array_job_id: job.array.as_ref().map_or(0, |array| array.job),
             array_task_id,
             array_task_string,
@@ -257,28 +257,28 @@ impl JobJson {
                 .first()
                 .map(ToString::to_string)
                 .unwrap_or_default(),
-            cluster: job.cluster.clone(),
-            command: text(&job.command),
-            comment: text(&job.comment),
+            cluster: job.cluster.to_string(),
+            command: text(job.command()),
+            comment: text(job.comment()),
             cpus: job.cpus,
             cpus_per_task: job.cpus_per_task,
-            current_working_directory: job.work_dir.clone(),
-            dependency: text(&job.dependency),
+            current_working_directory: job.work_dir().into_owned(),
+            dependency: text(job.dependency.as_deref()),
             eligible_time: seconds(job.eligible),
             end_time: seconds(job.end),
             exit_code: job.exit_code.0,
-            features: text(&job.features),
-            group_id: job.gid,
-            group_name: job.group.clone(),
+            features: text(job.features()),
+            group_id: job.submitter.gid,
+            group_name: job.submitter.group.clone(),
             job_id: job.id,
             job_state: job.state,
-            name: job.name.clone(),
-            nice: job.nice,
+            name: job.name().to_owned(),
+            nice: job.request.nice,
             node_count: job.node_count,
             nodes: crate::records::job_info::node_list_text(&job.nodes),
-            partition: job.partition.clone(),
+            partition: job.partition.to_string(),
             priority: job.priority,
-            qos: job.qos.clone(),
+            qos: job.qos.to_string(),
             requeue: job.requeue,
             restart_cnt: job.restarts,
             standard_error: job.stderr_path(),
@@ -289,14 +289,10 @@ impl JobJson {
             submit_time: job.submitted.seconds(),
             tasks: job.tasks,
             time_limit_seconds: job.limit.map(|limit| limit.0),
-            tres_alloc_str: if runs {
-                job.tres.clone()
-            } else {
-                String::new()
-            },
-            tres_req_str: job.tres.clone(),
-            user_id: job.uid,
-            user_name: job.user.clone(),
+            tres_alloc_str: if runs { job.tres() } else { String::new() },
+            tres_req_str: job.tres(),
+            user_id: job.uid(),
+            user_name: job.user().to_owned(),
             accrue_time: seconds(job.accrues_since()),
             admin_comment: "",
             array_max_tasks: job.array.as_ref().and_then(|it| it.throttle).unwrap_or(0),
@@ -305,7 +301,7 @@ impl JobJson {
             billable_tres: runs.then(|| f64::from(job.cpus)),
             burst_buffer: "",
             burst_buffer_state: "",
-            cluster_features: text(&job.shown.cluster_features),
+            cluster_features: text(job.shown().cluster_features.as_deref()),
             container: "",
             contiguous: options.contiguous,
             core_spec: None,
@@ -313,47 +309,47 @@ impl JobJson {
             cpu_frequency_governor: None,
             cpu_frequency_maximum: None,
             cpu_frequency_minimum: None,
-            cpus_per_tres: text(&job.cpus_per_tres),
-            deadline: seconds(job.deadline),
-            delay_boot: job.shown.delay_boot.map_or(0, |delay| delay.0),
+            cpus_per_tres: text(job.cpus_per_tres().as_deref()),
+            deadline: seconds(job.request.rare.deadline),
+            delay_boot: job.shown().delay_boot.map_or(0, |delay| delay.0),
             derived_exit_code: 0,
-            excluded_nodes: list(&job.excluded_nodes),
+            excluded_nodes: list(job.excluded_nodes()),
             federation_origin: "",
             federation_siblings_active: "",
             federation_siblings_viable: "",
             flags: runs.then_some("JOB_WAS_RUNNING").into_iter().collect(),
             gres_detail: gres_detail(job),
-            het_job_id: job.component.map_or(0, |place| place.leader.0),
+            het_job_id: job.component().map_or(0, |place| place.leader.0),
             het_job_id_set: job
-                .component
+                .component()
                 .map(ComponentPlace::ids_text)
                 .unwrap_or_default(),
-            het_job_offset: job.component.map_or(0, |place| place.offset),
+            het_job_offset: job.component().map_or(0, |place| place.offset),
             job_resources: JobResourcesJson::of(job),
             last_sched_evaluation: seconds(job.looked_at),
-            licenses: text(&job.licenses),
+            licenses: text(job.licenses()),
             max_cpus: 0,
             max_nodes: job.max_nodes,
             mcs_label: "",
             memory_per_cpu: per_cpu,
             memory_per_node: per_node,
-            memory_per_tres: text(&job.mem_per_tres),
+            memory_per_tres: text(job.mem_per_tres().as_deref()),
             minimum_cpus_per_node: job.min_cpus_per_node,
             minimum_tmp_disk_per_node: options.tmp_mib.unwrap_or(0),
             pre_sus_time: job.suspended.map_or(0, |(_, ran)| ran),
             preempt_time: seconds(job.preempted),
-            prefer: text(&options.prefer),
+            prefer: text(options.prefer.as_deref()),
             profile: None,
             reboot: false,
-            required_nodes: list(&job.required_nodes),
+            required_nodes: list(job.required_nodes()),
             resize_time: 0,
-            resv_name: text(&job.reservation),
+            resv_name: text(job.reservation()),
             shared: match options.sharing {
                 Some(Sharing::User) => Some("user"),
                 Some(Sharing::Mcs) => Some("mcs"),
                 Some(Sharing::Anybody) => Some("shared"),
                 Some(Sharing::Exclusive) => Some("none"),
-                None => job.exclusive.then_some("none"),
+                None => job.request.exclusive.then_some("none"),
             },
             show_flags: ["SHOW_ALL", "SHOW_DETAIL", "SHOW_LOCAL"],
             sockets_per_board: 0,
@@ -363,21 +359,21 @@ impl JobJson {
             system_comment: "",
             tasks_per_board: 0,
             tasks_per_core: options.tasks_per_core,
-            tasks_per_node: job.tasks_per_node,
+            tasks_per_node: job.tasks_per_node(),
             tasks_per_socket: options.tasks_per_socket,
             thread_spec: None,
             threads_per_core: options.threads_per_core,
             time_limit: job.limit.map(minutes),
-            time_minimum: match job.time_min {
+            time_minimum: match job.request.rare.time_min {
                 Some(TimeLimitRequest::Limit(least)) => minutes(least),
                 Some(TimeLimitRequest::Unlimited) | None => 0,
             },
-            tres_bind: text(&job.tres_bind),
-            tres_freq: text(&job.tres_freq),
-            tres_per_job: text(&job.tres_per_job),
-            tres_per_node: text(&job.tres_per_node),
-            tres_per_socket: text(&job.tres_per_socket),
-            tres_per_task: text(&job.tres_per_task),
+            tres_bind: text(job.request.rare.asked.bind.as_deref()),
+            tres_freq: text(job.request.rare.asked.frequency.as_deref()),
+            tres_per_job: text(job.tres_per_job().as_deref()),
+            tres_per_node: text(job.tres_per_node().as_deref()),
+            tres_per_socket: text(job.tres_per_socket().as_deref()),
+            tres_per_task: text(job.tres_per_task().as_deref()),
             wckey: "",
         }
     }

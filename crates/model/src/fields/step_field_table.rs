@@ -50,13 +50,13 @@ pub const STEP_FIELDS: &[StepField] = &[
     field(Some('l'), &["timelimit"], "TIME_LIMIT", |_| Cell::Text("UNLIMITED".to_owned())),
     field(Some('M'), &["timeused"], "TIME", |info| Cell::Long(elapsed_text(info.run_time()))),
     field(Some('N'), &["nodes"], "NODELIST", |info| Cell::Long(info.nodes_text())),
-    field(Some('P'), &["partition"], "PARTITION", |info| Cell::Text(info.job.partition.clone())),
+    field(Some('P'), &["partition"], "PARTITION", |info| Cell::Text(info.job.partition.to_string())),
     field(Some('S'), &["starttime"], "START_TIME", |info| Cell::Text(moment_text(info.step.since, &info.job.zone))),
-    field(Some('u'), &["username"], "USER", |info| Cell::Text(info.job.user.clone())),
-    field(Some('U'), &["userid"], "UID", |info| number(info.job.uid)),
+    field(Some('u'), &["username"], "USER", |info| Cell::Text(info.job.user().to_owned())),
+    field(Some('U'), &["userid"], "UID", |info| number(info.job.uid())),
     field(None, &["arrayjobid"], "ARRAY_JOB_ID", |info| number(info.job.array.as_ref().map_or(info.job.id, |array| array.job))),
     field(None, &["arraytaskid"], "ARRAY_TASK_ID", |info| info.job.array_task().map_or_else(|| Cell::Text("N/A".to_owned()), number)),
-    field(None, &["cluster"], "CLUSTER", |info| Cell::Text(info.job.cluster.clone())),
+    field(None, &["cluster"], "CLUSTER", |info| Cell::Text(info.job.cluster.to_string())),
     field(None, &["container"], "CONTAINER", |_| Cell::Null),
     field(None, &["jobid"], "JOB_ID", |info| number(info.job.id)),
     field(None, &["network"], "NETWORK", |_| Cell::Null),
@@ -96,7 +96,7 @@ impl StepInfo {
     #[must_use]
     pub fn id_text(&self) -> String {
         // A step of a component stands under the component's own number.
-        match self.job.component {
+        match self.job.component() {
             Some(_) => format!("{}.{}", self.job.id, self.step.step),
             None => format!("{}.{}", self.job.id_text(false), self.step.step),
         }

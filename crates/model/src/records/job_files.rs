@@ -6,17 +6,17 @@ impl JobInfo {
     /// `StdOut=`; empty for a job without a batch script that names none.
     #[must_use]
     pub fn stdout_path(&self) -> String {
-        match &self.stdout {
+        match &self.stdout() {
             Some(pattern) => self.expanded(pattern),
             None if !self.batch => String::new(),
             None => match &self.array {
                 Some(array) => format!(
                     "{}/slurm-{}_{}.out",
-                    self.work_dir,
+                    self.work_dir(),
                     array.job,
                     self.task_number()
                 ),
-                None => format!("{}/slurm-{}.out", self.work_dir, self.id),
+                None => format!("{}/slurm-{}.out", self.work_dir(), self.id),
             },
         }
     }
@@ -24,7 +24,7 @@ impl JobInfo {
     /// `StdErr=`: the output's, unless it has its own.
     #[must_use]
     pub fn stderr_path(&self) -> String {
-        match &self.stderr {
+        match &self.stderr() {
             Some(pattern) => self.expanded(pattern),
             None => self.stdout_path(),
         }
@@ -33,7 +33,7 @@ impl JobInfo {
     /// `StdIn=`
     #[must_use]
     pub fn stdin_path(&self) -> String {
-        match &self.stdin {
+        match &self.stdin() {
             Some(pattern) => self.expanded(pattern),
             None if !self.batch => String::new(),
             None => "/dev/null".to_owned(),
@@ -65,12 +65,12 @@ impl JobInfo {
             .replace("%A", &array.to_string())
             .replace("%a", &self.task_number().to_string())
             .replace("%j", &self.id.to_string())
-            .replace("%u", &self.user)
-            .replace("%x", &self.name);
+            .replace("%u", &self.user())
+            .replace("%x", &self.name());
         if path.starts_with('/') {
             path
         } else {
-            format!("{}/{path}", self.work_dir)
+            format!("{}/{path}", self.work_dir())
         }
     }
 }

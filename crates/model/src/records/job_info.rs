@@ -5,15 +5,16 @@
 
 use crate::records::{
     ArrayTask, Ending, JobProlog, JobRecord, JobState, JobStateName, Outcome, PendingReason,
-    Recorded, WaitStatus, reason_text,
+    Recorded, Submitter, WaitStatus, reason_text,
 };
-use crate::requests::{ComponentPlace, NodeOptions, Request, ShownOptions};
+use crate::requests::Request;
 use crate::values::{
-    Allocation, GpuCount, GresList, MemoryRequest, NodeName, Seconds, TimeLimitRequest, Timestamp,
-    mail_types_text, mebibytes_text, node_list,
+    Allocation, GpuCount, MemoryRequest, NodeName, Seconds, TimeLimitRequest, Timestamp,
+    mebibytes_text, node_list,
 };
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What the reader of job records knows of the time and of the cluster.
 #[derive(Clone, Debug)]
@@ -23,11 +24,11 @@ pub struct ViewFacts {
     /// Moments are printed in this zone.
     pub zone: TimeZone,
     /// The cluster's name.
-    pub cluster: String,
+    pub cluster: Arc<str>,
     /// Partition of jobs that name none.
-    pub partition: String,
+    pub partition: Arc<str>,
     /// QOS of jobs that name none.
-    pub qos: String,
+    pub qos: Arc<str>,
     /// CPUs of the largest node.
     pub node_cpus: u32,
     /// MiB of the largest node.
@@ -80,26 +81,16 @@ impl ViewFacts {
 pub struct JobInfo {
     /// Its own id.
     pub id: u32,
+    /// What it asks for.
+    pub request: Arc<Request>,
+    /// Whose it is.
+    pub submitter: Arc<Submitter>,
     /// Its array.
     pub array: Option<ArrayInfo>,
-    /// Its place in a heterogeneous job.
-    pub component: Option<ComponentPlace>,
-    /// `--job-name`
-    pub name: String,
-    /// Owner's name.
-    pub user: String,
-    /// Owner.
-    pub uid: u32,
-    /// Owner's group's name.
-    pub group: String,
-    /// Owner's group.
-    pub gid: u32,
-    /// `--account`
-    pub account: Option<String>,
     /// `--qos`, or the default one.
-    pub qos: String,
+    pub qos: Arc<str>,
     /// `--partition`, or the default one.
-    pub partition: String,
+    pub partition: Arc<str>,
     /// The state that is printed.
     pub state: JobStateName,
     /// The state below COMPLETING.
@@ -116,8 +107,6 @@ pub struct JobInfo {
     pub batch: bool,
     /// 0 is held.
     pub priority: u32,
-    /// `--nice`
-    pub nice: i64,
     /// As `wait` says it.
     pub exit_code: WaitStatus,
     /// Submission, or the last requeue.
@@ -144,10 +133,6 @@ pub struct JobInfo {
     pub nodes: Vec<NodeName>,
     /// What it holds or held.
     pub allocation: Option<Allocation>,
-    /// `--nodelist`
-    pub required_nodes: Vec<NodeName>,
-    /// `--exclude`
-    pub excluded_nodes: Vec<NodeName>,
     /// Nodes that it holds, or that it will need at least.
     pub node_count: u32,
     /// `--nodes`' upper end while it waits; 0 is none.
@@ -158,68 +143,15 @@ pub struct JobInfo {
     pub tasks: u32,
     /// `--cpus-per-task`; `None` where GPUs decide.
     pub cpus_per_task: Option<u32>,
-    /// `--ntasks-per-node`; 0 is not given.
-    pub tasks_per_node: u32,
     /// CPUs that a node must have.
     pub min_cpus_per_node: u32,
     /// Memory as asked, or the default.
     pub memory: MemoryRequest,
-    /// `cpu=1,mem=100M,node=1,billing=1`
-    pub tres: String,
-    /// `gpu:closest`
-    pub tres_bind: Option<String>,
-    /// `gpu:high`
-    pub tres_freq: Option<String>,
-    /// `gres:gpu:v100:2`, for the job.
-    pub tres_per_job: Option<String>,
-    /// The same a node.
-    pub tres_per_node: Option<String>,
-    /// The same a socket.
-    pub tres_per_socket: Option<String>,
-    /// The same a task.
-    pub tres_per_task: Option<String>,
-    /// `--ntasks-per-gpu`
-    pub tasks_per_tres: Option<u32>,
-    /// `--cpus-per-gpu`
-    pub cpus_per_tres: Option<String>,
-    /// `--mem-per-gpu`
-    pub mem_per_tres: Option<String>,
+    tres: TresCounts,
     /// Type of its GPUs, where it holds those of one, or named one.
     pub gpu_kind: Option<String>,
-    /// `--constraint`
-    pub features: Option<String>,
-    /// `--exclusive`
-    pub exclusive: bool,
-    /// What else it asks of its nodes.
-    pub node_options: NodeOptions,
-    /// `--deadline`
-    pub deadline: Option<Timestamp>,
-    /// `--time-min`
-    pub time_min: Option<TimeLimitRequest>,
-    /// What it asks and is only shown.
-    pub shown: ShownOptions,
-    /// `--reservation`
-    pub reservation: Option<String>,
-    /// `--licenses`
-    pub licenses: Option<String>,
-    /// `--comment`
-    pub comment: Option<String>,
-    /// The script as named at submission.
-    pub command: Option<String>,
-    /// Working folder.
-    pub work_dir: String,
-    /// `--output` as written.
-    pub stdout: Option<String>,
-    /// `--error` as written.
-    pub stderr: Option<String>,
-    /// `--input` as written.
-    pub stdin: Option<String>,
-    /// `--mail-user` and `--mail-type`.
-    pub mail: Option<(String, String)>,
-    /// Where it was submitted.
-    pub submit_host: String,
     /// The cluster.
-    pub cluster: String,
+    pub cluster: Arc<str>,
     /// The moment of looking.
     pub now: Timestamp,
     /// Moments are printed in this zone.
@@ -258,29 +190,22 @@ impl JobInfo {
         let span = Span::of(record, facts);
         let view = facts.view_of(record);
         let preempted_after = view.and_then(|view| view.preempted_after);
-        let asked = &request.rare.asked;
-        // Counts alone are there where no command of Slurm's asked.
-        let as_asked = |list: &GresList, count: &Option<GpuCount>| match list.is_empty() {
-            false => Some(list.to_string()),
-            true if asked.is_empty() => count.as_ref().map(gres_text),
-            true => None,
-        };
-        let path = &request.chdir;
         let state = JobStateName::of(&record.state);
         let prolog = record.prolog.as_ref();
         let prolog = prolog.filter(|_| state == JobStateName::Running);
         JobInfo {
             id: record.id.0,
+            request: Arc::clone(&record.request),
+            submitter: Arc::clone(&record.submitter),
             array: array_info(record),
-            component: request.rare.component,
-            name: request.name.clone(),
-            user: record.submitter.user.clone(),
-            uid: record.submitter.uid,
-            group: record.submitter.group.clone(),
-            gid: record.submitter.gid,
-            account: request.account.clone(),
-            qos: request.qos.clone().unwrap_or_else(|| facts.qos.clone()),
-            partition: facts.partition_of(record).to_owned(),
+            qos: match &request.qos {
+                Some(qos) => qos.as_str().into(),
+                None => Arc::clone(&facts.qos),
+            },
+            partition: match record.partitions() {
+                Some(names) => names.into(),
+                None => Arc::clone(&facts.partition),
+            },
             state: match prolog {
                 Some(JobProlog::Controller) => JobStateName::Configuring,
                 _ => state,
@@ -300,7 +225,6 @@ impl JobInfo {
             } else {
                 record.priority
             },
-            nice: request.nice,
             exit_code: exit_code(&record.state),
             submitted: record.submitted,
             eligible: record.eligible.or_else(|| begin(record, facts.now)),
@@ -331,8 +255,6 @@ impl JobInfo {
                 .iter()
                 .flat_map(|allocation| allocation.nodes.iter().map(|share| share.node.clone()))
                 .collect(),
-            required_nodes: request.rare.nodelist.to_vec(),
-            excluded_nodes: request.rare.exclude.to_vec(),
             node_count: counts.nodes,
             max_nodes: counts.max_nodes,
             cpus: counts.cpus,
@@ -343,7 +265,6 @@ impl JobInfo {
                 Some(_) => Some(request.cpus_per_task.unwrap_or(1)),
                 None => Some(request.cpus_per_task.unwrap_or(1)),
             },
-            tasks_per_node: request.tasks_per_node.unwrap_or(0),
             min_cpus_per_node: counts.min_cpus_per_node,
             memory: match request.memory {
                 None => facts.memory_of(record),
@@ -354,46 +275,10 @@ impl JobInfo {
                 Some(MemoryRequest::PerGpu(_)) => MemoryRequest::PerNode(0),
                 Some(memory) => memory,
             },
-            tres: counts.tres_text(request, facts),
+            tres: counts.tres(request, facts),
             allocation: counts.allocation,
-            tres_bind: asked.bind.clone(),
-            tres_freq: asked.frequency.clone(),
-            tres_per_job: as_asked(&asked.per_job, &request.gpus),
-            tres_per_node: as_asked(&asked.per_node, &request.gpus_per_node),
-            tres_per_socket: as_asked(&asked.per_socket, &None),
-            tres_per_task: as_asked(&asked.per_task, &request.rare.gpus_per_task),
-            tasks_per_tres: asked.tasks_of_each,
-            cpus_per_tres: request
-                .rare
-                .cpus_per_gpu
-                .map(|cpus| format!("gres:gpu:{cpus}")),
-            mem_per_tres: match request.memory {
-                Some(MemoryRequest::PerGpu(mib)) => Some(format!("gres:gpu:{mib}")),
-                _ => None,
-            },
             gpu_kind,
-            features: request.rare.constraint.clone(),
-            exclusive: request.exclusive,
-            node_options: request
-                .rare
-                .node_options
-                .as_deref()
-                .cloned()
-                .unwrap_or_default(),
-            deadline: request.rare.deadline,
-            time_min: request.rare.time_min,
-            shown: request.rare.shown.as_deref().cloned().unwrap_or_default(),
-            reservation: request.rare.reservation.clone(),
-            licenses: request.rare.licenses.clone(),
-            comment: request.rare.comment.clone(),
-            command: record.submitter.command.clone(),
-            work_dir: path.to_string_lossy().into_owned(),
-            stdout: request.output.clone(),
-            stderr: request.rare.error.clone(),
-            stdin: request.rare.input.clone(),
-            mail: mail(record),
-            submit_host: record.submitter.host.clone(),
-            cluster: facts.cluster.clone(),
+            cluster: Arc::clone(&facts.cluster),
             now: facts.now,
             zone: facts.zone.clone(),
         }
@@ -405,6 +290,12 @@ impl JobInfo {
         self.eligible.filter(|eligible| *eligible <= self.now)
     }
 
+    /// `cpu=1,mem=100M,node=1,billing=1`
+    #[must_use]
+    pub fn tres(&self) -> String {
+        self.tres.text()
+    }
+
     /// Whether it waits: PENDING, and not on its way there.
     #[must_use]
     pub fn is_pending(&self) -> bool {
@@ -414,7 +305,7 @@ impl JobInfo {
     /// `12`, `12_3`, `12_[0-3]`, `12+1`; `whole` leaves nothing out of a long array.
     #[must_use]
     pub fn id_text(&self, whole: bool) -> String {
-        if let Some(place) = self.component {
+        if let Some(place) = self.component() {
             return format!("{}+{}", place.leader, place.offset);
         }
         match &self.array {
@@ -427,6 +318,36 @@ impl JobInfo {
                 }
             },
         }
+    }
+}
+
+/// What `TRES` counts, kept as numbers: few commands print it, of few jobs.
+#[derive(Clone, Debug, PartialEq)]
+struct TresCounts {
+    cpus: u32,
+    memory: u64,
+    nodes: u32,
+    gpus: u64,
+    /// Its GPUs by type.
+    kinds: Vec<(String, u64)>,
+}
+
+impl TresCounts {
+    /// Every CPU bills one: the embedded engine has no other weights.
+    fn text(&self) -> String {
+        let mut text = format!(
+            "cpu={cpus},mem={memory},node={nodes},billing={cpus}",
+            cpus = self.cpus,
+            memory = mebibytes_text(self.memory),
+            nodes = self.nodes,
+        );
+        if self.gpus > 0 {
+            text.push_str(&format!(",gres/gpu={}", self.gpus));
+        }
+        for (kind, count) in &self.kinds {
+            text.push_str(&format!(",gres/gpu:{kind}={count}"));
+        }
+        text
     }
 }
 
@@ -474,27 +395,24 @@ impl Counts {
         }
     }
 
-    /// Every CPU bills one: the embedded engine has no other weights.
-    fn tres_text(&self, request: &Request, facts: &ViewFacts) -> String {
-        let mut text = format!(
-            "cpu={cpus},mem={memory},node={nodes},billing={cpus}",
-            cpus = self.cpus,
-            memory = mebibytes_text(self.memory),
-            nodes = self.tres_nodes,
-        );
+    /// What `TRES` says.
+    fn tres(&self, request: &Request, facts: &ViewFacts) -> TresCounts {
+        let mut kinds: Vec<(String, u64)> = Vec::new();
         if self.gpus > 0 {
-            text.push_str(&format!(",gres/gpu={}", self.gpus));
-            let held = self.held_kinds(facts);
-            for (kind, count) in &held {
-                text.push_str(&format!(",gres/gpu:{kind}={count}"));
-            }
-            if held.is_empty()
-                && let Some(kind) = asked_gpus(request).and_then(|count| count.kind.as_ref())
+            kinds.extend(self.held_kinds(facts));
+            if kinds.is_empty()
+                && let Some(kind) = asked_gpus(request).and_then(|count| count.kind.clone())
             {
-                text.push_str(&format!(",gres/gpu:{kind}={}", self.gpus));
+                kinds.push((kind, self.gpus));
             }
         }
-        text
+        TresCounts {
+            cpus: self.cpus,
+            memory: self.memory,
+            nodes: self.tres_nodes,
+            gpus: self.gpus,
+            kinds,
+        }
     }
 
     /// The type of the GPUs that it holds, where they are all of one.
@@ -668,27 +586,6 @@ fn asked_gpus(request: &Request) -> Option<&GpuCount> {
         .as_ref()
         .or(request.gpus_per_node.as_ref())
         .or(request.rare.gpus_per_task.as_ref())
-}
-
-fn gres_text(count: &GpuCount) -> String {
-    match &count.kind {
-        Some(kind) => format!("gres:gpu:{kind}:{}", count.count),
-        None => format!("gres:gpu:{}", count.count),
-    }
-}
-
-fn mail(record: &JobRecord) -> Option<(String, String)> {
-    let request = &record.request;
-    if request.rare.mail_types.is_empty() {
-        return None;
-    }
-    let types = mail_types_text(&request.rare.mail_types);
-    let user = request
-        .rare
-        .mail_user
-        .clone()
-        .unwrap_or_else(|| record.submitter.user.clone());
-    Some((user, types))
 }
 
 fn count(length: usize) -> u32 {

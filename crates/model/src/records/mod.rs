@@ -12,6 +12,7 @@ pub(crate) mod job_info;
 pub(crate) mod job_prolog;
 pub(crate) mod job_reason;
 pub(crate) mod job_record;
+mod job_request_info;
 pub(crate) mod job_start;
 pub(crate) mod job_state;
 pub(crate) mod job_state_name;

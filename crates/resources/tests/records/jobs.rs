@@ -14,9 +14,9 @@ pub fn facts() -> ViewFacts {
     ViewFacts {
         now: NOW,
         zone: jiff::tz::TimeZone::UTC,
-        cluster: "lab".to_owned(),
-        partition: "gpu".to_owned(),
-        qos: "normal".to_owned(),
+        cluster: "lab".into(),
+        partition: "gpu".into(),
+        qos: "normal".into(),
         node_cpus: 8,
         node_memory: 16_000,
         memory_per_cpu: 100,

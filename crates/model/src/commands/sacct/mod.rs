@@ -431,13 +431,15 @@ impl SacctArgs {
                 }
             }
         };
-        named(&self.names, &job.name)
+        named(&self.names, &job.name())
             && named(&self.partitions, &job.partition)
-            && named(&self.accounts, job.account.as_deref().unwrap_or_default())
+            && named(&self.accounts, job.account().as_deref().unwrap_or_default())
             && named(&self.qos, &job.qos)
             && self.groups.as_ref().is_none_or(|groups| {
                 let mut groups = groups.iter();
-                groups.any(|group| *group == job.group || *group == job.gid.to_string())
+                groups.any(|group| {
+                    *group == job.submitter.group || *group == job.submitter.gid.to_string()
+                })
             })
             && !self.of_none
             && self.nodes.as_ref().is_none_or(on_node)
@@ -588,7 +590,7 @@ impl JobName {
     /// heterogeneous job's first component names all of them, unless `whole` is said.
     fn is_of(&self, job: &JobInfo, whole: Option<bool>) -> bool {
         let Some(array) = &job.array else {
-            let Some(place) = job.component else {
+            let Some(place) = job.component() else {
                 return self.job == job.id && self.component.is_none();
             };
             let named = self.job.saturating_add(self.component.unwrap_or(0));

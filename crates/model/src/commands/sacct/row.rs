@@ -52,7 +52,7 @@ impl<'a> SacctRow<'a> {
         let usage = self.usage();
         let cpu_text = |of: fn(Usage) -> u64| usage.map_or_else(String::new, |it| cpu_text(of(it)));
         match column {
-            "Account" => job.account.clone().unwrap_or_default(),
+            "Account" => job.account().unwrap_or_default().to_owned(),
             // What a job will need counts while it has nothing.
             "AllocCPUS" | "NCPUS" if self.has_none() => job.cpus.to_string(),
             "AllocCPUS" | "NCPUS" => cpus.to_string(),
@@ -66,9 +66,9 @@ impl<'a> SacctRow<'a> {
                 }
                 _ => String::new(),
             },
-            "Cluster" => job.cluster.clone(),
-            "Comment" => of_job(job.comment.clone().unwrap_or_default()),
-            "Constraints" => of_job(job.features.clone().unwrap_or_default()),
+            "Cluster" => job.cluster.to_string(),
+            "Comment" => of_job(job.comment().unwrap_or_default().to_owned()),
+            "Constraints" => of_job(job.features().unwrap_or_default().to_owned()),
             "CPUTime" => padded_elapsed_text(cpu_time),
             "CPUTimeRAW" => cpu_time.to_string(),
             "DerivedExitCode" => of_job("0:0".to_owned()),
@@ -82,11 +82,11 @@ impl<'a> SacctRow<'a> {
                 let status = self.status();
                 format!("{}:{}", status.code(), status.signal_number())
             }
-            "GID" => of_job(job.gid.to_string()),
-            "Group" => of_job(job.group.clone()),
+            "GID" => of_job(job.submitter.gid.to_string()),
+            "Group" => of_job(job.submitter.group.clone()),
             "JobID" => self.id(&job.id_text(false)),
             "JobIDRaw" => self.id(&job.id.to_string()),
-            "JobName" => self.step.map_or(&job.name, |step| &step.name).clone(),
+            "JobName" => self.step.map_or(job.name(), |step| &step.name).to_owned(),
             // Slurm knows it of steps alone.
             "MaxRSS" if !is_job => usage.map_or_else(String::new, |it| bytes_text(it.peak_memory)),
             "NodeList" => match self.shares() {
@@ -103,7 +103,7 @@ impl<'a> SacctRow<'a> {
                     .sum::<u32>()
                     .to_string()
             }),
-            "Partition" => of_job(job.partition.clone()),
+            "Partition" => of_job(job.partition.to_string()),
             "Layout" => self.layout(),
             "Priority" => of_job(
                 self.start
@@ -111,7 +111,7 @@ impl<'a> SacctRow<'a> {
                     .unwrap_or(job.priority)
                     .to_string(),
             ),
-            "QOS" => of_job(job.qos.clone()),
+            "QOS" => of_job(job.qos.to_string()),
             "Reason" => of_job(match self.start {
                 Some(start) => start.reason.clone().unwrap_or_else(|| "None".to_owned()),
                 None if job.state == JobStateName::Deadline => "None".to_owned(),
@@ -119,19 +119,19 @@ impl<'a> SacctRow<'a> {
             }),
             "ReqCPUS" => if is_job { job.cpus } else { cpus }.to_string(),
             "ReqMem" => of_job(
-                tres_memory(&job.tres).map_or_else(String::new, |text| self.units.of_text(text)),
+                tres_memory(&job.tres()).map_or_else(String::new, |text| self.units.of_text(text)),
             ),
             "ReqNodes" => match self.step() {
                 None => job.node_count.to_string(),
                 Some(_) => self.shares().len().to_string(),
             },
-            "ReqTRES" => of_job(self.units.of_tres(&job.tres)),
+            "ReqTRES" => of_job(self.units.of_tres(&job.tres())),
             // Slurm keeps them as words of their own for jobs, and as numbers for steps.
             "ReqCPUFreqMin" | "ReqCPUFreqMax" | "ReqCPUFreqGov" => {
                 (if is_job { "Unknown" } else { "0" }).to_owned()
             }
             "AveCPUFreq" | "ConsumedEnergy" if self.is_over_step() => "0".to_owned(),
-            "Reservation" => of_job(job.reservation.clone().unwrap_or_default()),
+            "Reservation" => of_job(job.reservation().unwrap_or_default().to_owned()),
             "Reserved" => {
                 let until = self.start.map_or(self.facts.now, |start| start.since);
                 let eligible = self.start.map_or(job.eligible, |start| start.eligible);
@@ -157,11 +157,11 @@ impl<'a> SacctRow<'a> {
                 |limit| limit.0.div_ceil(60).to_string(),
             )),
             "TotalCPU" => cpu_text(Usage::cpu),
-            "UID" => of_job(job.uid.to_string()),
-            "User" => of_job(job.user.clone()),
+            "UID" => of_job(job.uid().to_string()),
+            "User" => of_job(job.user().to_owned()),
             "UserCPU" => cpu_text(|usage| usage.user),
-            "SubmitLine" => of_job(job.shown.submit_line.clone().unwrap_or_default()),
-            "WorkDir" => of_job(job.work_dir.clone()),
+            "SubmitLine" => of_job(job.shown().submit_line.clone().unwrap_or_default()),
+            "WorkDir" => of_job(job.work_dir().into_owned()),
             // Not gathered here.
             _ => String::new(),
         }
@@ -206,11 +206,8 @@ impl<'a> SacctRow<'a> {
         parts.push(format!("cpu={}", self.cpus()));
         if gpus > 0 {
             // The types are those that the job was given; a step's are not told apart.
-            let types = self
-                .job
-                .tres
-                .split(',')
-                .filter(|part| part.starts_with("gres/gpu:"));
+            let tres = self.job.tres();
+            let types = tres.split(',').filter(|part| part.starts_with("gres/gpu:"));
             parts.extend(types.filter(|_| self.step.is_none()).map(str::to_owned));
             parts.push(format!("gres/gpu={gpus}"));
         }
