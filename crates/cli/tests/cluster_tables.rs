@@ -48,6 +48,11 @@ fn licences_are_given_once() {
          SwitchName=s2 Level=0 LinkSpeed=1 Nodes=n2\n\
          SwitchName=top Level=1 LinkSpeed=1 Nodes=n[1-2] Switches=s[1-2]\n"
     );
+    let tasks = ["-N2", "sh", "-c", "echo $SLURM_TOPOLOGY_ADDR"];
+    let printed = env.slurm("srun", &tasks).success();
+    let mut places: Vec<&str> = printed.lines().collect();
+    places.sort_unstable();
+    assert_eq!(places, ["top.s1.n1", "top.s2.n2"]);
     let two = [
         "--parsable",
         "-o/dev/null",

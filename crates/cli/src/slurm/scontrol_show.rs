@@ -423,11 +423,14 @@ pub fn licence_text(licence: &LicenceReport, style: ShowStyle) -> String {
         used,
         reserved,
     } = licence;
+    // Others are of a server that sacctmgr knows.
+    let is_remote = name.contains('@');
     let lines = [
         format!("LicenseName={name}"),
         format!(
-            "Total={total} Used={used} Free={} Reserved={reserved} Remote=no",
-            total.saturating_sub(*used)
+            "Total={total} Used={used} Free={} Reserved={reserved} Remote={}",
+            total.saturating_sub(*used),
+            if is_remote { "yes" } else { "no" },
         ),
     ];
     let lines = lines.each_ref().map(|line| one_line(line));

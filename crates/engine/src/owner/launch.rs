@@ -93,6 +93,7 @@ impl Owner {
         }
         variables.extend(of_components);
         variables.extend(self.own_variables());
+        self.tell_topology(&started.allocation.nodes.first()?.node, &mut variables);
         let request = &record.request;
         let output = request.output.as_deref();
         let output = output.unwrap_or(model::default_output(array.is_some()));

@@ -44,6 +44,7 @@ mod step;
 mod submit;
 mod suspend;
 mod sweep;
+mod topology;
 mod turn;
 mod unstarted;
 mod update;

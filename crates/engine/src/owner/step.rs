@@ -239,6 +239,7 @@ impl Owner {
             ranks,
             started.has_gpus,
         ));
+        self.tell_topology(&share.node, &mut variables);
         let counts = step.nodes.iter().map(|share| share.tasks);
         variables.extend(job_environment::distribution_variables(
             request,

@@ -1,6 +1,7 @@
 //! Switches, and which nodes are behind them.
 
 use super::Cluster;
+use super::NodeId;
 use crate::NodeSet;
 use cluster_file::ClusterFile;
 use model::node_list;
@@ -26,6 +27,26 @@ impl Cluster {
     #[must_use]
     pub fn switches(&self) -> &[Switch] {
         &self.switches
+    }
+
+    /// The switches above a node from the top on, and the node, as `top.s1.n1`; and what these are, as
+    /// `switch.switch.node`. None where the network is not described.
+    #[must_use]
+    pub fn topology_address(&self, node: NodeId) -> Option<(String, String)> {
+        let top = self.switches.last()?.level;
+        let (mut address, mut pattern) = (String::new(), String::new());
+        for level in (0..=top).rev() {
+            let above = self
+                .switches
+                .iter()
+                .filter(|switch| switch.level == level && switch.nodes.contains(node));
+            let names: Vec<&str> = above.map(|switch| switch.name.as_str()).collect();
+            address.push_str(&format!("{}.", names.join(",")));
+            pattern.push_str("switch.");
+        }
+        address.push_str(self.node_name(node).as_str());
+        pattern.push_str("node");
+        Some((address, pattern))
     }
 
     /// The switches of a file. One that is below itself, or above one that there isn't, is none.
@@ -76,5 +97,32 @@ impl Cluster {
         }
         found.sort_by_key(|switch| switch.level);
         self.switches = found;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Trust;
+
+    /// As `srun env` printed it on a real Slurm 22.05.8 with this topology.conf.
+    #[test]
+    fn an_address_goes_from_the_top_to_the_node() {
+        let check = |switches: &str, node: &str, want: Option<(&str, &str)>| {
+            let text = format!("[nodes.n]\nnames = \"node[1-4]\"\ncpus = 2\n{switches}");
+            let file = ClusterFile::parse("lab", &text).expect("it can be read");
+            let cluster = Cluster::build(&file, Trust::All);
+            let node = cluster
+                .node(&model::NodeName::new(node))
+                .expect("it is there");
+            let want = want.map(|(address, pattern)| (address.to_owned(), pattern.to_owned()));
+            assert_eq!(cluster.topology_address(node), want);
+        };
+        let tree = "[switch.s1]\nnodes = \"node[1-2]\"\n[switch.s2]\nnodes = \"node[3-4]\"\n\
+                    [switch.top]\nswitches = \"s[1-2]\"\n";
+        let pattern = "switch.switch.node";
+        check(tree, "node1", Some(("top.s1.node1", pattern)));
+        check(tree, "node3", Some(("top.s2.node3", pattern)));
+        check("", "node1", None);
     }
 }
