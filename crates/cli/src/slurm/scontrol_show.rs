@@ -383,7 +383,10 @@ pub fn step_text(step: &StepRecord, job: &JobInfo, style: ShowStyle) -> String {
                 format!(" Dist={distribution}")
             }
         ),
-        "SrunHost:Pid=(null):0".to_owned(),
+        match &step.srun {
+            Some(srun) => format!("SrunHost:Pid={}:{}", srun.host, srun.pid),
+            None => "SrunHost:Pid=(null):0".to_owned(),
+        },
     ];
     // What `srun` has from the job's own options.
     match (&job.tres_per_node(), &job.tres_per_job()) {

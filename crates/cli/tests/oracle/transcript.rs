@@ -170,6 +170,13 @@ pub fn masked(command: &str, line: &str) -> String {
             }
         }
     }
+    if let Some((before, pid)) = text.split_once("SrunHost:Pid=") {
+        let (host, pid) = pid.split_once(':').unwrap_or((pid, ""));
+        let rest = pid.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        if !pid.starts_with('0') {
+            text = format!("{before}SrunHost:Pid={host}:<PID>{rest}");
+        }
+    }
     for name in OF_THE_MACHINE {
         text = without_value(&text, name);
     }

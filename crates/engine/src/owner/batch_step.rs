@@ -39,6 +39,7 @@ pub(super) fn of(record: &Job) -> Option<StepRow> {
             since,
             state,
             usage: None,
+            srun: None,
         },
         holds: Vec::new(),
         token: String::new(),
@@ -71,5 +72,6 @@ pub(super) fn of_start(job: JobId, start: &JobStart, steps: &[StepRecord]) -> Op
             },
         },
         usage: start.usage,
+        srun: None,
     })
 }

@@ -6,7 +6,8 @@ use crate::message::Peer;
 use crate::store::StoreError;
 use api::{Answer, Call, HistoryReports, JobFilter, JobReports, Refusal, Watched};
 use model::{
-    ComponentPlace, JobHistory, JobId, JobRecord, JobStart, JobState, StepId, StepRecord, Timestamp,
+    ComponentPlace, JobHistory, JobId, JobRecord, JobStart, JobState, SrunProcess, StepId,
+    StepRecord, Timestamp,
 };
 use sched::Job;
 use std::borrow::Cow;
@@ -232,7 +233,10 @@ impl Owner {
         let rows = self.store.steps(job, record.restarts)?;
         let has_batch = rows.iter().any(|row| row.record.step == StepId::Batch);
         let batch = batch_step::of(record).filter(|_row| !has_batch);
-        let steps = batch.into_iter().chain(rows).map(|row| row.record);
+        let steps = batch.into_iter().chain(rows).map(|row| StepRecord {
+            srun: SrunProcess::of_token(&row.token),
+            ..row.record
+        });
         Ok(Answer::Steps {
             steps: steps.collect(),
         })

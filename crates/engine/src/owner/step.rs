@@ -60,6 +60,7 @@ impl Owner {
                     since: turn.now,
                     state: StepState::Running,
                     usage: None,
+                    srun: None,
                 },
                 holds: part.placement.holds.clone(),
                 token: name.token.clone(),

@@ -74,6 +74,8 @@ pub fn salloc_variables(job: &StartedJob<'_>) -> Variables {
     ];
     let mut set = Setter::default();
     set.allocation(job);
+    let of_each = job.record.request.rare.asked.tasks_of_each;
+    set.maybe("SLURM_NTASKS_PER_GPU", of_each);
     set.0.retain(|(name, _)| !OF_NODES.contains(&name.as_str()));
     set.0
 }
@@ -651,6 +653,7 @@ mod tests {
             since: Timestamp(0),
             state: StepState::Running,
             usage: None,
+            srun: None,
         };
         with_job(|job| {
             let mut of_allocation = Setter::default();

@@ -62,6 +62,6 @@ pub use reservation_flag::{FlagWords, ReservationFlag};
 pub use reservation_request::{LengthChange, ReservationRequest, ReservedNodes};
 pub use reserved_for::{NameSign, NamesChange, ReservedFor};
 pub use scheduler_statistics::{CallCount, Passes, SchedulerStatistics};
-pub use step::{StepRecord, StepState};
+pub use step::{SrunProcess, StepRecord, StepState};
 pub use step_use::{StepHolders, StepUse, TaskUse};
 pub use submitter::Submitter;

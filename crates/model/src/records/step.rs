@@ -24,6 +24,30 @@ pub struct StepRecord {
     /// What its processes used, once it ended and where that was counted.
     #[serde(default)]
     pub usage: Option<Usage>,
+    /// The `srun` that asked for it, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub srun: Option<SrunProcess>,
+}
+
+/// An `srun`: `SrunHost:Pid`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SrunProcess {
+    /// The machine, or the node of a job, on which it was called.
+    pub host: String,
+    /// Its process there.
+    pub pid: u32,
+}
+
+impl SrunProcess {
+    /// Reads it from what a request for a step is recognised by: `srun-HOST-PID-TIME-RANDOM`.
+    #[must_use]
+    pub fn of_token(token: &str) -> Option<SrunProcess> {
+        let mut parts = token.strip_prefix("srun-")?.rsplitn(4, '-');
+        let (_random, _time) = (parts.next()?, parts.next()?);
+        let pid = parts.next()?.parse().ok()?;
+        let host = parts.next()?.to_owned();
+        Some(SrunProcess { host, pid })
+    }
 }
 
 /// Where a step stands.

@@ -68,8 +68,29 @@ impl Demand {
         if let (Some(each), true) = (request.rare.asked.tasks_of_each, request.tasks.is_none()) {
             demand.tasks_of_gpus(each);
         }
+        if request.rare.asked.tasks_of_each.is_some() {
+            demand.even_gpus();
+        }
         demand.memory(request, defaults);
         demand
+    }
+
+    /// With `--ntasks-per-gpu` a node has the tasks of its GPUs: where nodes and tasks are counted and come
+    /// out even, each has as many.
+    fn even_gpus(&mut self) {
+        let nodes = self.nodes.least;
+        let Some(tasks) = self.tasks.filter(|tasks| tasks % nodes == 0) else {
+            return;
+        };
+        let is_even = |need: &GresNeed| need.count % u64::from(nodes) == 0;
+        if self.nodes.most != Some(nodes) || !self.job.gres.iter().all(is_even) {
+            return;
+        }
+        self.tasks_per_node.get_or_insert(tasks / nodes);
+        for mut need in self.job.gres.drain(..) {
+            need.count /= u64::from(nodes);
+            self.node.gres.push(need);
+        }
     }
 
     /// `--ntasks-per-gpu` where no tasks are asked: as many as all GPUs have.

@@ -260,6 +260,10 @@ fn gpus() {
         "--ntasks-per-gpu=2 --gpus=2",
         expect!["a1 4t 4c 0M gpus 0,1"],
     );
+    check(
+        "-N2 -n8 --ntasks-per-gpu=2",
+        expect!["a1 4t 4c 0M gpus 0,1; a2 4t 4c 0M gpus 0,1"],
+    );
 }
 
 #[test]
