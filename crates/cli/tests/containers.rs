@@ -621,3 +621,54 @@ fn a_service_runs_in_the_runs_container() {
     let log = fs::read_to_string(format!("{folder}/logs/1.0.service-look")).unwrap();
     assert!(log.starts_with("own 1 outside . job 1"), "{log}");
 }
+
+#[test]
+fn a_runtime_that_is_not_there_is_refused_before_anything_is_submitted() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let program = env.write("bin/singularity", STAND_IN);
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let bin = env.work().join("bin");
+    env.set_var("PATH", format!("{}:{PATH}", bin.display()));
+    env.write("image.sif", "");
+    let write = |runtime: &str, modules: &str| {
+        env.write(
+            "yard.toml",
+            &format!(
+                "command = [\"true\"]\n[environment]\nmodules = [{modules}]\n[environment.container]\n\
+                 image = \"image.sif\"\nruntime = \"{runtime}\"\n"
+            ),
+        );
+    };
+    write("apptainer", "");
+    for words in [&["plan"][..], &["run", "--on", "local"]] {
+        let refused = env.yard(words);
+        assert_eq!(refused.status, 3, "{refused:?}");
+        for part in [
+            "has no apptainer to run the container",
+            "asked   runtime = \"apptainer\" (yard.toml:6)",
+            "there   no apptainer on PATH; there is singularity",
+            "do      leave runtime out, which takes singularity",
+        ] {
+            assert!(refused.stderr.contains(part), "{part}: {refused:?}");
+        }
+    }
+    write("apptainer", "\"tools/3\"");
+    let noted = env.yard(&["plan"]).success();
+    assert!(
+        noted.contains("whether the modules bring apptainer"),
+        "{noted:?}"
+    );
+    write("apptainer", "\"apptainer/1.2\"");
+    let silent = env.yard(&["plan"]).success();
+    assert!(!silent.contains("whether"), "{silent:?}");
+    // By the file of a cluster that has another one.
+    write("charliecloud", "");
+    let refused = env.yard(&["plan", "--on", "wilson"]);
+    assert!(
+        refused.stderr.contains("apptainer by the cluster file"),
+        "{refused:?}"
+    );
+    write("singularity", "");
+    let noted = env.yard(&["plan", "--on", "wilson"]).success();
+    assert!(noted.contains("answer to singularity too"), "{noted:?}");
+}

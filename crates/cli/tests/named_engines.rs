@@ -297,15 +297,24 @@ fn attach_and_shell_go_to_the_engine_of_the_run_and_not_to_the_default_one() {
 #[test]
 fn the_folders_that_a_shell_is_told_of_are_there() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-    let file = "[data]\nstage = [\"big\"]\n";
-    env.write("yard.toml", file);
-    env.write("big", "");
+    env.write("yard.toml", "");
     let line = "cd $YARD_DATA && cd $YARD_CHECKPOINTS && cd $SLURM_TMPDIR && echo all there";
     let shell = env.yard(&["shell", "-c1", "--", "sh", "-c", line]);
     assert!(shell.stdout.contains("all there"), "{shell:?}");
-    assert!(
-        shell.stderr.contains("note: [data] stage is not staged"),
-        "{shell:?}"
-    );
+    env.yard(&["engine", "stop"]).success();
+}
+
+#[test]
+fn a_shell_has_its_data_staged_until_it_ends() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.write("yard.toml", "[data]\nstage = [\"big/deep\"]\n");
+    env.write("big/deep/file", "of the data");
+    let line = "cd $YARD_CHECKPOINTS && cd $YARD_DATA && pwd && cat big/deep/file; exit 3";
+    let shell = env.yard(&["shell", "-c1", "--", "sh", "-c", line]);
+    assert_eq!(shell.status, 3, "{shell:?}");
+    let (folder, text) = shell.stdout.split_once('\n').unwrap();
+    assert_eq!(text, "of the data", "{shell:?}");
+    assert!(shell.stderr.contains("stage in     11 B in"), "{shell:?}");
+    assert!(!std::path::Path::new(folder).exists(), "{folder}");
     env.yard(&["engine", "stop"]).success();
 }

@@ -1,10 +1,15 @@
-//! A shell with what a run's ranks have: environment, container, variables and secrets.
+//! A shell with what a run's ranks have: data, environment, container, variables and secrets.
 
-use folder::LaunchFile;
+use crate::local_folder::{LocalFolder, LocalFolderError, Owned};
+use crate::stage::{self, StageError};
+use folder::{Attempt, Event, LaunchFile};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io;
-use std::path::Path;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+use train::DataPlan;
 
 /// What a shell is started with: a launch of one rank, which is the shell.
 #[derive(Debug, Serialize, Deserialize)]
@@ -13,6 +18,43 @@ pub struct ShellFile {
     pub launch: LaunchFile,
     /// Secret variables with their values.
     pub secrets: BTreeMap<String, String>,
+    /// What is staged before; `None`: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<ShellData>,
+}
+
+/// What is staged for a shell, and where.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ShellData {
+    /// The sources.
+    pub plan: DataPlan,
+    /// Where nodes have a disk of their own.
+    pub node_local: PathBuf,
+    /// A name that no other shell and no run has.
+    pub name: String,
+    /// The folder that the launch names, which the node must have under the same path.
+    pub folder: PathBuf,
+}
+
+/// Why a shell's data is not there.
+#[derive(Debug, Error)]
+pub enum ShellDataError {
+    /// The node's disk can't be used.
+    #[error(transparent)]
+    Folder(#[from] LocalFolderError),
+    /// Another user has the name of our folder, on one of the two machines.
+    #[error(
+        "the data of the shell is to be in {asked:?}, and this node has {there:?} for it, since another user took the name; remove what has it, or choose another node_local folder"
+    )]
+    Elsewhere {
+        /// What the launch names.
+        asked: PathBuf,
+        /// What this node has.
+        there: PathBuf,
+    },
+    /// It can't be brought.
+    #[error(transparent)]
+    Stage(#[from] StageError),
 }
 
 impl ShellFile {
@@ -32,4 +74,75 @@ impl ShellFile {
         std::fs::remove_file(path)?;
         Ok(file)
     }
+}
+
+impl ShellData {
+    /// Of a shell with a name of its own. Nothing is made.
+    #[must_use]
+    pub fn new(plan: DataPlan, node_local: PathBuf, name: String) -> ShellData {
+        let folder = local(&node_local, &name).path();
+        ShellData {
+            plan,
+            node_local,
+            name,
+            folder,
+        }
+    }
+
+    /// Stages it on this node, and says so on stderr.
+    pub(crate) fn bring(&self) -> Result<Brought, ShellDataError> {
+        let local = local(&self.node_local, &self.name);
+        if local.path() != self.folder {
+            return Err(ShellDataError::Elsewhere {
+                asked: self.folder.clone(),
+                there: local.path(),
+            });
+        }
+        let owned = local.make()?;
+        // From here on it is removed, whatever fails.
+        let brought = Brought {
+            local,
+            _owned: owned,
+        };
+        // A run has it in its own folder, which a shell has none of.
+        let scratch = self.folder.join("scratch");
+        fs::create_dir_all(&scratch).map_err(|source| LocalFolderError::System {
+            path: scratch,
+            source,
+        })?;
+        stage::run(&self.plan, &brought.local, None, &mut say)?;
+        Ok(brought)
+    }
+}
+
+/// Data that is on this node for as long as this lives.
+pub(crate) struct Brought {
+    local: LocalFolder,
+    _owned: Owned,
+}
+
+impl Drop for Brought {
+    fn drop(&mut self) {
+        // What stays is removed by the user's next job here.
+        let _ = self.local.remove();
+    }
+}
+
+/// As a run's node-local folder: what a killed shell leaves there is found by the user's next job.
+fn local(node_local: &Path, name: &str) -> LocalFolder {
+    let only = Attempt { job: 0, restart: 0 };
+    LocalFolder::new(node_local, &format!("shell-{name}"), only)
+}
+
+fn say(event: Event) {
+    let line = match event {
+        Event::Staging { what, done: 0, .. } => format!("stage in     {what}"),
+        Event::Staged { bytes, took_ms, .. } => {
+            let took = model::say_length(i64::try_from(took_ms).unwrap_or(i64::MAX));
+            format!("stage in     {} in {took}", train::say_bytes(bytes))
+        }
+        _ => return,
+    };
+    // A terminal that is gone ends the shell by itself.
+    let _ = writeln!(io::stderr(), "  {line}");
 }

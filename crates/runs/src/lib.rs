@@ -9,6 +9,7 @@ mod awaited;
 mod cancel;
 pub mod cluster_files;
 mod cluster_now;
+mod container_runtime;
 mod engines;
 mod environment_job;
 mod failure;

@@ -7,7 +7,7 @@ use crate::known_cluster::KnownCluster;
 use crate::sweep::WandbSweep;
 use crate::target::{Target, target};
 use crate::user_config::user_config;
-use crate::{plan_inputs, plan_notes};
+use crate::{container_runtime, plan_inputs, plan_notes};
 use cluster_file::ClusterFile;
 use folder::StartingPoint;
 use model::{ClusterFacts, Internet, counted};
@@ -152,11 +152,17 @@ impl RunRequest {
         plan_inputs::check_clusters(layers.files(), places, &target.facts.name)?;
         let known = KnownCluster::of(&target, places)?;
         let is_known = known.is_some();
+        let runtimes = match &known {
+            _ if target.facts.embedded => container_runtime::Known::Here,
+            Some(known) if known.differences.is_empty() => container_runtime::Known::ByFile,
+            _ => container_runtime::Known::OfThisMachine,
+        };
         let (mut plan, refusals) = match known {
             Some(known) => plan_of_known(&layers, &known, &mut target)?,
             None => (plan_here(&layers, &target)?, Vec::new()),
         };
         plan_inputs::check(&mut plan)?;
+        container_runtime::check(&mut plan, &target.facts.containers.runtimes, runtimes)?;
         plan_notes::add(&mut plan, &layers.base);
         let before = plan.after.as_ref().map(|name| NamedRuns::of(name, places));
         let before = before.transpose()?;
@@ -187,6 +193,11 @@ impl RunRequest {
         plan_inputs::check_clusters(layers.files(), places, &file.name)?;
         let mut site = site_plan(&layers, file, None).map_err(refused)?;
         plan_inputs::check_requirements(&site.plan)?;
+        let (there, by_file) = (
+            &site.facts.containers.runtimes,
+            container_runtime::Known::ByFile,
+        );
+        container_runtime::check(&mut site.plan, there, by_file)?;
         plan_notes::add(&mut site.plan, &layers.base);
         Ok(site)
     }

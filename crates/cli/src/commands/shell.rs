@@ -8,7 +8,7 @@ use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
 use folder::{Attempt, LaunchFile};
-use job::shell::ShellFile;
+use job::shell::{ShellData, ShellFile};
 use model::{ContainerRuntime, NodeName};
 use runs::{GivenResource, Planned, Ready, RunRequest, pin_program, places};
 use std::ffi::OsString;
@@ -79,9 +79,6 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     }
     leave_out_modules(&mut planned.plan);
     planned.check()?;
-    if !planned.plan.data.stage.value.is_empty() {
-        printer.say("note: [data] stage is not staged for a shell: its {data} is empty");
-    }
     let interrupt = Interrupt::watch()?;
     let ready = make_ready(&planned, &places, false, &interrupt, printer)?;
     drop(interrupt);
@@ -143,7 +140,9 @@ fn open(
     printer: &Printer,
 ) -> Outcome {
     let plan = &planned.plan;
-    let mut launch = launch_file(planned, ready, (folder, yard))?;
+    let data = staged(plan, folder);
+    let local = data.as_ref().map_or(folder, |data| &data.folder);
+    let mut launch = launch_file(planned, ready, (local, yard))?;
     if let Some(save) = save {
         keep_changes(launch.container.as_mut(), save)?;
     }
@@ -161,6 +160,7 @@ fn open(
     let shell = ShellFile {
         launch,
         secrets: ready.secrets.clone(),
+        data,
     };
     shell.write(&file).map_err(|error| {
         let what = format!("{} can't be written: {error}", file.display());
@@ -181,6 +181,13 @@ fn open(
         .code()
         .and_then(|code| u8::try_from(code).ok())
         .unwrap_or(exit_code::FAILED))
+}
+
+/// What the node stages before the shell, on its own disk; its folder there stands in the place of the shell's.
+fn staged(plan: &Plan, folder: &Path) -> Option<ShellData> {
+    let name = folder.file_name()?.to_string_lossy().into_owned();
+    let data = (!plan.data.stage.value.is_empty()).then(|| plan.data.clone())?;
+    Some(ShellData::new(data, plan.node_local.value.clone(), name))
 }
 
 /// Has the container run in a copy of its image, which is saved when the shell has ended.
@@ -212,7 +219,7 @@ fn keep_changes(container: Option<&mut ContainerStart>, save: &Path) -> Result<(
     })
 }
 
-/// The launch of the shell, as a rank's: its files are in `folder` instead of a run's.
+/// The launch of the shell, as a rank's: its files are in `folder` instead of a run's node-local one.
 fn launch_file(
     planned: &Planned,
     ready: &Ready,

@@ -25,7 +25,7 @@ use crate::deputy::{Deputy, Stopping};
 use crate::exit_code;
 use crate::local_folder;
 use crate::python_stack;
-use crate::shell::ShellFile;
+use crate::shell::{ShellDataError, ShellFile};
 use crate::visible_gpus;
 use container::{ContainerError, Inside};
 use folder::{Attempt, FolderError, LaunchFile, RankExit, RunFolder};
@@ -44,6 +44,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use step::Held;
 use sys::disk_errors::patiently;
 use thiserror::Error;
 use train::{EnvChange, RankCommand};
@@ -95,6 +96,9 @@ pub enum RankError {
     /// The container can't be started.
     #[error(transparent)]
     Container(#[from] ContainerError),
+    /// A shell's data can't be staged.
+    #[error(transparent)]
+    Data(#[from] ShellDataError),
     /// The wrapper's own work failed.
     #[error("{what} failed")]
     System {
@@ -118,6 +122,7 @@ impl RankError {
             | RankError::Elsewhere { .. }
             | RankError::Prelude(_)
             | RankError::Container(_)
+            | RankError::Data(_)
             | RankError::System { .. } => 1,
         }
     }
@@ -408,7 +413,9 @@ pub fn shell(file: &Path) -> Result<u8, RankError> {
     let ShellFile {
         mut launch,
         secrets,
+        data,
     } = ShellFile::take(file).map_err(reading)?;
+    let data = data.map(|data| data.bring()).transpose()?;
     let copied = match &mut launch.container {
         Some(container) => Copied::make(container)?,
         None => None,
@@ -427,7 +434,13 @@ pub fn shell(file: &Path) -> Result<u8, RankError> {
         secrets,
     };
     let (program, argv, variables) = start.prepare(None)?;
-    step::start(&program, &argv, &launch.cwd, &variables, copied)
+    step::start(
+        &program,
+        &argv,
+        &launch.cwd,
+        &variables,
+        Held { copied, data },
+    )
 }
 
 fn spawn(

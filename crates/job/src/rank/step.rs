@@ -4,6 +4,7 @@ use super::container::Inside;
 use super::private_copy::Copied;
 use super::{ProgramError, RankError, Variables, command};
 use crate::exit_code;
+use crate::shell::Brought;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use std::collections::BTreeMap;
 use std::io;
@@ -76,24 +77,34 @@ fn enter(mut container: ContainerStart, argv: Vec<String>) -> Result<u8, RankErr
         secrets: &BTreeMap::new(),
     };
     let (program, words) = inside.start(&cwd, &mut variables)?;
-    start(&program, &words, &cwd, &variables, copied)
+    let held = Held { copied, data: None };
+    start(&program, &words, &cwd, &variables, held)
 }
 
-/// Becomes a program, or waits for it where a copy has to be saved and removed after it.
+/// What a program has on the node's disk, which is removed after it.
+pub(super) struct Held {
+    /// The copy of the image that it runs in, which is saved before.
+    pub copied: Option<Copied>,
+    /// What was staged for it.
+    pub data: Option<Brought>,
+}
+
+/// Becomes a program, or waits for it where something has to be removed after it.
 pub(super) fn start(
     program: &Path,
     words: &[String],
     cwd: &Path,
     variables: &Variables,
-    copied: Option<Copied>,
+    held: Held,
 ) -> Result<u8, RankError> {
     let failed = |source| {
         let program = program.display().to_string();
         RankError::from(ProgramError::of(source, program, cwd))
     };
-    let Some(copied) = copied else {
+    let Held { copied, data } = held;
+    if copied.is_none() && data.is_none() {
         return Err(failed(command(program, words, cwd, variables).exec()));
-    };
+    }
     // They go to all processes of the task: what the program makes of them decides.
     for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2] {
         let caught = Arc::new(AtomicBool::new(false));
@@ -107,7 +118,8 @@ pub(super) fn start(
         .map_err(failed)?;
     // Tasks beside the first have copies of their own.
     let is_first = std::env::var("SLURM_PROCID").is_ok_and(|task| task == "0");
-    if is_first && exit_code::signal(status).is_none() {
+    let has_ended = is_first && exit_code::signal(status).is_none();
+    if let Some(copied) = copied.filter(|_| has_ended) {
         copied.save()?;
     }
     Ok(u8::try_from(exit_code::of(status)).unwrap_or(1))
