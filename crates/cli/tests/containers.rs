@@ -629,13 +629,12 @@ fn a_runtime_that_is_not_there_is_refused_before_anything_is_submitted() {
     fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
     let bin = env.work().join("bin");
     env.set_var("PATH", format!("{}:{PATH}", bin.display()));
-    env.write("image.sif", "");
     let write = |runtime: &str, modules: &str| {
         env.write(
             "yard.toml",
             &format!(
                 "command = [\"true\"]\n[environment]\nmodules = [{modules}]\n[environment.container]\n\
-                 image = \"image.sif\"\nruntime = \"{runtime}\"\n"
+                 image = \"docker://python:3.12\"\nruntime = \"{runtime}\"\n"
             ),
         );
     };

@@ -21,13 +21,11 @@ fn check(lost: &str) {
         let printed = env.yard(&["logs"]).stdout;
         printed.matches("began").count() == 2
     });
-    env.yard(&["engine", "fail-node", lost, "--on", "two"])
-        .success();
+    env.yard(&["engine", "fail-node", lost, "two"]).success();
     wait_until("it waits for the node", || {
         env.yard(&["show"]).stdout.contains("resuming")
     });
-    env.yard(&["engine", "restore-node", lost, "--on", "two"])
-        .success();
+    env.yard(&["engine", "restore-node", lost, "two"]).success();
     env.yard(&["wait"]).success();
     let shown = env.yard(&["show"]).success();
     let words = format!("on node1, node2, lost, node {lost} was lost");

@@ -318,3 +318,51 @@ fn a_shell_has_its_data_staged_until_it_ends() {
     assert!(!std::path::Path::new(folder).exists(), "{folder}");
     env.yard(&["engine", "stop"]).success();
 }
+
+#[test]
+fn an_engine_is_removed_once_it_is_stopped_and_has_no_unfinished_job() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.yard(&["engine", "start", "rig", "--nodes", "2"])
+        .success();
+    let refused = |env: &TestEnv, words: &str| {
+        let refused = env.yard(&["engine", "rm", "rig"]).code(1);
+        assert!(refused.stderr.contains(words), "{}", refused.snapshot());
+    };
+    refused(&env, "do      yard engine stop rig");
+    env.set_var("TRAINYARD_ENGINE", "rig");
+    env.slurm("sbatch", &["--hold", "--wrap", "true"]).success();
+    env.yard(&["engine", "stop", "rig"]).success();
+    refused(&env, "rig has 1 unfinished job");
+    env.slurm("scancel", &["1"]).success();
+    env.yard(&["engine", "stop", "rig"]).success();
+    env.yard(&["engine", "rm", "rig"]).success();
+    let listed = env.yard(&["engine", "ls"]).success();
+    assert!(!listed.contains("rig"), "{listed}");
+    // The name is free.
+    env.yard(&["engine", "start", "rig", "--nodes", "3"])
+        .success();
+    env.yard(&["engine", "stop", "rig"]).success();
+    assert_eq!(env.yard(&["engine", "rm", "local"]).status, 2);
+}
+
+#[test]
+fn looking_starts_no_engine_where_none_ever_ran() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    for words in [&["ls"][..], &["ls", "--live"], &["show"], &["why", "7"]] {
+        let _said = env.yard(words);
+        let state = env.trainyard_home().join("state");
+        assert!(!state.exists(), "{words:?} made {}", state.display());
+    }
+}
+
+#[test]
+fn wait_gives_up_after_its_timeout_and_the_job_goes_on() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.slurm("sbatch", &["--wrap", "while :; do sleep 0.05; done"])
+        .success();
+    let left = env.yard(&["wait", "1", "--timeout", "1s"]).code(124);
+    assert!(left.stderr.contains("goes on"), "{}", left.snapshot());
+    env.slurm("scancel", &["1"]).success();
+    assert_eq!(env.yard(&["wait", "1", "--timeout", "10m"]).status, 1);
+    env.yard(&["engine", "stop"]).success();
+}

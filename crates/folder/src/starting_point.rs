@@ -15,6 +15,8 @@ pub struct StartingPoint {
     pub manifest: Manifest,
     /// The run whose checkpoint it is, or its path.
     pub of: String,
+    /// Whether a start of that run resumed from it.
+    pub was_resumed: bool,
 }
 
 /// Of a run, at which checkpoint it started.

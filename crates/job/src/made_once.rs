@@ -38,7 +38,18 @@ pub struct Making {
     pub place: PathBuf,
     /// What its makers print.
     pub log: PathBuf,
+    is_done: bool,
     _lock: FileLock,
+}
+
+/// What was not made whole is no use to anyone; its log stays, for people.
+impl Drop for Making {
+    fn drop(&mut self) {
+        if !self.is_done {
+            // What can't be removed is removed by the next that makes it.
+            let _left = remove(&self.place);
+        }
+    }
 }
 
 /// What could not be done with which file or folder of a cache.
@@ -115,6 +126,7 @@ impl Entry {
         Ok(Some(Making {
             place,
             log,
+            is_done: false,
             _lock: held,
         }))
     }
@@ -122,9 +134,12 @@ impl Entry {
 
 impl Making {
     /// Says that it is whole now.
-    pub fn done(self, says: &str) -> Result<(), CacheError> {
+    pub fn done(mut self, says: &str) -> Result<(), CacheError> {
         let path = self.place.join(MARKER);
-        sys::atomic::write(&path, says.as_bytes()).map_err(|source| CacheError { path, source })
+        let written = sys::atomic::write(&path, says.as_bytes());
+        written.map_err(|source| CacheError { path, source })?;
+        self.is_done = true;
+        Ok(())
     }
 
     /// Runs one maker with its output into the log and, line by line, to `progress`.

@@ -142,7 +142,7 @@ pub fn bring_all(
         })?;
         sizes.push(size);
     }
-    let begun = Instant::now();
+    let (begun, mut bytes) = (Instant::now(), 0);
     let mut progress = Progress {
         say,
         what: String::new(),
@@ -152,7 +152,8 @@ pub fn bring_all(
     };
     for ((path, place), size) in sources.iter().zip(sizes) {
         progress.begin(path);
-        bring(path, place, data, &mut progress).map_err(|source| {
+        let brought = bring(path, place, data, &mut progress);
+        bytes += brought.map_err(|source| {
             let (path, host) = (path.to_path_buf(), host.clone());
             match source.kind() {
                 io::ErrorKind::StorageFull => StageError::DiskFull {
@@ -166,7 +167,6 @@ pub fn bring_all(
             }
         })?;
     }
-    let bytes = progress.done;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     (progress.say)(Event::Staged {
         node: None,
@@ -189,8 +189,9 @@ fn size(path: &Path) -> io::Result<Option<u64>> {
     Ok(Some(facts.len()))
 }
 
-/// Brings a source below `data`: a file or folder as `place`, an archive unpacked.
-fn bring(path: &Path, place: &Path, data: &Path, progress: &mut Progress<'_>) -> io::Result<()> {
+/// Brings a source below `data`: a file or folder as `place`, an archive unpacked. Returns the bytes that
+/// arrived.
+fn bring(path: &Path, place: &Path, data: &Path, progress: &mut Progress<'_>) -> io::Result<u64> {
     match Kind::of(path) {
         Kind::Tar => unpack(
             Counted {
@@ -209,14 +210,15 @@ fn bring(path: &Path, place: &Path, data: &Path, progress: &mut Progress<'_>) ->
         Kind::TarGz => {
             // gzip is everywhere, and a process of its own uses a second CPU.
             let mut gzip = Gzip::start(File::open(path)?)?;
-            unpack(
+            let bytes = unpack(
                 Counted {
                     inner: gzip.output()?,
                     progress,
                 },
                 data,
             )?;
-            gzip.end()
+            gzip.end()?;
+            Ok(bytes)
         }
         Kind::Plain => {
             let target = data.join(place);
@@ -225,7 +227,7 @@ fn bring(path: &Path, place: &Path, data: &Path, progress: &mut Progress<'_>) ->
                     sys::copy_tree::folder(path, &target, &mut |bytes| progress.came(bytes));
                 // What failed is said with the source; of a full disk the kind counts.
                 return match copied {
-                    Ok(_) => Ok(()),
+                    Ok((_, bytes)) => Ok(bytes),
                     Err(error) if error.path == path => Err(error.source),
                     Err(error) => Err(io::Error::new(error.source.kind(), error)),
                 };
@@ -233,16 +235,34 @@ fn bring(path: &Path, place: &Path, data: &Path, progress: &mut Progress<'_>) ->
             if let Some(folder) = target.parent() {
                 fs::create_dir_all(folder)?;
             }
-            progress.came(sys::copy::file(path, &target)?);
-            Ok(())
+            let bytes = sys::copy::file(path, &target)?;
+            progress.came(bytes);
+            Ok(bytes)
         }
     }
 }
 
-fn unpack(from: impl Read, data: &Path) -> io::Result<()> {
+/// Returns the bytes of the files, which are fewer than those of the archive.
+fn unpack(from: impl Read, data: &Path) -> io::Result<u64> {
     let mut archive = tar::Archive::new(from);
     archive.set_preserve_mtime(false);
-    archive.unpack(data)
+    let data = data.canonicalize()?;
+    let (mut bytes, mut folders) = (0, Vec::new());
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        if entry.header().entry_type().is_dir() {
+            folders.push(entry);
+            continue;
+        }
+        bytes += entry.size();
+        entry.unpack_in(&data)?;
+    }
+    // Last, and the inner ones first: one that may not be written to would take no files.
+    folders.sort_by(|one, other| other.path_bytes().cmp(&one.path_bytes()));
+    for mut folder in folders {
+        folder.unpack_in(&data)?;
+    }
+    Ok(bytes)
 }
 
 struct Gzip {
@@ -418,7 +438,8 @@ mod tests {
             run(&plan, &local, None, &mut |event| events.push(event)).unwrap();
             assert!(local.data().join(want).is_file(), "{kind}");
             assert!(matches!(events.first(), Some(Event::Staging { .. })));
-            assert!(matches!(events.last(), Some(Event::Staged { bytes, .. }) if *bytes > 0));
+            let want = if kind.starts_with("folder") { 1 } else { 5 };
+            assert!(matches!(events.last(), Some(Event::Staged { bytes, .. }) if *bytes == want));
             // A second task on the same disk finds it done.
             fs::remove_file(local.data().join(want)).unwrap();
             run(&plan, &local, None, &mut |event| panic!("{event:?}")).unwrap();

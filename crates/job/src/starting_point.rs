@@ -81,6 +81,7 @@ fn of_run(run: &RunFolder, name: Option<&str>) -> Result<StartingPoint, Starting
             entry: run.checkpoint(&manifest.name),
             manifest,
             of: run.id().to_owned(),
+            was_resumed: false,
         }),
         None => Err(StartingPointError::None {
             run: run.id().to_owned(),
@@ -131,6 +132,7 @@ fn of_path(path: &Path) -> Result<StartingPoint, StartingPointError> {
         manifest: Manifest::new(&name, Timestamp(sys::now()), proven, contents),
         of: path.display().to_string(),
         entry: path,
+        was_resumed: false,
     })
 }
 

@@ -30,10 +30,7 @@ pub(crate) fn awaited(
     let text = by.value.as_str();
     let asked = format!("[after] run = {text:?} ({})", by.source);
     let Some(newest) = chosen.first() else {
-        let what = format!("no run has the name or id {text}");
-        return Err(Failure::new(FailureKind::Usage, what)
-            .asked(asked)
-            .todo("start that one first; yard ls shows all runs"));
+        return Err(named.missing());
     };
     let (cluster, own) = (newest.cluster.clone(), transport.cluster().to_owned());
     let runs: Vec<Run> = chosen
@@ -109,6 +106,22 @@ impl NamedRuns {
         let others = chosen.split_off(count.min(chosen.len()));
         let by = by.clone();
         Ok(NamedRuns { by, chosen, others })
+    }
+
+    /// Refuses a name that no run has.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.chosen.is_empty() {
+            return Err(self.missing());
+        }
+        Ok(())
+    }
+
+    fn missing(&self) -> Failure {
+        let text = self.by.value.as_str();
+        let what = format!("no run has the name or id {text}");
+        Failure::new(FailureKind::Usage, what)
+            .asked(format!("[after] run = {text:?} ({})", self.by.source))
+            .todo("start that one first; yard ls shows all runs")
     }
 
     /// Which run comes before, and what else has its name; none where it is named by its id.

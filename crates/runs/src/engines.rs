@@ -94,14 +94,14 @@ pub fn engine_names(places: &Places) -> Vec<String> {
     names
 }
 
-/// The engines that are asked where no name of one is said: this machine's own, and the others that
-/// run. One that was stopped stays so until it is named.
+/// The engines that are asked where no name of one is said: this machine's own, once it ever had a job, and the
+/// others that run. One that was stopped stays so until it is named.
 #[must_use]
 pub fn engines_asked(places: &Places) -> Vec<String> {
     let mut names = engine_names(places);
     names.retain(|name| {
         let folder = EngineFolder::new(engine_dir(places, name));
-        name == LOCAL || folder.socket().exists()
+        folder.socket().exists() || name == LOCAL && folder.store().exists()
     });
     names
 }

@@ -77,7 +77,7 @@ pub use notify_notes::mail_notes;
 pub use plain_jobs::{PlainJob, plain_jobs};
 pub use program::pin_program;
 pub use reach::{engines, open, poller};
-pub use reason_words::{hold_remedy, say_reason};
+pub use reason_words::{hold_remedy, say_reason, say_wait};
 pub use removal::{remove, repeats_to_remove, to_remove};
 pub use repeats::{Repeats, counts_in_words, select_repeats, together};
 pub use repeats_wait::{RepeatsEnd, RepeatsEvent};

@@ -12,6 +12,16 @@ pub fn say_reason(reason: &str) -> String {
     }
 }
 
+/// As [`say_reason`], to stand after the word "waits".
+#[must_use]
+pub fn say_wait(reason: &str) -> String {
+    let words = say_reason(reason);
+    match words.strip_prefix("waiting ") {
+        Some(rest) => rest.to_owned(),
+        None => words,
+    }
+}
+
 /// What a person has to do about a job that waits for a person, for ever; `None` for reasons that
 /// pass by themselves.
 #[must_use]

@@ -227,6 +227,15 @@ impl Run {
         self.last_events().iter().any(is_end)
     }
 
+    /// Whether a start of it resumed from the checkpoint of that name.
+    #[must_use]
+    pub fn has_resumed_from(&self, name: &str) -> bool {
+        let mut events = self.starts.iter().flat_map(|start| &start.events);
+        events.any(
+            |line| matches!(&line.event, Event::Resumed { checkpoint, .. } if checkpoint == name),
+        )
+    }
+
     /// The newest checkpoint that was saved: its name, its step and when. At the end of a start the
     /// newest is saved first and older ones after it, so steps count and not the order. One that a
     /// start resumed at was saved too, even if the start before ended before it recorded that.

@@ -113,6 +113,16 @@ impl Planned {
     }
 }
 
+impl Planned {
+    /// Refuses a run after one that is not there, which a plan alone may name.
+    ///
+    /// # Errors
+    /// No run has that name.
+    pub fn check_before(&self) -> Result<(), Failure> {
+        self.before.as_ref().map_or(Ok(()), NamedRuns::check)
+    }
+}
+
 impl RunRequest {
     /// The batch script, where the file is one, and Slurm's flags for it as text.
     ///

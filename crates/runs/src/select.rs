@@ -6,7 +6,7 @@ use crate::known_runs::{places, unreadable_index};
 use crate::reach::{engines, open};
 use crate::repeats::{one_is_needed, repeats_of};
 use crate::{JobNumber, NEWEST, Run, SpokenName, plain_jobs};
-use backend::{JobView, Transport};
+use backend::{JobView, LOCAL, Transport};
 use folder::{Index, IndexEntry};
 use model::{JobId, Timestamp};
 use sys::Places;
@@ -394,7 +394,8 @@ impl<'a> Search<'a> {
         };
         let asked = engines_asked(&self.places);
         let mut stopped = engine_names(&self.places);
-        stopped.retain(|name| !asked.contains(name));
+        // This machine's own starts with the first job.
+        stopped.retain(|name| name != LOCAL && !asked.contains(name));
         let (there, todo) = match stopped.as_slice() {
             [] => (there, String::new()),
             [first, ..] => (

@@ -157,28 +157,31 @@ impl Outages {
 
 impl Waiting {
     /// Waits for its end; an outage of its cluster is handed on, and waited for too. A run that no other
-    /// process is left to bring back is brought back.
+    /// process is left to bring back is brought back. `None`: the client left before, as `leaves` says.
     ///
     /// # Errors
     /// Its files can't be read, or its cluster refuses to answer.
     pub fn wait(
         &mut self,
         pollers: &BTreeMap<String, Poller>,
+        leaves: &dyn Fn() -> bool,
         seen: &mut dyn FnMut(&WaitEvent),
-    ) -> Result<WaitEnd, Failure> {
+    ) -> Result<Option<WaitEnd>, Failure> {
         let mut deputy = self.run.as_ref().map(|run| LastDeputy::of(&run.entry.id));
         loop {
             let outage = &mut |outage: Outage| seen(&WaitEvent::Outage(outage));
-            let end = self.wait_once(pollers, outage)?;
-            let (Some(deputy), WaitEnd::Run(state)) = (&mut deputy, &end) else {
-                return Ok(end);
+            let Some(end) = self.wait_once(pollers, leaves, outage)? else {
+                return Ok(None);
             };
-            match deputy.see(state, &|| false) {
+            let (Some(deputy), WaitEnd::Run(state)) = (&mut deputy, &end) else {
+                return Ok(Some(end));
+            };
+            match deputy.see(state, leaves) {
                 Comeback::Over(why) => {
                     if let Some(why) = why {
                         seen(&WaitEvent::StaysOver(why.line()));
                     }
-                    return Ok(end);
+                    return Ok(Some(end));
                 }
                 Comeback::Brought(how) => seen(&WaitEvent::Brought(how)),
                 Comeback::GoesOn => std::thread::sleep(READ_PAUSE),
@@ -189,16 +192,17 @@ impl Waiting {
     fn wait_once(
         &mut self,
         pollers: &BTreeMap<String, Poller>,
+        leaves: &dyn Fn() -> bool,
         outage: &mut dyn FnMut(Outage),
-    ) -> Result<WaitEnd, Failure> {
+    ) -> Result<Option<WaitEnd>, Failure> {
         let Some(poller) = pollers
             .get(&self.cluster)
             .filter(|_| self.element.is_none())
         else {
-            return self.wait_for_element();
+            return self.wait_for_element(leaves);
         };
         if let Some(view) = self.over.take() {
-            return self.ended(view);
+            return self.ended(view).map(Some);
         }
         let (mut looks, mut outages) = (0, Outages::default());
         let mut read = Instant::now();
@@ -208,7 +212,10 @@ impl Waiting {
                 outage(seen);
             }
             if self.jobs().is_empty() {
-                return self.ended(None);
+                return self.ended(None).map(Some);
+            }
+            if leaves() {
+                return Ok(None);
             }
             // A shared cluster is asked seldom: the end is in the files first.
             if let Some(run) = &mut self.run
@@ -219,7 +226,7 @@ impl Waiting {
                 *run = Run::read(run.entry.clone())?;
                 let is_over = !run.needs_cluster();
                 if is_over && !was_over {
-                    return self.ended(None);
+                    return self.ended(None).map(Some);
                 }
                 was_over = is_over;
             }
@@ -241,9 +248,9 @@ impl Waiting {
                         && end.is_success()
                         && !have_completed(&look.jobs, self.job)
                     {
-                        return Ok(WaitEnd::SomeFailed);
+                        return Ok(Some(WaitEnd::SomeFailed));
                     }
-                    return Ok(end);
+                    return Ok(Some(end));
                 }
             }
             std::thread::sleep(FILE_PAUSE);
@@ -269,19 +276,22 @@ impl Waiting {
     }
 
     /// Waits for an element of an array; an outage of its cluster too.
-    fn wait_for_element(&mut self) -> Result<WaitEnd, Failure> {
+    fn wait_for_element(&mut self, leaves: &dyn Fn() -> bool) -> Result<Option<WaitEnd>, Failure> {
         let Some(selected) = &mut self.element else {
-            return Ok(WaitEnd::Job(None));
+            return Ok(Some(WaitEnd::Job(None)));
         };
         let begun = Instant::now();
         loop {
             match selected.view() {
                 Ok(view) if view.as_ref().is_some_and(|view| view.state.is_live()) => {}
-                Ok(view) => return Ok(WaitEnd::Job(view.map(|view| view.state))),
+                Ok(view) => return Ok(Some(WaitEnd::Job(view.map(|view| view.state)))),
                 Err(error)
                     if error.kind == FailureKind::Unreachable
                         && !selected.transport.is_embedded() => {}
                 Err(error) => return Err(error),
+            }
+            if leaves() {
+                return Ok(None);
             }
             std::thread::sleep(selected.transport.pause(begun.elapsed()));
         }

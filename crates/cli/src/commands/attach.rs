@@ -36,7 +36,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         state => {
             let there = match state {
                 Some(backend::ViewState::Waiting { reason }) => {
-                    format!("it waits: {}", runs::say_reason(&reason))
+                    format!("it waits: {}", runs::say_wait(&reason))
                 }
                 _ => "it is over".to_owned(),
             };

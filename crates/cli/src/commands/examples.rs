@@ -288,19 +288,26 @@ const EXAMPLES: &[Examples] = &[
         ],
     ),
     (
+        "engine rm",
+        &[(
+            "yard engine rm rig",
+            "one that was stopped; runs keep their folders",
+        )],
+    ),
+    (
         "engine status",
         &[("yard engine status --json", "for a program")],
     ),
     (
         "engine fail-node",
         &[(
-            "yard engine fail-node node2 --on rig",
+            "yard engine fail-node node2 rig",
             "its jobs end as at a node's failure, or come back elsewhere",
         )],
     ),
     (
         "engine restore-node",
-        &[("yard engine restore-node node2 --on rig", "")],
+        &[("yard engine restore-node node2 rig", "")],
     ),
     (
         "engine preempt",

@@ -10,7 +10,7 @@ use backend::Poller;
 use model::TimeLimitRequest;
 use runs::{
     Comeback, FILE_PAUSE, Follower, LastDeputy, Outage, RunEvent, RunState, Submitted, hold_remedy,
-    say_reason,
+    say_reason, say_wait,
 };
 use std::time::{Duration, Instant};
 
@@ -129,7 +129,7 @@ pub fn follow(
             && reason != "None"
         {
             let since = i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX);
-            let reason = say_reason(reason);
+            let reason = say_wait(reason);
             printer.moving("waits", &format!("{reason} · {}", words::length(since)));
         }
         if !follower.has_more() {

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use backend::Poller;
 use model::JobId;
-use runs::{FILE_PAUSE, JobEnd, JobEvent, JobFollower, JobLine, hold_remedy, say_reason};
+use runs::{FILE_PAUSE, JobEnd, JobEvent, JobFollower, JobLine, hold_remedy, say_wait};
 use std::time::{Duration, Instant};
 use sys::Places;
 
@@ -67,7 +67,7 @@ pub fn follow_job(
         if let Some(reason) = waits.as_deref().filter(|reason| *reason != "None")
             && begun.elapsed() > MOMENT
         {
-            printer.moving("waits", &say_reason(reason));
+            printer.moving("waits", &say_wait(reason));
         }
         if !follower.has_more() {
             std::thread::sleep(FILE_PAUSE);

@@ -1,6 +1,5 @@
 //! What commands show and do of several repeats of a run together.
 
-use super::interrupt::Interrupt;
 use super::story::row;
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
@@ -128,16 +127,15 @@ pub fn logs(repeats: &Repeats, rank: Option<u32>, last: bool, printer: &Printer)
     Ok(exit_code::DONE)
 }
 
-/// Waits until all are over, and prints the end of each as it comes.
+/// Waits until all are over or the client `leaves`, and prints the end of each as it comes.
 pub fn wait(
     repeats: Repeats,
-    interrupt: Option<&Interrupt>,
+    leaves: &dyn Fn() -> bool,
     printer: &Printer,
 ) -> Result<RepeatsEnd, Failure> {
     let begun = Instant::now();
     let mut ends = Ends::default();
-    let leaves = || interrupt.is_some_and(Interrupt::asked);
-    repeats.wait(&leaves, &mut |seen| match seen {
+    repeats.wait(leaves, &mut |seen| match seen {
         RepeatsEvent::Outage { why } => printer.say(&row("note", &format!("{why}; waiting"))),
         RepeatsEvent::Ended { number, state } => {
             printer.show_line(&row(&format!(".{number}"), &ends.of(number, &state)));

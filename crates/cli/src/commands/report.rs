@@ -4,6 +4,7 @@ use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
+use folder::RunFolder;
 use jiff::tz::TimeZone;
 use model::Timestamp;
 use runs::{report_facts, select};
@@ -19,25 +20,32 @@ pub struct Args {
     /// Several runs beside each other
     #[arg(long, value_name = "RUN", num_args = 2.., conflicts_with = "run")]
     compare: Vec<String>,
-    /// Where the page goes: report.html in the run folder, or here where runs are compared
+    /// Where the page goes: report.html in the run folder, or comparison.html in the folder of the first
+    /// run that is compared
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 /// Runs `yard report`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    let (named, is_compared) = match args.compare.as_slice() {
+        [] => (std::slice::from_ref(&args.run), false),
+        several => (several, true),
+    };
     let mut output = args.output.clone();
     let mut runs = Vec::new();
-    if args.compare.is_empty() {
-        let (facts, in_folder) = facts(&args.run, printer)?;
+    for text in named {
+        let (facts, folder) = facts(text, printer)?;
         runs.push(facts);
-        output.get_or_insert(in_folder);
-    } else {
-        for text in &args.compare {
-            runs.push(facts(text, printer)?.0);
-        }
+        output.get_or_insert_with(|| {
+            if is_compared {
+                folder.comparison()
+            } else {
+                folder.report()
+            }
+        });
     }
-    let output = output.unwrap_or_else(|| PathBuf::from("report.html"));
+    let output = output.unwrap_or_default();
     let zone = TimeZone::system();
     let now = model::moment_text(Timestamp(sys::now()), &zone).replace('T', " ");
     let made = format!("made by yard {} on {now}", env!("CARGO_PKG_VERSION"));
@@ -54,8 +62,8 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     Ok(exit_code::DONE)
 }
 
-/// What there is to say of a run, and where its report goes.
-fn facts(text: &str, printer: &Printer) -> Result<(RunFacts, PathBuf), Failure> {
+/// What there is to say of a run, and its folder.
+fn facts(text: &str, printer: &Printer) -> Result<(RunFacts, RunFolder), Failure> {
     let mut selected = super::selected(select(text), printer)?;
     let (view, note) = selected.view_or_note()?;
     if let Some(note) = note {
@@ -70,5 +78,5 @@ fn facts(text: &str, printer: &Printer) -> Result<(RunFacts, PathBuf), Failure> 
     let state = run.state(view.as_ref());
     let now = Timestamp(sys::now());
     let facts = report_facts(run, &state, &TimeZone::system(), now)?;
-    Ok((facts, run.folder.report()))
+    Ok((facts, run.folder.clone()))
 }

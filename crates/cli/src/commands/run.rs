@@ -78,6 +78,7 @@ pub(super) fn submit(
     places: &Places,
     printer: &Printer,
 ) -> Outcome {
+    planned.check_before()?;
     leave_out_modules(&mut planned.plan);
     // Until here nothing needs to be tidied, and a question that hangs ends at once.
     let interrupt = Interrupt::watch()?;
@@ -90,6 +91,8 @@ pub(super) fn submit(
         let name = &from.manifest.name;
         let proof = if from.manifest.proven {
             "complete"
+        } else if from.was_resumed {
+            "that run resumed from it"
         } else {
             "could not verify that it is complete"
         };
@@ -195,7 +198,10 @@ fn starting_point(text: &str) -> Result<StartingPoint, Failure> {
                     .todo("name a run, or the path of a checkpoint"),
             );
         };
-        job::starting_point(&run.entry.folder, name)
+        job::starting_point(&run.entry.folder, name).map(|found| StartingPoint {
+            was_resumed: run.has_resumed_from(&found.manifest.name),
+            ..found
+        })
     };
     found.map_err(|error| {
         let failure =
@@ -231,7 +237,7 @@ fn follow_repeats(
     printer: &Printer,
 ) -> Outcome {
     let (id, folder) = (entry.id.clone(), entry.folder.display().to_string());
-    let ended = repeats::wait(Repeats::read(entry)?, Some(interrupt), printer)?;
+    let ended = repeats::wait(Repeats::read(entry)?, &|| interrupt.asked(), printer)?;
     let took = words::length(i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX));
     let (how, code) = match ended {
         RepeatsEnd::Left => {

@@ -12,7 +12,7 @@ use backend::JobView;
 use clap::Args as ClapArgs;
 use folder::{Event, RunFolder, StopReason};
 use model::Timestamp;
-use runs::{Run, RunState, Start, say_reason};
+use runs::{Run, RunState, Start, say_wait};
 use runs::{run_findings, select, select_repeats};
 use serde_json::json;
 
@@ -78,7 +78,7 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
     let mut add = |title: &str, value: &str| text.push_str(&format!("  {title:<12} {value}\n"));
     match &state {
         RunState::Waiting { reason } | RunState::Resuming { reason } => {
-            add("waits", &say_reason(reason));
+            add("waits", &say_wait(reason));
         }
         RunState::Failed { cause } => add("cause", cause),
         RunState::Refused { why } => add("refused", why),

@@ -5,7 +5,7 @@ use super::story::row;
 use crate::words;
 use backend::{JobView, ViewState};
 use model::{ArrayTaskInfo, JobInfo, JobStateName, Timestamp, moment_text};
-use runs::{Selected, is_written_since, say_reason};
+use runs::{Selected, is_written_since, say_wait};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub fn text(selected: &Selected, view: Option<&JobView>, known: &[JobRow]) -> St
 
 fn state(view: Option<&JobView>) -> String {
     match view.map(|view| &view.state) {
-        Some(ViewState::Waiting { reason }) => format!("waiting: {}", say_reason(reason)),
+        Some(ViewState::Waiting { reason }) => format!("waiting: {}", say_wait(reason)),
         Some(ViewState::Running { nodes, .. }) => format!("running on {nodes}"),
         Some(ViewState::Ended { how, exit, .. }) => format!("{how} (exit {exit})"),
         Some(ViewState::Unknown { text }) => text.clone(),

@@ -8,10 +8,12 @@ use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use backend::ViewState;
 use clap::Args as ClapArgs;
+use model::Seconds;
 use runs::{
     RepeatsEnd, Requeued, RunState, WaitEnd, WaitEvent, Waiting, select_live, select_repeats,
 };
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 /// Wait until runs or jobs are over; exit 0 if all of them were done
 #[derive(Debug, ClapArgs)]
@@ -19,10 +21,22 @@ pub struct Args {
     /// A run or a job, by id or name, or @ for the newest one
     #[arg(value_name = "RUN", default_value = "@")]
     runs: Vec<String>,
+    /// Wait no longer than this, such as 30m, and exit 124 where one is not over; all go on
+    #[arg(long, value_name = "LENGTH", value_parser = train::parse_length)]
+    timeout: Option<Seconds>,
 }
 
 /// Runs `yard wait`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    let until = args
+        .timeout
+        .and_then(|length| Instant::now().checked_add(Duration::from_secs(length.0)));
+    let leaves = || until.is_some_and(|until| Instant::now() >= until);
+    let left = |name: &str| {
+        let length = args.timeout.map(train::say_seconds).unwrap_or_default();
+        printer.say(&format!("{name} is not over after {length}, and goes on"));
+        Ok(exit_code::TIMED_OUT)
+    };
     // All are asked about from the start: one question a cluster.
     let places = runs::places()?;
     let mut pollers = BTreeMap::new();
@@ -47,10 +61,10 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut code = exit_code::DONE;
     for repeats in several {
         let id = repeats.entry.id.clone();
-        let all_done = matches!(
-            repeats::wait(repeats, None, printer)?,
-            RepeatsEnd::Over { all_done: true }
-        );
+        let all_done = match repeats::wait(repeats, &leaves, printer)? {
+            RepeatsEnd::Over { all_done } => all_done,
+            RepeatsEnd::Left => return left(&id),
+        };
         printer.show_line(&if all_done {
             format!("all of {id} are done")
         } else {
@@ -63,11 +77,14 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     for mut one in waited? {
         let cluster = one.cluster.clone();
         let name = one.name.clone();
-        let end = one.wait(&pollers, &mut |seen| match seen {
+        let end = one.wait(&pollers, &leaves, &mut |seen| match seen {
             WaitEvent::Outage(outage) => say_outage(&cluster, outage, printer),
             WaitEvent::Brought(how) => printer.say(&brought_back(&name, *how)),
             WaitEvent::StaysOver(why) => printer.say(&stays_over(&name, why)),
         })?;
+        let Some(end) = end else {
+            return left(&one.name);
+        };
         printer.show_line(&format!("{} {}", one.name, words(&end)));
         if !end.is_success() {
             code = exit_code::FAILED;

@@ -11,7 +11,7 @@ use clap::Args as ClapArgs;
 use folder::RunFolder;
 use jiff::tz::TimeZone;
 use model::{Reservation, ReservationFlag, Timestamp, counted};
-use runs::{Selected, hold_remedy, say_reason, select_live};
+use runs::{Selected, hold_remedy, say_reason, say_wait, select_live};
 
 /// So many of those that hold what a job waits for are named.
 const SHOWN: usize = 4;
@@ -76,7 +76,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             printer.line(&text.to_string());
         }
         None => {
-            printer.show_line(&format!("{name} waits: {}", say_reason(&reason)));
+            printer.show_line(&format!("{name} waits: {}", say_wait(&reason)));
             printer.say(&format!(
                 "squeue --start -j {job} has the cluster's own estimate"
             ));

@@ -60,7 +60,8 @@ pub fn made_ready(
     let prepared = job::image::prepare(&plan, &[], &cache, Internet::Compute, false, &mut progress);
     let (ready, made) = prepared.map_err(|error| {
         let mut lines = vec![format!("pyxis: {error}")];
-        lines.extend(parts(&error.asked(), &error.there(), error.todo()));
+        let asked = format!("--container-image={shown}");
+        lines.extend(parts(&asked, &error.there(), error.todo()));
         lines
     })?;
     if made {

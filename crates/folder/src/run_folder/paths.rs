@@ -229,4 +229,10 @@ impl RunFolder {
     pub fn report(&self) -> PathBuf {
         self.root.join("report.html")
     }
+
+    /// `comparison.html`
+    #[must_use]
+    pub fn comparison(&self) -> PathBuf {
+        self.root.join("comparison.html")
+    }
 }

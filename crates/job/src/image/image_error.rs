@@ -124,7 +124,7 @@ impl ImageError {
     pub fn todo(&self) -> &'static str {
         match self {
             ImageError::NotThere { .. } | ImageError::Recipe { .. } => {
-                "correct image in [environment.container], or put it there"
+                "correct the path of the image, or put it there"
             }
             ImageError::Unknown { .. } => {
                 "correct its name and tag; for a private one log in with the runtime first"

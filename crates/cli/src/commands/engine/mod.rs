@@ -3,6 +3,7 @@
 mod ls;
 mod nodes;
 mod preempt;
+mod rm;
 mod start;
 
 use crate::exit_code;
@@ -35,6 +36,11 @@ enum Verb {
         /// Its name; without one this machine's own
         name: Option<String>,
     },
+    /// Remove a stopped one that has no unfinished job, with its cluster and what it knows of its jobs
+    Rm {
+        /// Its name
+        name: String,
+    },
     /// List the embedded engines of this machine
     Ls {
         /// As JSON
@@ -62,6 +68,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     match &args.verb {
         Verb::Start(args) => start::run(args, printer),
         Verb::Stop { name } => stop_one(name.as_deref(), printer),
+        Verb::Rm { name } => rm::run(name, printer),
         Verb::Ls { json } => ls::run(*json, printer),
         Verb::FailNode(args) => nodes::run(args, NodeChange::Lost, printer),
         Verb::RestoreNode(args) => nodes::run(args, NodeChange::Back, printer),

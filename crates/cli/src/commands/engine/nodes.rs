@@ -12,8 +12,10 @@ use model::node_list;
 pub struct Args {
     /// A node, or a list of them such as node[1-2]
     nodes: String,
-    /// The engine whose nodes they are
-    #[arg(long, value_name = "ENGINE")]
+    /// The name of their engine; without one this machine's own
+    name: Option<String>,
+    /// As NAME
+    #[arg(long, value_name = "NAME", hide = true, conflicts_with = "name")]
     on: Option<String>,
 }
 
@@ -26,7 +28,8 @@ pub fn run(args: &Args, change: NodeChange, printer: &Printer) -> Outcome {
         )
         .todo("write node1, node1,node2 or node[1-4]")
     })?;
-    let mut client = Client::connect(&super::dir_of(args.on.as_deref())?).map_err(unreachable)?;
+    let name = args.name.as_deref().or(args.on.as_deref());
+    let mut client = Client::connect(&super::dir_of(name)?).map_err(unreachable)?;
     client
         .mark_nodes(nodes.clone(), change, "")
         .map_err(not_done)?;

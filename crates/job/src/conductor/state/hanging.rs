@@ -37,6 +37,24 @@ impl Hang {
     }
 }
 
+/// The part of where ranks stand that tells why they hang: who is behind or does not answer; where that is no
+/// one, the first of all.
+fn in_short(stand: &str) -> impl Iterator<Item = &str> {
+    const SHOWN: usize = 3;
+    let tells = |part: &&str| {
+        [" behind: ", " not answer"]
+            .iter()
+            .any(|word| part.contains(word))
+    };
+    let parts = stand.split("; ").filter(|part| !part.is_empty());
+    let shown = if parts.clone().take(1).any(|part| tells(&part)) {
+        1
+    } else {
+        SHOWN
+    };
+    parts.take(shown)
+}
+
 impl ConductorState {
     /// The ranks show no sign of life.
     pub(super) fn quiet(&mut self, quiet: Duration, now: Timestamp, effects: &mut Vec<Effect>) {
@@ -101,9 +119,9 @@ impl ConductorState {
         effects.push(Effect::Record(Event::Hung { cause: seen }));
         // In short: the rest was just said.
         let mut cause = format!("the ranks hung for {length}");
-        if let Some(first) = stand.split("; ").next().filter(|first| !first.is_empty()) {
+        for part in in_short(stand) {
             cause.push_str("; ");
-            cause.push_str(first);
+            cause.push_str(part);
         }
         let why = match self.facts.on_hang {
             OnHang::Log => return,
