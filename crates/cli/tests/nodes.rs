@@ -305,6 +305,19 @@ fn networks_of_an_ordinary_user() {
     env.write("yard.toml", &run);
     let printed = env.yard(&["run", "--on", "lab"]).success();
     assert!(printed.contains("rank 0 got words of rank 1"), "{printed}");
+    // What a service serves is not reached from here, and no address says so.
+    env.write(
+        "yard.toml",
+        "command = [\"sh\", \"-c\", \"until grep -q http: $YARD_LOGS/../links/*.events; do sleep 0.1; done\"]\n\
+         [resources]\ntime = \"5m\"\n[services.page]\n\
+         command = [\"python3\", \"-m\", \"http.server\", \"--bind\", \"127.0.0.1\", \"{port}\"]\n",
+    );
+    let printed = env.yard(&["run", "--on", "lab"]).success();
+    assert!(
+        printed.contains("for jobs of this engine alone"),
+        "{printed}"
+    );
+    assert!(!printed.contains("ssh -N"), "{printed}");
     // An engine that was killed leaves them to the next one.
     let status = env.yard(&["engine", "status", "lab", "--json"]).success();
     let status: serde_json::Value = serde_json::from_str(&status).unwrap();

@@ -438,8 +438,10 @@ mod tests {
             run(&plan, &local, None, &mut |event| events.push(event)).unwrap();
             assert!(local.data().join(want).is_file(), "{kind}");
             assert!(matches!(events.first(), Some(Event::Staging { .. })));
-            let want = if kind.starts_with("folder") { 1 } else { 5 };
-            assert!(matches!(events.last(), Some(Event::Staged { bytes, .. }) if *bytes == want));
+            let arrived = if kind.starts_with("folder") { 1 } else { 5 };
+            assert!(
+                matches!(events.last(), Some(Event::Staged { bytes, .. }) if *bytes == arrived)
+            );
             // A second task on the same disk finds it done.
             fs::remove_file(local.data().join(want)).unwrap();
             run(&plan, &local, None, &mut |event| panic!("{event:?}")).unwrap();

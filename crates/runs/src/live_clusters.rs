@@ -4,7 +4,7 @@ use crate::cluster_now::ClusterNow;
 use crate::engines::{engine_dir, engines_asked, is_engine};
 use crate::failure::Failure;
 use crate::reach::asked_every;
-use backend::{EmbeddedTransport, SlurmTransport, Transport};
+use backend::{EmbeddedTransport, LOCAL, SlurmTransport, Transport};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -49,6 +49,10 @@ impl LiveClusters {
     /// can't be asked is said in words.
     pub fn look(&mut self) -> (Vec<Arc<ClusterNow>>, Vec<String>) {
         let mut names = engines_asked(&self.places);
+        // A look starts none here.
+        if !names.iter().any(|name| name == LOCAL) {
+            names.insert(0, LOCAL.to_owned());
+        }
         let slurm = self.slurm.get_or_insert_with(|| {
             let here = SlurmTransport::here();
             here.map(|slurm| slurm.map(|slurm| slurm.cluster().to_owned()))

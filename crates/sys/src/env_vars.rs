@@ -80,7 +80,7 @@ variables! {
     /// Where the supervisor of a step answers whose tasks see their job's processes alone: it starts an
     /// engine for their commands.
     TRAINYARD_SUPERVISOR;
-    /// 1 in jobs on nodes with networks of their own.
+    /// 1 in jobs on nodes with networks of their own, `closed` where those lead nowhere outside.
     TRAINYARD_NODE_NETWORKS;
     /// The user's own `BASH_ENV`, which bash still reads inside a job: `BASH_ENV` itself names a file
     /// that keeps Slurm's commands on `PATH`.

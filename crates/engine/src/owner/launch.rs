@@ -257,9 +257,14 @@ impl Owner {
         let engine = self.folder.root().to_string_lossy().into_owned();
         let engine = (sys::env_vars::TRAINYARD_ENGINE.to_owned(), engine);
         let host = self.isolation.nodes().map(|_| isolation::variable());
-        let networks = self.isolation.has_networks().then(|| {
+        let networks = self.isolation.networks().map(|networks| {
             let name = sys::env_vars::TRAINYARD_NODE_NETWORKS.to_owned();
-            (name, "1".to_owned())
+            let value = if networks.lead_outside_too() {
+                "1"
+            } else {
+                "closed"
+            };
+            (name, value.to_owned())
         });
         std::iter::once(engine)
             .chain(host)

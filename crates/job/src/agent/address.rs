@@ -37,6 +37,12 @@ pub fn has_own_network() -> bool {
     std::env::var_os(sys::env_vars::TRAINYARD_NODE_NETWORKS).is_some()
 }
 
+/// Whether that network leads nowhere outside, so that only the cluster's nodes reach what listens there.
+#[must_use]
+pub fn is_closed_in() -> bool {
+    std::env::var_os(sys::env_vars::TRAINYARD_NODE_NETWORKS).is_some_and(|value| value == "closed")
+}
+
 /// What the name stands for, IPv4 first because more programs take it. A loopback address is what
 /// Debian writes into `/etc/hosts` for a machine's own name: other nodes need another.
 fn choose(named: &[IpAddr], outgoing: Option<IpAddr>) -> IpAddr {

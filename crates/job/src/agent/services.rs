@@ -280,8 +280,15 @@ impl RunningService {
         (self.is_starting() && is_listening(self.port)).then(|| {
             self.stage = Stage::Listens;
             let host = place.host(self.port);
-            let submit_host = place.submit_host.as_deref();
-            let address = address(&place.node, (&host, self.port), submit_host);
+            let address = if node_address::is_closed_in() {
+                closed_in(&place.node, &host, self.port)
+            } else {
+                address(
+                    &place.node,
+                    (&host, self.port),
+                    place.submit_host.as_deref(),
+                )
+            };
             Event::Service { name, address }
         })
     }
@@ -315,6 +322,14 @@ fn address(node: &str, (host, port): (&str, u16), submit_host: Option<&str>) -> 
     };
     format!(
         "http://{host}:{port} on {node}; from elsewhere: ssh -N -L {port}:{host}:{port} {jump}{node}"
+    )
+}
+
+/// Where it is, in a network that leads nowhere.
+fn closed_in(node: &str, host: &str, port: u16) -> String {
+    format!(
+        "http://{host}:{port} on {node}, for jobs of this engine alone: its nodes' networks lead nowhere outside; \
+         yard attach opens a shell there, and an engine without --networks has this machine's"
     )
 }
 
