@@ -179,10 +179,10 @@ fn a_shell_has_what_the_ranks_have() {
     env.set_var("HF_TOKEN", "two\nlines");
     env.write("shared/note", "mounted\n");
     env.write("in", "staged\n");
-    let line = "cat /etc/mark /shared/deep/note; echo token ${#HF_TOKEN} job $SLURM_JOB_ID.; pwd";
+    let line = "cat /etc/mark /shared/deep/note; echo token ${#HF_TOKEN} job $SLURM_JOB_ID.; cat $YARD_DATA/in; pwd";
     let shown = env.yard(&["shell", "--", "sh", "-c", line]).success();
     assert!(
-        shown.contains("made of busybox\nmounted\ntoken 9 job 1."),
+        shown.contains("made of busybox\nmounted\ntoken 9 job 1.\nstaged\n"),
         "{shown}"
     );
     let shells = env.trainyard_home().join("scratch/.yard/shells");

@@ -7,7 +7,13 @@ use api::{Client, EngineFolder};
 use model::counted;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use sys::lock::FileLock;
+
+/// How often a folder is removed into which a process still writes.
+const ATTEMPTS: u32 = 30;
+/// Between two of them.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Removes an engine's folder.
 pub fn run(name: &str, printer: &Printer) -> Outcome {
@@ -68,7 +74,19 @@ fn remove(dir: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    fs::remove_dir_all(dir)
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        match fs::remove_dir_all(dir) {
+            // The engine's other processes end within a second.
+            Err(error)
+                if error.kind() == std::io::ErrorKind::DirectoryNotEmpty && attempts < ATTEMPTS =>
+            {
+                std::thread::sleep(PAUSE);
+            }
+            removed => return removed,
+        }
+    }
 }
 
 /// A run's folder on the disk of a node.
