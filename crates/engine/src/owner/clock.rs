@@ -87,8 +87,8 @@ impl Owner {
             shift(moment, by_ms);
         }
         self.shift_allocations(by_ms);
-        self.gpus.shift(by_ms);
-        self.cpus.shift(by_ms);
+        self.gpus.barred.shift(by_ms);
+        self.cpus.barred.shift(by_ms);
     }
 }
 

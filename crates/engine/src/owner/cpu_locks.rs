@@ -2,7 +2,8 @@
 //! and by the job's supervisors: they outlive an engine that is killed, stopped or replaced.
 
 use super::Owner;
-use model::{JobState, NodeShare, Timestamp};
+use super::barred::Barred;
+use model::{NodeShare, Timestamp};
 use sched::Event;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,10 +17,9 @@ pub(crate) struct CpuLocks {
     /// None where the nodes are pretended, or no lock can be had.
     locks: Option<sys::cpu_locks::CpuLocks>,
     all: Arc<[u32]>,
-    barred: BTreeSet<u32>,
+    pub(super) barred: Barred,
     /// What keeps CPUs from being locked, or stands where their file should.
     limits: Vec<String>,
-    next_look: Option<Timestamp>,
 }
 
 impl CpuLocks {
@@ -49,26 +49,15 @@ impl CpuLocks {
     /// Goes on without locks: jobs run all the same.
     fn give_up(&mut self, error: &std::io::Error) {
         self.locks = None;
-        self.barred.clear();
+        self.barred = Barred::default();
         self.limits.push(format!(
             "CPUs are not locked, so that another engine of this machine may give its jobs the same: {error}"
         ));
     }
 
-    /// The clock was set.
-    pub(super) fn shift(&mut self, by_ms: i64) {
-        if let Some(moment) = &mut self.next_look {
-            super::clock::shift(moment, by_ms);
-        }
-    }
-
-    pub(crate) fn next_look(&self) -> Option<Timestamp> {
-        self.next_look
-    }
-
     /// What a user should know of them, a sentence each.
     pub(super) fn limits(&self) -> impl Iterator<Item = String> + '_ {
-        let cpus: Vec<String> = self.barred.iter().map(u32::to_string).collect();
+        let cpus: Vec<String> = self.barred.all().iter().map(u32::to_string).collect();
         let barred = match &cpus[..] {
             [] => None,
             [cpu] => Some(format!(
@@ -102,7 +91,6 @@ impl Owner {
         if self.cpus.locks.is_none() {
             return;
         }
-        self.cpus.next_look = None;
         let barred = match self.take_cpus() {
             Ok(barred) => barred,
             Err(error) => {
@@ -111,17 +99,14 @@ impl Owner {
                 BTreeSet::new()
             }
         };
-        if !barred.is_empty() {
-            self.cpus.next_look = Some(Timestamp(now.0 + LOOK_MS));
-        }
-        self.cpus.barred.clone_from(&barred);
+        self.cpus.barred.set(barred.clone(), now, LOOK_MS);
         // The scheduler may be a new one, of what the store has.
         self.state.apply(Event::CpusBarred(barred));
     }
 
     /// Those that others have, where a job waits.
     fn take_cpus(&mut self) -> std::io::Result<BTreeSet<u32>> {
-        let used = self.used_cpus();
+        let used = self.in_use(|share| &share.cpus);
         let Some(locks) = &mut self.cpus.locks else {
             return Ok(BTreeSet::new());
         };
@@ -137,24 +122,10 @@ impl Owner {
 
     /// After a pass: gives back the CPUs that no job of ours has.
     pub(super) fn keep_cpu_locks(&mut self) {
-        let used = self.used_cpus();
+        let used = self.in_use(|share| &share.cpus);
         if let Some(Err(error)) = self.cpus.locks.as_mut().map(|locks| locks.keep(&used)) {
             tracing::warn!("CPUs can't be given back: {error}");
             self.cpus.give_up(&error);
         }
-    }
-
-    fn used_cpus(&self) -> BTreeSet<u32> {
-        let allocations = self
-            .state
-            .running()
-            .filter_map(|record| match &record.state {
-                JobState::Running { allocation, .. } => Some(&allocation.nodes),
-                JobState::Pending { .. } | JobState::Ended { .. } => None,
-            });
-        let shares = allocations.flatten();
-        shares
-            .flat_map(|share| share.cpus.iter().copied())
-            .collect()
     }
 }

@@ -122,7 +122,7 @@ impl Owner {
         } else if !self.cluster.has_gpus() {
             limits.push(format!("no GPUs: {}", self.gpus.none()));
         }
-        for gpu in self.gpus.barred() {
+        for gpu in self.gpus.barred.all() {
             limits.push(format!(
                 "GPU {gpu} is in use by another engine of this machine: jobs wait for it"
             ));

@@ -2,8 +2,9 @@
 //! engine and by the job's supervisors: they outlive an engine that is killed, stopped or replaced.
 
 use super::Owner;
+use super::barred::Barred;
 use crate::spec::GpuDevice;
-use model::{GpuIndex, JobState, Timestamp};
+use model::{GpuIndex, Timestamp};
 use sched::Event;
 use std::collections::{BTreeMap, BTreeSet};
 use sys::device_cgroup::DeviceNumber;
@@ -21,10 +22,9 @@ pub(crate) struct GpuLocks {
     /// Of all GPUs, or none.
     devices: Vec<GpuDevice>,
     held: BTreeMap<GpuIndex, GpuLock>,
-    barred: BTreeSet<GpuIndex>,
+    pub(super) barred: Barred,
     /// What stands where locks should, each said once.
     passed_over: BTreeSet<String>,
-    next_look: Option<Timestamp>,
 }
 
 impl GpuLocks {
@@ -47,17 +47,6 @@ impl GpuLocks {
         }
     }
 
-    /// The clock was set.
-    pub(super) fn shift(&mut self, by_ms: i64) {
-        if let Some(moment) = &mut self.next_look {
-            super::clock::shift(moment, by_ms);
-        }
-    }
-
-    pub(crate) fn next_look(&self) -> Option<Timestamp> {
-        self.next_look
-    }
-
     /// Why the machine has no GPUs, where it has none.
     pub(crate) fn none(&self) -> &str {
         &self.none
@@ -66,11 +55,6 @@ impl GpuLocks {
     /// The devices of the machine's GPUs; none where not all are known.
     pub(crate) fn devices(&self) -> &[GpuDevice] {
         &self.devices
-    }
-
-    /// GPUs that others held when a job last wanted some.
-    pub(crate) fn barred(&self) -> &BTreeSet<GpuIndex> {
-        &self.barred
     }
 
     /// What stands where locks should.
@@ -104,10 +88,9 @@ impl Owner {
         if self.gpus.uuids.is_empty() {
             return;
         }
-        self.gpus.next_look = None;
         let mut barred = BTreeSet::new();
         if self.state.is_gpu_wanted() {
-            let used = self.used_gpus();
+            let used = self.in_use(|share| &share.gpus);
             for (index, uuid) in self.gpus.uuids.clone() {
                 if self.gpus.held.contains_key(&index) {
                     continue;
@@ -132,14 +115,11 @@ impl Owner {
                 }
             }
         }
-        if barred.is_empty() && self.gpus.barred.is_empty() {
+        if barred.is_empty() && self.gpus.barred.all().is_empty() {
             return;
         }
-        if !barred.is_empty() {
-            self.gpus.next_look = Some(Timestamp(now.0 + LOOK_MS));
-        }
         let list = barred.iter().copied().collect();
-        self.gpus.barred = barred;
+        self.gpus.barred.set(barred, now, LOOK_MS);
         self.state.apply(Event::GpusBarred(list));
     }
 
@@ -148,13 +128,13 @@ impl Owner {
         if self.gpus.held.is_empty() {
             return;
         }
-        let used = self.used_gpus();
+        let used = self.in_use(|share| &share.gpus);
         self.gpus.held.retain(|index, _lock| used.contains(index));
     }
 
     /// After a start: holds again the locks of the GPUs that running jobs have.
     pub(super) fn relock_gpus(&mut self) {
-        for index in self.used_gpus() {
+        for index in self.in_use(|share| &share.gpus) {
             let Some(uuid) = self.gpus.uuids.get(&index) else {
                 continue;
             };
@@ -167,19 +147,5 @@ impl Owner {
                 Err(error) => tracing::warn!("GPU {index} can't be locked: {error}"),
             }
         }
-    }
-
-    fn used_gpus(&self) -> BTreeSet<GpuIndex> {
-        let running = self
-            .state
-            .running()
-            .filter_map(|record| match &record.state {
-                JobState::Running { allocation, .. } => Some(&allocation.nodes),
-                JobState::Pending { .. } | JobState::Ended { .. } => None,
-            });
-        let shares = running.flatten();
-        shares
-            .flat_map(|share| share.gpus.iter().copied())
-            .collect()
     }
 }

@@ -10,6 +10,7 @@
 mod accounting;
 mod active_job;
 mod allocation;
+mod barred;
 mod batch_step;
 mod cancel;
 mod change_cluster;
@@ -335,8 +336,8 @@ impl Owner {
             self.state.next_due(),
             self.next_waiter(),
             self.next_abandoned(),
-            self.gpus.next_look(),
-            self.cpus.next_look(),
+            self.gpus.barred.next_look(),
+            self.cpus.barred.next_look(),
             self.sweep_at,
             self.retry_at,
             self.retry_networks_at,
