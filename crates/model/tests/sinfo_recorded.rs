@@ -163,3 +163,23 @@ fn the_oracles_answers_are_met() {
     );
     assert!(count > 140, "only {count} answers");
 }
+
+/// As a real one listed them: what is about to fail first, what is down last.
+#[test]
+fn nodes_that_take_no_jobs_are_listed_by_their_states() {
+    let mut all = nodes();
+    let states = ["idle", "down", "drain", "fail"];
+    for (node, state) in all.iter_mut().zip(states) {
+        state.clone_into(&mut node.state);
+    }
+    let args = ["-h".to_owned(), "-p".to_owned(), "gpu".to_owned()];
+    let asked = SinfoArgs::parse("sinfo", &args, &|_| None).expect("it can be read");
+    let printed = asked.print(&partitions(), &all, Timestamp(0), &TimeZone::UTC);
+    let want = "\
+gpu*         up 7-00:00:00      1   fail node4
+gpu*         up 7-00:00:00      1  drain node3
+gpu*         up 7-00:00:00      1   idle node1
+gpu*         up 7-00:00:00      1   down node2
+";
+    assert_eq!(printed.stdout, want);
+}

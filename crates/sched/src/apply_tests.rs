@@ -1,11 +1,11 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+use crate::testing::machine;
 use crate::{Action, Event, Finished, Job, Saved, State};
 use model::{
-    ArraySpec, ArrayTask, ComponentPlace, Ending, HeldBy, JobId, JobState, NodeName, Outcome,
-    PendingReason, RareOptions, Request, Seconds, Submitter, TimeLimitRequest, Timestamp,
-    WaitStatus,
+    ArraySpec, ArrayTask, ComponentPlace, Ending, HeldBy, JobId, JobState, Outcome, PendingReason,
+    RareOptions, Request, Seconds, Submitter, TimeLimitRequest, Timestamp, WaitStatus,
 };
-use resources::{Cluster, NodeId, SingleNode};
+use resources::{Cluster, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -23,16 +23,6 @@ mod promises;
 
 #[path = "mutants_tests.rs"]
 mod mutants;
-
-fn machine(cpus: u32) -> Arc<Cluster> {
-    Arc::new(Cluster::single(&SingleNode {
-        host: &NodeName::new("box"),
-        partition: "local",
-        cpus,
-        mem_mib: Some(u64::from(cpus) * 1000),
-        gpus: Vec::new(),
-    }))
-}
 
 /// A request of a history, of which what was asked is shown.
 #[derive(Clone)]

@@ -2,10 +2,11 @@
 //! by the new one.
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
+use crate::testing::machine;
 use crate::{Event, Job, Saved, State};
 use cluster_file::ClusterFile;
 use model::{JobId, JobState, NodeName, Outcome, Request, Submitter, Timestamp, reason_text};
-use resources::{Cluster, SingleNode, Trust};
+use resources::{Cluster, Trust};
 use std::sync::Arc;
 
 const NOW: Timestamp = Timestamp(1_000_000);
@@ -13,16 +14,6 @@ const NOW: Timestamp = Timestamp(1_000_000);
 fn cluster(text: &str) -> Arc<Cluster> {
     let file = ClusterFile::parse("test", text).unwrap();
     Arc::new(Cluster::build(&file, Trust::All))
-}
-
-fn machine(cpus: u32) -> Arc<Cluster> {
-    Arc::new(Cluster::single(&SingleNode {
-        host: &NodeName::new("box"),
-        partition: "local",
-        cpus,
-        mem_mib: Some(u64::from(cpus) * 1000),
-        gpus: Vec::new(),
-    }))
 }
 
 /// Jobs of Ann: what each asks for, in the words of the cluster.

@@ -62,6 +62,8 @@ mod reservations;
 mod reserve;
 mod state;
 mod suspend;
+#[cfg(test)]
+mod testing;
 mod together;
 mod update;
 mod why;

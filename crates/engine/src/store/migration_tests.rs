@@ -90,18 +90,24 @@ fn line(job: &sched::Job) -> String {
     )
 }
 
+/// Opens a copy of a store, of which everything is there, and once more with what is live. Between the two
+/// a test looks at what its schema was the first to have.
 #[track_caller]
-fn check(store: &Store, want: Expect) {
-    want.assert_eq(&all(store));
+fn check(store: &[u8], want: Expect, look: impl FnOnce(&Store)) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = copy(store, folder.path());
+    let store = Store::open(&path, None).unwrap();
+    want.assert_eq(&all(&store));
+    assert_eq!(store.saved().unwrap().next_id, 14);
+    look(&store);
+    drop(store);
+    assert_eq!(live(&path), 8);
 }
 
 #[test]
 fn a_store_of_schema_3_keeps_everything() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = copy(SCHEMA_3, folder.path());
-    let store = Store::open(&path, None).unwrap();
     check(
-        &store,
+        SCHEMA_3,
         expect![[r#"
         1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
           0 true box Ended { at: Timestamp(1795353971013), status: WaitStatus(0), timed_out: false } 1
@@ -120,28 +126,26 @@ fn a_store_of_schema_3_keeps_everything() {
         12 waits None None; 2147483646; None None None None false true 0
         13 behind None None; 2147483646; None None None None false true 0
     "#]],
+        |store| {
+            assert_eq!(store.uuid(), "5bc1720903d1196f520f551ca4c2558c");
+            let brought = store.brought(JobId(1)).unwrap().unwrap();
+            assert_eq!(
+                (brought.umask, brought.arguments),
+                (0o022, vec!["one".to_owned(), "two words".to_owned()])
+            );
+            let files = store.files(JobId(5)).unwrap();
+            assert!(files.script.unwrap().starts_with(b"#!/bin/sh\n[ "));
+            assert!(files.environment.unwrap().starts_with(b"[[\"PATH\","));
+            let elements = store.elements(JobId(5)).unwrap().unwrap();
+            assert_eq!(
+                (elements.indices, elements.throttle),
+                (vec![0, 1, 2, 3], Some(1))
+            );
+            let token = "sbatch-box-12-1795353970993-400e7c893ff501e4";
+            assert_eq!(store.by_token(token).unwrap(), Some((JobId(1), 0)));
+            assert!(store.record_tag(JobId(1)).unwrap().is_some());
+        },
     );
-    assert_eq!(store.uuid(), "5bc1720903d1196f520f551ca4c2558c");
-    assert_eq!(store.saved().unwrap().next_id, 14);
-    let brought = store.brought(JobId(1)).unwrap().unwrap();
-    assert_eq!(
-        (brought.umask, brought.arguments),
-        (0o022, vec!["one".to_owned(), "two words".to_owned()])
-    );
-    let files = store.files(JobId(5)).unwrap();
-    assert!(files.script.unwrap().starts_with(b"#!/bin/sh\n[ "));
-    assert!(files.environment.unwrap().starts_with(b"[[\"PATH\","));
-    let elements = store.elements(JobId(5)).unwrap().unwrap();
-    assert_eq!(
-        (elements.indices, elements.throttle),
-        (vec![0, 1, 2, 3], Some(1))
-    );
-    let token = "sbatch-box-12-1795353970993-400e7c893ff501e4";
-    assert_eq!(store.by_token(token).unwrap(), Some((JobId(1), 0)));
-    assert!(store.record_tag(JobId(1)).unwrap().is_some());
-    drop(store);
-    // Opened again it is the same store.
-    assert_eq!(live(&path), 8);
 }
 
 /// How many jobs of a store, opened anew, have not ended.
@@ -176,11 +180,8 @@ fn a_store_that_can_t_be_migrated_is_refused_and_kept() {
 
 #[test]
 fn a_store_of_schema_4_keeps_everything() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = copy(SCHEMA_4, folder.path());
-    let store = Store::open(&path, None).unwrap();
     check(
-        &store,
+        SCHEMA_4,
         expect![[r#"
         1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
           batch batch box Ended { at: Timestamp(1795380231507), status: WaitStatus(0), timed_out: false } 0
@@ -200,25 +201,23 @@ fn a_store_of_schema_4_keeps_everything() {
         12 waits None None; 2147483646; None None None None false true 0
         13 behind None None; 2147483646; None None None None false true 0
     "#]],
+        |store| {
+            assert_eq!(store.saved().unwrap().nodes, []);
+            assert_eq!(store.saved().unwrap().reservations, []);
+            let restarts = store.starts(&[JobId(3)]).unwrap();
+            let states = restarts.iter().map(|(_, start)| start.state.long());
+            assert_eq!(states.collect::<Vec<_>>(), ["REQUEUED", "COMPLETED"]);
+            let files = store.files(JobId(5)).unwrap();
+            assert!(files.script.unwrap().starts_with(b"#!/bin/sh\n[ "));
+        },
     );
-    assert_eq!(store.saved().unwrap().next_id, 14);
-    assert_eq!(store.saved().unwrap().nodes, []);
-    assert_eq!(store.saved().unwrap().reservations, []);
-    let restarts = store.starts(&[JobId(3)]).unwrap();
-    let states = restarts.iter().map(|(_, start)| start.state.long());
-    assert_eq!(states.collect::<Vec<_>>(), ["REQUEUED", "COMPLETED"]);
-    let files = store.files(JobId(5)).unwrap();
-    assert!(files.script.unwrap().starts_with(b"#!/bin/sh\n[ "));
 }
 
 /// Later versions open it as this one does, what runs in it as running.
 #[test]
 fn a_store_of_schema_11_keeps_everything() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = copy(SCHEMA_11, folder.path());
-    let store = Store::open(&path, None).unwrap();
     check(
-        &store,
+        SCHEMA_11,
         expect![[r#"
         1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
           batch batch box Ended { at: Timestamp(1795625243093), status: WaitStatus(0), timed_out: false } 0
@@ -238,22 +237,21 @@ fn a_store_of_schema_11_keeps_everything() {
         12 waits None None; 2147483646; None None None None false true 0
         13 behind None None; 2147483646; None None None None false true 0
     "#]],
+        |store| {
+            let starts = store.starts(&[JobId(3), JobId(8)]).unwrap();
+            let mut text = String::new();
+            for (job, start) in &starts {
+                let (state, priority, reason) = (start.state.long(), start.priority, &start.reason);
+                writeln!(text, "{job} {state} {priority:?} {reason:?}").unwrap();
+            }
+            expect![[r#"
+            3 REQUEUED Some(2147483646) Some("None")
+            3 COMPLETED Some(2147483646) Some("None")
+            8 RUNNING Some(2147483646) Some("None")
+        "#]]
+            .assert_eq(&text);
+        },
     );
-    assert_eq!(store.saved().unwrap().next_id, 14);
-    let starts = store.starts(&[JobId(3), JobId(8)]).unwrap();
-    let mut text = String::new();
-    for (job, start) in &starts {
-        let (state, priority, reason) = (start.state.long(), start.priority, &start.reason);
-        writeln!(text, "{job} {state} {priority:?} {reason:?}").unwrap();
-    }
-    expect![[r#"
-        3 REQUEUED Some(2147483646) Some("None")
-        3 COMPLETED Some(2147483646) Some("None")
-        8 RUNNING Some(2147483646) Some("None")
-    "#]]
-    .assert_eq(&text);
-    drop(store);
-    assert_eq!(live(&path), 8);
 }
 
 #[test]
@@ -267,9 +265,8 @@ fn a_store_of_the_present_schema_is_kept() {
         newest,
         "tests/engine/old_stores/make makes one"
     );
-    let store = Store::open(&path, None).unwrap();
     check(
-        &store,
+        SCHEMA_12,
         expect![[r#"
         1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
           batch batch box Ended { at: Timestamp(1795632403959), status: WaitStatus(0), timed_out: false } 0
@@ -289,9 +286,8 @@ fn a_store_of_the_present_schema_is_kept() {
         12 waits None None; 2147483646; None None None None false true 0
         13 behind None None; 2147483646; None None None None false true 0
     "#]],
+        |_| {},
     );
-    drop(store);
-    assert_eq!(live(&path), 8);
 }
 
 /// Schema, jobs and steps of a store, which a journal beside it may complete.

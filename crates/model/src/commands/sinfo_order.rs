@@ -91,11 +91,11 @@ fn text(cell: Cell) -> String {
     }
 }
 
-/// Slurm's number of a state: its base, and a bit of a higher value where it is drained.
+/// Slurm's number of a state: its base, and bits of higher values for what else is so.
 fn rank(row: &SinfoRow<'_>) -> u32 {
-    row.nodes
-        .first()
-        .map_or(0, |node| match node.state.trim_end_matches(['*', '~']) {
+    const NO_RESPOND: u32 = 1 << 11;
+    row.nodes.first().map_or(0, |node| {
+        let of_state = match node.state.trim_end_matches(['*', '~']) {
             "down" => 1,
             "idle" => 2,
             "alloc" => 3,
@@ -105,8 +105,12 @@ fn rank(row: &SinfoRow<'_>) -> u32 {
             "plnd" => 0x8_0002,
             "drain" => 0x202,
             "drng" => 0x203,
+            "fail" => 0x2002,
+            "failg" => 0x2003,
             _ => 0,
-        })
+        };
+        of_state + if node.is_dead { NO_RESPOND } else { 0 }
+    })
 }
 
 const STATES: &[&str] = &[

@@ -80,10 +80,9 @@ fn element(place: &ArrayPlace) -> Option<(JobId, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::{PendingReason, Submitter};
+    use crate::records::{PendingReason, testing};
     use crate::requests::Request;
     use crate::values::{Allocation, ArraySpec, NodeName, NodeShare, Timestamp};
-    use std::sync::Arc;
 
     fn record(output: Option<&str>, error: Option<&str>, task: Option<ArrayTask>) -> JobRecord {
         let mut request = Request {
@@ -93,24 +92,6 @@ mod tests {
         };
         request.rare.error = error.map(str::to_owned);
         JobRecord {
-            id: JobId(45),
-            array: task.map(|task| ArrayPlace {
-                array_job: JobId(42),
-                task,
-                throttle: None,
-            }),
-            submitter: Arc::new(Submitter {
-                uid: 1000,
-                gid: 100,
-                user: "dave".to_owned(),
-                group: "users".to_owned(),
-                host: "login".to_owned(),
-                command: None,
-            }),
-            request: Arc::new(request),
-            partition: None,
-            not_before: None,
-            dependency: None,
             state: JobState::Running {
                 since: Timestamp(0),
                 allocation: Allocation {
@@ -121,13 +102,7 @@ mod tests {
                 suspension: None,
                 held: None,
             },
-            submitted: Timestamp(0),
-            eligible: None,
-            planned: None,
-            priority: 0,
-            restarts: 0,
-            batch: true,
-            prolog: None,
+            ..testing::job(request, task)
         }
     }
 

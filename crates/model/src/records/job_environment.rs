@@ -498,12 +498,12 @@ fn gpus_text(gpus: &GpuCount) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::{ArrayPlace, PendingReason, StepState, Submitter};
+    use crate::records::StepState;
+    use crate::records::testing;
     use crate::values::JobId;
     use crate::values::NodeName;
     use expect_test::{Expect, expect};
     use proptest::prelude::*;
-    use std::sync::Arc;
 
     fn share(node: &str, cpus: std::ops::Range<u32>, gpus: &[u32], tasks: u32) -> NodeShare {
         NodeShare {
@@ -528,34 +528,8 @@ mod tests {
             ..Request::default()
         };
         JobRecord {
-            array: Some(ArrayPlace {
-                array_job: JobId(42),
-                task: ArrayTask::One(4),
-                throttle: None,
-            }),
-            submitter: Arc::new(Submitter {
-                uid: 1000,
-                gid: 100,
-                user: "dave".to_owned(),
-                group: "users".to_owned(),
-                host: "login".to_owned(),
-                command: None,
-            }),
             restarts: 2,
-            prolog: None,
-            id: JobId(45),
-            request: Arc::new(request),
-            partition: None,
-            not_before: None,
-            dependency: None,
-            state: JobState::Pending {
-                reason: PendingReason::None,
-            },
-            submitted: Timestamp(0),
-            eligible: None,
-            planned: None,
-            priority: 0,
-            batch: true,
+            ..testing::job(request, Some(ArrayTask::One(4)))
         }
     }
 

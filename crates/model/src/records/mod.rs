@@ -32,6 +32,8 @@ pub(crate) mod scheduler_statistics;
 pub(crate) mod step;
 pub(crate) mod step_use;
 pub(crate) mod submitter;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use accounting::{
     Account, AccountAssociation, AccountUser, Accounting, AccountingUse, Qos, Settings,
