@@ -243,7 +243,7 @@ fn the_cluster_shows_its_use() {
     submission.request.cpus_per_task = Some(node.cpus);
     let job = client.submit(submission).unwrap();
     let node = client.cluster().unwrap().nodes.remove(0);
-    assert_eq!((node.state.long(), node.jobs), ("allocated", 1));
+    assert_eq!((node.state.long().as_str(), node.jobs), ("allocated", 1));
     let request = CancelRequest {
         selector: Selector::Job(job),
         signal: None,
