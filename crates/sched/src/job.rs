@@ -44,6 +44,12 @@ pub struct Job {
 }
 
 impl Job {
+    /// Whether it may be queued again by itself. Of components the first alone knows.
+    #[must_use]
+    pub fn may_requeue(&self) -> bool {
+        self.batch && self.request.rare.requeue != Some(false)
+    }
+
     /// A job with a batch script, as it is submitted. What its dependency says was checked before.
     #[must_use]
     pub fn submitted(

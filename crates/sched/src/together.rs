@@ -38,6 +38,14 @@ impl State {
         ids.filter(|id| self.jobs.contains_key(id)).collect()
     }
 
+    /// Whether a live job may be queued again: components all are, or none is, as the first has it.
+    #[must_use]
+    pub fn may_requeue(&self, id: JobId) -> bool {
+        let first = self.components(id).into_iter().next();
+        let first = first.and_then(|first| self.jobs.get(&first));
+        first.is_some_and(|job| job.record.may_requeue())
+    }
+
     /// Whether a job stands in the queues: of components, the first where all could start.
     pub(crate) fn is_queued(&self, id: JobId) -> bool {
         let all = self.components(id);

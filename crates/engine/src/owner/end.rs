@@ -17,7 +17,7 @@ use model::{
     Ending, JobId, JobState, JobStateName, NodeName, Outcome, StepId, StepState, Timestamp, Usage,
     WaitStatus,
 };
-use sched::{Event, Job};
+use sched::Event;
 use std::collections::HashSet;
 use std::path::Path;
 use std::thread;
@@ -180,14 +180,20 @@ impl Owner {
         self.node_failed_under(key.job, turn);
     }
 
-    fn node_failed_under(&mut self, job: JobId, turn: &mut Turn) {
-        let requeue = self.state.job(job).is_some_and(may_requeue);
-        let ending = if requeue {
+    /// A node of the job is lost, and with it all of its components, as in Slurm.
+    pub(super) fn node_failed_under(&mut self, job: JobId, turn: &mut Turn) {
+        let ending = if self.state.may_requeue(job) {
             Ending::Requeue { hold: false }
         } else {
             Ending::End(Outcome::NodeFail)
         };
-        self.decide(job, ending, turn);
+        for component in self.state.components(job) {
+            self.decide(component, ending.clone(), turn);
+            // Of the job itself the caller may have more to say.
+            if component != job {
+                self.consider_end(component, turn);
+            }
+        }
     }
 
     /// Decides how a running job ends, and has its steps ended.
@@ -379,11 +385,6 @@ impl Owner {
             JobState::Pending { .. } | JobState::Ended { .. } => None,
         }
     }
-}
-
-/// Whether a job may be queued again by itself.
-pub(super) fn may_requeue(record: &Job) -> bool {
-    record.batch && record.request.rare.requeue != Some(false)
 }
 
 /// How a step ended on a node; `None` where it was not recorded.

@@ -1,13 +1,12 @@
 //! Nodes that are lost, and another cluster under running jobs.
 
 use super::Owner;
-use super::end::may_requeue;
 use super::turn::Turn;
 use crate::SupervisorKey;
 use crate::engine_cluster::{EngineCluster, read_cluster};
 use crate::spec::{Because, Reach, SupervisorCall};
 use api::{Answer, Refusal};
-use model::{ClusterChanges, Ending, JobId, JobState, Outcome, Timestamp};
+use model::{ClusterChanges, JobId, JobState, Timestamp};
 use resources::NodeId;
 
 const SIGKILL: i32 = 9;
@@ -23,15 +22,8 @@ impl Owner {
             }
             JobState::Pending { .. } | JobState::Ended { .. } => false,
         });
-        let jobs: Vec<(JobId, bool)> = on_it
-            .map(|record| (record.id, may_requeue(record)))
-            .collect();
-        for (job, comes_back) in jobs {
-            let ending = if comes_back {
-                Ending::Requeue { hold: false }
-            } else {
-                Ending::End(Outcome::NodeFail)
-            };
+        let jobs: Vec<JobId> = on_it.map(|record| record.id).collect();
+        for job in jobs {
             for key in self.supervisors_on(job, node) {
                 let call = SupervisorCall::Signal {
                     signal: SIGKILL,
@@ -40,7 +32,7 @@ impl Owner {
                 turn.words.push((key, call));
             }
             self.tell_of_loss(job, node, turn);
-            self.decide(job, ending, turn);
+            self.node_failed_under(job, turn);
             self.consider_end(job, turn);
         }
     }

@@ -1,6 +1,5 @@
 //! Jobs whose places others take, and those of which an operator takes it.
 
-use super::end::may_requeue;
 use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
@@ -104,7 +103,9 @@ impl Owner {
             },
         };
         match mode {
-            LossOfPlace::Requeue if !may_requeue(record) => Err(super::requeue::refusal(record)),
+            LossOfPlace::Requeue if !self.state.may_requeue(job) => {
+                Err(super::requeue::refusal(record))
+            }
             LossOfPlace::Suspend if record.state.is_suspended() => {
                 invalid(format!("job {job} is suspended already"))
             }

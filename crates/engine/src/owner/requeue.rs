@@ -1,6 +1,5 @@
 //! `requeue` and `hold`.
 
-use super::end::may_requeue;
 use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
@@ -172,7 +171,7 @@ impl Owner {
 }
 
 fn refuse_unless_allowed(record: &sched::Job) -> Result<(), Refusal> {
-    if may_requeue(record) {
+    if record.may_requeue() {
         Ok(())
     } else {
         Err(refusal(record))

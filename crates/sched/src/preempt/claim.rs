@@ -206,7 +206,7 @@ impl State {
         if exempt.is_some_and(|until| now < until) {
             return None;
         }
-        match rules::mode_of(&self.cluster, record) {
+        match self.preempt_mode(id)? {
             PreemptMode::Off => None,
             PreemptMode::Suspend if record.state.is_suspended() => None,
             mode => Some(mode),

@@ -11,7 +11,15 @@ impl State {
     #[must_use]
     pub fn preempt_mode(&self, job: JobId) -> Option<PreemptMode> {
         let record = &self.jobs.get(&job)?.record;
-        Some(rules::mode_of(&self.cluster, record))
+        Some(self.or_cancel(job, rules::mode_of(&self.cluster, record)))
+    }
+
+    /// One that can't be queued again ends.
+    fn or_cancel(&self, job: JobId, mode: PreemptMode) -> PreemptMode {
+        match mode {
+            PreemptMode::Requeue if !self.may_requeue(job) => PreemptMode::Cancel,
+            mode => mode,
+        }
     }
 
     /// Takes a running job's place: what is to be done about it.
@@ -20,7 +28,7 @@ impl State {
         if !matches!(record.state, JobState::Running { ending: None, .. }) {
             return None;
         }
-        let requeue = match rules::or_cancel(mode, record) {
+        let requeue = match self.or_cancel(id, mode) {
             PreemptMode::Off => return None,
             PreemptMode::Suspend if record.state.is_suspended() => return None,
             PreemptMode::Suspend => {

@@ -67,7 +67,7 @@ pub(crate) fn holder(cluster: &Cluster, record: &Job) -> Claimant {
     }
 }
 
-/// What becomes of a job whose place is taken. One that can't be queued again ends.
+/// What is said of jobs like this one whose place is taken.
 pub(crate) fn mode_of(cluster: &Cluster, record: &Job) -> PreemptMode {
     let policy = cluster.preemption();
     let own = match policy.by {
@@ -75,16 +75,7 @@ pub(crate) fn mode_of(cluster: &Cluster, record: &Job) -> PreemptMode {
         PreemptType::Partition => partition_of(cluster, record).and_then(|it| it.preempt_mode),
         PreemptType::Qos => qos_of(cluster, record).and_then(|it| it.preempt_mode),
     };
-    or_cancel(own.unwrap_or(policy.mode), record)
-}
-
-/// One that can't be queued again ends.
-pub(crate) fn or_cancel(mode: PreemptMode, record: &Job) -> PreemptMode {
-    let may_requeue = record.batch && record.request.rare.requeue != Some(false);
-    match mode {
-        PreemptMode::Requeue if !may_requeue => PreemptMode::Cancel,
-        mode => mode,
-    }
+    own.unwrap_or(policy.mode)
 }
 
 /// How long it may end by itself.
