@@ -115,9 +115,8 @@ fn of_a_batch_script() {
             modules = ["cuda/11.8"]
             # - --output=out.%j is left out: what ranks print goes into the run's folder, a file a rank: yard
             #   logs.
-            # - line 9 is left out: export LR=3
-            # - What the left out lines set must be set in the shell in which yard run is started: its variables
-            #   come along.
+            # - line 9 is left out: export LR=3 (export it before yard run, or write it into [environment]
+            #   variables)
         "#]],
     );
     let plan = ["plan", "--on", "ibex", "--beside", "job.sbatch"];
@@ -163,17 +162,16 @@ fn a_script_that_prepares_before_it_trains() {
         &env,
         &["job.sbatch"],
         expect![[r#"
-        launcher = "horovod"
-        command = ["python", "/data/mnist.py"]
-        repeat = 3
-        at_once = 2
-        nodes = 2
-        ranks_per_node = 4
-        # Not in this folder yet: /data/mnist.py.
-        # - line 3 is left out: srun -l bash -c 'hostname'
-        # - What the left out lines set must be set in the shell in which yard run is started: its variables
-        #   come along.
-    "#]],
+            launcher = "horovod"
+            command = ["python", "/data/mnist.py"]
+            repeat = 3
+            at_once = 2
+            nodes = 2
+            ranks_per_node = 4
+            # Not in this folder yet: /data/mnist.py.
+            # - line 3 is left out: srun -l bash -c 'hostname' (a run starts one command: do it before, or in a
+            #   script that is the command)
+        "#]],
     );
 }
 
@@ -206,6 +204,54 @@ fn a_script_with_a_container_and_one_with_a_gap() {
     assert!(text.contains("<path to the image>"), "{text}");
     assert!(
         text.contains("\ncommand = [\"python\", \"train.py\"]\n"),
+        "{text}"
+    );
+}
+
+/// No shell reads a run file, and not every line that is left out is a variable.
+#[test]
+fn paths_of_a_shell_and_lines_that_are_left_out() {
+    let env = env();
+    env.write(
+        "job.sbatch",
+        "#!/bin/bash\nsource ~/venv/bin/activate\ncd /proj/x\nexport A=1\nexport B=$(hostname)\n\
+         export MASTER_ADDR=$(scontrol show hostnames | head -n1)\nsrun mkdir x\npython train.py\n",
+    );
+    env.yard(&["init", "job.sbatch"]).success();
+    let text = fs::read_to_string(env.work().join("yard.toml")).unwrap();
+    let home = env.root().join("home");
+    let venv = format!("\nvenv = \"{}/venv\"\n", home.display());
+    assert!(text.contains(&venv), "{text}");
+    let notes = text
+        .lines()
+        .filter(|line| line.starts_with("# - ") || line.starts_with("#   "));
+    let notes: Vec<&str> = notes.collect();
+    expect![[r#"
+        # - line 3 is left out: cd /proj/x (a run starts in its copy of the run file's folder: keep
+        #   yard.toml where the code is)
+        # - line 4 is left out: export A=1 (export it before yard run, or write it into [environment]
+        #   variables)
+        # - line 5 is left out: export B=$(hostname) (only the job knows it: set it in the program, or in a
+        #   script that is the command)
+        # - line 6 is left out: export MASTER_ADDR=$(scontrol show hostnames | head -n1) (the launcher sets
+        #   it)
+        # - line 7 is left out: srun mkdir x (a run starts one command: do it before, or in a script that is
+        #   the command)"#]].assert_eq(&notes.join("\n"));
+    let env = self::env();
+    env.write(
+        "job.sbatch",
+        "#!/bin/bash\nsrun --container-image=/i.sqsh --container-mounts=$HOME:/home,/a:/b,$SCRATCH/x:/y \\\n  \
+         python train.py\n",
+    );
+    env.yard(&["init", "job.sbatch"]).success();
+    let text = fs::read_to_string(env.work().join("yard.toml")).unwrap();
+    let mounts = format!(
+        "\nmounts = [\"{}:/home\", \"/a:/b\"]\n",
+        env.root().join("home").display()
+    );
+    assert!(text.contains(&mounts), "{text}");
+    assert!(
+        text.contains("--container-mounts=$SCRATCH/x:/y is left out"),
         "{text}"
     );
 }

@@ -104,7 +104,7 @@ fn ibex() {
         expect![[r#"
 
             beside ibex-single-node: the same allocation
-              changed  line 4: --gpus=8 → --gpus-per-node=8: a run file counts GPUs by the node
+              changed  line 4: --gpus=8 → --gpus-per-node=8: a run asks for its GPUs by the node
               dropped  line 5: --constraint=v100: --constraint=cpu_intel_platinum_8260 comes later, and Slurm
                        keeps the last of two
               dropped  line 7: --gpus-per-task=1: it binds each task to its own GPU, so that tasks on a node
@@ -123,7 +123,7 @@ fn ibex() {
         expect![[r#"
 
         beside ibex-multi-node: the same allocation
-          changed  line 5: --gpus=8 → --gpus-per-node=4: a run file counts GPUs by the node
+          changed  line 5: --gpus=8 → --gpus-per-node=4: a run asks for its GPUs by the node
           dropped  line 8: --gpus-per-task=1: it binds each task to its own GPU, so that tasks on a node
                    can't reach each other's; a run file gives each task its node's GPUs and a local rank
           changed  line 9: --cpus-per-gpu=6 → --cpus-per-task=6: ibex: 5-6 CPUs a v100 (policy)
@@ -182,7 +182,7 @@ fn technion() {
               dropped  line 4: --output=slurm-%x-%j.out: what ranks print goes into the run's folder, a file a
                        rank (yard logs)
               changed  line 5: --ntasks=2 → --ntasks-per-node=2: one task per rank
-              changed  line 6: --gpus=a100:2 → --gpus-per-node=a100:2: a run file counts GPUs by the node
+              changed  line 6: --gpus=a100:2 → --gpus-per-node=a100:2: a run asks for its GPUs by the node
         "#]],
     );
     check(
@@ -191,7 +191,7 @@ fn technion() {
 
             beside technion-16gpu: the same allocation
               changed  line 4: --ntasks=16 → --ntasks-per-node=8: one task per rank
-              changed  line 5: --gpus=16 → --gpus-per-node=8: a run file counts GPUs by the node
+              changed  line 5: --gpus=16 → --gpus-per-node=8: a run asks for its GPUs by the node
         "#]],
     );
 }

@@ -1,8 +1,8 @@
 //! What a batch script asks for, as keys of a run file.
 
 use super::{NewRunFile, toml_text, toml_texts, without_placeholders};
-use crate::Launcher;
 use crate::keys::Choice;
+use crate::{Launcher, Shape as LaunchShape};
 use model::option_table::{Effect, Key};
 use model::sbatch::Sbatch;
 use model::{
@@ -34,7 +34,7 @@ pub fn from_script(name: &str, script: &Sbatch, start: Option<&ScriptStart>) -> 
     let request = &script.request;
     let shape = Shape::of(request, start);
     if let Some(start) = start {
-        command(&mut file, start, &shape);
+        command(&mut file, start, &shape, request.rare.array.as_ref());
     }
     if let Some(array) = &request.rare.array {
         repeats(&mut file, array);
@@ -56,19 +56,57 @@ pub fn from_script(name: &str, script: &Sbatch, start: Option<&ScriptStart>) -> 
 
 /// The elements of an array are the repeats of a run.
 fn repeats(file: &mut NewRunFile, array: &ArraySpec) {
-    let count = array.indices.len();
-    let first = array.indices.first().copied().unwrap_or(1);
-    let ends_at = array.indices.last().copied().unwrap_or(1);
-    let numbers = if first == 1 && usize::try_from(ends_at) == Ok(count) {
-        "Its number, which SLURM_ARRAY_TASK_ID was, is {repeat}."
+    let count = array.indices.len().max(1);
+    let number = "Its number, which SLURM_ARRAY_TASK_ID was, is {repeat}.";
+    let others =
+        "The number of each, from 1 on, is {repeat}: SLURM_ARRAY_TASK_ID had other numbers.";
+    if is_from_one(array) {
+        file.set_with("", "repeat", count.to_string(), number);
     } else {
-        "The number of each, from 1 on, is {repeat}: SLURM_ARRAY_TASK_ID had other numbers."
-    };
-    file.set_with("", "repeat", count.max(1).to_string(), numbers);
+        file.set_with("", "repeat", count.to_string(), others);
+        file.notes.push(format!(
+            "--array: SLURM_ARRAY_TASK_ID goes from 1 to {count} in a run. A program that reads it gets other \
+             numbers than in the script."
+        ));
+    }
     if let Some(most) = array.throttle.filter(|most| *most > 0) {
         file.set("", "at_once", most.to_string());
     }
 }
+
+fn is_from_one(array: &ArraySpec) -> bool {
+    array
+        .indices
+        .iter()
+        .copied()
+        .eq(1..=u32::try_from(array.indices.len()).unwrap_or(u32::MAX))
+}
+
+/// The index of an element as a shell reads it from the number of the repeat; none where the indices are no
+/// regular row.
+fn index_of_repeat(array: &ArraySpec) -> Option<String> {
+    if is_from_one(array) {
+        return Some("{repeat}".to_owned());
+    }
+    let first = i64::from(*array.indices.first()?);
+    let step = i64::from(*array.indices.get(1)?) - first;
+    let is_regular = |pair: &[u32]| i64::from(pair[1]) - i64::from(pair[0]) == step;
+    array.indices.windows(2).all(is_regular).then(|| {
+        let times = if step == 1 {
+            String::new()
+        } else {
+            format!(" * {step}")
+        };
+        match first - step {
+            0 => format!("$(({{repeat}}{times}))"),
+            more @ 1.. => format!("$(({{repeat}}{times} + {more}))"),
+            less => format!("$(({{repeat}}{times} - {}))", -less),
+        }
+    })
+}
+
+/// The variable with the number of an array's element, as a shell has it.
+const ELEMENT: [&str; 2] = ["${SLURM_ARRAY_TASK_ID}", "$SLURM_ARRAY_TASK_ID"];
 
 /// What a run file counts by the node.
 struct Shape {
@@ -77,6 +115,9 @@ struct Shape {
     tasks: u32,
     ranks: u32,
     gpus: u32,
+    /// GPUs of all nodes together, where the nodes follow from them or have different numbers; each has a
+    /// rank.
+    gpus_in_all: Option<u32>,
 }
 
 impl Shape {
@@ -97,31 +138,77 @@ impl Shape {
             Some((Launcher::None, _)) => 1,
             _ => tasks,
         };
+        let counted = request.gpus.as_ref().filter(|_| of_node.is_none());
+        let launcher = start.map_or(Launcher::None, |start| start.launcher);
+        let in_all = counted.map(|gpus| gpus.count).filter(|count| {
+            let of_gpus =
+                request.tasks_per_node.is_none() && request.tasks.is_none_or(|n| n == *count);
+            let spreads = match request.min_nodes {
+                Some(_) => count % nodes != 0,
+                None => *count > 1,
+            };
+            launcher != Launcher::None
+                && launcher.shape() == LaunchShape::Ranks
+                && of_gpus
+                && spreads
+        });
         Shape {
             nodes,
             tasks,
             ranks,
             gpus,
+            gpus_in_all: in_all,
         }
     }
 }
 
-fn command(file: &mut NewRunFile, start: &ScriptStart, shape: &Shape) {
-    let words: Option<Vec<String>> = match &start.shell {
-        Some(shell) => {
-            file.notes.push(format!(
+fn command(file: &mut NewRunFile, start: &ScriptStart, shape: &Shape, array: Option<&ArraySpec>) {
+    let has_element = |text: &str| ELEMENT.iter().any(|name| text.contains(name));
+    let is_read_by_shell = start.shell.is_some();
+    let index = array.filter(|_| is_read_by_shell).and_then(index_of_repeat);
+    let with_index = |text: String| match &index {
+        Some(index) => ELEMENT
+            .iter()
+            .fold(text, |text, name| text.replace(name, index)),
+        None => text,
+    };
+    // Where nothing but the number of the repeat is filled in, no shell is needed.
+    let words: Vec<Option<String>> = start
+        .words
+        .iter()
+        .map(|word| without_placeholders(word))
+        .collect();
+    let words: Option<Vec<String>> = words
+        .into_iter()
+        .map(|word| word.map(&with_index))
+        .collect();
+    let is_plain = |words: &Vec<String>| {
+        let expands = ['$', '`', '*', '?', '[', '~'];
+        has_element(&start.words.join(" ")) && !words.iter().any(|word| word.contains(expands))
+    };
+    let words = match &start.shell {
+        Some(shell) if !words.as_ref().is_some_and(is_plain) => {
+            let others = ELEMENT
+                .iter()
+                .fold(shell.clone(), |text, name| text.replace(name, ""));
+            if array.is_none() || others.contains(['$', '`']) {
+                file.notes.push(format!(
                 "line {}: a shell reads the command, since it has variables. A run starts it without \
                  what the script sets before: set it in the command, or write the values.",
                 start.line
             ));
+            }
+            if has_element(shell) && array.is_some() && index.is_none() {
+                file.notes.push(format!(
+                    "line {}: SLURM_ARRAY_TASK_ID is the number of the repeat, from 1 on, and no index of \
+                     --array: choose by it what the index chose.",
+                    start.line
+                ));
+            }
             let text = without_placeholders(&format!("exec {shell}"));
-            text.map(|text| vec!["bash".to_owned(), "-c".to_owned(), text])
+            text.map(|text| vec!["bash".to_owned(), "-c".to_owned(), with_index(text)])
         }
-        None => start
-            .words
-            .iter()
-            .map(|word| without_placeholders(word))
-            .collect(),
+        _ => words,
     };
     match words {
         Some(words) => file.set("", "command", toml_texts(&words)),
@@ -158,11 +245,13 @@ fn resources(file: &mut NewRunFile, request: &Request, shape: &Shape) {
     let text = |text: &Option<String>| text.as_deref().filter(is_usable).map(toml_text);
     set("nodes", request.min_nodes.and(number(shape.nodes)));
     let says_tasks = request.tasks.is_some() || request.tasks_per_node.is_some();
-    if says_tasks || shape.ranks != shape.gpus.max(1) {
+    let is_by_node = shape.gpus_in_all.is_none();
+    if is_by_node && (says_tasks || shape.ranks != shape.gpus.max(1)) {
         set("ranks_per_node", number(shape.ranks));
     }
     if shape.gpus > 0 {
-        set("gpus_per_node", number(shape.gpus));
+        set("gpus", shape.gpus_in_all.and_then(number));
+        set("gpus_per_node", number(shape.gpus).filter(|_| is_by_node));
         let asked = [
             &request.gpus_per_node,
             &request.gpus,
@@ -177,17 +266,32 @@ fn resources(file: &mut NewRunFile, request: &Request, shape: &Shape) {
     let of_gpus = request
         .rare
         .cpus_per_gpu
+        .filter(|_| is_by_node)
         .map(|cpus| cpus.saturating_mul(shape.gpus));
     let of_tasks = request
         .cpus_per_task
         .map(|cpus| cpus.saturating_mul(shape.tasks));
     let of_node = of_tasks.or(of_gpus);
-    set(
-        "cpus_per_rank",
-        of_node.and_then(|cpus| number((cpus / shape.ranks).max(1))),
-    );
+    let of_rank = match request.cpus_per_task {
+        Some(cpus) if !is_by_node => number(cpus),
+        _ => of_node.and_then(|cpus| number((cpus / shape.ranks).max(1))),
+    };
+    set("cpus_per_rank", of_rank);
+    if !is_by_node {
+        set("cpus_per_gpu", request.rare.cpus_per_gpu.and_then(number));
+    }
     let cpus = u64::from(of_node.unwrap_or(shape.tasks));
-    let memory = request.memory.map(|memory| match memory {
+    let per_part = match request.memory {
+        Some(MemoryRequest::PerCpu(size)) => Some(("memory_per_cpu", size)),
+        Some(MemoryRequest::PerGpu(size)) => Some(("memory_per_gpu", size)),
+        Some(MemoryRequest::PerNode(_)) | None => None,
+    };
+    let per_part = per_part.filter(|(_, size)| !is_by_node && (1..MOST_MEMORY).contains(size));
+    if let Some((key, size)) = per_part {
+        set(key, Some(toml_text(&memory_text(size))));
+    }
+    let whole = request.memory.filter(|_| per_part.is_none());
+    let memory = whole.map(|memory| match memory {
         MemoryRequest::PerNode(size) => size,
         MemoryRequest::PerCpu(size) => size.saturating_mul(cpus),
         MemoryRequest::PerGpu(size) => size.saturating_mul(u64::from(shape.gpus.max(1))),
@@ -209,10 +313,23 @@ fn resources(file: &mut NewRunFile, request: &Request, shape: &Shape) {
             shape.nodes
         ));
     }
-    if shape.tasks != shape.ranks && shape.tasks > 1 {
+    if is_by_node && shape.tasks != shape.ranks && shape.tasks > 1 {
         file.notes.push(format!(
-            "{} tasks a node become {}: that many ranks are started there.",
-            shape.tasks, shape.ranks
+            "ranks_per_node is {}, which the script's command starts on a node; the script asks for {} tasks \
+             there.",
+            shape.ranks, shape.tasks
+        ));
+    }
+    if is_by_node
+        && request.min_nodes.is_none()
+        && request.tasks_per_node.is_none()
+        && shape.ranks > 1
+        && shape.tasks > 1
+    {
+        file.notes.push(format!(
+            "--ntasks={} without --nodes: Slurm chooses the nodes, and this file has all ranks on one; \
+             otherwise set nodes, and ranks_per_node to the ranks of one node.",
+            shape.tasks
         ));
     }
 }

@@ -112,6 +112,107 @@ fn a_script_with_one_process() {
 }
 
 #[test]
+fn gpus_of_all_nodes_stay_gpus_of_all_nodes() {
+    check(
+        "--ntasks=16 --gpus=v100:16 --cpus-per-task=4 --mem-per-gpu=20G",
+        &start(Launcher::Srun, None),
+        expect![[r#"
+            launcher = "srun"
+            command = ["python", "train.py", "--x={{y}"]
+            gpus = 16
+            gpu_type = "v100"
+            cpus_per_rank = 4
+            memory_per_gpu = "20G"
+        "#]],
+    );
+    check(
+        "--nodes=2 --gpus=3",
+        &start(Launcher::Srun, None),
+        expect![[r#"
+            launcher = "srun"
+            command = ["python", "train.py", "--x={{y}"]
+            nodes = 2
+            gpus = 3
+        "#]],
+    );
+    check(
+        "--nodes=2 --ntasks=8 --gpus=8",
+        &start(Launcher::Srun, None),
+        expect![[r#"
+            launcher = "srun"
+            command = ["python", "train.py", "--x={{y}"]
+            nodes = 2
+            ranks_per_node = 4
+            gpus_per_node = 4
+        "#]],
+    );
+    check(
+        "--ntasks=8",
+        &start(Launcher::None, None),
+        expect![[r#"
+            launcher = "none"
+            command = ["python", "train.py", "--x={{y}"]
+            ranks_per_node = 1
+            - ranks_per_node is 1, which the script's command starts on a node; the script asks for 8 tasks there.
+        "#]],
+    );
+}
+
+/// In a run the elements count from 1.
+#[test]
+fn the_index_of_an_array_is_counted_from_the_number_of_the_repeat() {
+    let indexed = |options: &str| {
+        let mut start = start(Launcher::None, None);
+        start.words = ["python", "t.py", "--fold=$SLURM_ARRAY_TASK_ID"]
+            .map(str::to_owned)
+            .into();
+        start.shell = Some("python t.py --fold=${SLURM_ARRAY_TASK_ID}".to_owned());
+        (options.to_owned(), start)
+    };
+    let check = |options, want| {
+        let (options, start) = indexed(options);
+        check(&options, &start, want);
+    };
+    check(
+        "--array=1-4",
+        expect![[r#"
+        launcher = "none"
+        command = ["python", "t.py", "--fold={repeat}"]
+        repeat = 4
+    "#]],
+    );
+    check(
+        "--array=0-4%2",
+        expect![[r#"
+            launcher = "none"
+            command = ["bash", "-c", "exec python t.py --fold=$(({repeat} - 1))"]
+            repeat = 5
+            at_once = 2
+            - --array: SLURM_ARRAY_TASK_ID goes from 1 to 5 in a run. A program that reads it gets other numbers than in the script.
+        "#]],
+    );
+    check(
+        "--array=1,5,9",
+        expect![[r#"
+            launcher = "none"
+            command = ["bash", "-c", "exec python t.py --fold=$(({repeat} * 4 - 3))"]
+            repeat = 3
+            - --array: SLURM_ARRAY_TASK_ID goes from 1 to 3 in a run. A program that reads it gets other numbers than in the script.
+        "#]],
+    );
+    check(
+        "--array=1,2,9",
+        expect![[r#"
+            launcher = "none"
+            command = ["bash", "-c", "exec python t.py --fold=${SLURM_ARRAY_TASK_ID}"]
+            repeat = 3
+            - line 9: SLURM_ARRAY_TASK_ID is the number of the repeat, from 1 on, and no index of --array: choose by it what the index chose.
+            - --array: SLURM_ARRAY_TASK_ID goes from 1 to 3 in a run. A program that reads it gets other numbers than in the script.
+        "#]],
+    );
+}
+
+#[test]
 fn every_key_is_in_a_comment_that_can_be_made_a_value() {
     let mut file = NewRunFile::default();
     file.set("", "command", toml_texts(&["python"]));

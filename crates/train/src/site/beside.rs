@@ -157,7 +157,7 @@ impl Both<'_> {
             Key::Gres | Key::GpusPerNode => change(self.ours_of(&GPUS), self.why_gpus()),
             _ if GPUS.contains(&key) => change(
                 self.ours_of(&GPUS),
-                "a run file counts GPUs by the node".to_owned(),
+                "a run asks for its GPUs by the node".to_owned(),
             ),
             _ if TASKS.contains(&key) => change(self.ours_of(&TASKS), why(&plan.tasks_per_node)),
             _ if CPUS.contains(&key) => change(self.ours_of(&CPUS), why(&plan.cpus_per_rank)),

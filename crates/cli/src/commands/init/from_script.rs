@@ -155,8 +155,18 @@ fn container(file: &mut NewRunFile, container: &Container) {
     let section = "environment.container";
     file.set(section, "image", toml_text(&image(&container.image)));
     if let Some(mounts) = &container.mounts {
-        let mounts: Vec<&str> = mounts.split(',').collect();
-        file.set(section, "mounts", toml_texts(&mounts));
+        let mounts = mounts.split(',').map(own_path);
+        let (known, unknown): (Vec<String>, Vec<String>) =
+            mounts.partition(|mount| !mount.contains('$'));
+        for mount in unknown {
+            file.notes.push(format!(
+                "--container-mounts={mount} is left out, since no shell reads a run file: write its path into \
+                 [environment.container] mounts."
+            ));
+        }
+        if !known.is_empty() {
+            file.set(section, "mounts", toml_texts(&known));
+        }
     }
     if let Some(workdir) = &container.workdir {
         file.set(section, "workdir", toml_text(workdir));
@@ -169,6 +179,27 @@ fn container(file: &mut NewRunFile, container: &Container) {
             container.image
         ));
     }
+}
+
+/// A path as it is without a shell: what it has of the home folder and of the user's name is filled in.
+fn own_path(text: &str) -> String {
+    let value = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let mut path = text.to_owned();
+    for name in ["HOME", "USER"] {
+        let Some(value) = value(name) else { continue };
+        path = path.replace(&format!("${{{name}}}"), &value);
+        let bare = format!("${name}");
+        if path
+            .split_once(&bare)
+            .is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with(['/', ':']))
+        {
+            path = path.replacen(&bare, &value, 1);
+        }
+        if name == "HOME" && path.starts_with("~/") {
+            path.replace_range(..1, &value);
+        }
+    }
+    path
 }
 
 /// Pyxis' name of an image as a run file has it: without a scheme it is one of a registry.
@@ -194,17 +225,49 @@ fn prepared(file: &mut NewRunFile, body: &Body) {
     }
     match &body.python {
         Some(Activated::Conda(name)) => file.set("environment", "conda", toml_text(name)),
-        Some(Activated::Venv(folder)) => file.set("environment", "venv", toml_text(folder)),
+        Some(Activated::Venv(folder)) => {
+            file.set("environment", "venv", toml_text(&own_path(folder)))
+        }
         None => folder::environment(file),
     }
     for (line, text) in &body.left {
-        file.notes.push(format!("line {line} is left out: {text}"));
+        file.notes.push(format!(
+            "line {line} is left out: {text} ({})",
+            instead(text)
+        ));
     }
-    if !body.left.is_empty() {
-        file.notes.push(
-            "What the left out lines set must be set in the shell in which yard run is started: its \
-             variables come along."
-                .to_owned(),
-        );
+}
+
+/// Variables by which the ranks find each other.
+const OF_LAUNCHERS: [&str; 6] = [
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "WORLD_SIZE",
+    "RANK",
+    "LOCAL_RANK",
+    "NODE_RANK",
+];
+
+/// What to do in place of a line that a run leaves out.
+fn instead(line: &str) -> &'static str {
+    let mut words = line.split_whitespace();
+    let (first, second) = (words.next().unwrap_or_default(), words.next());
+    let name = second
+        .and_then(|word| word.split('=').next())
+        .unwrap_or_default();
+    let of_job = ["$(", "`", "SLURM"].iter().any(|mark| line.contains(mark));
+    match first {
+        "export" if OF_LAUNCHERS.contains(&name) => "the launcher sets it",
+        "export" if of_job => {
+            "only the job knows it: set it in the program, or in a script that is the command"
+        }
+        "export" => "export it before yard run, or write it into [environment] variables",
+        "cd" => {
+            "a run starts in its copy of the run file's folder: keep yard.toml where the code is"
+        }
+        "source" | "." | "module" | "ml" | "conda" | "mamba" | "micromamba" => {
+            "do it in the shell in which yard run is started: its variables come along"
+        }
+        _ => "a run starts one command: do it before, or in a script that is the command",
     }
 }
