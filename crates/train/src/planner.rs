@@ -127,7 +127,7 @@ pub(crate) fn plan_sections(
         }
     });
     check_one_process(&launcher, &nodes, &ranks_per_node)?;
-    check_started_once(&launcher, &command)?;
+    check_started_once(&launcher, &command, &ranks_per_node)?;
     let launcher_options = launcher_options(&launcher, asked.launcher_options)?;
     let idle = gpus_per_node.value > ranks_per_node.value
         && !matches!(launcher.value, Launcher::None | Launcher::Jax);
@@ -424,26 +424,46 @@ fn check_one_process(
     })
 }
 
-/// A command that starts its launcher itself would start it in each rank.
+/// A command that starts its launcher itself would start it in each rank, and so would one that starts
+/// another launcher, which starts all ranks of a node.
 fn check_started_once(
     launcher: &Resolved<Launcher>,
     command: &Resolved<Vec<String>>,
+    ranks: &Resolved<u32>,
 ) -> Result<(), Refusal> {
-    let Some(starter) = launcher.value.started_by(&command.value) else {
+    let own = launcher.value.started_by(&command.value);
+    let Some((begun, starter)) = Launcher::begun_by(&command.value) else {
         return Ok(());
     };
-    let todo = if launcher.value.takes_options() {
-        "leave it out of the command, which begins with python or the program; options that \
-             it is to have beside ours go into launcher_options"
+    let is_own = begun == launcher.value || own.as_ref() == Some(&starter);
+    let is_step_in_step = starter.starts_with("srun");
+    let is_in_each_rank = launcher.value.shape() != Shape::Ranks || ranks.value > 1;
+    let is_several = launcher.value != Launcher::None && (is_step_in_step || is_in_each_rank);
+    if !is_own && !is_several {
+        return Ok(());
+    }
+    let message = if is_own {
+        let ours = launcher.value;
+        format!("the command starts {starter}, which launcher {ours} stands for")
     } else {
-        "leave it out of the command, which begins with python or the program"
+        let ours = launcher.value;
+        format!("the command starts {starter}, and launcher {ours} would start that in each task")
+    };
+    let alone = "leave it out of the command, which begins with python or the program";
+    let todo = match begun {
+        _ if is_own && launcher.value.takes_options() => {
+            format!("{alone}; options that it is to have beside ours go into launcher_options")
+        }
+        Launcher::Srun => alone.to_owned(),
+        _ if is_own => alone.to_owned(),
+        begun => format!(
+            "write launcher = \"{begun}\", and leave {starter} and its options out of the command, which begins \
+             with python or the program"
+        ),
     };
     Err(Refusal {
         kind: RefusalKind::Usage,
-        message: format!(
-            "the command starts {starter}, which launcher {} stands for",
-            launcher.value
-        ),
+        message,
         asked: format!(
             "launcher = \"{}\" ({}), command = {:?} ({})",
             launcher.value,
@@ -453,7 +473,7 @@ fn check_started_once(
         ),
         there: "the launcher starts the ranks, with all that they need to find each other"
             .to_owned(),
-        todo: todo.to_owned(),
+        todo,
     })
 }
 

@@ -274,6 +274,24 @@ impl Launcher {
         let found = starters.find(|starter| command::begins_with(command, starter));
         found.map(|starter| starter.join(" "))
     }
+
+    /// The launcher that a command starts, where it is not the program alone that it starts, and by which
+    /// words; behind `srun` the one that it starts in each task.
+    pub(crate) fn begun_by(command: &[String]) -> Option<(Launcher, String)> {
+        let of = |command: &[String]| {
+            let mut all = Launcher::ALL.into_iter();
+            all.find_map(|launcher| Some((launcher, launcher.started_by(command)?)))
+        };
+        let (outer, starter) = of(command)?;
+        let inner = (outer == Launcher::Srun).then(|| {
+            let after = (1..command.len()).map(|at| &command[at..]);
+            after.into_iter().find_map(of)
+        });
+        match inner.flatten() {
+            Some((inner, of_inner)) => Some((inner, format!("{starter} {of_inner}"))),
+            None => Some((outer, starter)),
+        }
+    }
 }
 
 impl fmt::Display for Launcher {

@@ -41,6 +41,14 @@ fn refusals() {
             &local,
         ),
         (
+            "launcher = \"torchrun\"\ncommand = [\"srun\", \"-n2\", \"torchrun\", \"t.py\"]\n",
+            &local,
+        ),
+        (
+            "command = [\"torchrun\", \"--nproc_per_node=2\", \"t.py\"]\n[resources]\nranks_per_node = 2\n",
+            &local,
+        ),
+        (
             "launcher = \"jax\"\nlauncher_options = [\"--fast\"]\ncommand = [\"t.py\"]\n",
             &local,
         ),
@@ -111,6 +119,16 @@ fn refusals() {
           there   the launcher starts the ranks, with all that they need to find each other
           do      leave it out of the command, which begins with python or the program
 
+        the command starts srun torchrun, which launcher torchrun stands for
+          asked   launcher = "torchrun" (yard.toml:1), command = "srun -n2 torchrun t.py" (yard.toml:2)
+          there   the launcher starts the ranks, with all that they need to find each other
+          do      leave it out of the command, which begins with python or the program; options that it is to have beside ours go into launcher_options
+
+        the command starts torchrun, and launcher srun would start that in each task
+          asked   launcher = "srun" (there is more than one rank), command = "torchrun --nproc_per_node=2 t.py" (yard.toml:1)
+          there   the launcher starts the ranks, with all that they need to find each other
+          do      write launcher = "torchrun", and leave torchrun and its options out of the command, which begins with python or the program
+
         launcher jax has no options
           asked   launcher = "jax" (yard.toml:1), launcher_options = ["--fast"] (yard.toml:2)
           there   torchrun, mpi, accelerate have a command line of their own
@@ -165,7 +183,7 @@ fn flags_that_are_not_understood() {
     ];
     let shown = problems.map(|problem| problem.to_string());
     expect![[r#"
-        "25 parsecs" is not a length of time
+        time: "25 parsecs" is not a length of time
            --> command line:1:8
            1 │ --time=25 parsecs
              │        ^^^^^^^^^^
@@ -186,4 +204,16 @@ fn flags_that_are_not_understood() {
         .set("--gpus-per-node", "gpus_per_node", "v100:2")
         .unwrap();
     assert_eq!(overrides.resources.gpu_type.unwrap().value, "v100");
+}
+
+/// One torchrun on each node, which starts the ranks there, is a person's own.
+#[test]
+fn a_launcher_that_is_started_once_on_a_node_is_taken() {
+    let local = laptop(8, vec![]);
+    for text in [
+        "command = [\"torchrun\", \"--nproc_per_node=2\", \"t.py\"]\n",
+        "launcher = \"none\"\ncommand = [\"srun\", \"torchrun\", \"t.py\"]\n",
+    ] {
+        assert!(planned(text, &[], &local).is_ok(), "{text}");
+    }
 }

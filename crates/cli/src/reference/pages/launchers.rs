@@ -74,8 +74,9 @@ const COMMON: &str = r#"With every launcher:
   others refuse it.
 - A rank that fails ends the others: `srun` runs with `--kill-on-bad-exit=1`. The first that failed is
   named, with its node, its exit code and what it said last.
-- A command that starts the launcher itself (`torchrun train.py` with `launcher = "torchrun"`) is refused:
-  each rank would start it once more.
+- A command that starts the launcher itself (`torchrun train.py` with `launcher = "torchrun"`), or another
+  one in each of several ranks (`torchrun train.py` with two ranks a node and no `launcher`, `srun torchrun`),
+  is refused: each rank would start it once more.
 
 Below, each on two nodes with four GPUs. `FIRST_NODE`, `PORT` and `JOB.RESTART` stand for what only a
 job knows; of a launcher with a task a node it is the first node's.
