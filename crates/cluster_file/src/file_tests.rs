@@ -92,7 +92,7 @@ fn what_is_wrong_is_named_with_its_line() {
     "#]],
     );
     check_problems(
-        "[partition.gpu]\nmaxtime = \"1:00:00\"\nmax_time = 60\nnodes = \"n[1-\"\ndefault_time = \"60\"\n",
+        "[partition.gpu]\nmaxtime = \"1:00:00\"\nmax_time = 60\nnodes = \"n[1-\"\ndefault_time = \"60\"\n[nodes.b]\ngpus = 2\n[account.c]\nshares = 3\n",
         expect![[r#"
             error: unknown key maxtime
                --> x.toml:2:1
@@ -108,11 +108,22 @@ fn what_is_wrong_is_named_with_its_line() {
             error: partition.gpu.max_time is a whole number
                --> x.toml:3:12
                3 │ max_time = 60
-                 │            ^^ expected a time as Slurm takes it, "24:00:00", "7-00:00:00" or "UNLIMITED"
+                 │            ^^ expected a time such as "24h", "7d", "7-00:00:00" or "UNLIMITED"
             error: partition.gpu.default_time: "60" does not say of what
                --> x.toml:5:16
                5 │ default_time = "60"
-                 │                ^^^^ expected a time as Slurm takes it, "24:00:00", "7-00:00:00" or "UNLIMITED"
+                 │                ^^^^ expected a time such as "24h", "7d", "7-00:00:00" or "UNLIMITED"
+            error: unknown key gpus
+               --> x.toml:7:1
+               7 │ gpus = 2
+                 │ ^^^^ GPUs are gpu = { count = 2, model = "…" }
+              help: [nodes.b] takes names, count, cpus, sockets, cores_per_socket, threads_per_core, memory,
+                    reserved_memory, tmp_disk, features, gres, architecture, weight, state, gpu, from, assumed
+            error: account.c.shares is a whole number
+               --> x.toml:9:10
+               9 │ shares = 3
+                 │          ^ expected text
+              help: write "3"
         "#]],
     );
     check_problems(

@@ -97,6 +97,9 @@ impl Reader {
             .chain(SOURCE_KEYS)
             .collect();
         let label = match nearest(key, known.iter().copied()) {
+            _ if key == "gpus" && S::TABLES.contains(&"gpu") => {
+                "GPUs are gpu = { count = 2, model = \"…\" }".to_owned()
+            }
             Some(near) => format!("did you mean {near}?"),
             None => String::new(),
         };

@@ -1,7 +1,7 @@
 //! Limits and lengths of time in a cluster file.
 
 use super::value::{Value, Wrong, quoted, text};
-use model::{Seconds, TimeLimitRequest};
+use model::{Seconds, TimeLimitRequest, length_with_units};
 use toml::de::DeValue;
 
 /// Slurm holds limits as minutes in 32 bits, of which the two highest values are no time
@@ -17,14 +17,15 @@ pub(super) fn is_counted(time: TimeLimitRequest) -> bool {
 }
 
 impl Value for TimeLimitRequest {
-    const TAKES: &'static str =
-        "a time as Slurm takes it, \"24:00:00\", \"7-00:00:00\" or \"UNLIMITED\"";
+    const TAKES: &'static str = "a time such as \"24h\", \"7d\", \"7-00:00:00\" or \"UNLIMITED\"";
 
     fn read(value: &DeValue<'_>) -> Result<TimeLimitRequest, Wrong> {
         let text = text(value)?;
         // A bare number of minutes is what people get wrong most; the file is read for years.
         if text.contains([':', '-']) || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            match TimeLimitRequest::parse(text) {
+            let with_units =
+                length_with_units(text).map(|length| TimeLimitRequest::Limit(Seconds(length)));
+            match with_units.or_else(|| TimeLimitRequest::parse(text)) {
                 None => Err(Wrong::because(format!("{text:?} is no time"))),
                 Some(time) if is_counted(time) => Ok(time),
                 Some(_) => Err(Wrong {
@@ -62,11 +63,14 @@ fn plain_length(length: Seconds) -> String {
 }
 
 impl Value for Seconds {
-    const TAKES: &'static str = "a length of time as Slurm writes it, such as \"00:02:00\"";
+    const TAKES: &'static str = "a length of time, such as \"2m\" or \"00:02:00\"";
 
     fn read(value: &DeValue<'_>) -> Result<Seconds, Wrong> {
         let text = text(value)?;
         let wrong = || Wrong::because(format!("{text:?} is no length of time"));
+        if let Some(length) = length_with_units(text) {
+            return Ok(Seconds(length));
+        }
         if !text.contains(':') && !text.contains('-') {
             return Err(wrong());
         }

@@ -173,7 +173,13 @@ impl Value for String {
     const TAKES: &'static str = "text";
 
     fn read(value: &DeValue<'_>) -> Result<String, Wrong> {
-        text(value).map(str::to_owned)
+        match value {
+            DeValue::Integer(number) => Err(Wrong {
+                help: format!("write \"{}\"", number.as_str()),
+                ..Wrong::default()
+            }),
+            value => text(value).map(str::to_owned),
+        }
     }
 
     fn toml(&self) -> String {

@@ -48,7 +48,7 @@ pub(crate) fn seconds(text: &str) -> Result<Seconds, AmountProblem> {
     let parsed = if text.contains([':', '-']) {
         slurm(text)
     } else {
-        units(text)
+        model::length_with_units(text)
     };
     parsed.map_or_else(
         || {
@@ -85,35 +85,6 @@ fn slurm(text: &str) -> Option<u64> {
 fn number(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
-}
-
-/// Numbers with units, each unit smaller than the one before.
-fn units(text: &str) -> Option<u64> {
-    let mut rest = text;
-    let mut total = 0_u64;
-    let mut above = u64::MAX;
-    while !rest.is_empty() {
-        let digits = rest.find(|letter: char| !letter.is_ascii_digit())?;
-        let amount = number(&rest[..digits])?;
-        rest = &rest[digits..];
-        let letters = rest
-            .find(|letter: char| !letter.is_ascii_alphabetic())
-            .unwrap_or(rest.len());
-        let unit = match rest[..letters].to_ascii_lowercase().as_str() {
-            "s" | "sec" => 1,
-            "m" | "min" => 60,
-            "h" => 3600,
-            "d" => 86_400,
-            _ => return None,
-        };
-        if unit >= above {
-            return None;
-        }
-        above = unit;
-        total = total.checked_add(amount.checked_mul(unit)?)?;
-        rest = rest[letters..].trim_start();
-    }
-    (above != u64::MAX).then_some(total)
 }
 
 /// `90G`, `512M`, `1T`, `1024K`, with or without `B` or `iB`, in powers of 1,024 as Slurm takes

@@ -114,7 +114,7 @@ impl Checker<'_> {
             format!("add [{kind}.{name}], or leave it out")
         } else {
             format!(
-                "there are {}; add [{kind}.{name}], or leave it out",
+                "known are {}; add [{kind}.{name}], or leave it out",
                 known.listed()
             )
         };

@@ -120,7 +120,7 @@ fn amounts_that_cannot_be() {
     expect!["nodes.a.cpus: -1 is below zero; expected a whole number; write a number from 0 to 4294967295"].assert_eq(&wrong("[nodes.a]\ncpus = -1\n"));
     expect!["nodes.a.cpus: 99999999999 is more than Slurm counts; expected a whole number; write a number from 0 to 4294967295"].assert_eq(&wrong("[nodes.a]\ncpus = 99999999999\n"));
     expect![[r#"partition.p.nodes: Invalid hostlist: a[0-70000]; expected a node list such as "node[1-3]", "ALL", or a list of [nodes.…] names; a range has at most 65536 names: part [0-70000] into several"#]].assert_eq(&wrong("[partition.p]\nnodes = \"a[0-70000]\"\n"));
-    expect![[r#"partition.p.max_time: "9999999-00:00:00" is longer than Slurm counts; expected a time as Slurm takes it, "24:00:00", "7-00:00:00" or "UNLIMITED"; write UNLIMITED where there is no limit"#]].assert_eq(&wrong("[partition.p]\nmax_time = \"9999999-00:00:00\"\n"));
+    expect![[r#"partition.p.max_time: "9999999-00:00:00" is longer than Slurm counts; expected a time such as "24h", "7d", "7-00:00:00" or "UNLIMITED"; write UNLIMITED where there is no limit"#]].assert_eq(&wrong("[partition.p]\nmax_time = \"9999999-00:00:00\"\n"));
     let file = ClusterFile::parse("x", "[nodes.a]\nnames = \"a1,a1\"\n").unwrap();
     assert_eq!(file.count_of(&file.nodes[0]), 1);
 }

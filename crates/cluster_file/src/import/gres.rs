@@ -37,10 +37,14 @@ pub(super) fn count(text: &str) -> Option<u32> {
     digits.parse::<u32>().ok()?.checked_mul(factor)
 }
 
+/// The types of the GPUs of slurm.conf, for each group of nodes.
+type TypesBefore = Vec<Vec<String>>;
+
 impl Importer {
     pub(super) fn gres_conf(&mut self, conf: ConfText<'_>) {
         let lines = conf_lines(conf.name, conf.text);
         let mut everywhere = HashSet::new();
+        let before = self.types_before();
         for line in &lines {
             self.left_over(line);
         }
@@ -64,12 +68,17 @@ impl Importer {
                     _ => self.not_taken(line, pair, None, known_options::GRES),
                 }
             }
-            self.gres_line(line, &mut everywhere);
+            self.gres_line(line, &mut everywhere, &before);
         }
     }
 
     /// `everywhere` has the types of lines before that are for all nodes.
-    fn gres_line(&mut self, line: &ConfLine, everywhere: &mut HashSet<String>) {
+    fn gres_line(
+        &mut self,
+        line: &ConfLine,
+        everywhere: &mut HashSet<String>,
+        before: &[Vec<String>],
+    ) {
         let Some(name) = line.value("Name") else {
             return;
         };
@@ -111,8 +120,41 @@ impl Importer {
                 for index in groups.iter().copied() {
                     self.typed(line, index, kind, number);
                 }
+                self.other_types(line, &groups, kind, before);
             }
         }
+    }
+
+    /// Says that the nodes' types in slurm.conf, which are taken, are others.
+    fn other_types(
+        &mut self,
+        line: &ConfLine,
+        groups: &[usize],
+        kind: &str,
+        before: &[Vec<String>],
+    ) {
+        let mut kinds: Vec<&str> = groups
+            .iter()
+            .flat_map(|index| before[*index].iter().map(String::as_str))
+            .collect();
+        if kinds.is_empty() || kinds.contains(&kind) {
+            return;
+        }
+        kinds.sort_unstable();
+        kinds.dedup();
+        let kinds = kinds.join(", ");
+        let why = format!("slurm.conf has other types there, which are taken: {kinds}");
+        self.note(line, &format!("Type={kind}"), why);
+    }
+
+    /// The types of the GPUs that slurm.conf names, by groups of nodes.
+    fn types_before(&self) -> TypesBefore {
+        let kinds = |nodes: &Named<Nodes>| {
+            let gpus = nodes.gpus.iter();
+            gpus.filter_map(|gpu| Some(gpu.kind.as_ref()?.value.clone()))
+                .collect()
+        };
+        self.file.nodes.iter().map(kinds).collect()
     }
 
     /// Gives GPUs without a type theirs.

@@ -339,6 +339,34 @@ fn types_come_from_gres_conf() {
     );
 }
 
+/// The file keeps those of slurm.conf.
+#[test]
+fn types_that_differ_from_those_of_gres_conf_are_noted() {
+    check(
+        "NodeName=a CPUs=8 Gres=gpu:v100:2\n",
+        Some("NodeName=a Name=gpu Type=a100 File=/dev/nvidia[0-1]\n"),
+        None,
+        expect![[r#"
+            [nodes.v100]
+            from = "slurm.conf:1"
+            names = "a"
+            cpus = 8
+
+            [[nodes.v100.gpu]]
+            from = "slurm.conf:1"
+            type = "v100"
+            model = { value = "v100", assumed = "its GRES type says so" }
+            count = 2
+
+            [scheduling]
+            return_to_service = { value = 0, assumed = "Slurm's default" }
+
+            # Not carried over:
+            #   gres.conf:1 Type=a100: slurm.conf has other types there, which are taken: v100
+        "#]],
+    );
+}
+
 #[test]
 fn accounts_come_from_a_dump() {
     let file = check(
