@@ -4,6 +4,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::words::shortened;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use model::option_table::{Command as SlurmCommand, Takes, options_of};
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::num::ParseIntError;
@@ -37,7 +38,7 @@ pub fn failure(error: &Error, args: &[OsString], mut command: Command) -> Failur
     Failure::new(FailureKind::Usage, what)
         .asked(shortened(&line, LONGEST_LINE))
         .there(there)
-        .todo(todo(error, command))
+        .todo(todo(error, args, command))
 }
 
 /// The innermost command that the line names.
@@ -104,7 +105,7 @@ fn there(error: &Error, command: &Command) -> String {
         (ErrorKind::ValueValidation, Some(source)) if source.is::<ParseIntError>() => {
             "it takes a whole number".to_owned()
         }
-        (ErrorKind::ValueValidation, Some(source)) => source.to_string(),
+        (ErrorKind::ValueValidation, Some(source)) => within(&source.to_string()),
         (ErrorKind::InvalidSubcommand, _) => {
             let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
             let names: Vec<&str> = shown.map(Command::get_name).collect();
@@ -117,7 +118,26 @@ fn there(error: &Error, command: &Command) -> String {
     }
 }
 
-fn todo(error: &Error, command: &Command) -> String {
+/// A range as people say it: clap has `0 is not in 1..=4294967295`.
+fn within(said: &str) -> String {
+    let ends = said
+        .split_once(" is not in ")
+        .and_then(|(_, range)| range.split_once("..="));
+    let most_of_all = [
+        u64::from(u32::MAX).to_string(),
+        u64::MAX.to_string(),
+        i64::MAX.to_string(),
+    ];
+    match ends {
+        Some((least, most)) if most_of_all.iter().any(|all| all == most) => {
+            format!("it takes a whole number of at least {least}")
+        }
+        Some((least, most)) => format!("it takes a whole number from {least} to {most}"),
+        None => said.to_owned(),
+    }
+}
+
+fn todo(error: &Error, args: &[OsString], command: &Command) -> String {
     let suggested = [
         ContextKind::SuggestedArg,
         ContextKind::SuggestedSubcommand,
@@ -126,6 +146,17 @@ fn todo(error: &Error, command: &Command) -> String {
     let suggested = suggested.map(|kind| text(error, kind));
     let help = format!("{} --help", path(command));
     let takes_program = command.get_arguments().any(|arg| arg.is_last_set());
+    if error.kind() == ErrorKind::UnknownArgument {
+        let given = text(error, ContextKind::InvalidArg);
+        let said = if given.starts_with('-') {
+            runs_word(&given, command)
+        } else {
+            behind_dashes(&given, args, command)
+        };
+        if let Some(said) = said {
+            return said;
+        }
+    }
     let word = text(error, ContextKind::InvalidSubcommand);
     if let Some((_, meant)) = OTHERS_WORDS.iter().find(|(other, _)| *other == word)
         && command.get_name() == "yard"
@@ -139,6 +170,75 @@ fn todo(error: &Error, command: &Command) -> String {
         }
         None => format!("see {help}"),
     }
+}
+
+/// What stands for an option of sbatch where a run is described.
+fn runs_word(option: &str, command: &Command) -> Option<String> {
+    let describes_run = command.get_arguments().any(|arg| arg.get_id() == "sbatch");
+    let name = option.trim_start_matches('-');
+    let is_short =
+        |one: &&model::option_table::Opt| one.short.is_some_and(|own| name == own.to_string());
+    let of_sbatch = match option.strip_prefix("--") {
+        Some(long) => model::option_table::find(long),
+        None => options_of(SlurmCommand::Sbatch).find(is_short),
+    };
+    let of_sbatch = of_sbatch.filter(|_| describes_run)?;
+    let help = format!("see {} --help", path(command));
+    let ours = train::slurms_word(of_sbatch.long);
+    let Some(ours) = ours.filter(|ours| !ours.starts_with("an option in")) else {
+        let value = if of_sbatch.takes == Takes::No {
+            ""
+        } else {
+            "=…"
+        };
+        return Some(format!(
+            "write --sbatch=--{}{value}, or {help}",
+            of_sbatch.long
+        ));
+    };
+    let flag_of = |word: &str| {
+        let word = word.trim_end_matches(',');
+        let mut keys = train::resource_keys().into_iter();
+        let long = keys
+            .find_map(|row| row.flag.filter(|_| row.name == word))
+            .map(|flag| flag.long);
+        let known = |long: &str| {
+            command
+                .get_arguments()
+                .any(|arg| arg.get_long() == Some(long))
+        };
+        let long = long.unwrap_or(word);
+        known(long).then(|| format!("--{long}"))
+    };
+    let flags: Vec<String> = ours.split(' ').filter_map(flag_of).collect();
+    let flags = if flags.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", flags.join(", "))
+    };
+    Some(format!(
+        "Slurm's --{} is {ours} here{flags}; or {help}",
+        of_sbatch.long
+    ))
+}
+
+/// The same line with its command behind `--`.
+fn behind_dashes(word: &str, args: &[OsString], command: &Command) -> Option<String> {
+    let takes_program = command.get_arguments().any(clap::Arg::is_last_set);
+    let words: Vec<&str> = args.iter().map(|arg| arg.to_str()).collect::<Option<_>>()?;
+    let at = words.iter().position(|one| *one == word)?;
+    // The word before was taken for a file, or it is the value of an option.
+    let first = at.checked_sub(1)?;
+    let is_value = words.get(first.checked_sub(1)?)?.starts_with('-');
+    if !takes_program || is_value || first < 2 || words[first].starts_with('-') {
+        return None;
+    }
+    let (ours, own) = words[1..].split_at(first - 1);
+    let line = format!("yard {} -- {}", ours.join(" "), own.join(" "));
+    Some(format!(
+        "write what is to run after --: {}",
+        shortened(&line, LONGEST_LINE)
+    ))
 }
 
 /// What the error knows of that kind, several with commas.
@@ -176,6 +276,7 @@ mod tests {
 
     #[test]
     fn every_usage_error_has_three_parts() {
+        let mut said = String::new();
         check(
             "yard runn",
             expect![[r#"
@@ -210,6 +311,56 @@ mod tests {
             yard run has no option --lr
             yard run [OPTIONS] [FILE] [-- <COMMAND>...]
             see yard run --help; what is your program's own comes after --"#]],
+        );
+        check(
+            "yard run --on rig python3 train.py",
+            expect![[r#"
+            yard run does not take the word train.py
+            yard run [OPTIONS] [FILE] [-- <COMMAND>...]
+            write what is to run after --: yard run --on rig -- python3 train.py"#]],
+        );
+        check(
+            "yard run file --time 3 more",
+            expect![[r#"
+            yard run does not take the word more
+            yard run [OPTIONS] [FILE] [-- <COMMAND>...]
+            see yard run --help; what is your program's own comes after --"#]],
+        );
+        for option in [
+            "--ntasks",
+            "--gpus-per-task",
+            "--gres",
+            "--array",
+            "-w",
+            "--dependency",
+            "--output",
+            "-n",
+            "--begin",
+        ] {
+            let args = ["yard", "plan", option].map(OsString::from);
+            let error = command().try_get_matches_from(&args).unwrap_err();
+            said.push_str(&format!(
+                "{option}: {}\n",
+                failure(&error, &args, command()).todo.unwrap()
+            ));
+        }
+        expect![[r#"
+            --ntasks: Slurm's --ntasks is [resources] nodes times ranks_per_node here: --nodes, --ntasks-per-node; or see yard plan --help
+            --gpus-per-task: Slurm's --gpus-per-task is [resources] gpus_per_node, times the ranks of a node, here: --gpus-per-node; or see yard plan --help
+            --gres: Slurm's --gres is [resources] gpus_per_node here: --gpus-per-node; or see yard plan --help
+            --array: Slurm's --array is repeat here: --repeat; or see yard plan --help
+            -w: write --sbatch=--nodelist=…, or see yard plan --help
+            --dependency: Slurm's --dependency is [after] run, or an option in [resources] sbatch here: --sbatch; or see yard plan --help
+            --output: Slurm's --output is yard logs, of a file for each rank, here; or see yard plan --help
+            -n: Slurm's --ntasks is [resources] nodes times ranks_per_node here: --nodes, --ntasks-per-node; or see yard plan --help
+            --begin: write --sbatch=--begin=…, or see yard plan --help
+        "#]].assert_eq(&said);
+        check(
+            "yard engine start --nodes 0",
+            expect![[r#"
+            0 is not a value of --nodes <NUMBER>
+            it takes a whole number from 1 to 100000
+            see yard engine start --help"#]],
         );
         check(
             "yard run --time",

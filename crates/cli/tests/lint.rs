@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use std::fs;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -461,6 +461,95 @@ fn a_run_file_is_held_against_the_cluster() {
         -- stderr
     "#]].assert_eq(&found.snapshot());
     let _ = env.yard(&["lint", "yard.toml"]).code(0);
+}
+
+/// What `yard plan` refuses since it is not there, and a program that it notes.
+#[test]
+fn what_a_run_file_names_and_is_not_there_is_found() {
+    let env = env();
+    let check = |text: &str, code, want: Expect| {
+        env.write("yard.toml", text);
+        let found = env.yard(&["lint"]).code(code);
+        want.assert_eq(&env.normalise(&found.stdout));
+    };
+    env.write("requirements.txt", "");
+    check(
+        "command = [\"python\", \"trian.py\"]\n[environment]\nrequirements = \"requirments.txt\"\n\
+         [data]\nstage = [\"data/x\"]\n[cluster.ibxe]\nname = \"x\"\n",
+        1,
+        expect![[r#"
+            error[Y800]: no cluster is called ibxe
+              --> yard.toml:6:1
+               6 │ [cluster.ibxe]
+                 │ ^^^^^^^^^^^^^^
+                 │ cedar, ibex, local, plai, satori, technion, wilson
+              help: write [cluster.ibex], or describe ibxe in a cluster file (yard cluster import)
+
+            error[Y800]: $TEST/work/requirments.txt is not there
+              --> yard.toml:3:1
+               3 │ requirements = "requirments.txt"
+                 │ ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+                 │ $TEST/work has no requirments.txt
+              help: did you mean $TEST/work/requirements.txt?
+
+            error[Y800]: $TEST/work/data/x is not there
+              --> yard.toml:5:1
+               5 │ stage = ["data/x"]
+                 │ ^^^^^^^^^^^^^^^^^^
+                 │ $TEST/work has no data
+              help: correct [data] stage, or put the file there
+
+            warning[Y800]: trian.py, which the command starts, is not in $TEST/work
+              --> yard.toml:1:1
+               1 │ command = ["python", "trian.py"]
+                 │ ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+            3 errors, 1 warning · yard lint --explain Y800
+        "#]],
+    );
+    check(
+        "command = [\"x\"]\n[environment]\nvenv = \"~/venv\"\n",
+        1,
+        expect![[r#"
+            error[Y800]: $TEST/work/~/venv is not there
+              --> yard.toml:3:1
+               3 │ venv = "~/venv"
+                 │ ^^^^^^^^^^^^^^^
+                 │ $TEST/work has no ~
+              help: write the whole path: nothing replaces ~ in [environment] venv
+
+            1 error · yard lint --explain Y800
+        "#]],
+    );
+    check(
+        "command = [\"x\"]\n[environment.container]\nimage = \"torch.sif\"\n",
+        1,
+        expect![[r#"
+            error[Y800]: $TEST/work/torch.sif is not there
+              --> yard.toml:3:1
+               3 │ image = "torch.sif"
+                 │ ^^^^^^^^^^^^^^^^^^^
+                 │ $TEST/work has no torch.sif
+              help: correct [environment.container] image, or put the file there
+
+            1 error · yard lint --explain Y800
+        "#]],
+    );
+    check(
+        "command = [\"x\"]\n",
+        0,
+        expect![[r#"
+        nothing found
+    "#]],
+    );
+    std::fs::remove_file(env.work().join("yard.toml")).unwrap();
+    let nothing = env.yard(&["lint"]).code(2);
+    expect![[r#"
+        error: there is nothing to look at
+          there   no yard.toml in this folder
+          do      yard lint FILE
+    "#]]
+    .assert_eq(&nothing.stderr);
 }
 
 /// A script without an interpreter is one that `sbatch` refuses, and no reason to pass it over.

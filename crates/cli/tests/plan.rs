@@ -450,7 +450,7 @@ fn a_run_file_beside_a_script() {
     expect![[r#"
         job.sh: another allocation
           differs  memory: 512 GiB → 720 GiB: ibex: 64G-90G a v100 (policy), the upper end
-          changed  line 2: --gpus=8 → --gpus-per-node=8: a run file counts GPUs by the node
+          changed  line 2: --gpus=8 → --gpus-per-node=8: a run asks for its GPUs by the node
           dropped  line 3: --gpus-per-task=1: it binds each task to its own GPU, so that tasks on a node
                    can't reach each other's; a run file gives each task its node's GPUs and a local rank
           changed  line 4: --cpus-per-gpu=6 → --cpus-per-task=6: ibex: 5-6 CPUs a v100 (policy)
@@ -647,10 +647,16 @@ fn a_mistyped_cluster_is_refused() {
 /// The notes of a plan of this run file, in a folder with these ignored.
 #[track_caller]
 fn notes(ignored: &str, run_file: &str, want: Expect) {
+    want.assert_eq(&notes_of(ignored, run_file));
+}
+
+#[track_caller]
+fn notes_of(ignored: &str, run_file: &str) -> String {
     let env = env();
     env.write(".gitignore", ignored);
     env.write("data/train.bin", "");
     env.write("saves.py", "os.environ['YARD_CHECKPOINTS']\n");
+    env.write("resumes.py", "os.environ['YARD_RESUME']\n");
     env.write("train.py", "print()\n");
     env.write("yard.toml", run_file);
     let of = |cluster| {
@@ -660,14 +666,14 @@ fn notes(ignored: &str, run_file: &str, want: Expect) {
         lines.map(|line| format!("{}\n", line.trim())).collect()
     };
     let (here, there): (String, String) = (of("local"), of("wilson"));
-    want.assert_eq(&here);
     assert!(there.contains(&here), "{there}");
+    here
 }
 
 #[test]
 fn a_signal_at_which_lightning_requeues_is_noted() {
     let note = |launcher: &str, notify: &str, want| {
-        let command = "command = [\"train.py\", \"{checkpoints}\"]\n";
+        let command = "command = [\"train.py\", \"{checkpoints}\", \"{resume}\"]\n";
         let resume = format!("[resume]\nnotify = {notify:?}\n");
         notes(
             "",
@@ -700,19 +706,61 @@ fn a_run_that_saves_nothing_is_noted() {
         "\"train.py\"",
         hour,
         expect![[r#"
-            the command names no {checkpoints}: at its limit of 1 h it begins again from the start,
-            once, and fails at the next; save to {checkpoints} and resume from {resume}, or set [resume]
-            on = []
+            no {checkpoints} in the command: at its limit of 1 h it begins again, once
         "#]],
     );
-    note("\"saves.py\"", hour, expect![""]);
-    note("\"train.py\", \"--to={checkpoints}\"", hour, expect![""]);
     note("\"train.py\"", "", expect![""]);
+    note("\"resumes.py\"", hour, expect![""]);
     note(
         "\"train.py\"",
         "time = \"1h\"\n[resume]\non = []\n",
         expect![""],
     );
+}
+
+/// What would be refused as it is submitted, and what the embedded engine leaves out.
+#[test]
+fn what_this_machine_has_not_is_noted() {
+    let env = env();
+    env.write(
+        "yard.toml",
+        "command = [\"true\"]\n[resources]\nsbatch = [\"--gres=x:1\"]\n[environment]\nconda = \"foo\"\n\
+         secrets = [\"NO_SUCH_KEY\"]\n",
+    );
+    let plan = env.yard(&["plan"]).success();
+    let notes = plan.lines().map(str::trim);
+    let notes: Vec<&str> = notes.filter(|line| line.starts_with("note: ")).collect();
+    expect![[r#"
+        note: options for sbatch are left out: the embedded engine has none of a site's own: --gres=x:1
+        note: the secret NO_SUCH_KEY is not known: it is not set in this shell
+        note: [environment] conda = "foo": there is no conda on this machine"#]]
+    .assert_eq(&notes.join("\n"));
+}
+
+/// It would write the same steps after each start, and never end.
+#[test]
+fn a_run_that_saves_and_does_not_resume_is_noted() {
+    let begins_anew = "\
+each start begins anew and writes the same checkpoints: nothing reads {resume} or
+YARD_RESUME; [resume] args = [\"--resume\", \"{resume_file}\"] adds them to the command
+";
+    let empty = "\
+{resume_file} is empty at the first start: in [resume] args it is added only where there is
+a checkpoint
+";
+    let rows = [
+        ("\"saves.py\"", "", begins_anew),
+        ("\"train.py\", \"--to={checkpoints}\"", "", begins_anew),
+        ("\"resumes.py\", \"{checkpoints}\"", "", ""),
+        ("\"train.py\", \"{checkpoints}\", \"{resume}\"", "", ""),
+        ("\"saves.py\"", "args = [\"--from\", \"{resume_file}\"]", ""),
+        ("\"saves.py\"", "on = []", ""),
+        ("\"saves.py\", \"{resume_file}\"", "", empty),
+    ];
+    for (args, resume, want) in rows {
+        let run_file = format!("command = [\"python\", {args}]\n[resume]\n{resume}\n");
+        assert_eq!(notes_of("", &run_file), want, "{run_file}");
+    }
 }
 
 #[test]
@@ -721,7 +769,7 @@ fn what_the_copy_of_the_code_is_without_is_noted() {
         let command = format!("command = [\"python\", {args}]\n");
         notes(ignored, &command, want);
     };
-    let data = "\"saves.py\", \"--data=data/train.bin\"";
+    let data = "\"resumes.py\", \"--data=data/train.bin\"";
     note(
         "data/\n",
         data,
@@ -733,7 +781,7 @@ fn what_the_copy_of_the_code_is_without_is_noted() {
     );
     note(
         "data/\n",
-        "\"saves.py\", \"./data/\"",
+        "\"resumes.py\", \"./data/\"",
         expect![[r#"
         the run's copy of the code is without data, which git ignores, and relative outputs are
         written into that copy; use a full path or [data] stage for data, and a full path or {logs}
@@ -742,7 +790,7 @@ fn what_the_copy_of_the_code_is_without_is_noted() {
     );
     note(
         "data/\n",
-        "\"saves.py\"",
+        "\"resumes.py\"",
         expect![[r#"
         the run's copy of the code is without data, which git ignores, and relative outputs are
         written into that copy; use a full path or [data] stage for data, and a full path or {logs}

@@ -40,4 +40,4 @@ pub use found::Found;
 pub use input::{FolderFact, LintInput};
 pub use lines::Lines;
 pub use rule::{Holds, Rule};
-pub use rules::{RULES, run_file_findings, run_refused, run_without_plan};
+pub use rules::{RULES, run_file_findings, run_misses, run_refused, run_without_plan};

@@ -74,8 +74,13 @@ pub fn read(path: &Path) -> Result<InputFile, Failure> {
 fn kind(path: &Path) -> Result<Kind, Failure> {
     let name = path.display();
     let facts = fs::metadata(path).map_err(|error| {
-        let failure = Failure::new(FailureKind::Io, format!("{name} can't be read: {error}"))
-            .todo("name a file that you may read");
+        let failure = Failure::new(FailureKind::Io, format!("{name} can't be read: {error}")).todo(
+            if error.kind() == io::ErrorKind::NotFound {
+                "name a file that is there; yard init writes a yard.toml"
+            } else {
+                "name a file that you may read"
+            },
+        );
         match path.read_link() {
             Ok(target) => failure.there(format!("it is a link to {}", target.display())),
             Err(_) => failure,

@@ -75,6 +75,8 @@ pub use live_list::LiveList;
 pub use make::{Ready, Submitted, submit};
 pub use notify_notes::mail_notes;
 pub use plain_jobs::{PlainJob, plain_jobs};
+pub use plan_inputs::missing_in_file;
+pub use plan_notes::missing_program;
 pub use program::pin_program;
 pub use reach::{engines, open, poller};
 pub use reason_words::{hold_remedy, say_reason, say_wait};

@@ -8,7 +8,7 @@ use model::nearest;
 use std::fs;
 use std::path::Path;
 use sys::Places;
-use train::{Plan, Python, RunFile};
+use train::{Plan, Python, PythonChoice, RunFile, Source};
 
 /// Refuses a plan for the cluster here that names a file which is not there. Data for a Slurm may be
 /// where its nodes alone see it: that is a note.
@@ -27,6 +27,7 @@ pub fn check(plan: &mut Plan) -> Result<(), Failure> {
         let source = container.image.source.to_string();
         check_path(path, "[environment.container] image", &source)?;
     }
+    plan.notes.extend(mounts_note(plan));
     let source = plan.data.stage.source.to_string();
     for path in &plan.data.stage.value {
         match check_path(path, "[data] stage", &source) {
@@ -39,6 +40,70 @@ pub fn check(plan: &mut Plan) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Mounts of a container whose source is not on this machine, where the ranks run here.
+fn mounts_note(plan: &Plan) -> Option<String> {
+    let container = plan
+        .environment
+        .container
+        .as_ref()
+        .filter(|_| plan.embedded)?;
+    let sources = container
+        .mounts
+        .value
+        .iter()
+        .map(|mount| mount.source.as_str());
+    let missing = |source: &&str| {
+        source.starts_with('/') && !source.contains('{') && !Path::new(source).exists()
+    };
+    let missing: Vec<&str> = sources.filter(missing).collect();
+    (!missing.is_empty()).then(|| {
+        let missing = missing.join(", ");
+        format!("[environment.container] mounts names what is not there: {missing}")
+    })
+}
+
+/// What a run file names that is not there, each as it is refused; `here` leaves to another machine what its
+/// nodes alone must see.
+pub fn missing_in_file(
+    run_file: &RunFile,
+    base: &Path,
+    places: &Places,
+    here: bool,
+) -> Vec<Failure> {
+    let mut found = Vec::new();
+    let cluster = backend::LOCAL;
+    found.extend(check_clusters([run_file], places, cluster).err());
+    let mut check = |path: &str, key: &str, source: &Source| {
+        let source = source.to_string();
+        let path = base.join(path.strip_prefix("./").unwrap_or(path));
+        found.extend(check_path(&path, key, &source).err());
+    };
+    // What a cluster's section names is for that cluster.
+    let own = &run_file.body;
+    if let Some(python) = &own.environment.python {
+        match &python.value {
+            PythonChoice::Requirements(path) => {
+                check(path, "[environment] requirements", &python.source)
+            }
+            PythonChoice::Venv(path) if here => check(path, "[environment] venv", &python.source),
+            PythonChoice::Conda(path) if here && (path.contains('/') || path.starts_with('.')) => {
+                check(path, "[environment] conda", &python.source);
+            }
+            PythonChoice::Venv(_) | PythonChoice::Conda(_) => {}
+        }
+    }
+    let image = own.environment.container.image.as_ref().filter(|_| here);
+    if let Some(image) = image.filter(|image| !image.value.contains("://")) {
+        check(&image.value, "[environment.container] image", &image.source);
+    }
+    if let Some(stage) = own.data.stage.as_ref().filter(|_| here) {
+        for path in &stage.value {
+            check(path, "[data] stage", &stage.source);
+        }
+    }
+    found
 }
 
 /// Requirements are read where the run is planned, wherever it goes.
@@ -117,6 +182,7 @@ fn check_path(path: &Path, key: &str, source: &str) -> Result<(), Failure> {
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
     let todo = match nearest(&part, names.iter().map(String::as_str)) {
+        _ if part == "~" => format!("write the whole path: nothing replaces ~ in {key}"),
         Some(near) => format!("did you mean {}?", folder.join(near).display()),
         None => format!("correct {key}, or put the file there"),
     };

@@ -13,11 +13,12 @@ const NAMED: usize = 3;
 
 /// Adds to a plan of a run file in `base` what should be known of its command.
 pub fn add(plan: &mut Plan, base: &Path) {
-    let unsaved = train::unsaved_note(plan, &programs(plan, base));
+    let unsaved = train::unsaved_notes(plan, &programs(plan, base));
     let missing = missing_note(plan, base);
     let ignored = ignored_note(plan, base);
-    let notes = [missing, unsaved, ignored];
-    plan.notes.extend(notes.into_iter().flatten());
+    plan.notes.extend(missing);
+    plan.notes.extend(unsaved);
+    plan.notes.extend(ignored);
     plan.notes.extend(notify_notes::notes(plan));
 }
 
@@ -26,7 +27,13 @@ fn missing_note(plan: &Plan, base: &Path) -> Option<String> {
     if plan.environment.container.is_some() {
         return None;
     }
-    let words: Vec<&str> = plan.command.value.iter().map(String::as_str).collect();
+    missing_program(&plan.command.value, base)
+}
+
+/// That a command starts a file which is not in the folder, in words.
+#[must_use]
+pub fn missing_program(command: &[String], base: &Path) -> Option<String> {
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
     let program = program_of(&words)?;
     let path = below(base, program)?;
     (!path.exists()).then(|| {

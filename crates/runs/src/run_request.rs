@@ -173,6 +173,13 @@ impl RunRequest {
         };
         plan_inputs::check(&mut plan)?;
         container_runtime::check(&mut plan, &target.facts.containers.runtimes, runtimes)?;
+        if plan.embedded && !plan.sbatch.value.is_empty() {
+            let note =
+                "options for sbatch are left out: the embedded engine has none of a site's own";
+            plan.notes.retain(|one| one != note);
+            plan.notes
+                .push(format!("{note}: {}", plan.sbatch.value.join(" ")));
+        }
         plan_notes::add(&mut plan, &layers.base);
         let before = plan.after.as_ref().map(|name| NamedRuns::of(name, places));
         let before = before.transpose()?;

@@ -72,4 +72,5 @@ pub use run_file::{
 pub use script::directive;
 pub use service_plan::ServicePlan;
 pub use show::Row;
-pub use unsaved::unsaved_note;
+pub use slurms_words::slurms_word;
+pub use unsaved::unsaved_notes;

@@ -99,11 +99,11 @@ fn unknown_keys_name_the_nearest() {
                     cpus_per_rank, cpus_per_gpu, memory, memory_per_gpu, memory_per_cpu, time, account, qos,
                     partition, exclusive, constraint, sbatch
 
-            error: unknown key launcher
+            error: launcher is no key of [resume]
                --> yard.toml:6:1
                6 │ launcher = "srun"
-                 │ ^^^^^^^^
-              help: [resume] takes on, by, grace, notify, args
+                 │ ^^^^^^^^ stands below [resume], and belongs to no section
+              help: write it above the first line that begins with [
         "#]],
     );
 }
@@ -143,6 +143,71 @@ fn a_key_of_a_section_above_it() {
     );
 }
 
+/// TOML has a key in the section that begins above it.
+#[test]
+fn a_key_below_the_wrong_section() {
+    check(
+        "[resources]\nname = \"x\"\nstage = [\"a\"]\n[cluster.wilson.resources]\nlauncher = \"srun\"\n",
+        expect![[r#"
+            error: name is no key of [resources]
+               --> yard.toml:2:1
+               2 │ name = "x"
+                 │ ^^^^ stands below [resources], and belongs to no section
+              help: write it above the first line that begins with [
+
+            error: stage is no key of [resources]
+               --> yard.toml:3:1
+               3 │ stage = ["a"]
+                 │ ^^^^^ stands below [resources], and belongs to [data]
+              help: write it below the line [data]
+
+            error: launcher is no key of [cluster.wilson.resources]
+               --> yard.toml:5:1
+               5 │ launcher = "srun"
+                 │ ^^^^^^^^ stands below [cluster.wilson.resources], and belongs to no section
+              help: write it right below the line [cluster.wilson]
+        "#]],
+    );
+}
+
+#[test]
+fn a_type_without_a_number_and_an_image_without_a_place() {
+    check(
+        "[resources]\ngpus_per_node = \"v100\"\nmemory = \"16\"\n[environment]\nmodules = \"cuda gcc\"\n\
+         [environment.container]\nimage = \"python:3.12\"\n",
+        expect![[r#"
+            error: gpus_per_node is "v100"
+               --> yard.toml:2:17
+               2 │ gpus_per_node = "v100"
+                 │                 ^^^^^^ expected a whole number or "TYPE:N"
+              help: write "v100:1" with the number of them, or gpu_type = "v100"
+
+            error: memory: 16 has no unit
+               --> yard.toml:3:10
+               3 │ memory = "16"
+                 │          ^^^^
+              help: write "16M" or "16G"
+
+            error: modules is one text
+               --> yard.toml:5:11
+               5 │ modules = "cuda gcc"
+                 │           ^^^^^^^^^^ expected an array of texts
+              help: write modules = ["cuda", "gcc"]
+
+            error: "python:3.12" does not say where the image is
+               --> yard.toml:7:9
+               7 │ image = "python:3.12"
+                 │         ^^^^^^^^^^^^^
+              help: write "docker://python:3.12" for an image in a registry, "./python:3.12" for a file or
+                    folder
+        "#]],
+    );
+    for image in ["docker://python:3.12", "./a:b", "/a:b", "torch.sif"] {
+        let text = format!("[environment.container]\nimage = {image:?}\n");
+        assert_eq!(RunFile::parse(&text, "yard.toml").1, [], "{image}");
+    }
+}
+
 #[test]
 fn units() {
     check(
@@ -160,13 +225,13 @@ fn units() {
                  │          ^^ expected text with a unit
               help: write "90M", "90G" or "90T"
 
-            error: 32 has no unit
+            error: gpu_memory: 32 has no unit
                --> yard.toml:4:14
                4 │ gpu_memory = "32"
                  │              ^^^^
               help: write "32M" or "32G"
 
-            error: "2 minutes" is not a length of time
+            error: grace: "2 minutes" is not a length of time
                --> yard.toml:6:9
                6 │ grace = "2 minutes"
                  │         ^^^^^^^^^^^

@@ -1,10 +1,10 @@
 //! Reads single values, of a run file or of a flag, and notes what is wrong with them.
 
 use crate::amounts::{AmountProblem, mebibytes, seconds, time_limit};
-use crate::keys::{Choice, KeyRow, Section};
+use crate::keys::{Choice, KeyRow, Section, section_of};
 use crate::placeholders::{self, PLACEHOLDERS};
 use crate::slurms_words::slurms_word;
-use crate::{MemorySize, Problem, Resolved, Source};
+use crate::{MemorySize, Problem, Resolved, Sections, Source};
 use model::{Seconds, TimeLimitRequest, count_lines, nearest};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -92,8 +92,9 @@ impl<'a> Reader<'a> {
         });
     }
 
-    fn amount(&mut self, span: Range<usize>, problem: AmountProblem) {
-        self.complain(span, problem.message, "", problem.help);
+    fn amount(&mut self, key: &str, span: Range<usize>, problem: AmountProblem) {
+        let message = format!("{key}: {}", problem.message);
+        self.complain(span, message, "", problem.help);
     }
 
     /// An unknown key: what it is called here where it is one of Slurm's words, else the nearest one;
@@ -125,9 +126,42 @@ impl<'a> Reader<'a> {
         for (key, value) in table.iter() {
             match S::key(key.get_ref()) {
                 Some(known) => known.read_into(own, self, Raw::Toml(value)),
+                None if self.is_misplaced(key.span(), key.get_ref(), name) => {}
                 None => self.unknown_key(key.span(), key.get_ref(), &place, &S::names()),
             }
         }
+    }
+
+    /// Complains about a key in `section` that belongs to another section, or to none. TOML has a key in the
+    /// section that begins above it.
+    fn is_misplaced(&mut self, span: Range<usize>, key: &str, section: &str) -> bool {
+        let cluster = match &self.from {
+            From::File { cluster, .. } => cluster.as_deref(),
+            From::Variable { .. } | From::Flag { .. } => None,
+        };
+        let header = |section: &str| match cluster {
+            Some(cluster) => format!("[cluster.{cluster}.{section}]"),
+            None => format!("[{section}]"),
+        };
+        let here = header(section);
+        let (label, help) = if Sections::key(key).is_some() {
+            let above = match cluster {
+                Some(cluster) => format!("write it right below the line [cluster.{cluster}]"),
+                None => "write it above the first line that begins with [".to_owned(),
+            };
+            (
+                format!("stands below {here}, and belongs to no section"),
+                above,
+            )
+        } else if let Some(own) = section_of(key) {
+            let own = header(own);
+            let help = format!("write it below the line {own}");
+            (format!("stands below {here}, and belongs to {own}"), help)
+        } else {
+            return false;
+        };
+        self.complain(span, format!("{key} is no key of {here}"), label, help);
+        true
     }
 
     fn resolved<T>(&self, raw: Raw<'_>, value: T) -> Option<Resolved<T>> {
@@ -354,7 +388,13 @@ impl<'a> Reader<'a> {
                         .map(|word| format!("{word:?}"))
                         .collect();
                     let message = format!("{key} is one text");
-                    let help = format!("write {key} = [{}]; no shell reads it", words.join(", "));
+                    // Of others nobody expects that a shell would.
+                    let no_shell = if ["command", "args"].contains(&key) {
+                        "; no shell reads it"
+                    } else {
+                        ""
+                    };
+                    let help = format!("write {key} = [{}]{no_shell}", words.join(", "));
                     self.complain(span(raw), message, "expected an array of texts", help);
                     return None;
                 }
@@ -475,7 +515,7 @@ impl<'a> Reader<'a> {
         match time_limit(text) {
             Ok(limit) => self.resolved(raw, limit),
             Err(problem) => {
-                self.amount(span(raw), problem);
+                self.amount(row.name, span(raw), problem);
                 None
             }
         }
@@ -487,7 +527,7 @@ impl<'a> Reader<'a> {
         match seconds(text) {
             Ok(length) => self.resolved(raw, length),
             Err(problem) => {
-                self.amount(span(raw), problem);
+                self.amount(row.name, span(raw), problem);
                 None
             }
         }
@@ -506,7 +546,7 @@ impl<'a> Reader<'a> {
         match mebibytes(text) {
             Ok(size) => self.resolved(raw, MemorySize(Some(size))),
             Err(problem) => {
-                self.amount(span(raw), problem);
+                self.amount(row.name, span(raw), problem);
                 None
             }
         }
@@ -518,7 +558,7 @@ impl<'a> Reader<'a> {
         match mebibytes(text) {
             Ok(size) => self.resolved(raw, size),
             Err(problem) => {
-                self.amount(span(raw), problem);
+                self.amount(row.name, span(raw), problem);
                 None
             }
         }

@@ -1,7 +1,8 @@
 //! Slurm's words for what a run file calls otherwise.
 
 /// The key that stands for one of sbatch's options, written with underscores or dashes.
-pub(crate) fn slurms_word(key: &str) -> Option<&'static str> {
+#[must_use]
+pub fn slurms_word(key: &str) -> Option<&'static str> {
     let key = key.replace('-', "_");
     Some(match key.as_str() {
         "mem" | "mem_per_node" => "[resources] memory",
@@ -10,14 +11,21 @@ pub(crate) fn slurms_word(key: &str) -> Option<&'static str> {
         "cpus_per_task" => "[resources] cpus_per_rank",
         "ntasks_per_node" | "tasks_per_node" | "ntasks_per_gpu" => "[resources] ranks_per_node",
         "ntasks" => "[resources] nodes times ranks_per_node",
-        "gpu" | "gres" | "gpus_per_task" => "[resources] gpus_per_node",
+        "gpu" | "gres" => "[resources] gpus_per_node",
+        "gpus_per_task" => "[resources] gpus_per_node, times the ranks of a node,",
+        "array" => "repeat",
         "time_limit" | "timelimit" | "walltime" => "[resources] time",
         "job_name" => "name",
         "mail_user" => "[notify] mail",
         "mail_type" => "[notify] on",
         "requeue" | "no_requeue" => "[resume] on",
         "signal" => "[resume] notify",
-        "reservation" | "nodelist" | "exclude" | "licenses" | "gres_flags" | "dependency" => {
+        "output" | "error" => "yard logs, of a file for each rank,",
+        "chdir" => "the folder of the run file",
+        "export" => "[environment] variables",
+        "wrap" => "command",
+        "dependency" => "[after] run, or an option in [resources] sbatch",
+        "reservation" | "nodelist" | "exclude" | "licenses" | "gres_flags" => {
             "an option in [resources] sbatch"
         }
         _ => return None,

@@ -23,6 +23,22 @@ pub fn leave_out_modules(plan: &mut train::Plan) {
     }
 }
 
+/// Notes what a plan names and what this machine has not: it would be refused when it is submitted.
+pub fn note_what_is_missing(plan: &mut train::Plan) {
+    if let Err(failure) = runs::secrets(plan) {
+        let there = failure.there.unwrap_or_default();
+        plan.notes.push(format!("{}: {there}", failure.what));
+    }
+    let has_modules = !plan.environment.modules.value.is_empty();
+    if let train::Python::CondaName(name) = &plan.environment.python.value
+        && !has_modules
+        && !job::environment::has_conda()
+    {
+        let note = format!("[environment] conda = {name:?}: there is no conda on this machine");
+        plan.notes.push(note);
+    }
+}
+
 /// Makes or finds what the ranks need before anything is submitted; `in_job` leaves an environment or an
 /// image to a job of its own.
 pub fn make_ready(

@@ -85,7 +85,9 @@ pub(super) fn submit(
     let headline = planned.plan.headline(&planned.target.facts);
     printer.show_line(&format!("{headline} · {}", planned.target.why));
     for note in &planned.plan.notes {
-        printer.show_line(&row("note", note));
+        let mut shown = String::new();
+        model::wrap(&mut shown, &row("note", ""), &row("", ""), note);
+        printer.shown(&shown);
     }
     if let Some(from) = &planned.from {
         let name = &from.manifest.name;

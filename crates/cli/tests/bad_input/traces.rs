@@ -131,7 +131,10 @@ fn what_can_not_be_played_says_why() {
         &["sizes.csv", "--processors", "1"],
         "none of the 1 jobs fits",
     );
-    check(&["log.swf", "--processors", "0"], "0 is not in");
+    check(
+        &["log.swf", "--processors", "0"],
+        "a whole number of at least 1",
+    );
     check(&["log.swf", "--cluster", "nowhere"], "nowhere");
     check(
         &["log.swf", "--policy", "fifo,easy", "--starts", "starts.csv"],

@@ -63,6 +63,8 @@ pub enum EnvironmentError {
     NoConda {
         /// The environment.
         name: String,
+        /// What `CONDA_EXE` names, where it can be run.
+        program: Option<String>,
     },
     /// No such conda environment.
     #[error("conda environment {name} can't be activated")]
@@ -126,7 +128,8 @@ impl EnvironmentError {
             EnvironmentError::NoPython => "requirements".to_owned(),
             EnvironmentError::NoModules { first } => format!("modules, the first {first}"),
             EnvironmentError::ModuleFails { modules, .. } => format!("modules {modules}"),
-            EnvironmentError::NoConda { name } | EnvironmentError::NoCondaEnvironment { name } => {
+            EnvironmentError::NoConda { name, .. }
+            | EnvironmentError::NoCondaEnvironment { name } => {
                 format!("conda = {name:?}")
             }
             EnvironmentError::CannotRun { program, .. } => program.clone(),
@@ -147,8 +150,12 @@ impl EnvironmentError {
             EnvironmentError::NoPython => "no python3 on PATH that starts".to_owned(),
             EnvironmentError::NoModules { .. } => "a login shell has no `module`".to_owned(),
             EnvironmentError::ModuleFails { said, .. } => said.clone(),
-            EnvironmentError::NoConda { .. } => {
-                "neither a login shell has conda nor does CONDA_EXE name one".to_owned()
+            EnvironmentError::NoConda {
+                program: Some(program),
+                ..
+            } => format!("CONDA_EXE is {program}, of which `shell.bash hook` gives no conda"),
+            EnvironmentError::NoConda { program: None, .. } => {
+                "neither a login shell has conda nor does CONDA_EXE name a program".to_owned()
             }
             EnvironmentError::NoCondaEnvironment { .. } => {
                 "conda, which can't activate one of that name here".to_owned()

@@ -13,7 +13,7 @@ mod sources;
 pub use by_job::{make_left, why_not_made};
 pub use environment_error::EnvironmentError;
 pub(crate) use requirements::folder_in;
-pub use shell::has_modules;
+pub use shell::{has_conda, has_modules};
 pub(crate) use shell::{last_lines, loads};
 
 use folder::MadeEnvironment;

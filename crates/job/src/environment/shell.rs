@@ -1,6 +1,7 @@
 //! What only a login shell knows: modules and conda.
 
 use super::EnvironmentError;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// Whether every module can be loaded here.
@@ -34,6 +35,13 @@ pub fn has_modules() -> bool {
     knows("module").unwrap_or(false)
 }
 
+/// Whether a login shell has conda, or `CONDA_EXE` names one.
+#[must_use]
+pub fn has_conda() -> bool {
+    let lines = [train::CONDA_HOOK.to_owned(), "type conda".to_owned()];
+    login_shell(&lines).is_ok_and(|answer| answer.status.success())
+}
+
 /// Whether a login shell knows a command or function.
 fn knows(word: &str) -> Result<bool, EnvironmentError> {
     Ok(login_shell(&[format!("type {word}")])?.status.success())
@@ -48,8 +56,10 @@ pub fn check_conda(modules: &[String], name: &str) -> Result<(), EnvironmentErro
     lines.push(train::CONDA_HOOK.to_owned());
     lines.push("type conda".to_owned());
     if !login_shell(&lines)?.status.success() {
+        let program = std::env::var("CONDA_EXE").ok();
         return Err(EnvironmentError::NoConda {
             name: name.to_owned(),
+            program: program.filter(|program| Path::new(program).is_file()),
         });
     }
     lines.push(format!("conda activate {}", quoted(name)));

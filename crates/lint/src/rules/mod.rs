@@ -81,7 +81,7 @@ pub(crate) mod unused_ignore;
 
 pub use not_taken::{run_refused, run_without_plan};
 pub(crate) use placeholder::gap_in_command;
-pub use run_file::run_file_findings;
+pub use run_file::{run_file_findings, run_misses};
 
 /// All rules, ascending by their codes.
 pub const RULES: &[Rule] = &[

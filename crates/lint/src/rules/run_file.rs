@@ -4,6 +4,7 @@ use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Finding, Found, LintInput, Severity};
 use model::Problem;
+use std::ops::Range;
 
 /// Y800.
 pub const RULE: Rule = Rule {
@@ -39,6 +40,16 @@ pub fn run_file_findings(problems: &[Problem]) -> Vec<Finding> {
         }
     };
     problems.iter().map(finding).collect()
+}
+
+/// What a run file names and what is not there, in words; `place` is the line that names it.
+#[must_use]
+pub fn run_misses(severity: Severity, what: &str, place: Option<Range<usize>>) -> Finding {
+    let finding = Finding::new(RULE.code, severity, what);
+    match place {
+        Some(range) => finding.at(range, ""),
+        None => finding,
+    }
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use super::choices::words;
 use super::{Choice, Key, KeyDefault, KeyRow, Section, Value};
 use crate::containers::{Mount, WORDS};
-use crate::reader::span;
-use crate::{ContainerSection, Source};
+use crate::reader::{Raw, Reader, span};
+use crate::{ContainerSection, Resolved, Source};
 use model::ContainerRuntime;
 use std::path::Path;
 
@@ -25,7 +25,7 @@ impl Section for ContainerSection {
                       recipe are made ready before the job, once, and kept in the cache.",
                 example: "\"docker://python:3.12\"",
             },
-            read: |row, own, reader, raw| own.image = reader.text(row, raw),
+            read: |row, own, reader, raw| own.image = image(row, reader, raw),
         },
         Key {
             row: KeyRow {
@@ -144,6 +144,25 @@ impl Section for ContainerSection {
             read: |row, own, reader, raw| own.options = reader.texts(row, raw),
         },
     ];
+}
+
+/// An image. What has a tag and is no path is in a registry: `python:3.12`.
+fn image(row: &KeyRow, reader: &mut Reader<'_>, raw: Raw<'_>) -> Option<Resolved<String>> {
+    let image = reader.text(row, raw)?;
+    let name = image.value.as_str();
+    let is_path = name.starts_with(['/', '.']) || name.contains("://");
+    let has_tag = name
+        .rsplit_once(':')
+        .is_some_and(|(_, tag)| !tag.contains('/'));
+    if !is_path && has_tag {
+        let help = format!(
+            "write \"docker://{name}\" for an image in a registry, \"./{name}\" for a file or folder"
+        );
+        let message = format!("{name:?} does not say where the image is");
+        reader.complain(span(raw), message, "", help);
+        return None;
+    }
+    Some(image)
 }
 
 /// A placeholder of a mount that isn't known there.

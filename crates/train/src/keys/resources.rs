@@ -258,7 +258,14 @@ fn gpus(
         Raw::Toml(value) => value.get_ref().as_str(),
     };
     let Some((kind, count)) = text.and_then(|text| text.rsplit_once(':')) else {
-        return reader.count(row, raw);
+        let is_type = |text: &&str| text.starts_with(|letter: char| letter.is_ascii_alphabetic());
+        let Some(kind) = text.filter(is_type) else {
+            return reader.count(row, raw);
+        };
+        let help = format!("write \"{kind}:1\" with the number of them, or gpu_type = \"{kind}\"");
+        let label = "expected a whole number or \"TYPE:N\"";
+        reader.complain(span(raw), format!("{} is {kind:?}", row.name), label, help);
+        return None;
     };
     let start = span(raw).end.saturating_sub(count.len());
     let number = reader.count(row, Raw::Flag(count, start))?;

@@ -61,7 +61,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         "{RUN_FILE} written; yard plan shows what comes of it"
     ));
     for note in &file.notes {
-        printer.say(&format!("note: {note}"));
+        let mut shown = String::new();
+        model::wrap(&mut shown, "note: ", "      ", note);
+        printer.say(shown.trim_end());
     }
     Ok(exit_code::DONE)
 }

@@ -21,8 +21,8 @@ use std::path::PathBuf;
 /// Find the mistakes of batch scripts and run files before the queue does
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// Batch scripts, run files, folders of them; - for standard input
-    #[arg(value_name = "FILE", required_unless_present_any = ["explain", "list"])]
+    /// Batch scripts, run files, folders of them; - for standard input; without one the folder's yard.toml
+    #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The cluster that they are for
     #[arg(long, value_name = "CLUSTER")]
@@ -87,7 +87,20 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     }
     let around = around::place(args, printer)?;
     let mut report = Report::new(args, printer);
-    for path in &args.files {
+    let own = [PathBuf::from("yard.toml")];
+    let files = if args.files.is_empty() {
+        &own[..]
+    } else {
+        &args.files
+    };
+    if args.files.is_empty() && !own[0].exists() {
+        return Err(
+            Failure::new(FailureKind::Usage, "there is nothing to look at")
+                .there("no yard.toml in this folder")
+                .todo("yard lint FILE"),
+        );
+    }
+    for path in files {
         if path.as_os_str() != STDIN && path.is_dir() {
             let (found, failures) = script_file::below(path);
             for file in found {

@@ -101,9 +101,16 @@ impl<'a> Report<'a> {
         if script_file::is_run_file(name, &text) {
             let (file, problems) = RunFile::parse(&text, name);
             // Of a file that can't be read there is no plan to judge.
-            let findings = match around.cluster() {
-                Some(cluster) if problems.is_empty() => run_file::on(cluster, path, &file, &text),
-                _ => Ok(lint::run_file_findings(&problems)),
+            let cluster = around.cluster();
+            let findings = if problems.is_empty() {
+                let judged = cluster.map(|cluster| run_file::on(cluster, path, &file, &text));
+                let missing = run_file::missing(path, &file, &text, cluster.is_some());
+                judged.unwrap_or(Ok(Vec::new())).and_then(|mut all| {
+                    all.extend(missing?);
+                    Ok(all)
+                })
+            } else {
+                Ok(lint::run_file_findings(&problems))
             };
             match findings {
                 Ok(findings) => self.findings(&findings, &text, path),

@@ -1,13 +1,13 @@
 //! What a cluster would say to a run file: the judgement of `yard plan FILE --on CLUSTER`.
 
 use crate::failure::Failure;
-use ::lint::{Finding, Lines, run_refused, run_without_plan};
+use ::lint::{Finding, Lines, Severity, run_misses, run_refused, run_without_plan};
 use cluster_file::ClusterFile;
 use model::option_table::Key;
 use resources::{Denial, Finding as Denied, Requested, Subject};
 use runs::{places, user, user_config};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use train::{Overrides, Plan, PlanInput, RunFile, Source, Variables, site};
 
 /// What stands against a run file on a cluster, which says no mistake of its own.
@@ -21,10 +21,7 @@ pub(super) fn on(
     text: &str,
 ) -> Result<Vec<Finding>, Failure> {
     let user_config = user_config(&places()?)?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let base = folder
-        .canonicalize()
-        .unwrap_or_else(|_| folder.to_path_buf());
+    let base = folder_of(path);
     let name = base.file_name().unwrap_or_default().to_string_lossy();
     let (variables, _) = Variables::read(&|_| None);
     let input = PlanInput {
@@ -59,6 +56,64 @@ pub(super) fn on(
             }
         },
     )
+}
+
+/// What a run file names that is not there: what `yard plan` refuses, and the program that it notes. With a
+/// cluster's name what its nodes alone must see is left to it.
+pub(super) fn missing(
+    path: &Path,
+    run_file: &RunFile,
+    text: &str,
+    of_cluster: bool,
+) -> Result<Vec<Finding>, Failure> {
+    let base = folder_of(path);
+    let lines = Lines::new(text);
+    let at = |line: Option<usize>| Some(words(&lines, line.filter(|line| *line <= lines.count())?));
+    let failures = runs::missing_in_file(run_file, &base, &places()?, !of_cluster);
+    let mut findings: Vec<Finding> = failures
+        .iter()
+        .map(|failure| {
+            let asked = failure.asked.as_deref().unwrap_or_default();
+            let place =
+                said_line(asked, &path.to_string_lossy()).or_else(|| header_line(text, asked));
+            let finding = run_misses(Severity::Error, &failure.what, at(place));
+            let finding = match &failure.there {
+                Some(there) => finding.really(there.clone()),
+                None => finding,
+            };
+            match &failure.todo {
+                Some(todo) => finding.help(todo.clone()),
+                None => finding,
+            }
+        })
+        .collect();
+    let has_image = run_file.body.environment.container.image.is_some();
+    if let Some(command) = run_file.body.command.as_ref().filter(|_| !has_image)
+        && let Some(what) = runs::missing_program(&command.value, &base)
+    {
+        let place = at(own_line(&command.source));
+        findings.push(run_misses(Severity::Warning, &what, place));
+    }
+    Ok(findings)
+}
+
+/// The line of a section's name.
+fn header_line(text: &str, header: &str) -> Option<usize> {
+    let inner = header.strip_suffix(']')?;
+    let at = text
+        .lines()
+        .position(|line| line.trim_start().starts_with(inner))?;
+    Some(at + 1)
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    folder
+        .canonicalize()
+        .unwrap_or_else(|_| folder.to_path_buf())
 }
 
 /// The line of the run file that decides what is refused; none where another place does.

@@ -5,7 +5,7 @@ mod script;
 
 use runs::cluster_files as files;
 
-use super::making::leave_out_modules;
+use super::making::{leave_out_modules, note_what_is_missing};
 use super::run_request::RequestArgs;
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
@@ -87,6 +87,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         (None, None) => {
             let mut planned = request.plan(&places)?;
             leave_out_modules(&mut planned.plan);
+            note_what_is_missing(&mut planned.plan);
             show_here(&args, planned, &places, printer)
         }
     }

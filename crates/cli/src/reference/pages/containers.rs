@@ -77,6 +77,8 @@ const COMMON: &str = r#"With every runtime:
 - `venv`, `requirements` and `conda` are refused beside a container: the ranks run the image's Python.
 - GPUs are made visible by the runtime: `--nv`, Enroot's hook, Podman's `--device=nvidia.com/gpu=all`.
   Charliecloud has no such option: `ch-fromhost --nvidia` puts the driver's libraries into an image once.
+- An image of `ch-image`'s storage is named as a folder that was made of it: `ch-convert NAME FOLDER`, then
+  `image = "FOLDER"`.
 
 An image in a registry, and a recipe, are made ready when the run is submitted, on the machine where the
 command is given, once: a `.sif` file, a `.sqsh` file or a folder in `images` of the user's cache, or below
