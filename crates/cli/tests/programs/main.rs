@@ -8,7 +8,9 @@ use std::process::Command;
 use testkit::{TestEnv, skip, wait_until};
 
 /// Slurm's commands, as these programs look for them.
-const COMMANDS: [&str; 6] = ["sbatch", "squeue", "scancel", "srun", "sacct", "scontrol"];
+const COMMANDS: [&str; 9] = [
+    "salloc", "sbatch", "squeue", "scancel", "sacct", "sacctmgr", "scontrol", "sinfo", "srun",
+];
 
 /// A Python with these packages, and an environment in which Slurm's names are ours; none where PyPI
 /// does not answer.
@@ -50,6 +52,19 @@ fn run(env: &TestEnv, python: &Path, program: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// An engine of four nodes, for what follows in this environment.
+fn start_four(env: &mut TestEnv, each: &[&str]) {
+    let start = ["engine", "start", "four", "--nodes", "4"];
+    env.yard(&[&start[..], each].concat()).success();
+    env.set_var("TRAINYARD_ENGINE", "four");
+}
+
+fn wait_until_empty(env: &TestEnv) {
+    wait_until("its jobs are over", || {
+        env.slurm("squeue", &["-h"]).success().is_empty()
+    });
+}
+
 mod slow {
     use super::*;
 
@@ -65,27 +80,56 @@ mod slow {
     }
 
     #[test]
+    fn submitters_and_readers() {
+        let packages = [
+            "psij-python==0.9.11",
+            "reportseff==2.10.3",
+            "simple-slurm==0.3.6",
+            "slurm-gpustat==0.0.15",
+            "slurmpy==0.0.8",
+            // slurm-gpustat does not name all that it needs.
+            "beartype",
+            "humanize",
+            "termcolor",
+        ];
+        let Some((mut env, python)) = with_packages("submitters and readers", &packages) else {
+            return;
+        };
+        start_four(&mut env, &["--cpus-per-node", "4", "--gpus-per-node", "2"]);
+        assert_eq!(
+            run(&env, &python, "with_submitters_and_readers.py"),
+            "simple_slurm: ['element 1', 'element 2', 'element 3']\n\
+             slurmpy: ['one', 'two']\n\
+             psij: [('COMPLETED', 0), ('FAILED', 3)]\n\
+             reportseff: ['COMPLETED', 'COMPLETED', 'COMPLETED']\n\
+             slurm_gpustat: ['total', '8', '8', '8']\n"
+        );
+        env.yard(&["engine", "stop", "four"]).success();
+    }
+
+    #[test]
+    #[ignore = "a minute of downloads and of waits that are parsl's own"]
+    fn parsl() {
+        let Some((mut env, python)) = with_packages("parsl", &["parsl==2026.10.26"]) else {
+            return;
+        };
+        start_four(&mut env, &["--cpus-per-node", "4"]);
+        let printed = run(&env, &python, "with_parsl.py");
+        assert_eq!(printed, "[(0, True), (1, True), (4, True)]\n");
+        wait_until_empty(&env);
+        env.yard(&["engine", "stop", "four"]).success();
+    }
+
+    #[test]
     fn dask_jobqueue() {
         let packages = ["dask-jobqueue==0.9.0", "distributed==2026.8.0"];
         let Some((mut env, python)) = with_packages("dask-jobqueue", &packages) else {
             return;
         };
-        env.yard(&[
-            "engine",
-            "start",
-            "four",
-            "--nodes",
-            "4",
-            "--cpus-per-node",
-            "1",
-        ])
-        .success();
-        env.set_var("TRAINYARD_ENGINE", "four");
+        start_four(&mut env, &["--cpus-per-node", "1"]);
         let printed = run(&env, &python, "with_dask.py");
         assert_eq!(printed, "workers: 4\nsum: 328350\n");
-        wait_until("its jobs are over", || {
-            env.slurm("squeue", &["-h"]).success().is_empty()
-        });
+        wait_until_empty(&env);
         env.yard(&["engine", "stop", "four"]).success();
     }
 }
