@@ -137,7 +137,7 @@ impl SqueueArgs {
         let Some(wanted) = &self.licenses else {
             return true;
         };
-        let own = job.licenses().as_deref().and_then(parse_licences);
+        let own = job.licenses().and_then(parse_licences);
         let mut own = own.into_iter().flatten();
         own.any(|own| wanted.contains(&own.name))
     }
@@ -155,9 +155,9 @@ impl SqueueArgs {
         let jobs = self.jobs.as_ref();
         jobs.is_none_or(|names| names.iter().any(|name| is_named(job, *name)))
             && self.takes_licences(job)
-            && any_case(&self.accounts, job.account().as_deref().unwrap_or_default())
+            && any_case(&self.accounts, job.account().unwrap_or_default())
             && any_case(&self.qos, &job.qos)
-            && any_case(&self.names, &job.name())
+            && any_case(&self.names, job.name())
             && self.takes_state(job)
             && nodes.is_none_or(|nodes| job.nodes.iter().any(|node| nodes.contains(node)))
             && users

@@ -83,7 +83,7 @@ fn compare_jobs(letter: char, a: &JobInfo, b: &JobInfo) -> Ordering {
         'g' => a.submitter.group.cmp(&b.submitter.group),
         'G' => a.submitter.gid.cmp(&b.submitter.gid),
         'i' => id(a).cmp(&id(b)),
-        'j' => a.name().cmp(&b.name()),
+        'j' => a.name().cmp(b.name()),
         'l' => limit(a).cmp(&limit(b)),
         'L' => limit(a)
             .saturating_sub(a.run_time)
@@ -96,7 +96,7 @@ fn compare_jobs(letter: char, a: &JobInfo, b: &JobInfo) -> Ordering {
         'S' => (a.start.is_none(), a.start).cmp(&(b.start.is_none(), b.start)),
         't' => a.state.compact().cmp(b.state.compact()),
         'T' => a.state.long().cmp(b.state.long()),
-        'u' => a.user().cmp(&b.user()),
+        'u' => a.user().cmp(b.user()),
         'U' => a.uid().cmp(&b.uid()),
         'v' => a.reservation().cmp(&b.reservation()),
         'V' => a.submitted.cmp(&b.submitted),
@@ -112,7 +112,7 @@ fn compare_steps(letter: char, a: &StepInfo, b: &StepInfo) -> Ordering {
         'P' => a.job.partition.cmp(&b.job.partition),
         'S' => a.step.since.cmp(&b.step.since),
         'M' => a.run_time().cmp(&b.run_time()),
-        'u' => a.job.user().cmp(&b.job.user()),
+        'u' => a.job.user().cmp(b.job.user()),
         'U' => a.job.uid().cmp(&b.job.uid()),
         _ => Ordering::Equal,
     }

@@ -65,8 +65,8 @@ impl JobInfo {
             .replace("%A", &array.to_string())
             .replace("%a", &self.task_number().to_string())
             .replace("%j", &self.id.to_string())
-            .replace("%u", &self.user())
-            .replace("%x", &self.name());
+            .replace("%u", self.user())
+            .replace("%x", self.name());
         if path.starts_with('/') {
             path
         } else {

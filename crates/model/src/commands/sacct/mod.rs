@@ -431,9 +431,9 @@ impl SacctArgs {
                 }
             }
         };
-        named(&self.names, &job.name())
+        named(&self.names, job.name())
             && named(&self.partitions, &job.partition)
-            && named(&self.accounts, job.account().as_deref().unwrap_or_default())
+            && named(&self.accounts, job.account().unwrap_or_default())
             && named(&self.qos, &job.qos)
             && self.groups.as_ref().is_none_or(|groups| {
                 let mut groups = groups.iter();
