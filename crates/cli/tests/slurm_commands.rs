@@ -178,6 +178,40 @@ fn every_element_knows_its_whole_array() {
     assert_eq!(again.lines().last(), Some("3 1 5 2"));
 }
 
+/// Its supervisor waited in `open` and heard nothing.
+#[test]
+fn a_job_whose_output_is_a_pipe_without_a_reader_can_be_ended() {
+    pipe_without_a_reader(&env());
+}
+
+/// There jobs call their supervisor, and so does the engine: no signal comes first.
+#[test]
+fn a_job_of_a_pretended_node_that_waits_for_a_reader_can_be_ended() {
+    let mut env = env();
+    env.yard(&["engine", "start", "two", "--nodes", "2"])
+        .success();
+    env.set_var("TRAINYARD_ENGINE", "two");
+    pipe_without_a_reader(&env);
+}
+
+#[track_caller]
+fn pipe_without_a_reader(env: &TestEnv) {
+    let made = std::process::Command::new("mkfifo")
+        .arg(env.work().join("pipe"))
+        .status();
+    assert!(made.unwrap().success());
+    let to_pipe = ["-o", "pipe", "--wrap", "echo hi"];
+    let job = submit(env, &to_pipe);
+    wait_for_state(env, &job, "R");
+    env.slurm("scancel", &[&job]).success();
+    wait_for_state(env, &job, "CA");
+    // With a reader it runs.
+    let job = submit(env, &to_pipe);
+    wait_for_state(env, &job, "R");
+    assert_eq!(fs::read_to_string(env.work().join("pipe")).unwrap(), "hi\n");
+    wait_for_state(env, &job, "CD");
+}
+
 #[test]
 fn elements_are_cancelled_by_index() {
     let env = env();

@@ -53,8 +53,13 @@ pub(crate) fn worst(left: WaitStatus, right: WaitStatus) -> WaitStatus {
 /// How the job ends whose batch script ended so, if nothing else was decided.
 pub(crate) fn of_batch(end: &NodeEnd, deadline: Option<Timestamp>) -> Outcome {
     let status = end.status();
+    let is_over = |exit: &ExitFile| deadline.is_some_and(|deadline| deadline <= exit.at);
     match end {
         NodeEnd::Lost => Outcome::NodeFail,
+        // The time was over before its task was there, which may have waited for a pipe's reader.
+        NodeEnd::Exit(exit) if exit.launch_error.is_some() && is_over(exit) => Outcome::Timeout {
+            status: WaitStatus::default(),
+        },
         NodeEnd::Exit(ExitFile {
             launch_error: Some(message),
             ..
@@ -65,7 +70,7 @@ pub(crate) fn of_batch(end: &NodeEnd, deadline: Option<Timestamp>) -> Outcome {
             Some(EndedBy::Memory) => Outcome::OutOfMemory,
             Some(EndedBy::Limit) => Outcome::Timeout { status },
             Some(EndedBy::Stop) => of_status(status, false),
-            None => of_status(status, deadline.is_some_and(|deadline| deadline <= exit.at)),
+            None => of_status(status, is_over(exit)),
         },
     }
 }

@@ -6,6 +6,7 @@ use model::{NodeName, Timestamp};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use sys::poll::{Interest, Poll};
 
 /// Longest call that is read; more is no call of ours.
@@ -77,6 +78,16 @@ impl Control {
             // Who asked will ask again.
             Err(error) => tracing::warn!("{}: {error}", self.path.display()),
         }
+    }
+
+    /// Whether someone wants to connect.
+    pub(super) fn is_called(&self) -> bool {
+        let Some(listener) = &self.listener else {
+            return false;
+        };
+        let mut poll = Poll::new();
+        let place = poll.add(listener, Interest::Read);
+        poll.wait(Some(Duration::ZERO)).is_ok() && poll.readable(place)
     }
 
     /// Adds listener and callers.

@@ -29,6 +29,7 @@ mod task_streams;
 #[cfg(test)]
 mod test_spec;
 
+use crate::BootTime;
 use crate::own_processes::OwnProcesses;
 use crate::record::{Record, socket};
 use crate::spec::{ExitFile, PidFile, StepSpec, Streams};
@@ -186,7 +187,8 @@ impl Supervisor {
             control.listen();
         }
         if result.is_ok() {
-            let stop = || is_called(&self.signals);
+            let is_over = || spec.deadline.is_some_and(|end| end <= BootTime::now());
+            let stop = || is_called(&self.signals) || control.is_called() || is_over();
             let inside = keeper.map(|keeper| launch::Inside {
                 keeper,
                 supervisor: control.path(),

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File};
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::disk_errors;
@@ -21,7 +22,8 @@ pub(super) struct TaskFiles<'a> {
     /// Whom to become for it.
     owner: Option<&'a User>,
     open_mode: OpenMode,
-    /// How long a disk that takes nothing is waited for, and what ends the waiting.
+    /// How long a disk that takes nothing is waited for, and what ends the waiting, that for the
+    /// other end of a pipe too.
     patience: (Duration, &'a dyn Fn() -> bool),
     open: HashMap<PathBuf, File>,
 }
@@ -66,7 +68,8 @@ impl<'a> TaskFiles<'a> {
     /// Opens the file that `pattern` names for the task to be read.
     pub(super) fn input(&self, pattern: &str, task: &StepTask) -> Result<File, String> {
         let path = self.spec.chdir.join(self.name(pattern, task));
-        let open = || named_file::open(File::options().read(true), &path, self.spec.uid);
+        let stop = self.patience.1;
+        let open = || named_file::open(File::options().read(true), &path, self.spec.uid, stop);
         self.as_owner(open)
             .map_err(|error| complaint(&path, &error))
     }
@@ -112,7 +115,7 @@ impl<'a> TaskFiles<'a> {
             self.as_owner(|| {
                 let options = &mut File::options();
                 let options = options.append(true).create(true);
-                let file = named_file::open(options, path, self.spec.uid)?;
+                let file = named_file::open(options, path, self.spec.uid, self.patience.1)?;
                 // Not O_TRUNC, which excludes appending; a device or pipe has nothing to empty.
                 if truncate && file.metadata()?.is_file() {
                     file.set_len(0)?;
@@ -124,6 +127,8 @@ impl<'a> TaskFiles<'a> {
             usize::try_from(self.spec.step_tasks).unwrap_or(usize::MAX) > self.spec.tasks.len();
         match self.open_mode {
             OpenMode::Append => open(false),
+            // Nodes that wait for each other's turn could not be ended.
+            OpenMode::Truncate if is_pipe(path) => open(false),
             OpenMode::Truncate if several_nodes && !differs_between_tasks(pattern) => {
                 self.emptied_once(&open)
             }
@@ -145,6 +150,10 @@ impl<'a> TaskFiles<'a> {
         }
         Ok(file)
     }
+}
+
+fn is_pipe(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|facts| facts.file_type().is_fifo())
 }
 
 fn complaint(path: &Path, error: &io::Error) -> String {
