@@ -134,7 +134,8 @@ impl NodeView {
         }
         for name in names.into_iter().filter(|name| target.join(name).is_dir()) {
             std::fs::create_dir_all(source.join(name))?;
-            self.add(&target.join(name), &source.join(name), false)?;
+            // With what is mounted below, such as a working folder's own disk.
+            self.add(&target.join(name), &source.join(name), true)?;
         }
         self.add(source, target, true)
     }
@@ -310,5 +311,29 @@ unsafe fn write(path: &CStr, text: &CStr) -> bool {
         let written = libc::write(file, text.as_ptr().cast(), text.count_bytes());
         libc::close(file);
         usize::try_from(written).is_ok_and(|written| written == text.count_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk that is mounted below the home was hidden, and what was written there went beneath it.
+    #[test]
+    fn what_stays_seen_in_a_replaced_folder_does_so_with_what_is_mounted_below() {
+        let (own, shared) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let kept = shared.path().join("home");
+        std::fs::create_dir(&kept).unwrap();
+        let mut view = NodeView::new("node1").unwrap();
+        view.replace(own.path(), shared.path(), std::slice::from_ref(&kept))
+            .unwrap();
+        let targets = view
+            .mounts
+            .iter()
+            .map(|mount| mount.target.to_str().unwrap());
+        let here = own.path().join("home");
+        let all = [here.as_path(), shared.path()].map(|path| path.to_str().unwrap());
+        assert!(targets.eq(all));
+        assert!(view.mounts.iter().all(|mount| mount.with_submounts));
     }
 }
