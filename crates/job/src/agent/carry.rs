@@ -128,6 +128,12 @@ impl Keeper {
                 self.outbox.say(Report::Left { name, why });
             }
         }
+        for (name, error) in there.unreadable {
+            if self.said.insert(name.clone()) {
+                let why = format!("it can't be read: {error}");
+                self.outbox.say(Report::Left { name, why });
+            }
+        }
         if self.terminated.load(Ordering::Relaxed) {
             // The ranks have it too.
             self.watcher.ending(None);
@@ -348,7 +354,7 @@ impl Keeper {
     fn say_what_is_odd(&self, name: &str, tree: &Tree) {
         if !tree.left_out.is_empty() {
             self.outbox.note(format!(
-                "checkpoint {name} is saved without what can't be kept: {}",
+                "what can't be kept of checkpoint {name}: {}",
                 tree.left_out.join(", ")
             ));
         }

@@ -78,7 +78,7 @@ pub(super) struct Keeper {
     pub noted_unseen: bool,
     /// Whether all was looked at that the ranks of this node left.
     pub all_seen: bool,
-    /// Names that were said to be unspeakable.
+    /// Names that were said to be unspeakable, or unreadable.
     pub said: BTreeSet<String>,
     pub draining: Option<Draining>,
     pub collecting: Collecting,

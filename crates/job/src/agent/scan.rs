@@ -10,12 +10,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// What stands in a folder at this moment.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Scanned {
     /// The entries with their fingerprints, by name.
     pub entries: Vec<(String, Fingerprint)>,
     /// Names that no message can carry, as they can be shown.
     pub unspeakable: Vec<String>,
+    /// Names of entries that can't be looked at, with what the system says.
+    pub unreadable: Vec<(String, io::Error)>,
 }
 
 /// Looks at the top-level entries. One that vanishes meanwhile is left out.
@@ -28,8 +30,11 @@ pub fn scan(folder: &Path) -> io::Result<Scanned> {
         let entry = entry?;
         match entry.file_name().into_string() {
             Ok(name) if !name.chars().any(char::is_control) => {
-                if let Ok(print) = fingerprint(&entry.path()) {
-                    scanned.entries.push((name, print));
+                match fingerprint(&entry.path()) {
+                    Ok(print) => scanned.entries.push((name, print)),
+                    // Some of it was removed or replaced during the look.
+                    Err(error) if is_gone(&error) => {}
+                    Err(error) => scanned.unreadable.push((name, error)),
                 }
             }
             Ok(name) => scanned.unspeakable.push(name.escape_debug().to_string()),
@@ -40,6 +45,11 @@ pub fn scan(folder: &Path) -> io::Result<Scanned> {
     }
     scanned.entries.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(scanned)
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    let kind = error.kind();
+    kind == io::ErrorKind::NotFound || kind == io::ErrorKind::NotADirectory
 }
 
 /// The fingerprint of a file or of all that is below a folder.
@@ -177,17 +187,17 @@ mod tests {
         fs::create_dir_all(&path).unwrap();
         fs::write(path.join("a"), b"12").unwrap();
         let one = scan(folder.path()).unwrap();
-        assert_eq!(one, scan(folder.path()).unwrap());
+        assert_eq!(one.entries, scan(folder.path()).unwrap().entries);
         assert_eq!(first(&one), ("step-5", 2));
         fs::write(path.join("b"), b"").unwrap();
         let two = scan(folder.path()).unwrap();
-        assert_ne!(one, two);
+        assert_ne!(one.entries, two.entries);
         fs::remove_file(path.join("b")).unwrap();
         fs::write(path.join("new"), b"34").unwrap();
         fs::rename(path.join("new"), path.join("a")).unwrap();
         assert_ne!(
-            one,
-            scan(folder.path()).unwrap(),
+            one.entries,
+            scan(folder.path()).unwrap().entries,
             "another inode of the same size"
         );
     }
@@ -201,6 +211,20 @@ mod tests {
         std::os::unix::fs::symlink("/nonexistent", path.join("link")).unwrap();
         let seen = scan(folder.path()).unwrap();
         assert_eq!(first(&seen), ("step-5", 2));
+    }
+
+    /// It was dropped without a message. To root no folder is closed: a link to itself is one that the
+    /// system refuses to follow.
+    #[test]
+    fn an_entry_that_can_not_be_read_is_told_apart_from_one_that_vanishes() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        symlink("/nonexistent", folder.path().join("gone")).unwrap();
+        symlink("loop", folder.path().join("loop")).unwrap();
+        let seen = scan(folder.path()).unwrap();
+        assert_eq!(seen.entries.len(), 0);
+        let names: Vec<&str> = seen.unreadable.iter().map(|one| one.0.as_str()).collect();
+        assert_eq!(names, ["loop"]);
     }
 
     #[test]

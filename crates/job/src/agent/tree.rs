@@ -45,7 +45,7 @@ pub fn tree(path: &Path) -> io::Result<Tree> {
             let kind = entry.file_type()?;
             if entry.file_name().to_str().is_none() {
                 tree.left_out
-                    .push(format!("{} has a name that is not UTF-8", place.display()));
+                    .push(format!("{} has a name that is not UTF-8", shown(&place)));
             } else if kind.is_dir() {
                 folders.push(place);
             } else if kind.is_symlink() {
@@ -60,7 +60,7 @@ pub fn tree(path: &Path) -> io::Result<Tree> {
                 } else {
                     "a device"
                 };
-                tree.left_out.push(format!("{} is {what}", place.display()));
+                tree.left_out.push(format!("{} is {what}", shown(&place)));
             }
         }
         if empty {
@@ -76,7 +76,7 @@ pub fn tree(path: &Path) -> io::Result<Tree> {
 impl Tree {
     fn add_link(&mut self, root: &Path, place: PathBuf, disk: u64) -> io::Result<()> {
         let target = fs::read_link(root.join(&place))?;
-        let shown = format!("{} -> {}", place.display(), target.display());
+        let shown = format!("{} -> {}", shown(&place), shown(&target));
         let is_text = target.to_str().is_some();
         match fs::metadata(root.join(&place)) {
             _ if stays_within(&place, &target) && is_text => {}
@@ -99,6 +99,19 @@ impl Tree {
         self.links.push(LinkInside { path, target });
         Ok(())
     }
+}
+
+/// A path for a sentence, which is one line.
+fn shown(path: &Path) -> String {
+    let mut text = String::new();
+    for letter in path.to_string_lossy().chars() {
+        if letter.is_control() {
+            text.extend(letter.escape_debug());
+        } else {
+            text.push(letter);
+        }
+    }
+    text
 }
 
 /// Whether a link at `place` says something that is true of every copy of the entry.
@@ -162,6 +175,11 @@ mod tests {
         check_within("last", "../other", false);
         check_within("a/last", "b/../../../x", false);
         check_within("last", "/data/base.bin", false);
+    }
+
+    #[test]
+    fn what_is_said_of_an_entry_is_one_line_whatever_its_name() {
+        assert_eq!(shown(Path::new("a\nb/\u{1b}ü \"c")), "a\\nb/\\u{1b}ü \"c");
     }
 
     #[test]
