@@ -132,7 +132,7 @@ pub struct Place {
 
 impl Place {
     /// Submits the job that takes over from this one, unless it waits already; returns its number.
-    /// The intent is written before, the answer after.
+    /// The intent is written before, the answer after. One that was cancelled has no other in its place.
     ///
     /// # Errors
     /// In words.
@@ -151,7 +151,13 @@ impl Place {
     fn next_after(&self, job: u32) -> Result<u32, String> {
         let words = |error: io::Error| format!("the run folder can't be used: {error}");
         if let Some(job) = successor(&self.run, self.number).map_err(words)? {
-            return Ok(job);
+            let word = ClusterWord::ask(job, PATIENCE);
+            return match word.and_then(|word| word.reason()) {
+                Some(StopReason::Cancelled) => {
+                    Err(format!("job {job}, which waited for that, was cancelled"))
+                }
+                _ => Ok(job),
+            };
         }
         let number = self.number + 1;
         let token = folder::link_token(self.run.id(), number, &self.token);

@@ -132,9 +132,20 @@ impl ConductorState {
                 self.facts.stuck_before + 1
             );
             self.failed(cause, effects);
+        } else if self.may_ask_for_successor() {
+            self.phase = Phase::ComingBack { refused: None };
+            self.submitting = true;
+            effects.push(Effect::SubmitSuccessor);
         } else {
             self.come_back(effects);
         }
+    }
+
+    /// Whether a job waits to take over that may have been cancelled meanwhile, and the cluster can be asked.
+    fn may_ask_for_successor(&self) -> bool {
+        let comeback = self.facts.comeback;
+        let by_successor = comeback.by == ResumeBy::Successor && comeback.may_submit;
+        by_successor && self.successor.is_some() && !self.submitting
     }
 
     pub(super) fn come_back_from_loss(&mut self, cause: String, effects: &mut Vec<Effect>) {

@@ -131,7 +131,7 @@ const TO_THE_LIMIT: &str = "90 tick
 fn a_successor_waits_from_the_start_and_takes_over() {
     check(
         by_successor(None),
-        &format!("0 waits 8\n0 hello 0\n{TO_THE_LIMIT}"),
+        &format!("0 waits 8\n0 hello 0\n{TO_THE_LIMIT}\n90.4 waits 8"),
         expect![[r#"
                 SubmitSuccessor
             0 waits 8
@@ -150,6 +150,8 @@ fn a_successor_waits_from_the_start_and_takes_over() {
             90.2 drained 2
                 send {"order":"finish","clean":true}
             90.3 agents 0
+                SubmitSuccessor
+            90.4 waits 8
                 event {"event":"coming-back","how":{"successor":{"job":8}}}
                 Exit(0)
         "#]],
@@ -164,6 +166,33 @@ fn a_successor_waits_from_the_start_and_takes_over() {
             send {"order":"watch","resume":null}
             start ranks on n0 from nothing
     "#]],
+    );
+}
+
+/// It was said to take over, and nothing went on.
+#[test]
+fn a_successor_that_was_cancelled_does_not_take_over() {
+    check_running(
+        by_successor(Some(8)),
+        &format!("{TO_THE_LIMIT}\n90.4 no-successor"),
+        expect![[r#"
+            90 tick
+                event {"event":"stopping","reason":"limit","left":10}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
+            90.1 drained 1
+                send {"order":"signal","kill":false}
+            90.2 ranks 143
+                event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
+                send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
+            90.2 drained 2
+                send {"order":"finish","clean":true}
+            90.3 agents 0
+                SubmitSuccessor
+            90.4 no-successor
+                event {"event":"failed","cause":"the job that takes over could not be submitted: sbatch says no; checkpoints are saved, and yard requeue continues from them","status":null}
+                DropSuccessor(8)
+                Exit(1)
+        "#]],
     );
 }
 
