@@ -18,6 +18,8 @@ pub const FILE_PAUSE: Duration = Duration::from_millis(50);
 pub enum RunEvent {
     /// It waits, for another reason than before.
     Waiting {
+        /// The job that waits: the one that takes over is another than the one before.
+        job: JobId,
         /// Slurm's word.
         reason: String,
     },
@@ -70,7 +72,8 @@ pub struct Follower {
     view: Option<JobView>,
     /// The number of the last look at the cluster.
     looks: u64,
-    reason: Option<String>,
+    /// The job that waits, and why.
+    waits: Option<(JobId, String)>,
     has_more: bool,
     /// Since when the cluster does not answer, where that was said.
     outage: Option<Instant>,
@@ -102,7 +105,7 @@ impl Follower {
             attempts: Vec::new(),
             view: None,
             looks: 0,
-            reason: None,
+            waits: None,
             has_more: false,
             outage: None,
             has_read: false,
@@ -275,13 +278,17 @@ impl Follower {
 
     /// Tells why the run waits, once a reason.
     fn waiting(&mut self, seen: &mut Vec<RunEvent>) {
-        let reason = match self.view.as_ref().map(|view| &view.state) {
-            Some(ViewState::Waiting { reason }) => Some(reason.clone()),
+        let waits = match &self.view {
+            Some(JobView {
+                id,
+                state: ViewState::Waiting { reason },
+                ..
+            }) => Some((*id, reason.clone())),
             _ => None,
         };
-        if reason != self.reason {
-            self.reason.clone_from(&reason);
-            seen.extend(reason.map(|reason| RunEvent::Waiting { reason }));
+        if waits != self.waits {
+            self.waits.clone_from(&waits);
+            seen.extend(waits.map(|(job, reason)| RunEvent::Waiting { job, reason }));
         }
     }
 }

@@ -60,9 +60,9 @@ pub fn follow(
         }
         for seen in follower.poll(poller)? {
             match seen {
-                RunEvent::Waiting { reason } => {
+                RunEvent::Waiting { job, reason } => {
                     // A person must know: it passes by no time.
-                    let remedy = follower.job().and_then(|job| hold_remedy(&reason, job));
+                    let remedy = hold_remedy(&reason, job);
                     // Said once: a line that moves would say it again.
                     waits = match remedy {
                         Some(remedy) => {

@@ -41,7 +41,17 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
                 .todo(format!("yard show {name} says what became of it")),
         );
     };
-    let views = selected.transport.jobs(&[job])?;
+    let asked = match selected.jobs() {
+        none if none.is_empty() => vec![job],
+        jobs => jobs,
+    };
+    let mut views = selected.transport.jobs(&asked)?;
+    // Of several jobs of a run the one that counts: what takes over waits where the first has ended.
+    let mut comes_back = false;
+    if let Some(run) = &selected.run {
+        views = run.view(&views).into_iter().collect();
+        comes_back = run.state(views.first()).is_live();
+    }
     let waits = views.iter().find_map(|view| match &view.state {
         ViewState::Waiting { reason } => Some((view.id, reason.clone())),
         _ => None,
@@ -49,6 +59,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let Some((waiting, reason)) = waits else {
         let said = views.iter().find_map(|view| match &view.state {
             ViewState::Running { .. } => Some("runs"),
+            ViewState::Ended { .. } if comes_back => Some("is about to be started again"),
             ViewState::Ended { .. } => Some("has ended"),
             _ => None,
         });
@@ -78,7 +89,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         None => {
             printer.show_line(&format!("{name} waits: {}", say_wait(&reason)));
             printer.say(&format!(
-                "squeue --start -j {job} has the cluster's own estimate"
+                "squeue --start -j {waiting} has the cluster's own estimate"
             ));
         }
     }
