@@ -60,6 +60,13 @@ fn a_run_is_reported_counted_and_removed() {
     let said = env.yard(&["rm", id]).code(2).stderr;
     assert!(said.contains("add --yes"), "{said}");
     assert!(folder.exists());
+    // A name of several runs is none of them.
+    env.yard(&["run", "--name", "twice", "--", "true"])
+        .success();
+    env.yard(&["run", "--name", "twice", "--", "true"])
+        .success();
+    let said = env.yard(&["rm", "--yes", "twice"]).code(2).stderr;
+    assert!(said.contains("twice can mean several"), "{said}");
     env.yard(&["rm", "--yes", id, "small"]).success();
     assert!(!folder.exists());
     // The engine still lists its job.

@@ -130,6 +130,8 @@ impl Selected {
 enum Several {
     /// The newest: for who only looks.
     Newest,
+    /// None of them: for who removes.
+    Neither,
     /// The one that lives; with several of them it is for the person to say.
     TheLiveOne,
 }
@@ -149,6 +151,14 @@ pub fn select(text: &str) -> Result<Selected, Failure> {
 /// As of [`select`]; and several that live are ambiguous.
 pub fn select_live(text: &str) -> Result<Selected, Failure> {
     search(text, Several::TheLiveOne)
+}
+
+/// Finds what `text` means, to remove it: one name of several runs is none.
+///
+/// # Errors
+/// As of [`select`]; and several of one name are ambiguous.
+pub fn select_only(text: &str) -> Result<Selected, Failure> {
+    search(text, Several::Neither)
 }
 
 fn search(text: &str, several: Several) -> Result<Selected, Failure> {
@@ -215,10 +225,12 @@ impl<'a> Search<'a> {
                 newer.map_or_else(|| Selected::of_run(&self.places, newest.clone()), Ok)
             }
             ([one], _) => Selected::of_run(&self.places, one.clone()),
-            ([newest, ..], _) if newest.name == name.rest => match several {
-                Several::Newest => Selected::of_run(&self.places, newest.clone()),
-                Several::TheLiveOne => self.live_run(&named),
-            },
+            ([newest, ..], _) if newest.name == name.rest && several == Several::Newest => {
+                Selected::of_run(&self.places, newest.clone())
+            }
+            ([newest, ..], _) if newest.name == name.rest && several == Several::TheLiveOne => {
+                self.live_run(&named)
+            }
             (several, _) => {
                 let ids = several.iter().map(|entry| entry.id.clone()).collect();
                 Err(self.ambiguous(ids))

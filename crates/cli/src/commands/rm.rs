@@ -7,7 +7,7 @@ use crate::words;
 use clap::Args as ClapArgs;
 use folder::IndexEntry;
 use model::{Timestamp, counted};
-use runs::{Repeats, Run, select, select_repeats};
+use runs::{Repeats, Run, select_only, select_repeats};
 use std::collections::BTreeSet;
 use std::io::{BufRead, IsTerminal, stdin};
 
@@ -49,7 +49,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
                 Doomed::Repeats(repeats)
             }
             None => {
-                let mut selected = super::selected(select(text), printer)?;
+                let mut selected = super::selected(select_only(text), printer)?;
                 Doomed::Run(Box::new(runs::to_remove(&mut selected, now)?))
             }
         };
