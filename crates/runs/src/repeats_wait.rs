@@ -101,6 +101,18 @@ struct Watched {
     deputy: LastDeputy,
 }
 
+impl Watched {
+    /// One that is over is not, where it was requeued.
+    fn sees(&mut self, state: &RunState, id: &str) {
+        if self.is_over && state.is_live() {
+            *self = Watched {
+                is_over: false,
+                deputy: LastDeputy::of(id),
+            };
+        }
+    }
+}
+
 /// The ends that were not seen before; one that no other process is left to bring back is brought back.
 fn newly_ended(
     runs: &[Run],
@@ -110,6 +122,7 @@ fn newly_ended(
 ) -> Vec<RepeatsEvent> {
     let mut ended = Vec::new();
     for ((run, state), one) in runs.iter().zip(states).zip(watched) {
+        one.sees(state, &run.entry.id);
         if state.is_live() || one.is_over {
             continue;
         }
@@ -122,4 +135,23 @@ fn newly_ended(
         }
     }
     ended
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The wait ended as soon as the others were over.
+    #[test]
+    fn one_of_several_that_was_requeued_is_waited_for_again() {
+        let mut one = Watched {
+            is_over: true,
+            deputy: LastDeputy::of("seeds.2"),
+        };
+        one.sees(&RunState::Cancelled, "seeds.2");
+        assert!(one.is_over);
+        let reason = "Priority".to_owned();
+        one.sees(&RunState::Waiting { reason }, "seeds.2");
+        assert!(!one.is_over);
+    }
 }
