@@ -6,8 +6,9 @@ use crate::run_state::{RunState, run_state};
 use backend::{JobView, Transport, TransportError};
 use folder::{Attempt, Event, EventLine, EventTail, IndexEntry, Link, LinkState, RunFolder};
 use model::{JobId, Timestamp};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
+use train::Keep;
 
 /// A run, read from its folder.
 #[derive(Clone, Debug)]
@@ -290,24 +291,36 @@ impl Run {
         notes
     }
 
-    /// The checkpoints that could not be saved, and were not later: names and reasons.
+    /// The checkpoints that could not be saved, were not later, and would be kept beside those that
+    /// were saved after them: names and reasons.
     #[must_use]
-    pub fn unsaved_checkpoints(&self) -> Vec<(&str, &str)> {
+    pub fn unsaved_checkpoints(&self, keep: Keep) -> Vec<(&str, &str)> {
         let mut unsaved: Vec<(&str, &str)> = Vec::new();
+        // Of each, how many were saved after it.
+        let mut later: HashMap<&str, u32> = HashMap::new();
         for line in self.starts.iter().flat_map(|start| &start.events) {
             match &line.event {
                 Event::CheckpointNotOut { name, why } => {
                     unsaved.retain(|(known, _)| known != name);
                     unsaved.push((name, why));
+                    later.insert(name, 0);
                 }
-                Event::CheckpointOut { name, .. }
-                | Event::Resumed {
+                Event::CheckpointOut { name, .. } => {
+                    unsaved.retain(|(known, _)| known != name);
+                    for (known, _) in &unsaved {
+                        *later.entry(*known).or_default() += 1;
+                    }
+                }
+                Event::Resumed {
                     checkpoint: name, ..
                 } => {
                     unsaved.retain(|(known, _)| known != name);
                 }
                 _ => {}
             }
+        }
+        if let Keep::Newest(count) = keep {
+            unsaved.retain(|(name, _)| later.get(name).is_none_or(|later| *later < count));
         }
         unsaved
     }
@@ -471,11 +484,18 @@ mod tests {
         world.events(17, 1, &[resumed, out(50)]);
         let run = world.run();
         assert_eq!(run.last_checkpoint().unwrap().0, "step-60");
-        assert_eq!(run.unsaved_checkpoints(), []);
+        assert_eq!(run.unsaved_checkpoints(Keep::All), []);
         world.events(17, 2, &[out(70), not_out(80)]);
         let unsaved = [("step-80", "the disk is full")];
-        assert_eq!(world.run().unsaved_checkpoints(), unsaved);
-        assert_eq!(world.run().last_checkpoint().unwrap().0, "step-70");
+        assert_eq!(world.run().unsaved_checkpoints(Keep::All), unsaved);
+        // Of two that are kept it is one until two others are there.
+        world.events(17, 3, &[out(90)]);
+        let two = Keep::Newest(2);
+        assert_eq!(world.run().unsaved_checkpoints(two), unsaved);
+        world.events(17, 4, &[out(100)]);
+        assert_eq!(world.run().unsaved_checkpoints(two), []);
+        assert_eq!(world.run().unsaved_checkpoints(Keep::All), unsaved);
+        assert_eq!(world.run().last_checkpoint().unwrap().0, "step-100");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use model::Timestamp;
 use runs::{Run, RunState, Start, say_wait};
 use runs::{run_findings, select, select_repeats};
 use serde_json::json;
+use train::Keep;
 
 /// Show one run: where it stands, its jobs, its checkpoints, its last lines
 #[derive(Debug, ClapArgs)]
@@ -125,7 +126,11 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
         let age = words::length(now.since(at));
         add("checkpoint", &format!("{name}, {age} ago"));
     }
-    let unsaved = run.unsaved_checkpoints();
+    let keep = json
+        .as_ref()
+        .ok()
+        .map(|json| json.plan.checkpoints.keep.value);
+    let unsaved = run.unsaved_checkpoints(keep.unwrap_or(Keep::All));
     for (name, why) in unsaved.iter().rev().take(UNSAVED).rev() {
         add("not saved", &format!("{name}: {why}"));
     }
