@@ -21,6 +21,9 @@ mod properties;
 #[path = "promises_tests.rs"]
 mod promises;
 
+#[path = "between_cycles_tests.rs"]
+mod between_cycles;
+
 #[path = "mutants_tests.rs"]
 mod mutants;
 
@@ -318,6 +321,8 @@ impl World {
             ("spent", rebuilt.spent == state.spent),
             ("expiries", rebuilt.expiries == state.expiries),
             ("timed", rebuilt.timed == state.timed),
+            ("plan", rebuilt.plan == state.plan),
+            ("left free", rebuilt.left_free == state.left_free),
         ];
         let other: Vec<&str> = same
             .iter()

@@ -6,47 +6,93 @@
 //! next cycle. A job of a kind that the cycle had no time to try waits for the next one, so that it goes
 //! before none of its like.
 
-use crate::kinds::{Choice, find_unreserved};
+use crate::fault::{self, Fault};
+use crate::kinds::{Choice, Need, find_unreserved};
 use crate::ledger::{Chain, Ledger};
+use crate::member::{self, Member};
 use crate::pass::Pass;
 use crate::promise::Promises;
 use crate::queue::Key;
-use crate::{Action, Event, State};
-use model::{JobId, Timestamp};
-use resources::{Free, Pick, Share};
-use std::collections::HashSet;
+use crate::{Action, Event, Job, State};
+use model::{JobId, Seconds, Timestamp};
+use resources::{Free, Pick, QosId, Share};
+use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
 /// What is left free for so many minutes, the usual limits of jobs, is known apart.
 const MINUTES: [i64; 10] = [10, 30, 60, 120, 240, 480, 720, 1440, 2880, 10_080];
 
-/// What the last cycle leaves to jobs that come. It is no part of what two states are compared by, and a
-/// copy of a state, as a plan makes one, has none.
-#[derive(Debug, Default)]
-pub(crate) struct LeftFree(Option<Left>);
+/// What the last cycle leaves to jobs that come. After a restart there is none, and the first pass is a
+/// cycle. Copies share it until one of them changes it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct LeftFree(Option<Arc<Left>>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Left {
     /// Ascending: what is free from the cycle until a moment.
     until: Vec<(i64, Free)>,
-    /// Kinds of jobs that were not tried: needs by their address.
-    untried: HashSet<usize>,
+    untried: Untried,
 }
 
-impl Clone for LeftFree {
-    fn clone(&self) -> LeftFree {
-        LeftFree::default()
+/// Whose limits a job meets: a user's in an account, and a QOS's.
+type Owner = (Member, Option<QosId>);
+
+/// Needs of jobs that were not tried, or that a limit kept: one that comes later and needs the same starts
+/// before none of them. By address, and of one owner where the others' jobs may go first.
+#[derive(Clone, Debug, Default)]
+struct Untried(HashMap<(usize, Option<Owner>), Arc<Need>>);
+
+impl PartialEq for Untried {
+    /// The needs themselves: in another state they lie elsewhere.
+    fn eq(&self, other: &Untried) -> bool {
+        let has = |one: &Untried, owner: &Option<Owner>, need: &Arc<Need>| {
+            let mut all = one.0.iter();
+            all.any(|((_, its_owner), its_need)| its_owner == owner && its_need == need)
+        };
+        let within = |one: &Untried, other: &Untried| {
+            let mut all = one.0.iter();
+            all.all(|((_, owner), need)| has(other, owner, need))
+        };
+        within(self, other) && within(other, self)
     }
 }
 
-impl PartialEq for LeftFree {
-    fn eq(&self, _other: &LeftFree) -> bool {
-        true
+impl Untried {
+    fn insert(&mut self, need: &Arc<Need>, owner: Option<Owner>) {
+        let key = (Arc::as_ptr(need) as usize, owner);
+        self.0.entry(key).or_insert_with(|| Arc::clone(need));
     }
+
+    /// Whether one waits that a job would overtake.
+    fn goes_before(&self, need: &Arc<Need>, owner: Owner) -> bool {
+        let at = Arc::as_ptr(need) as usize;
+        let owners = [None, Some(owner)];
+        let mut keys = owners.into_iter().map(|owner| (at, owner));
+        !self.0.is_empty()
+            && keys.any(|key| self.0.contains_key(&key))
+            && !fault::is(Fault::OvertakesBetweenCycles)
+    }
+}
+
+/// What a job gets between two cycles.
+enum Beside {
+    /// A place, until its limit.
+    Fits(Vec<Share>, Option<Seconds>),
+    /// Nothing before the next cycle: until then there is only less.
+    NoRoom,
+    /// Nothing while a limit keeps it, which may be over before the next cycle.
+    Limited,
 }
 
 impl LeftFree {
+    /// A job waits for the next cycle: none of its owner, or none at all, that needs the same starts before.
+    fn note_waiting(&mut self, need: &Arc<Need>, owner: Option<Owner>) {
+        if let Some(left) = self.0.as_mut().map(Arc::make_mut) {
+            left.untried.insert(need, owner);
+        }
+    }
+
     /// A job starts: what it gets is free no more, to whatever moment.
     pub(crate) fn take(
         &mut self,
@@ -56,7 +102,8 @@ impl LeftFree {
         shares: &[Share],
     ) {
         let sharing = choice.need.compiled.demand.sharing;
-        for (_, free) in self.0.iter_mut().flat_map(|left| &mut left.until) {
+        let left = self.0.as_mut().map(Arc::make_mut);
+        for (_, free) in left.into_iter().flat_map(|left| &mut left.until) {
             if shares.iter().all(|share| free.has(share, sharing)) {
                 free.take(state, shares, sharing, user);
             } else {
@@ -93,10 +140,12 @@ impl State {
         now: Timestamp,
     ) {
         self.left_free.forget();
-        let Some(promises) = promises.filter(|_| !self.is_pass_short()) else {
+        // Jobs that were stopped for others go on before any that comes.
+        let is_long = !self.is_pass_short() && pass.stopped.is_empty();
+        let Some(promises) = promises.filter(|_| is_long) else {
             return;
         };
-        let mut untried = HashSet::new();
+        let mut untried = Untried::default();
         for (id, queue) in &self.ready {
             let begin = pass
                 .passed
@@ -104,17 +153,23 @@ impl State {
                 .map_or(Bound::Unbounded, Bound::Excluded);
             for key in queue.range((begin, Bound::Unbounded)) {
                 let choice = self.jobs[&key.job].choice(id.partition);
-                untried.extend(choice.map(|choice| Arc::as_ptr(&choice.need) as usize));
+                choice.inspect(|choice| untried.insert(&choice.need, None));
             }
+        }
+        let kept = pass.not_tried.iter().chain(pass.limited.keys());
+        for job in kept.filter_map(|id| self.jobs.get(id)) {
+            let owner = self.owner(&job.record);
+            let choices = job.derived.choices.iter();
+            choices.for_each(|choice| untried.insert(&choice.need, Some(owner.clone())));
         }
         // From each moment until the next cycle.
         let interval = self.backfill.map_or(0, |backfill| backfill.interval);
         let ends = MINUTES.map(|minutes| now.0 + minutes * 60_000 + interval);
         let ends: Vec<i64> = ends.into_iter().chain([i64::MAX]).collect();
-        self.left_free.0 = Some(Left {
+        self.left_free.0 = Some(Arc::new(Left {
             until: promises.free_until(self, &ends),
             untried,
-        });
+        }));
     }
 
     /// Starts those of some jobs, which no pass looked at before, that delay no promise.
@@ -127,11 +182,16 @@ impl State {
             .collect();
         keys.sort_unstable();
         let mut actions = Vec::new();
-        for key in keys.into_iter().take(tests) {
+        let (tried, others) = keys.split_at(tests.min(keys.len()));
+        for key in tried {
             // An array has one row for all of its elements that wait.
             while let Some(action) = self.start_beside_promises(key.job, now) {
                 actions.push(action);
             }
+        }
+        for key in others {
+            let choices = self.jobs[&key.job].derived.choices.iter();
+            choices.for_each(|choice| self.left_free.note_waiting(&choice.need, None));
         }
         actions
     }
@@ -152,22 +212,58 @@ impl State {
         mut choice: Choice,
         now: Timestamp,
     ) -> Option<Action> {
-        let left = self.left_free.0.as_ref()?;
-        if left.untried.contains(&(Arc::as_ptr(&choice.need) as usize)) {
-            return None;
+        choice.few_until = self
+            .few_until(&self.jobs[&id], &choice)
+            .filter(|until| *until > now);
+        match self.beside_promises(id, &choice, now) {
+            Beside::Fits(shares, limit) => {
+                self.looked.backfilled += 1;
+                self.start(id, &choice, limit, &shares, now)
+            }
+            Beside::NoRoom => None,
+            Beside::Limited => {
+                let owner = self.owner(&self.jobs[&id].record);
+                self.left_free.note_waiting(&choice.need, Some(owner));
+                None
+            }
         }
+    }
+
+    fn owner(&self, record: &Job) -> Owner {
+        (
+            Member::of(&self.cluster, record),
+            member::qos_of(&self.cluster, record),
+        )
+    }
+
+    /// What a job gets beside what the last cycle promised.
+    fn beside_promises(&self, id: JobId, choice: &Choice, now: Timestamp) -> Beside {
+        let Some(left) = &self.left_free.0 else {
+            return Beside::NoRoom;
+        };
         let job = &self.jobs[&id];
-        choice.few_until = self.few_until(job, &choice).filter(|until| *until > now);
-        let span = self.span_of(job, &choice, true, now);
-        self.may_start(job, &choice).ok()?;
-        if Ledger::counts(&self.cluster) {
-            let chain = Chain::of(&self.cluster, &job.record, Some(choice.partition));
-            self.may_spend(&chain, now).ok()?;
-            self.before(&self.ledger, &chain, span.limit, now).ok()?;
-        }
         let user = job.record.submitter.uid;
+        if left
+            .untried
+            .goes_before(&choice.need, self.owner(&job.record))
+        {
+            return Beside::NoRoom;
+        }
+        let span = self.span_of(job, choice, true, now);
+        let mut may_start = self.may_start(job, choice);
+        if may_start.is_ok() && Ledger::counts(&self.cluster) {
+            let chain = Chain::of(&self.cluster, &job.record, Some(choice.partition));
+            may_start = self
+                .may_spend(&chain, now)
+                .and_then(|()| Ok(self.before(&self.ledger, &chain, span.limit, now)?));
+        }
+        if may_start.is_err() {
+            return Beside::Limited;
+        }
         let end = now.0.saturating_add(span.length);
-        let (_, free) = left.until.iter().find(|(until, _)| end <= *until)?;
+        let Some((_, free)) = left.until.iter().find(|(until, _)| end <= *until) else {
+            return Beside::NoRoom;
+        };
         let reserved = self.reservations.left_to(&job.record.request);
         let closed = reserved.closed(&self.cluster, now.0, span.length);
         let pick = Pick {
@@ -175,10 +271,13 @@ impl State {
             few_switches: choice.few_until.is_some(),
             ..Pick::default()
         };
-        let shares = find_unreserved(&self.cluster, &choice, free, pick, closed)?;
-        self.may_have(&self.ledger, id, (&choice, span.limit), &shares, now)
-            .ok()?;
-        self.looked.backfilled += 1;
-        self.start(id, &choice, span.limit, &shares, now)
+        let Some(shares) = find_unreserved(&self.cluster, choice, free, pick, closed) else {
+            return Beside::NoRoom;
+        };
+        let may_have = self.may_have(&self.ledger, id, (choice, span.limit), &shares, now);
+        match may_have {
+            Ok(()) => Beside::Fits(shares, span.limit),
+            Err(_) => Beside::Limited,
+        }
     }
 }

@@ -60,6 +60,8 @@ pub(crate) enum Fault {
     AddsUndecayed,
     /// Reserved nodes are given to all.
     ReservationIgnored,
+    /// What comes between two cycles goes before equal jobs that were not tried.
+    OvertakesBetweenCycles,
 }
 
 #[cfg(test)]

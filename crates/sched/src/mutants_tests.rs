@@ -1,6 +1,6 @@
 //! Each fault that is put into the scheduler is noticed, and by which property.
 
-use super::{any_cluster, any_history, promises};
+use super::{any_cluster, any_history, between_cycles, promises};
 use crate::fault::{self, Fault};
 use crate::priority::{Decay, Usage};
 use model::{Seconds, Timestamp};
@@ -36,11 +36,12 @@ const MUTANTS: &[(Fault, Histories, &str)] = &[
     (Fault::SplitKeepsIndex, Histories::AnyHistory, "left == right"),
     (Fault::NoneSpared, Histories::Preempted, "spared: more"),
     (Fault::WrongVictims, Histories::Preempted, "worth: "),
-    (Fault::StalePlan, Histories::AnyCluster, "plan: "),
+    (Fault::StalePlan, Histories::AnyCluster, "[\"plan\"]"),
     (Fault::ClassIgnored, Histories::AnyCluster, "never: "),
     (Fault::HalfLifeDividedBy, Histories::Usage, "usage: NaN"),
     (Fault::AddsUndecayed, Histories::Usage, "usage: "),
     (Fault::ReservationIgnored, Histories::AnyCluster, "Reservation {"),
+    (Fault::OvertakesBetweenCycles, Histories::BetweenCycles, "order: "),
 ];
 
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +51,7 @@ enum Histories {
     Promises,
     Preempted,
     Usage,
+    BetweenCycles,
 }
 
 /// What became of histories of which one failed.
@@ -83,6 +85,9 @@ impl Histories {
                 promises::spare_the_worthy,
             ),
             Histories::Usage => first(runner, any_usage(), usage_is_free_of_ticks),
+            Histories::BetweenCycles => {
+                first(runner, between_cycles::any_case(), between_cycles::play)
+            }
         }
     }
 }

@@ -39,6 +39,8 @@ pub(crate) struct Pass {
     pub(crate) tried: usize,
     pub(crate) tried_of_partition: BTreeMap<PartId, usize>,
     pub(crate) tried_of_user: HashMap<u32, usize>,
+    /// Jobs behind a blocked one that were not tried: others of their user, or of their partition, were.
+    pub(crate) not_tried: Vec<JobId>,
     /// Jobs of a partition that have a promise.
     pub(crate) promised: BTreeMap<PartId, usize>,
     /// Nodes of blocked partitions: without backfill those are not given to others.
@@ -248,6 +250,7 @@ impl State {
         }
         if is_behind && !self.may_try(pass, partition, user) {
             pass.passed.insert(queue, key);
+            pass.not_tried.push(key.job);
             return;
         }
         let mut found = self.find_now(pass, &choice, user, span.length, now, &reserved);

@@ -20,9 +20,8 @@ const EXACT_ENDS: usize = 64;
 /// The first of those lengths.
 const FIRST_LENGTH: i64 = 30_000;
 
-/// When jobs that wait are expected to start, by the last pass. It follows from what two states are
-/// compared by, and is no part of it.
-#[derive(Clone, Debug, Default)]
+/// When jobs that wait are expected to start, by the last pass.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Plan {
     starts: BTreeMap<JobId, PlannedStart>,
     /// The nodes that are kept for them.
@@ -30,17 +29,11 @@ pub(crate) struct Plan {
 }
 
 /// A start that is expected.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PlannedStart {
     pub(crate) at: Timestamp,
     /// What the job holds then.
     pub(crate) needs: Amount,
-}
-
-impl PartialEq for Plan {
-    fn eq(&self, _other: &Plan) -> bool {
-        true
-    }
 }
 
 /// The promises of a pass.

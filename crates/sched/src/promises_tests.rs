@@ -42,13 +42,13 @@ pub(super) fn any_promised() -> impl Strategy<Value = Promised> {
     })
 }
 
-fn world(text: &str) -> World {
+pub(super) fn world(text: &str) -> World {
     let file = ClusterFile::parse("any", text).unwrap();
     World::of(Arc::new(Cluster::build(&file, Trust::All)))
 }
 
 /// Jobs that wait, in their order.
-fn waiting(state: &State) -> Vec<JobId> {
+pub(super) fn waiting(state: &State) -> Vec<JobId> {
     let ready = state.jobs.values().filter(|job| job.is_ready());
     let mut keys: Vec<Key> = ready
         .map(|job| Key::of(&job.record, job.record.priority))
@@ -225,61 +225,7 @@ pub(super) fn spare_the_worthy(case: &Preempted) {
     }
 }
 
-/// Jobs that come after a cycle, and what starts of them before the next: the first that waits starts no
-/// later than it was promised.
-fn between_cycles(nodes: u32, before: &[(u32, u32, u64)], between: &[(u32, u32, u64)]) {
-    let mut world = world(&format!(
-        "[nodes.a]\nnames = \"a[1-{nodes}]\"\ncpus = 4\n\
-         [partition.all]\ndefault = true\nnodes = \"ALL\"\n"
-    ));
-    let request = |(count, cpus, minutes): (u32, u32, u64)| Request {
-        min_nodes: Some(count.min(nodes)),
-        tasks: Some(count.min(nodes)),
-        cpus_per_task: Some(cpus),
-        time: Some(TimeLimitRequest::Limit(Seconds(minutes * 60))),
-        ..Request::default()
-    };
-    world
-        .state
-        .set_backfill(Some(BackfillParameters::default()));
-    // Each cycle counts as a long one.
-    world.state.cycles.short = 0;
-    for job in before {
-        world.submit(request(*job));
-    }
-    let begun = world.now;
-    world.state.schedule(begun);
-    let queue = waiting(&world.state);
-    let promised = queue.first().and_then(|head| world.state.planned(*head));
-    for job in between {
-        world.now = Timestamp(world.now.0 + 500);
-        world.submit(request(*job));
-        world.state.schedule(world.now);
-        assert!(!world.state.held.is_overdrawn, "more is held than there is");
-    }
-    assert!(world.now < Timestamp(begun.0 + 30_000), "no cycle was made");
-    world.now = Timestamp(begun.0 + 30_000);
-    world.state.schedule(world.now);
-    if let (Some(head), Some(promised)) = (queue.first(), promised) {
-        let planned = world.state.planned(*head).expect("it still waits");
-        assert!(planned <= promised, "{planned:?} after {promised:?}");
-    }
-}
-
-fn any_jobs() -> impl Strategy<Value = Vec<(u32, u32, u64)>> {
-    prop::collection::vec((1_u32..4, 1_u32..5, 1_u64..30), 1..20)
-}
-
 proptest! {
-    #[test]
-    fn what_starts_between_cycles_delays_no_promise(
-        nodes in 1_u32..5,
-        before in any_jobs(),
-        between in any_jobs(),
-    ) {
-        between_cycles(nodes, &before, &between);
-    }
-
     #[test]
     fn no_start_delays_a_promise_ahead(case in any_promised()) {
         keep_promises(&case);
