@@ -2,8 +2,8 @@
 //! stands once.
 
 use model::{
-    ArrayPlace, JobHistory, JobId, JobProlog, JobRecord, JobStart, JobState, Request, RestartCount,
-    StepRecord, Submitter, Timestamp,
+    ArrayPlace, JobHistory, JobId, JobProlog, JobRecord, JobStart, JobState, NodeName,
+    PlannedStart, Request, RestartCount, StepRecord, Submitter, Timestamp,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use std::borrow::Cow;
@@ -52,6 +52,8 @@ struct RowWire<'a> {
     eligible: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     planned: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    planned_on: Cow<'a, [NodeName]>,
     #[serde(default, skip_serializing_if = "is_default")]
     priority: u32,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -108,7 +110,13 @@ impl<'a> JobsWire<'a> {
             state: Cow::Borrowed(&record.state),
             submitted: record.submitted,
             eligible: record.eligible,
-            planned: record.planned,
+            planned: record.planned.as_ref().map(|planned| planned.at),
+            planned_on: Cow::Borrowed(
+                record
+                    .planned
+                    .as_ref()
+                    .map_or(&[], |planned| &planned.nodes),
+            ),
             priority: record.priority,
             restarts: record.restarts,
             batch: record.batch,
@@ -141,7 +149,10 @@ impl<'a> JobsWire<'a> {
                 state: row.state.into_owned(),
                 submitted: row.submitted,
                 eligible: row.eligible,
-                planned: row.planned,
+                planned: row.planned.map(|at| PlannedStart {
+                    at,
+                    nodes: row.planned_on.into_owned(),
+                }),
                 priority: row.priority,
                 restarts: row.restarts,
                 batch: row.batch,
@@ -234,7 +245,10 @@ mod tests {
             },
             submitted: Timestamp(7),
             eligible: None,
-            planned: Some(Timestamp(9)),
+            planned: Some(PlannedStart {
+                at: Timestamp(9),
+                nodes: vec![NodeName::new("n1")],
+            }),
             priority: 5,
             restarts: 0,
             batch: true,

@@ -369,6 +369,9 @@ pub struct WhyWaiting {
     pub holders: Vec<JobHolds>,
     /// When it would start if all jobs ran until their limits.
     pub start: Option<Timestamp>,
+    /// On which nodes.
+    #[serde(default)]
+    pub nodes: Vec<NodeName>,
     /// Licences that it asks for and that are not free.
     #[serde(default)]
     pub licences: Vec<LicenceNeed>,

@@ -151,7 +151,11 @@ impl QueuedJob {
                 Amount::Requested(Arc::clone(&job.request)),
                 QueueState::Waits {
                     reason: model::reason_text(&job.state),
-                    start: job.planned.or(job.not_before),
+                    start: job
+                        .planned
+                        .as_ref()
+                        .map(|planned| planned.at)
+                        .or(job.not_before),
                 },
             ),
             JobState::Running {

@@ -1,11 +1,11 @@
 //! The record of a job, from which clients print and environments are made.
 
-use model::{JobRecord, JobState, Timestamp};
+use model::{JobRecord, JobState, PlannedStart};
 use sched::Job;
 use std::sync::Arc;
 
-/// The record of a job, which is planned to start at a moment.
-pub(crate) fn record_of(job: &Job, planned: Option<Timestamp>) -> JobRecord {
+/// The record of a job, whose start may be planned.
+pub(crate) fn record_of(job: &Job, planned: Option<PlannedStart>) -> JobRecord {
     // One that runs keeps its own, to have it again once it is released.
     let is_held = matches!(&job.state, JobState::Running { held: Some(_), .. });
     JobRecord {

@@ -1,6 +1,6 @@
 //! Which run or job a person means: a run's id or name, a job's number or name, or `@` for the newest.
 
-use crate::engines::{engine_names, engines_asked, is_engine};
+use crate::engines::{SaidEngine, engine_meant, engine_names, engines_asked, is_engine};
 use crate::failure::{Failure, FailureKind};
 use crate::known_runs::{places, unreadable_index};
 use crate::reach::{engines, open};
@@ -273,27 +273,26 @@ impl<'a> Search<'a> {
         several: Several,
     ) -> Result<Selected, Failure> {
         // Of each the cluster, and what it is there.
-        let mut found: Vec<(String, String)> = Vec::new();
-        let mut selected = None;
+        let mut found: Vec<(String, String, Found)> = Vec::new();
         let own = self
             .entries
             .iter()
             .filter(|entry| name.is_on(&entry.cluster, |cluster| is_engine(&self.places, cluster)));
         for entry in own {
-            if element.is_some() || found.iter().any(|(cluster, _)| *cluster == entry.cluster) {
+            if element.is_some() || found.iter().any(|(cluster, ..)| *cluster == entry.cluster) {
                 continue;
             }
             let run = Run::read(entry.clone())?;
             if run.jobs().any(|own| own == job) {
-                found.push((entry.cluster.clone(), format!("of run {}", entry.id)));
-                selected = Some(Found::Run(entry.clone()));
+                let what = format!("of run {}", entry.id);
+                found.push((entry.cluster.clone(), what, Found::Run(entry.clone())));
             }
         }
         let (engines, mut problems) = engines(&self.places);
         for mut engine in engines {
             let cluster = engine.cluster().to_owned();
             if !name.is_on(&cluster, |name| is_engine(&self.places, name))
-                || found.iter().any(|(known, _)| *known == cluster)
+                || found.iter().any(|(known, ..)| *known == cluster)
             {
                 continue;
             }
@@ -303,33 +302,44 @@ impl<'a> Search<'a> {
             };
             match view {
                 Ok(Some(view)) => {
-                    found.push((cluster, format!("{:?}", view.name)));
-                    selected = Some(Found::Job(engine));
+                    found.push((cluster, format!("{:?}", view.name), Found::Job(engine)));
                 }
                 Ok(None) => {}
                 Err(error) => problems.push(Failure::from(error).line()),
             }
         }
-        if found.len() > 1 {
+        // Who named an engine in the environment thinks of that one.
+        let said = SaidEngine::from_env().filter(|_| name.cluster.is_none());
+        let said = said.map(|_| engine_meant(&self.places));
+        let is_said = found
+            .iter()
+            .any(|(cluster, ..)| Some(cluster) == said.as_ref());
+        if is_said {
+            found.retain(|(cluster, ..)| Some(cluster) == said.as_ref());
+        }
+        let ambiguous = |found: &[(String, String, Found)]| {
             let number = name.rest;
             let all = found
                 .iter()
-                .map(|(cluster, what)| format!("{cluster}:{number} ({what})"));
-            return Err(self.ambiguous(all.collect()));
+                .map(|(cluster, what, _)| format!("{cluster}:{number} ({what})"));
+            self.ambiguous(all.collect())
+        };
+        if found.len() > 1 {
+            return Err(ambiguous(&found));
+        }
+        // It may also be another engine's, of which the person thinks.
+        let is_unsure = several == Several::TheLiveOne && !problems.is_empty();
+        if name.cluster.is_none() && !is_said && is_unsure && !found.is_empty() {
+            let failure = ambiguous(&found);
+            self.notes.extend(problems);
+            return Err(failure);
         }
         if name.cluster.is_none() {
-            self.notes.extend(problems.iter().cloned());
-            // It may also be another engine's, of which the person thinks.
-            if let ([(cluster, _)], false, Several::TheLiveOne) =
-                (&found[..], problems.is_empty(), several)
-            {
-                let number = name.rest;
-                return Err(self.ambiguous(vec![format!("{cluster}:{number}")]));
-            }
+            self.notes.extend(problems);
         }
-        match selected {
-            Some(Found::Run(entry)) => Selected::of_run(&self.places, entry),
-            Some(Found::Job(engine)) => Ok(Selected::of_job(job, element, engine)),
+        match found.pop() {
+            Some((_, _, Found::Run(entry))) => Selected::of_run(&self.places, entry),
+            Some((_, _, Found::Job(engine))) => Ok(Selected::of_job(job, element, engine)),
             None => Err(self.nothing()),
         }
     }

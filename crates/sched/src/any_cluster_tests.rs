@@ -635,7 +635,7 @@ pub(super) fn play(case: &Case) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, max_shrink_iters: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 2, max_shrink_iters: 2000, ..ProptestConfig::default() })]
     #[test]
     fn any_history_on_any_cluster(case in any_case()) {
         play(&case);

@@ -87,7 +87,7 @@ impl State {
         Ok(Estimate {
             at,
             cpus: shares.iter().map(Share::cpus).fold(0, u32::saturating_add),
-            nodes: crate::held::names(&self.cluster, demand, &shares),
+            nodes: crate::held::names(&self.cluster, demand, shares.iter().map(|share| share.node)),
             partition: self.cluster.partition(choice.partition).name.clone(),
         })
     }

@@ -108,7 +108,7 @@ impl Held {
         user: u32,
         shares: &[Share],
     ) -> (Allocation, HeldShares) {
-        let names = names(cluster, demand, shares);
+        let names = names(cluster, demand, shares.iter().map(|share| share.node));
         let rows = shares.iter().zip(names).map(|(share, node)| {
             let class = cluster.class(share.node);
             let there = class.total.cpus;
@@ -198,13 +198,17 @@ impl Held {
 }
 
 /// The names of a job's shares: on a node that splits those of its virtual nodes.
-pub(crate) fn names(cluster: &Cluster, demand: &Demand, shares: &[Share]) -> Vec<model::NodeName> {
-    let first = shares.first().map(|share| share.node);
-    let splits = first.filter(|node| cluster.class(*node).splits);
-    let count = u32::try_from(shares.len()).unwrap_or(u32::MAX);
-    let virtual_ones = splits.and_then(|node| cluster.split_names(node, demand, count));
+pub(crate) fn names(
+    cluster: &Cluster,
+    demand: &Demand,
+    nodes: impl Iterator<Item = NodeId>,
+) -> Vec<model::NodeName> {
+    let nodes: Vec<NodeId> = nodes.collect();
+    let splits = nodes.first().filter(|node| cluster.class(**node).splits);
+    let count = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
+    let virtual_ones = splits.and_then(|node| cluster.split_names(*node, demand, count));
     virtual_ones.unwrap_or_else(|| {
-        let name = |share: &Share| cluster.node_name(share.node).clone();
-        shares.iter().map(name).collect()
+        let name = |node: &NodeId| cluster.node_name(*node).clone();
+        nodes.iter().map(name).collect()
     })
 }

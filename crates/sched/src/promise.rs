@@ -2,12 +2,13 @@
 
 use crate::deadline::Span;
 use crate::fault::{self, Fault};
+use crate::held::names;
 use crate::kinds::{Choice, find_unreserved};
 use crate::planner::{BackfillParameters, Planning, Timeline};
 use crate::reservations::Reserved;
 use crate::{Amount, State};
 use model::{JobId, JobState, KILL_WAIT, PendingReason, Seconds, Timestamp};
-use resources::{Free, NodeSet, Pick, Share};
+use resources::{Free, NodeId, NodeSet, Pick, Share};
 use std::collections::{BTreeMap, HashMap};
 
 /// A job without a limit is taken to last a year, as Slurm has it.
@@ -29,11 +30,14 @@ pub(crate) struct Plan {
 }
 
 /// A start that is expected.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlannedStart {
     pub(crate) at: Timestamp,
     /// What the job holds then.
     pub(crate) needs: Amount,
+    /// The nodes that are kept for it, none of what lies too far ahead; one that splits stands once for
+    /// each share.
+    nodes: Box<[NodeId]>,
 }
 
 /// The promises of a pass.
@@ -235,19 +239,21 @@ impl Promises {
         (at, length): (i64, i64),
         now: Timestamp,
     ) -> Option<(i64, i64)> {
+        let is_far = at.saturating_sub(now.0) > self.planning.window;
+        let nodes = shares.iter().map(|share| share.node);
         let planned = PlannedStart {
             at: Timestamp(at),
             needs: Amount::of_shares(shares),
+            nodes: nodes.clone().filter(|_| !is_far).collect(),
         };
         let known = self.plan.starts.get(&job);
         if known.is_none_or(|known| planned.at < known.at) {
             self.plan.starts.insert(job, planned);
         }
-        if at.saturating_sub(now.0) > self.planning.window {
+        if is_far {
             return None;
         }
-        let nodes: NodeSet = shares.iter().map(|share| share.node).collect();
-        self.plan.nodes.add(&nodes);
+        self.plan.nodes.add(&nodes.collect());
         let end = self.planning.end(at, length);
         Some((self.planning.begin(at, now.0), end))
     }
@@ -330,8 +336,23 @@ impl State {
         &self.plan.nodes
     }
 
-    pub(crate) fn planned_start(&self, job: JobId) -> Option<PlannedStart> {
-        self.plan.starts.get(&job).copied()
+    pub(crate) fn planned_start(&self, job: JobId) -> Option<&PlannedStart> {
+        self.plan.starts.get(&job)
+    }
+
+    /// The same with its nodes.
+    #[must_use]
+    pub fn planned_on(&self, job: JobId) -> Option<model::PlannedStart> {
+        let planned = self.planned_start(job)?;
+        let choice = self.jobs.get(&job)?.derived.choices.first()?;
+        Some(model::PlannedStart {
+            at: planned.at,
+            nodes: names(
+                &self.cluster,
+                &choice.need.compiled.demand,
+                planned.nodes.iter().copied(),
+            ),
+        })
     }
 
     /// Running jobs by the moment at which they end at the latest, which lies ahead: what is overdue

@@ -10,8 +10,12 @@ use backend::ViewState;
 use clap::Args as ClapArgs;
 use folder::RunFolder;
 use jiff::tz::TimeZone;
-use model::{Reservation, ReservationFlag, Timestamp, counted};
+use model::{
+    JobId, LimitedAmount, ReachedLimit, Reservation, ReservationFlag, Seconds, TimeLimitRequest,
+    Timestamp, counted,
+};
 use runs::{Selected, hold_remedy, say_reason, say_wait, select_live};
+use std::borrow::Cow;
 
 /// So many of those that hold what a job waits for are named.
 const SHOWN: usize = 4;
@@ -32,7 +36,7 @@ pub struct Args {
 
 /// Runs `yard why`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    let mut selected = super::selected(select_live(&args.run), printer)?;
+    let mut selected = super::selected(select_live(&first_element(&args.run)), printer)?;
     let name = selected.name();
     let after = after(&selected);
     let Some(job) = selected.job else {
@@ -94,6 +98,40 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
     }
     Ok(exit_code::DONE)
+}
+
+/// Elements that wait together wait for the same: of `17_[2-4%1]`, as squeue prints them, `17_2`.
+fn first_element(name: &str) -> Cow<'_, str> {
+    let elements = name
+        .strip_suffix(']')
+        .and_then(|name| name.split_once("_["));
+    let Some((job, elements)) = elements else {
+        return Cow::Borrowed(name);
+    };
+    let is_range = |byte: u8| byte.is_ascii_digit() || b"-,:%.".contains(&byte);
+    let first = elements.split(|c: char| !c.is_ascii_digit()).next();
+    match first.filter(|first| !first.is_empty() && elements.bytes().all(is_range)) {
+        Some(first) => Cow::Owned(format!("{job}_{first}")),
+        None => Cow::Borrowed(name),
+    }
+}
+
+/// What lets a job start that a limit on each job keeps, whatever else runs.
+fn limit_remedy(limit: &ReachedLimit, job: JobId) -> Option<String> {
+    let change = match &limit.on {
+        _ if limit.is_shared() => return None,
+        LimitedAmount::Time => {
+            let most = TimeLimitRequest::Limit(Seconds(limit.most));
+            format!("TimeLimit={most}")
+        }
+        LimitedAmount::Tres(name) if name == "node" => format!("NumNodes={}", limit.most),
+        _ => {
+            return Some("not as it is: cancel it, and submit it again within the limit".to_owned());
+        }
+    };
+    Some(format!(
+        "not as it is: scontrol update JobId={job} {change} lets it take its turn"
+    ))
 }
 
 /// The runs after which a run comes.
@@ -158,13 +196,20 @@ fn story(
         text += &line("", &format!("{} more", counted(more, "job")));
     }
     let start = match why.start {
-        Some(start) if start > now => format!(
-            "about {}, in {}, if jobs run until their limits",
-            clock(start, now, zone),
-            length(start.0 - now.0)
-        ),
+        Some(start) if start > now => {
+            let nodes = match &why.nodes[..] {
+                [] => String::new(),
+                nodes => format!(", on {}", model::node_list::fold(nodes)),
+            };
+            format!(
+                "about {}, in {}{nodes}, if jobs run until their limits",
+                clock(start, now, zone),
+                length(start.0 - now.0)
+            )
+        }
         Some(_) => "at the next pass of the scheduler".to_owned(),
         None => hold_remedy(&why.reason, why.job)
+            .or_else(|| limit_remedy(why.limit.as_ref()?, why.job))
             .unwrap_or_else(|| "not known: no end of a running job lets it start".to_owned()),
     };
     text += &line("starts", &start);
@@ -259,7 +304,6 @@ mod tests {
     use super::*;
     use api::JobHolds;
     use expect_test::expect;
-    use model::JobId;
 
     #[test]
     fn who_has_the_licences() {
@@ -279,6 +323,20 @@ mod tests {
         };
         expect!["2 matlab asked, none held; 2 of 3 kept by reservations"]
             .assert_eq(&licences(&kept));
+    }
+
+    #[test]
+    fn elements_as_squeue_prints_them() {
+        for (name, want) in [
+            ("17_[2-4%1]", "17_2"),
+            ("w:17_[2,4-8:2]", "w:17_2"),
+            ("17_[12-40,...]", "17_12"),
+            ("17_3", "17_3"),
+            ("my_[job]", "my_[job]"),
+            ("17_[]", "17_[]"),
+        ] {
+            assert_eq!(first_element(name), want);
+        }
     }
 
     #[test]
@@ -308,6 +366,7 @@ mod tests {
                 },
             ],
             start: Some(Timestamp(2 * hour)),
+            nodes: ["g1", "g2"].map(model::NodeName::new).to_vec(),
             licences: Vec::new(),
             too_late: Some(Timestamp(9 * hour)),
             limit: None,
@@ -343,7 +402,7 @@ mod tests {
               ahead        2 jobs wait and come before it, job 15 among them
               held by      job 12 of ann: 2 GPUs and 8 CPUs, until 02:00
                            job 11 of bob: 1 CPU, without a limit
-              starts       about 02:00, in 1 h 00, if jobs run until their limits
+              starts       about 02:00, in 1 h 00, on g[1-2], if jobs run until their limits
               ends         09:00 if it has not started, by its deadline and its limit
               sooner       it would start now with --gpus=1 or --time=01:00:00
         "#]].assert_eq(&text);

@@ -34,7 +34,7 @@ impl Owner {
     pub(super) fn allocation_now(&self, job: JobId) -> Option<JobRecord> {
         self.allocations.get(&job)?;
         let record = self.state.job(job)?;
-        Some(self.shown_record(record, self.state.planned(job)))
+        Some(self.shown_record(record, self.state.planned_on(job)))
     }
 
     /// After a start of the engine: clients of allocations must come again.

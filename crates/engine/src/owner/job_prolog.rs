@@ -4,7 +4,7 @@ use super::Owner;
 use super::job_programs::Stage;
 use crate::job_program::Place;
 use crate::job_record::record_of;
-use model::{JobId, JobProlog, JobRecord, Timestamp};
+use model::{JobId, JobProlog, JobRecord, PlannedStart};
 use sched::Job;
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ impl Owner {
     }
 
     /// A job's record as its user sees it.
-    pub(super) fn shown_record(&self, job: &Job, planned: Option<Timestamp>) -> JobRecord {
+    pub(super) fn shown_record(&self, job: &Job, planned: Option<PlannedStart>) -> JobRecord {
         JobRecord {
             prolog: self.prolog_of(job.id),
             ..record_of(job, planned)

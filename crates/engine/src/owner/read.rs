@@ -89,7 +89,7 @@ impl Owner {
     }
 
     fn record(&self, job: &Job) -> JobRecord {
-        self.shown_record(job, self.state.planned(job.id))
+        self.shown_record(job, self.state.planned_on(job.id))
     }
 
     fn reports(&self, jobs: &[Cow<'_, Job>]) -> JobReports {

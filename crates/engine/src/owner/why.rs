@@ -34,6 +34,7 @@ impl Owner {
             reserved: need.reserved,
             held: need.held,
         });
+        let (start, nodes) = why.start.map(|start| (start.at, start.nodes)).unzip();
         Answer::Why(Box::new(WhyWaiting {
             job: record.id,
             reason: model::reason_text(&reason),
@@ -43,7 +44,8 @@ impl Owner {
             there: wire(why.there),
             ahead: why.ahead,
             holders: holders.collect(),
-            start: why.start,
+            start,
+            nodes: nodes.unwrap_or_default(),
             licences: licences.collect(),
             reservations: why.reservations,
             too_late: why.too_late,

@@ -193,7 +193,12 @@ fn place(lines: &mut Lines, job: &JobInfo, style: ShowStyle) {
         list_or_null(job.excluded_nodes())
     ));
     // Nothing, where Slurm has no list yet; its own function for sorted lists prints that so.
-    lines.add(format_args!("NodeList={}", node_list_text(&job.nodes)));
+    let planned = match &job.planned_nodes[..] {
+        [] => String::new(),
+        nodes => format!(" SchedNodeList={}", node_list_text(nodes)),
+    };
+    let nodes = node_list_text(&job.nodes);
+    lines.add(format_args!("NodeList={nodes}{planned}"));
     if let Some(host) = job.nodes.first() {
         lines.add(format_args!("BatchHost={host}"));
     }

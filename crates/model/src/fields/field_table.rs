@@ -122,7 +122,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(Some('x'), &[], "EXC_NODES", Nodes, |job| nodes(job.excluded_nodes())),
     field(Some('X'), &["corespec"], "CORE_SPEC", Text, |_| text("N/A")),
     field(Some('y'), &["nice"], "NICE", Number, |job| text(&job.request.nice.to_string())),
-    field(Some('Y'), &["schednodes"], "SCHEDNODES", Nodes, |_| Cell::Null),
+    field(Some('Y'), &["schednodes"], "SCHEDNODES", Nodes, sched_nodes),
     field(Some('z'), &["sct"], "S:C:T", Text, |_| text("*:*:*")),
     field(Some('Z'), &["workdir"], "WORK_DIR", Text, |job| text(&job.work_dir())),
     field(None, &["accruetime"], "ACCRUE_TIME", Moment, |job| moment(job, job.accrues_since())),
@@ -254,6 +254,13 @@ fn of_component(job: &JobInfo, tell: impl FnOnce(ComponentPlace) -> String) -> C
 
 fn or_na(text: &Option<String>) -> Cell {
     Cell::Text(text.clone().unwrap_or_else(|| "N/A".to_owned()))
+}
+
+fn sched_nodes(job: &JobInfo) -> Cell {
+    if job.planned_nodes.is_empty() {
+        return Cell::Null;
+    }
+    nodes(&job.planned_nodes)
 }
 
 fn nodes(nodes: &[NodeName]) -> Cell {

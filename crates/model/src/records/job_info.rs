@@ -133,6 +133,8 @@ pub struct JobInfo {
     pub nodes: Vec<NodeName>,
     /// What it holds or held.
     pub allocation: Option<Allocation>,
+    /// The nodes that are planned for it while it waits.
+    pub planned_nodes: Vec<NodeName>,
     /// Nodes that it holds, or that it will need at least.
     pub node_count: u32,
     /// `--nodes`' upper end while it waits; 0 is none.
@@ -255,6 +257,7 @@ impl JobInfo {
                 .iter()
                 .flat_map(|allocation| allocation.nodes.iter().map(|share| share.node.clone()))
                 .collect(),
+            planned_nodes: planned_nodes(record),
             node_count: counts.nodes,
             max_nodes: counts.max_nodes,
             cpus: counts.cpus,
@@ -454,7 +457,8 @@ impl Span {
             JobState::Pending { .. } => {
                 let begin = begin(record, now);
                 let limit = limit_asked();
-                let start = record.planned.or(begin);
+                let planned = record.planned.as_ref().map(|planned| planned.at);
+                let start = planned.or(begin);
                 Span {
                     start,
                     end: start.zip(limit).map(|(start, limit)| start + limit),
@@ -489,6 +493,13 @@ impl Span {
             },
         }
     }
+}
+
+/// The nodes on which it is planned to start, while it waits.
+fn planned_nodes(record: &JobRecord) -> Vec<NodeName> {
+    let waits = matches!(record.state, JobState::Pending { .. });
+    let planned = record.planned.iter().filter(|_| waits);
+    planned.flat_map(|planned| planned.nodes.clone()).collect()
 }
 
 /// The moment before which it may not start, while that is to come.

@@ -2,9 +2,18 @@
 
 use crate::records::{JobProlog, JobState, Submitter};
 use crate::requests::Request;
-use crate::values::{ArraySpec, JobId, RestartCount, Timestamp};
+use crate::values::{ArraySpec, JobId, NodeName, RestartCount, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+/// When and where a job that waits is expected to start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedStart {
+    /// The moment.
+    pub at: Timestamp,
+    /// Its nodes.
+    pub nodes: Vec<NodeName>,
+}
 
 /// One job: what it asked for and where it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,8 +40,8 @@ pub struct JobRecord {
     pub submitted: Timestamp,
     /// Since when it may start; `None` while held or dependent.
     pub eligible: Option<Timestamp>,
-    /// When it is expected to start, by the scheduler's plan; of a live job in an answer alone.
-    pub planned: Option<Timestamp>,
+    /// Its start by the scheduler's plan; of a live job in an answer alone.
+    pub planned: Option<PlannedStart>,
     /// 0 is held.
     pub priority: u32,
     /// How often it was requeued.

@@ -14,8 +14,8 @@ use crate::Job;
 use crate::State;
 use budget::Budget;
 use model::{
-    Allocation, JobId, JobState, PendingReason, ReachedLimit, Request, Reservation, Timestamp,
-    parse_licences,
+    Allocation, JobId, JobState, NodeName, PendingReason, ReachedLimit, Request, Reservation,
+    Timestamp, parse_licences,
 };
 use resources::Share;
 
@@ -38,8 +38,8 @@ pub struct Why {
     /// Running jobs that end before it starts, by the plan, those that end last first; else those that count
     /// under the limit that it would pass.
     pub holders: Vec<Holder>,
-    /// When it would start if all jobs ran until their limits.
-    pub start: Option<Timestamp>,
+    /// When it would start if all jobs ran until their limits, and on which nodes.
+    pub start: Option<model::PlannedStart>,
     /// The limit of a QOS, an account or a user that it would pass.
     pub limit: Option<ReachedLimit>,
     /// Licences that it asks for and that are not free.
@@ -112,6 +112,7 @@ impl Amount {
 /// A start that was planned.
 struct Planned {
     at: Timestamp,
+    nodes: Vec<NodeName>,
     needs: Amount,
     /// Jobs that run now and end before it, in that order.
     ended: Vec<JobId>,
@@ -174,7 +175,10 @@ impl State {
             there,
             ahead: self.ahead_of(record),
             holders: holders.filter_map(|holder| self.holder(*holder)).collect(),
-            start: planned.map(|planned| planned.at),
+            start: planned.map(|planned| model::PlannedStart {
+                at: planned.at,
+                nodes: planned.nodes,
+            }),
             limit,
             licences: self.licences_that_lack(record, now),
             reservations: self.reservations_that_close(record, now),
@@ -285,10 +289,12 @@ impl State {
     /// When a job starts by the plan of the last pass.
     fn by_plan(&self, record: &Job, now: Timestamp) -> Option<Planned> {
         let planned = self.planned_start(record.id)?;
+        let nodes = self.planned_on(record.id)?.nodes;
         let ends = self.ends(now).into_iter();
         let before = ends.take_while(|(end, _)| *end <= planned.at);
         Some(Planned {
             at: planned.at.max(now),
+            nodes,
             needs: planned.needs,
             ended: before.map(|(_, job)| job.record.id).collect(),
         })

@@ -31,12 +31,17 @@ impl State {
                 let is_it =
                     id == record.id || (record.array.is_some() && of_row(job) == of_row(record));
                 match &job.state {
-                    JobState::Running { allocation, .. } if is_it => Some(Amount::of(allocation)),
+                    JobState::Running { allocation, .. } if is_it => Some(allocation.clone()),
                     _ => None,
                 }
             });
-            if let Some(needs) = own {
-                return Some(Planned { at, needs, ended });
+            if let Some(allocation) = own {
+                return Some(Planned {
+                    at,
+                    needs: Amount::of(&allocation),
+                    nodes: allocation.nodes.into_iter().map(|it| it.node).collect(),
+                    ended,
+                });
             }
             let ends: Vec<(Timestamp, JobId)> = later
                 .running()

@@ -1,4 +1,5 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+use super::Why;
 use super::budget::Budget;
 use crate::{BackfillParameters, Event, Job, State};
 use cluster_file::ClusterFile;
@@ -54,6 +55,10 @@ fn submit(state: &mut State, request: Request) -> JobId {
     id
 }
 
+fn moment(why: &Why) -> Option<Timestamp> {
+    why.start.as_ref().map(|start| start.at)
+}
+
 #[test]
 fn what_a_drained_node_has_is_not_free() {
     let mut state = state();
@@ -86,7 +91,7 @@ fn a_job_that_waits_for_gpus_of_one_node() {
     assert_eq!(why.needs.unwrap().gpus, 2);
     let holders: Vec<JobId> = why.holders.iter().map(|holder| holder.job).collect();
     assert_eq!(holders, [first]);
-    assert_eq!(why.start, Some(Timestamp(3_600_000)));
+    assert_eq!(moment(&why), Some(Timestamp(3_600_000)));
     assert_eq!(why.instead, ["--gpus-per-node=1"]);
     assert_eq!(state.why(first, Timestamp(0)), None);
 }
@@ -100,7 +105,7 @@ fn a_shorter_limit_lets_a_job_start_before_others() {
     submit(&mut state, gpus(3, 120));
     let ahead = submit(&mut state, gpus(4, 60));
     let waits = submit(&mut state, gpus(1, 600));
-    let start = |state: &State| state.why(waits, Timestamp(0)).map(|why| why.start);
+    let start = |state: &State| state.why(waits, Timestamp(0)).map(|why| moment(&why));
     match start(&state) {
         // It delays nobody where it is.
         None => assert!(state.why(ahead, Timestamp(0)).is_some()),
@@ -109,7 +114,7 @@ fn a_shorter_limit_lets_a_job_start_before_others() {
     let long = submit(&mut state, gpus(4, 600));
     let why = state.why(long, Timestamp(0)).unwrap();
     assert!(why.ahead.contains(&ahead), "{why:?}");
-    assert!(why.start >= state.why(ahead, Timestamp(0)).unwrap().start);
+    assert!(moment(&why) >= moment(&state.why(ahead, Timestamp(0)).unwrap()));
 }
 
 /// What the plan of a pass says is what comes when running jobs last until their limits.
@@ -129,13 +134,13 @@ fn the_plan_says_what_comes() {
             .unwrap();
         let planned = state.by_plan(record, Timestamp(0)).unwrap();
         assert_eq!(
-            (planned.at, planned.needs),
-            (played.at, played.needs),
+            (planned.at, planned.needs, planned.nodes),
+            (played.at, played.needs, played.nodes),
             "{job}"
         );
         assert_eq!(state.planned(job), Some(planned.at));
         assert_eq!(
-            state.why(job, Timestamp(0)).unwrap().start,
+            moment(&state.why(job, Timestamp(0)).unwrap()),
             Some(planned.at)
         );
     }
