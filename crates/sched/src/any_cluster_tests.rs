@@ -213,6 +213,7 @@ fn any_request() -> impl Strategy<Value = Request> {
                     licenses: (which == 2).then(|| "x".into()),
                     reservation: reservation.map(str::to_owned),
                     array: (which == 4).then_some(elements),
+                    priority: (which == 3).then_some(100),
                     ..RareOptions::default()
                 }
                 .into(),

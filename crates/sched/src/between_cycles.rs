@@ -178,7 +178,7 @@ impl State {
         let mut keys: Vec<Key> = jobs
             .into_iter()
             .filter(|job| self.is_queued(*job) && self.jobs[job].component().is_none())
-            .map(|job| Key::of(&self.jobs[&job].record, self.jobs[&job].record.priority))
+            .map(|job| self.key(&self.jobs[&job].record, self.jobs[&job].record.priority))
             .collect();
         keys.sort_unstable();
         let mut actions = Vec::new();

@@ -14,7 +14,7 @@ use crate::ledger::{Chain, Ledger};
 use crate::preempt::{Claims, Wanting, rules};
 use crate::promise::{Promises, UNLIMITED};
 use crate::queue::{Key, QueueId};
-use crate::reservations::Reserved;
+use crate::reservations::{Kind, Reserved};
 use crate::{Action, State};
 use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
 use resources::{NodeSet, PartId, Pick, Share};
@@ -54,7 +54,7 @@ pub(crate) struct Pass {
     /// Whose job it is decides what it may be given.
     pub(crate) by_user: bool,
     /// What did not fit, by the shortest limit: while nothing is given back none like it does.
-    pub(crate) failed: HashMap<(usize, u32, usize, bool), i64>,
+    pub(crate) failed: HashMap<(usize, u32, Kind, bool), i64>,
     /// Why jobs do not start that others do not keep waiting.
     pub(crate) limited: BTreeMap<JobId, PendingReason>,
     /// One started that another is ahead of, or that was ahead of others in another partition.
@@ -445,7 +445,7 @@ impl State {
         let waits = choice.few_until.is_some();
         let need = Arc::as_ptr(need) as usize;
         let owner = if pass.by_user { user } else { 0 };
-        let like = (need, owner, reserved.number(), waits);
+        let like = (need, owner, reserved.kind(), waits);
         let failed = pass.failed.get(&like).filter(|_| !fault::forgets());
         let is_stale = fault::is(Fault::StaleMemo);
         if failed.is_some_and(|shortest| *shortest <= limit || is_stale) {

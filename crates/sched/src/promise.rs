@@ -5,7 +5,7 @@ use crate::fault::{self, Fault};
 use crate::held::names;
 use crate::kinds::{Choice, find_unreserved};
 use crate::planner::{BackfillParameters, Planning, Timeline};
-use crate::reservations::Reserved;
+use crate::reservations::{Kind, Reserved};
 use crate::{Amount, State};
 use model::{JobId, JobState, KILL_WAIT, PendingReason, Seconds, Timestamp};
 use resources::{Free, NodeId, NodeSet, Pick, Share};
@@ -48,7 +48,7 @@ pub(crate) struct Promises {
     /// Whose job it is decides what it may be given.
     by_user: bool,
     /// When jobs of a kind start at the earliest, which only becomes later.
-    bounds: HashMap<(usize, u32, usize), (i64, i64)>,
+    bounds: HashMap<(usize, u32, Kind), (i64, i64)>,
     pub(crate) plan: Plan,
     /// When running jobs end by the timeline, where one may lose its place before.
     ends: HashMap<JobId, i64>,
@@ -68,7 +68,9 @@ impl Promises {
         if ends.len() > EXACT_ENDS {
             take_together(&mut ends);
         }
-        let by_job = if crate::preempt::rules::is_on(&state.cluster) {
+        let may_end_sooner =
+            crate::preempt::rules::is_on(&state.cluster) || state.reservations.lend();
+        let by_job = if may_end_sooner {
             ends.iter().map(|(at, (job, _))| (*job, *at)).collect()
         } else {
             HashMap::new()
@@ -193,7 +195,7 @@ impl Promises {
         let reserved = state.reserved_for(job);
         let need = std::sync::Arc::as_ptr(&choice.need) as usize;
         let owner = if self.by_user { user } else { 0 };
-        let kind = (need, owner, reserved.number());
+        let kind = (need, owner, reserved.kind());
         let known = self.bounds.get(&kind);
         let known = known.filter(|_| choice.few_until.is_none() && !fault::forgets());
         let is_high = fault::is(Fault::BoundTooHigh);

@@ -51,7 +51,7 @@ pub(super) fn world(text: &str) -> World {
 pub(super) fn waiting(state: &State) -> Vec<JobId> {
     let ready = state.jobs.values().filter(|job| job.is_ready());
     let mut keys: Vec<Key> = ready
-        .map(|job| Key::of(&job.record, job.record.priority))
+        .map(|job| state.key(&job.record, job.record.priority))
         .collect();
     keys.sort_unstable();
     keys.into_iter().map(|key| key.job).collect()

@@ -25,8 +25,14 @@ fn rows<'a>(state: &'a State, ids: &'a [JobId]) -> impl Iterator<Item = &'a Job>
 }
 
 /// In which order equal jobs go.
-fn turn(record: &Job, priority: u32) -> (Reverse<u32>, Timestamp, JobId) {
-    (Reverse(priority), record.submitted, record.submitted_as())
+fn turn(state: &State, record: &Job, priority: u32) -> (Reverse<u32>, Timestamp, JobId) {
+    let is_weighted = state.cluster().priority().is_multifactor;
+    let submitted = if is_weighted || record.request.rare.priority.is_some() {
+        record.submitted
+    } else {
+        Timestamp(0)
+    };
+    (Reverse(priority), submitted, record.submitted_as())
 }
 
 /// No job started while an equal one of the same user waits that comes before it; but where a limit kept
@@ -46,7 +52,7 @@ pub(super) fn check_order(before: &State, state: &State, started: &[JobId], now:
             let choice = partition.and_then(|partition| other.choice(partition));
             if let Some(choice) = choice {
                 assert!(
-                    turn(own, own.priority) < turn(&other.record, choice.priority)
+                    turn(state, own, own.priority) < turn(state, &other.record, choice.priority)
                         || is_limited_without(before, own, other.record.id, now),
                     "order: {:?} started before {:?}",
                     own.id,
@@ -84,14 +90,15 @@ pub(super) fn check_tiers(before: &State, now: Timestamp) {
             continue;
         }
         let blocked = cluster.partition(choice.partition);
-        let of_first = turn(&first.record, choice.priority);
+        let of_first = turn(state, &first.record, choice.priority);
         let goes_behind = |own: &Job| {
             let partition = own.partition.as_deref().unwrap_or_default();
             let tier = cluster
                 .find_partition(partition)
                 .map(|partition| cluster.partition(partition).tier);
             tier.is_some_and(|tier| {
-                tier < blocked.tier || (tier == blocked.tier && turn(own, own.priority) > of_first)
+                tier < blocked.tier
+                    || (tier == blocked.tier && turn(state, own, own.priority) > of_first)
             })
         };
         for own in rows(state, started) {

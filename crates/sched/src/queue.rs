@@ -24,8 +24,9 @@ pub fn priority_of(request: &Request) -> u32 {
 }
 
 /// A place in the queue of a partition: jobs of reservations first, then high priority, then early
-/// submission, then the low id that it was submitted under, so that no element of an array that waits
-/// again goes behind what was submitted after the array; of an array, what did not start yet goes last.
+/// submission, or the last requeue, then the low id that it was submitted under; of an array, what did not
+/// start yet goes last. Where no weights count, a job without a priority of its own keeps its place as it is
+/// queued again: Slurm gives each job a lower priority than those before it.
 /// Between partitions the tier goes before it ([`crate::State::schedule`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
@@ -33,22 +34,29 @@ pub(crate) struct Key {
     priority: Reverse<u32>,
     submitted: Timestamp,
     submitted_as: JobId,
+    /// Of those that keep their places: among elements of one array.
+    submitted_again: Timestamp,
     has_array_id: bool,
     pub(crate) job: JobId,
 }
 
 impl Key {
     /// Where a job with that priority stands.
-    pub(crate) fn of(record: &Job, priority: u32) -> Key {
+    fn of(record: &Job, priority: u32, keeps_place: bool) -> Key {
         Key {
             is_unreserved: record.request.rare.reservation.is_none(),
             priority: Reverse(priority),
-            submitted: if fault::is(Fault::TieById) {
+            submitted: if keeps_place || fault::is(Fault::TieById) {
                 Timestamp(0)
             } else {
                 record.submitted
             },
             submitted_as: record.submitted_as(),
+            submitted_again: if keeps_place {
+                record.submitted
+            } else {
+                Timestamp(0)
+            },
             has_array_id: record.submitted_as() == record.id,
             job: record.id,
         }
@@ -63,6 +71,13 @@ pub(crate) struct QueueId {
 }
 
 impl State {
+    /// Where a job with that priority stands in its queue.
+    pub(crate) fn key(&self, record: &Job, priority: u32) -> Key {
+        let has_own = record.request.rare.priority.is_some();
+        let is_weighted = self.cluster.priority().is_multifactor;
+        Key::of(record, priority, !has_own && !is_weighted)
+    }
+
     /// The queue in which a job stands in a partition.
     pub(crate) fn queue_of(&self, record: &Job, partition: PartId) -> QueueId {
         let cluster = &self.cluster;

@@ -6,7 +6,7 @@ use crate::kinds::{Choice, find};
 use crate::pass::Pass;
 use model::{JobId, NodeName, PendingReason, Timestamp};
 use resources::{NodeId, NodeSet};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl State {
     /// Whether the nodes of its partition that are up, and not kept for others, are too few for a job,
@@ -82,16 +82,24 @@ impl State {
         }
         // One that waited in one of its partitions may have started in another.
         let waits = |job: &JobId| self.is_queued(*job);
-        let first: BTreeSet<JobId> = pass.blocked.values().copied().filter(waits).collect();
+        let mut tried: BTreeMap<JobId, JobId> = BTreeMap::new();
+        for job in pass.blocked.values().copied().filter(waits) {
+            tried.insert(job, job);
+            for element in self.elements_beside(job) {
+                tried.entry(element).or_insert(job);
+            }
+        }
+        tried.retain(|job, tried| job == tried || !pass.limited.contains_key(job));
+        let first: BTreeSet<JobId> = tried.keys().copied().collect();
         let limited: BTreeSet<JobId> = pass.limited.keys().copied().filter(waits).collect();
         let former = std::mem::replace(&mut self.first, first.clone());
         let mut formerly_limited = std::mem::replace(&mut self.limited, limited);
         if !all {
             self.limited.append(&mut formerly_limited);
         }
-        for job in &first {
-            let reason = pass.unavailable.get(job).cloned();
-            self.set_reason_of_all(*job, &reason.unwrap_or(PendingReason::Resources));
+        for (job, tried) in tried {
+            let reason = pass.unavailable.get(&tried).cloned();
+            self.set_reason_of_all(job, &reason.unwrap_or(PendingReason::Resources));
         }
         // Another job comes first now.
         let unseen = std::mem::take(&mut self.unseen);
@@ -106,5 +114,16 @@ impl State {
                 self.set_reason_of_all(job, &reason);
             }
         }
+    }
+
+    /// Other rows of a job's array that are queued: Slurm tries one element of an array, and says the same of
+    /// all.
+    fn elements_beside(&self, job: JobId) -> Vec<JobId> {
+        let array = self.jobs[&job].array_job().map(|id| &self.arrays[&id]);
+        // Mostly one row waits.
+        let array = array.filter(|array| array.rows.len() > array.running as usize + 1);
+        let rows = array.into_iter().flat_map(|array| &array.rows).copied();
+        rows.filter(|row| *row != job && self.is_queued(*row))
+            .collect()
     }
 }

@@ -5,6 +5,7 @@
 //! (`job_test_resv`, `_advance_resv_time` and `job_time_limit` of 22.05).
 
 use crate::fault::{self, Fault};
+use crate::live_job::LiveJob;
 use crate::promise::UNLIMITED;
 use crate::{Action, ClusterRef, Job, State};
 use model::{
@@ -39,6 +40,8 @@ pub(crate) struct Reserved<'a> {
     own: Option<&'a Kept>,
     /// It names one that there isn't.
     is_lost: bool,
+    /// It ends so soon when it is told to (`--signal=R:`): those with a longer `MaxStartDelay` are no others.
+    ends_within: Option<Seconds>,
 }
 
 /// What running jobs of a reservation of cores hold. It follows from what two states are compared by, and is
@@ -51,6 +54,9 @@ impl PartialEq for Used {
         true
     }
 }
+
+/// A reservation's number, and how soon a job ends that borrows from others.
+pub(crate) type Kind = (usize, Option<Seconds>);
 
 /// Nodes that reservations close to a job.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,6 +172,7 @@ impl Reservations {
             all: self,
             own: Some(own),
             is_lost: false,
+            ends_within: ends_within(request),
         })
     }
 
@@ -179,6 +186,12 @@ impl Reservations {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Whether one lends its nodes to jobs that end soon when they are told to.
+    pub(crate) fn lend(&self) -> bool {
+        self.iter()
+            .any(|kept| kept.reservation.max_start_delay.is_some())
     }
 
     /// Beginnings and ends.
@@ -200,6 +213,7 @@ impl Reservations {
             all: self,
             own,
             is_lost: name.is_some() && own.is_none(),
+            ends_within: ends_within(request),
         }
     }
 }
@@ -210,9 +224,15 @@ impl Reserved<'_> {
         self.own.map(|own| own.reservation.name.as_str())
     }
 
-    /// Tells jobs apart to which something else is left.
+    /// The number of the reservation that the job is in; 0 is none.
     pub(crate) fn number(&self) -> usize {
         self.own.map_or(0, |own| own.number)
+    }
+
+    /// Tells jobs apart to which something else is left.
+    pub(crate) fn kind(&self) -> Kind {
+        let ends_within = self.ends_within.filter(|_| self.all.lend());
+        (self.number(), ends_within)
     }
 
     /// The nodes that a job is not given if it begins at a moment and may last for so long; both in
@@ -248,7 +268,8 @@ impl Reserved<'_> {
         }
         for other in self.all.iter() {
             let is_own = self.own.is_some_and(|own| own.number == other.number);
-            if is_own || !other.reservation.overlaps(from, until) {
+            if is_own || other.is_lent(self.ends_within) || !other.reservation.overlaps(from, until)
+            {
                 continue;
             }
             if other.reservation.is_of_cores() {
@@ -265,7 +286,26 @@ impl Reserved<'_> {
     }
 }
 
+/// How soon a job ends when it is told to, where it may borrow reserved nodes for that.
+pub(crate) fn ends_within(request: &Request) -> Option<Seconds> {
+    let signal = request.rare.signal.filter(|signal| signal.borrows)?;
+    Some(signal.before)
+}
+
 impl Kept {
+    /// Whether a job may use its nodes that ends so soon when they are wanted back.
+    pub(crate) fn is_lent(&self, ends_within: Option<Seconds>) -> bool {
+        let delay = self.reservation.max_start_delay;
+        delay.is_some_and(|delay| ends_within.is_some_and(|within| within <= delay))
+    }
+
+    /// Whether a running job borrows some of its nodes.
+    fn lends_to(&self, job: &LiveJob) -> bool {
+        let nodes = job.derived.holding.iter();
+        let mut nodes = nodes.flat_map(|held| &held.shares).map(|share| share.node);
+        ends_within(&job.record.request).is_some() && nodes.any(|node| self.nodes.contains(node))
+    }
+
     /// The CPUs on each of its nodes that its jobs leave at a moment, where it is one of cores.
     fn left(&self, at: Timestamp) -> impl Iterator<Item = (NodeId, u32)> + '_ {
         self.cpus.iter().map(move |(node, cpus)| {
@@ -361,6 +401,21 @@ impl State {
             return Err(Finding::by_engine(Denial::NodeConfig, asked, there, todo).into());
         }
         Ok(())
+    }
+
+    /// Whether a job of a reservation with `MaxStartDelay` may take the places of those that borrow its nodes.
+    pub(crate) fn takes_back(&self, request: &Request) -> Option<&Kept> {
+        let own = self
+            .reservations
+            .get(request.rare.reservation.as_deref()?)?;
+        let lends = own.reservation.max_start_delay.is_some() && !own.nodes.is_empty();
+        lends.then_some(own)
+    }
+
+    /// How long a running job may go on that borrows nodes which a reservation wants back.
+    pub(crate) fn borrows_from(&self, own: Option<&Kept>, job: &LiveJob) -> Option<Seconds> {
+        own.filter(|own| own.lends_to(job))?;
+        ends_within(&job.record.request)
     }
 
     /// Live jobs that name a reservation.
@@ -524,13 +579,22 @@ impl State {
             return is_closed.then_some(PendingReason::Reservation);
         }
         let until = Timestamp(now.0.saturating_add(limit));
+        let ends_within = ends_within(request);
         let there = self.reservations.iter();
         let before_its_end = there.filter(|kept| {
             let own = &kept.reservation;
-            !own.is_of_cores() && own.overlaps(now, until)
+            !own.is_of_cores() && own.overlaps(now, until) && !kept.is_lent(ends_within)
         });
         let before_its_end: Vec<&Kept> = before_its_end.collect();
-        let is_maintained = |kept: &Kept| kept.reservation.is(ReservationFlag::Maint);
+        // One of all nodes of a cluster or a partition is taken for maintenance, as in Slurm.
+        let is_maintained = |kept: &Kept| {
+            let has = |flag| kept.reservation.is(flag);
+            let is_of_partition = kept.reservation.partition.as_ref()
+                == Some(&self.cluster.partition(partition).name);
+            has(ReservationFlag::Maint)
+                || has(ReservationFlag::AllNodes)
+                || (has(ReservationFlag::PartNodes) && is_of_partition)
+        };
         let is_named = |kept: &&&Kept| kept.nodes.iter().any(|node| named.contains(node));
         if let Some(kept) = before_its_end.iter().find(is_named) {
             return Some(if is_maintained(kept) {
@@ -541,12 +605,19 @@ impl State {
         }
         // Nothing of the partition is left.
         let mut left = self.cluster.partition(partition).nodes.clone();
-        let mut has_maintained = false;
+        let is_up = left.iter().all(|node| self.held.free.up().contains(node));
+        let (mut has_maintained, mut has_reserved) = (false, false);
         for kept in before_its_end {
             let overlaps = kept.nodes.iter().any(|node| left.contains(node));
             has_maintained |= overlaps && is_maintained(kept);
+            has_reserved |= overlaps;
             left.drop_all(&kept.nodes);
         }
-        (left.is_empty() && has_maintained).then_some(PendingReason::ReservedForMaintenance)
+        if left.is_empty() && has_maintained {
+            return Some(PendingReason::ReservedForMaintenance);
+        }
+        let least = request.min_nodes.unwrap_or(1) as usize;
+        let is_too_few = has_reserved && is_up && left.iter().count() < least;
+        is_too_few.then_some(PendingReason::ReservedForOthers)
     }
 }

@@ -570,7 +570,7 @@ impl State {
     pub(crate) fn queue(&mut self, id: JobId) {
         let job = &self.jobs[&id];
         for choice in &job.derived.choices {
-            let key = Key::of(&job.record, choice.priority);
+            let key = self.key(&job.record, choice.priority);
             let queue = self.queue_of(&job.record, choice.partition);
             self.ready.entry(queue).or_default().insert(key);
             if let Some(until) = self.few_until(job, choice) {
@@ -587,10 +587,11 @@ impl State {
                 self.switch_waits.remove(until, id);
             }
             let id = self.queue_of(&job.record, choice.partition);
+            let key = self.key(&job.record, choice.priority);
             if let Some(queue) = self.ready.get_mut(&id)
                 && !fault::is(Fault::StaysQueued)
             {
-                queue.remove(&Key::of(&job.record, choice.priority));
+                queue.remove(&key);
                 if queue.is_empty() {
                     self.ready.remove(&id);
                 }

@@ -329,6 +329,7 @@ impl World {
                 }
             }
             "where" => return Some(self.place_of(rest[0])),
+            "planned" => return Some(self.planned()),
             "state" => return Some(self.state_of(rest[0])),
             "node" => {
                 let mark = NodeMark {
@@ -468,6 +469,26 @@ impl World {
             format!("{} {text}", model::node_list::fold(nodes.iter().copied()))
         });
         groups.collect::<Vec<_>>().join("; ")
+    }
+
+    /// The nodes that are planned for jobs that wait.
+    fn planned(&self) -> String {
+        let waits = |record: &&Job| matches!(record.state, JobState::Pending { .. });
+        let rows = self.state.live().filter(waits).map(|record| {
+            let target = record.array.as_ref().map_or(record.id, |it| it.array_job);
+            let known = self.ids.iter().find(|(_, id)| *id == target);
+            let name = &known.expect("each was submitted").0;
+            let planned = self.state.planned_on(record.id);
+            let nodes = planned.map(|planned| model::node_list::fold(&planned.nodes));
+            let nodes = nodes.filter(|nodes| !nodes.is_empty());
+            format!("{name} {}", nodes.as_deref().unwrap_or("(null)"))
+        });
+        let rows: Vec<String> = rows.collect();
+        if rows.is_empty() {
+            "nothing".to_owned()
+        } else {
+            rows.join("; ")
+        }
     }
 
     /// The state of a job that waits, runs or ended, why, and its limit.

@@ -126,7 +126,9 @@ fn limit_remedy(limit: &ReachedLimit, job: JobId) -> Option<String> {
         }
         LimitedAmount::Tres(name) if name == "node" => format!("NumNodes={}", limit.most),
         _ => {
-            return Some("not as it is: cancel it, and submit it again within the limit".to_owned());
+            return Some(
+                "not as it is: cancel it, and submit it again within the limit".to_owned(),
+            );
         }
     };
     Some(format!(

@@ -170,6 +170,7 @@ mod tests {
                 signal: 10,
                 before: Seconds(before),
                 target: SignalTarget::Steps,
+                borrows: false,
             }),
             kill_wait_ms: 500,
             phase: Phase::Running,

@@ -221,6 +221,7 @@ fn time_limit() {
         signal: 10,
         before: Seconds(1),
         target: SignalTarget::BatchShell,
+        borrows: false,
     });
     let job = client.submit(submission).unwrap();
     let (outcome, _) = ended(&mut client, job);

@@ -159,6 +159,7 @@ fn the_warning_goes_to_the_batch_shell_alone() {
         signal: 10,
         before: Seconds(60),
         target: SignalTarget::BatchShell,
+        borrows: false,
     });
     let mut step = step.start();
     assert_eq!(step.statuses(), [0]);

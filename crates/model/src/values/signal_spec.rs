@@ -14,6 +14,9 @@ pub struct SignalSpec {
     pub before: Seconds,
     /// Who gets it.
     pub target: SignalTarget,
+    /// `R:` the job may use nodes of reservations that wait for it to end (`MaxStartDelay`).
+    #[serde(default)]
+    pub borrows: bool,
 }
 
 /// Who gets the warning signal.
@@ -101,14 +104,13 @@ impl SignalSpec {
                 None => (text, false),
             }
         };
-        // `R` allows reservations to overlap; there are none here.
-        let (rest, _) = strip(text, 'R');
+        let (rest, borrows) = strip(text, 'R');
         let (rest, shell) = if batch {
             strip(rest, 'B')
         } else {
             (rest, false)
         };
-        let (rest, _) = if batch {
+        let (rest, borrows_too) = if batch {
             strip(rest, 'R')
         } else {
             (rest, false)
@@ -133,18 +135,21 @@ impl SignalSpec {
             } else {
                 SignalTarget::Steps
             },
+            borrows: borrows || borrows_too,
         })
     }
 }
 
 impl fmt::Display for SignalSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let target = match self.target {
-            SignalTarget::BatchShell => "B:",
-            SignalTarget::Steps => "",
+        let flags = match (self.borrows, self.target) {
+            (true, SignalTarget::BatchShell) => "RB:",
+            (true, SignalTarget::Steps) => "R:",
+            (false, SignalTarget::BatchShell) => "B:",
+            (false, SignalTarget::Steps) => "",
         };
         let name = signal_name(self.signal);
-        write!(f, "{target}{name}@{}", self.before.0)
+        write!(f, "{flags}{name}@{}", self.before.0)
     }
 }
 
@@ -168,7 +173,8 @@ mod tests {
         check("USR1", "USR1@60");
         check("SIGUSR1@90", "USR1@90");
         check("B:TERM", "B:TERM@60");
-        check("RB:12@0", "B:USR2@0");
+        check("RB:12@0", "RB:USR2@0");
+        check("R:USR1", "R:USR1@60");
         check("BR:10", "B:USR1@60");
         for wrong in [
             "",
@@ -187,9 +193,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn print_then_parse(signal in 1_i32..64, before in 0_u64..65_536, shell: bool) {
+        fn print_then_parse(signal in 1_i32..64, before in 0_u64..65_536, shell: bool, borrows: bool) {
             let target = if shell { SignalTarget::BatchShell } else { SignalTarget::Steps };
-            let spec = SignalSpec { signal, before: Seconds(before), target };
+            let spec = SignalSpec { signal, before: Seconds(before), target, borrows };
             prop_assert_eq!(SignalSpec::parse(&spec.to_string(), true).unwrap(), spec);
         }
     }

@@ -6,6 +6,7 @@ use crate::fault::{self, Fault};
 use crate::kinds::Choice;
 use crate::pass::Pass;
 use crate::promise::Promises;
+use crate::reservations::{Kept, Kind};
 use crate::{Action, State};
 use cluster_file::PreemptMode;
 use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
@@ -19,7 +20,7 @@ pub(crate) struct Claims {
     /// Room that jobs wait for until those that had it are gone.
     taken: Vec<Claim>,
     /// What found no room, by the shortest limit.
-    failed: HashMap<(usize, Claimant, u32, usize), i64>,
+    failed: HashMap<(usize, Claimant, u32, Kind), i64>,
 }
 
 #[derive(Debug)]
@@ -36,6 +37,8 @@ struct Claim {
 struct Victim {
     jobs: Vec<JobId>,
     mode: PreemptMode,
+    /// How long it may end by itself, where that is not up to its partition or QOS.
+    grace: Option<Seconds>,
 }
 
 /// A job that finds no room.
@@ -59,9 +62,6 @@ impl State {
         pass: &mut Pass,
         wanting: &Wanting<'_>,
     ) -> Result<Vec<Action>, PendingReason> {
-        if !rules::is_on(&self.cluster) {
-            return Ok(Vec::new());
-        }
         let Wanting {
             job,
             choice,
@@ -70,16 +70,20 @@ impl State {
             now,
         } = *wanting;
         let record = &self.jobs[&job].record;
+        let lender = self.takes_back(&record.request);
+        if lender.is_none() && !rules::is_on(&self.cluster) {
+            return Ok(Vec::new());
+        }
         let claimant = rules::claimant(&self.cluster, record, choice.partition);
         let user = record.submitter.uid;
-        let candidates = self.candidates(claimant, choice, now);
+        let candidates = self.candidates(claimant, lender, choice, now);
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
         let request = Arc::clone(&record.request);
         let reserved = self.reservations.left_to(&request);
         let need = Arc::as_ptr(&choice.need) as usize;
-        let like = (need, claimant, user, reserved.number());
+        let like = (need, claimant, user, reserved.kind());
         let failed = pass.claims.failed.get(&like);
         let failed = failed.filter(|_| !fault::forgets());
         if failed.is_some_and(|shortest| *shortest <= length) {
@@ -131,7 +135,7 @@ impl State {
                 }
             }
             for id in victim.jobs {
-                actions.extend(self.lose_place(id, victim.mode, now));
+                actions.extend(self.lose_place_within(id, victim.mode, victim.grace, now));
                 if let Some(promises) = &mut pass.promises {
                     promises.ends_sooner(self, id, now);
                 }
@@ -161,7 +165,13 @@ impl State {
     }
 
     /// Those whose place a job may take, the least worth first.
-    fn candidates(&self, claimant: Claimant, choice: &Choice, now: Timestamp) -> Vec<Victim> {
+    fn candidates(
+        &self,
+        claimant: Claimant,
+        lender: Option<&Kept>,
+        choice: &Choice,
+        now: Timestamp,
+    ) -> Vec<Victim> {
         let nodes = &self.cluster.partition(choice.partition).nodes;
         let mut all = Vec::new();
         for id in &self.running {
@@ -178,14 +188,21 @@ impl State {
             if !is_there || jobs.first() != Some(id) {
                 continue;
             }
-            let modes = jobs.iter().map(|id| self.loses_place(*id, claimant, now));
+            let grace = self.borrows_from(lender, job);
+            let borrows = grace.is_some();
+            let modes = jobs.iter();
+            let modes = modes.map(|id| self.loses_place(*id, claimant, borrows, now));
             let modes: Option<Vec<PreemptMode>> = modes.collect();
             let Some(mode) = modes.and_then(|modes| modes.first().copied()) else {
                 continue;
             };
-            all.push((rules::worth(&self.cluster, job), *id, Victim { jobs, mode }));
+            // The last element of an array that starts keeps the array's id.
+            let record = &job.record;
+            let place = (record.submitted_as(), record.submitted_as() == *id, *id);
+            let worth = rules::worth(&self.cluster, job);
+            all.push((worth, place, Victim { jobs, mode, grace }));
         }
-        all.sort_by_key(|(worth, id, _)| (*worth, *id));
+        all.sort_by_key(|(worth, place, _)| (*worth, *place));
         if fault::is(Fault::WrongVictims) {
             all.reverse();
         }
@@ -193,13 +210,19 @@ impl State {
     }
 
     /// What would become of a job if another took its place; none where it keeps it.
-    fn loses_place(&self, id: JobId, claimant: Claimant, now: Timestamp) -> Option<PreemptMode> {
+    fn loses_place(
+        &self,
+        id: JobId,
+        claimant: Claimant,
+        borrows: bool,
+        now: Timestamp,
+    ) -> Option<PreemptMode> {
         let record = &self.jobs[&id].record;
         let JobState::Running { ending: None, .. } = &record.state else {
             return None;
         };
         let holder = rules::holder(&self.cluster, record);
-        if !rules::takes_from(&self.cluster, claimant, holder) {
+        if !borrows && !rules::takes_from(&self.cluster, claimant, holder) {
             return None;
         }
         let exempt = rules::exempt_until(&self.cluster, record);

@@ -3,7 +3,7 @@
 use super::rules;
 use crate::{Action, State};
 use cluster_file::PreemptMode;
-use model::{Ending, JobId, JobState, Timestamp};
+use model::{Ending, JobId, JobState, Seconds, Timestamp};
 
 impl State {
     /// What becomes of a running job whose place is taken: what its QOS or partition says, else the
@@ -24,6 +24,17 @@ impl State {
 
     /// Takes a running job's place: what is to be done about it.
     pub fn lose_place(&mut self, id: JobId, mode: PreemptMode, now: Timestamp) -> Option<Action> {
+        self.lose_place_within(id, mode, None, now)
+    }
+
+    /// The same; how long it may end by itself is up to its partition or QOS where that is not said.
+    pub(crate) fn lose_place_within(
+        &mut self,
+        id: JobId,
+        mode: PreemptMode,
+        grace: Option<Seconds>,
+        now: Timestamp,
+    ) -> Option<Action> {
         let record = &self.jobs.get(&id)?.record;
         if !matches!(record.state, JobState::Running { ending: None, .. }) {
             return None;
@@ -38,7 +49,7 @@ impl State {
             PreemptMode::Cancel => false,
             PreemptMode::Requeue => true,
         };
-        let until = now + rules::grace_of(&self.cluster, record);
+        let until = now + grace.unwrap_or_else(|| rules::grace_of(&self.cluster, record));
         // No job runs longer for it.
         let until = record
             .state

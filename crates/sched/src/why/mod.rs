@@ -199,6 +199,9 @@ impl State {
             if own == Some(&*reservation.name) {
                 return !reservation.is_active(now);
             }
+            if kept.is_lent(crate::reservations::ends_within(request)) {
+                return false;
+            }
             job.derived.choices.iter().any(|choice| {
                 let limit = self.limit_of(job, choice);
                 let until = now + limit.unwrap_or(crate::promise::UNLIMITED);
@@ -264,7 +267,7 @@ impl State {
         let mut ahead: Vec<JobId> = Vec::new();
         let choices = self.jobs.get(&record.id).into_iter();
         for choice in choices.flat_map(|job| &job.derived.choices) {
-            let own = crate::queue::Key::of(record, choice.priority);
+            let own = self.key(record, choice.priority);
             let id = self.queue_of(record, choice.partition);
             if !self
                 .ready

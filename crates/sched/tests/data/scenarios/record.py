@@ -223,6 +223,8 @@ UnkillableStepTimeout=60
             done = self.run("scontrol", "update", f"JobId={self.id(rest[0])}", *map(self.named, rest[1:]))
         elif word == "where":
             return self.where(rest[0])
+        elif word == "planned":
+            return self.planned()
         elif word == "state":
             return self.run("squeue", "-h", "-a", "-t", "all", "-j", self.id(rest[0]), "-o", "%T %r %l").stdout.strip()
         elif word == "node":
@@ -242,6 +244,15 @@ UnkillableStepTimeout=60
             said = done.stderr.strip().splitlines()[-1]
             return "refused " + re.sub(r"(?<=for job )\d+", lambda found: names.get(found[0], found[0]), said)
         return None
+
+    def planned(self):
+        """The nodes that are planned for jobs that wait."""
+        names = {id: name for name, id in self.ids.items()}
+        rows = []
+        for line in self.run("squeue", "-h", "-a", "-t", "PD", "-S", "i", "-o", "%F|%Y").stdout.splitlines():
+            job, nodes = line.split("|")
+            rows.append(f"{names[job]} {nodes}")
+        return "; ".join(rows) or "nothing"
 
     def where(self, name):
         """CPUs and GPUs of a job, node by node."""
