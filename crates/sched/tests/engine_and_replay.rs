@@ -2,6 +2,7 @@
 //! by job to the scheduler of the engine: the same jobs start at the same moments.
 
 use cluster_file::ClusterFile;
+use jiff::tz::TimeZone;
 use model::{JobId, Outcome, Request, Seconds, Submitter, TimeLimitRequest, Timestamp};
 use proptest::prelude::*;
 use resources::{Cluster, Trust};
@@ -54,8 +55,14 @@ accounts = ["lab"]
 accounts = ["guests"]
 "#;
 
-fn cluster() -> Cluster {
-    let file = ClusterFile::parse("any", CLUSTER);
+/// Usage begins anew each day, or never.
+fn cluster(resets: bool) -> Cluster {
+    let text = if resets {
+        CLUSTER.replace("half_life", "usage_reset = \"daily\"\nhalf_life")
+    } else {
+        CLUSTER.to_owned()
+    };
+    let file = ClusterFile::parse("any", &text);
     let file = file.unwrap_or_else(|problems| panic!("{problems:?}"));
     Cluster::build(&file, Trust::All)
 }
@@ -76,7 +83,8 @@ fn any_jobs() -> impl Strategy<Value = Vec<TraceRow>> {
 
 fn trace(jobs: &[TraceRow]) -> Trace {
     let mut text = String::from("job,submit,run,estimate,cpus,user,queue\n");
-    let mut submit = 0;
+    // An hour before midnight.
+    let mut submit = 23 * 3600;
     for (id, (gap, run, cpus, user, queue)) in jobs.iter().enumerate() {
         submit += gap * 30;
         let (user, queue) = (USERS[*user], QUEUES[*queue]);
@@ -91,9 +99,12 @@ fn trace(jobs: &[TraceRow]) -> Trace {
 }
 
 /// When each job starts, by the scheduler of the engine, in order alone.
-fn by_the_engine(trace: &Trace) -> BTreeMap<usize, i64> {
-    let mut state = State::new(Arc::new(cluster()), Arc::default());
+fn by_the_engine(trace: &Trace, resets: bool) -> BTreeMap<usize, i64> {
+    let mut state = State::new(Arc::new(cluster(resets)), Arc::default());
     state.set_backfill(None);
+    if let Some(first) = trace.jobs.first() {
+        state.set_zone(TimeZone::UTC, first.submit);
+    }
     let mut jobs = trace.jobs.iter().enumerate().peekable();
     let mut starts = BTreeMap::new();
     // Those that run, by their ends, then in the order of their starts.
@@ -152,7 +163,7 @@ fn submit(state: &mut State, cpus: u32, user: &str, queue: &str, at: Timestamp) 
 
 proptest! {
     #[test]
-    fn the_replay_starts_what_the_engine_starts(jobs in any_jobs()) {
+    fn the_replay_starts_what_the_engine_starts(jobs in any_jobs(), resets: bool) {
         let trace = trace(&jobs);
         let rules = Rules {
             order: Order::Multifactor,
@@ -160,8 +171,8 @@ proptest! {
             backfill: BackfillParameters { tests: 0, ..BackfillParameters::default() },
             ..Rules::new(Policy::Slurm)
         };
-        let played = replay(&trace, &cluster(), rules, &mut |_| {});
+        let played = replay(&trace, &cluster(resets), rules, &mut |_| {});
         let starts = played.starts.iter().map(|start| (start.job, start.at.0));
-        prop_assert_eq!(starts.collect::<BTreeMap<_, _>>(), by_the_engine(&trace));
+        prop_assert_eq!(starts.collect::<BTreeMap<_, _>>(), by_the_engine(&trace, resets));
     }
 }

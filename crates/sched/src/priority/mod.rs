@@ -23,4 +23,4 @@ pub(crate) use measure::{Measure, Turn, billed};
 pub(crate) use priorities::{Priorities, association_priority};
 pub use share_tree::{NodeOfTree, ShareTree, Standing};
 pub use usage::{Decay, Usage};
-pub(crate) use usage_reset::UsageResets;
+pub(crate) use usage_reset::{UsageResets, period_around};

@@ -52,7 +52,7 @@ impl State {
     pub(crate) fn plan_usage_reset(&mut self, now: Timestamp) {
         let resets = &mut self.usage_resets;
         let period = self.cluster.priority().usage_reset;
-        let bounds = bounds(period, now, &resets.zone);
+        let bounds = period_around(period, now, &resets.zone);
         resets.next = bounds.map(|(_, next)| next);
         if let Some((last, _)) = bounds {
             resets.last = last;
@@ -84,7 +84,11 @@ impl State {
 }
 
 /// Where the period around a moment begins and ends, at midnight.
-fn bounds(period: UsageReset, now: Timestamp, zone: &TimeZone) -> Option<(Timestamp, Timestamp)> {
+pub(crate) fn period_around(
+    period: UsageReset,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> Option<(Timestamp, Timestamp)> {
     let moment = jiff::Timestamp::from_second(now.seconds()).ok()?;
     let today = moment.to_zoned(zone.clone()).date();
     let first_of_month = |month: i8| Date::new(today.year(), month, 1).ok();
@@ -123,7 +127,7 @@ mod tests {
         };
         let want = want.map(|(last, next)| (moment(last), moment(next)));
         assert_eq!(
-            bounds(period, moment(now), &zone),
+            period_around(period, moment(now), &zone),
             want,
             "{period:?} at {now}"
         );

@@ -1,5 +1,6 @@
 //! What a schedule of a trace was worth: waits, slowdowns, use of the machine.
 
+use super::series::{SizeClass, waits_by_size};
 use super::{Played, Rules};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -40,6 +41,8 @@ pub struct Measures {
     pub gpu_use: Option<f64>,
     /// Share of the jobs that started before one that was ahead of them.
     pub backfilled: f64,
+    /// Waits by size: by GPUs where the log has any, else by processors.
+    pub sizes: Vec<SizeClass>,
     /// By user, those that used most first.
     pub users: Vec<Part>,
     /// By queue, likewise.
@@ -131,6 +134,7 @@ impl Measures {
             cpu_use: used(|job| job.cpu_time, cpus),
             gpu_use: used(|job| job.gpu_time, gpus),
             backfilled: backfilled as f64 / jobs.len().max(1) as f64,
+            sizes: waits_by_size(played),
             users: parts(&jobs, |job| job.user),
             queues: parts(&jobs, |job| job.queue),
         }

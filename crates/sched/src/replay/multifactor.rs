@@ -6,7 +6,11 @@
 use super::machine::{Kinds, TraceRequest};
 use super::{Rules, Trace};
 use crate::member::account_of_shares;
-use crate::priority::{Decay, Measure, ShareTree, Standing, Turn, Usage, association_priority};
+use crate::priority::{
+    Decay, Measure, ShareTree, Standing, Turn, Usage, association_priority, period_around,
+};
+use cluster_file::UsageReset;
+use jiff::tz::TimeZone;
 use model::{Seconds, Timestamp};
 use resources::{Cluster, PartId};
 use std::collections::{BTreeMap, HashMap};
@@ -28,6 +32,8 @@ pub(crate) struct Multifactor<'a> {
     running: BTreeMap<u32, i64>,
     /// The moment of the last time.
     at: Option<i64>,
+    /// What was used before the first moment counts no more; at the second one usage begins anew.
+    period: Option<(i64, i64)>,
 }
 
 /// A user of the trace.
@@ -75,6 +81,22 @@ impl<'a> Multifactor<'a> {
             kinds,
             running: BTreeMap::new(),
             at: None,
+            period: None,
+        }
+    }
+
+    /// Forgets what was used before usage began anew: in the days of the log's own clock.
+    fn begin_period(&mut self, now: i64) {
+        let reset = self.cluster.priority().usage_reset;
+        if reset == UsageReset::None || self.period.is_some_and(|(_, next)| now < next) {
+            return;
+        }
+        let bounds = period_around(reset, Timestamp(now), &TimeZone::UTC);
+        self.period = bounds.map(|(last, next)| (last.0, next.0));
+        if let Some((last, _)) = bounds {
+            for owner in &mut self.all_owners {
+                owner.used.forget_before(last);
+            }
         }
     }
 
@@ -85,11 +107,14 @@ impl<'a> Multifactor<'a> {
         let period = i64::try_from(period)
             .unwrap_or(i64::MAX)
             .saturating_mul(1000);
-        self.at.map_or(i64::MIN, |at| at.saturating_add(period))
+        let reset = self.period.map_or(i64::MAX, |(_, next)| next);
+        self.at
+            .map_or(i64::MIN, |at| at.saturating_add(period).min(reset))
     }
 
     /// Works out anew what everyone is due.
     pub(crate) fn work_out(&mut self, now: i64) {
+        self.begin_period(now);
         let mut usage = vec![0.0; self.tree.nodes().len()];
         for owner in &self.all_owners {
             if let Some(place) = owner.place {
@@ -153,6 +178,7 @@ impl<'a> Multifactor<'a> {
         let Some(since) = self.running.remove(&slot) else {
             return;
         };
+        self.begin_period(now);
         let used = self.used(slot, since, now);
         let owner = &mut self.all_owners[self.owners[slot as usize] as usize];
         owner.used.add(used, Timestamp(now), self.decay);
@@ -165,6 +191,7 @@ impl<'a> Multifactor<'a> {
             self.measure.rate(self.cluster, partition, demand)
         });
         let owner = &self.all_owners[self.owners[slot as usize] as usize];
+        let since = self.period.map_or(since, |(last, _)| since.max(last));
         let seconds = now.saturating_sub(since).max(0) as f64 / 1000.0;
         rate.unwrap_or(0.0) * owner.factor * self.decay.sum(seconds)
     }

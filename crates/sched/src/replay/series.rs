@@ -1,6 +1,7 @@
 //! A schedule as pictures show it: use over time, waits by size, who held what when.
 
 use super::{Played, Spread, Start, TraceJob};
+use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -18,7 +19,7 @@ pub struct Use {
 }
 
 /// Jobs of about the same size.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SizeClass {
     /// Their fewest units.
     pub from: u32,

@@ -16,8 +16,8 @@ use resources::{Cluster, Trust};
 use runs::{cluster_files, input_file, places};
 use sched::BackfillParameters;
 use sched::replay::{
-    Arrivals, Estimates, Measures, Moments, Order, Part, Played, Policy, Report, Rules, Trace,
-    flat_machine, read_trace, replay,
+    Arrivals, Estimates, Measures, Moments, Order, Part, Played, Policy, Report, Rules, SizeClass,
+    Trace, flat_machine, read_trace, replay,
 };
 use std::fmt::Write as _;
 use std::io::Read;
@@ -228,6 +228,8 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     if let [Report { measures, .. }] = &reports[..] {
         printer.shown(&parts("user", &measures.users, printer.width()));
         printer.shown(&parts("queue", &measures.queues, printer.width()));
+    } else {
+        printer.shown(&waits(&reports, &trace, printer.width()));
     }
     Ok(exit_code::DONE)
 }
@@ -504,6 +506,77 @@ fn table(reports: &[Report], width: usize) -> String {
         })
         .collect();
     fitted(&head, &rows, width)
+}
+
+/// The mean waits under several policies, a column each: by size, then of those users and queues that used
+/// most.
+fn waits(reports: &[Report], trace: &Trace, width: usize) -> String {
+    let units = if trace.jobs.iter().any(|job| job.gpus > 0) {
+        "GPUs"
+    } else {
+        "processors"
+    };
+    let sizes = |measures: &Measures| {
+        let sizes = measures.sizes.iter();
+        let rows = sizes.map(|size| (size_name(size), size.jobs, size.wait.mean));
+        rows.collect::<Vec<_>>()
+    };
+    let of_parts = |parts: &[Part]| {
+        let rows = parts.iter();
+        let rows = rows.map(|part| (part.name.to_string(), part.jobs, part.mean_wait));
+        rows.collect::<Vec<_>>()
+    };
+    let users = |measures: &Measures| of_parts(&measures.users);
+    let queues = |measures: &Measures| of_parts(&measures.queues);
+    type Rows<'a> = &'a dyn Fn(&Measures) -> Vec<(String, usize, f64)>;
+    let matrices: [(&str, Rows<'_>, usize); 3] = [
+        (units, &sizes, usize::MAX),
+        ("user", &users, SHOWN),
+        ("queue", &queues, SHOWN),
+    ];
+    let mut text = String::new();
+    for (what, rows, shown) in matrices {
+        let columns: Vec<_> = reports
+            .iter()
+            .map(|report| rows(&report.measures))
+            .collect();
+        let Some(first) = columns.first().filter(|first| first.len() > 1) else {
+            continue;
+        };
+        let wait = |column: &Vec<(String, usize, f64)>, name: &str| {
+            let row = column.iter().find(|(own, ..)| own == name);
+            row.map_or_else(
+                || "–".to_owned(),
+                |(_, _, wait)| length((wait * 1000.0).round() as i64),
+            )
+        };
+        let rows: Vec<Vec<String>> = first
+            .iter()
+            .take(shown)
+            .map(|(name, jobs, _)| {
+                let waits = columns.iter().map(|column| wait(column, name));
+                [name.clone(), jobs.to_string()]
+                    .into_iter()
+                    .chain(waits)
+                    .collect()
+            })
+            .collect();
+        let mut head = vec![what, "jobs"];
+        head.extend(reports.iter().map(|report| name(report.rules.policy)));
+        let _ = write!(text, "\nmean wait\n{}", fitted(&head, &rows, width));
+        if first.len() > shown {
+            let _ = writeln!(text, "{} more: --json has all", first.len() - shown);
+        }
+    }
+    text
+}
+
+/// `1`, `2-3`, `4-7`
+fn size_name(size: &SizeClass) -> String {
+    match size.from {
+        0 | 1 => size.from.to_string(),
+        from => format!("{from}-{}", size.to),
+    }
 }
 
 /// Those that used most.

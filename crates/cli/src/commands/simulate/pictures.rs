@@ -1,6 +1,6 @@
 //! Schedules as pictures: use over time, waits by size, and who held what in a window.
 
-use plotters::coord::{CoordTranslate, Shift};
+use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 use sched::replay::{Bar, Lanes, Played, in_use, lanes, waits_by_size};
@@ -9,6 +9,8 @@ use std::fmt;
 /// Letters, digits and signs of DejaVu Sans, for pictures that are no text.
 const FONT: &[u8] = include_bytes!("DejaVuSans-latin.ttf");
 const SIZE: (u32, u32) = (1200, 700);
+/// Of these, so many rows have the title and the names of colours.
+const HEAD: u32 = 46;
 /// Use is shown as the mean of so many spans.
 const SPANS: usize = 200;
 const MILLIS_OF_DAY: f64 = 86_400_000.0;
@@ -180,7 +182,7 @@ struct UseOverTime<'a> {
 impl Drawing for UseOverTime<'_> {
     fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Result<(), NoPicture> {
         area.fill(&WHITE).map_err(failed)?;
-        let (above, below) = area.split_vertically(SIZE.1 * 3 / 5);
+        let names = self.schedules.iter().map(|schedule| schedule.name);
         let uses: Vec<_> = self
             .schedules
             .iter()
@@ -203,8 +205,9 @@ impl Drawing for UseOverTime<'_> {
         } else {
             ("CPUs in use", self.machine.cpus)
         };
+        let charts = head(area, what, names)?;
+        let (above, below) = charts.split_vertically((SIZE.1 - HEAD) * 3 / 5);
         let mut chart = ChartBuilder::on(&above)
-            .caption(what, ("sans-serif", 24))
             .margin(15)
             .x_label_area_size(35)
             .y_label_area_size(70)
@@ -219,18 +222,15 @@ impl Drawing for UseOverTime<'_> {
             .label_style(("sans-serif", 15))
             .draw()
             .map_err(failed)?;
-        for (index, (schedule, used)) in self.schedules.iter().zip(&uses).enumerate() {
+        for (index, used) in uses.iter().enumerate() {
             let colour = COLOURS[index % COLOURS.len()];
             let shares = if of_gpus { &used.gpus } else { &used.cpus };
             let points = used.at.iter().zip(shares);
             let points = points.map(|(at, share)| (days(*at), share * 100.0 / there.max(1) as f64));
             chart
                 .draw_series(LineSeries::new(points, colour.stroke_width(2)))
-                .map_err(failed)?
-                .label(schedule.name)
-                .legend(mark(colour));
+                .map_err(failed)?;
         }
-        name_series(&mut chart, SeriesLabelPosition::LowerRight)?;
         let mut chart = ChartBuilder::on(&below)
             .caption("jobs that wait", ("sans-serif", 20))
             .margin(15)
@@ -274,12 +274,7 @@ impl Drawing for WaitsBySize<'_> {
             .map(|schedule| waits_by_size(schedule.played))
             .collect();
         let sizes: Vec<String> = all.first().map_or(Vec::new(), |classes| {
-            let name = |from: u32, to: u32| match from {
-                0 | 1 => from.to_string(),
-                _ => format!("{from}-{to}"),
-            };
-            let classes = classes.iter();
-            classes.map(|class| name(class.from, class.to)).collect()
+            classes.iter().map(super::size_name).collect()
         });
         let of_gpus = self.schedules.iter().any(|schedule| {
             let mut jobs = schedule.played.trace.jobs.iter();
@@ -298,11 +293,13 @@ impl Drawing for WaitsBySize<'_> {
             .max(1.0)
             / 1.5;
         let count = sizes.len().max(1);
-        let mut chart = ChartBuilder::on(area)
-            .caption(
-                "waits by size: mean (line) and 95 of 100 (dots)",
-                ("sans-serif", 24),
-            )
+        let names = self.schedules.iter().map(|schedule| schedule.name);
+        let area_of_chart = head(
+            area,
+            "waits by size: mean (line) and 95 of 100 (dots)",
+            names,
+        )?;
+        let mut chart = ChartBuilder::on(&area_of_chart)
             .margin(15)
             .x_label_area_size(50)
             .y_label_area_size(80)
@@ -333,23 +330,20 @@ impl Drawing for WaitsBySize<'_> {
             .label_style(("sans-serif", 15))
             .draw()
             .map_err(failed)?;
-        for (index, (schedule, classes)) in self.schedules.iter().zip(&all).enumerate() {
+        for (index, classes) in all.iter().enumerate() {
             let colour = COLOURS[index % COLOURS.len()];
             let point = |place: usize, seconds: f64| (place as f64, seconds.max(shortest));
             let means = classes.iter().enumerate();
             let means = means.map(|(place, class)| point(place, class.wait.mean));
             chart
                 .draw_series(LineSeries::new(means, colour.stroke_width(3)))
-                .map_err(failed)?
-                .label(schedule.name)
-                .legend(mark(colour));
+                .map_err(failed)?;
             let highest = classes.iter().enumerate();
             let highest = highest.map(|(place, class)| point(place, class.wait.p95));
             chart
                 .draw_series(highest.map(|at| Circle::new(at, 5, colour.filled())))
                 .map_err(failed)?;
         }
-        name_series(&mut chart, SeriesLabelPosition::LowerRight)?;
         area.present().map_err(failed)
     }
 }
@@ -375,15 +369,18 @@ impl Drawing for Gantt<'_> {
             ("CPUs", self.units.cpus)
         };
         let day = (from - self.begin) as f64 / MILLIS_OF_DAY;
-        let mut chart = ChartBuilder::on(area)
-            .caption(
-                format!(
-                    "{}: who held the {units}, from day {}",
-                    self.schedule.name,
-                    short(day)
-                ),
-                ("sans-serif", 24),
-            )
+        let title = format!(
+            "{}: who held the {units}, from day {}",
+            self.schedule.name,
+            short(day)
+        );
+        let kinds = [
+            (IN_ORDER, false, "started in order"),
+            (BACKFILLED, true, "backfilled"),
+        ];
+        let legend = kinds.map(|(colours, _, name)| (colours[0], name));
+        let area_of_chart = head_of(area, &title, &legend)?;
+        let mut chart = ChartBuilder::on(&area_of_chart)
             .margin(15)
             .x_label_area_size(50)
             .y_label_area_size(80)
@@ -403,10 +400,7 @@ impl Drawing for Gantt<'_> {
             let (low, high) = (bar.first as f64, (bar.first + bar.count) as f64);
             [(hours(bar.from), low), (hours(bar.to), high)]
         };
-        for (colours, backfilled, label) in [
-            (IN_ORDER, false, "started in order"),
-            (BACKFILLED, true, "backfilled"),
-        ] {
+        for (colours, backfilled, _) in kinds {
             let bars = || {
                 let bars = self.lanes.bars.iter();
                 bars.filter(move |bar| bar.backfilled == backfilled)
@@ -416,16 +410,13 @@ impl Drawing for Gantt<'_> {
                     let colour = colours[self.shade(bar)];
                     Rectangle::new(corners(bar), colour.filled())
                 }))
-                .map_err(failed)?
-                .label(label)
-                .legend(mark(colours[0]));
+                .map_err(failed)?;
             chart
                 .draw_series(
                     bars().map(|bar| Rectangle::new(corners(bar), WHITE.mix(0.6).stroke_width(1))),
                 )
                 .map_err(failed)?;
         }
-        name_series(&mut chart, SeriesLabelPosition::UpperRight)?;
         area.present().map_err(failed)
     }
 }
@@ -439,24 +430,42 @@ impl Gantt<'_> {
     }
 }
 
-/// The mark of a series beside its name.
-fn mark(colour: RGBColor) -> impl Fn((i32, i32)) -> Rectangle<(i32, i32)> {
-    move |(x, y)| Rectangle::new([(x, y - 5), (x + 14, y + 5)], colour.filled())
+/// Draws the title of a picture and, at its right, the names of policies; the rest is for charts.
+fn head<'a, B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
+    title: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<DrawingArea<B, Shift>, NoPicture> {
+    let names = names.enumerate();
+    let legend: Vec<(RGBColor, &str)> = names
+        .map(|(index, name)| (COLOURS[index % COLOURS.len()], name))
+        .collect();
+    head_of(area, title, &legend)
 }
 
-/// Puts the names of the series into a corner.
-fn name_series<'a, DB: DrawingBackend + 'a, CT: CoordTranslate>(
-    chart: &mut ChartContext<'a, DB, CT>,
-    corner: SeriesLabelPosition,
-) -> Result<(), NoPicture> {
-    let mut names = chart.configure_series_labels();
-    names
-        .position(corner)
-        .background_style(WHITE.mix(0.85))
-        .border_style(RGBColor(190, 190, 190))
-        .label_font(("sans-serif", 15))
-        .draw()
-        .map_err(failed)
+/// The same with any colours. Nothing of it lies over a chart.
+fn head_of<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
+    title: &str,
+    legend: &[(RGBColor, &str)],
+) -> Result<DrawingArea<B, Shift>, NoPicture> {
+    let (head, rest) = area.split_vertically(HEAD);
+    let style = ("sans-serif", 24).into_text_style(&head);
+    head.draw(&Text::new(title.to_owned(), (20, 14), style))
+        .map_err(failed)?;
+    let style = ("sans-serif", 15).into_text_style(&head);
+    let mut right = SIZE.0 as i32 - 20;
+    for (colour, name) in legend.iter().rev() {
+        let (width, _) = head.estimate_text_size(name, &style).map_err(failed)?;
+        right -= width as i32;
+        head.draw(&Text::new((*name).to_owned(), (right, 20), style.clone()))
+            .map_err(failed)?;
+        let mark = [(right - 20, 21), (right - 6, 31)];
+        head.draw(&Rectangle::new(mark, colour.filled()))
+            .map_err(failed)?;
+        right -= 36;
+    }
+    Ok(rest)
 }
 
 /// A number without needless digits.
