@@ -2,6 +2,7 @@
 
 use super::Named;
 use super::amounts::{Bounds, Mib, Tres};
+use super::gpu_sockets::GpuSockets;
 use super::partition_nodes::PartitionNodes;
 use super::section::section;
 use super::words::{
@@ -77,6 +78,8 @@ section! {
         count: u32,
         /// Memory of one.
         memory: Mib,
+        /// The socket of each, where jobs get CPUs near their GPUs: `0,0,1,1`. `Cores` of gres.conf
+        sockets: GpuSockets,
         /// The feature of the nodes that asks for it where there is no type.
         feature: String,
     }

@@ -161,7 +161,12 @@ impl Attempt<'_> {
                 self.cpus_by_socket(class, free.usable(need, threads, each)?, cpus)
             }
             // Jobs that share their CPUs with others may leave fewer of a socket than of the node.
-            _ => Some(self.cpus_by_socket(class, *free, cpus).unwrap_or_default()),
+            _ => {
+                let mut near = self.near_gpus(node, class, *free);
+                let near = near.find_map(|near| self.cpus_by_socket(class, near, cpus));
+                let any = || self.cpus_by_socket(class, *free, cpus);
+                Some(near.or_else(any).unwrap_or_default())
+            }
         }
     }
 

@@ -96,6 +96,17 @@ impl SocketCpus {
         (sockets >= need.sockets).then_some(usable)
     }
 
+    /// Only those of some sockets.
+    pub(crate) fn of_sockets(&self, is_one: impl Fn(usize) -> bool) -> SocketCpus {
+        let mut own = *self;
+        for (socket, cpus) in own.0.iter_mut().enumerate() {
+            if !is_one(socket) {
+                *cpus = 0;
+            }
+        }
+        own
+    }
+
     /// So many of them: of the socket that has enough and the fewest, else first those of the one that
     /// has the most. None where there are fewer.
     pub(crate) fn deal(&self, cpus: u32) -> Option<SocketCpus> {

@@ -1,7 +1,7 @@
 //! Contradictions of nodes.
 
 use super::{Checker, unless_assumed};
-use crate::{Named, Nodes, gpu_model};
+use crate::{Gpu, Named, Nodes, gpu_model};
 use model::{NodeName, Severity, node_list};
 use std::collections::{HashMap, HashSet};
 
@@ -121,6 +121,9 @@ impl Checker<'_> {
             let help = "write how many there are, or leave the table out";
             self.say(("zero", Severity::Error), &value.span, message, label, help);
         }
+        for gpu in &nodes.gpus {
+            self.gpu_sockets(nodes, gpu);
+        }
         if let Some(memory) = nodes.memory.as_ref().filter(|memory| memory.value.0 == 0) {
             let message = format!("memory of [nodes.{}] is 0", nodes.name);
             let label = "no job could have any";
@@ -150,6 +153,36 @@ impl Checker<'_> {
                 help,
             );
         }
+    }
+
+    /// Each GPU is at a socket that there is.
+    fn gpu_sockets(&mut self, nodes: &Named<Nodes>, gpu: &Gpu) {
+        let Some(own) = &gpu.sockets else {
+            return;
+        };
+        let there = nodes.sockets.as_ref().map_or(0, |sockets| sockets.value);
+        let count = gpu.count.as_ref().map_or(1, |count| count.value);
+        let has_all = u32::try_from(own.value.0.len()) == Ok(count);
+        if has_all && own.value.0.iter().all(|socket| *socket < there) {
+            return;
+        }
+        let message = format!(
+            "gpu.sockets of [nodes.{}] does not fit its nodes",
+            nodes.name
+        );
+        let label = format!(
+            "they have {} and {}",
+            model::counted(count as usize, "GPU"),
+            model::counted(there as usize, "socket")
+        );
+        let help = "write the socket of each GPU, from 0 on, or leave the key out";
+        self.say(
+            ("gpu-sockets", Severity::Error),
+            &own.span,
+            message,
+            label,
+            help,
+        );
     }
 
     fn sizes(&mut self, nodes: &Named<Nodes>) {

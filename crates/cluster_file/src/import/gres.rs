@@ -2,9 +2,12 @@
 
 use super::conf_line::{ConfLine, conf_lines};
 use super::{ConfText, Importer, known_options, said};
-use crate::{Gpu, Named, Nodes};
+use crate::{Gpu, GpuSockets, Named, Nodes, Sourced};
 use std::collections::HashSet;
 use std::rc::Rc;
+
+/// A node with more GPUs has none whose socket counts.
+const MOST_GPUS: u32 = 64;
 
 /// Items of a `Gres` value; commas in brackets part nothing.
 pub(super) fn items(value: &str) -> Vec<String> {
@@ -61,14 +64,23 @@ impl Importer {
             for pair in &line.pairs {
                 let key = pair.key.to_ascii_lowercase();
                 match key.as_str() {
-                    "name" | "nodename" | "type" | "count" | "file" | "autodetect" => {}
-                    "cores" | "cpus" | "link" | "links" | "flags" | "files" | "multiplefiles" => {
+                    "name" | "nodename" | "type" | "count" | "file" | "autodetect" | "cores"
+                    | "cpus" => {}
+                    "link" | "links" | "flags" | "files" | "multiplefiles" => {
                         self.daemon(line, &pair.key);
                     }
                     _ => self.not_taken(line, pair, None, known_options::GRES),
                 }
             }
             self.gres_line(line, &mut everywhere, &before);
+        }
+        // Of GPUs of which some are at no socket alone, none is said to be at one.
+        for nodes in &mut self.file.nodes {
+            for gpu in &mut nodes.body.gpus {
+                let count = gpu.count.as_ref().map_or(1, |count| count.value);
+                let is_all = |own: &Sourced<GpuSockets>| own.value.0.len() == count as usize;
+                gpu.sockets = gpu.sockets.take().filter(is_all);
+            }
         }
     }
 
@@ -89,9 +101,7 @@ impl Importer {
                 "what nodes have of it stands in slurm.conf",
             );
         }
-        let Some(kind) = line.value("Type").filter(|kind| !kind.trim().is_empty()) else {
-            return;
-        };
+        let kind = line.value("Type").filter(|kind| !kind.trim().is_empty());
         let files = line
             .value("File")
             .or(line.value("Files"))
@@ -106,7 +116,7 @@ impl Importer {
             .unwrap_or(1);
         let groups = match line.value("NodeName") {
             // A second line of that type finds nothing that is left to it.
-            None if !everywhere.insert(kind.to_owned()) => return,
+            None if !everywhere.insert(kind.unwrap_or_default().to_owned()) => return,
             None => Ok(Rc::new((0..self.file.nodes.len()).collect())),
             Some(names) => self.listed.groups_of(names),
         };
@@ -117,10 +127,21 @@ impl Importer {
                 self.note(line, &option(), "no such node in slurm.conf");
             }
             Ok(groups) => {
+                let mut is_used = false;
                 for index in groups.iter().copied() {
-                    self.typed(line, index, kind, number);
+                    if let Some(kind) = kind {
+                        self.typed(line, index, kind, number);
+                    }
+                    is_used |= self.at_sockets(line, index, kind, number);
                 }
-                self.other_types(line, &groups, kind, before);
+                for key in ["Cores", "CPUs"] {
+                    if line.value(key).is_some() && !is_used {
+                        self.daemon(line, key);
+                    }
+                }
+                if let Some(kind) = kind {
+                    self.other_types(line, &groups, kind, before);
+                }
             }
         }
     }
@@ -155,6 +176,38 @@ impl Importer {
                 .collect()
         };
         self.file.nodes.iter().map(kinds).collect()
+    }
+
+    /// Notes at which socket the GPUs of a line are, where all of their cores are of one: whether they are.
+    fn at_sockets(
+        &mut self,
+        line: &ConfLine,
+        index: usize,
+        kind: Option<&str>,
+        number: u32,
+    ) -> bool {
+        let cores = line.value("Cores").or(line.value("CPUs"));
+        let nodes = &mut self.file.nodes[index].body;
+        let each = nodes
+            .cores_per_socket
+            .as_ref()
+            .map(|each| each.value.max(1));
+        let socket = cores.zip(each).and_then(|(cores, each)| {
+            let ends = cores
+                .split([',', '-'])
+                .map(|core| core.trim().parse::<u32>());
+            let mut sockets = ends.map(|core| core.map(|core| core / each));
+            let first = sockets.next()?.ok()?;
+            sockets.all(|socket| socket == Ok(first)).then_some(first)
+        });
+        let own = |gpu: &&mut Gpu| gpu.kind.as_ref().map(|own| own.value.as_str()) == kind;
+        let (Some(socket), Some(gpu)) = (socket, nodes.gpus.iter_mut().find(own)) else {
+            return false;
+        };
+        let mut sockets = gpu.sockets.take().map_or_else(Vec::new, |own| own.value.0);
+        sockets.extend((0..number.min(MOST_GPUS)).map(|_| socket));
+        gpu.sockets = said(line, GpuSockets(sockets));
+        true
     }
 
     /// Gives GPUs without a type theirs.

@@ -303,6 +303,9 @@ fn class(file: &ClusterFile, nodes: &Nodes, trust: Trust) -> NodeClass {
             }
         };
         class.add_gpus(kind, count, None, value(&gpu.memory).map(|mib| mib.0));
+        if let Some(sockets) = &gpu.sockets {
+            class.put_gpus_at(&sockets.value.0);
+        }
     }
     let others = nodes.gres.iter().flat_map(|gres| gres.iter());
     let lists = others.filter_map(|text| GresList::of_gres(text)?.items().ok());

@@ -99,6 +99,8 @@ pub struct GpuGroup {
     pub lane: u8,
     /// Memory of one in MiB, where it is known.
     pub mem_mib: Option<u64>,
+    /// Of these indices, those at each of the first sockets; none where that is not known.
+    pub at_sockets: Vec<u64>,
 }
 
 /// By which type GPUs can be asked for.
@@ -184,12 +186,38 @@ impl NodeClass {
             indices,
             lane: lane.unwrap_or(0),
             mem_mib,
+            at_sockets: Vec::new(),
         });
         if after > 64 {
             for group in &mut self.gpus {
                 group.indices = 0;
+                group.at_sockets.clear();
             }
         }
+    }
+
+    /// Says at which sockets the GPUs are that were added last, one after the other.
+    pub(crate) fn put_gpus_at(&mut self, sockets: &[u32]) {
+        let Some(group) = self.gpus.last_mut() else {
+            return;
+        };
+        let bits = (0..64).map(|index| 1_u64 << index);
+        let bits = bits.filter(|bit| group.indices & bit != 0);
+        for (bit, socket) in bits.zip(sockets) {
+            let socket = *socket as usize;
+            if group.at_sockets.len() <= socket {
+                group.at_sockets.resize(socket + 1, 0);
+            }
+            group.at_sockets[socket] |= bit;
+        }
+    }
+
+    /// The GPUs at a socket; none where that is not known.
+    #[must_use]
+    pub fn gpus_at(&self, socket: usize) -> u64 {
+        let groups = self.gpus.iter();
+        let at = groups.filter_map(|group| group.at_sockets.get(socket));
+        at.fold(0, |all, own| all | own)
     }
 
     /// Counts a resource in the next lane; none where all are taken, and it is not counted.

@@ -1,7 +1,7 @@
 //! Which GPUs of a node a job gets.
 
 use super::Attempt;
-use crate::cluster::{GpuGroup, NodeId};
+use crate::cluster::{GpuGroup, NodeClass, NodeId};
 use crate::demand::{GresNeed, Sharing};
 use crate::{Amounts, Share, SocketCpus};
 
@@ -21,6 +21,34 @@ impl Attempt<'_> {
             group.lane == 0 || (free & group.indices).count_ones() >= asked
         };
         free.count_ones() >= need.lane(0).into() && class.gpus.iter().all(of_group)
+    }
+
+    /// Of the free CPUs of a node those at whose sockets enough GPUs are free for a job, then those at whose
+    /// sockets any are; nothing where it asks for none, or no GPU's socket is known.
+    pub(super) fn near_gpus(
+        &self,
+        node: NodeId,
+        class: &NodeClass,
+        free: SocketCpus,
+    ) -> impl Iterator<Item = SocketCpus> {
+        let is_known = class.gpus.iter().any(|group| !group.at_sockets.is_empty());
+        let asked = self.compiled.demand.gpus_on(1);
+        let gpus = self.free.gpus(node);
+        let with = move |least: u64| {
+            let at = |socket| u64::from((class.gpus_at(socket) & gpus).count_ones());
+            free.of_sockets(|socket| at(socket) >= least)
+        };
+        let counts = [asked, 1]
+            .into_iter()
+            .filter(move |_| is_known && asked > 0);
+        counts.map(with)
+    }
+
+    /// The GPUs of a node at the sockets of which a share gets CPUs.
+    fn gpus_near(&self, class: &NodeClass, sockets: &SocketCpus) -> u64 {
+        let sockets = sockets.each().enumerate();
+        let own = sockets.filter(|(_, cpus)| *cpus > 0);
+        own.fold(0, |all, (socket, _)| all | class.gpus_at(socket))
     }
 
     /// A share with GPUs chosen of those that are free; none where there are too few of a type.
@@ -50,6 +78,8 @@ impl Attempt<'_> {
             set_lanes(&mut need, class.gpus.iter(), free);
             return Some(share(need, free));
         }
+        let sockets = self.sockets(node, need.cpus).unwrap_or_default();
+        let near = self.gpus_near(class, &sockets);
         let mut taken = 0_u64;
         let mut left = u64::from(need.lane(0));
         // Those of a type go first: what is left serves who asks for any.
@@ -58,7 +88,7 @@ impl Attempt<'_> {
             let count = count.min(left);
             let mut wanted = count;
             for group in class.gpus_called(kind) {
-                let bits = lowest(free & group.indices & !taken, wanted);
+                let bits = nearest(free & group.indices & !taken, near, wanted);
                 taken |= bits;
                 wanted -= u64::from(bits.count_ones());
             }
@@ -67,7 +97,7 @@ impl Attempt<'_> {
             }
             left -= count;
         }
-        let bits = lowest(free & !taken & class.gpu_indices(), left);
+        let bits = nearest(free & !taken & class.gpu_indices(), near, left);
         if u64::from(bits.count_ones()) < left {
             return None;
         }
@@ -111,6 +141,13 @@ fn set_lanes<'a>(need: &mut Amounts, groups: impl Iterator<Item = &'a GpuGroup>,
         let count = (taken & group.indices).count_ones();
         need.set_lane(group.lane.into(), count.into());
     }
+}
+
+/// So many bits of a set, those that are near first.
+fn nearest(bits: u64, near: u64, count: u64) -> u64 {
+    let own = lowest(bits & near, count);
+    let left = count.saturating_sub(own.count_ones().into());
+    own | lowest(bits & !near, left)
 }
 
 /// The lowest bits of a set, so many or as many as there are.
