@@ -253,7 +253,17 @@ impl State {
             pass.not_tried.push(key.job);
             return;
         }
-        let mut found = self.find_now(pass, &choice, user, span.length, now, &reserved);
+        let mut found = None;
+        if !is_behind && self.backfill.is_some() && line.1 == 0 && !pass.withdrawn.is_empty() {
+            // As Slurm's main scheduler goes: beside the nodes of partitions whose first job waits.
+            let kept = pass.not_now.clone();
+            pass.not_now.add(&pass.withdrawn);
+            found = self.find_now(pass, &choice, user, span.length, now, &reserved);
+            pass.not_now = kept;
+        }
+        if found.is_none() {
+            found = self.find_now(pass, &choice, user, span.length, now, &reserved);
+        }
         if found.is_none() {
             let wanting = Wanting {
                 job: key.job,

@@ -39,6 +39,21 @@ fn nodes() {
     );
 }
 
+#[test]
+fn each_gpu_is_at_a_socket_that_there_is() {
+    let check = |sockets: &str, want: Expect| {
+        let text = format!(
+            "[nodes.a]\nnames = \"n1\"\ncpus = 8\nsockets = 2\ncores_per_socket = 4\n\
+             gpu = {{ type = \"v100\", model = \"v100\", count = 2, sockets = \"{sockets}\" }}\n\
+             [partition.p]\ndefault = true\nnodes = \"ALL\"\n"
+        );
+        check(&text, want);
+    };
+    check("0,1", expect![[""]]);
+    check("1", expect![[""]]);
+    check("0,2", expect![[""]]);
+}
+
 /// It was said to have no error, and nothing else.
 #[test]
 fn a_file_of_nothing() {
