@@ -41,17 +41,24 @@ fn nodes() {
 
 #[test]
 fn each_gpu_is_at_a_socket_that_there_is() {
-    let check = |sockets: &str, want: Expect| {
+    let check = |sockets: &str, want: &str| {
         let text = format!(
             "[nodes.a]\nnames = \"n1\"\ncpus = 8\nsockets = 2\ncores_per_socket = 4\n\
              gpu = {{ type = \"v100\", model = \"v100\", count = 2, sockets = \"{sockets}\" }}\n\
              [partition.p]\ndefault = true\nnodes = \"ALL\"\n"
         );
-        check(&text, want);
+        let file = ClusterFile::parse("x", &text).expect("it can be read");
+        let found: Vec<String> = file
+            .check()
+            .iter()
+            .map(|found| format!("{}; {}", found.problem.message, found.problem.label))
+            .collect();
+        assert_eq!(found.join("\n"), want);
     };
-    check("0,1", expect![[""]]);
-    check("1", expect![[""]]);
-    check("0,2", expect![[""]]);
+    let wrong = "gpu.sockets of [nodes.a] does not fit its nodes; they have 2 GPUs and 2 sockets";
+    check("0,1", "");
+    check("1", wrong);
+    check("0,2", wrong);
 }
 
 /// It was said to have no error, and nothing else.
