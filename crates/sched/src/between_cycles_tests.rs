@@ -11,7 +11,7 @@ use proptest::prelude::*;
 /// What happens half a second after what happened before.
 #[derive(Clone, Debug)]
 enum Step {
-    Submit(Asked),
+    Submit(Requested),
     /// The same as a job that waits.
     Again(usize),
     End(usize),
@@ -19,7 +19,7 @@ enum Step {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct Requested {
     nodes: u32,
     cpus: u32,
     minutes: u64,
@@ -33,13 +33,13 @@ pub(super) struct Case {
     nodes: u32,
     tests: usize,
     tests_of_user: usize,
-    before: Vec<Asked>,
+    before: Vec<Requested>,
     steps: Vec<Step>,
 }
 
-fn any_asked() -> impl Strategy<Value = Asked> {
+fn any_requested() -> impl Strategy<Value = Requested> {
     (1_u32..4, 1_u32..5, 1_u64..30, 0_u32..3, 0_u32..3).prop_map(
-        |(nodes, cpus, minutes, whose, qos)| Asked {
+        |(nodes, cpus, minutes, whose, qos)| Requested {
             nodes,
             cpus,
             minutes,
@@ -51,7 +51,7 @@ fn any_asked() -> impl Strategy<Value = Asked> {
 
 pub(super) fn any_case() -> impl Strategy<Value = Case> {
     let step = prop_oneof![
-        4 => any_asked().prop_map(Step::Submit),
+        4 => any_requested().prop_map(Step::Submit),
         4 => any::<usize>().prop_map(Step::Again),
         3 => any::<usize>().prop_map(Step::End),
         1 => any::<usize>().prop_map(Step::Cancel),
@@ -60,7 +60,7 @@ pub(super) fn any_case() -> impl Strategy<Value = Case> {
         1_usize..20,
         prop_oneof![3 => Just(usize::MAX), 1 => 1_usize..4],
     );
-    let before = prop::collection::vec(any_asked(), 1..20);
+    let before = prop::collection::vec(any_requested(), 1..20);
     let steps = prop::collection::vec(step, 1..40);
     (1_u32..5, budgets, before, steps).prop_map(|(nodes, budgets, before, steps)| Case {
         nodes,
@@ -133,7 +133,7 @@ pub(super) fn play(case: &Case) {
          [partition.all]\ndefault = true\nnodes = \"ALL\"\n\
          [qos.normal]\n[qos.one]\nmax_jobs_per_user = 1\n"
     ));
-    let request = |asked: &Asked| Request {
+    let request = |asked: &Requested| Request {
         name: if asked.is_of_bob { "of bob" } else { "" }.to_owned(),
         qos: asked.is_limited.then(|| "one".to_owned()),
         min_nodes: Some(asked.nodes.min(nodes)),

@@ -40,7 +40,7 @@ pub(crate) struct Reserved<'a> {
     own: Option<&'a Kept>,
     /// It names one that there isn't.
     is_lost: bool,
-    /// It ends so soon when it is told to (`--signal=R:`): those with a longer `MaxStartDelay` are no others.
+    /// It ends so soon after its signal (`--signal=R:`): those with a longer `MaxStartDelay` are no others.
     ends_within: Option<Seconds>,
 }
 
@@ -188,7 +188,7 @@ impl Reservations {
         self.0.is_empty()
     }
 
-    /// Whether one lends its nodes to jobs that end soon when they are told to.
+    /// Whether one lends its nodes to jobs that end soon after their signal.
     pub(crate) fn lend(&self) -> bool {
         self.iter()
             .any(|kept| kept.reservation.max_start_delay.is_some())
@@ -286,7 +286,7 @@ impl Reserved<'_> {
     }
 }
 
-/// How soon a job ends when it is told to, where it may borrow reserved nodes for that.
+/// How soon a job ends after its signal, where it may borrow reserved nodes for that.
 pub(crate) fn ends_within(request: &Request) -> Option<Seconds> {
     let signal = request.rare.signal.filter(|signal| signal.borrows)?;
     Some(signal.before)
