@@ -54,6 +54,7 @@ impl Step {
             restart: 0,
             step: StepId::Number(0),
             node_index: 0,
+            first_node: 0,
             node: NodeName::new("n1"),
             nodes: None,
             own_processes: false,
