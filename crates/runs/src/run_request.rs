@@ -10,6 +10,7 @@ use crate::user_config::user_config;
 use crate::{container_runtime, plan_inputs, plan_notes};
 use cluster_file::ClusterFile;
 use folder::StartingPoint;
+use model::script_lines::{LineKind, script_lines};
 use model::{ClusterFacts, Internet, counted};
 use resources::{Difference, Fate, Finding};
 use serde::{Deserialize, Serialize};
@@ -147,6 +148,10 @@ impl RunRequest {
                 "gpu-memory" | "gpu-type" => return Err(no_such_option(flag, key, path)),
                 _ => format!("--{flag}={text}"),
             });
+            // Slurm takes --gres before --gpus-per-node, and what is said here goes before the script.
+            if flag == "gpus-per-node" && asks_gres_gpus(path) {
+                flags.push(format!("--gres=gpu:{text}"));
+            }
         }
         Ok(Some((path, name.chain(flags).collect())))
     }
@@ -609,6 +614,17 @@ fn folder_of(path: &Path) -> PathBuf {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
         _ => PathBuf::from("."),
     }
+}
+
+/// Whether a directive of the script asks for GPUs by `--gres`.
+fn asks_gres_gpus(script: &Path) -> bool {
+    let Ok(text) = std::fs::read_to_string(script) else {
+        // What can't be read is said where it is submitted.
+        return false;
+    };
+    let lines = text.lines().zip(script_lines(&text).kinds);
+    let mut directives = lines.filter(|(_, kind)| *kind == LineKind::Directive);
+    directives.any(|(line, _)| line.contains("--gres") && line.contains("gpu"))
 }
 
 /// A program's name without its folder and ending.

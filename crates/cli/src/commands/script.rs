@@ -17,10 +17,19 @@ use sys::Places;
 /// How many elements that did not complete are named.
 const SHOWN: usize = 10;
 
-/// Submits the script as `sbatch` does, with Slurm's flags before it, and follows its output.
+/// What `sbatch` is told beside the script.
+#[derive(Clone, Copy)]
+pub struct Words<'a> {
+    /// Slurm's flags, before it.
+    pub flags: &'a [String],
+    /// The script's own, behind it.
+    pub arguments: &'a [String],
+}
+
+/// Submits the script as `sbatch` does, and follows its output.
 pub fn run(
     script: &Path,
-    flags: &[String],
+    words: Words<'_>,
     target: Target,
     places: &Places,
     detach: bool,
@@ -28,8 +37,9 @@ pub fn run(
 ) -> Outcome {
     let begun = Instant::now();
     let cluster = target.facts.name.clone();
-    let mut args = flags.to_vec();
+    let mut args = words.flags.to_vec();
     args.push(script.display().to_string());
+    args.extend_from_slice(words.arguments);
     let job = if target.facts.embedded {
         match crate::slurm::sbatch::queue(&args, &cluster, printer) {
             Ok(job) => job,

@@ -358,7 +358,7 @@ fn gpus_twice(reading: &mut Reading<'_>) {
         && gres != per_node
     {
         let message = format!(
-            "--gpus-per-node={per_node} and --gres=gpu:{gres} ask for GPUs twice: the second is taken; leave one out"
+            "--gpus-per-node={per_node} and --gres=gpu:{gres} ask for GPUs twice: Slurm takes --gres; leave one out"
         );
         let warning = Diagnostic::warning("gpus-twice", Span::Whole, message);
         reading.diagnostics.push(warning);

@@ -419,7 +419,7 @@ mod tests {
             &[],
             script,
             expect![[
-                r#"name: "job.sh", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 4, ), tasks_per_node: Some( 4, ), memory: Some( PerNode( 0, ), ), gpus_per_node: Some( GpuCount { kind: None, count: 4, ), exclusive: true, chdir: "/work", written: [ "gpu:2", "gpu:4", ], mail_types: [ InvalidDepend, Begin, End, Fail, Requeue, StageOut, ], gpus-twice --gpus-per-node=2 and --gres=gpu:4 ask for GPUs twice: the second is taken; leave one out"#
+                r#"name: "job.sh", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 4, ), tasks_per_node: Some( 4, ), memory: Some( PerNode( 0, ), ), gpus_per_node: Some( GpuCount { kind: None, count: 4, ), exclusive: true, chdir: "/work", written: [ "gpu:2", "gpu:4", ], mail_types: [ InvalidDepend, Begin, End, Fail, Requeue, StageOut, ], gpus-twice --gpus-per-node=2 and --gres=gpu:4 ask for GPUs twice: Slurm takes --gres; leave one out"#
             ]],
         );
     }
