@@ -8,6 +8,7 @@ use model::{ClusterFacts, ContainerFacts};
 /// itself.
 pub(super) fn adapt(facts: &mut ClusterFacts, engine: &ClusterFacts) {
     facts.node_local.clone_from(&engine.node_local);
+    facts.time_granularity = engine.time_granularity;
     let here = &engine.containers.runtimes;
     let own = &facts.containers.runtimes;
     let of_both = own.iter().filter(|runtime| here.contains(runtime));
