@@ -19,7 +19,7 @@ use train::DataPlan;
 pub enum StageError {
     /// A source can't be read.
     #[error(
-        "{path:?} is to be staged and can't be read on {host}: {source}; correct the path, or put it where the nodes see it"
+        "{path:?} is to be staged and can't be read on {host}: {source}; correct the path, or put it where the nodes see it, which /tmp is not"
     )]
     Source {
         /// The file or folder.

@@ -2,10 +2,11 @@
 use crate::testing::machine;
 use crate::{Action, Event, Finished, Job, Saved, State};
 use model::{
-    ArraySpec, ArrayTask, ComponentPlace, Ending, HeldBy, JobId, JobState, Outcome, PendingReason,
-    RareOptions, Request, Seconds, Submitter, TimeLimitRequest, Timestamp, WaitStatus,
+    ArraySpec, ArrayTask, ComponentPlace, Ending, HeldBy, JobId, JobState, NodeMark, Outcome,
+    PendingReason, RareOptions, Request, Seconds, Submitter, TimeLimitRequest, Timestamp,
+    WaitStatus,
 };
-use resources::{Cluster, NodeId};
+use resources::{Cluster, Denial, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -766,6 +767,25 @@ fn an_estimate_waits_for_the_ends_of_running_jobs_alone() {
     assert_eq!(at(&mut world, &exclusive).0, 600);
     // Asking takes no id.
     assert_eq!(world.state.next_id(), 4);
+}
+
+#[test]
+fn an_estimate_counts_on_no_node_that_is_drained() {
+    let mut world = World::new(4);
+    let now = world.now;
+    let node = world.state.cluster().node_name(NodeId(0)).clone();
+    let mark = NodeMark {
+        is_drained: true,
+        ..NodeMark::default()
+    };
+    world.state.apply(Event::NodeMarked { node, mark });
+    let refused = world.state.estimate(&Request::default(), 0, now);
+    let refused = refused.expect_err("no node is up");
+    assert_eq!(refused.denial, Denial::NodesAway);
+    assert_eq!(
+        refused.denial.words(),
+        "Requested node configuration is not available"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use crate::State;
 use crate::kinds::find_unreserved;
 use crate::promise::UNLIMITED;
-use model::{NodeName, Request, Timestamp};
+use model::{NodeName, Request, Timestamp, node_list};
 use resources::{Denial, Finding, Free, Pick, Share};
 
 /// When a job would start, and with what.
@@ -24,10 +24,10 @@ pub struct Estimate {
 
 impl State {
     /// When a request of a user would start, and where, if all jobs that run last until their
-    /// limits.
+    /// limits. As Slurm's test, it counts on no node that is down or drained.
     ///
     /// # Errors
-    /// It could never start here.
+    /// It could never start here, or not on the nodes that are up.
     pub fn estimate(
         &mut self,
         request: &Request,
@@ -70,19 +70,20 @@ impl State {
             let moment = moments.iter().copied().find(|moment| *moment > at);
             match end.into_iter().chain(moment).min() {
                 Some(next) => at = next,
-                // When others give back the GPUs that they hold is not known, nor when nodes
-                // come back.
-                None => break fits(at, &Free::idle(&self.cluster)),
+                // When others give back the GPUs that they hold is not known.
+                None => break fits(at, &self.without_jobs()),
             }
         };
-        let (choice, shares) = found.ok_or_else(|| {
-            Finding::by_engine(
+        let found = found.ok_or_else(|| match fits(at, &Free::idle(&self.cluster)) {
+            Some(_) => self.nodes_away(),
+            None => Finding::by_engine(
                 Denial::NodeConfig,
                 "what the job needs",
                 "this machine has less than when its jobs started",
                 "ask again when they have ended",
-            )
-        })?;
+            ),
+        });
+        let (choice, shares) = found?;
         let demand = &choice.need.compiled.demand;
         Ok(Estimate {
             at,
@@ -90,5 +91,27 @@ impl State {
             nodes: crate::held::names(&self.cluster, demand, shares.iter().map(|share| share.node)),
             partition: self.cluster.partition(choice.partition).name.clone(),
         })
+    }
+    /// What is free once all jobs are over, on the nodes that are up.
+    fn without_jobs(&self) -> Free {
+        let mut free = Free::idle(&self.cluster);
+        for node in self.cluster.nodes() {
+            free.set_up(node, self.held.free.up().contains(node));
+        }
+        free
+    }
+
+    fn nodes_away(&self) -> Finding {
+        let away = self
+            .cluster
+            .nodes()
+            .filter(|node| !self.held.free.up().contains(*node));
+        let names = node_list::fold(away.map(|node| self.cluster.node_name(node)));
+        Finding::by_engine(
+            Denial::NodesAway,
+            "a start on nodes that are up",
+            format!("down or drained: {names}"),
+            "submit it all the same: it waits for them, and yard why names them",
+        )
     }
 }

@@ -22,7 +22,7 @@ pub enum ContainerError {
     },
     /// The image is not there.
     #[error(
-        "[environment.container] starts from {image:?}, which is not there on this node; put the image on a file system that the nodes share"
+        "[environment.container] starts from {image:?}, which is not there on this node; put the image on a file system that the nodes share, which /tmp is not"
     )]
     NoImage {
         /// Its file or folder.

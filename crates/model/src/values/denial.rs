@@ -26,6 +26,8 @@ pub enum Denial {
     NodeCount,
     /// No node has what is asked.
     NodeConfig,
+    /// The nodes that have what is asked are down or drained: a test alone says it, a job waits for them.
+    NodesAway,
     /// No such account, or the user isn't in it.
     Account,
     /// No such QOS, or the user can't use it.
@@ -68,7 +70,9 @@ impl Denial {
             Denial::NodesNotInPartition => "Requested nodes not in this partition",
             Denial::TooManyCpus => "More processors requested than permitted",
             Denial::NodeCount => "Node count specification invalid",
-            Denial::NodeConfig => "Requested node configuration is not available",
+            Denial::NodeConfig | Denial::NodesAway => {
+                "Requested node configuration is not available"
+            }
             Denial::Account | Denial::PartitionAccount => {
                 "Invalid account or account/partition combination specified"
             }

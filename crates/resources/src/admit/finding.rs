@@ -60,6 +60,7 @@ impl Subject {
             Denial::NoPartition
             | Denial::TooManyCpus
             | Denial::NodeConfig
+            | Denial::NodesAway
             | Denial::PartitionAccount
             | Denial::PartitionQos
             | Denial::Policy

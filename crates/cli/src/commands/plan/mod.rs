@@ -15,7 +15,7 @@ use backend::{TestedJob, Transport, TransportError};
 use clap::Args as ClapArgs;
 use cluster_file::ClusterFile;
 use model::Timestamp;
-use resources::Finding;
+use resources::{Denial, Finding};
 use runs::{Planned, RunRequest, Target, places, user};
 use std::path::{Path, PathBuf};
 use sys::Places;
@@ -126,13 +126,13 @@ fn show_here(args: &Shown, planned: Planned, places: &Places, printer: &Printer)
     let (refusals, start) = if !refusals.is_empty() {
         (refusals, None)
     } else {
-        refusals_of(transport.test(&TestedJob {
+        let job = TestedJob {
             request: &plan.request(&place.job()),
             script: &script,
             flags: &[],
-        }))?
+        };
+        tested(&mut *transport, &job)?
     };
-    let start = start.map(|at| start_row(at, &*transport));
     if args.json {
         let json = json::of_run_here(&plan, &facts, &refusals, &script, start.as_ref());
         printer.line(&json.to_string());
@@ -209,13 +209,22 @@ fn start_row(at: Timestamp, transport: &dyn Transport) -> Row {
 /// A wait too short to notice, in milliseconds.
 const SOON: i64 = 2000;
 
-/// The engine's no, as a refusal of the plan, else when the job would start; what is no answer is a
-/// failure.
-fn refusals_of(
-    answer: Result<Option<Timestamp>, TransportError>,
-) -> Result<(Vec<Finding>, Option<Timestamp>), Failure> {
-    match answer {
-        Ok(start) => Ok((Vec::new(), start)),
+/// The engine's no, as a refusal of the plan, else when the job would start, as a line of the table; what is
+/// no answer is a failure.
+fn tested(
+    transport: &mut dyn Transport,
+    job: &TestedJob<'_>,
+) -> Result<(Vec<Finding>, Option<Row>), Failure> {
+    match transport.test(job) {
+        Ok(start) => Ok((Vec::new(), start.map(|at| start_row(at, transport)))),
+        Err(TransportError::Refused { refusal, .. }) if refusal.denial == Denial::NodesAway => {
+            let row = Row {
+                name: "start",
+                value: "not known".to_owned(),
+                why: refusal.there,
+            };
+            Ok((Vec::new(), Some(row)))
+        }
         Err(TransportError::Refused { refusal, .. }) => {
             Ok((vec![Finding::answered(*refusal)], None))
         }

@@ -1,6 +1,6 @@
 //! `yard plan SCRIPT`: what a batch script that exists already would be.
 
-use super::{Shown, end, json, now, refusals_of, say_refusals, start_row};
+use super::{Shown, end, json, now, say_refusals, tested};
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use backend::TestedJob;
@@ -48,15 +48,17 @@ pub fn plan(
             plan.written.extend(note);
             plan.written.extend(other_components(&text));
             // The engine knows itself better than what is known of it here.
-            let (refusals, start) = refusals_of(transport.test(&TestedJob {
+            let flags = of_environment(&read);
+            let job = TestedJob {
                 request: &read.request,
                 script: &script,
-                flags: &of_environment(&read),
-            }))?;
+                flags: &flags,
+            };
+            let (refusals, start) = tested(transport, &job)?;
             plan.refusals = refusals;
             // A held job waits for its release.
             let start = start.filter(|_| !read.request.hold);
-            plan.rows.extend(start.map(|at| start_row(at, transport)));
+            plan.rows.extend(start);
             (plan, script)
         }
     };
