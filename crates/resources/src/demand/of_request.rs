@@ -78,11 +78,11 @@ impl Demand {
     /// With `--ntasks-per-gpu` a node has the tasks of its GPUs: where nodes and tasks are counted and come
     /// out even, each has as many.
     fn even_gpus(&mut self) {
-        let nodes = self.nodes.least;
-        let Some(tasks) = self.tasks.filter(|tasks| tasks % nodes == 0) else {
+        let nodes = self.nodes.least.max(1);
+        let Some(tasks) = self.tasks.filter(|tasks| tasks.is_multiple_of(nodes)) else {
             return;
         };
-        let is_even = |need: &GresNeed| need.count % u64::from(nodes) == 0;
+        let is_even = |need: &GresNeed| need.count.is_multiple_of(u64::from(nodes));
         if self.nodes.most != Some(nodes) || !self.job.gres.iter().all(is_even) {
             return;
         }
