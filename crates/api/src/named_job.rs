@@ -4,7 +4,7 @@ use model::JobId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Slurm's words for a later component of a heterogeneous job where the first one is meant.
+/// Slurm's words for a later component of a heterogeneous job where the first one has to be named.
 pub const NOT_THE_LEADER: &str = "Job not heterogeneous job leader";
 
 /// A job, an array, one element of it, or one component of a heterogeneous job. The last element that waits has its array's own id, so that

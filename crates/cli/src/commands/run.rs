@@ -6,7 +6,7 @@ use super::lint;
 use super::making::{leave_out_modules, make_ready};
 use super::repeats;
 use super::run_request::RequestArgs;
-use super::script::{self, Words};
+use super::script::{self, ScriptCall};
 use super::story::row;
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
@@ -63,11 +63,11 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
             let known = runs::known_cluster(&target, &places)?;
             lint::before_submission(script, &flags, known, printer)?;
         }
-        let words = Words {
+        let call = ScriptCall {
             flags: &flags,
             arguments: &request.command,
         };
-        return script::run(script, words, target, &places, args.detach, printer);
+        return script::run(script, call, target, &places, args.detach, printer);
     }
     let mut planned = request.plan(&places)?;
     planned.from = args.from.as_deref().map(starting_point).transpose()?;

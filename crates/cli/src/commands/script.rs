@@ -17,9 +17,9 @@ use sys::Places;
 /// How many elements that did not complete are named.
 const SHOWN: usize = 10;
 
-/// What `sbatch` is told beside the script.
+/// What `sbatch` gets beside the script.
 #[derive(Clone, Copy)]
-pub struct Words<'a> {
+pub struct ScriptCall<'a> {
     /// Slurm's flags, before it.
     pub flags: &'a [String],
     /// The script's own, behind it.
@@ -29,7 +29,7 @@ pub struct Words<'a> {
 /// Submits the script as `sbatch` does, and follows its output.
 pub fn run(
     script: &Path,
-    words: Words<'_>,
+    call: ScriptCall<'_>,
     target: Target,
     places: &Places,
     detach: bool,
@@ -37,9 +37,9 @@ pub fn run(
 ) -> Outcome {
     let begun = Instant::now();
     let cluster = target.facts.name.clone();
-    let mut args = words.flags.to_vec();
+    let mut args = call.flags.to_vec();
     args.push(script.display().to_string());
-    args.extend_from_slice(words.arguments);
+    args.extend_from_slice(call.arguments);
     let job = if target.facts.embedded {
         match crate::slurm::sbatch::queue(&args, &cluster, printer) {
             Ok(job) => job,

@@ -1,4 +1,4 @@
-//! What jobs get to know of the switches above their nodes.
+//! What jobs find of the switches above their nodes.
 
 use super::Owner;
 use model::{NodeName, Variables};

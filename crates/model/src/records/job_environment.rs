@@ -5,7 +5,7 @@
 //! start and end times came with 23.02.
 
 use crate::records::{ArrayFacts, ArrayTask, JobRecord, JobState, StepRecord};
-use crate::requests::{ComponentPlace, Request, StepRequest};
+use crate::requests::{COMPONENT_VARIABLES, ComponentPlace, Request, StepRequest};
 use crate::values::{
     Allocation, Distribution, GpuCount, GpuIndex, Levels, MemoryRequest, NodeShare, Seconds,
     Setter, StepId, Timestamp, Variables, node_list,
@@ -208,30 +208,6 @@ pub fn tasks_per_gpu_variables(request: &StepRequest) -> Variables {
     set.maybe("SLURM_NTASKS_PER_TRES", request.tasks_per_gpu);
     set.0
 }
-
-/// What is said of each component of a heterogeneous job, with its number at the end.
-pub const COMPONENT_VARIABLES: &[&str] = &[
-    "SLURM_CPUS_PER_GPU",
-    "SLURM_CPUS_PER_TASK",
-    "SLURM_GPUS",
-    "SLURM_GPUS_PER_NODE",
-    "SLURM_GPUS_PER_TASK",
-    "SLURM_JOB_ACCOUNT",
-    "SLURM_JOB_CPUS_PER_NODE",
-    "SLURM_JOB_ID",
-    "SLURM_JOB_NAME",
-    "SLURM_JOB_NODELIST",
-    "SLURM_JOB_NUM_NODES",
-    "SLURM_JOB_PARTITION",
-    "SLURM_JOB_QOS",
-    "SLURM_MEM_PER_CPU",
-    "SLURM_MEM_PER_GPU",
-    "SLURM_MEM_PER_NODE",
-    "SLURM_NPROCS",
-    "SLURM_NTASKS",
-    "SLURM_NTASKS_PER_NODE",
-    "SLURM_TASKS_PER_NODE",
-];
 
 /// What all components of a heterogeneous job were given, each under its own number; the older names
 /// (`PACK`) too, as 22.05 sets them.

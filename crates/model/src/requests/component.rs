@@ -36,6 +36,30 @@ impl ComponentPlace {
     }
 }
 
+/// Variables of a job that its steps find for each component too, with its number at the end.
+pub const COMPONENT_VARIABLES: &[&str] = &[
+    "SLURM_CPUS_PER_GPU",
+    "SLURM_CPUS_PER_TASK",
+    "SLURM_GPUS",
+    "SLURM_GPUS_PER_NODE",
+    "SLURM_GPUS_PER_TASK",
+    "SLURM_JOB_ACCOUNT",
+    "SLURM_JOB_CPUS_PER_NODE",
+    "SLURM_JOB_ID",
+    "SLURM_JOB_NAME",
+    "SLURM_JOB_NODELIST",
+    "SLURM_JOB_NUM_NODES",
+    "SLURM_JOB_PARTITION",
+    "SLURM_JOB_QOS",
+    "SLURM_MEM_PER_CPU",
+    "SLURM_MEM_PER_GPU",
+    "SLURM_MEM_PER_NODE",
+    "SLURM_NPROCS",
+    "SLURM_NTASKS",
+    "SLURM_NTASKS_PER_NODE",
+    "SLURM_TASKS_PER_NODE",
+];
+
 /// Options that each component has for itself; the others go on from the first: `slurm_opt.c` of
 /// 22.05, `reset_each_pass`.
 pub const OWN_OF_COMPONENTS: &[&str] = &[

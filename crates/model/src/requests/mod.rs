@@ -24,7 +24,7 @@ pub(crate) mod step_request;
 pub mod submission_environment;
 
 pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, KILL_WAIT, NodeGroup};
-pub use component::{ComponentPlace, OWN_OF_COMPONENTS};
+pub use component::{COMPONENT_VARIABLES, ComponentPlace, OWN_OF_COMPONENTS};
 pub use container_runtime::{ContainerFacts, ContainerRuntime};
 pub use job_change::{JobChange, JobChangeError, LimitChange, job_changes};
 pub use job_refusal::JobRefusal;

@@ -1,13 +1,14 @@
 //! `srun`'s command line and environment, put together.
 
-use crate::job_environment::COMPONENT_VARIABLES;
 use crate::options::diagnostic::{Diagnostic, Span};
 use crate::options::getopt::{Taken, Word};
 use crate::options::given_options::{Exclusive, GivenOptions};
 use crate::options::option_table::{Command, Key};
 use crate::options::reading::Reading;
 use crate::options::{Show, Surroundings};
-use crate::requests::{Request, StepRequest, asked_job, component, described_job, handed_on};
+use crate::requests::{
+    COMPONENT_VARIABLES, Request, StepRequest, asked_job, component, described_job, handed_on,
+};
 use crate::values::{
     Export, GpuBind, GpuCount, GresList, JobId, OpenMode, PassedLimits, Seconds, StepContainer,
     StepPrograms, TimeLimitRequest, Variables,

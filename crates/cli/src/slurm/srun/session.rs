@@ -42,7 +42,7 @@ pub enum Event {
 
 /// How often a step whose supervisors don't call is asked after.
 const ASK_AFTER: Duration = Duration::from_secs(1);
-/// So close to each other ends are told together.
+/// Ends so close to each other stand in one line.
 const TOGETHER: Duration = Duration::from_millis(10);
 /// From SIGTERM to SIGKILL, and a little: what Slurm says of it with its default `KillWait`.
 const ABORT_SECONDS: u64 = 32;
@@ -188,7 +188,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What comes in the moment in which other tasks of a node end after one that failed: they are told
+    /// What comes in the moment in which other tasks of a node end after one that failed: they stand
     /// in one line.
     fn others_of_node(&self, events: &Receiver<Event>) -> Option<Event> {
         let complains = !self.ends.complaints(&self.untold).is_empty();

@@ -45,7 +45,7 @@ impl TaskEnds {
         }
     }
 
-    /// The same, with so many tasks in each of its components, which are told by their numbers there.
+    /// The same, with so many tasks in each of its components, which are printed by their numbers there.
     pub fn of_parts(record: &StepRecord, parts: &[u32]) -> TaskEnds {
         TaskEnds {
             parts: parts.to_vec(),
