@@ -62,6 +62,10 @@ fn a_pmi_server_is_not_pretended() {
         );
     }
     env.slurm("srun", &["--mpi=none", "true"]).success();
+    assert_eq!(
+        env.slurm("srun", &["--mpi=list"]).success(),
+        "MPI plugin types are...\n\tnone\n"
+    );
     // What another Slurm left in the environment asks nothing of this one.
     env.set_var("SLURM_MPI_TYPE", "pmix");
     env.slurm("srun", &["true"]).success();

@@ -113,6 +113,9 @@ pub fn help_of(name: &str) -> String {
 /// What `--gres=help` prints: the resources that there are.
 const GRES_HELP: &str = "Valid gres options are:\ngpu[[:type]:count]\n";
 
+/// What `--mpi=list` prints.
+const MPI_LIST: &str = "MPI plugin types are...\n\tnone\n";
+
 /// What `--hint=help` prints.
 const HINT_HELP: &str = "\
 Hints:
@@ -128,6 +131,7 @@ fn shown(show: Show, usage: &str, help: fn() -> String, printer: &Printer) -> u8
         Show::Usage => printer.line(usage),
         Show::Help => printer.data(&help()),
         Show::Gres => printer.data(GRES_HELP),
+        Show::Mpi => printer.data(MPI_LIST),
         Show::Hint => {
             printer.data(HINT_HELP);
             return 1;

@@ -220,6 +220,7 @@ impl Reading<'_> {
                 o.min_cpus = number(1)?;
                 self.unheeded(given);
             }
+            Key::Mpi if text == "list" => o.show = Some(Show::Mpi),
             Key::Mpi => {
                 o.mpi = owned();
                 if text != "none" {

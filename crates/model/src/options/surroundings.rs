@@ -93,6 +93,8 @@ pub enum Show {
     Version,
     /// `--gres=help`
     Gres,
+    /// `--mpi=list`
+    Mpi,
     /// `--hint=help`, which ends with 1.
     Hint,
 }
