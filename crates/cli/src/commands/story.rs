@@ -315,6 +315,27 @@ mod tests {
         }
     }
 
+    fn resumed() -> Event {
+        Event::Resumed {
+            checkpoint: "step-260.npz".to_owned(),
+            step: Some(260),
+        }
+    }
+
+    /// The limit is near.
+    fn stopping() -> Event {
+        Event::Stopping {
+            reason: StopReason::Limit,
+            left: Seconds(3),
+        }
+    }
+
+    fn back() -> Event {
+        Event::ComingBack {
+            how: ComingBack::Requeue,
+        }
+    }
+
     #[test]
     fn data_comes_to_the_nodes() {
         let staging = |done, total| Event::Staging {
@@ -348,26 +369,15 @@ mod tests {
 
     #[test]
     fn to_the_limit_and_back() {
-        let resumed = Event::Resumed {
-            checkpoint: "step-260.npz".to_owned(),
-            step: Some(260),
-        };
-        let stopping = Event::Stopping {
-            reason: StopReason::Limit,
-            left: Seconds(3),
-        };
-        let back = Event::ComingBack {
-            how: ComingBack::Requeue,
-        };
         check(
             &[
                 (1, started()),
                 (1, launched()),
                 (1, out()),
-                (1, stopping),
-                (1, back),
+                (1, stopping()),
+                (1, back()),
                 (2, started()),
-                (2, resumed),
+                (2, resumed()),
                 (2, launched()),
                 (2, Event::Finished { status: 0 }),
             ],
@@ -383,24 +393,13 @@ mod tests {
 
     #[test]
     fn a_start_that_wrote_the_steps_of_the_one_before_says_that_none_is_newer() {
-        let resumed = Event::Resumed {
-            checkpoint: "step-260.npz".to_owned(),
-            step: Some(260),
-        };
-        let stopping = Event::Stopping {
-            reason: StopReason::Limit,
-            left: Seconds(3),
-        };
-        let back = Event::ComingBack {
-            how: ComingBack::Requeue,
-        };
         check(
             &[
                 (2, started()),
-                (2, resumed),
+                (2, resumed()),
                 (2, out()),
-                (2, stopping),
-                (2, back),
+                (2, stopping()),
+                (2, back()),
             ],
             expect![[r#"
                 shown
