@@ -83,7 +83,8 @@ impl Demand {
             return;
         };
         let is_even = |need: &GresNeed| need.count.is_multiple_of(u64::from(nodes));
-        if self.nodes.most != Some(nodes) || !self.job.gres.iter().all(is_even) {
+        let has_gpus = self.job.gpus() > 0;
+        if !has_gpus || self.nodes.most != Some(nodes) || !self.job.gres.iter().all(is_even) {
             return;
         }
         self.tasks_per_node.get_or_insert(tasks / nodes);
