@@ -175,7 +175,7 @@ mod tests {
         check("B:TERM", "B:TERM@60");
         check("RB:12@0", "RB:USR2@0");
         check("R:USR1", "R:USR1@60");
-        check("BR:10", "B:USR1@60");
+        check("BR:10", "RB:USR1@60");
         for wrong in [
             "",
             "X@1",
