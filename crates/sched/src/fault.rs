@@ -26,8 +26,8 @@ pub(crate) enum Fault {
     ArrayCountsOne,
     /// What ran still counts under limits.
     StaysCounted,
-    /// Between equal jobs the lower id goes first, whenever they were submitted.
-    TieById,
+    /// Of jobs that were submitted at one moment, or that keep their places, the later id goes first.
+    LaterIdFirst,
     /// Tiers of partitions do not count.
     TierIgnored,
     /// Nodes of a blocked partition are given to others.

@@ -24,7 +24,7 @@ const MUTANTS: &[(Fault, Histories, &str)] = &[
     (Fault::OneLevelOnly, Histories::AnyCluster, "limits: jobs of an account"),
     (Fault::ArrayCountsOne, Histories::AnyCluster, "in queue"),
     (Fault::StaysCounted, Histories::AnyCluster, "a restart"),
-    (Fault::TieById, Histories::AnyCluster, "tiers: "),
+    (Fault::LaterIdFirst, Histories::AnyCluster, "order: "),
     (Fault::TierIgnored, Histories::AnyCluster, "tiers: "),
     (Fault::NodesNotWithdrawn, Histories::AnyCluster, "tiers: "),
     (Fault::PromiseIgnored, Histories::Promises, "promises: "),

@@ -6,7 +6,7 @@ use crate::{Job, State, member};
 use cluster_file::PreemptType;
 use model::{JobId, Request, Timestamp};
 use resources::{PartId, QosId};
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 /// Priority of a job with `--nice=0`. Slurm without weights gives all jobs the same, and the
 /// order of submission decides.
@@ -28,16 +28,36 @@ pub fn priority_of(request: &Request) -> u32 {
 /// start yet goes last. Where no weights count, a job without a priority of its own keeps its place as it is
 /// queued again: Slurm gives each job a lower priority than those before it.
 /// Between partitions the tier goes before it ([`crate::State::schedule`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     is_unreserved: bool,
+    keeps_place: bool,
+    has_array_id: bool,
     priority: Reverse<u32>,
     submitted: Timestamp,
     submitted_as: JobId,
-    /// Of those that keep their places: among elements of one array.
-    submitted_again: Timestamp,
-    has_array_id: bool,
     pub(crate) job: JobId,
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Key) -> Ordering {
+        let line = |key: &Key| {
+            // The moment goes before the id, or among elements of one array alone.
+            let [before, behind] = match key.keeps_place {
+                true => [Timestamp(0), key.submitted],
+                false => [key.submitted, Timestamp(0)],
+            };
+            let place = (before, key.submitted_as, behind, key.has_array_id);
+            (key.is_unreserved, key.priority, place, key.job)
+        };
+        line(self).cmp(&line(other))
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl Key {
@@ -45,17 +65,13 @@ impl Key {
     fn of(record: &Job, priority: u32, keeps_place: bool) -> Key {
         Key {
             is_unreserved: record.request.rare.reservation.is_none(),
+            keeps_place,
             priority: Reverse(priority),
-            submitted: if keeps_place || fault::is(Fault::TieById) {
-                Timestamp(0)
+            submitted: record.submitted,
+            submitted_as: if fault::is(Fault::LaterIdFirst) {
+                JobId(u32::MAX - record.submitted_as().0)
             } else {
-                record.submitted
-            },
-            submitted_as: record.submitted_as(),
-            submitted_again: if keeps_place {
-                record.submitted
-            } else {
-                Timestamp(0)
+                record.submitted_as()
             },
             has_array_id: record.submitted_as() == record.id,
             job: record.id,
