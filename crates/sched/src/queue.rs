@@ -43,9 +43,10 @@ impl Ord for Key {
     fn cmp(&self, other: &Key) -> Ordering {
         let line = |key: &Key| {
             // The moment goes before the id, or among elements of one array alone.
-            let [before, behind] = match key.keeps_place {
-                true => [Timestamp(0), key.submitted],
-                false => [key.submitted, Timestamp(0)],
+            let [before, behind] = if key.keeps_place {
+                [Timestamp(0), key.submitted]
+            } else {
+                [key.submitted, Timestamp(0)]
             };
             let place = (before, key.submitted_as, behind, key.has_array_id);
             (key.is_unreserved, key.priority, place, key.job)

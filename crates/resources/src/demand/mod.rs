@@ -65,6 +65,8 @@ pub struct Demand {
     pub sockets: Option<Box<SocketNeed>>,
     /// Tasks share CPUs: a node gives one, however many tasks it has.
     pub overcommit: bool,
+    /// A node has as many tasks as follow from its GPUs: `MinCPUsNode` counts one of them.
+    pub tasks_by_gpus: bool,
 }
 
 /// How many nodes.
@@ -166,7 +168,8 @@ impl Demand {
         let least = self.nodes.least;
         let of_nodes = self.tasks_per_node.map(|each| each.saturating_mul(least));
         let is_one = self.tasks.or(of_nodes).is_none_or(|tasks| tasks <= 1);
-        let each = self.tasks_per_node.filter(|_| !self.overcommit && !is_one);
+        let is_counted = !self.overcommit && !self.tasks_by_gpus && !is_one;
+        let each = self.tasks_per_node.filter(|_| is_counted);
         let of_task = u64::from(self.task.cpus.max(1));
         let of_tasks = of_task.saturating_mul(each.unwrap_or(1).into());
         of_tasks.max(self.node.cpus.into())

@@ -64,6 +64,7 @@ impl Demand {
             tmp_mib: options.tmp_mib.unwrap_or(0),
             sockets: sockets(options),
             overcommit: options.overcommit,
+            tasks_by_gpus: false,
         };
         if let (Some(each), true) = (request.rare.asked.tasks_of_each, request.tasks.is_none()) {
             demand.tasks_of_gpus(each);
@@ -87,7 +88,10 @@ impl Demand {
         if !has_gpus || self.nodes.most != Some(nodes) || !self.job.gres.iter().all(is_even) {
             return;
         }
-        self.tasks_per_node.get_or_insert(tasks / nodes);
+        if self.tasks_per_node.is_none() {
+            self.tasks_per_node = Some(tasks / nodes);
+            self.tasks_by_gpus = true;
+        }
         for mut need in self.job.gres.drain(..) {
             need.count /= u64::from(nodes);
             self.node.gres.push(need);
