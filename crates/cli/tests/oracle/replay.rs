@@ -385,6 +385,19 @@ mod slow {
     }
 }
 
+impl Twin {
+    /// Between the commands of a real one seconds pass: nothing ended in the one in which it is asked, and what
+    /// runs did so for longer than what waits.
+    fn outlive_second(&self) {
+        let second = jiff::Timestamp::now().as_second();
+        wait_until("jobs have run for a second", || {
+            let times = self.prints(&["-h", "-t", "R", "-o", "%M"]);
+            jiff::Timestamp::now().as_second() > second
+                && times.lines().all(|time| time.trim() != "0:00")
+        });
+    }
+}
+
 fn play(part: &Part) {
     let began = Instant::now();
     let twin = Twin::start(part.conf);
@@ -408,6 +421,9 @@ fn play(part: &Part) {
                     let mut states = states.lines().map(str::trim).peekable();
                     states.peek().is_some() && states.all(|it| it == state)
                 });
+                if state == "R" {
+                    twin.outlive_second();
+                }
             }
             Line::Pause => {
                 wait_until("short jobs are over", || {
