@@ -7,8 +7,8 @@ use std::fmt;
 /// Slurm's words for a later component of a heterogeneous job where the first one has to be named.
 pub const NOT_THE_LEADER: &str = "Job not heterogeneous job leader";
 
-/// A job, an array, one element of it, or one component of a heterogeneous job. The last element that waits has its array's own id, so that
-/// the id alone does not say which of both is named.
+/// A job, an array, one element of it, or one component of a heterogeneous job. The last element that
+/// waits has its array's own id, so that the id alone does not say which of both is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedJob {
     /// The job's id, or the array's.

@@ -264,6 +264,7 @@ impl Nodes {
         self.give_features(settings);
         self.take_gpus(settings);
     }
+
     /// The features with which jobs are placed: the active ones.
     fn give_features(&mut self, settings: &Settings) {
         let active = settings.get("activefeatures");

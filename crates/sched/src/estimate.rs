@@ -92,6 +92,7 @@ impl State {
             partition: self.cluster.partition(choice.partition).name.clone(),
         })
     }
+
     /// What is free once all jobs are over, on the nodes that are up.
     fn without_jobs(&self) -> Free {
         let mut free = Free::idle(&self.cluster);

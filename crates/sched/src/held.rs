@@ -86,6 +86,12 @@ impl HeldShares {
 }
 
 impl Held {
+    /// A node takes jobs from now on, or none any more. One of the future takes none.
+    pub(crate) fn set_up(&mut self, cluster: &Cluster, node: NodeId, takes_jobs: bool) {
+        let is_there = !cluster.future_nodes().contains(node);
+        self.free.set_up(node, is_there && takes_jobs);
+    }
+
     /// Nothing is held.
     pub(crate) fn new(cluster: &Cluster, numbers: Arc<[u32]>) -> Held {
         let mut free = Free::idle(cluster);

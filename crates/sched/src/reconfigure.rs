@@ -55,8 +55,7 @@ impl State {
         self.held = Held::new(&self.cluster, self.held.numbers());
         for (node, mark) in &self.marks {
             if let Some(node) = self.cluster.node(node) {
-                let is_there = !self.cluster.future_nodes().contains(node);
-                self.held.free.set_up(node, is_there && mark.takes_jobs());
+                self.held.set_up(&self.cluster, node, mark.takes_jobs());
             }
         }
         self.bar_gpus();
@@ -104,8 +103,7 @@ impl State {
         };
         let node = self.cluster.node_name(id).clone();
         let takes_jobs = mark.takes_jobs() || fault::is(Fault::DrainIgnored);
-        let is_there = !self.cluster.future_nodes().contains(id);
-        self.held.free.set_up(id, is_there && takes_jobs);
+        self.held.set_up(&self.cluster, id, takes_jobs);
         self.marked.insert(node.clone());
         // One that takes jobs may still have a reason.
         if mark == NodeMark::default() {

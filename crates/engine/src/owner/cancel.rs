@@ -206,19 +206,19 @@ impl Owner {
                 message: format!("step {job}.{step} is not running"),
             });
         }
-        let parts = self.parts_of_step(job, step);
-        for active in parts.iter().filter_map(|job| self.running.get(job)) {
-            let Some(signal) = signal else {
+        let Some(signal) = signal else {
+            let parts = self.parts_of_step(job, step);
+            for active in parts.iter().filter_map(|job| self.running.get(job)) {
                 self.stop_step(active, step, turn);
-                continue;
-            };
-            let call = SupervisorCall::Signal {
-                signal,
-                reach: Reach::All,
-            };
-            for key in active.live_keys(step) {
-                turn.words.push((key, call.clone()));
             }
+            return Ok(());
+        };
+        let call = SupervisorCall::Signal {
+            signal,
+            reach: Reach::All,
+        };
+        for key in self.keys_of_step(job, step) {
+            turn.words.push((key, call.clone()));
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::Owner;
 use super::active_job::Over;
 use super::launch::started;
 use super::turn::Turn;
+use crate::SupervisorKey;
 use crate::job_record::record_of;
 use api::{Refusal, StepPart};
 use model::job_environment::{self, StartedJob};
@@ -53,7 +54,7 @@ impl Owner {
     /// The number of the next step of a job. Components count theirs together.
     pub(super) fn next_step(&self, job: JobId) -> u32 {
         let next = |job| Some(self.running.get(&job)?.next_step);
-        let all = self.all_components(job).into_iter().filter_map(next);
+        let all = self.state.components(job).into_iter().filter_map(next);
         all.max().unwrap_or(0)
     }
 
@@ -61,7 +62,7 @@ impl Owner {
     pub(super) fn parts_of_step(&self, job: JobId, step: StepId) -> Vec<JobId> {
         let all = match step {
             StepId::Batch => vec![job],
-            StepId::Number(_) => self.all_components(job),
+            StepId::Number(_) => self.state.components(job),
         };
         let has = |job: &JobId| {
             let active = self.running.get(job);
@@ -70,11 +71,11 @@ impl Owner {
         all.into_iter().filter(has).collect()
     }
 
-    /// The job, or all components where it is one of them.
-    pub(super) fn all_components(&self, job: JobId) -> Vec<JobId> {
-        let record = self.state.job(job);
-        let place = record.and_then(|record| record.request.rare.component);
-        place.map_or_else(|| vec![job], |place| place.ids().collect())
+    /// The live supervisors of all parts of a step.
+    pub(super) fn keys_of_step(&self, job: JobId, step: StepId) -> Vec<SupervisorKey> {
+        let parts = self.parts_of_step(job, step);
+        let active = parts.iter().filter_map(|job| self.running.get(job));
+        active.flat_map(|active| active.live_keys(step)).collect()
     }
 
     pub(super) fn component_of(&self, leader: JobId, component: u32) -> Result<JobId, Refusal> {

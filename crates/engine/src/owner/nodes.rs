@@ -45,9 +45,7 @@ impl Owner {
             return;
         };
         for step in active.steps.keys() {
-            let parts = self.parts_of_step(job, *step);
-            let parts = parts.iter().filter_map(|job| self.running.get(job));
-            let all = parts.flat_map(|part| part.live_keys(*step));
+            let all = self.keys_of_step(job, *step).into_iter();
             for key in all.filter(|key| !gone.contains(key)) {
                 let call = SupervisorCall::Deadline {
                     at: Some(Timestamp(0)),

@@ -108,6 +108,12 @@ fn index_of_repeat(array: &ArraySpec) -> Option<String> {
 /// The variable with the number of an array's element, as a shell has it.
 const ELEMENT: [&str; 2] = ["${SLURM_ARRAY_TASK_ID}", "$SLURM_ARRAY_TASK_ID"];
 
+/// A text with another in the place of that variable.
+fn with_element(text: String, by: &str) -> String {
+    let names = ELEMENT.iter();
+    names.fold(text, |text, name| text.replace(name, by))
+}
+
 /// What a run file counts by the node.
 struct Shape {
     nodes: u32,
@@ -167,9 +173,7 @@ fn command(file: &mut NewRunFile, start: &ScriptStart, shape: &Shape, array: Opt
     let is_read_by_shell = start.shell.is_some();
     let index = array.filter(|_| is_read_by_shell).and_then(index_of_repeat);
     let with_index = |text: String| match &index {
-        Some(index) => ELEMENT
-            .iter()
-            .fold(text, |text, name| text.replace(name, index)),
+        Some(index) => with_element(text, index),
         None => text,
     };
     // Where nothing but the number of the repeat is filled in, no shell is needed.
@@ -188,9 +192,7 @@ fn command(file: &mut NewRunFile, start: &ScriptStart, shape: &Shape, array: Opt
     };
     let words = match &start.shell {
         Some(shell) if !words.as_ref().is_some_and(is_plain) => {
-            let others = ELEMENT
-                .iter()
-                .fold(shell.clone(), |text, name| text.replace(name, ""));
+            let others = with_element(shell.clone(), "");
             if array.is_none() || others.contains(['$', '`']) {
                 file.notes.push(format!(
                 "line {}: a shell reads the command, since it has variables. A run starts it without \
