@@ -3,7 +3,7 @@
 use super::Owner;
 use super::turn::Turn;
 use crate::message::Peer;
-use crate::store::NewSubmission;
+use crate::store::{NewSubmission, split_environment};
 use api::{Answer, Refusal, StepPrograms, Submission, WouldStart};
 use cluster_file::ClusterFile;
 use model::{ComponentPlace, Dependency, JobId, Request, Submitter, Timestamp};
@@ -156,7 +156,9 @@ impl Owner {
             umask,
             submit_host,
         } = submission;
-        let environment = text_of("environment", &environment)?;
+        let [shared, own] = split_environment(environment);
+        let environment = text_of("environment", &shared)?;
+        let own_environment = text_of("environment", &own)?;
         let submitter = self.submitter(peer, submit_host, command);
         let submitter = self.parts.submitter(submitter);
         let leader = JobId(self.state.next_id());
@@ -203,6 +205,7 @@ impl Owner {
                 request: asked,
                 script,
                 environment: environment.clone(),
+                own_environment: own_environment.clone(),
             };
             Ok((record, new))
         };

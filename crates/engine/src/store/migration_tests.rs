@@ -15,6 +15,7 @@ const SCHEMA_3: &[u8] = include_bytes!("../../tests/engine/old_stores/schema3.sq
 const SCHEMA_4: &[u8] = include_bytes!("../../tests/engine/old_stores/schema4.sqlite");
 const SCHEMA_11: &[u8] = include_bytes!("../../tests/engine/old_stores/schema11.sqlite");
 const SCHEMA_12: &[u8] = include_bytes!("../../tests/engine/old_stores/schema12.sqlite");
+const SCHEMA_13: &[u8] = include_bytes!("../../tests/engine/old_stores/schema13.sqlite");
 
 fn copy(store: &[u8], folder: &Path) -> PathBuf {
     let path = folder.join("store.sqlite");
@@ -254,17 +255,9 @@ fn a_store_of_schema_11_keeps_everything() {
     );
 }
 
+/// Scripts and environments that were kept for each submission are kept once, and read as they were.
 #[test]
-fn a_store_of_the_present_schema_is_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = copy(SCHEMA_12, folder.path());
-    let (schema, ..) = counts(&path);
-    let newest = super::migrations::MIGRATIONS.len();
-    assert_eq!(
-        usize::try_from(schema).unwrap(),
-        newest,
-        "tests/engine/old_stores/make makes one"
-    );
+fn a_store_of_schema_12_keeps_everything() {
     check(
         SCHEMA_12,
         expect![[r#"
@@ -286,6 +279,69 @@ fn a_store_of_the_present_schema_is_kept() {
         12 waits None None; 2147483646; None None None None false true 0
         13 behind None None; 2147483646; None None None None false true 0
     "#]],
+        |store| {
+            let before = tempfile::tempdir().unwrap();
+            let before = Connection::open(copy(SCHEMA_12, before.path())).unwrap();
+            let sql = "SELECT job, script, environment FROM submissions";
+            let mut statement = before.prepare(sql).unwrap();
+            let mut rows = statement.query([]).unwrap();
+            let mut scripts = std::collections::BTreeSet::new();
+            while let Some(row) = rows.next().unwrap() {
+                let files = store.files(JobId(row.get(0).unwrap())).unwrap();
+                assert_eq!(files.script, row.get(1).unwrap());
+                assert_eq!(variables(files.environment), variables(row.get(2).unwrap()));
+                scripts.insert(files.script);
+            }
+            let count = |sql| store.db.query_row(sql, [], |row| row.get::<_, u32>(0));
+            let contents = count("SELECT count(*) FROM contents").unwrap() as usize;
+            assert!(contents > scripts.len() && contents <= scripts.len() + 2);
+            assert_eq!(
+                count("SELECT sum(uses) FROM content_uses").unwrap(),
+                count("SELECT count(script) + count(environment) FROM submissions").unwrap()
+            );
+        },
+    );
+}
+
+/// An environment's variables by name.
+fn variables(environment: Option<Vec<u8>>) -> Option<Vec<(String, String)>> {
+    let mut variables: Vec<_> = serde_json::from_slice(&environment?).unwrap();
+    variables.sort();
+    Some(variables)
+}
+
+#[test]
+fn a_store_of_the_present_schema_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = copy(SCHEMA_13, folder.path());
+    let (schema, ..) = counts(&path);
+    let newest = super::migrations::MIGRATIONS.len();
+    assert_eq!(
+        usize::try_from(schema).unwrap(),
+        newest,
+        "tests/engine/old_stores/make makes one"
+    );
+    check(
+        SCHEMA_13,
+        expect![[r#"
+            1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
+              batch batch box Ended { at: Timestamp(1795648523051), status: WaitStatus(0), timed_out: false } 0
+              0 true box Ended { at: Timestamp(1795648523045), status: WaitStatus(0), timed_out: false } 1
+            2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
+            3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
+            4 cancelled None Cancelled { by: 0, status: WaitStatus(0) } None; 0; None None None None false false 0
+            5 sweep Some("5_[2, 3]%Some(1)") None; 2147483646; None None None None false true 0
+            6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
+            7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
+            8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
+              0 true box Ended { at: Timestamp(1795648524562), status: WaitStatus(0), timed_out: false } 0
+              1 sleep box Running 0
+            9 held None None; 0; None None Some("run-two") None false false 0
+            10 depends None None; 2147483646; None None None Some("afterany:8") false false 0
+            11 later None None; 2147483646; None None None None true false 0
+            12 waits None None; 2147483646; None None None None false true 0
+            13 behind None None; 2147483646; None None None None false true 0
+        "#]],
         |_| {},
     );
 }
@@ -304,7 +360,7 @@ fn counts(path: &Path) -> (u32, u32, u32) {
 /// Each statement makes, fills or drops a table or an index; the last one is the commit.
 #[test]
 fn an_engine_killed_in_a_migration_leaves_the_former_store() {
-    for store in [SCHEMA_3, SCHEMA_4] {
+    for store in [SCHEMA_3, SCHEMA_4, SCHEMA_12] {
         let folder = tempfile::tempdir().unwrap();
         let path = copy(store, folder.path());
         let before = counts(&path);

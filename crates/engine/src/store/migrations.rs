@@ -150,4 +150,5 @@ CREATE TABLE transactions (
 ) STRICT;
 CREATE INDEX transactions_at ON transactions (at);
 ",
+    include_str!("migrate_13.sql"),
 ];

@@ -6,6 +6,7 @@
 
 mod accounting;
 mod committed;
+mod contents;
 mod job_row;
 #[cfg(test)]
 mod migration_tests;
@@ -21,6 +22,7 @@ mod write;
 
 use crate::owner::Clock;
 use committed::CommittedFile;
+pub(crate) use contents::split_environment;
 pub(crate) use read::StepRow;
 pub(crate) use stock::Loss;
 use stock::beside;

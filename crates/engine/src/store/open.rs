@@ -3,7 +3,7 @@
 use super::committed::CommittedFile;
 use super::migrations::MIGRATIONS;
 use super::stock::LeftLog;
-use super::{Store, StoreError};
+use super::{Store, StoreError, contents};
 use model::JobId;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
 use std::fs::File;
@@ -40,6 +40,9 @@ impl Store {
             refuse_inconsistent(path, &db)?;
         }
         migrate(&mut db, found).map_err(|error| kind_of(path, &error))?;
+        if found < newest() {
+            give_back_space(&db);
+        }
         let uuid = db
             .query_row("SELECT value FROM facts WHERE name = 'uuid'", [], |row| {
                 row.get(0)
@@ -171,7 +174,7 @@ pub(super) fn prepare(db: &mut Connection) -> rusqlite::Result<()> {
     // Pages: each time that many were written, they are flushed, and everybody waits.
     db.pragma_update(None, "wal_autocheckpoint", 4000)?;
     db.set_prepared_statement_cache_capacity(64);
-    Ok(())
+    contents::add_function(db)
 }
 
 pub(super) fn migrate(db: &mut Connection, found: u32) -> rusqlite::Result<()> {
@@ -194,6 +197,17 @@ pub(super) fn migrate(db: &mut Connection, found: u32) -> rusqlite::Result<()> {
     }
     transaction.pragma_update(None, "user_version", newest())?;
     transaction.commit()
+}
+
+/// Of a store that a migration left half empty. One that finds no room for it stays as it is.
+fn give_back_space(db: &Connection) {
+    let is_half_empty = "SELECT 2 * freelist_count > page_count
+                         FROM pragma_freelist_count, pragma_page_count";
+    if let Ok(true) = db.query_row(is_half_empty, [], |row| row.get(0))
+        && let Err(error) = db.execute_batch("VACUUM")
+    {
+        tracing::warn!("the store keeps the space that it needs no more: {error}");
+    }
 }
 
 fn kind_of(path: &Path, error: &rusqlite::Error) -> StoreError {

@@ -1,6 +1,6 @@
 //! Removing what is remembered of jobs that ended long ago.
 
-use super::{Store, StoreError};
+use super::{Store, StoreError, contents};
 use model::{JobId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -68,11 +68,17 @@ fn remove(db: &Connection, job: u32) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM steps WHERE job = ?1")?
         .execute([job])?;
     // What was submitted goes with the last job that came of it.
-    db.prepare_cached(
-        "DELETE FROM submissions WHERE job = ?1
-         AND NOT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 OR submission = ?1 AND task IS NOT NULL)",
-    )?
-    .execute([submission.unwrap_or(job)])?;
+    let submission = submission.unwrap_or(job);
+    let is_last = db
+        .prepare_cached(
+            "SELECT NOT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 OR submission = ?1 AND task IS NOT NULL)",
+        )?
+        .query_row([submission], |row| row.get(0))?;
+    if is_last {
+        contents::forget(db, JobId(submission))?;
+        db.prepare_cached("DELETE FROM submissions WHERE job = ?1")?
+            .execute([submission])?;
+    }
     Ok(())
 }
 
@@ -106,7 +112,7 @@ mod tests {
                     .db
                     .execute(
                         "INSERT INTO submissions VALUES
-                         (?1, ?1, 0, 0, '', '', 0, '', NULL, '', 1, '', NULL, NULL)",
+                         (?1, ?1, 0, 0, '', '', 0, '', NULL, '', 1, '', NULL, NULL, NULL)",
                         [id],
                     )
                     .unwrap();
@@ -152,6 +158,38 @@ mod tests {
         assert_eq!(prune(&mut store, 0, 7, 9), 1);
         assert_eq!(left(&store, "jobs", "id"), [2, 5]);
         assert_eq!(left(&store, "submissions", "job"), [2, 5]);
+    }
+
+    #[test]
+    fn a_content_goes_with_the_last_submission_that_brought_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let jobs = [
+            (1, None, Some(10)),
+            (2, None, Some(20)),
+            (3, None, Some(30)),
+        ];
+        let mut store = store(folder.path(), &jobs);
+        for (job, script) in [(1, "one"), (2, "two"), (3, "one")] {
+            let script = contents::keep(&store.db, script.as_bytes()).unwrap();
+            let environment = contents::keep(&store.db, b"[]").unwrap();
+            let sql = "UPDATE submissions SET script = ?2, environment = ?3 WHERE job = ?1";
+            store.db.execute(sql, [job, script, environment]).unwrap();
+        }
+        let both = |store: &Store| {
+            let kept = left(store, "contents", "id");
+            assert_eq!(left(store, "content_uses", "content"), kept);
+            kept.len()
+        };
+        assert_eq!(both(&store), 3);
+        store.prune(Timestamp(15), JobId(0), 9).unwrap();
+        assert_eq!(both(&store), 3);
+        store.forget_folders(&[JobId(2)]).unwrap();
+        assert_eq!(both(&store), 2);
+        // What is forgotten already is not counted once more.
+        store.prune(Timestamp(25), JobId(0), 9).unwrap();
+        assert_eq!(both(&store), 2);
+        store.prune(Timestamp(99), JobId(0), 9).unwrap();
+        assert_eq!(both(&store), 0);
     }
 
     #[test]

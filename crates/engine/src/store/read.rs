@@ -2,7 +2,7 @@
 
 use super::job_row::{self, LastSubmission};
 use super::rows::Columns;
-use super::{Store, StoreError, rows};
+use super::{Store, StoreError, contents, rows};
 use crate::RecordTag;
 use crate::owner::Clock;
 use model::{
@@ -287,12 +287,19 @@ impl Store {
     pub(crate) fn files(&self, job: JobId) -> Result<Files, StoreError> {
         self.db
             .query_row(
-                "SELECT script, environment FROM submissions WHERE job = ?1",
+                "SELECT script.content, environment.content, own_environment FROM submissions
+                 LEFT JOIN contents AS script ON script.id = script
+                 LEFT JOIN contents AS environment ON environment.id = environment
+                 WHERE job = ?1",
                 [job.0],
                 |row| {
+                    let shared: Option<Vec<u8>> = row.get(1)?;
+                    let own: Option<String> = row.get(2)?;
+                    let environment = shared.zip(own);
                     Ok(Files {
                         script: row.get(0)?,
-                        environment: row.get(1)?,
+                        environment: environment
+                            .map(|(shared, own)| contents::joined_environment(shared, &own)),
                     })
                 },
             )

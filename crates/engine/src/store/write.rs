@@ -2,7 +2,7 @@
 
 use super::job_row::{Hold, JobRow, StartRow};
 use super::rows::{self, to_json as json};
-use super::{StepRow, Store, StoreError};
+use super::{StepRow, Store, StoreError, contents};
 use crate::owner::Clock;
 use model::{
     JobId, JobState, JobStateName, NodeEvent, NodeMark, NodeName, Outcome, PendingReason,
@@ -52,8 +52,10 @@ pub(crate) struct NewSubmission {
     /// As the client asked, in JSON.
     pub(crate) request: String,
     pub(crate) script: Option<String>,
-    /// JSON: pairs of name and value.
+    /// JSON, as the next: pairs of name and value that submissions have alike.
     pub(crate) environment: String,
+    /// Pairs that are this one's own.
+    pub(crate) own_environment: String,
 }
 
 /// The end of a job's start.
@@ -169,10 +171,7 @@ impl Store {
             let transaction = store.db.transaction()?;
             for job in jobs {
                 transaction.execute("DELETE FROM folders WHERE job = ?1", [job.0])?;
-                transaction.execute(
-                    "UPDATE submissions SET script = NULL, environment = NULL WHERE job = ?1",
-                    [job.0],
-                )?;
+                contents::forget(&transaction, *job)?;
             }
             transaction.commit()
         };
@@ -433,11 +432,14 @@ fn write_submission(
     submission: &NewSubmission,
 ) -> rusqlite::Result<()> {
     let submitter = &submission.submitter;
+    let keep = |content: &String| contents::keep(transaction, content.as_bytes());
+    let script = submission.script.as_ref().map(keep).transpose()?;
+    let environment = keep(&submission.environment)?;
     transaction
         .prepare_cached(
             "INSERT INTO submissions (job, token, uid, gid, user_name, group_name, umask,
-                 arguments, command, submit_host, batch, request, script, environment)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                 arguments, command, submit_host, batch, request, script, environment, own_environment)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
         )?
         .execute(params![
             submission.job.0,
@@ -452,8 +454,9 @@ fn write_submission(
             submitter.host,
             submission.script.is_some(),
             submission.request,
-            submission.script.as_deref().map(str::as_bytes),
-            submission.environment.as_bytes(),
+            script,
+            environment,
+            submission.own_environment,
         ])?;
     Ok(())
 }
