@@ -22,6 +22,8 @@ fn partition(name: &str, nodes: &[u32], time: u64, default_time: u64) -> SinfoPa
         priority_tier: 1,
         priority_factor: if name == "test" { 10 } else { 1 },
         alloc_nodes: None,
+        allow_groups: None,
+        is_root_only: false,
         is_hidden: false,
         preempt_mode: "REQUEUE".to_owned(),
         nodes: nodes
@@ -47,8 +49,6 @@ fn nodes() -> Vec<SinfoNode> {
             name: NodeName::from(format!("node{number}")),
             host: "localhost".to_owned(),
             address: "127.0.0.1".to_owned(),
-            state: "idle".to_owned(),
-            state_long: "idle".to_owned(),
             cpus: 8,
             sockets: 1,
             cores: 8,
@@ -168,10 +168,9 @@ fn the_oracles_answers_are_met() {
 #[test]
 fn nodes_that_take_no_jobs_are_listed_by_their_states() {
     let mut all = nodes();
-    let states = ["idle", "down", "drain", "fail"];
-    for (node, state) in all.iter_mut().zip(states) {
-        state.clone_into(&mut node.state);
-    }
+    all[1].state.is_down = true;
+    all[2].state.is_drained = true;
+    all[3].state.is_failing = true;
     let args = ["-h".to_owned(), "-p".to_owned(), "gpu".to_owned()];
     let asked = SinfoArgs::parse("sinfo", &args, &|_| None).expect("it can be read");
     let printed = asked.print(&partitions(), &all, Timestamp(0), &TimeZone::UTC);

@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use model::{
     NodeName, NodeUse, SinfoNode, SinfoPartition, SinfoReason, array_elements_text, moment_text,
 };
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Asks the engine for its cluster.
 pub fn cluster() -> Result<ClusterReport, CommandError> {
@@ -19,7 +20,7 @@ pub fn partitions(cluster: &ClusterReport) -> Vec<SinfoPartition> {
         default: report.is_default,
         state: report.state.clone(),
         time: report.max_time,
-        default_time: report.default_time.or(report.max_time),
+        default_time: report.default_time,
         min_nodes: report.min_nodes,
         max_nodes: report.max_nodes,
         max_cpus_per_node: report.max_cpus_per_node,
@@ -27,6 +28,11 @@ pub fn partitions(cluster: &ClusterReport) -> Vec<SinfoPartition> {
         priority_tier: report.tier,
         priority_factor: report.factor,
         alloc_nodes: report.settings.get("allocnodes").cloned(),
+        allow_groups: report.settings.get("allowgroups").cloned(),
+        is_root_only: report
+            .settings
+            .get("rootonly")
+            .is_some_and(|it| it == "yes"),
         is_hidden: report.is_hidden,
         preempt_mode: report.preempt_mode.to_uppercase(),
         nodes: report.nodes.clone(),
@@ -68,14 +74,14 @@ pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
     // All nodes are on this machine.
     let load = sys::machine_state::load();
     let free = sys::machine_state::free_mib();
+    let uids = uids(cluster);
     let node = |report: &NodeReport| {
         let [sockets, cores, threads] = report.sockets.unwrap_or([1, report.cpus, 1]);
         SinfoNode {
             name: report.name.clone(),
             host: said_or_name(report, "nodehostname").to_owned(),
             address: said_or_name(report, "nodeaddr").to_owned(),
-            state: report.state.short(),
-            state_long: report.state.long(),
+            state: report.state,
             cpus: report.cpus,
             used_cpus: report.cpus_used,
             sockets,
@@ -93,11 +99,10 @@ pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
             version: model::SPOKEN_VERSION.to_owned(),
             reason: reason_of(report).map(|reason| SinfoReason {
                 text: reason.text.clone(),
+                uid: uids.get(reason.user.as_str()).copied(),
                 user: reason.user.clone(),
                 at: moment_text(reason.at, zone),
             }),
-            is_dead: report.state.is_lost,
-            is_cloud: report.state.is_cloud,
             partitions: cluster
                 .partitions
                 .iter()
@@ -112,6 +117,17 @@ pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
     let there = cluster.nodes.iter();
     let there = there.filter(|report| !report.state.is_future);
     there.map(node).collect()
+}
+
+/// The numbers of those who said why nodes take no jobs.
+fn uids(cluster: &ClusterReport) -> BTreeMap<&str, u32> {
+    let reasons = cluster.nodes.iter().filter_map(reason_of);
+    let names: BTreeSet<&str> = reasons.map(|reason| reason.user.as_str()).collect();
+    let entry = |name| sys::users::user_by_name(name).ok().flatten();
+    let known = names
+        .into_iter()
+        .filter_map(|name| Some((name, entry(name)?.id)));
+    known.collect()
 }
 
 /// Why a node takes no jobs: of one that does nothing is said.

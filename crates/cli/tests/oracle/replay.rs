@@ -145,6 +145,17 @@ const LICENCES: Part = Part {
     sleepers: &["fits", "inside", "inlic"],
 };
 
+/// What `sinfo` prints of nodes in all states, option by option and column by column.
+const SINFO: Part = Part {
+    recorded: include_str!("manage/sinfo/answers-22.05.8.txt"),
+    conf: include_str!("manage/sinfo/slurm.conf"),
+    differ: include_str!("manage/sinfo/differ.txt"),
+    file: "manage/sinfo/differ.txt",
+    hidden: &[],
+    keeps_numbers: false,
+    sleepers: SLEEPERS,
+};
+
 /// What sacctmgr shows beside accounts, and what the controller keeps of them.
 const ACCOUNTING: Part = Part {
     recorded: include_str!("manage/accounting/answers-22.05.8.txt"),
@@ -196,7 +207,7 @@ impl Twin {
         // For lines with pipes, which a shell runs.
         let links = env.root().join("links");
         std::fs::create_dir(&links).expect("a folder");
-        for name in ["scontrol", "sprio", "squeue", "srun"] {
+        for name in ["scontrol", "sinfo", "sprio", "squeue", "srun"] {
             symlink(env!("CARGO_BIN_EXE_yard"), links.join(name)).expect("a link");
         }
         let path = std::env::var("PATH").unwrap_or_default();
@@ -215,7 +226,8 @@ impl Twin {
     fn register_nodes(&self) {
         for row in self.answer("sinfo -h -N -o '%N %T'") {
             let mut words = row.split_whitespace();
-            if let (Some(node), Some("down")) = (words.next(), words.next()) {
+            let (node, state) = (words.next(), words.next());
+            if let (Some(node), Some("down" | "down$")) = (node, state) {
                 let restore = ["engine", "restore-node", node, "--on", "lab"];
                 self.env.yard(&restore).success();
             }
@@ -361,6 +373,11 @@ fn licences_of_reservations_are_answered_as_recorded_or_are_listed() {
     play(&LICENCES);
 }
 
+#[test]
+fn sinfo_shows_nodes_of_all_states_as_recorded_or_is_listed() {
+    play(&SINFO);
+}
+
 mod slow {
     use super::*;
 
@@ -470,7 +487,7 @@ fn play(part: &Part) {
                     count += 1;
                     continue;
                 }
-                let want: Vec<String> = masked(&answer);
+                let mut want: Vec<String> = masked(&answer);
                 let answered = twin.answer(&text);
                 if let Some(job) = transcript::submitted(&answer)
                     && part.keeps_numbers
@@ -478,7 +495,10 @@ fn play(part: &Part) {
                 {
                     twin.take_number(job);
                 }
-                let got: Vec<String> = masked(&answered);
+                let mut got: Vec<String> = masked(&answered);
+                for rows in [&mut want, &mut got] {
+                    transcript::sort_racing(&text, rows);
+                }
                 let is_listed = known.remove(&name[..]);
                 count += 1;
                 agree += usize::from(want == got);

@@ -296,6 +296,30 @@ const OF_THE_MACHINE: &[&str] = &[
     "OS=Linux ",
 ];
 
+/// Puts rows of `sinfo` in one order where the real one has none of its own: a thread of it lists each
+/// partition, and whichever comes first does so. What it sorts by stays in order: the last column.
+pub fn sort_racing(line: &str, rows: &mut Vec<String>) {
+    let sorts = line
+        .split_once(" -S ")
+        .map(|(_, sort)| sort.trim_start_matches('\''));
+    let sorts = sorts.and_then(|sort| sort.split(['\'', ' ']).next());
+    let shows_partitions = !line.contains(" -o ") && !line.contains(" -O ")
+        || ["%P", "%R"].iter().any(|column| line.contains(column));
+    let is_settled = match sorts {
+        Some(keys) => keys.contains('P'),
+        None => shows_partitions && !line.contains(" -N"),
+    };
+    if !line.starts_with("sinfo ") || is_settled {
+        return;
+    }
+    let last = |row: &String| row.rsplit(' ').next().unwrap_or_default().to_owned();
+    // Slurm sorts by nothing that these letters show.
+    let sorts = sorts.filter(|keys| !keys.ends_with(['B', 'C', 'G', 'I', 'L', 'S']));
+    let order = sorts.map(|_| rows.iter().map(last).collect::<Vec<_>>().join(" "));
+    rows.sort();
+    rows.extend(order);
+}
+
 /// A text in which the value behind a name is left out; that of the system ends with the line or
 /// before the memory.
 fn without_value(text: &str, name: &str) -> String {

@@ -21,6 +21,7 @@ pub(crate) mod sinfo;
 pub(crate) mod sinfo_args;
 pub(crate) mod sinfo_order;
 pub(crate) mod sinfo_reservations;
+pub(crate) mod sinfo_states;
 pub(crate) mod sprio;
 pub(crate) mod squeue;
 pub(crate) mod squeue_args;
@@ -48,6 +49,7 @@ pub use sdiag::{
 pub use show_reservation::show_reservation;
 pub use sinfo_args::{SINFO_USAGE, SinfoAction, SinfoArgs, SinfoUsageError};
 pub use sinfo_reservations::reservations_text;
+pub use sinfo_states::NodeStateFilter;
 pub use sprio::{SPRIO_USAGE, SprioArgs, SprioShow, SprioUsageError};
 pub use squeue::Printed;
 pub use squeue_args::{

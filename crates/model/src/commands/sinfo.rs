@@ -4,8 +4,9 @@
 use crate::commands::Printed;
 use crate::commands::padding::padded;
 use crate::commands::sinfo_args::SinfoArgs;
-use crate::commands::sinfo_order::{is_in_state, sort_rows};
-use crate::fields::sinfo_fields::{SinfoField, SinfoValue, least};
+use crate::commands::sinfo_order::sort_rows;
+use crate::commands::sinfo_states::NodeStateFilter;
+use crate::fields::sinfo_fields::{SinfoField, SinfoValue, between, least};
 use crate::fields::squeue_format::{Format, Part};
 use crate::fields::{Cell, FieldTable};
 use crate::records::{SinfoNode, SinfoPartition};
@@ -84,34 +85,30 @@ impl SinfoArgs {
         (Format::by_names(names), "")
     }
 
-    /// A row for each set of nodes of a partition that differ in a column. A partition without
-    /// nodes has a row of its own, but not where nodes are listed.
+    /// A row for each set of nodes of a partition that differ in a column. Where partitions are shown, each
+    /// has a row, also without nodes, but not where nodes are listed.
     fn rows<'a>(
         &self,
         format: &Format<SinfoField>,
         partitions: &'a [SinfoPartition],
         nodes: &'a [SinfoNode],
     ) -> Vec<SinfoRow<'a>> {
-        let mut rows: Vec<SinfoRow<'a>> = Vec::new();
-        let wanted = |partition: &SinfoPartition| {
-            let names = self.partitions.as_ref();
-            match names {
-                Some(names) => names.contains(&partition.name),
-                None => self.all || !partition.is_hidden,
-            }
+        let wanted = |partition: &SinfoPartition| match &self.partitions {
+            Some(names) => names.contains(&partition.name),
+            None => self.all || !partition.is_hidden,
         };
         let partitions = partitions.iter().enumerate();
-        for (index, partition) in partitions.filter(|(_, partition)| wanted(partition)) {
+        let partitions: Vec<_> = partitions.filter(|(_, it)| wanted(it)).collect();
+        let mut rows = Vec::new();
+        if !self.by_node && columns(format).any(|field| matches!(field.letter, Some('P' | 'R'))) {
+            rows.extend(partitions.iter().map(|listed| SinfoRow::of(*listed)));
+        }
+        for listed in partitions {
             let of_partition = nodes
                 .iter()
-                .filter(|node| partition.nodes.contains(&node.name) && self.takes(node));
-            let mut any = false;
+                .filter(|node| listed.1.nodes.contains(&node.name) && self.takes(node));
             for node in of_partition {
-                any = true;
-                self.put(&mut rows, format, (index, partition), Some(node));
-            }
-            if !any && !self.by_node && !self.reasons {
-                self.put(&mut rows, format, (index, partition), None);
+                self.put(&mut rows, format, listed, node);
             }
         }
         let own = if self.by_node { "N" } else { "#P,-t" };
@@ -120,45 +117,43 @@ impl SinfoArgs {
     }
 
     fn takes(&self, node: &SinfoNode) -> bool {
-        let by_state = |states: &Vec<String>| states.iter().any(|state| is_in_state(node, state));
-        self.nodes
-            .as_ref()
-            .is_none_or(|names| names.contains(&node.name))
-            && self.states.as_ref().is_none_or(by_state)
-            && (!self.dead || node.is_dead)
-            && (!self.responding || !node.is_dead)
-            && (!self.reasons || node.reason.is_some())
+        let states = match &self.states {
+            None if self.reasons => Some(NodeStateFilter::out_of_service()),
+            states => states.clone(),
+        };
+        let names = self.nodes.as_ref();
+        names.is_none_or(|names| names.contains(&node.name))
+            && states.is_none_or(|states| states.takes(node.state))
+            && (!self.dead || node.state.is_lost)
+            && (!self.responding || !node.state.is_lost)
     }
 
+    /// Puts a node into the first row that shows it as well, or into one of its own.
     fn put<'a>(
         &self,
         rows: &mut Vec<SinfoRow<'a>>,
         format: &Format<SinfoField>,
-        (partition_index, partition): (usize, &'a SinfoPartition),
-        node: Option<&'a SinfoNode>,
+        listed: (usize, &'a SinfoPartition),
+        node: &'a SinfoNode,
     ) {
-        let mut key = key(format, partition, node, self.exact);
-        if self.by_node {
-            key.push(Cell::Text(partition.name.clone()));
-            key.extend(node.map(|node| Cell::Text(node.name.to_string())));
-        }
-        // A row of no node is not one of nodes.
-        key.push(Cell::Text(node.is_some().to_string()));
-        let index = rows
-            .iter()
-            .position(|row| row.key == key)
-            .unwrap_or_else(|| {
-                rows.push(SinfoRow {
-                    key,
-                    partition_index,
-                    partition,
-                    nodes: Vec::new(),
-                });
+        let is_alike = |row: &SinfoRow<'_>| {
+            let is_there = self.reasons || are_partitions_alike(format, row.partition, listed.1);
+            let first = row.nodes.first();
+            is_there
+                && first.is_none_or(|first| {
+                    !self.by_node && are_nodes_alike(format, first, node, self.exact)
+                })
+        };
+        let index = match rows.iter().position(is_alike) {
+            Some(index) => index,
+            None => {
+                rows.push(SinfoRow::of(listed));
                 rows.len() - 1
-            });
+            }
+        };
         // A node of several partitions counts once where they are not told apart.
         let nodes = &mut rows[index].nodes;
-        if let Some(node) = node.filter(|node| !nodes.iter().any(|known| known.name == node.name)) {
+        if !nodes.iter().any(|known| known.name == node.name) {
             nodes.push(node);
         }
     }
@@ -166,13 +161,22 @@ impl SinfoArgs {
 
 /// Nodes of a partition that share a line.
 pub(crate) struct SinfoRow<'a> {
-    key: Vec<Cell>,
     /// The partition's place in the cluster's own list.
     pub(crate) partition_index: usize,
     /// The first partition that it stands for.
     pub(crate) partition: &'a SinfoPartition,
     /// Its nodes.
     pub(crate) nodes: Vec<&'a SinfoNode>,
+}
+
+impl<'a> SinfoRow<'a> {
+    fn of((partition_index, partition): (usize, &'a SinfoPartition)) -> SinfoRow<'a> {
+        SinfoRow {
+            partition_index,
+            partition,
+            nodes: Vec::new(),
+        }
+    }
 }
 
 /// The date over a long listing.
@@ -214,35 +218,58 @@ fn widen(format: &mut Format<SinfoField>, rows: &[SinfoRow<'_>]) {
 }
 
 fn cell(field: &SinfoField, row: &SinfoRow<'_>) -> Cell {
+    let none = SinfoNode::default();
     match field.value {
-        SinfoValue::OfPartition(value) => value(row.partition),
-        SinfoValue::OfNode(value) => match row.nodes.first() {
-            Some(node) => value(node),
-            None => Cell::Text("n/a".to_owned()),
-        },
+        SinfoValue::OfPartition(value) | SinfoValue::OfFirstPartition(value) => {
+            value(row.partition)
+        }
+        SinfoValue::OfNode(value) => value(row.nodes.first().unwrap_or(&&none)),
+        SinfoValue::OfState(value) => Cell::Text(match row.nodes.first() {
+            Some(node) => value(node.state),
+            None => "n/a".to_owned(),
+        }),
         SinfoValue::Least(value) => Cell::Text(least(&row.nodes, value)),
-        SinfoValue::OfAll(value) => value(&row.nodes),
+        SinfoValue::Between(value, text) => Cell::Text(between(&row.nodes, value, text)),
+        SinfoValue::OfAll(value) | SinfoValue::OfAlike(value, _) => value(&row.nodes),
     }
 }
 
-/// What must be alike for nodes to share a row.
-fn key(
-    format: &Format<SinfoField>,
-    partition: &SinfoPartition,
-    node: Option<&SinfoNode>,
-    exact: bool,
-) -> Vec<Cell> {
-    let columns = format.parts.iter().filter_map(|part| match part {
-        Part::Column { field, .. } => Some(field),
+fn columns(format: &Format<SinfoField>) -> impl Iterator<Item = &'static SinfoField> {
+    format.parts.iter().filter_map(|part| match part {
+        Part::Column { field, .. } => Some(*field),
         Part::Literal(_) => None,
-    });
-    let cells = columns.filter_map(|field| match field.value {
-        SinfoValue::OfPartition(value) => Some(value(partition)),
-        SinfoValue::OfNode(value) => node.map(value),
-        SinfoValue::Least(value) if exact => node.map(|node| Cell::Text(value(node).to_string())),
-        SinfoValue::Least(_) | SinfoValue::OfAll(_) => None,
-    });
-    cells.collect()
+    })
+}
+
+/// Whether nodes of these partitions may share a row.
+fn are_partitions_alike(
+    format: &Format<SinfoField>,
+    one: &SinfoPartition,
+    other: &SinfoPartition,
+) -> bool {
+    one.name == other.name
+        || columns(format).all(|field| match field.value {
+            SinfoValue::OfPartition(value) => value(one) == value(other),
+            _ => true,
+        })
+}
+
+/// Whether these nodes may share a row.
+fn are_nodes_alike(
+    format: &Format<SinfoField>,
+    one: &SinfoNode,
+    other: &SinfoNode,
+    exact: bool,
+) -> bool {
+    columns(format).all(|field| match field.value {
+        SinfoValue::OfNode(value) => value(one) == value(other),
+        SinfoValue::OfState(value) => value(one.state) == value(other.state),
+        SinfoValue::Least(value) | SinfoValue::Between(value, _) if exact => {
+            value(one) == value(other)
+        }
+        SinfoValue::OfAlike(_, value) if exact => value(one) == value(other),
+        _ => true,
+    })
 }
 
 fn line(format: &Format<SinfoField>, cell: impl Fn(&SinfoField) -> Cell) -> String {
@@ -256,7 +283,8 @@ fn line(format: &Format<SinfoField>, cell: impl Fn(&SinfoField) -> Cell) -> Stri
                 right,
                 suffix,
             } => {
-                text.push_str(&column(&cell(field), *width, *right));
+                let cell = cell(field);
+                text.push_str(&column(&cell, *width, *right, field.letter == Some('P')));
                 text.push_str(suffix);
             }
         }
@@ -264,22 +292,21 @@ fn line(format: &Format<SinfoField>, cell: impl Fn(&SinfoField) -> Cell) -> Stri
     text
 }
 
-/// Cut and filled up to its width; 0 leaves it as it is, and node lists are never cut.
-fn column(cell: &Cell, width: i64, right: bool) -> String {
-    let (value, whole) = match cell {
-        Cell::Text(value) => (value.as_str(), false),
-        Cell::Long(value) => (value.as_str(), true),
-        Cell::Null => ("(null)", false),
+/// Cut and filled up to its width; 0 leaves it as it is. The mark of the default partition is kept.
+fn column(cell: &Cell, width: i64, right: bool, keeps_mark: bool) -> String {
+    let value = match cell {
+        Cell::Text(value) | Cell::Long(value) => value.as_str(),
+        Cell::Null => "(null)",
     };
     let value = one_line(value);
     let width = usize::try_from(width).unwrap_or(0);
     if width == 0 {
         return value.into_owned();
     }
-    let cut: String = if whole {
-        value.into_owned()
-    } else {
-        value.chars().take(width).collect()
-    };
+    let mut cut: String = value.chars().take(width).collect();
+    if keeps_mark && value.ends_with('*') && cut.len() < value.len() {
+        cut.pop();
+        cut.push('*');
+    }
     padded(&cut, width, !right)
 }

@@ -1,6 +1,6 @@
 //! The command line of `sinfo`.
 
-use crate::commands::sinfo_order::is_node_state;
+use crate::commands::sinfo_states::NodeStateFilter;
 use crate::options::long_options::{LongOption, parse_long_options};
 use crate::options::option_table::Takes;
 use crate::values::{NodeName, node_list};
@@ -14,8 +14,8 @@ pub struct SinfoArgs {
     pub partitions: Option<Vec<String>>,
     /// `--nodes`
     pub nodes: Option<Vec<NodeName>>,
-    /// `--states`, in lower case.
-    pub states: Option<Vec<String>>,
+    /// `--states`
+    pub states: Option<NodeStateFilter>,
     /// `--all`: partitions that are hidden from the user too.
     pub all: bool,
     /// `--clusters`
@@ -229,7 +229,9 @@ impl SinfoArgs {
                 Key::Reasons => asked.reasons = true,
                 Key::Responding => asked.responding = true,
                 Key::Sort => asked.sort = Some(text),
-                Key::States => asked.states = states(&text)?,
+                Key::States => {
+                    asked.states = NodeStateFilter::parse(&text).map_err(SinfoUsageError::State)?;
+                }
                 Key::Summary => asked.summary = true,
             }
         }
@@ -246,20 +248,4 @@ impl SinfoArgs {
         }
         Ok(asked)
     }
-}
-
-/// `idle,alloc`; `None` is every state.
-fn states(text: &str) -> Result<Option<Vec<String>>, SinfoUsageError> {
-    let mut states = Vec::new();
-    for word in text.split([',', '&']) {
-        let lower = word.to_ascii_lowercase();
-        if lower == "all" {
-            return Ok(None);
-        }
-        if !is_node_state(&lower) {
-            return Err(SinfoUsageError::State(word.to_owned()));
-        }
-        states.push(lower);
-    }
-    Ok(Some(states))
 }

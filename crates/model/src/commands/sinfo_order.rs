@@ -1,9 +1,9 @@
-//! In which order `sinfo` lists, and which states `--states` names.
+//! In which order `sinfo` lists (`sinfo/sort.c` of 22.05).
 
 use crate::commands::sinfo::SinfoRow;
-use crate::fields::sinfo_fields::{SinfoField, SinfoValue};
-use crate::fields::{Cell, FieldTable};
-use crate::records::SinfoNode;
+use crate::fields::FieldTable;
+use crate::fields::sinfo_fields::{SinfoField, SinfoValue, by_state};
+use crate::records::{SinfoNode, SinfoPartition};
 use crate::values::{NodeName, node_list};
 use std::cmp::Ordering;
 
@@ -47,119 +47,106 @@ pub(crate) fn sort_rows(rows: &mut [SinfoRow<'_>], sort: &str) {
     }
 }
 
+/// The order of two rows by a letter; one that Slurm sorts by nothing leaves them as they are.
 fn compare(key: &SortKey, a: &SinfoRow<'_>, b: &SinfoRow<'_>) -> Ordering {
+    let by_partition = |of: fn(&SinfoPartition) -> u64| of(a.partition).cmp(&of(b.partition));
     match key.letter {
         'P' | 'R' if key.as_listed => a.partition_index.cmp(&b.partition_index),
-        'P' => a.partition.name.cmp(&b.partition.name),
-        't' | 'T' => rank(a).cmp(&rank(b)),
-        'N' | 'n' => {
-            let first = |row: &SinfoRow<'_>| row.nodes.first().map(|node| node.name.clone());
-            match (first(a), first(b)) {
-                (Some(a), Some(b)) => in_order(&a, &b),
-                (a, b) => a.is_some().cmp(&b.is_some()),
-            }
-        }
-        'D' | 'F' | 'A' => a.nodes.len().cmp(&b.nodes.len()),
-        'l' | 'L' => {
-            let time = |row: &SinfoRow<'_>| row.partition.time.map_or(u64::MAX, |time| time.0);
-            time(a).cmp(&time(b))
-        }
-        letter => match SinfoField::by_letter(letter) {
-            None => Ordering::Equal,
-            Some(field) => match field.value {
-                SinfoValue::Least(value) => {
-                    let of = |row: &SinfoRow<'_>| row.nodes.iter().map(|node| value(node)).min();
-                    of(a).cmp(&of(b))
-                }
-                SinfoValue::OfPartition(value) => {
-                    text(value(a.partition)).cmp(&text(value(b.partition)))
-                }
-                SinfoValue::OfNode(value) => {
-                    let of = |row: &SinfoRow<'_>| row.nodes.first().map(|node| text(value(node)));
-                    of(a).cmp(&of(b))
-                }
-                SinfoValue::OfAll(value) => text(value(&a.nodes)).cmp(&text(value(&b.nodes))),
-            },
-        },
-    }
-}
-
-fn text(cell: Cell) -> String {
-    match cell {
-        Cell::Text(text) | Cell::Long(text) => text,
-        Cell::Null => String::new(),
-    }
-}
-
-/// Slurm's number of a state: its base, and bits of higher values for what else is so.
-fn rank(row: &SinfoRow<'_>) -> u32 {
-    const NO_RESPOND: u32 = 1 << 11;
-    row.nodes.first().map_or(0, |node| {
-        let of_state = match node.state.trim_end_matches(['*', '~']) {
+        'P' | 'R' => a.partition.name.cmp(&b.partition.name),
+        'a' => by_partition(|part| match part.state.as_str() {
+            "up" => 3,
+            "drain" => 2,
             "down" => 1,
-            "idle" => 2,
-            "alloc" => 3,
-            "mix" => 5,
-            "maint" => 0x12,
-            "resv" => 0x22,
-            "plnd" => 0x8_0002,
-            "drain" => 0x202,
-            "drng" => 0x203,
-            "fail" => 0x2002,
-            "failg" => 0x2003,
             _ => 0,
-        };
-        of_state + if node.is_dead { NO_RESPOND } else { 0 }
-    })
-}
-
-const STATES: &[&str] = &[
-    "unknown",
-    "down",
-    "idle",
-    "allocated",
-    "mixed",
-    "future",
-    "drain",
-    "drained",
-    "draining",
-    "no_respond",
-    "reserved",
-    "perfctrs",
-    "cloud",
-    "completing",
-    "powering_down",
-    "powered_down",
-    "power_down",
-    "powering_up",
-    "fail",
-    "maint",
-    "reboot",
-    "planned",
-    "plnd",
-];
-
-/// Whether the beginning of a state's name.
-pub(crate) fn is_node_state(text: &str) -> bool {
-    !text.is_empty() && STATES.iter().any(|state| state.starts_with(text))
-}
-
-/// Whether a node is in the state of which this is the beginning.
-pub(crate) fn is_in_state(node: &SinfoNode, wanted: &str) -> bool {
-    let Some(wanted) = STATES.iter().find(|state| state.starts_with(wanted)) else {
-        return false;
-    };
-    let state = node.state_long.trim_end_matches(['*', '~']);
-    match *wanted {
-        "no_respond" => node.is_dead,
-        "powered_down" => node.state_long.ends_with('~'),
-        "cloud" => node.is_cloud,
-        "drain" => matches!(state, "drained" | "draining"),
-        "idle" => matches!(state, "idle" | "planned"),
-        "planned" | "plnd" => state == "planned",
-        "allocated" => matches!(state, "allocated" | "mixed"),
-        wanted => state == wanted,
+        }),
+        'g' => a.partition.allow_groups.cmp(&b.partition.allow_groups),
+        'h' => by_partition(|part| over_subscribe_rank(&part.over_subscribe)),
+        'l' => by_partition(|part| part.time.map_or(u64::MAX, |time| time.0)),
+        'M' => by_partition(|part| match part.preempt_mode.as_str() {
+            "OFF" => 0,
+            "SUSPEND" => 1,
+            "REQUEUE" => 2,
+            _ => 8,
+        }),
+        'p' => by_partition(|part| part.priority_tier.into()),
+        'r' => by_partition(|part| part.is_root_only.into()),
+        's' => by_partition(|part| {
+            let most = part.max_nodes.map(u64::from);
+            most.map_or(u64::MAX, |most| most + u64::from(part.min_nodes))
+        }),
+        'S' => by_partition(|part| part.priority_factor.into()),
+        't' | 'T' => rank(a).cmp(&rank(b)),
+        'N' => by_name(a, b),
+        'n' => text_of(a, |node| &node.host).cmp(&text_of(b, |node| &node.host)),
+        'o' => text_of(a, |node| &node.address).cmp(&text_of(b, |node| &node.address)),
+        'A' | 'F' => by_state(&a.nodes)[0].cmp(&by_state(&b.nodes)[0]),
+        'b' => {
+            text_of(a, |node| &node.active_features).cmp(&text_of(b, |node| &node.active_features))
+        }
+        'D' => a.nodes.len().cmp(&b.nodes.len()),
+        'f' => text_of(a, |node| &node.features).cmp(&text_of(b, |node| &node.features)),
+        'E' | 'H' | 'u' | 'U' => reason_key(key.letter, a).cmp(&reason_key(key.letter, b)),
+        'c' | 'd' | 'e' | 'm' | 'O' | 'w' | 'X' | 'Y' | 'Z' => {
+            let value = SinfoField::by_letter(key.letter).map(|field| &field.value);
+            let (Some(SinfoValue::Least(of)) | Some(SinfoValue::Between(of, _))) = value else {
+                return Ordering::Equal;
+            };
+            let least =
+                |row: &SinfoRow<'_>| row.nodes.iter().map(|node| of(node)).min().unwrap_or(0);
+            least(a).cmp(&least(b))
+        }
+        'z' => {
+            let layout = |row: &SinfoRow<'_>| {
+                let least = |of: fn(&SinfoNode) -> u32| row.nodes.iter().map(|node| of(node)).min();
+                [
+                    least(|node| node.sockets),
+                    least(|node| node.cores),
+                    least(|node| node.threads),
+                ]
+            };
+            layout(a).cmp(&layout(b))
+        }
+        _ => Ordering::Equal,
     }
+}
+
+/// The reason, its moment or its user, of a row's first node.
+fn reason_key(letter: char, row: &SinfoRow<'_>) -> (u32, String) {
+    let reason = row.nodes.first().and_then(|node| node.reason.as_ref());
+    match letter {
+        'E' => (0, reason.map(|it| it.text.clone()).unwrap_or_default()),
+        'H' => (0, reason.map(|it| it.at.clone()).unwrap_or_default()),
+        _ => (
+            reason.and_then(|it| it.uid).unwrap_or(u32::MAX),
+            String::new(),
+        ),
+    }
+}
+
+fn text_of<'a>(row: &SinfoRow<'a>, of: fn(&SinfoNode) -> &String) -> &'a str {
+    row.nodes.first().map_or("", |node| of(node))
+}
+
+/// `NO` and `EXCLUSIVE` before those with a number of jobs; `FORCE` has a high bit in Slurm.
+fn over_subscribe_rank(text: &str) -> u64 {
+    let number = |text: &str| text.parse().unwrap_or(0);
+    match text.split_once(':') {
+        Some(("FORCE", jobs)) => 0x8000 + number(jobs),
+        Some((_, jobs)) => number(jobs),
+        None => u64::from(text == "NO"),
+    }
+}
+
+fn by_name(a: &SinfoRow<'_>, b: &SinfoRow<'_>) -> Ordering {
+    match (a.nodes.first(), b.nodes.first()) {
+        (Some(a), Some(b)) => in_order(&a.name, &b.name),
+        (a, b) => a.is_none().cmp(&b.is_none()),
+    }
+}
+
+/// Slurm's number of the state of a row's first node; of none 0.
+fn rank(row: &SinfoRow<'_>) -> u32 {
+    row.nodes.first().map_or(0, |node| node.state.number())
 }
 
 /// Whether a node list has the first name before the second.

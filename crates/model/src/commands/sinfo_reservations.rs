@@ -20,7 +20,9 @@ pub fn reservations_text(
     let widths = reservations
         .iter()
         .map(|one| one_line(&one.name).chars().count());
-    let width = widths.max().unwrap_or(0).max(head.len());
+    // Without a header Slurm doesn't look how long the names are.
+    let widest = widths.max().filter(|_| !has_no_header);
+    let width = widest.unwrap_or(0).max(head.len());
     let line = |columns: [&str; 6]| {
         let [name, state, start, end, length, nodes] = columns;
         let name = padded(name, width, true);

@@ -54,6 +54,7 @@ pub use job_state::{
 pub use job_state_name::JobStateName;
 pub use node_event::{CLUSTER_REGISTERED, NodeEvent};
 pub use node_info::{SinfoNode, SinfoPartition, SinfoReason};
+pub(crate) use node_state::flag as node_state_flag;
 pub use node_state::{NodeMark, NodeState, NodeUse};
 pub use priority_report::{JobPriorityInfo, PriorityParts, PriorityReport, ShareRow};
 pub use reached_limit::{LimitScope, LimitedAmount, ReachedLimit};

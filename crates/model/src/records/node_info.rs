@@ -1,5 +1,6 @@
 //! Partitions and nodes as `sinfo` tells of them.
 
+use crate::records::NodeState;
 use crate::values::{NodeName, Seconds};
 
 /// A partition.
@@ -13,7 +14,7 @@ pub struct SinfoPartition {
     pub state: String,
     /// The longest limit; `None` is none.
     pub time: Option<Seconds>,
-    /// The limit of a job that asks for none.
+    /// `DefaultTime`, where one is set.
     pub default_time: Option<Seconds>,
     /// `MinNodes`
     pub min_nodes: u32,
@@ -29,6 +30,10 @@ pub struct SinfoPartition {
     pub priority_factor: u32,
     /// `AllocNodes`; none is all.
     pub alloc_nodes: Option<String>,
+    /// `AllowGroups`; none is all.
+    pub allow_groups: Option<String>,
+    /// `RootOnly`
+    pub is_root_only: bool,
     /// It is shown only where it is named, or all are asked for.
     pub is_hidden: bool,
     /// `PreemptMode`, in capitals.
@@ -42,8 +47,10 @@ pub struct SinfoPartition {
 pub struct SinfoReason {
     /// What was said.
     pub text: String,
-    /// Who said it, by name and number.
+    /// Who said it.
     pub user: String,
+    /// The number of that user, where it is known.
+    pub uid: Option<u32>,
     /// When, as it is printed.
     pub at: String,
 }
@@ -57,10 +64,8 @@ pub struct SinfoNode {
     pub host: String,
     /// Its address.
     pub address: String,
-    /// Short, such as `idle`, `mix`, `alloc`, `drain`.
-    pub state: String,
-    /// Long, such as `allocated`.
-    pub state_long: String,
+    /// Its state.
+    pub state: NodeState,
     /// CPUs.
     pub cpus: u32,
     /// Of these, those of jobs.
@@ -93,10 +98,6 @@ pub struct SinfoNode {
     pub version: String,
     /// Why it is not to be used.
     pub reason: Option<SinfoReason>,
-    /// It doesn't answer.
-    pub is_dead: bool,
-    /// It is one of a cloud.
-    pub is_cloud: bool,
     /// The names of its partitions.
     pub partitions: Vec<String>,
     /// How many processes were ready to run, in hundredths; none before the node said so.

@@ -106,6 +106,28 @@ impl NodeMark {
     }
 }
 
+/// The bits of a state's number beside its base (`slurm.h` of 22.05).
+pub(crate) mod flag {
+    pub(crate) const PERFCTRS: u32 = 1 << 4;
+    pub(crate) const RESERVED: u32 = 1 << 5;
+    pub(crate) const CLOUD: u32 = 1 << 7;
+    pub(crate) const DRAIN: u32 = 1 << 9;
+    pub(crate) const COMPLETING: u32 = 1 << 10;
+    pub(crate) const NO_RESPOND: u32 = 1 << 11;
+    pub(crate) const POWERED_DOWN: u32 = 1 << 12;
+    pub(crate) const FAIL: u32 = 1 << 13;
+    pub(crate) const POWERING_UP: u32 = 1 << 14;
+    pub(crate) const MAINT: u32 = 1 << 15;
+    pub(crate) const REBOOT: u32 = 1 << 16;
+    pub(crate) const POWERING_DOWN: u32 = 1 << 18;
+    pub(crate) const REBOOT_ISSUED: u32 = 1 << 20;
+    pub(crate) const PLANNED: u32 = 1 << 21;
+    pub(crate) const POWER_DOWN: u32 = 1 << 23;
+    pub(crate) const DYNAMIC_NORM: u32 = 1 << 26;
+    /// What is no flag.
+    pub(crate) const BASE: u32 = 0xf;
+}
+
 impl NodeState {
     /// As `scontrol show node` prints it: the base and each flag, such as `MIXED+DRAIN`.
     #[must_use]
@@ -135,6 +157,41 @@ impl NodeState {
         text
     }
 
+    /// As `sinfo -O statecomplete` prints it. `sinfo` tells no mixed nodes among those that are drained.
+    #[must_use]
+    pub fn complete(self) -> String {
+        let usage = match self.usage {
+            NodeUse::Mixed if self.is_drained => NodeUse::Allocated,
+            usage => usage,
+        };
+        NodeState { usage, ..self }.with_flags().to_lowercase()
+    }
+
+    /// Slurm's number of it: its base, and a bit of higher value for each flag.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        let base = match (self.is_future, self.is_down, self.usage) {
+            (true, ..) => 6,
+            (_, true, _) => 1,
+            (_, false, NodeUse::Idle) => 2,
+            (_, false, NodeUse::Mixed) if !self.is_drained => 5,
+            (_, false, _) => 3,
+        };
+        let flags = [
+            (self.is_reserved, flag::RESERVED),
+            (self.is_cloud, flag::CLOUD),
+            (self.is_drained, flag::DRAIN),
+            (self.is_lost, flag::NO_RESPOND),
+            (self.is_powered_down(), flag::POWERED_DOWN),
+            (self.is_failing, flag::FAIL),
+            (self.is_maintained, flag::MAINT),
+            (self.is_planned, flag::PLANNED),
+            (self.is_dynamic, flag::DYNAMIC_NORM),
+        ];
+        let flags = flags.iter().filter(|(is_set, _)| *is_set);
+        flags.fold(base, |number, (_, flag)| number | flag)
+    }
+
     /// As `sinfo` prints it in full (`%T`).
     #[must_use]
     pub fn long(self) -> String {
@@ -153,11 +210,15 @@ impl NodeState {
         self.is_cloud && self.usage == NodeUse::Idle && !self.is_future
     }
 
-    /// What `sinfo` puts behind the state: `*` of a node that does not answer, `~` of one without power.
+    /// What `sinfo` puts behind the state: `$` of a node in maintenance, `~` of one without power, `*` of
+    /// one that does not answer.
     fn mark(self) -> &'static str {
+        let says_why = self.is_failing && !self.is_drained || self.is_in_maintenance();
         if self.is_future {
             ""
-        } else if self.is_powered_down() {
+        } else if self.is_maintained && !says_why {
+            "$"
+        } else if self.is_powered_down() && !says_why {
             "~"
         } else if self.is_lost {
             "*"
@@ -166,20 +227,25 @@ impl NodeState {
         }
     }
 
+    /// Nothing but maintenance keeps jobs from it, and none is on it.
+    fn is_in_maintenance(self) -> bool {
+        let is_idle = self.usage == NodeUse::Idle;
+        self.is_maintained && !self.is_drained && !self.is_down && is_idle
+    }
+
     /// `node_state_string` of 22.05's `slurm_protocol_defs.c`: the first that holds.
     fn names(self) -> (&'static str, &'static str) {
-        let is_idle = self.usage == NodeUse::Idle;
         if self.is_future {
             return ("future", "futr");
         }
-        if self.is_maintained && !self.is_drained && !self.is_down && is_idle {
+        if self.is_in_maintenance() {
             return ("maint", "maint");
         }
         if self.is_failing && !self.is_drained {
-            return if is_idle || self.is_down {
-                ("fail", "fail")
-            } else {
+            return if self.usage == NodeUse::Allocated && !self.is_down {
                 ("failing", "failg")
+            } else {
+                ("fail", "fail")
             };
         }
         match (self.is_drained, self.is_down, self.usage) {
@@ -236,7 +302,21 @@ mod tests {
             ..state
         };
         check(fail(idle), ["fail", "fail", "IDLE+FAIL"]);
-        check(fail(mixed), ["failing", "failg", "MIXED+FAIL"]);
+        check(fail(mixed), ["fail", "fail", "MIXED+FAIL"]);
+        let full = NodeState {
+            usage: NodeUse::Allocated,
+            ..idle
+        };
+        check(fail(full), ["failing", "failg", "ALLOCATED+FAIL"]);
+        let maint = |state| NodeState {
+            is_maintained: true,
+            ..state
+        };
+        check(maint(idle), ["maint", "maint", "IDLE+MAINTENANCE"]);
+        check(maint(mixed), ["mixed$", "mix$", "MIXED+MAINTENANCE"]);
+        let both = maint(drain(idle));
+        check(both, ["drained$", "drain$", "IDLE+MAINTENANCE+DRAIN"]);
+        assert_eq!(drain(mixed).complete(), "allocated+drain");
         let lost = NodeState {
             is_lost: true,
             ..down

@@ -14,6 +14,8 @@ its job and the environment of its script and of its first task; gpu_bind/comman
 are told of their GPUs; hold/commands.txt (`hold`, likewise) is about jobs that are held.
 future/commands.txt (`future`) is about nodes that are not there yet, and licences/commands.txt (`licences`) about licences of
 reservations; each on a cluster that was brought up with its own slurm.conf as EXTRA.
+sinfo/commands.txt (`sinfo`, likewise) is `sinfo`, option by option; its node4 is down and comes back in the second part when its
+slurmd registers again, for which its pauses stand.
 het/commands.txt (`het`, on one that was just brought up with FRESH=1 and SCHEDPARAMS=bf_interval=1) is about
 heterogeneous jobs, which only backfill starts there.
 
