@@ -35,31 +35,36 @@ CREATE TABLE submissions (
     own_environment TEXT
 ) STRICT;
 
-CREATE TEMP VIEW split AS
-SELECT job, script, environment,
-    CAST((SELECT json_group_array(json(value)) FROM json_each(CAST(environment AS TEXT))
-     WHERE substr(value ->> 0, 1, 9) <> 'SLURM_JOB') AS BLOB) AS shared,
-    (SELECT json_group_array(json(value)) FROM json_each(CAST(environment AS TEXT))
-     WHERE substr(value ->> 0, 1, 9) = 'SLURM_JOB') AS own
-FROM main.former_submissions;
+-- The two parts of each environment that differs from all others.
+CREATE TEMP VIEW environments AS
+SELECT raw, CAST((SELECT json_group_array(json(value)) FROM json_each(text)
+        WHERE substr(value ->> 0, 1, 9) <> 'SLURM_JOB') AS BLOB) AS shared,
+    (SELECT json_group_array(json(value)) FROM json_each(text)
+        WHERE substr(value ->> 0, 1, 9) = 'SLURM_JOB') AS own
+FROM (SELECT raw, CAST(environment AS TEXT) AS text FROM main.former_submissions JOIN (
+    SELECT content_hash(environment) AS raw, min(job) AS job FROM main.former_submissions
+    WHERE environment IS NOT NULL GROUP BY raw
+) USING (job));
 
 INSERT OR IGNORE INTO contents (hash, content)
-SELECT content_hash(script), script FROM split WHERE script IS NOT NULL;
+SELECT content_hash(script), script FROM former_submissions WHERE script IS NOT NULL;
 INSERT OR IGNORE INTO contents (hash, content)
-SELECT content_hash(shared), shared FROM split WHERE environment IS NOT NULL;
+SELECT content_hash(shared), shared FROM environments;
+
+CREATE TEMP TABLE split (raw BLOB PRIMARY KEY, environment INTEGER, own TEXT);
+INSERT INTO split
+SELECT raw, (SELECT id FROM contents WHERE hash = content_hash(shared)), own FROM environments;
 
 INSERT INTO submissions
 SELECT job, token, uid, gid, user_name, group_name, umask, arguments, command, submit_host, batch,
-    request, (SELECT id FROM contents WHERE hash = content_hash(split.script)),
-    CASE WHEN split.environment IS NOT NULL
-        THEN (SELECT id FROM contents WHERE hash = content_hash(shared)) END,
-    CASE WHEN split.environment IS NOT NULL THEN own END
-FROM former_submissions JOIN split USING (job);
+    request, (SELECT id FROM contents WHERE hash = content_hash(script)), split.environment, own
+FROM former_submissions AS former LEFT JOIN split ON raw = content_hash(former.environment);
 
 INSERT INTO content_uses
 SELECT content, count(*) FROM (
     SELECT script AS content FROM submissions UNION ALL SELECT environment FROM submissions
 ) WHERE content IS NOT NULL GROUP BY content;
 
-DROP VIEW split;
+DROP TABLE split;
+DROP VIEW environments;
 DROP TABLE former_submissions;
