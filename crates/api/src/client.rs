@@ -43,7 +43,8 @@ pub struct ChangedJobs {
 #[derive(Debug)]
 pub struct Client {
     folder: EngineFolder,
-    program: PathBuf,
+    /// What is started as the engine, where it is not this very program.
+    program: Option<PathBuf>,
     stream: UnixStream,
     /// What the engine said of itself; `None` where hello goes with the first call.
     engine: Option<HelloAnswer>,
@@ -52,6 +53,14 @@ pub struct Client {
     /// What was said with the allocation.
     step_programs: StepPrograms,
     shows_notices: bool,
+}
+
+/// Through a link named like Slurm's commands this is still the program itself.
+fn this_program() -> Result<PathBuf, ConnectError> {
+    std::env::current_exe().map_err(|source| ConnectError::Spawn {
+        program: PathBuf::from("/proc/self/exe"),
+        source,
+    })
 }
 
 impl Client {
@@ -63,20 +72,14 @@ impl Client {
     pub fn connect(engine_dir: &Path) -> Result<Client, ConnectError> {
         let folder = EngineFolder::new(engine_dir);
         let connected = sys::socket::connect(&folder.socket());
-        // Through a link named like Slurm's commands this is still the program itself.
-        let program = std::env::current_exe().map_err(|source| ConnectError::Spawn {
-            program: PathBuf::from("/proc/self/exe"),
-            source,
-        })?;
         let (stream, engine) = match connected {
             Ok(stream) => (stream, None),
-            Err(_) => {
-                reach(&folder, &program, true).map(|(stream, engine)| (stream, Some(engine)))?
-            }
+            Err(_) => reach(&folder, &this_program()?, true)
+                .map(|(stream, engine)| (stream, Some(engine)))?,
         };
         Ok(Client {
             folder,
-            program,
+            program: None,
             stream,
             engine,
             allocation: None,
@@ -95,7 +98,7 @@ impl Client {
         let (stream, engine) = reach(&folder, program, false)?;
         Ok(Client {
             folder,
-            program: program.to_owned(),
+            program: Some(program.to_owned()),
             stream,
             engine: Some(engine),
             allocation: None,
@@ -119,7 +122,7 @@ impl Client {
         }
         Ok(Some(Client {
             folder,
-            program: PathBuf::from("/proc/self/exe"),
+            program: None,
             stream,
             engine: Some(engine),
             allocation: None,
@@ -137,7 +140,7 @@ impl Client {
         match sys::socket::connect(&folder.socket()) {
             Ok(stream) => Ok(Some(Client {
                 folder,
-                program: PathBuf::from("/proc/self/exe"),
+                program: None,
                 stream,
                 engine: None,
                 allocation: None,
@@ -231,7 +234,11 @@ impl Client {
     pub fn reconnect(&mut self) -> Result<(), ConnectError> {
         // An engine may serve this one before it looks at the next.
         let _gone = self.stream.shutdown(Shutdown::Both);
-        let (stream, engine) = reach(&self.folder, &self.program, self.shows_notices)?;
+        let program = match &self.program {
+            Some(program) => program.clone(),
+            None => this_program()?,
+        };
+        let (stream, engine) = reach(&self.folder, &program, self.shows_notices)?;
         (self.stream, self.engine) = (stream, Some(engine));
         // By its token it is the same job, which belongs to this connection now. A connection that
         // broke again shows at the next call.

@@ -157,9 +157,9 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
         printer.say(&format!("sbatch: error: {why}"));
         Stop::Status(1)
     })?;
-    let mut client = Client::connect(&engine?)?;
+    let engine = engine?;
     if asked.test_only {
-        return match client.test(asked.request) {
+        return match Client::connect(&engine)?.test(asked.request) {
             Ok(start) => {
                 if !asked.quiet {
                     printer.say(&format!("sbatch: {}", super::start_text(&start, &zone)));
@@ -187,7 +187,7 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
         asked.request.rare.container = container;
     }
     note_submitter(&mut asked.request, "sbatch");
-    let umask = sys::process::umask();
+    let umask = sys::process::umask_of_one_thread();
     let environment = environment(&asked, &cwd, umask, printer)?;
     let (parsable, quiet, wait) = (asked.parsable, asked.quiet, asked.wait);
     let submission = Submission {
@@ -203,6 +203,8 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
         umask,
         submit_host: sys::host_name(),
     };
+    // Not before: the engine's thread that accepts it finds all of the call there.
+    let mut client = Client::connect(&engine)?;
     let job = match client.submit(submission) {
         Ok(job) => job,
         Err(error) => {

@@ -99,6 +99,15 @@ pub fn umask() -> u32 {
         .unwrap_or(0o022)
 }
 
+/// As [`umask`], asked in a fraction of the time by a process that has one thread: the mask is another one
+/// for a moment, which gives less than any.
+#[must_use]
+pub fn umask_of_one_thread() -> u32 {
+    let mask = set_umask(0o777);
+    set_umask(mask);
+    mask
+}
+
 /// How readily the kernel kills this process for memory: -1000 (never) to 1000.
 #[must_use]
 pub fn oom_score_adj() -> i32 {
