@@ -134,6 +134,24 @@ impl EngineFolder {
         self.root.join("steps")
     }
 
+    /// Where the `srun`s of the engine's own user listen.
+    #[must_use]
+    pub fn srun(&self) -> PathBuf {
+        self.root.join("srun")
+    }
+
+    /// The folders of other users' `srun`s.
+    #[must_use]
+    pub fn srun_of_users(&self) -> PathBuf {
+        self.root.join("srun-of-users")
+    }
+
+    /// Where those of one of them listen.
+    #[must_use]
+    pub fn srun_of(&self, uid: u32) -> PathBuf {
+        self.srun_of_users().join(uid.to_string())
+    }
+
     /// Where each of our own processes holds a lock, so that it is distinguished from a job's.
     #[must_use]
     pub fn processes(&self) -> PathBuf {

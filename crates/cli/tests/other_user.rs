@@ -10,15 +10,74 @@ use testkit::{TestEnv, skip, wait_until};
 
 /// `nobody`: a user of every system, and of no test.
 const OTHER: u32 = 65534;
+/// `daemon`: another one.
+const THIRD: u32 = 1;
 
 fn open(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
+/// An engine of root's that other users reach.
+struct Shared<'a> {
+    env: &'a TestEnv,
+    engine: PathBuf,
+    /// Where every user can run it.
+    yard: PathBuf,
+    /// Where every user can write.
+    folder: PathBuf,
+}
+
+impl Shared<'_> {
+    fn new<'a>(env: &'a TestEnv, engine: &str) -> Shared<'a> {
+        let engine = share(env, engine);
+        let yard = env.root().join("yard-of-others");
+        fs::copy(env!("CARGO_BIN_EXE_yard"), &yard).unwrap();
+        open(&yard, 0o755);
+        open(&env.root().join("tmp"), 0o1777);
+        let folder = env.work().join("theirs");
+        fs::create_dir(&folder).unwrap();
+        open(&folder, 0o777);
+        Shared {
+            env,
+            engine,
+            yard,
+            folder,
+        }
+    }
+
+    /// A Slurm command of that user's, with these variables; its exit code and what it prints.
+    fn run(
+        &self,
+        user: u32,
+        variables: &[(&str, &str)],
+        args: &[&str],
+    ) -> (Option<i32>, String, String) {
+        let id = [
+            format!("--reuid={user}"),
+            format!("--regid={user}"),
+            "--clear-groups".to_owned(),
+        ];
+        let mut words: Vec<&str> = id.iter().map(String::as_str).collect();
+        words.push(self.yard.to_str().unwrap());
+        words.push("slurm");
+        words.extend(args);
+        let mut command = self.env.program("setpriv", &words);
+        command.env(sys::env_vars::TRAINYARD_ENGINE, &self.engine);
+        command.envs(variables.iter().copied());
+        let output = command.current_dir(&self.folder).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (
+            output.status.code(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    }
+}
+
 /// Lets others reach the engine: its folder and those above, and its socket.
-fn share(env: &TestEnv) -> PathBuf {
+fn share(env: &TestEnv, engine: &str) -> PathBuf {
     let state = env.trainyard_home().join("state");
-    let engine = state.join(sys::host_name()).join("main");
+    let engine = state.join(sys::host_name()).join(engine);
     for folder in engine
         .ancestors()
         .take_while(|path| path.starts_with(env.root()))
@@ -37,35 +96,9 @@ fn what_another_user_may_do_with_the_engine_of_root() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     env.slurm("sbatch", &["--wrap", "while :; do sleep 0.05; done"])
         .success();
-    let engine = share(&env);
-    // Where every user can run it, and write.
-    let yard = env.root().join("yard-of-others");
-    fs::copy(env!("CARGO_BIN_EXE_yard"), &yard).unwrap();
-    open(&yard, 0o755);
-    open(&env.root().join("tmp"), 0o1777);
-    let theirs = env.work().join("theirs");
-    fs::create_dir(&theirs).unwrap();
-    open(&theirs, 0o777);
-    let as_other = |args: &[&str]| {
-        let id = [
-            format!("--reuid={OTHER}"),
-            format!("--regid={OTHER}"),
-            "--clear-groups".to_owned(),
-        ];
-        let mut words: Vec<&str> = id.iter().map(String::as_str).collect();
-        words.push(yard.to_str().unwrap());
-        words.push("slurm");
-        words.extend(args);
-        let mut command = env.program("setpriv", &words);
-        command.env(sys::env_vars::TRAINYARD_ENGINE, &engine);
-        let output = command.current_dir(&theirs).output().unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (
-            output.status.code(),
-            text(&output.stdout),
-            text(&output.stderr),
-        )
-    };
+    let shared = Shared::new(&env, "main");
+    let theirs = &shared.folder;
+    let as_other = |args: &[&str]| shared.run(OTHER, &[], args);
 
     let (code, seen, _) = as_other(&["squeue", "--noheader", "--format=%i %u"]);
     assert_eq!((code, seen.as_str()), (Some(0), "1 root\n"));
@@ -90,4 +123,89 @@ fn what_another_user_may_do_with_the_engine_of_root() {
     wait_until("no job is left", || {
         env.slurm("squeue", &["--noheader"]).success().is_empty()
     });
+}
+
+/// What an attacker's job leaves on the node.
+const HOSTILE: &str = "\
+ln -s /etc /tmp/$PLACE
+ln -s /etc /dev/shm/$PLACE
+";
+
+#[test]
+fn each_other_user_has_folders_of_a_node_alone() {
+    if sys::process::user() != 0 {
+        return skip("users on nodes", "only root can act as another user");
+    }
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let started = ["engine", "start", "lab", "--nodes", "2"];
+    env.yard(&started).success();
+    env.set_var("TRAINYARD_ENGINE", "lab");
+    let status = env.yard(&["engine", "status", "lab"]).success();
+    if !status.contains("other users have a /tmp and /dev/shm each of their own on a node") {
+        env.yard(&["engine", "stop", "lab"]).success();
+        return skip("users on nodes", &status);
+    }
+    let shared = Shared::new(&env, "lab");
+    let as_user = |user: u32, variables: &[(&str, &str)], script: &str| {
+        let output = format!("out.{user}");
+        let words = ["sbatch", "-W", "-N2", "-o", &output, "--wrap", script];
+        let (_, _, said) = shared.run(user, variables, &words);
+        let printed = fs::read_to_string(shared.folder.join(output)).unwrap_or_default();
+        format!("{printed}{said}")
+    };
+    // Their jobs keep the nodes from being emptied.
+    let (code, _, said) = shared.run(OTHER, &[], &["sbatch", "-N2", "--wrap", "sleep 1000"]);
+    assert_eq!(code, Some(0), "{said}");
+    let script = "hostname; cat /proc/1/comm; id -u
+         echo of $SLURM_JOB_UID | tee /tmp/mine > /dev/shm/mine
+         srun -N2 -n2 sh -c 'hostname; id -u; touch /tmp/step; cat /proc/1/comm'";
+    let printed = as_user(OTHER, &[], script);
+    for line in ["node1", "node2", "yard:node1", "yard:node2", "65534"] {
+        assert!(printed.lines().any(|it| it == line), "{line}: {printed}");
+    }
+    assert!(!Path::new("/tmp/mine").exists() && !Path::new("/dev/shm/mine").exists());
+    // The same user's next job has them, another's has not, nor has root's.
+    let look = "cat /tmp/mine /dev/shm/mine; ls /tmp/step; echo over";
+    let printed = as_user(OTHER, &[], look);
+    let of_other = format!("of {OTHER}\n");
+    assert_eq!(printed, format!("{of_other}{of_other}/tmp/step\nover\n"));
+    for user in [THIRD, 0] {
+        let printed = as_user(user, &[], look);
+        assert!(
+            !printed.contains("of ") && printed.ends_with("over\n"),
+            "{printed}"
+        );
+    }
+    // What a user's variables name leads nowhere that the user could not go.
+    let hidden = env.root().join("closed/below");
+    fs::create_dir_all(&hidden).unwrap();
+    fs::write(hidden.join("secret"), "a secret").unwrap();
+    open(&env.root().join("closed"), 0o700);
+    let link = format!("/tmp/link-{}", std::process::id());
+    std::os::unix::fs::symlink(&hidden, &link).unwrap();
+    for home in [&*link, "/tmp/..", "/tmp/../root"] {
+        let printed = as_user(OTHER, &[("HOME", home)], "cat $HOME/secret; ls -l /tmp");
+        assert!(!printed.contains("a secret"), "{home}: {printed}");
+        assert!(printed.contains(" mine\n"), "{home}: {printed}");
+    }
+    fs::remove_file(link).unwrap();
+    // Where a link waits for root's mount, nothing is hidden behind it.
+    let place = format!("/tmp/place-{}", std::process::id());
+    fs::create_dir(&place).unwrap();
+    open(Path::new(&place), 0o777);
+    let name = place.trim_start_matches("/tmp/");
+    let printed = as_user(THIRD, &[("PLACE", name)], HOSTILE);
+    assert_eq!(printed, "");
+    let printed = as_user(THIRD, &[("HOME", &place)], "ls /etc/passwd");
+    assert!(
+        printed.contains(&format!("{place} on the node is not a folder")),
+        "{printed}"
+    );
+    fs::remove_dir(place).unwrap();
+    let (code, _, said) = shared.run(OTHER, &[], &["scancel", "-u", "nobody"]);
+    assert_eq!(code, Some(0), "{said}");
+    wait_until("no job is left", || {
+        env.slurm("squeue", &["--noheader"]).success().is_empty()
+    });
+    env.yard(&["engine", "stop", "lab"]).success();
 }

@@ -3,10 +3,11 @@
 use crate::call_counts::{CallCounts, kind_of};
 use crate::message::{Message, Peer, PendingCall};
 use crate::open_connections::Admitted;
+use crate::srun_folder;
 use crate::users::Users;
 use api::{
-    Answer, Call, Hello, HelloAnswer, LONGEST_CALL, PROTOCOL, Refusal, VERSION, append_frame,
-    read_call, read_frame,
+    Answer, Call, EngineFolder, Hello, HelloAnswer, LONGEST_CALL, PROTOCOL, Refusal, VERSION,
+    append_frame, read_call, read_frame,
 };
 use std::io::{self, BufReader, Write};
 use std::mem;
@@ -25,6 +26,8 @@ const READ_AT_ONCE: usize = 8 << 10;
 /// What connections share: what every client is greeted with, and who they are.
 #[derive(Debug)]
 pub(crate) struct Greeting {
+    /// The engine's.
+    pub(crate) folder: EngineFolder,
     /// The store's id.
     pub(crate) store: String,
     /// For the first client that shows it.
@@ -132,6 +135,7 @@ impl Connection<'_> {
                     );
                     if names_its_caller {
                         greeting.users.learn(peer.uid, peer.gid);
+                        srun_folder::make(&greeting.folder, peer.uid, peer.gid);
                     }
                     self.ask(call, peer, greeting)
                 }

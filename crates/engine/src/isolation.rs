@@ -22,7 +22,7 @@ use sys::env_vars::{
     TMPDIR, TRAINYARD_HOME, TRAINYARD_HOST, TRAINYARD_NAMESPACES, XDG_CACHE_HOME, XDG_CONFIG_HOME,
     XDG_DATA_HOME, XDG_STATE_HOME,
 };
-use sys::process::{NodeView, PidFd, Spawn};
+use sys::process::{NodeView, PidFd, Spawn, User};
 
 /// Variables of a job that name folders which it shares with this machine.
 const SHARED: [&str; 7] = [
@@ -52,6 +52,8 @@ pub(crate) enum Isolation {
         lost: Option<String>,
         /// Or why jobs see this machine's processes.
         processes: Result<(), String>,
+        /// Or why those of other users than the engine's see this machine.
+        others: Result<(), String>,
     },
     /// They see this machine, and why.
     Missing(String),
@@ -96,6 +98,7 @@ impl Isolation {
             keepers,
             lost: None,
             processes,
+            others: NodeView::try_for_user().map_err(|error| error.to_string()),
         }
     }
 
@@ -105,6 +108,16 @@ impl Isolation {
             Isolation::Nodes { place, .. } => Some(place),
             Isolation::NotNeeded | Isolation::Missing(_) => None,
         }
+    }
+
+    /// The same where jobs of this user are isolated too.
+    pub(crate) fn nodes_of(&self, user: u32) -> Option<&Path> {
+        let is_own = user == sys::process::user();
+        self.nodes().filter(|_| is_own || self.isolates_others())
+    }
+
+    fn isolates_others(&self) -> bool {
+        matches!(self, Isolation::Nodes { others: Ok(()), .. })
     }
 
     /// Writes the names of nodes that may be new.
@@ -200,7 +213,7 @@ impl Isolation {
 
     /// What nodes have of their own and what not, in words; none where the node is this machine.
     pub(crate) fn limit(&self) -> Option<String> {
-        let (networks, lost, processes) = match self {
+        let (networks, lost, processes, others) = match self {
             Isolation::NotNeeded => return None,
             Isolation::Missing(why) => {
                 return Some(format!(
@@ -212,8 +225,9 @@ impl Isolation {
                 networks,
                 lost,
                 processes,
+                others,
                 ..
-            } => (networks, lost, processes),
+            } => (networks, lost, processes, others),
         };
         let networks = match networks {
             Ok(_) if lost.is_some() => format!(
@@ -241,10 +255,14 @@ impl Isolation {
             Ok(()) => "a job sees its own processes on a node alone".to_owned(),
             Err(why) => format!("jobs see this machine's processes ({why})"),
         };
-        let others = if sys::process::user() == 0 {
-            "; jobs of other users than root see this machine as it is"
-        } else {
-            ""
+        let others = match others {
+            _ if sys::process::user() != 0 => String::new(),
+            Ok(()) => {
+                "; other users have a /tmp and /dev/shm each of their own on a node".to_owned()
+            }
+            Err(why) => {
+                format!("; jobs of other users than root see this machine as it is ({why})")
+            }
         };
         Some(format!("{networks}; {processes}{others}"))
     }
@@ -302,7 +320,7 @@ const TRIAL: &str = "trial";
 
 /// Whether the system makes what a task needs, with processes of its own or without.
 fn try_node(place: &Path, node: &str, processes: bool) -> io::Result<()> {
-    let mut view = view(place, node, &[place.to_owned()])?;
+    let mut view = view(place, node, &[place.to_owned()], None)?;
     enter_network(&mut view, place, node)?;
     if processes {
         view.begin_processes();
@@ -340,14 +358,34 @@ fn try_view(view: &NodeView) -> io::Result<()> {
     }
 }
 
+/// Another user than the engine's, who has folders of a node alone.
+struct Guest<'a> {
+    uid: u32,
+    /// With whose rights what stays seen is opened, unless the engine's user names it.
+    opens: Option<&'a User>,
+}
+
 /// What a task of the node sees; folders of `kept` below `/tmp` stay.
-fn view(place: &Path, node: &str, kept: &[PathBuf]) -> io::Result<NodeView> {
-    let disk = node_disks::disk(place, node)?;
+fn view(
+    place: &Path,
+    node: &str,
+    kept: &[PathBuf],
+    guest: Option<Guest<'_>>,
+) -> io::Result<NodeView> {
+    let uid = guest.as_ref().map(|guest| guest.uid);
+    let disk = node_disks::disk(place, node, uid)?;
     let mut view = NodeView::new(node)?;
     view.bind(&place.join("hosts"), Path::new("/etc/hosts"))?;
-    view.replace(&disk, Path::new("/tmp"), kept)?;
-    if let Some(memory) = node_disks::memory(place, node) {
-        view.replace(&memory, Path::new(node_disks::MEMORY), kept)?;
+    if let Some(guest) = &guest {
+        view.open_kept_as(guest.opens);
+    }
+    let mut replace = |source: &Path, target: &str| match guest {
+        None => view.replace(source, Path::new(target), kept),
+        Some(_) => view.replace_for_user(source, Path::new(target), kept),
+    };
+    replace(&disk, "/tmp")?;
+    if let Some(memory) = node_disks::memory(place, node, uid) {
+        replace(&memory, node_disks::MEMORY)?;
     }
     Ok(view)
 }
@@ -361,11 +399,12 @@ fn enter_network(view: &mut NodeView, place: &Path, node: &str) -> io::Result<()
 }
 
 /// What the tasks of a step see; none where their node is this machine. Its current folder is the
-/// step's; `keeper` keeps their PID namespace.
+/// step's; `keeper` keeps their PID namespace, and `user` is who they become.
 pub(crate) fn of_step(
     spec: &StepSpec,
     environment: &[(String, String)],
     keeper: Option<u32>,
+    user: Option<&User>,
 ) -> io::Result<Option<NodeView>> {
     let Some(place) = &spec.nodes else {
         return Ok(None);
@@ -378,7 +417,11 @@ pub(crate) fn of_step(
     let own = [&spec.engine, &spec.binary, &spec.chdir, &folder].map(Clone::clone);
     let kept: Vec<PathBuf> = own.into_iter().chain(shared).collect();
     let node = spec.node.as_str();
-    let mut view = view(place, node, &kept)?;
+    let guest = user.map(|user| Guest {
+        uid: user.uid,
+        opens: Some(user),
+    });
+    let mut view = view(place, node, &kept, guest)?;
     view.start_in(&folder)?;
     if let Some(keeper) = keeper {
         view.enter_processes(keeper)?;
@@ -390,9 +433,19 @@ pub(crate) fn of_step(
     Ok(Some(view))
 }
 
-/// What a program of the cluster sees on a node, with these folders below `/tmp`, if they are there.
-pub(crate) fn of_program(place: &Path, node: &str, kept: &[PathBuf]) -> io::Result<NodeView> {
-    let mut view = view(place, node, kept)?;
+/// What a program of the cluster sees on a node, with these folders below `/tmp`, if they are there: what a job
+/// of that user sees there, unless it is the engine's user.
+pub(crate) fn of_program(
+    place: &Path,
+    node: &str,
+    kept: &[PathBuf],
+    user: u32,
+) -> io::Result<NodeView> {
+    let guest = (user != sys::process::user()).then_some(Guest {
+        uid: user,
+        opens: None,
+    });
+    let mut view = view(place, node, kept, guest)?;
     enter_network(&mut view, place, node)?;
     view.start_in(Path::new("/"))?;
     Ok(view)

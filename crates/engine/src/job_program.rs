@@ -43,6 +43,8 @@ pub(crate) struct JobProgram {
     pub(crate) environment: Vec<(String, String)>,
     /// The folder of isolated nodes, where it runs on one.
     pub(crate) nodes: Option<PathBuf>,
+    /// Whose job it is.
+    pub(crate) user: u32,
     /// The engine's folder.
     pub(crate) engine: PathBuf,
     pub(crate) longest: Option<Duration>,
@@ -87,7 +89,12 @@ impl JobProgram {
             (Some(nodes), Place::Node(node)) => {
                 let folder = file.parent().unwrap_or(file).to_owned();
                 let kept = [self.engine.clone(), folder];
-                Some(isolation::of_program(nodes, node.as_str(), &kept)?)
+                Some(isolation::of_program(
+                    nodes,
+                    node.as_str(),
+                    &kept,
+                    self.user,
+                )?)
             }
             _ => None,
         };

@@ -37,6 +37,7 @@ mod record_tag;
 mod serve;
 mod shared_parts;
 pub mod spec;
+mod srun_folder;
 mod store;
 pub mod supervisor;
 mod supervisor_key;

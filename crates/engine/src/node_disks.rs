@@ -14,22 +14,35 @@ use std::thread;
 
 /// What the folders begin with that are put aside until they are removed.
 const ASIDE: &str = "tmp.gone.";
+/// What a node has for other users than the engine's, a folder each.
+const OF_USERS: &str = "users";
 /// What stays.
 const OF_RUNS: &str = "trainyard-";
 /// Where programs share memory by files.
 pub(crate) const MEMORY: &str = "/dev/shm";
 
-/// The folder that a node has as its `/tmp`, made where it is missing.
-pub(crate) fn disk(nodes: &Path, node: &str) -> io::Result<PathBuf> {
-    make(&nodes.join(node))
+/// The folder that a node has as its `/tmp`, made where it is missing: its own, or that of another user than
+/// the engine's.
+pub(crate) fn disk(nodes: &Path, node: &str, user: Option<u32>) -> io::Result<PathBuf> {
+    make(&folder_for(nodes.join(node), user))
+}
+
+/// Where a user's folder is in a node's. The folders above are closed to all but the engine's user, so that no
+/// other can put a link in its place.
+fn folder_for(node: PathBuf, user: Option<u32>) -> PathBuf {
+    match user {
+        None => node,
+        Some(user) => node.join(OF_USERS).join(user.to_string()),
+    }
 }
 
 /// The folder that it has as its `/dev/shm`: in this machine's, so that it is memory. None where there is
 /// none, or this user may not write there.
-pub(crate) fn memory(nodes: &Path, node: &str) -> Option<PathBuf> {
+pub(crate) fn memory(nodes: &Path, node: &str, user: Option<u32>) -> Option<PathBuf> {
     let all = all_memory();
     sys::private_folder::make(&all).ok()?;
-    make(&all.join(memory_name(nodes)).join(node)).ok()
+    let node = all.join(memory_name(nodes)).join(node);
+    make(&folder_for(node, user)).ok()
 }
 
 fn all_memory() -> PathBuf {
@@ -57,10 +70,22 @@ fn places(nodes: &Path) -> [PathBuf; 2] {
     [nodes.to_owned(), all_memory().join(memory_name(nodes))]
 }
 
+/// The same of one node, and what it has for other users.
+fn places_on(nodes: &Path, node: &str) -> Vec<PathBuf> {
+    let own = places(nodes).map(|place| place.join(node));
+    own.into_iter().flat_map(with_users).collect()
+}
+
+fn with_users(node: PathBuf) -> Vec<PathBuf> {
+    let mut all = entries(&node.join(OF_USERS));
+    all.push(node);
+    all
+}
+
 /// Whether jobs left something that is to go.
 pub(crate) fn is_used(nodes: &Path, node: &str) -> bool {
-    let names = |place: PathBuf| entries(&place.join(node).join("tmp"));
-    let mut left = places(nodes).into_iter().flat_map(names);
+    let names = |place: PathBuf| entries(&place.join("tmp"));
+    let mut left = places_on(nodes, node).into_iter().flat_map(names);
     left.any(|path| path.file_name().is_some_and(|name| !stays(name)))
 }
 
@@ -72,7 +97,7 @@ fn stays(name: &OsStr) -> bool {
 /// removed on a thread: `number` tells it from all that was put aside before.
 pub(crate) fn empty(nodes: &Path, node: &str, number: u64) {
     let mut aside = Vec::new();
-    for folder in places(nodes).map(|place| place.join(node)) {
+    for folder in places_on(nodes, node) {
         match put_aside(&folder, number) {
             Ok(found) => aside.extend(found),
             Err(error) => tracing::warn!(node, "{} is not emptied: {error}", folder.display()),
@@ -87,6 +112,11 @@ pub(crate) fn forget_memory(nodes: &Path, node: &str) {
     let [_, all] = places(nodes);
     let node = all.join(node);
     let above = all.parent();
+    let users = node.join(OF_USERS);
+    for user in entries(&users) {
+        let _filled = fs::remove_dir(user.join("tmp")).and_then(|()| fs::remove_dir(user));
+    }
+    let _filled = fs::remove_dir(&users);
     for folder in [&node.join("tmp"), &node, &all]
         .into_iter()
         .map(PathBuf::as_path)
@@ -102,7 +132,9 @@ pub(crate) fn forget_memory(nodes: &Path, node: &str) {
 pub(crate) fn forget_all_memory(nodes: &Path) {
     let [_, all] = places(nodes);
     for node in entries(&all) {
-        for aside in entries(&node).into_iter().filter(|path| is_aside(path)) {
+        let inside = with_users(node.clone()).into_iter();
+        let inside = inside.flat_map(|folder| entries(&folder));
+        for aside in inside.filter(|path| is_aside(path)) {
             let _being_removed = fs::remove_dir_all(aside);
         }
         if let Some(name) = node.file_name().and_then(OsStr::to_str) {
@@ -124,7 +156,9 @@ fn is_aside(path: &Path) -> bool {
 /// Removes what an engine that was killed had put aside.
 pub(crate) fn remove_leftovers(nodes: &Path) {
     let nodes = places(nodes).into_iter().flat_map(|place| entries(&place));
-    let inside = nodes.flat_map(|node| entries(&node));
+    let inside = nodes
+        .flat_map(with_users)
+        .flat_map(|folder| entries(&folder));
     remove(inside.filter(|path| is_aside(path)).collect());
 }
 

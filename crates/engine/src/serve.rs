@@ -314,6 +314,7 @@ fn live(
 ) -> io::Result<Leaving> {
     let listener = sys::socket::listen(&owner.folder.socket())?;
     let greeting = Greeting {
+        folder: owner.folder.clone(),
         store: owner.store.uuid().to_owned(),
         notice: Mutex::new(owner.notice()),
         users: Arc::clone(&owner.users),

@@ -224,6 +224,7 @@ impl Owner {
         let mut environment = program_variables(&started, of, ended);
         environment.extend(self.own_variables());
         let longest = self.programs().and_then(|it| it.timeout.as_ref());
+        let user = started.record.submitter.uid;
         Some(JobProgram {
             run: ProgramRun {
                 job,
@@ -233,7 +234,8 @@ impl Owner {
             },
             path,
             environment,
-            nodes: self.isolation.nodes().map(std::path::Path::to_owned),
+            nodes: self.isolation.nodes_of(user).map(std::path::Path::to_owned),
+            user,
             engine: self.folder.root().to_owned(),
             longest: longest.map(|it| Duration::from_secs(it.value.0)),
         })

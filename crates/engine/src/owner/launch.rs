@@ -174,10 +174,10 @@ impl Owner {
             first_node: 0,
             tag: self.running.get(&record.id).and_then(|job| job.tag),
             node: share.node.clone(),
-            // Sockets of other users' commands may lie in /tmp, which a node has for itself.
-            nodes: (record.submitter.uid == sys::process::user())
-                .then(|| self.isolation.nodes().map(std::path::Path::to_owned))
-                .flatten(),
+            nodes: self
+                .isolation
+                .nodes_of(record.submitter.uid)
+                .map(std::path::Path::to_owned),
             own_processes: self.isolation.has_processes(),
             engine: self.folder.root().to_owned(),
             binary: self.binary.clone(),

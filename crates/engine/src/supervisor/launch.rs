@@ -79,7 +79,9 @@ pub(super) fn launch(
     let mut environment = task_environment::of_step(environment, spec);
     let passed = PassedLimit::take(&mut environment);
     environment.retain(|(name, _)| name != TRAINYARD_SUPERVISOR);
-    if let Some(Inside { supervisor, .. }) = inside {
+    let user = user(spec);
+    // A supervisor starts an engine for its own user alone.
+    if let Some(Inside { supervisor, .. }) = inside.filter(|_| user.is_none()) {
         let socket = supervisor.to_string_lossy().into_owned();
         environment.push((TRAINYARD_SUPERVISOR.to_owned(), socket));
     }
@@ -88,11 +90,11 @@ pub(super) fn launch(
     if let Err(error) = slurm_links::prepare(&spec.binary) {
         tracing::warn!("links beside {}: {error}", spec.binary.display());
     }
-    let user = user(spec);
     sys::process::set_umask(spec.umask);
     let elsewhere = sys::process::as_user(user.as_ref(), || enter(&spec.chdir))
         .map_err(|error| format!("could not become {}: {}", spec.user, words(&error)))?;
-    let view = crate::isolation::of_step(spec, &environment, inside.map(|inside| inside.keeper))
+    let keeper = inside.map(|inside| inside.keeper);
+    let view = crate::isolation::of_step(spec, &environment, keeper, user.as_ref())
         .map_err(|error| format!("could not make node {}: {}", spec.node, words(&error)))?;
     let streams = task_streams::open(spec, user.as_ref(), relay.as_deref_mut(), stop);
     // What the supervisor writes from now on is its own.

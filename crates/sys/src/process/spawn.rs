@@ -245,6 +245,9 @@ impl Spawn<'_> {
             {
                 return;
             }
+            if let Some(view) = self.view {
+                view.enter_folder();
+            }
             for signal in 1..32 {
                 libc::signal(signal, libc::SIG_DFL);
             }

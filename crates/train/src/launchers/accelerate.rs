@@ -1,7 +1,7 @@
 //! Accelerate's own launcher on each node.
 
 use super::command::{python_of, target_of};
-use super::task::{Env, Task};
+use super::task::{Env, Task, set_default};
 use super::torch;
 
 /// Options by which the user says what kind of training it is; beside `--multi_gpu` they are refused,
@@ -26,6 +26,10 @@ pub(super) fn agent(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec
         if task.plan.world_size() > 1 {
             // Without GPUs too: it starts ranks that find each other, and these then use Gloo.
             argv.push("--multi_gpu".to_owned());
+        }
+        if task.gpus() == 0 {
+            // Without it each rank of a current Accelerate that finds no GPU trains alone.
+            set_default(env, "ACCELERATE_USE_CPU", true);
         }
         // The user's default configuration file may say something else.
         argv.extend(["--mixed_precision=no", "--dynamo_backend=no"].map(str::to_owned));

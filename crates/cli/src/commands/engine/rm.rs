@@ -95,7 +95,11 @@ fn folder_of_run(nodes: &Path) -> Option<PathBuf> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.path())
     };
-    let disks = entries(nodes.to_owned()).map(|node| node.join("tmp"));
+    let disks = entries(nodes.to_owned()).flat_map(|node| {
+        let of_users = entries(node.join("users"));
+        let all = std::iter::once(node).chain(of_users);
+        all.map(|folder| folder.join("tmp")).collect::<Vec<_>>()
+    });
     let of_users = disks.flat_map(entries).filter(|path| {
         let name = path.file_name().unwrap_or_default();
         name.as_encoded_bytes().starts_with(b"trainyard-")

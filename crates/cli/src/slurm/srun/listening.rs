@@ -103,10 +103,16 @@ const ATTACH: &str = "attach";
 /// The folder of all `srun`s of this user for the engine.
 fn folder_of_all(engine: &Path) -> io::Result<PathBuf> {
     let owner = std::fs::metadata(engine)?.uid();
-    if owner == sys::process::user() {
-        return Ok(engine.join("srun"));
+    let (user, engine) = (sys::process::user(), api::EngineFolder::new(engine));
+    if owner == user {
+        return Ok(engine.srun());
     }
-    let name = format!("trainyard-srun-{}", sys::process::user());
+    // An engine of root's makes one when the user first submits something.
+    let own = engine.srun_of(user);
+    if std::fs::symlink_metadata(&own).is_ok_and(|it| it.is_dir() && it.uid() == user) {
+        return Ok(own);
+    }
+    let name = format!("trainyard-srun-{user}");
     Ok(sys::private_folder::of_user(&std::env::temp_dir(), &name))
 }
 

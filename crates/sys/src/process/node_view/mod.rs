@@ -1,9 +1,13 @@
 //! What a program sees as its machine: a host name and folders of its own, in namespaces.
 
-use std::ffi::{CStr, CString};
+mod kept_folders;
+
+use super::User;
+use kept_folders::KeptFolders;
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// A host name, and folders in place of others, for [`Spawn`](super::Spawn): a program that is started
 /// with it sees both alone. Root needs no user namespace for it; others get one in which they are who
@@ -19,6 +23,8 @@ pub struct NodeView {
     processes: Option<Processes>,
     /// Bind mounts, in this order.
     mounts: Vec<Mount>,
+    /// What stays seen where they hide it.
+    kept: KeptFolders,
     /// Entered again after the mounts, which may hide it.
     folder: Option<CString>,
     /// What goes into the maps of a user namespace; none for root.
@@ -70,6 +76,7 @@ impl NodeView {
             user: None,
             processes: None,
             mounts: Vec::new(),
+            kept: KeptFolders::default(),
             folder: None,
             maps,
         })
@@ -126,18 +133,43 @@ impl NodeView {
     /// # Errors
     /// One can't be made.
     pub fn replace(&mut self, source: &Path, target: &Path, kept: &[PathBuf]) -> io::Result<()> {
-        let mut names: Vec<&std::ffi::OsStr> = Vec::new();
-        for path in kept {
-            let below = path.strip_prefix(target).ok();
-            let name = below.and_then(|below| below.iter().next());
-            names.extend(name.filter(|name| !names.contains(name)));
-        }
-        for name in names.into_iter().filter(|name| target.join(name).is_dir()) {
+        let names = first_below(target, kept).into_iter();
+        for name in names.filter(|name| target.join(name).is_dir()) {
             std::fs::create_dir_all(source.join(name))?;
             // With what is mounted below, such as a working folder's own disk.
             self.add(&target.join(name), &source.join(name), true)?;
         }
         self.add(source, target, true)
+    }
+
+    /// Whether [`NodeView::replace_for_user`] works here.
+    ///
+    /// # Errors
+    /// The kernel is older than Linux 5.2, or this user may not.
+    pub fn try_for_user() -> io::Result<()> {
+        kept_folders::try_to_detach()
+    }
+
+    /// What stays seen by [`NodeView::replace_for_user`] is opened with the rights of `user`, or this process's.
+    pub fn open_kept_as(&mut self, user: Option<&User>) {
+        self.kept = KeptFolders::opened_by(user);
+    }
+
+    /// As [`NodeView::replace`], where another user writes in `source` and names what is kept: no link of
+    /// that user's is followed, and nothing is shown that the user can't reach.
+    ///
+    /// # Errors
+    /// As there; a file has the name of what is kept.
+    pub fn replace_for_user(
+        &mut self,
+        source: &Path,
+        target: &Path,
+        kept: &[PathBuf],
+    ) -> io::Result<()> {
+        for name in first_below(target, kept) {
+            self.kept.add(name, target, source)?;
+        }
+        self.add(source, target, false)
     }
 
     /// Where the program starts; the current folder, unless this is said.
@@ -252,6 +284,10 @@ impl NodeView {
             if libc::mount(none, c"/".as_ptr(), none, own, none.cast()) != 0 {
                 return false;
             }
+            let kept = match self.kept.detach() {
+                Ok(kept) => kept,
+                Err(error) => return refused(error),
+            };
             for mount in &self.mounts {
                 let deep = if mount.with_submounts {
                     libc::MS_REC
@@ -263,6 +299,9 @@ impl NodeView {
                     return false;
                 }
             }
+            if let Err(error) = self.kept.attach(&kept) {
+                return refused(error);
+            }
             if self.has_processes() {
                 let kind = c"proc".as_ptr();
                 let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
@@ -270,13 +309,43 @@ impl NodeView {
                     return false;
                 }
             }
-            if let Some(folder) = &self.folder {
-                // It was entered before: where it is hidden now the process stays in it.
-                let _ = libc::chdir(folder.as_ptr());
-            }
         }
         true
     }
+
+    /// Has the calling process begin in its folder, which it reaches by its own rights.
+    ///
+    /// # Safety
+    /// As for [`NodeView::enter`].
+    pub(super) unsafe fn enter_folder(&self) {
+        if let Some(folder) = &self.folder {
+            // It was entered before: where it is hidden now the process stays in it.
+            // SAFETY: the path ends with NUL.
+            let _ = unsafe { libc::chdir(folder.as_ptr()) };
+        }
+    }
+}
+
+/// The first folders below `target` on the way to what is kept, each once.
+fn first_below<'a>(target: &Path, kept: &'a [PathBuf]) -> Vec<&'a OsStr> {
+    let mut names: Vec<&OsStr> = Vec::new();
+    for path in kept {
+        let below = path.strip_prefix(target).ok();
+        // `..` is none of its folders.
+        if let Some(Component::Normal(name)) = below.and_then(|below| below.components().next())
+            && !names.contains(&name)
+        {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Says so as the system's own library does.
+fn refused(error: rustix::io::Errno) -> bool {
+    // SAFETY: the place is this thread's.
+    unsafe { *libc::__errno_location() = error.raw_os_error() };
+    false
 }
 
 /// Enters the namespace for which a file stands; for a PID namespace the children do.
