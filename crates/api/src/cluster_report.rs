@@ -1,7 +1,7 @@
 //! What `cluster` answers: an engine's cluster as it is now, from which `sinfo` and
 //! `scontrol show node|partition` are printed.
 
-use model::{GpuIndex, NodeName, NodeState, Reservation, Seconds, Settings, Timestamp};
+use model::{NodeGpus, NodeGres, NodeName, NodeState, Reservation, Seconds, Settings, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// A cluster as it is now.
@@ -89,39 +89,13 @@ pub struct NodeReport {
     /// what it has.
     pub said: Settings,
     /// GPUs by type.
-    pub gpus: Vec<GpuReport>,
+    pub gpus: Vec<NodeGpus>,
     /// Other generic resources.
-    pub gres: Vec<GresReport>,
+    pub gres: Vec<NodeGres>,
     /// How many jobs hold a part of it.
     pub jobs: u32,
     /// When a job last held a part of it, as far as this engine knows.
     pub last_busy: Timestamp,
-}
-
-/// GPUs of one type in a node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct GpuReport {
-    /// The GRES type, or the product of a real one.
-    pub kind: Option<String>,
-    /// How many.
-    pub count: u32,
-    /// Indices of those that jobs hold, ascending.
-    pub used: Vec<GpuIndex>,
-}
-
-/// A generic resource other than GPUs in a node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct GresReport {
-    /// Its name.
-    pub name: String,
-    /// Its type.
-    pub kind: Option<String>,
-    /// How many.
-    pub count: u64,
-    /// How many jobs hold.
-    pub used: u64,
 }
 
 /// Why a node is down or drained.

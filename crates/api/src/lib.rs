@@ -29,8 +29,7 @@ pub use call_error::CallError;
 pub use client::{ChangedJobs, Client};
 pub use cluster_change::{ClusterChange, NodeChange, NodeUpdate};
 pub use cluster_report::{
-    ClusterReport, GpuReport, GresReport, LicenceReport, NodeReason, NodeReport, PartitionReport,
-    SwitchReport,
+    ClusterReport, LicenceReport, NodeReason, NodeReport, PartitionReport, SwitchReport,
 };
 pub use connect_error::ConnectError;
 pub use engine_folder::EngineFolder;

@@ -4,7 +4,7 @@ use super::connection::{CommandError, connect};
 use api::{ClusterReport, NodeReason, NodeReport, PartitionReport};
 use jiff::tz::TimeZone;
 use model::{
-    NodeName, NodeUse, SinfoNode, SinfoPartition, SinfoReason, array_elements_text, moment_text,
+    NodeGpus, NodeGres, SinfoNode, SinfoPartition, SinfoReason, moment_text, over_subscribe_text,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ pub fn partitions(cluster: &ClusterReport) -> Vec<SinfoPartition> {
         min_nodes: report.min_nodes,
         max_nodes: report.max_nodes,
         max_cpus_per_node: report.max_cpus_per_node,
-        over_subscribe: over_subscribe(report),
+        over_subscribe: over_subscribe_text(report.whole_nodes, report.layers),
         priority_tier: report.tier,
         priority_factor: report.factor,
         alloc_nodes: report.settings.get("allocnodes").cloned(),
@@ -38,28 +38,6 @@ pub fn partitions(cluster: &ClusterReport) -> Vec<SinfoPartition> {
         nodes: report.nodes.clone(),
     };
     cluster.partitions.iter().map(partition).collect()
-}
-
-/// `OverSubscribe` as it is printed.
-pub fn over_subscribe(report: &PartitionReport) -> String {
-    match (report.whole_nodes, report.layers) {
-        (true, _) => "EXCLUSIVE".to_owned(),
-        (false, None) => "NO".to_owned(),
-        (false, Some((jobs, true))) => format!("FORCE:{jobs}"),
-        (false, Some((jobs, false))) => format!("YES:{jobs}"),
-    }
-}
-
-/// Cores and CPUs of some nodes together.
-pub fn cores_and_cpus(cluster: &ClusterReport, names: &[NodeName]) -> (u32, u32) {
-    let nodes = cluster.nodes.iter();
-    let nodes = nodes.filter(|node| names.contains(&node.name));
-    nodes.fold((0, 0), |(cores, cpus), node| {
-        let of_node = node
-            .sockets
-            .map_or(node.cpus, |[sockets, each, _]| sockets * each);
-        (cores + of_node, cpus + node.cpus)
-    })
 }
 
 /// A node's address or host, which is its name where nothing else was said.
@@ -137,52 +115,19 @@ fn reason_of(report: &NodeReport) -> Option<&NodeReason> {
     report.reason.as_ref().filter(|_| is_out)
 }
 
-/// A GRES type as Slurm would name it: of a GPU's product name letters and digits, in lower case.
-pub fn kind_text(kind: &Option<String>) -> String {
-    match kind {
-        None => String::new(),
-        Some(kind) => {
-            let plain = |letter: char| if letter.is_whitespace() { '_' } else { letter };
-            let kind: String = kind.trim().to_lowercase().chars().map(plain).collect();
-            format!(":{kind}")
-        }
-    }
-}
-
 /// `gpu:v100:4`
 pub fn gres(node: &NodeReport) -> String {
     if let Some(said) = node.said.get("gres") {
         return said.clone();
     }
-    let gpus = node.gpus.iter();
-    let gpus = gpus.map(|gpu| format!("gpu{}:{}", kind_text(&gpu.kind), gpu.count));
-    let others = node.gres.iter();
-    let others =
-        others.map(|gres| format!("{}{}:{}", gres.name, kind_text(&gres.kind), gres.count));
+    let gpus = node.gpus.iter().map(NodeGpus::text);
+    let others = node.gres.iter().map(NodeGres::text);
     gpus.chain(others).collect::<Vec<_>>().join(",")
 }
 
 /// `gpu:v100:2(IDX:0-1)`
 pub fn gres_used(node: &NodeReport) -> String {
-    let gpus = node.gpus.iter().map(|gpu| {
-        let indices = match gpu.used.as_slice() {
-            [] => "N/A".to_owned(),
-            used => array_elements_text(used, None, true),
-        };
-        let kind = kind_text(&gpu.kind);
-        format!("gpu{kind}:{}(IDX:{indices})", gpu.used.len())
-    });
-    let others = node.gres.iter();
-    let others = others.map(|gres| format!("{}{}:{}", gres.name, kind_text(&gres.kind), gres.used));
+    let gpus = node.gpus.iter().map(NodeGpus::used_text);
+    let others = node.gres.iter().map(NodeGres::used_text);
     gpus.chain(others).collect::<Vec<_>>().join(",")
-}
-
-/// How much of a node jobs hold, as a word of Slurm's.
-pub fn base_state(node: &NodeReport) -> &'static str {
-    match (node.state.is_down, node.state.usage) {
-        (true, _) => "down",
-        (false, NodeUse::Idle) => "idle",
-        (false, NodeUse::Mixed) => "mixed",
-        (false, NodeUse::Allocated) => "allocated",
-    }
 }

@@ -1,6 +1,6 @@
 //! What `sinfo --json` tells of nodes: names and meanings are those of Slurm's data parser v0.0.38.
 
-use super::cluster_view::{base_state, gres, gres_used};
+use super::cluster_view::{gres, gres_used};
 use api::{ClusterReport, NodeReport};
 use serde_json::{Value, json};
 
@@ -103,7 +103,7 @@ fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
         ("next_state_after_reboot", json!("invalid")),
         ("address", json!(node.name.as_str())),
         ("hostname", json!(node.name.as_str())),
-        ("state", json!(base_state(node))),
+        ("state", json!(node.state.base().to_lowercase())),
         ("state_flags", json!(flags)),
         ("next_state_after_reboot_flags", json!([])),
         ("operating_system", json!(std::env::consts::OS)),

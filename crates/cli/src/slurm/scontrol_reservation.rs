@@ -1,6 +1,6 @@
 //! `scontrol create|update|delete|show reservation`.
 
-use super::cluster_view::{cluster, cores_and_cpus};
+use super::cluster_view::cluster;
 use super::connection::{CommandError, connect};
 use super::scontrol::say_changed;
 use crate::printer::Printer;
@@ -68,16 +68,9 @@ pub fn unreserve(name: &str, written: &str, printer: &Printer) -> Result<u8, Com
 
 /// The cores and CPUs that a reservation has.
 fn cores_of(cluster: &ClusterReport, reservation: &Reservation) -> (u32, u32) {
-    if !reservation.is_of_cores() {
-        return cores_and_cpus(cluster, &reservation.nodes);
-    }
-    let of_nodes = reservation.nodes.iter().zip(&reservation.cores);
-    of_nodes.fold((0, 0), |(cores, cpus), (name, own)| {
-        let node = cluster.nodes.iter().find(|node| node.name == *name);
-        let threads = node
-            .and_then(|node| node.sockets)
-            .map_or(1, |it| it[2].max(1));
-        (cores + own, cpus + own.saturating_mul(threads))
+    reservation.cores_and_cpus(|name| {
+        let node = cluster.nodes.iter().find(|node| node.name == *name)?;
+        Some((node.cpus, node.sockets))
     })
 }
 

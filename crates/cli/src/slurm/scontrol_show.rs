@@ -1,11 +1,11 @@
 //! `scontrol show node`, `show partition`, `show step`: as Slurm 22.05 prints them, line by line.
 
-use super::cluster_view::{gres, gres_used, kind_text, over_subscribe, said_or_name};
-use api::{ClusterReport, GpuReport, LicenceReport, NodeReport, PartitionReport, SwitchReport};
+use super::cluster_view::{gres, gres_used, said_or_name};
+use api::{ClusterReport, LicenceReport, NodeReport, PartitionReport, SwitchReport};
 use jiff::tz::TimeZone;
 use model::{
-    JobInfo, NodeName, Seconds, Settings, ShowStyle, StepRecord, Timestamp, mebibytes_text,
-    moment_text, node_list, one_line, padded_elapsed_text,
+    JobInfo, NodeGpus, NodeName, Seconds, Settings, ShowStyle, StepRecord, Timestamp,
+    mebibytes_text, moment_text, node_list, one_line, over_subscribe_text, padded_elapsed_text,
 };
 
 /// Lines under each other, or in one; a blank line or an end of line after them.
@@ -113,7 +113,7 @@ fn cpu_bind(said: &Settings) -> String {
 }
 
 fn held_text(node: &NodeReport) -> String {
-    let used = |gpu: &GpuReport| u32::try_from(gpu.used.len()).unwrap_or(u32::MAX);
+    let used = |gpu: &NodeGpus| u32::try_from(gpu.used.len()).unwrap_or(u32::MAX);
     match (node.cpus_used, node.memory_used) {
         (0, 0) => String::new(),
         (cpus, 0) => format!("cpu={cpus}{}", gpus_text(&node.gpus, used)),
@@ -127,14 +127,14 @@ fn held_text(node: &NodeReport) -> String {
 
 /// `,gres/gpu=4,gres/gpu:v100=4`; nothing where there are none. Types stand in their own order.
 fn gpus_text<'a>(
-    gpus: impl IntoIterator<Item = &'a GpuReport>,
-    count: impl Fn(&GpuReport) -> u32,
+    gpus: impl IntoIterator<Item = &'a NodeGpus>,
+    count: impl Fn(&NodeGpus) -> u32,
 ) -> String {
     let mut kinds: Vec<(String, u32)> = Vec::new();
     let mut all = 0;
     for gpu in gpus {
         all += count(gpu);
-        let kind = kind_text(&gpu.kind);
+        let kind = gpu.kind_text();
         match kinds.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, known)) => *known += count(gpu),
             None => kinds.push((kind, count(gpu))),
@@ -261,7 +261,7 @@ pub fn partition_text(
             partition.tier,
             is("rootonly"),
             is("reqresv"),
-            over_subscribe(partition)
+            over_subscribe_text(partition.whole_nodes, partition.layers)
         ),
         format!(
             "OverTimeLimit={} PreemptMode={}",

@@ -3,14 +3,11 @@
 use super::Owner;
 use super::rights::is_operator;
 use crate::message::Peer;
-use api::{
-    ClusterReport, GpuReport, GresReport, LicenceReport, NodeReason, NodeReport, PartitionReport,
-    SwitchReport,
-};
+use api::{ClusterReport, LicenceReport, NodeReason, NodeReport, PartitionReport, SwitchReport};
 use cluster_file::{PreemptMode, PreemptType};
 use model::{
-    Denial, GpuIndex, JobState, LicenceCount, MemoryRequest, NodeMark, NodeName, NodeShare,
-    NodeState, NodeUse, Reservation, ReservationFlag, Settings, Timestamp,
+    Denial, GpuIndex, JobState, LicenceCount, MemoryRequest, NodeGpus, NodeGres, NodeMark,
+    NodeName, NodeShare, NodeState, NodeUse, Reservation, ReservationFlag, Settings, Timestamp,
 };
 use resources::{Cluster, Lane, NodeClass, NodeId, Partition, Switch, UNBOUNDED};
 use std::collections::{BTreeSet, HashMap};
@@ -279,7 +276,7 @@ impl Owner {
         }
     }
 
-    fn gres(&self, node: NodeId, class: &NodeClass) -> Vec<GresReport> {
+    fn gres(&self, node: NodeId, class: &NodeClass) -> Vec<NodeGres> {
         let free = self.state.free().amounts(node);
         let lanes = class.lanes.iter().enumerate();
         let lanes = lanes.filter_map(|(lane, what)| Some((lane, what.as_ref()?)));
@@ -287,7 +284,7 @@ impl Owner {
         let gres = others.map(|(lane, what)| {
             let total = class.total.lane(lane);
             let used = total.saturating_sub(free.lane(lane));
-            GresReport {
+            NodeGres {
                 name: what.name.clone(),
                 kind: what.kind.clone(),
                 count: u64::from(total) << what.shift,
@@ -304,10 +301,10 @@ fn add(held: &mut Held, share: &NodeShare) {
     held.gpus.extend(share.gpus.iter().copied());
 }
 
-fn gpus(class: &NodeClass, held: &Held) -> Vec<GpuReport> {
+fn gpus(class: &NodeClass, held: &Held) -> Vec<NodeGpus> {
     let group = class.gpus.iter().map(|group| {
         let is_in = |gpu: &GpuIndex| *gpu < 64 && group.indices & (1 << gpu) != 0;
-        GpuReport {
+        NodeGpus {
             kind: group.kind.name().map(str::to_owned),
             count: group.count.into(),
             used: held.gpus.iter().copied().filter(is_in).collect(),

@@ -38,7 +38,7 @@ pub use sacct::{
 pub use sacctmgr::{
     SacctmgrAnswer, SacctmgrArgs, SacctmgrFacts, SacctmgrFile, SacctmgrShow, TresName,
 };
-pub use scontrol_config::config_text;
+pub use scontrol_config::{config_text, decay_half_life};
 pub use scontrol_nodes::{NodeStateWord, NodeWords, SaidOfWords, node_words};
 pub use scontrol_partition::{PartitionWords, partition_words};
 pub use scontrol_reservation::{ReservationWords, reservation_request};

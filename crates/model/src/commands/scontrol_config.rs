@@ -1,5 +1,6 @@
 //! `scontrol show config`: the names of Slurm 22.05, in its order.
 
+use crate::values::{Seconds, TimeLimitRequest};
 use std::collections::BTreeMap;
 
 /// Each name, and what stands there where the cluster says nothing else: Slurm's own default as far as the
@@ -221,6 +222,20 @@ const ROWS: &[(&str, &str)] = &[
     ("WaitTime", "0 sec"),
     ("X11Parameters", "(null)"),
 ];
+
+/// How fast usage is forgotten, as a cluster's settings or Slurm's default say it.
+#[must_use]
+pub fn decay_half_life(settings: &BTreeMap<String, String>) -> Seconds {
+    const NAME: &str = "PriorityDecayHalfLife";
+    let default = ROWS.iter().find(|(name, _)| *name == NAME);
+    let said = settings.get(NAME).map(String::as_str);
+    let texts = said.into_iter().chain(default.map(|(_, text)| *text));
+    let mut lengths = texts.filter_map(|text| match TimeLimitRequest::parse(text) {
+        Some(TimeLimitRequest::Limit(length)) => Some(length),
+        _ => None,
+    });
+    lengths.next().unwrap_or_default()
+}
 
 /// The configuration as `scontrol` prints it. `settings` are those that the cluster has of its own; the names of
 /// a row may be others than the default's (`DefMemPerCPU` in the place of `DefMemPerNode`).

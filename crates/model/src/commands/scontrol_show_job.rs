@@ -1,7 +1,7 @@
 //! What `scontrol show job` prints, line by line as Slurm 22.05 does.
 
 use crate::records::job_info::node_list_text;
-use crate::records::{ArrayTaskInfo, JobInfo};
+use crate::records::{ArrayTaskInfo, JobInfo, held_gpus_text};
 use crate::requests::{AskedSwitches, ComponentPlace};
 use crate::values::{
     MemoryRequest, NodeName, NodeShare, Seconds, TimeLimitRequest, Timestamp, array_elements_text,
@@ -235,7 +235,7 @@ fn holdings(lines: &mut Lines, job: &JobInfo) {
     };
     let gres = match allocation.gpus() {
         0 => "(null)".to_owned(),
-        count => format!("gpu:{}{count}", kind_prefix(job)),
+        count => format!("gpu{}:{count}", job.gpu_kind_text()),
     };
     lines.add(format_args!("JOB_GRES={gres}"));
     let mut rest = allocation.nodes.as_slice();
@@ -260,24 +260,13 @@ fn holdings(lines: &mut Lines, job: &JobInfo) {
 fn holding(job: &JobInfo, share: &NodeShare) -> String {
     let gres = match share.gpus.len() {
         0 => String::new(),
-        count => format!(
-            "gpu:{}{count}(IDX:{})",
-            kind_prefix(job),
-            array_elements_text(&share.gpus, None, true)
-        ),
+        _ => held_gpus_text(&job.gpu_kind_text(), &share.gpus),
     };
     format!(
         "CPU_IDs={} Mem={} GRES={gres}",
         array_elements_text(&share.cpus, None, true),
         share.memory
     )
-}
-
-fn kind_prefix(job: &JobInfo) -> String {
-    job.gpu_kind
-        .as_ref()
-        .map(|kind| format!("{kind}:"))
-        .unwrap_or_default()
 }
 
 fn request(lines: &mut Lines, job: &JobInfo) {

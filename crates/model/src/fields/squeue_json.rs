@@ -1,6 +1,6 @@
 //! What `squeue --json` tells of a job.
 
-use crate::records::{ArrayTaskInfo, JobInfo, JobStateName};
+use crate::records::{ArrayTaskInfo, JobInfo, JobStateName, held_gpus_text};
 use crate::requests::{ComponentPlace, Sharing};
 use crate::values::{MemoryRequest, NodeShare, Seconds, TimeLimitRequest, array_elements_text};
 use serde::{Serialize, Serializer};
@@ -209,15 +209,11 @@ impl HeldNodeJson {
 
 /// `gpu:v100:2(IDX:0-1)` for each node where the job has GPUs.
 fn gres_detail(job: &JobInfo) -> Vec<String> {
-    let kind = job.gpu_kind.as_ref().map(|kind| format!("{kind}:"));
-    let kind = kind.unwrap_or_default();
+    let kind = job.gpu_kind_text();
     let shares = job.allocation.iter().flat_map(|held| &held.nodes);
     let text = |share: &NodeShare| match share.gpus.len() {
         0 => "gpu:0".to_owned(),
-        count => {
-            let list = array_elements_text(&share.gpus, None, true);
-            format!("gpu:{kind}{count}(IDX:{list})")
-        }
+        _ => held_gpus_text(&kind, &share.gpus),
     };
     let all: Vec<String> = shares.map(text).collect();
     let has_any = job.allocation.as_ref().is_some_and(|held| held.gpus() > 0);

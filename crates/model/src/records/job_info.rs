@@ -299,6 +299,18 @@ impl JobInfo {
         self.tres.text()
     }
 
+    /// What `TRES` counts, by name.
+    #[must_use]
+    pub fn tres_counts(&self) -> BTreeMap<String, u64> {
+        self.tres.counts()
+    }
+
+    /// The type of its GPUs after a colon; nothing where it has none.
+    pub(crate) fn gpu_kind_text(&self) -> String {
+        let kind = self.gpu_kind.as_ref();
+        kind.map(|kind| format!(":{kind}")).unwrap_or_default()
+    }
+
     /// Whether it waits: PENDING, and not on its way there.
     #[must_use]
     pub fn is_pending(&self) -> bool {
@@ -336,6 +348,20 @@ struct TresCounts {
 }
 
 impl TresCounts {
+    fn counts(&self) -> BTreeMap<String, u64> {
+        let own = [
+            ("cpu", self.cpus.into()),
+            ("mem", self.memory),
+            ("node", self.nodes.into()),
+            ("billing", self.cpus.into()),
+            ("gres/gpu", self.gpus),
+        ];
+        let own = own.map(|(name, count)| (name.to_owned(), count));
+        let kinds = self.kinds.iter();
+        let kinds = kinds.map(|(kind, count)| (format!("gres/gpu:{kind}"), *count));
+        own.into_iter().chain(kinds).collect()
+    }
+
     /// Every CPU bills one: the embedded engine has no other weights.
     fn text(&self) -> String {
         let mut text = format!(

@@ -17,6 +17,7 @@ pub(crate) mod job_start;
 pub(crate) mod job_state;
 pub(crate) mod job_state_name;
 pub(crate) mod node_event;
+pub(crate) mod node_gres;
 pub(crate) mod node_info;
 pub(crate) mod node_state;
 pub(crate) mod priority_report;
@@ -53,7 +54,9 @@ pub use job_state::{
 };
 pub use job_state_name::JobStateName;
 pub use node_event::{CLUSTER_REGISTERED, NodeEvent};
-pub use node_info::{SinfoNode, SinfoPartition, SinfoReason};
+pub(crate) use node_gres::held_gpus_text;
+pub use node_gres::{NodeGpus, NodeGres};
+pub use node_info::{SinfoNode, SinfoPartition, SinfoReason, over_subscribe_text};
 pub(crate) use node_state::flag as node_state_flag;
 pub use node_state::{NodeMark, NodeState, NodeUse};
 pub use priority_report::{JobPriorityInfo, PriorityParts, PriorityReport, ShareRow};

@@ -107,3 +107,15 @@ pub struct SinfoNode {
     /// What a program wrote of it.
     pub extra: Option<String>,
 }
+
+/// `OverSubscribe` as Slurm prints it, of a partition of whole nodes, or by how many jobs a CPU is given to and
+/// whether those get it too that don't ask.
+#[must_use]
+pub fn over_subscribe_text(whole_nodes: bool, layers: Option<(u32, bool)>) -> String {
+    match (whole_nodes, layers) {
+        (true, _) => "EXCLUSIVE".to_owned(),
+        (false, None) => "NO".to_owned(),
+        (false, Some((jobs, true))) => format!("FORCE:{jobs}"),
+        (false, Some((jobs, false))) => format!("YES:{jobs}"),
+    }
+}

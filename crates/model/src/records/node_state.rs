@@ -129,17 +129,22 @@ pub(crate) mod flag {
 }
 
 impl NodeState {
-    /// As `scontrol show node` prints it: the base and each flag, such as `MIXED+DRAIN`.
+    /// Slurm's word for it without flags.
     #[must_use]
-    pub fn with_flags(self) -> String {
-        let mut text = match (self.is_future, self.is_down, self.usage) {
+    pub fn base(self) -> &'static str {
+        match (self.is_future, self.is_down, self.usage) {
             (true, ..) => "FUTURE",
             (_, true, _) => "DOWN",
             (_, false, NodeUse::Idle) => "IDLE",
             (_, false, NodeUse::Mixed) => "MIXED",
             (_, false, NodeUse::Allocated) => "ALLOCATED",
         }
-        .to_owned();
+    }
+
+    /// As `scontrol show node` prints it: the base and each flag, such as `MIXED+DRAIN`.
+    #[must_use]
+    pub fn with_flags(self) -> String {
+        let mut text = self.base().to_owned();
         let flags = [
             (self.is_cloud, "+CLOUD"),
             (self.is_maintained, "+MAINTENANCE"),

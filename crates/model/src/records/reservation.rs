@@ -72,6 +72,32 @@ impl Reservation {
         !self.cores.is_empty()
     }
 
+    /// How many cores and CPUs it has. `size` tells a node's CPUs, and its sockets, cores a socket and threads a
+    /// core where they are known.
+    #[must_use]
+    pub fn cores_and_cpus(
+        &self,
+        size: impl Fn(&NodeName) -> Option<(u32, Option<[u32; 3]>)>,
+    ) -> (u32, u32) {
+        let sizes = self.nodes.iter().map(size);
+        let of_nodes = sizes.enumerate().filter_map(|(index, size)| {
+            if !self.is_of_cores() {
+                let (cpus, parts) = size?;
+                return Some((
+                    parts.map_or(cpus, |[sockets, each, _]| sockets * each),
+                    cpus,
+                ));
+            }
+            let own = *self.cores.get(index)?;
+            let parts = size.and_then(|(_, parts)| parts);
+            let threads = parts.map_or(1, |[.., threads]| threads.max(1));
+            Some((own, own.saturating_mul(threads)))
+        });
+        of_nodes.fold((0, 0), |(cores, cpus), of_node| {
+            (cores + of_node.0, cpus + of_node.1)
+        })
+    }
+
     /// How many licences of a name are its own.
     #[must_use]
     pub fn licences(&self, name: &str) -> u32 {
@@ -176,6 +202,29 @@ mod tests {
             flags: [flag].into(),
             ..Reservation::default()
         }
+    }
+
+    #[test]
+    fn cores_of_whole_nodes_and_of_parts() {
+        let check = |cores: &[u32], want| {
+            let reservation = Reservation {
+                nodes: vec![
+                    NodeName::new("known"),
+                    NodeName::new("plain"),
+                    NodeName::new("gone"),
+                ],
+                cores: cores.to_vec(),
+                ..Reservation::default()
+            };
+            let size = |node: &NodeName| match node.as_str() {
+                "known" => Some((16, Some([2, 4, 2]))),
+                "plain" => Some((4, None)),
+                _ => None,
+            };
+            assert_eq!(reservation.cores_and_cpus(size), want);
+        };
+        check(&[], (12, 20));
+        check(&[3, 2, 1], (6, 9));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! `scontrol show assoc_mgr`: users, associations and QOS with what jobs use of their limits.
 
 mod association;
+mod counted_job;
 mod qos;
 mod used;
 
 use crate::records::{AccountAssociation, Accounting, Qos, ShareRow};
-use crate::values::NodeName;
 use association::{association_lines, lefts};
+pub use counted_job::CountedJob;
 use qos::qos_text;
 use std::collections::BTreeMap;
 
@@ -27,31 +28,6 @@ pub struct AssocMgrRefusal {
     pub words: String,
     /// Exit status.
     pub status: u8,
-}
-
-/// A job as limits count it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CountedJob {
-    /// Whose.
-    pub user: String,
-    /// Its account.
-    pub account: String,
-    /// Its QOS.
-    pub qos: String,
-    /// It waits or runs.
-    pub is_live: bool,
-    /// It runs.
-    pub is_running: bool,
-    /// How many jobs it is: the elements of an array that wait together.
-    pub elements: u64,
-    /// What it has, in the order of [`AssocMgrFacts::tres`].
-    pub tres: Vec<u64>,
-    /// Where it runs: a node of several jobs is counted once.
-    pub nodes: Vec<NodeName>,
-    /// How long it may still run.
-    pub minutes_left: u64,
-    /// How long it ran, less what was forgotten of that.
-    pub seconds: f64,
 }
 
 /// What there is.
@@ -242,6 +218,7 @@ impl AssocMgrFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::NodeName;
 
     fn parse(line: &str) -> Result<AssocMgrRequest, AssocMgrRefusal> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
