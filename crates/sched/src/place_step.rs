@@ -91,10 +91,16 @@ pub fn place_step(
         cpus.min(request.tasks_per_node.unwrap_or(u32::MAX))
     };
     let capacities: Vec<u32> = free.iter().map(capacity).collect();
-    let layout = deal(request, tasks, &capacities)
-        .ok_or_else(|| refusal("More processors requested than permitted"))?;
+    let dealt = if request.task_nodes.is_empty() {
+        deal(request, tasks, &capacities)
+    } else {
+        as_listed(request, &free, &capacities)
+    };
+    let layout = dealt.ok_or_else(|| refusal("More processors requested than permitted"))?;
     // CPUs of a task that are its job's alone decide whether it fits, not where.
-    let by_cpus = (!request.exact && request.tasks_per_node.is_none()).then(|| {
+    let anywhere =
+        !request.exact && request.tasks_per_node.is_none() && request.task_nodes.is_empty();
+    let by_cpus = anywhere.then(|| {
         let cpus = |share: &NodeShare| u32::try_from(share.cpus.len()).unwrap_or(u32::MAX);
         let cpus: Vec<u32> = free.iter().map(cpus).collect();
         deal(request, tasks, &cpus)
@@ -147,7 +153,8 @@ fn candidates<'a>(
         .skip(first)
         .filter(|share| !request.exclude.contains(&share.node))
         .partition(|share| request.nodelist.contains(&share.node));
-    let more = request.min_nodes.unwrap_or(0) as usize > named.len();
+    let more =
+        request.task_nodes.is_empty() && request.min_nodes.unwrap_or(0) as usize > named.len();
     let mut candidates = named;
     if candidates.is_empty() || more {
         candidates.extend(others);
@@ -165,6 +172,10 @@ fn nodes_and_tasks(
         _ => None,
     };
     let count = u32::try_from(candidates.len()).unwrap_or(u32::MAX);
+    if !request.task_nodes.is_empty() {
+        let tasks = u32::try_from(request.task_nodes.len()).unwrap_or(u32::MAX);
+        return (candidates.len(), tasks);
+    }
     let nodes = request.min_nodes.or(request.max_nodes);
     let nodes = nodes.or(by_tasks).unwrap_or(count).max(1);
     let whole = nodes as usize == job.nodes.len();
@@ -217,6 +228,25 @@ fn deal(request: &StepRequest, tasks: u32, capacities: &[u32]) -> Option<Vec<u32
         Some(counts) if counts.as_ref().is_none_or(|counts| !counts.contains(&0)) => counts,
         Some(_) | None => Distribution::even_counts(tasks, capacities, request.overcommit),
     }
+}
+
+/// How many tasks each node has in the list of `--distribution=arbitrary`. They have to fit in all, not
+/// node by node, as seen on 22.05.8.
+fn as_listed(request: &StepRequest, nodes: &[NodeShare], capacities: &[u32]) -> Option<Vec<u32>> {
+    let listed = |share: &NodeShare| {
+        let count = request
+            .task_nodes
+            .iter()
+            .filter(|node| **node == share.node);
+        u32::try_from(count.count()).unwrap_or(u32::MAX)
+    };
+    let counts: Vec<u32> = nodes.iter().map(listed).collect();
+    let sum = |counts: &[u32]| {
+        counts
+            .iter()
+            .fold(0_u32, |sum, one| sum.saturating_add(*one))
+    };
+    (request.overcommit || sum(&counts) <= sum(capacities)).then_some(counts)
 }
 
 /// What a step uses of a node, and what of it it holds.
@@ -443,6 +473,32 @@ mod tests {
         check(12, &[1], false, None);
         check(12, &[1], true, Some(&[12]));
         check(7, &[2, 1], true, Some(&[4, 3]));
+    }
+
+    #[test]
+    fn tasks_follow_a_list_of_nodes() {
+        let job = job(&[("a", &[0, 1]), ("b", &[2]), ("c", &[3])]);
+        let listed = |names: &[&str]| StepRequest {
+            min_nodes: Some(3),
+            tasks: Some(9),
+            nodelist: vec![NodeName::new("a"), NodeName::new("b")],
+            task_nodes: names.iter().copied().map(NodeName::new).collect(),
+            ..StepRequest::default()
+        };
+        check(
+            &listed(&["b", "a", "b"]),
+            &job,
+            &[],
+            expect!["a 1× [0, 1] 200M, b 2× [2] 100M | a 1× [0, 1] 200M, b 2× [2] 100M"],
+        );
+        check(
+            &listed(&["b", "a", "b", "b"]),
+            &job,
+            &[],
+            expect![[r#"
+                More processors requested than permitted
+                  there   the job has fewer CPUs than tasks with their CPUs need"#]],
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod cluster_view;
 pub mod connection;
 pub mod job_mail;
 mod login_environment;
-mod named_input;
+pub(crate) mod named_input;
 mod node_json;
 mod not_here;
 mod sacct;

@@ -17,7 +17,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
         return Err(FIFO.to_owned());
     }
     if let Err(error) = fs::metadata(path) {
-        return Err(words_of(&error));
+        return Err(super::system_words(&error));
     }
     match input_file::read(path) {
         Ok(file) => Ok(file.bytes),
@@ -28,11 +28,8 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
     }
 }
 
-/// An error of the system without Rust's number.
-pub(super) fn words_of(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" (os error") {
-        Some((words, _)) => words.to_owned(),
-        None => text,
-    }
+/// The same, as text: what is none is replaced.
+pub(crate) fn read_text(path: &Path) -> Result<String, String> {
+    let bytes = read(path)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

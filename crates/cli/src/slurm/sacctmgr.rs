@@ -1,7 +1,7 @@
 //! `sacctmgr`: accounts, users, associations and QOS, kept by the engine.
 
 use super::connection::{CommandError, connect};
-use super::named_input::{self, FIFO, words_of};
+use super::named_input::{self, FIFO};
 use super::sacctmgr_facts::sacctmgr_facts;
 use crate::printer::Printer;
 use api::Refusal;
@@ -89,7 +89,7 @@ fn print(asked: &SacctmgrArgs, answer: &SacctmgrAnswer, printer: &Printer) -> u8
         let written = if input_file::is_named_pipe(Path::new(&path)) {
             Err(FIFO.to_owned())
         } else {
-            std::fs::write(&path, &answer.stdout).map_err(|error| words_of(&error))
+            std::fs::write(&path, &answer.stdout).map_err(|error| super::system_words(&error))
         };
         if let Err(why) = written {
             printer.say(&format!(" Can't open {path}: {why}"));

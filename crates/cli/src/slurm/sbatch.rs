@@ -96,6 +96,7 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
     let has_nodes = engine.as_ref().is_ok_and(|engine| has_nodes(engine));
     let surroundings =
         Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd).with_nodes(has_nodes);
+    let surroundings = surroundings.reading_files(super::named_input::read_text);
     let resolved = |script: Option<&str>| resolve(args, &super::variable, script, &surroundings);
     // What is wrong with the command line alone is said before anything of the script.
     let first_words = || {

@@ -88,6 +88,17 @@ const HET: Part = Part {
     sleepers: &["a", "b", "c"],
 };
 
+/// Files that name nodes, and tasks that follow a list of nodes.
+const NODE_LISTS: Part = Part {
+    recorded: include_str!("manage/node_lists/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/node_lists/differ.txt"),
+    file: "manage/node_lists/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: SLEEPERS,
+};
+
 /// What tasks of steps see of their GPUs.
 const GPU_BIND: Part = Part {
     recorded: include_str!("manage/gpu_bind/answers-22.05.8.txt"),
@@ -207,7 +218,7 @@ impl Twin {
         // For lines with pipes, which a shell runs.
         let links = env.root().join("links");
         std::fs::create_dir(&links).expect("a folder");
-        for name in ["scontrol", "sinfo", "sprio", "squeue", "srun"] {
+        for name in ["salloc", "sbatch", "scontrol", "sinfo", "sprio", "squeue", "srun"] {
             symlink(env!("CARGO_BIN_EXE_yard"), links.join(name)).expect("a link");
         }
         let path = std::env::var("PATH").unwrap_or_default();
@@ -246,7 +257,11 @@ impl Twin {
             {
                 self.env.program("bash", &["-c", &line])
             }
-            [program, ..] if program == "cat" => self.env.program(program, &words[1..]),
+            [program, ..]
+                if matches!(program.as_str(), "cat" | "printf") || program.contains('=') =>
+            {
+                self.env.program("bash", &["-c", &line])
+            }
             _ => {
                 let mut all = vec!["slurm".to_owned()];
                 all.extend(words);
@@ -376,6 +391,11 @@ fn licences_of_reservations_are_answered_as_recorded_or_are_listed() {
 #[test]
 fn sinfo_shows_nodes_of_all_states_as_recorded_or_is_listed() {
     play(&SINFO);
+}
+
+#[test]
+fn tasks_follow_lists_of_nodes_as_recorded_or_are_listed() {
+    play(&NODE_LISTS);
 }
 
 mod slow {

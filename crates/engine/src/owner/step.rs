@@ -13,7 +13,7 @@ use crate::store::StepRow;
 use api::{Answer, Refusal, StepLaunch, StepRequestName, StepTask};
 use model::job_environment;
 use model::{
-    Allocation, Distribution, GpuCount, JobId, JobState, NodeShare, OpenMode, Request,
+    Allocation, Distribution, GpuCount, JobId, JobState, NodeName, NodeShare, OpenMode, Request,
     SignalTarget, StepId, StepRecord, StepRequest, StepState,
 };
 use sched::{Job, StepRefusal, place_step};
@@ -201,9 +201,8 @@ impl Owner {
         let (mut first_node, mut tasks) = (0, 0);
         for part in parts {
             let nodes = &part.placement.nodes;
-            let counts: Vec<u32> = nodes.iter().map(|share| share.tasks).collect();
-            let ranks = ranks(&counts, tasks, part.request);
-            tasks += counts.iter().sum::<u32>();
+            let ranks = ranks(nodes, tasks, part.request);
+            tasks += nodes.iter().map(|share| share.tasks).sum::<u32>();
             for (node, ranks) in (0..).zip(&ranks) {
                 let place = NodeInStep { first_node, node };
                 let spec = self.step_spec(record, whole, place, ranks, part, launch);
@@ -392,9 +391,19 @@ fn with_gpus_of_job<'a>(
 }
 
 /// The ranks of each node's tasks, those of other parts before them.
-fn ranks(counts: &[u32], before: u32, request: &StepRequest) -> Vec<Vec<u32>> {
-    let distribution = request.distribution.as_ref();
-    let mut ranks = Distribution::ranks(distribution.and_then(Distribution::at_once), counts);
+fn ranks(nodes: &[NodeShare], before: u32, request: &StepRequest) -> Vec<Vec<u32>> {
+    let mut ranks = if request.task_nodes.is_empty() {
+        let counts: Vec<u32> = nodes.iter().map(|share| share.tasks).collect();
+        let distribution = request.distribution.as_ref();
+        Distribution::ranks(distribution.and_then(Distribution::at_once), &counts)
+    } else {
+        let on = |node: &NodeName| {
+            let listed = (0..).zip(&request.task_nodes);
+            let own = listed.filter(|(_, listed)| *listed == node);
+            own.map(|(rank, _)| rank).collect()
+        };
+        nodes.iter().map(|share| on(&share.node)).collect()
+    };
     ranks.iter_mut().flatten().for_each(|rank| *rank += before);
     ranks
 }

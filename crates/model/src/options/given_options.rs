@@ -95,6 +95,16 @@ pub(crate) struct GivenOptions {
     pub(crate) nodelist: Arc<Vec<NodeName>>,
     /// What is wrong with `--nodelist`: found once all options were read.
     pub(crate) nodelist_wrong: Option<String>,
+    /// `--nodelist` as written: a file's name where it has a slash.
+    pub(crate) nodelist_written: Option<String>,
+    /// `--nodefile`
+    pub(crate) node_file: Option<String>,
+    /// `SLURM_HOSTFILE`
+    pub(crate) host_file: Option<String>,
+    /// `SLURM_ARBITRARY_NODELIST`: how the job around was dealt out.
+    pub(crate) dealt_nodes: Option<String>,
+    /// The node of each task, under `--distribution=arbitrary`.
+    pub(crate) task_nodes: Arc<Vec<NodeName>>,
     pub(crate) multi_prog: bool,
     pub(crate) network: Option<String>,
     pub(crate) no_kill: bool,

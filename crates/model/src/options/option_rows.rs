@@ -118,7 +118,7 @@ pub const OPTIONS: &[Opt] = &[
     row("no-kill", 'k', Optional, ALL, Nothing("a job ends with any of its nodes"), "SBATCH_NO_KILL SALLOC_NO_KILL SLURM_NO_KILL", "Keep the job when one of its nodes fails").key(Key::NoKill),
     row("no-shell", ' ', No, SALLOC, Sets(Key::NoShell), "", "Take the allocation and end, without a command"),
     row("no-requeue", ' ', No, SBATCH, Sets(Key::NoRequeue), "SBATCH_NO_REQUEUE", "Never put the job back into the queue"),
-    row("nodefile", 'F', Required, ALL, Sets(Key::NodeFile), "", "File with the nodes to take").but("refused: name the nodes with --nodelist"),
+    row("nodefile", 'F', Required, ALL, Sets(Key::NodeFile), "", "File with the nodes to take"),
     row("nodelist", 'w', Required, ALL, Sets(Key::NodeList), "", "Nodes to take, such as n[1-3]"),
     row("nodes", 'N', Required, ALL, Sets(Key::Nodes), "SLURM_JOB_NUM_NODES", "Nodes, as N or MIN-MAX"),
     row("ntasks", 'n', Required, ALL, Sets(Key::Tasks), "SLURM_NPROCS SLURM_NTASKS", "Tasks in all"),

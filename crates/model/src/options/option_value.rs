@@ -10,9 +10,9 @@ use crate::values::begin_time::parse_moment_in;
 use crate::values::licences::parse_licences;
 use crate::values::number::{leading, parse_number};
 use crate::values::{
-    ArraySpec, Constraint, Dependency, Distribution, Export, GresList, JobId, Levels, NodeCount,
-    NodeName, OpenMode, PassedLimits, SignalSpec, SlurmVersion, TimeLimitRequest, Timestamp,
-    mail_type, memory_size, node_list, signal_spec,
+    ArraySpec, Constraint, Dependency, Distribution, Export, GresList, JobId, NodeCount, NodeName,
+    OpenMode, PassedLimits, SignalSpec, SlurmVersion, TimeLimitRequest, Timestamp, mail_type,
+    memory_size, node_list, signal_spec,
 };
 use std::sync::Arc;
 
@@ -108,7 +108,11 @@ impl Reading<'_> {
             }
             Key::Dependency => self.dependency(text, given),
             Key::DisableStatus => o.disable_status = true,
-            Key::Distribution => self.distribution(text, given)?,
+            Key::Distribution => {
+                let dealt = Distribution::parse(text);
+                o.distribution =
+                    Some(dealt.map_err(|message| Wrong("invalid-value", message, 255))?);
+            }
             Key::Error => o.error = Some(file(text)),
             Key::Exact => o.exact = true,
             Key::Exclude => self.exclude(text, given),
@@ -245,11 +249,8 @@ impl Reading<'_> {
                 }
             }
             Key::NoShell => o.no_shell = true,
-            Key::NodeFile => {
-                let message = "--nodefile is refused here: name the nodes with --nodelist";
-                self.refuse(given, "not-here", message.to_owned());
-            }
-            Key::NodeList => self.nodelist(text, given),
+            Key::NodeFile => o.node_file = owned(),
+            Key::NodeList => self.nodelist(text),
             Key::Nodes => {
                 let nodes = NodeCount::parse_in(version, text);
                 o.nodes = Some(nodes.map_err(|message| Wrong("invalid-value", message, 255))?);
@@ -404,19 +405,6 @@ impl Reading<'_> {
         }
     }
 
-    fn distribution(&mut self, text: &str, given: &Given) -> Result<(), Wrong> {
-        let distribution = Distribution::parse(text).map_err(invalid)?;
-        // A batch script's steps choose again; of an allocation nothing but their default follows.
-        if distribution.levels == Levels::Arbitrary {
-            let message = format!(
-                "--distribution={text} has no effect here: ranks follow the order of the job's nodes"
-            );
-            self.note("no-effect", given, message);
-        }
-        self.options.distribution = Some(distribution);
-        Ok(())
-    }
-
     fn exclude(&mut self, text: &str, given: &Given) {
         match names(text) {
             Ok(names) => self.options.exclude = Arc::new(names),
@@ -425,13 +413,13 @@ impl Reading<'_> {
         }
     }
 
-    /// A text with a slash is a file's name, which a real command reads.
-    fn nodelist(&mut self, text: &str, given: &Given) {
+    /// A text with a slash is a file's name, which is read when all options are known.
+    fn nodelist(&mut self, text: &str) {
         self.options.nodelist_wrong = None;
         self.options.nodelist = Arc::default();
+        self.options.nodelist_written = Some(text.to_owned()).filter(|text| !text.is_empty());
         if text.contains('/') {
-            let message = "a file of nodes is refused here: name them with --nodelist";
-            return self.refuse(given, "not-here", message.to_owned());
+            return;
         }
         match names(text) {
             Ok(names) => self.options.nodelist = Arc::new(names),

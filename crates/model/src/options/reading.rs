@@ -73,6 +73,11 @@ impl<'a> Reading<'a> {
                 self.variable(option, name, value);
             }
         }
+        let set = |name: &str| variables(name).filter(|value| !value.is_empty());
+        self.options.host_file = set("SLURM_HOSTFILE");
+        if self.command == Command::Srun {
+            self.options.dealt_nodes = set("SLURM_ARBITRARY_NODELIST");
+        }
     }
 
     fn variable(&mut self, option: &'static Opt, name: &str, value: String) {

@@ -5,6 +5,9 @@ use crate::values::{SlurmVersion, Timestamp};
 use jiff::tz::TimeZone;
 use std::path::Path;
 
+/// Reads a file that names nodes; the error is the system's words.
+pub type ReadNodeFile = fn(&Path) -> Result<String, String>;
+
 /// What reading options depends on besides the words themselves.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
@@ -28,6 +31,8 @@ pub struct Surroundings<'a> {
     /// The generic resources that the cluster has (`GresTypes`); `None` where that is not known, and
     /// any may be asked for. The embedded engine has `gpu`.
     pub gres_types: Option<&'a [&'a str]>,
+    /// How files that name nodes are read; `None` where they can't be.
+    pub read_node_file: Option<ReadNodeFile>,
 }
 
 impl<'a> Surroundings<'a> {
@@ -43,6 +48,7 @@ impl<'a> Surroundings<'a> {
             version: SlurmVersion::V22_05,
             pyxis: false,
             gres_types: Some(&["gpu"]),
+            read_node_file: None,
         }
     }
 
@@ -66,6 +72,15 @@ impl<'a> Surroundings<'a> {
     #[must_use]
     pub fn with_nodes(self, has_nodes: bool) -> Surroundings<'a> {
         Surroundings { has_nodes, ..self }
+    }
+
+    /// The same, where files that name nodes can be read.
+    #[must_use]
+    pub fn reading_files(self, read: ReadNodeFile) -> Surroundings<'a> {
+        Surroundings {
+            read_node_file: Some(read),
+            ..self
+        }
     }
 
     /// Whose commands read the words.

@@ -7,8 +7,8 @@
 use crate::records::{ArrayFacts, ArrayTask, JobRecord, JobState, StepRecord};
 use crate::requests::{COMPONENT_VARIABLES, ComponentPlace, Request, StepRequest};
 use crate::values::{
-    Allocation, Distribution, GpuCount, GpuIndex, Levels, MemoryRequest, NodeShare, Seconds,
-    Setter, StepId, Timestamp, Variables, node_list,
+    Allocation, Distribution, GpuCount, GpuIndex, Levels, MemoryRequest, NodeName, NodeShare,
+    Seconds, Setter, StepId, Timestamp, Variables, node_list,
 };
 
 /// A job that was just given its nodes.
@@ -390,6 +390,16 @@ impl Setter {
         let per_task = request.rare.gpus_per_task.as_ref().map(gpus_text);
         self.maybe("SLURM_GPUS_PER_TASK", per_task);
         self.distribution(request.rare.distribution.as_ref());
+        if !request.rare.task_nodes.is_empty() {
+            // With the repeats, by which a step is dealt out: not folded.
+            let names: Vec<&str> = request
+                .rare
+                .task_nodes
+                .iter()
+                .map(NodeName::as_str)
+                .collect();
+            self.to("SLURM_ARBITRARY_NODELIST", names.join(","));
+        }
     }
 
     fn memory(&mut self, memory: Option<MemoryRequest>) {
@@ -410,6 +420,7 @@ impl Setter {
             Some((asked, Levels::Dealt(levels))) if !levels.is_empty() => {
                 self.to("SLURM_DISTRIBUTION", asked);
             }
+            Some((asked, Levels::Arbitrary)) => self.to("SLURM_DISTRIBUTION", asked),
             Some(_) | None => {}
         }
     }

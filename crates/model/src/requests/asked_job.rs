@@ -9,7 +9,7 @@ use crate::options::reading::Reading;
 use crate::options::text_lengths;
 use crate::options::{Show, value_check};
 use crate::requests::job_description::JobDescription;
-use crate::requests::{described_job, gres_check, refused_together};
+use crate::requests::{described_job, gres_check, node_files, refused_together};
 use crate::values::{GresList, Levels, NodeCount, SlurmVersion};
 use std::sync::Arc;
 
@@ -31,6 +31,7 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
         error(reading, "Cannot specify both --burst-buffer and --bbf");
     }
     hint(reading);
+    node_files::settle(reading);
     nodes_of_list(reading);
     plane(reading);
     tasks(reading);
@@ -92,7 +93,7 @@ fn unreadable_list(reading: &Reading<'_>) -> Span {
     found.map_or(Span::Whole, |given| given.span.clone())
 }
 
-fn is_arbitrary(o: &GivenOptions) -> bool {
+pub(crate) fn is_arbitrary(o: &GivenOptions) -> bool {
     let dealt = o.distribution.as_ref();
     dealt.is_some_and(|dealt| dealt.levels == Levels::Arbitrary)
 }
@@ -381,12 +382,12 @@ fn tasks(reading: &mut Reading<'_>) {
             let each = known.fold(1_u32, |product, count| product.saturating_mul(*count));
             o.tasks = Some(nodes.min.max(1).saturating_mul(each));
         }
-    } else if let (Some(nodes), Some(tasks)) = (o.nodes, o.tasks) {
+    } else if let (Some(nodes), Some(tasks), true) = (o.nodes, o.tasks, o.task_nodes.is_empty()) {
         fewer_nodes(reading, nodes, tasks);
     }
     let o = &mut reading.options;
-    if arbitrary && !o.nodelist.is_empty() {
-        let listed = u32::try_from(o.nodelist.len()).unwrap_or(u32::MAX);
+    if arbitrary && !o.task_nodes.is_empty() {
+        let listed = u32::try_from(o.task_nodes.len()).unwrap_or(u32::MAX);
         o.tasks.get_or_insert(listed);
     }
 }

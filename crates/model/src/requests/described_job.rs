@@ -135,6 +135,7 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
             comment: o.comment.clone(),
             constraint: o.constraint.clone(),
             nodelist: o.nodelist.clone(),
+            task_nodes: o.task_nodes.clone(),
             exclude: o.exclude.clone(),
             reservation: o.reservation.clone(),
             licenses: o.licenses.clone().filter(|licences| !licences.is_empty()),

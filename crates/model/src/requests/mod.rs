@@ -11,6 +11,7 @@ pub(crate) mod job_change;
 pub mod job_description;
 pub(crate) mod job_refusal;
 pub mod multi_prog;
+pub(crate) mod node_files;
 pub(crate) mod rare_options;
 #[cfg(test)]
 pub(crate) mod read_line;

@@ -74,6 +74,9 @@ pub struct RareOptions {
     /// `--nodelist`, expanded; shared, as it may be of a million names.
     #[serde(skip_serializing_if = "is_empty_list")]
     pub nodelist: Arc<Vec<NodeName>>,
+    /// The node of each task under `--distribution=arbitrary`, in the order of ranks; for the job's steps.
+    #[serde(skip_serializing_if = "is_empty_list")]
+    pub task_nodes: Arc<Vec<NodeName>>,
     /// `--exclude`, expanded.
     #[serde(skip_serializing_if = "is_empty_list")]
     pub exclude: Arc<Vec<NodeName>>,

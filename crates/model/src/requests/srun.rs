@@ -384,6 +384,7 @@ fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
                 || reading.by_hand(Key::CpusPerTask)
                 || o.exclusive == Some(Exclusive::Yes)),
         nodelist: o.nodelist.to_vec(),
+        task_nodes: o.task_nodes.to_vec(),
         exclude: o.exclude.to_vec(),
         relative: o.relative,
         distribution: o.distribution.clone(),

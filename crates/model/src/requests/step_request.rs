@@ -38,6 +38,8 @@ pub struct StepRequest {
     pub exact: bool,
     /// `--nodelist`, expanded.
     pub nodelist: Vec<NodeName>,
+    /// The node of each task under `--distribution=arbitrary`, in the order of ranks; else empty.
+    pub task_nodes: Vec<NodeName>,
     /// `--exclude`, expanded.
     pub exclude: Vec<NodeName>,
     /// `--relative`: index of the first node.

@@ -25,6 +25,7 @@ pub(crate) mod mail_type;
 pub(crate) mod memory_size;
 pub(crate) mod nearest;
 pub(crate) mod node_count;
+pub(crate) mod node_file;
 pub mod node_list;
 pub(crate) mod node_name;
 pub(crate) mod number;

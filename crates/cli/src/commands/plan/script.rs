@@ -105,6 +105,7 @@ impl Around {
         let version = version.and_then(|text| text.parse::<SlurmVersion>().ok());
         let surroundings = if facts.embedded {
             Surroundings::embedded(now(), &self.zone, &self.cwd)
+                .reading_files(crate::slurm::named_input::read_text)
         } else {
             cluster_file::surroundings(None, version, now(), &self.zone, &self.cwd)
         };

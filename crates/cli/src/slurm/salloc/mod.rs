@@ -39,6 +39,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     let has_nodes = engine.is_ok_and(|engine| super::connection::has_nodes(&engine));
     let surroundings =
         Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd).with_nodes(has_nodes);
+    let surroundings = surroundings.reading_files(super::named_input::read_text);
     let (asked, said) = resolve(args, &super::variable, &surroundings);
     if let Some(show) = asked.show {
         let usage = "Usage: salloc [OPTIONS(0)...] [command(0) [args(0)...]]";

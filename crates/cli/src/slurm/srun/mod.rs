@@ -49,7 +49,8 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
     };
     let zone = sys::local_zone();
     let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd)
-        .with_nodes(connection::has_nodes(engine));
+        .with_nodes(connection::has_nodes(engine))
+        .reading_files(super::named_input::read_text);
     let (asked, said) = resolve(args, &super::variable, &surroundings);
     if let Some(show) = asked.show {
         let usage = "Usage: srun [OPTIONS(0)...] executable [args(0)...]";

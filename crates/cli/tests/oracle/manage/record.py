@@ -11,7 +11,8 @@ accounting/commands.txt (`accounting`, likewise) is what sacctmgr shows beside a
 bad/commands.txt (`bad`, likewise) is what each command says of jobs, nodes, users, fields and moments that there are not.
 environment/commands.txt (`environment`, also on a cluster without jobs) is 165 ways to ask for resources, each with
 its job and the environment of its script and of its first task; gpu_bind/commands.txt (`gpu_bind`, likewise) what tasks
-are told of their GPUs; hold/commands.txt (`hold`, likewise) is about jobs that are held.
+are told of their GPUs; node_lists/commands.txt (`node_lists`, likewise) is about files that name nodes, and tasks that
+follow a list of nodes; hold/commands.txt (`hold`, likewise) is about jobs that are held.
 future/commands.txt (`future`) is about nodes that are not there yet, and licences/commands.txt (`licences`) about licences of
 reservations; each on a cluster that was brought up with its own slurm.conf as EXTRA.
 sinfo/commands.txt (`sinfo`, likewise) is `sinfo`, option by option; its node4 is down and comes back in the second part when its
