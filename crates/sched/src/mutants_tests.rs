@@ -31,7 +31,7 @@ const MUTANTS: &[(Fault, Histories, &str)] = &[
     (Fault::SpentTwice, Histories::Promises, "promises: more is held"),
     (Fault::LimitIgnored, Histories::Promises, "promises: "),
     (Fault::StaleMemo, Histories::AnyCluster, "memory: "),
-    (Fault::BoundTooHigh, Histories::AnyCluster, "memory: "),
+    (Fault::BoundTooHigh, Histories::Promises, "memory: "),
     (Fault::MarksForgotten, Histories::AnyCluster, "[\"held\", \"marks\"]"),
     (Fault::SplitKeepsIndex, Histories::AnyHistory, "left == right"),
     (Fault::NoneSpared, Histories::Preempted, "spared: more"),

@@ -84,7 +84,11 @@ impl State {
     fn walk(&mut self, now: Timestamp, all: bool) -> Vec<Action> {
         self.count_reserved_cores(now);
         let mut actions = Vec::new();
+        // Each look but the last starts a job, stops one or lets one go on, and none does so for ever.
+        let most = 4 * self.jobs.len() + 4;
+        let mut looks = 0;
         let pass = loop {
+            looks += 1;
             let mut pass = Pass {
                 stopped: self.stopped(),
                 by_user: self.is_by_user(),
@@ -97,7 +101,11 @@ impl State {
             actions.extend(self.let_go_on(&mut pass, None, now));
             // What started may leave the promised ones other nodes: looked at once more, so that a
             // pass leaves nothing to the next.
-            if !pass.has_overtaken {
+            assert!(
+                !cfg!(test) || looks < most,
+                "ends: a pass looks again and again"
+            );
+            if !pass.has_overtaken || looks == most {
                 break pass;
             }
         };
@@ -207,6 +215,7 @@ impl State {
         let partition = queue.partition;
         let job = &self.jobs[&key.job];
         let Some(mut choice) = job.choice(partition).cloned() else {
+            pass.passed.insert(queue, key);
             return;
         };
         choice.few_until = self.few_until(job, &choice).filter(|until| *until > now);

@@ -2,6 +2,7 @@
 //! it that has a promise, and no job loses its place for one while a less worthy one keeps its own.
 
 use super::World;
+use super::properties::check_memory;
 use crate::preempt::rules;
 use crate::queue::Key;
 use crate::{BackfillParameters, Event, State};
@@ -15,6 +16,8 @@ use std::sync::Arc;
 enum Step {
     /// Nodes, CPUs, GPUs, minutes.
     Submit(u32, u32, u32, u64),
+    /// The same as a job that waits, for so many minutes.
+    Again(usize, u64),
     End(usize),
     Wait(i64),
 }
@@ -31,6 +34,7 @@ pub(super) fn any_promised() -> impl Strategy<Value = Promised> {
         5 => (1_u32..4, 1_u32..5, 0_u32..3, 1_u64..30).prop_map(|(nodes, cpus, gpus, minutes)| {
             Step::Submit(nodes, cpus, gpus, minutes)
         }),
+        3 => (any::<usize>(), 1_u64..30).prop_map(|(which, minutes)| Step::Again(which, minutes)),
         2 => any::<usize>().prop_map(Step::End),
         2 => (1_i64..600).prop_map(Step::Wait),
     ];
@@ -112,6 +116,15 @@ pub(super) fn keep_promises(case: &Promised) {
                     world.submit(request);
                 }
             }
+            Step::Again(which, minutes) => {
+                let queue = waiting(&world.state);
+                if let Some(which) = which.checked_rem(queue.len()) {
+                    let record = world.state.job(queue[which]).unwrap();
+                    let mut request = Request::clone(&record.request);
+                    request.time = Some(TimeLimitRequest::Limit(Seconds(minutes * 60)));
+                    world.submit(request);
+                }
+            }
             Step::End(which) => {
                 let running: Vec<JobId> = world.state.running().map(|job| job.id).collect();
                 if let Some(which) = which.checked_rem(running.len()) {
@@ -139,6 +152,7 @@ pub(super) fn keep_promises(case: &Promised) {
         }
         let before = world.state.clone();
         world.pass_on_any();
+        check_memory(&before, now);
         let is_overdrawn = world.state.held.is_overdrawn;
         assert!(!is_overdrawn, "promises: more is held than there is");
         let queue = waiting(&before);
