@@ -172,6 +172,7 @@ fn a_cluster_file_that_changes_under_running_jobs() {
     file("[nodes.n]\ncpus = many\n");
     let broken = lab.scontrol("reconfigure");
     assert!(broken.contains("nothing was changed"), "{broken}");
+    assert!(!broken.contains("--> cluster.toml"), "{broken}");
     assert_eq!(states(), "R\nR\nPD\n");
     // So it is after a restart: the job on the node that is gone is known, and can be ended.
     lab.restart();

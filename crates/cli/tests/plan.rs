@@ -367,6 +367,26 @@ fn an_engine_names_its_limit_to_whoever_asks() {
     .assert_eq(&nowhere);
 }
 
+/// The engine's own file has them; what it says of its nodes alone has none.
+#[test]
+fn a_script_is_planned_with_the_partitions_and_qos_of_its_engine() {
+    let twin = VirtualCluster::of_site(env!("CARGO_BIN_EXE_yard"), "satori");
+    let script = script(&twin, "--gres=gpu:4\n--partition=sched_system_all");
+    let plan = twin.yard(&["plan", &script, "--on", "lab"]).success();
+    let row = |name: &str| {
+        let mut lines = plan.lines().map(str::trim_start);
+        lines.find(|line| line.starts_with(name)).map(str::to_owned)
+    };
+    let row = |name: &str| row(name).unwrap_or_else(|| panic!("no {name}: {plan}"));
+    let words = |name: &str| row(name).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        words("partition"),
+        "partition sched_system_all line 3: --partition=sched_system_all"
+    );
+    assert!(words("qos").starts_with("qos normal"), "{plan}");
+    assert!(!plan.contains("no effect"), "{plan}");
+}
+
 #[test]
 fn what_is_no_text_is_refused_at_once() {
     let mut env = env();

@@ -52,7 +52,13 @@ pub(crate) fn read_cluster(path: &Path) -> io::Result<String> {
 /// # Errors
 /// What is wrong with it.
 pub fn check_cluster(name: &str, text: &str) -> Result<(), String> {
-    EngineCluster::of_text(name, text).map(|_| ())
+    EngineCluster::of_text(name, text, "cluster.toml").map(|_| ())
+}
+
+/// A file's name without its folder.
+pub(crate) fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
 }
 
 /// The cluster of a file, with the members of the groups that its partitions name.
@@ -78,7 +84,8 @@ impl EngineCluster {
         let asked = || format!("the cluster of {}", path.display());
         match read_cluster(&path) {
             Ok(text) => {
-                EngineCluster::of_text(&folder.name(), &text).map_err(|there| ClusterError {
+                let cluster = EngineCluster::of_text(&folder.name(), &text, &file_name(&path));
+                cluster.map_err(|there| ClusterError {
                     asked: asked(),
                     there,
                     todo: "correct the file; docs/cluster-files.md has the keys".to_owned(),
@@ -95,12 +102,10 @@ impl EngineCluster {
         }
     }
 
-    /// The cluster of a file's text; what is wrong with it if none can be.
-    pub(crate) fn of_text(name: &str, text: &str) -> Result<EngineCluster, String> {
+    /// The cluster of a file's text; what is wrong with it if none can be, where `origin` is the file's name.
+    pub(crate) fn of_text(name: &str, text: &str, origin: &str) -> Result<EngineCluster, String> {
         let file = ClusterFile::parse(name, text).map_err(|problems| {
-            let said = problems
-                .iter()
-                .map(|one| model::render(one, text, "cluster.toml"));
+            let said = problems.iter().map(|one| model::render(one, text, origin));
             said.map(|one| one.trim_end().to_owned())
                 .collect::<Vec<_>>()
                 .join("\n")
@@ -289,7 +294,7 @@ mod tests {
     #[test]
     fn a_cluster_that_can_not_be_had_says_why() {
         let check = |text: &str, want: &str| {
-            let error = EngineCluster::of_text("lab", text)
+            let error = EngineCluster::of_text("lab", text, "lab.toml")
                 .err()
                 .unwrap_or_default();
             assert!(error.contains(want), "{text}: {error}");
@@ -303,7 +308,7 @@ mod tests {
             "[nodes.n]\ncount = 2\n[partition.p]\nnodes = \"ALL\"\n",
             "how many CPUs n1 has",
         );
-        check("[nodes.n]\ncpus = \"many\"\n", "cluster.toml");
+        check("[nodes.n]\ncpus = \"many\"\n", "lab.toml:2");
         check(
             &format!("{nodes}[partition.p]\nnodes = \"ALL\"\n[programs]\nprolog = \"run.sh\"\n"),
             "prolog = \"run.sh\": an absolute path",

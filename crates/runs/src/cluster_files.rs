@@ -129,7 +129,7 @@ pub fn find(places: &Places, asked: &str) -> Result<ClusterText, Failure> {
 
 /// The cluster file in an embedded engine's folder; none where its cluster is this machine, and without
 /// such an engine.
-pub(crate) fn of_engine(places: &Places, engine: &str) -> Option<Result<ClusterText, Failure>> {
+pub fn of_engine(places: &Places, engine: &str) -> Option<Result<ClusterText, Failure>> {
     if engine == backend::LOCAL || !is_engine(places, engine) {
         return None;
     }

@@ -3,7 +3,7 @@
 use super::Owner;
 use super::turn::Turn;
 use crate::SupervisorKey;
-use crate::engine_cluster::{EngineCluster, read_cluster};
+use crate::engine_cluster::{EngineCluster, file_name, read_cluster};
 use crate::spec::{Because, Reach, SupervisorCall};
 use api::{Answer, Refusal};
 use model::{ClusterChanges, JobId, JobState, Timestamp};
@@ -86,7 +86,8 @@ impl Owner {
             message: format!("{}: {what}; nothing was changed", path.display()),
         };
         let text = read_cluster(&path).map_err(|error| unchanged(error.to_string()))?;
-        let cluster = EngineCluster::of_text(&self.cluster.name, &text).map_err(unchanged)?;
+        let cluster = EngineCluster::of_text(&self.cluster.name, &text, &file_name(&path));
+        let cluster = cluster.map_err(unchanged)?;
         if path != own {
             let written = sys::atomic::write_private(&own, text.as_bytes());
             written.map_err(|error| unchanged(format!("{}: {error}", own.display())))?;

@@ -48,6 +48,18 @@ pub(super) fn choose(
             return;
         }
     }
+    if default.is_none() && allowed.len() > 1 {
+        // Slurm takes `normal` then, and none where that is not allowed.
+        let normal = allowed.iter().find(|qos| qos.name == "normal");
+        if normal.is_none_or(|qos| takes(plan, file, user, qos)) {
+            let source = |qos: &&Named<Qos>| {
+                let why = format!("Slurm's own default: {} names none of yours", file.name);
+                Resolved::new(qos.name.clone(), Source::cluster(why))
+            };
+            left.qos = normal.map(source);
+            return;
+        }
+    }
     let mut serving: Vec<&Named<Qos>> = allowed
         .iter()
         .copied()

@@ -71,6 +71,44 @@ fn ibex_by_feature_and_policy() {
     );
 }
 
+/// Slurm takes `normal` of several without a default, or none: nothing is chosen for it.
+#[test]
+fn no_qos_is_chosen_where_the_file_names_no_default() {
+    let qos = |names: [&str; 2]| {
+        let text = format!(
+            "[nodes.n]\ncount = 2\ncpus = 8\n[partition.p]\nnodes = \"ALL\"\ndefault = true\n\
+             [qos.{}]\npriority = 1\n[qos.{}]\npriority = 9\nmax_wall = \"1:00:00\"\n",
+            names[0], names[1]
+        );
+        let file = cluster_file::ClusterFile::parse("lab", &text).unwrap();
+        let text = "command = [\"true\"]\nlauncher = \"none\"\n[resources]\ntime = \"30m\"\n";
+        let (run_file, problems) = RunFile::parse(text, "yard.toml");
+        assert_eq!(problems, []);
+        let input = PlanInput {
+            user_config: None,
+            run_file: Some(&run_file),
+            variables: &Variables::default(),
+            overrides: &Overrides::default(),
+            facts: &file.facts(None),
+            base: Path::new("/home/me/digits"),
+            default_name: "digits",
+        };
+        let plan = plan_for(&input, &file, Some("me"), "x86_64").unwrap();
+        let asked = plan.plan.qos.as_ref().map(|qos| qos.value.clone());
+        let shown = plan.show();
+        let row = shown
+            .lines()
+            .find(|line| line.trim_start().starts_with("qos"));
+        (
+            asked,
+            row.map(|row| row.split_whitespace().collect::<Vec<_>>().join(" ")),
+        )
+    };
+    assert_eq!(qos(["slow", "fast"]), (None, None));
+    let normal = "qos normal Slurm's own default: lab names none of yours";
+    assert_eq!(qos(["normal", "fast"]), (None, Some(normal.to_owned())));
+}
+
 #[test]
 fn wilson_by_type_and_the_qos_that_allows_the_time() {
     check(

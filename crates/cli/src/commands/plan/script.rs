@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use model::sbatch::{self, Sbatch};
 use model::script_lines::{LineKind, script_lines};
 use model::{Origin, Severity, SlurmVersion, Surroundings};
+use runs::cluster_files as files;
 use runs::input_file;
 use runs::{Target, user, user_config};
 use std::path::{Path, PathBuf};
@@ -43,7 +44,15 @@ pub fn plan(
             let config = user_config(places)?;
             let mut target = runs::target(places, on, config.as_ref())?;
             let (read, note) = around.resolve_here(path, &words, &text, &target)?;
-            let mut plan = ScriptPlan::of(&read, &file_of(&target.facts), user().as_deref());
+            // The engine of a cluster file has partitions and limits, which its facts do not tell.
+            let own = files::of_engine(places, &target.facts.name).transpose()?;
+            let file = match own {
+                Some(own) => own.parse()?,
+                None => file_of(&target.facts),
+            };
+            let mut plan = ScriptPlan::of(&read, &file, user().as_deref());
+            // What the file assumes holds there.
+            plan.assumed.clear();
             let transport = &mut *target.transport;
             plan.written.extend(note);
             plan.written.extend(other_components(&text));
@@ -104,7 +113,9 @@ impl Around {
         let version = target.scheduler.split(' ').nth(1);
         let version = version.and_then(|text| text.parse::<SlurmVersion>().ok());
         let surroundings = if facts.embedded {
+            let has_nodes = facts.name != backend::LOCAL;
             Surroundings::embedded(now(), &self.zone, &self.cwd)
+                .with_nodes(has_nodes)
                 .reading_files(crate::slurm::named_input::read_text)
         } else {
             cluster_file::surroundings(None, version, now(), &self.zone, &self.cwd)
