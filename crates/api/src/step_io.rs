@@ -15,6 +15,8 @@ pub const WINDOW: usize = 256 * 1024;
 pub const LONGEST_FRAME: usize = 1 << 20;
 /// How what a supervisor says begins where its job lost a node, whose name follows.
 pub const NODE_FAILURE: &str = "srun: error: Node failure on ";
+/// How what a supervisor says begins where its step is ended.
+pub const STEP_ENDED: &str = "slurmstepd: error: *** STEP ";
 const HEADER: usize = 9;
 
 /// What [`FromSupervisor::Failed`] says where the cluster's prolog failed on the node.
@@ -31,6 +33,9 @@ pub struct StepHeader {
     pub step: StepId,
     /// Ranks of the tasks that it starts.
     pub ranks: Vec<u32>,
+    /// From SIGTERM to SIGKILL.
+    #[serde(default)]
+    pub kill_wait_ms: Option<u64>,
 }
 
 /// One of a task's streams.
@@ -60,6 +65,8 @@ pub enum FromSupervisor {
     Taken(u32),
     /// A line for the user, as `slurmstepd` writes to stderr.
     Say(String),
+    /// A node of its job is lost, and the job goes on.
+    NodeLost(String),
     /// A task ended.
     Exit {
         /// The task's rank.
@@ -143,6 +150,7 @@ impl StepFrame for FromSupervisor {
             }
             FromSupervisor::Failed(text) => frame(buffer, 7, 0, text.as_bytes()),
             FromSupervisor::Done => frame(buffer, 8, 0, &[]),
+            FromSupervisor::NodeLost(node) => frame(buffer, 9, 0, node.as_bytes()),
         }
     }
 
@@ -166,6 +174,7 @@ impl StepFrame for FromSupervisor {
             },
             7 => FromSupervisor::Failed(text()),
             8 => FromSupervisor::Done,
+            9 => FromSupervisor::NodeLost(text()),
             _ => return None,
         })
     }
@@ -291,6 +300,7 @@ mod tests {
                 node: "n1".to_owned(),
                 step: StepId::Number(3),
                 ranks: vec![2, 3],
+                kill_wait_ms: Some(5),
             }),
             FromSupervisor::Output {
                 rank: 3,

@@ -295,16 +295,15 @@ fn open(
         parts: crate::shared_parts::SharedParts::default(),
         calls: Arc::default(),
         groups: crate::owner::LastLook::default(),
-        kill_wait_ms: kill_wait_ms(),
+        set_kill_wait_ms: set_kill_wait_ms(),
     };
     Ok((owner, messages))
 }
 
 /// Tests can't wait half a minute.
-fn kill_wait_ms() -> u64 {
+fn set_kill_wait_ms() -> Option<u64> {
     let set = std::env::var(sys::env_vars::TRAINYARD_KILL_WAIT_MS).ok();
     set.and_then(|text| text.parse().ok())
-        .unwrap_or(model::KILL_WAIT.0 * 1000)
 }
 
 fn live(

@@ -119,6 +119,9 @@ pub struct StepSpec {
     /// The first task that ends badly ends the step on this node (`srun` ends the others).
     #[serde(default)]
     pub kill_on_bad_exit: bool,
+    /// It goes on without a node that its job loses.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_kill: bool,
     /// No task is started, and `srun` hears this.
     #[serde(default)]
     pub refused: Option<String>,
@@ -331,6 +334,13 @@ pub enum SupervisorCall {
         /// The node of the job whose loss ends it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lost_node: Option<NodeName>,
+    },
+    /// The step is cancelled: it is killed at once, and says so.
+    Kill,
+    /// Its job goes on without this node: the step does where that was asked for, and is killed else.
+    NodeLost {
+        /// Which.
+        node: NodeName,
     },
     /// Writes a line where the user sees it.
     Say {

@@ -65,6 +65,7 @@ impl State {
             Event::Held { job, hold, at } => self.held(job, hold, at),
             Event::Suspended { job, at } => self.suspend(job, true, false, at),
             Event::Resumed { job, at } => self.suspend(job, false, false, at),
+            Event::NodeLost { job, node, at } => self.lose_share(job, &node, at),
             Event::ClockSet { by_ms } => self.clock_set(by_ms),
             Event::GpusBarred(gpus) => {
                 self.barred = gpus.into_iter().collect();

@@ -111,6 +111,15 @@ pub enum Event {
         /// By how many milliseconds it jumped ahead.
         by_ms: i64,
     },
+    /// A running job goes on without one of its nodes.
+    NodeLost {
+        /// Which.
+        job: JobId,
+        /// The node, of several that it has.
+        node: NodeName,
+        /// When.
+        at: Timestamp,
+    },
     /// GPUs of this machine that other users of it hold now.
     GpusBarred(Vec<model::GpuIndex>),
     /// CPUs of this machine that jobs of others have now: none of those that jobs here have.

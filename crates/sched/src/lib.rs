@@ -43,6 +43,7 @@ mod ledger;
 mod limits;
 mod live_job;
 mod live_jobs;
+mod lost_share;
 mod member;
 mod names;
 mod outlook;

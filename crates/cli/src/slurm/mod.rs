@@ -255,6 +255,23 @@ fn start_text(start: &WouldStart, zone: &jiff::tz::TimeZone) -> String {
     )
 }
 
+/// The same of the components of a heterogeneous job.
+fn common_start_text(starts: &[WouldStart], zone: &jiff::tz::TimeZone) -> String {
+    let at = starts.iter().map(|start| start.at).max();
+    let nodes = starts.iter().flat_map(|start| start.nodes.iter().cloned());
+    let nodes: Vec<_> = nodes
+        .collect::<std::collections::BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    format!(
+        "Job {} to start at {} using {} processors on {}",
+        starts.first().map_or(model::JobId(0), |start| start.job),
+        model::moment_text(at.unwrap_or(model::Timestamp(0)), zone),
+        starts.iter().map(|start| start.cpus).sum::<u32>(),
+        model::node_list::fold(&nodes),
+    )
+}
+
 /// Says a refusal as Slurm does, and what its three parts are where it has them.
 fn say_refusal(command: &str, prefix: &str, refusal: &Refusal, printer: &Printer) {
     let Refusal::NeverFits(refusal) = refusal else {

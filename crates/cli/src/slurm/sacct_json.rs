@@ -69,7 +69,7 @@ fn job(row: &SacctRow<'_>) -> Value {
         "comment": { "administrator": null, "job": job.comment(), "system": null },
         "constraints": text("Constraints"),
         "container": null,
-        "derived_exit_code": exit_code(WaitStatus::default()),
+        "derived_exit_code": exit_code(row.derived_status()),
         "exit_code": exit_code(row.status()),
         "flags": if row.since().is_some() { json!(["CLEAR_SCHEDULING", "STARTED_ON_SCHEDULE"]) } else { json!([]) },
         "group": job.submitter.group,

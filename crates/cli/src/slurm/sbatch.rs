@@ -160,10 +160,15 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
     })?;
     let engine = engine?;
     if asked.test_only {
-        return match Client::connect(&engine)?.test(asked.request) {
-            Ok(start) => {
+        return match test(
+            &mut Client::connect(&engine)?,
+            asked.request,
+            asked.later,
+            &zone,
+        ) {
+            Ok(text) => {
                 if !asked.quiet {
-                    printer.say(&format!("sbatch: {}", super::start_text(&start, &zone)));
+                    printer.say(&format!("sbatch: {text}"));
                 }
                 Ok(Queued::NOTHING)
             }
@@ -219,6 +224,24 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
         quiet,
         wait: wait.then_some(client),
     })
+}
+
+/// When a job would start, in Slurm's words; of a heterogeneous one, when all of its components could.
+fn test(
+    client: &mut Client,
+    first: model::Request,
+    later: Vec<model::Request>,
+    zone: &jiff::tz::TimeZone,
+) -> Result<String, api::CallError> {
+    let start = client.test(first)?;
+    if later.is_empty() {
+        return Ok(super::start_text(&start, zone));
+    }
+    let mut all = vec![start];
+    for request in later {
+        all.push(client.test(request)?);
+    }
+    Ok(super::common_start_text(&all, zone))
 }
 
 /// Says the first error, at which Slurm stops too, with what was remarked before it.

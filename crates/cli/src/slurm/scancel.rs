@@ -135,8 +135,8 @@ fn each(
     let mut requests = Vec::new();
     let mut names = Vec::new();
     for (selector, name) in selectors {
-        say_before(asked, &name, printer);
         let is_step = matches!(selector, Selector::Step(..));
+        say_before(asked, is_step, &name, printer);
         names.push((name, is_step));
         requests.push(request(asked, selector));
     }
@@ -164,7 +164,7 @@ fn one(
     printer: &Printer,
 ) -> Result<u8, CommandError> {
     let is_step = matches!(selector, Selector::Step(..));
-    say_before(asked, name, printer);
+    say_before(asked, is_step, name, printer);
     match client.cancel(request(asked, selector)) {
         Ok(()) => Ok(0),
         Err(error) => match error.refusal() {
@@ -174,19 +174,23 @@ fn one(
     }
 }
 
-fn say_before(asked: &ScancelArgs, name: &str, printer: &Printer) {
+fn say_before(asked: &ScancelArgs, is_step: bool, name: &str, printer: &Printer) {
     if asked.verbose {
+        let what = if is_step { "step" } else { "job" };
         printer.say(&match asked.signal {
-            None => format!("scancel: Terminating job {name}"),
-            Some(signal) => format!("scancel: Signal {signal} to job {name}"),
+            None => format!("scancel: Terminating {what} {name}"),
+            Some(signal) => format!("scancel: Signal {signal} to {what} {name}"),
         });
     }
 }
 
 fn request(asked: &ScancelArgs, selector: Selector) -> CancelRequest {
     CancelRequest {
+        // A job that is killed is cancelled, too.
+        signal: asked
+            .signal
+            .filter(|signal| *signal != SIGKILL || matches!(selector, Selector::Step(..))),
         selector,
-        signal: asked.signal.filter(|signal| *signal != SIGKILL),
         batch: asked.batch,
         full: asked.full,
     }

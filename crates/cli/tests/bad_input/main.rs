@@ -10,6 +10,7 @@ mod folders;
 mod formats;
 mod house;
 mod killed;
+mod node_loss;
 mod ranks;
 mod scripts;
 mod slurm_steps;

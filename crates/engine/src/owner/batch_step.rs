@@ -39,6 +39,7 @@ pub(super) fn of(record: &Job) -> Option<StepRow> {
             since,
             state,
             usage: None,
+            cancelled_by: None,
             srun: None,
         },
         holds: Vec::new(),
@@ -72,6 +73,7 @@ pub(super) fn of_start(job: JobId, start: &JobStart, steps: &[StepRecord]) -> Op
             },
         },
         usage: start.usage,
+        cancelled_by: None,
         srun: None,
     })
 }

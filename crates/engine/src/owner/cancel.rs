@@ -27,7 +27,7 @@ impl Owner {
         match selector {
             Selector::Step(job, step) => {
                 self.owned(job, peer)?;
-                self.cancel_step(job, step, signal, turn)?;
+                self.cancel_step(job, step, signal, peer, turn)?;
             }
             Selector::Elements(array_job, tasks) => {
                 self.owned(array_job, peer)?;
@@ -193,29 +193,37 @@ impl Owner {
     }
 
     fn cancel_step(
-        &self,
+        &mut self,
         job: JobId,
         step: StepId,
         signal: Option<i32>,
+        peer: Peer,
         turn: &mut Turn,
     ) -> Result<(), Refusal> {
         let active = self.running.get(&job);
         let active = active.ok_or(Refusal::NotRunning { job })?;
         if !active.steps.contains_key(&step) {
-            return Err(Refusal::Invalid {
-                message: format!("step {job}.{step} is not running"),
-            });
+            return Err(Refusal::NoSuchJob { job });
         }
-        let Some(signal) = signal else {
-            let parts = self.parts_of_step(job, step);
-            for active in parts.iter().filter_map(|job| self.running.get(job)) {
+        let call = match (signal, step) {
+            (Some(signal), _) => SupervisorCall::Signal {
+                signal,
+                reach: Reach::All,
+            },
+            (None, StepId::Batch) => {
                 self.stop_step(active, step, turn);
+                return Ok(());
             }
-            return Ok(());
-        };
-        let call = SupervisorCall::Signal {
-            signal,
-            reach: Reach::All,
+            (None, StepId::Number(_)) => {
+                for part in self.parts_of_step(job, step) {
+                    let active = self.running.get_mut(&part);
+                    if let Some(live) = active.and_then(|active| active.steps.get_mut(&step)) {
+                        live.row.record.cancelled_by = Some(peer.uid);
+                        turn.steps.insert((part, step));
+                    }
+                }
+                SupervisorCall::Kill
+            }
         };
         for key in self.keys_of_step(job, step) {
             turn.words.push((key, call.clone()));

@@ -300,6 +300,16 @@ impl Owner {
         rule.map_or(1, |rule| rule.value)
     }
 
+    /// From SIGTERM to SIGKILL.
+    pub(super) fn kill_wait_ms(&self) -> u64 {
+        let of_file = || {
+            let wait = self.cluster.file.as_ref()?.scheduling.kill_wait.as_ref()?;
+            Some(wait.value.0.saturating_mul(1000))
+        };
+        let set = self.set_kill_wait_ms.or_else(of_file);
+        set.unwrap_or(model::KILL_WAIT.0 * 1000)
+    }
+
     /// What is kept of nodes' settings: active features are those that there are, unless it is said.
     fn node_settings(&self, nodes: &[NodeId], asked: &Settings) -> Result<Settings, Refusal> {
         let mut settings = asked.clone();

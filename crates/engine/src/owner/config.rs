@@ -32,7 +32,7 @@ impl Owner {
         );
         put(
             "KillWait",
-            format!("{} sec", self.kill_wait_ms.div_ceil(1000)),
+            format!("{} sec", self.kill_wait_ms().div_ceil(1000)),
         );
         put("ReturnToService", self.return_to_service().to_string());
         let Some(file) = &self.cluster.file else {

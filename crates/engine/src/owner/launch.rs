@@ -220,8 +220,9 @@ impl Owner {
                 .deadline(record.id)
                 .map(|end| self.clock.boot_time(end)),
             warning: None,
-            kill_wait_ms: self.kill_wait_ms,
+            kill_wait_ms: self.kill_wait_ms(),
             kill_on_bad_exit: false,
+            no_kill: false,
             refused: None,
             around_tasks: [self.around_tasks(), AroundTask::default()],
         }

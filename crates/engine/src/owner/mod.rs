@@ -137,8 +137,8 @@ pub(crate) struct Owner {
     pub(crate) retry_at: Option<Timestamp>,
     /// When networks that could not be made are tried again.
     pub(crate) retry_networks_at: Option<Timestamp>,
-    /// From SIGTERM to SIGKILL.
-    pub(crate) kill_wait_ms: u64,
+    /// From SIGTERM to SIGKILL, where the cluster is not asked.
+    pub(crate) set_kill_wait_ms: Option<u64>,
     /// Mail about jobs.
     pub(crate) mail: MailQueue,
     /// What the scheduler did.

@@ -6,8 +6,10 @@ use crate::SupervisorKey;
 use crate::engine_cluster::{EngineCluster, file_name, read_cluster};
 use crate::spec::{Because, Reach, SupervisorCall};
 use api::{Answer, Refusal};
-use model::{ClusterChanges, JobId, JobState, Timestamp};
+use model::{ClusterChanges, JobId, JobState, StepId, Timestamp};
 use resources::NodeId;
+use sched::Event;
+use std::collections::BTreeSet;
 
 const SIGKILL: i32 = 9;
 
@@ -31,10 +33,51 @@ impl Owner {
                 };
                 turn.words.push((key, call));
             }
+            if self.goes_on_without(job, node) {
+                self.shrink(job, node, turn);
+                continue;
+            }
             self.tell_of_loss(job, node, turn);
             self.node_failed_under(job, turn);
             self.consider_end(job, turn);
         }
+    }
+
+    /// Whether a running job keeps its other nodes (`--no-kill`). One whose script ran there does not.
+    fn goes_on_without(&self, job: JobId, node: NodeId) -> bool {
+        let Some(record) = self.state.job(job) else {
+            return false;
+        };
+        let JobState::Running {
+            allocation,
+            ending: None,
+            ..
+        } = &record.state
+        else {
+            return false;
+        };
+        let first = allocation.nodes.first();
+        let first = first.and_then(|share| self.state.cluster().node(&share.node));
+        let has_script_there = record.batch && first == Some(node);
+        record.request.rare.no_kill && allocation.nodes.len() > 1 && !has_script_there
+    }
+
+    /// Goes on without a node: what was there is killed, and the steps that had a part there hear of it.
+    fn shrink(&mut self, job: JobId, node: NodeId, turn: &mut Turn) {
+        let name = self.state.cluster().node_name(node).clone();
+        let gone = self.supervisors_on(job, node);
+        let steps: BTreeSet<StepId> = gone.iter().map(|key| key.step).collect();
+        let keys = steps.iter().flat_map(|step| self.keys_of_step(job, *step));
+        for key in keys.filter(|key| !gone.contains(key)) {
+            let call = SupervisorCall::NodeLost { node: name.clone() };
+            turn.words.push((key, call));
+        }
+        tracing::warn!(job = job.0, node = %name, "a node was lost, and its job goes on");
+        self.state.apply(Event::NodeLost {
+            job,
+            node: name,
+            at: turn.now,
+        });
     }
 
     /// Has the steps of a job end that had a part on a lost node, and say so.

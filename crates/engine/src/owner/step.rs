@@ -58,6 +58,7 @@ impl Owner {
                     since: turn.now,
                     state: StepState::Running,
                     usage: None,
+                    cancelled_by: None,
                     srun: None,
                 },
                 holds: part.placement.holds.clone(),
@@ -163,6 +164,7 @@ impl Owner {
         let held: Vec<&[NodeShare]> = steps.map(|step| step.row.holds.as_slice()).collect();
         let allocation = &for_steps(&record.request, allocation);
         let request = &with_gpus_of_job(request, &record.request, allocation);
+        let request = &on_nodes_left(request, allocation);
         place_step(request, allocation, record.request.cpus_per_task, &held).map_err(|refusal| {
             match refusal {
                 StepRefusal::Busy => Refusal::Busy,
@@ -297,6 +299,7 @@ impl Owner {
             deadline,
             warning: signal.filter(|signal| signal.target == SignalTarget::Steps),
             kill_on_bad_exit: request.kill_on_bad_exit,
+            no_kill: request.no_kill,
             around_tasks: {
                 let [cluster_s, _] = base.around_tasks.clone();
                 let (prolog, epilog) = (launch.task_prolog.clone(), launch.task_epilog.clone());
@@ -347,6 +350,20 @@ fn whole(parts: Vec<StepRecord>) -> Option<StepRecord> {
     parts.into_iter().reduce(|mut whole, part| {
         whole.nodes.extend(part.nodes);
         whole
+    })
+}
+
+/// The request without more nodes than its job has left, where it only hands on how many the job began with.
+fn on_nodes_left<'a>(request: &'a StepRequest, allocation: &Allocation) -> Cow<'a, StepRequest> {
+    let left = u32::try_from(allocation.nodes.len()).unwrap_or(u32::MAX);
+    let asks_more = request.min_nodes.is_some_and(|least| least > left);
+    if !(request.nodes_inherited && asks_more) {
+        return Cow::Borrowed(request);
+    }
+    Cow::Owned(StepRequest {
+        min_nodes: Some(left),
+        max_nodes: Some(left),
+        ..request.clone()
     })
 }
 

@@ -151,4 +151,8 @@ CREATE TABLE transactions (
 CREATE INDEX transactions_at ON transactions (at);
 ",
     include_str!("migrate_13.sql"),
+    "
+-- Which user cancelled a step.
+ALTER TABLE steps ADD COLUMN cancelled_by INTEGER;
+",
 ];

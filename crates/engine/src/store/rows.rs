@@ -92,6 +92,7 @@ pub(super) fn read_step(row: &NamedRow<'_>) -> rusqlite::Result<(StepRecord, Vec
             },
         },
         usage: usage(row)?,
+        cancelled_by: row.get("cancelled_by")?,
         srun: None,
     };
     Ok((record, json(row, "holds")?))

@@ -282,6 +282,20 @@ fn write_start(
                 limit,
                 start.suspension.as_ref().map(json).transpose()?,
             ])?;
+        // It may have lost nodes.
+        if job.request.rare.no_kill {
+            transaction
+                .prepare_cached(
+                    "UPDATE job_starts SET node_list = ?3, shares = ?4
+                     WHERE job = ?1 AND restart = ?2",
+                )?
+                .execute(params![
+                    job.id.0,
+                    job.restarts,
+                    start.node_list(),
+                    start.shares_text()?,
+                ])?;
+        }
         return Ok(());
     };
     transaction
@@ -399,12 +413,14 @@ fn write_step(transaction: &Transaction<'_>, row: &StepRow) -> rusqlite::Result<
     transaction
         .prepare_cached(
             "INSERT INTO steps (job, restart, step, name, state, started_at, ended_at, node_list,
-                 shares, holds, token, exit_status, timed_out, user_cpu, system_cpu, peak_memory)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+                 shares, holds, token, exit_status, timed_out, user_cpu, system_cpu, peak_memory,
+                 cancelled_by)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
              ON CONFLICT DO UPDATE SET state = excluded.state, started_at = excluded.started_at,
                  ended_at = excluded.ended_at, token = excluded.token,
                  exit_status = excluded.exit_status, timed_out = excluded.timed_out, user_cpu = excluded.user_cpu,
-                 system_cpu = excluded.system_cpu, peak_memory = excluded.peak_memory",
+                 system_cpu = excluded.system_cpu, peak_memory = excluded.peak_memory,
+                 cancelled_by = excluded.cancelled_by",
         )?
         .execute(params![
             record.job.0,
@@ -423,6 +439,7 @@ fn write_step(transaction: &Transaction<'_>, row: &StepRow) -> rusqlite::Result<
             record.usage.map(|usage| number(usage.user)),
             record.usage.map(|usage| number(usage.system)),
             record.usage.map(|usage| number(usage.peak_memory)),
+            record.cancelled_by,
         ])?;
     Ok(())
 }

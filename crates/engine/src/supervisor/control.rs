@@ -40,6 +40,10 @@ pub(super) trait Obey {
     fn signal(&mut self, signal: i32, reach: Reach);
     /// Its job lost a node, which ends the step.
     fn note_loss(&mut self, node: Option<NodeName>);
+    /// Kills the step at once, and says so.
+    fn kill(&mut self);
+    /// Its job goes on without a node that it had.
+    fn node_lost(&mut self, node: NodeName);
     /// Sets the deadline anew.
     fn set_deadline(&mut self, at: Option<Timestamp>, because: Because);
     /// Writes a line where the user sees it.
@@ -196,6 +200,14 @@ fn obey(line: &[u8], supervisor: &mut dyn Obey) -> SupervisorAnswer {
         }) => {
             supervisor.note_loss(lost_node);
             supervisor.set_deadline(at, because);
+            SupervisorAnswer::Done
+        }
+        Ok(SupervisorCall::Kill) => {
+            supervisor.kill();
+            SupervisorAnswer::Done
+        }
+        Ok(SupervisorCall::NodeLost { node }) => {
+            supervisor.node_lost(node);
             SupervisorAnswer::Done
         }
         Ok(SupervisorCall::Say { text }) => {

@@ -118,6 +118,7 @@ impl Relay {
             node: spec.node.to_string(),
             step: spec.step,
             ranks: spec.tasks.iter().map(|task| task.rank).collect(),
+            kill_wait_ms: Some(spec.kill_wait_ms),
         }));
         Ok(relay)
     }

@@ -311,6 +311,10 @@ impl<'a> Run<'a> {
 
     /// The line that Slurm writes into the output of what it ends.
     fn tell_the_end(&mut self, because: Because) {
+        // One node speaks for the step.
+        if self.spec.index_in_step() > 0 {
+            return;
+        }
         let text = format!(
             "*** {} ON {} CANCELLED AT {}{} ***",
             launch::step_name(self.spec),
@@ -409,6 +413,21 @@ impl Obey for Run<'_> {
             relay.send(&api::step_io::FromSupervisor::Say(text));
         }
         self.lost_node = true;
+    }
+
+    fn kill(&mut self) {
+        self.ended_by.get_or_insert(EndedBy::Stop);
+        self.tell_the_end(Because::Stop);
+        self.ending.kill(BootTime::now());
+    }
+
+    fn node_lost(&mut self, node: NodeName) {
+        if let (None, Some(relay)) = (&self.messages, self.relay.as_mut()) {
+            relay.send(&api::step_io::FromSupervisor::NodeLost(node.to_string()));
+        }
+        if !self.spec.no_kill {
+            self.processes.signal_all(SIGKILL);
+        }
     }
 
     fn set_deadline(&mut self, at: Option<Timestamp>, because: Because) {

@@ -54,6 +54,7 @@ pub(super) fn spec() -> StepSpec {
         warning: None,
         kill_wait_ms: 30_000,
         kill_on_bad_exit: false,
+        no_kill: false,
         around_tasks: Default::default(),
         refused: None,
     }

@@ -92,6 +92,7 @@ impl Step {
             cpus: Vec::new(),
             cpu_locks: Vec::new(),
             kill_on_bad_exit: false,
+            no_kill: false,
             around_tasks: Default::default(),
             refused: None,
         };

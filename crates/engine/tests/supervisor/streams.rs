@@ -121,6 +121,7 @@ impl Srun {
                 FromSupervisor::Say(text) => heard.said.push(text),
                 FromSupervisor::Exit { rank, status } => heard.exits.push((rank, status.0)),
                 FromSupervisor::Failed(text) => heard.failed = Some(text),
+                FromSupervisor::NodeLost(node) => heard.said.push(node),
                 FromSupervisor::Done => heard.done = true,
                 FromSupervisor::Header(_) => panic!("a second header"),
             }

@@ -115,7 +115,7 @@ pub const OPTIONS: &[Opt] = &[
     row("nice", ' ', Optional, ALL, Sets(Key::Nice), "", "Lower the priority (100 without a number)"),
     row("no-allocate", 'Z', No, SRUN, Refused("a step needs a job"), "", "Start without an allocation"),
     row("no-bell", ' ', No, SALLOC, Nothing("no bell is rung"), "SALLOC_NO_BELL", "Do not ring the terminal bell"),
-    row("no-kill", 'k', Optional, ALL, Nothing("a job ends with any of its nodes"), "SBATCH_NO_KILL SALLOC_NO_KILL SLURM_NO_KILL", "Keep the job when one of its nodes fails").key(Key::NoKill),
+    row("no-kill", 'k', Optional, ALL, Sets(Key::NoKill), "SBATCH_NO_KILL SALLOC_NO_KILL SLURM_NO_KILL", "Keep the job when one of its nodes fails"),
     row("no-shell", ' ', No, SALLOC, Sets(Key::NoShell), "", "Take the allocation and end, without a command"),
     row("no-requeue", ' ', No, SBATCH, Sets(Key::NoRequeue), "SBATCH_NO_REQUEUE", "Never put the job back into the queue"),
     row("nodefile", 'F', Required, ALL, Sets(Key::NodeFile), "", "File with the nodes to take"),

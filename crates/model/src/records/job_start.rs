@@ -1,7 +1,7 @@
 //! A start of a job, and what became of it: a requeued job has several.
 
-use crate::records::{JobRecord, JobStateName, StepRecord, Suspension, WaitStatus};
-use crate::values::{NodeShare, RestartCount, Seconds, Timestamp, Usage};
+use crate::records::{JobRecord, JobStateName, StepRecord, StepState, Suspension, WaitStatus};
+use crate::values::{NodeShare, RestartCount, Seconds, StepId, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 
 /// One start of a job.
@@ -45,4 +45,29 @@ pub struct JobHistory {
     pub starts: Vec<JobStart>,
     /// The steps of all of them.
     pub steps: Vec<StepRecord>,
+}
+
+impl JobHistory {
+    /// The worst end of a start's numbered steps, as Slurm compares them.
+    #[must_use]
+    pub fn derived_status(&self, restart: RestartCount) -> WaitStatus {
+        let start = self.starts.iter().find(|start| start.restart == restart);
+        // What the end of the job ended does not count.
+        let all_count = start.is_none_or(|start| {
+            matches!(
+                start.state,
+                JobStateName::Running
+                    | JobStateName::Completed
+                    | JobStateName::Failed
+                    | JobStateName::OutOfMemory
+            )
+        });
+        let steps = self.steps.iter().filter(|it| it.restart == restart);
+        let ends = steps.filter_map(|it| match (it.step, &it.state) {
+            (StepId::Number(_), StepState::Ended { status, .. }) => Some(*status),
+            _ => None,
+        });
+        let ends = ends.filter(|status| all_count || status.signal_number() == 0);
+        ends.max_by_key(|status| status.0).unwrap_or_default()
+    }
 }

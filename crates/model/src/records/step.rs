@@ -24,6 +24,9 @@ pub struct StepRecord {
     /// What its processes used, once it ended and where that was counted.
     #[serde(default)]
     pub usage: Option<Usage>,
+    /// The user who cancelled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled_by: Option<u32>,
     /// The `srun` that asked for it, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub srun: Option<SrunProcess>,

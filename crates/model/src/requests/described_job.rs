@@ -132,6 +132,7 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
             open_mode: o.open_mode,
             distribution: o.distribution.clone(),
             no_shell: false,
+            no_kill: o.no_kill,
             comment: o.comment.clone(),
             constraint: o.constraint.clone(),
             nodelist: o.nodelist.clone(),

@@ -62,6 +62,9 @@ pub struct RareOptions {
     /// `--no-shell`: the allocation stays when the client that asked for it is gone.
     #[serde(skip_serializing_if = "is_false")]
     pub no_shell: bool,
+    /// `--no-kill`: it goes on without a node that is lost.
+    #[serde(skip_serializing_if = "is_false")]
+    pub no_kill: bool,
     /// `SiteFactor`, which an operator sets: part of the priority.
     #[serde(skip_serializing_if = "is_zero")]
     pub site_factor: i64,

@@ -369,6 +369,7 @@ fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
         name: named.unwrap_or_else(|| base.to_owned()),
         min_nodes: o.nodes.map(|nodes| nodes.min.max(1)),
         max_nodes: o.nodes.and_then(|nodes| nodes.max),
+        nodes_inherited: o.nodes.is_some() && !reading.by_hand(Key::Nodes),
         tasks,
         tasks_per_node: o.tasks_per_node,
         cpus_per_task: o.cpus_per_task,
@@ -390,6 +391,7 @@ fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
         distribution: o.distribution.clone(),
         cpu_bind: handed_on::cpu_bind(reading),
         kill_on_bad_exit: o.kill_on_bad_exit.unwrap_or(false),
+        no_kill: o.no_kill,
     }
 }
 

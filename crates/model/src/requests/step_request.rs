@@ -14,6 +14,8 @@ pub struct StepRequest {
     pub min_nodes: Option<u32>,
     /// `--nodes`, greatest.
     pub max_nodes: Option<u32>,
+    /// The number of nodes is the one that its job began with.
+    pub nodes_inherited: bool,
     /// `--ntasks`
     pub tasks: Option<u32>,
     /// `--ntasks-per-node`
@@ -50,4 +52,6 @@ pub struct StepRequest {
     pub cpu_bind: Option<CpuBind>,
     /// `--kill-on-bad-exit`
     pub kill_on_bad_exit: bool,
+    /// `--no-kill`: it goes on without a node that its job loses.
+    pub no_kill: bool,
 }

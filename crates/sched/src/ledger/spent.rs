@@ -131,6 +131,11 @@ fn decay_of(cluster: &Cluster, spender: &Spender) -> Decay {
 impl State {
     /// A run of a job ends: what it used is kept, where a limit counts it.
     pub(crate) fn settle_spent(&mut self, id: JobId, now: Timestamp) {
+        self.keep_spent(id, true, now);
+    }
+
+    /// Keeps what a running job used of what it holds; `with_time`: and how long it ran.
+    pub(crate) fn keep_spent(&mut self, id: JobId, with_time: bool, now: Timestamp) {
         let Some(job) = self.jobs.get(&id) else {
             return;
         };
@@ -142,7 +147,7 @@ impl State {
         let partition = partition.and_then(|name| cluster.find_partition(name));
         let spenders = Chain::of(cluster, record, partition).spenders();
         let used = used(cluster, job);
-        let time = cluster.has_budgeted_time().then_some(WALL);
+        let time = (with_time && cluster.has_budgeted_time()).then_some(WALL);
         let names = cluster.budgeted_tres().iter().map(String::as_str);
         for tres in names.chain(time) {
             for spender in &spenders {

@@ -588,7 +588,10 @@ fn mpi_ranks() {
 /// Each rank of a current Accelerate that found no GPU trained alone.
 #[test]
 fn accelerate_agents_without_gpus() {
-    check_others("accelerate", "", expect![[r#"
+    check_others(
+        "accelerate",
+        "",
+        expect![[r#"
         task 0 on node 0: python -m accelerate.commands.launch --multi_gpu --mixed_precision=no --dynamo_backend=no --num_machines=2 --num_processes=4 --machine_rank=0 --main_process_ip=127.0.0.1 --main_process_port=41733 t.py --lr 1
           ACCELERATE_USE_CPU Default("true")
           LOCAL_RANK Remove
@@ -610,7 +613,8 @@ fn accelerate_agents_without_gpus() {
           WORLD_SIZE Remove
           YARD_LOCAL_PROCESS_ID Set("0")
           YARD_NUM_PROCESSES Set("2")
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

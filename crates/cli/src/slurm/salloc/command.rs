@@ -59,6 +59,8 @@ enum Event {
     Signal(i32),
     /// How the allocation ended, and the node whose loss ended it.
     Revoked(Outcome, Option<NodeName>),
+    /// A node without which it goes on.
+    NodeLost(NodeName),
 }
 
 impl Held<'_> {
@@ -123,6 +125,9 @@ impl Held<'_> {
                     if let Some(signal) = signal {
                         let _ = sys::process::kill_group(group, signal);
                     }
+                }
+                Ok(Event::NodeLost(node)) => {
+                    (self.complain)(&format!("Node failure on {node}"));
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     if let Some(terminal) = &terminal
@@ -272,6 +277,7 @@ fn watch(job: JobId, mut client: Client, events: Sender<Event>) {
     thread::spawn(move || {
         let filter = JobFilter::of(&[job]);
         let mut after = 0;
+        let mut had: Vec<NodeName> = Vec::new();
         loop {
             match client.watch(filter.clone(), after, PATIENCE) {
                 Ok(watched) => {
@@ -284,6 +290,10 @@ fn watch(job: JobId, mut client: Client, events: Sender<Event>) {
                         };
                         let held = held.into_iter().flat_map(|held| &held.nodes);
                         let nodes: Vec<NodeName> = held.map(|share| share.node.clone()).collect();
+                        for lost in had.iter().filter(|node| !nodes.contains(node)) {
+                            let _ended = events.send(Event::NodeLost(lost.clone()));
+                        }
+                        had.clone_from(&nodes);
                         // As soon as its end is decided: its steps may take a while.
                         let outcome = match record.state {
                             JobState::Ended { outcome, .. } => outcome,

@@ -18,12 +18,13 @@ mod watchers;
 
 use super::{connection, named_input, step_container};
 use crate::printer::Printer;
+use api::{Client, JobFilter};
 use arguments::Caller;
 use call::StepCall;
 pub use listening::attached_socket;
 use model::option_table::Command;
 use model::srun::{Srun, resolve};
-use model::{StepContainer, Surroundings, Timestamp, first_error};
+use model::{JobId, StepContainer, Surroundings, Timestamp, first_error};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -145,6 +146,12 @@ fn run_step(engine: &Path, call: &StepCall, printer: &Printer) -> u8 {
     let Some(job) = call.job else {
         return allocation::run(call, &mut client, printer, signals);
     };
+    if let Some(lines) = without_component(call, job, &mut client) {
+        for line in lines {
+            printer.say(&format!("srun: {line}"));
+        }
+        return 1;
+    }
     let mut call = call.clone();
     if connection::has_nodes(client.folder().root())
         && let Ok(facts) = client.facts()
@@ -152,6 +159,28 @@ fn run_step(engine: &Path, call: &StepCall, printer: &Printer) -> u8 {
         call.programs.or(facts.srun_prolog, facts.srun_epilog);
     }
     step::run(&call, job, &mut client, printer, signals).code
+}
+
+/// What Slurm says where a heterogeneous job is named from outside of it and none of its components is.
+fn without_component(call: &StepCall, job: JobId, client: &mut Client) -> Option<Vec<String>> {
+    let inside = super::variable("SLURM_JOB_ID");
+    if !call.launch.parts.is_empty() || inside.is_some_and(|id| id == job.to_string()) {
+        return None;
+    }
+    let jobs = client.jobs(JobFilter::of(&[job])).ok()?;
+    let record = jobs.iter().find(|record| record.id == job)?;
+    let place = record.request.rare.component?;
+    Some(if place.leader == job {
+        let text = "error: No directives to start application on any available hetjob components";
+        vec![text.to_owned()]
+    } else {
+        vec![
+            format!(
+                "error: Unable to confirm allocation for job {job}: Job not heterogeneous job leader"
+            ),
+            format!("Check SLURM_JOB_ID environment variable. Expired or invalid job {job}"),
+        ]
+    })
 }
 
 /// Starts the step's commands in the container that was asked for.

@@ -11,9 +11,10 @@ use crate::printer::Printer;
 use crate::terminal_text::JobOutput;
 use api::Client;
 use api::step_io::{
-    FromSupervisor, NODE_FAILURE, PROLOG_FAILED, StepFrame, StepHeader, ToSupervisor, WINDOW,
+    FromSupervisor, NODE_FAILURE, PROLOG_FAILED, STEP_ENDED, StepFrame, StepHeader, ToSupervisor,
+    WINDOW,
 };
-use model::{StepRecord, StepState, WaitStatus};
+use model::{KILL_WAIT, StepRecord, StepState, WaitStatus};
 use std::collections::{HashMap, HashSet};
 use std::io::{IsTerminal, Stderr, Stdin, Stdout, Write};
 use std::os::unix::net::UnixStream;
@@ -44,8 +45,8 @@ pub enum Event {
 const ASK_AFTER: Duration = Duration::from_secs(1);
 /// Ends so close to each other stand in one line.
 const TOGETHER: Duration = Duration::from_millis(10);
-/// From SIGTERM to SIGKILL, and a little: what Slurm says of it with its default `KillWait`.
-const ABORT_SECONDS: u64 = 32;
+/// How much longer than from SIGTERM to SIGKILL (`KillWait`) it waits.
+const AFTER_KILL: u64 = 2;
 
 /// How a step ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +82,10 @@ pub struct Session<'a> {
     aborted: bool,
     prolog_failed: bool,
     lost_node: bool,
+    /// Nodes without which its job goes on.
+    lost_nodes: HashSet<String>,
+    /// From SIGTERM to SIGKILL.
+    kill_wait_ms: u64,
     failed: bool,
 }
 
@@ -126,6 +131,8 @@ impl<'a> Session<'a> {
             aborted: false,
             prolog_failed: false,
             lost_node: false,
+            lost_nodes: HashSet::new(),
+            kill_wait_ms: KILL_WAIT.0 * 1000,
             failed: false,
         }
     }
@@ -169,6 +176,9 @@ impl<'a> Session<'a> {
         // The terminal first: in raw mode a new line would not begin at the left.
         self.raw = None;
         self.tell_ends();
+        if !self.lost_nodes.is_empty() {
+            self.say(&format!("srun: Force Terminated {}", self.ends.step()));
+        }
         std::mem::take(&mut self.watchers).finish();
         let code = self.ends.exit_code();
         Ended {
@@ -283,6 +293,7 @@ impl<'a> Session<'a> {
 
     fn join(&mut self, header: &StepHeader, stream: UnixStream) {
         self.watchers.header(header);
+        self.kill_wait_ms = header.kill_wait_ms.unwrap_or(self.kill_wait_ms);
         let mut node = Node { stream, untaken: 0 };
         let index = usize::try_from(header.node_index).unwrap_or(usize::MAX);
         self.ends.place(index, &header.ranks);
@@ -334,7 +345,18 @@ impl<'a> Session<'a> {
                     self.abort();
                 }
             }
-            FromSupervisor::Say(text) => self.say(&text),
+            FromSupervisor::NodeLost(node) => {
+                // Each node that is left tells of it.
+                if self.lost_nodes.insert(node.clone()) {
+                    self.say(&format!("{NODE_FAILURE}{node}"));
+                }
+            }
+            FromSupervisor::Say(text) => {
+                self.say(&text);
+                if text.starts_with(STEP_ENDED) {
+                    self.note_abort();
+                }
+            }
             FromSupervisor::Exit { rank, status } => {
                 self.ends.ended(rank, status);
                 self.untold.push(rank);
@@ -432,12 +454,18 @@ impl<'a> Session<'a> {
     }
 
     fn abort(&mut self) {
+        self.note_abort();
+        self.send_all(&ToSupervisor::End);
+    }
+
+    /// Says, once, that the step is being ended.
+    fn note_abort(&mut self) {
         if !std::mem::replace(&mut self.aborted, true) {
+            let seconds = self.kill_wait_ms.div_ceil(1000) + AFTER_KILL;
             self.say(&format!(
-                "srun: Job step aborted: Waiting up to {ABORT_SECONDS} seconds for job step to finish."
+                "srun: Job step aborted: Waiting up to {seconds} seconds for job step to finish."
             ));
         }
-        self.send_all(&ToSupervisor::End);
     }
 
     fn say(&self, text: &str) {

@@ -137,6 +137,15 @@ fn create(
     loop {
         match request.send(client) {
             Ok(record) => {
+                let (asked, got) = (call.request.min_nodes, record.nodes.len());
+                if let Some(asked) = asked.filter(|asked| *asked as usize > got)
+                    && call.request.nodes_inherited
+                {
+                    printer.say(&format!(
+                        "srun: error: SLURM_JOB_NUM_NODES environment variable conflicts with \
+                         allocated node count ({asked} != {got})."
+                    ));
+                }
                 if announced && !call.quiet {
                     let step = format!("StepId={}.{}", record.job, record.step);
                     printer.say(&format!("srun: Step created for {step}"));

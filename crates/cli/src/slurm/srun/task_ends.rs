@@ -248,6 +248,7 @@ mod tests {
             since: Timestamp(0),
             state: StepState::Running,
             usage: None,
+            cancelled_by: None,
             srun: None,
         })
     }

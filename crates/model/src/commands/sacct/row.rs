@@ -71,17 +71,14 @@ impl<'a> SacctRow<'a> {
             "Constraints" => of_job(job.features().unwrap_or_default().to_owned()),
             "CPUTime" => padded_elapsed_text(cpu_time),
             "CPUTimeRAW" => cpu_time.to_string(),
-            "DerivedExitCode" => of_job("0:0".to_owned()),
+            "DerivedExitCode" => of_job(exit_text(self.derived_status())),
             "Elapsed" => padded_elapsed_text(elapsed),
             "ElapsedRaw" => elapsed.to_string(),
             "Eligible" => of_job(moment(
                 self.start.map_or(job.eligible, |start| start.eligible),
             )),
             "End" => moment(self.end()),
-            "ExitCode" => {
-                let status = self.status();
-                format!("{}:{}", status.code(), status.signal_number())
-            }
+            "ExitCode" => exit_text(self.status()),
             "GID" => of_job(job.submitter.gid.to_string()),
             "Group" => of_job(job.submitter.group.clone()),
             "JobID" => self.id(&job.id_text(false)),
@@ -318,6 +315,13 @@ impl<'a> SacctRow<'a> {
         }
     }
 
+    /// The worst end of its start's steps, but for the script.
+    #[must_use]
+    pub fn derived_status(&self) -> WaitStatus {
+        let restart = self.start.map_or(self.job.restarts, |start| start.restart);
+        self.history.derived_status(restart)
+    }
+
     fn state(&self) -> String {
         let name = match (self.step.map(|step| &step.state), self.start) {
             (Some(StepState::Running), _) if self.is_suspended() => JobStateName::Suspended,
@@ -349,9 +353,17 @@ impl<'a> SacctRow<'a> {
             } => Some(*by),
             _ => None,
         };
-        match by.filter(|_| self.step.is_none() && name == JobStateName::Cancelled) {
+        let by = match self.step {
+            Some(step) => step.cancelled_by,
+            None => by,
+        };
+        match by.filter(|_| name == JobStateName::Cancelled) {
             Some(by) => format!("{} by {by}", name.long()),
             None => name.long().to_owned(),
         }
     }
+}
+
+fn exit_text(status: WaitStatus) -> String {
+    format!("{}:{}", status.code(), status.signal_number())
 }
