@@ -2,11 +2,11 @@
 
 use crate::device_cgroup::DeviceNumber;
 use crate::env_vars::TRAINYARD_TEST_DEV;
-use crate::shared_file::{self, SharedFileError};
+use crate::number_locks::NumberLocks;
+use crate::shared_file::SharedFileError;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 use std::ffi::OsStr;
-use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -101,14 +101,14 @@ pub(crate) fn failed(error: &NvmlError) -> GpusError {
 /// A GPU that no other process takes until this is dropped or its process ends.
 #[derive(Debug)]
 pub struct GpuLock {
-    _file: File,
+    _locks: NumberLocks,
 }
 
 /// What came of the wish for a GPU's lock.
 #[derive(Debug)]
-pub struct GpuLocking {
-    /// The lock; `None` where another holds it.
-    pub lock: Option<GpuLock>,
+pub struct GpuLocking<T> {
+    /// The lock.
+    pub lock: T,
     /// What stands where the lock's file should.
     pub passed_over: Vec<SharedFileError>,
 }
@@ -116,19 +116,20 @@ pub struct GpuLocking {
 /// Takes the machine-wide lock of a GPU, which engines of all users respect.
 ///
 /// Whoever takes it needs it alone, and then holds it so that it can be [`share`]d with the
-/// processes that use the GPU: as long as one of them lives, no other process takes it.
+/// processes that use the GPU: as long as one of them lives, no other process takes it. `None` where
+/// another has it.
 ///
 /// # Errors
 /// The lock's file can't be opened.
-pub fn lock(uuid: &str) -> io::Result<GpuLocking> {
+pub fn lock(uuid: &str) -> io::Result<GpuLocking<Option<GpuLock>>> {
     lock_at(&lock_file(uuid))
 }
 
-/// Holds, with whoever took it, the lock of a GPU; `None` where another process is just taking it.
+/// Holds, with whoever took it, the lock of a GPU.
 ///
 /// # Errors
 /// The lock's file can't be opened.
-pub fn share(uuid: &str) -> io::Result<GpuLocking> {
+pub fn share(uuid: &str) -> io::Result<GpuLocking<GpuLock>> {
     share_at(&lock_file(uuid))
 }
 
@@ -138,32 +139,26 @@ pub fn lock_file(uuid: &str) -> PathBuf {
     lock_file_in(Path::new("/var/tmp"), uuid)
 }
 
-fn lock_at(path: &Path) -> io::Result<GpuLocking> {
-    let (file, passed_over) = shared_file::open_first(path)?;
-    // The kernel gives up one kind before it gives the other (flock(2)): another may come between.
-    let is_ours = taken(file.try_lock())? && taken(file.try_lock_shared())?;
+fn lock_at(path: &Path) -> io::Result<GpuLocking<Option<GpuLock>>> {
+    let (mut locks, passed_over) = NumberLocks::open(path)?;
+    let is_ours = locks.take([NUMBER])?.is_empty();
     Ok(GpuLocking {
-        lock: is_ours.then_some(GpuLock { _file: file }),
+        lock: is_ours.then_some(GpuLock { _locks: locks }),
         passed_over,
     })
 }
 
-fn share_at(path: &Path) -> io::Result<GpuLocking> {
-    let (file, passed_over) = shared_file::open_first(path)?;
-    let is_shared = taken(file.try_lock_shared())?;
+fn share_at(path: &Path) -> io::Result<GpuLocking<GpuLock>> {
+    let (mut locks, passed_over) = NumberLocks::open(path)?;
+    locks.share([NUMBER])?;
     Ok(GpuLocking {
-        lock: is_shared.then_some(GpuLock { _file: file }),
+        lock: GpuLock { _locks: locks },
         passed_over,
     })
 }
 
-fn taken(tried: Result<(), TryLockError>) -> io::Result<bool> {
-    match tried {
-        Ok(()) => Ok(true),
-        Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
-}
+/// Of the GPU in the file of its lock.
+const NUMBER: u32 = 0;
 
 fn lock_file_in(folder: &Path, uuid: &str) -> PathBuf {
     let plain: String = uuid
@@ -189,7 +184,6 @@ mod tests {
         assert!(lock(&other).is_some());
         // Who uses it keeps it when its taker is gone.
         let user = share_at(&path).unwrap().lock;
-        assert!(user.is_some());
         drop(held);
         assert!(lock(&path).is_none());
         drop(user);
@@ -206,7 +200,7 @@ mod tests {
         assert!(held.lock.is_some());
         assert_eq!(held.passed_over.len(), 1);
         assert!(lock_at(&path).unwrap().lock.is_none());
-        assert!(share_at(&path).unwrap().lock.is_some());
+        assert_eq!(share_at(&path).unwrap().passed_over.len(), 1);
     }
 
     #[test]

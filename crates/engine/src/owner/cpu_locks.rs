@@ -7,6 +7,7 @@ use model::{NodeShare, Timestamp};
 use sched::Event;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use sys::number_locks::NumberLocks;
 
 /// How often to look whether a CPU that another engine has given to its jobs is free again.
 const LOOK_MS: i64 = 1000;
@@ -15,7 +16,7 @@ const LOOK_MS: i64 = 1000;
 #[derive(Debug, Default)]
 pub(crate) struct CpuLocks {
     /// None where the nodes are pretended, or no lock can be had.
-    locks: Option<sys::cpu_locks::CpuLocks>,
+    locks: Option<NumberLocks>,
     all: Arc<[u32]>,
     pub(super) barred: Barred,
     /// What keeps CPUs from being locked, or stands where their file should.
@@ -33,7 +34,7 @@ impl CpuLocks {
         if own.all.is_empty() {
             return own;
         }
-        match sys::cpu_locks::CpuLocks::open() {
+        match NumberLocks::of_cpus() {
             Ok((locks, passed_over)) => {
                 own.locks = Some(locks);
                 own.limits = passed_over.iter().map(ToString::to_string).collect();

@@ -62,8 +62,8 @@ impl GpuLocks {
         &self.passed_over
     }
 
-    /// The lock, if it was had; what was passed over goes to the log.
-    fn note(&mut self, locking: GpuLocking) -> Option<GpuLock> {
+    /// The lock; what was passed over goes to the log.
+    fn note<T>(&mut self, locking: GpuLocking<T>) -> T {
         for error in &locking.passed_over {
             let text = error.to_string();
             if !self.passed_over.contains(&text) {
@@ -96,12 +96,12 @@ impl Owner {
                     continue;
                 }
                 // The supervisors of our own job hold it.
-                let locking = if used.contains(&index) {
-                    sys::gpus::share(&uuid)
+                let locked = if used.contains(&index) {
+                    sys::gpus::share(&uuid).map(|locking| Some(self.gpus.note(locking)))
                 } else {
-                    sys::gpus::lock(&uuid)
+                    sys::gpus::lock(&uuid).map(|locking| self.gpus.note(locking))
                 };
-                match locking.map(|locking| self.gpus.note(locking)) {
+                match locked {
                     Ok(Some(lock)) => {
                         self.gpus.held.insert(index, lock);
                     }
@@ -140,10 +140,9 @@ impl Owner {
             };
             let locking = sys::gpus::share(uuid);
             match locking.map(|locking| self.gpus.note(locking)) {
-                Ok(Some(lock)) => {
+                Ok(lock) => {
                     self.gpus.held.insert(index, lock);
                 }
-                Ok(None) => tracing::warn!("GPU {index} is locked by another"),
                 Err(error) => tracing::warn!("GPU {index} can't be locked: {error}"),
             }
         }

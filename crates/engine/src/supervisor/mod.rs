@@ -46,8 +46,8 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
-use sys::cpu_locks::CpuLocks;
 use sys::gpus::GpuLock;
+use sys::number_locks::NumberLocks;
 use sys::process;
 use sys::signals::SignalFd;
 
@@ -250,11 +250,7 @@ impl Supervisor {
 /// Holds the locks of the step's GPUs beside the engine, which may end before the step.
 fn share_gpus(spec: &StepSpec) -> Vec<GpuLock> {
     let share = |uuid: &String| match sys::gpus::share(uuid).map(|locking| locking.lock) {
-        Ok(Some(lock)) => Some(lock),
-        Ok(None) => {
-            tracing::warn!(step = %spec.key(), "GPU {uuid} is locked by another");
-            None
-        }
+        Ok(lock) => Some(lock),
         Err(error) => {
             tracing::warn!(step = %spec.key(), "GPU {uuid} can't be locked: {error}");
             None
@@ -264,11 +260,11 @@ fn share_gpus(spec: &StepSpec) -> Vec<GpuLock> {
 }
 
 /// Holds the locks of a step's CPUs beside the engine, which may end before the step.
-fn share_cpus(spec: &StepSpec) -> Option<CpuLocks> {
+fn share_cpus(spec: &StepSpec) -> Option<NumberLocks> {
     if spec.cpu_locks.is_empty() {
         return None;
     }
-    let shared = CpuLocks::open().and_then(|(mut locks, _)| {
+    let shared = NumberLocks::of_cpus().and_then(|(mut locks, _)| {
         locks.share(spec.cpu_locks.iter().copied())?;
         Ok(locks)
     });

@@ -1,9 +1,9 @@
-//! Which of the machine's CPUs an engine has given to jobs, told to the engines of all users.
+//! What an engine has given to jobs of a machine's CPUs and GPUs, told to the engines of all users.
 //!
-//! One file a machine, which no user can write: the byte of a CPU's number is locked by each process
-//! that holds the CPU. Without the right to write there are shared locks alone, so whoever takes a
-//! CPU locks its byte and then looks whether another has done so too: of two that take it at once
-//! neither gets it, and both look again.
+//! A file that no user can write, in which the byte of a number is locked by each process that holds
+//! what has the number: a CPU by its own in one file for all, a GPU by 0 in a file of its own, which is named for
+//! it. Without the right to write there are shared locks alone, so whoever takes a number locks its byte and
+//! then looks whether another has done so too: of two that take it at once neither gets it, and both look again.
 
 use crate::env_vars::TRAINYARD_CPU_LOCKS;
 use crate::shared_file::{self, SharedFileError};
@@ -13,58 +13,64 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// Locks on CPUs. They end with this value, or its process.
+/// Locks on numbers. They end with this value, or its process.
 #[derive(Debug)]
-pub struct CpuLocks {
+pub struct NumberLocks {
     file: File,
     held: BTreeSet<u32>,
 }
 
-impl CpuLocks {
-    /// The machine's, and what stands where their file should. Nothing is locked yet.
+impl NumberLocks {
+    /// Of the machine's CPUs, and what stands where their file should. Nothing is locked yet.
+    ///
+    /// # Errors
+    /// As [`NumberLocks::open`].
+    pub fn of_cpus() -> io::Result<(NumberLocks, Vec<SharedFileError>)> {
+        NumberLocks::open(&folder().join(NAME))
+    }
+
+    /// Of a file, and what stands where it should. Nothing is locked yet.
     ///
     /// # Errors
     /// The file can't be opened, or its file system knows no such locks.
-    pub fn open() -> io::Result<(CpuLocks, Vec<SharedFileError>)> {
-        CpuLocks::open_in(&folder())
-    }
-
-    fn open_in(folder: &Path) -> io::Result<(CpuLocks, Vec<SharedFileError>)> {
-        let (file, passed_over) = shared_file::open_first(&folder.join(NAME))?;
+    pub fn open(path: &Path) -> io::Result<(NumberLocks, Vec<SharedFileError>)> {
+        let (file, passed_over) = shared_file::open_first(path)?;
         // Kernels before 3.15 have none; asked here, so that it is said once.
         is_free(&file, Run { first: 0, count: 1 })?;
         let held = BTreeSet::new();
-        Ok((CpuLocks { file, held }, passed_over))
+        Ok((NumberLocks { file, held }, passed_over))
     }
 
-    /// CPUs that this value holds.
+    /// Numbers that this value holds.
     #[must_use]
     pub fn held(&self) -> &BTreeSet<u32> {
         &self.held
     }
 
-    /// Takes CPUs that no other process holds; those of them that others hold.
+    /// Takes numbers that no other process holds; those of them that others hold.
     ///
     /// # Errors
     /// What the system says.
-    pub fn take(&mut self, cpus: impl IntoIterator<Item = u32>) -> io::Result<BTreeSet<u32>> {
-        let wanted = cpus.into_iter().filter(|cpu| !self.held.contains(cpu));
+    pub fn take(&mut self, numbers: impl IntoIterator<Item = u32>) -> io::Result<BTreeSet<u32>> {
+        let wanted = numbers
+            .into_iter()
+            .filter(|number| !self.held.contains(number));
         let wanted: BTreeSet<u32> = wanted.collect();
         let mut others = BTreeSet::new();
         for run in Run::all(&wanted) {
             if self.take_run(run)? {
-                self.held.extend(run.cpus());
+                self.held.extend(run.numbers());
                 continue;
             }
-            for cpu in run.cpus() {
+            for number in run.numbers() {
                 let one = Run {
-                    first: cpu,
+                    first: number,
                     count: 1,
                 };
                 if self.take_run(one)? {
-                    self.held.insert(cpu);
+                    self.held.insert(number);
                 } else {
-                    others.insert(cpu);
+                    others.insert(number);
                 }
             }
         }
@@ -82,12 +88,12 @@ impl CpuLocks {
         Ok(is_own)
     }
 
-    /// Holds CPUs beside the process that took them, which may end before this one.
+    /// Holds numbers beside the process that took them, which may end before this one.
     ///
     /// # Errors
     /// What the system says.
-    pub fn share(&mut self, cpus: impl IntoIterator<Item = u32>) -> io::Result<()> {
-        let wanted: BTreeSet<u32> = cpus.into_iter().collect();
+    pub fn share(&mut self, numbers: impl IntoIterator<Item = u32>) -> io::Result<()> {
+        let wanted: BTreeSet<u32> = numbers.into_iter().collect();
         for run in Run::all(&wanted) {
             set(&self.file, run, libc::F_RDLCK)?;
         }
@@ -99,34 +105,34 @@ impl CpuLocks {
     ///
     /// # Errors
     /// What the system says.
-    pub fn keep(&mut self, cpus: &BTreeSet<u32>) -> io::Result<()> {
-        let gone: BTreeSet<u32> = self.held.difference(cpus).copied().collect();
+    pub fn keep(&mut self, numbers: &BTreeSet<u32>) -> io::Result<()> {
+        let gone: BTreeSet<u32> = self.held.difference(numbers).copied().collect();
         for run in Run::all(&gone) {
             set(&self.file, run, libc::F_UNLCK)?;
         }
-        self.held.retain(|cpu| cpus.contains(cpu));
+        self.held.retain(|number| numbers.contains(number));
         Ok(())
     }
 }
 
-impl Drop for CpuLocks {
+impl Drop for NumberLocks {
     fn drop(&mut self) {
         // A fork that has not become another program yet has the same open file.
         let _ended = self.keep(&BTreeSet::new());
     }
 }
 
-/// The file's name.
+/// Of the file of the CPUs.
 const NAME: &str = ".trainyard-cpus.lock";
 
-/// Where the file is.
+/// Where that is.
 fn folder() -> PathBuf {
     let said = std::env::var_os(TRAINYARD_CPU_LOCKS).map(PathBuf::from);
     let said = said.filter(|path| path.is_absolute());
     said.unwrap_or_else(|| PathBuf::from("/var/tmp"))
 }
 
-/// CPUs whose numbers follow each other.
+/// Numbers that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
     first: u32,
@@ -134,13 +140,13 @@ struct Run {
 }
 
 impl Run {
-    fn all(cpus: &BTreeSet<u32>) -> Vec<Run> {
+    fn all(numbers: &BTreeSet<u32>) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
-        for cpu in cpus {
+        for number in numbers {
             match runs.last_mut() {
-                Some(run) if run.first.checked_add(run.count) == Some(*cpu) => run.count += 1,
+                Some(run) if run.first.checked_add(run.count) == Some(*number) => run.count += 1,
                 _ => runs.push(Run {
-                    first: *cpu,
+                    first: *number,
                     count: 1,
                 }),
             }
@@ -148,7 +154,7 @@ impl Run {
         runs
     }
 
-    fn cpus(self) -> impl Iterator<Item = u32> {
+    fn numbers(self) -> impl Iterator<Item = u32> {
         self.first..self.first.saturating_add(self.count)
     }
 
@@ -200,7 +206,7 @@ mod tests {
     #[test]
     fn a_cpu_is_held_until_its_last_holder_is_gone() {
         let folder = tempfile::tempdir().unwrap();
-        let open = || CpuLocks::open_in(folder.path()).unwrap().0;
+        let open = || NumberLocks::open(&folder.path().join(NAME)).unwrap().0;
         let (mut one, mut other) = (open(), open());
         assert_eq!(one.take([0, 1, 2, 7]).unwrap(), set_of(&[]));
         assert_eq!(other.take([1, 3, 7]).unwrap(), set_of(&[1, 7]));
@@ -221,7 +227,7 @@ mod tests {
     fn no_user_can_write_the_file() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
-        CpuLocks::open_in(folder.path()).unwrap();
+        NumberLocks::open(&folder.path().join(NAME)).unwrap();
         let mode = folder.path().join(NAME).metadata().unwrap().permissions();
         assert_eq!(mode.mode() & 0o777, 0o444);
     }
@@ -230,10 +236,10 @@ mod tests {
     fn another_thing_in_the_place_of_the_file_is_passed_over_by_all() {
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/etc/passwd", folder.path().join(NAME)).unwrap();
-        let (mut one, passed_over) = CpuLocks::open_in(folder.path()).unwrap();
+        let (mut one, passed_over) = NumberLocks::open(&folder.path().join(NAME)).unwrap();
         assert_eq!(passed_over.len(), 1);
         assert_eq!(one.take([4]).unwrap(), set_of(&[]));
-        let (mut other, _) = CpuLocks::open_in(folder.path()).unwrap();
+        let (mut other, _) = NumberLocks::open(&folder.path().join(NAME)).unwrap();
         assert_eq!(other.take([4]).unwrap(), set_of(&[4]));
     }
 }
