@@ -1,10 +1,7 @@
 //! Jobs as answers carry them: who submitted them and what they ask for, which many have alike,
 //! stands once.
 
-use model::{
-    ArrayPlace, JobHistory, JobId, JobProlog, JobRecord, JobStart, JobState, NodeName,
-    PlannedStart, Request, RestartCount, StepRecord, Submitter, Timestamp,
-};
+use model::{JobHistory, JobRecord, JobStanding, JobStart, Request, StepRecord, Submitter};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,54 +15,12 @@ pub struct JobReports(pub Vec<JobRecord>);
 #[derive(Clone, Debug, Default)]
 pub struct HistoryReports(pub Vec<JobHistory>);
 
-/// [`JobReports`] on the wire.
+/// [`JobReports`] on the wire: to each job its submitter and its request, by their places, and where it stands.
 #[derive(Serialize, Deserialize)]
-struct JobsWire<'a> {
+struct JobsWire<T> {
     submitters: Vec<Arc<Submitter>>,
     requests: Vec<Arc<Request>>,
-    rows: Vec<RowWire<'a>>,
-}
-
-/// A job. Short names: there may be a hundred thousand.
-#[derive(Serialize, Deserialize)]
-struct RowWire<'a> {
-    id: JobId,
-    /// Which of the submitters.
-    #[serde(rename = "by")]
-    submitter: usize,
-    /// Which of the requests.
-    #[serde(rename = "asks")]
-    request: usize,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    array: Option<Cow<'a, ArrayPlace>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    partition: Option<Cow<'a, str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    not_before: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    dependency: Option<Cow<'a, str>>,
-    #[serde(rename = "is")]
-    state: Cow<'a, JobState>,
-    #[serde(rename = "at")]
-    submitted: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    eligible: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    planned: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
-    planned_on: Cow<'a, [NodeName]>,
-    #[serde(default, skip_serializing_if = "is_default")]
-    priority: u32,
-    #[serde(default, skip_serializing_if = "is_default")]
-    restarts: RestartCount,
-    #[serde(default, skip_serializing_if = "is_default")]
-    batch: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    prolog: Option<Cow<'a, JobProlog>>,
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
+    rows: Vec<(usize, usize, T)>,
 }
 
 /// Values that are shared, each once, by where they are.
@@ -96,31 +51,12 @@ impl<T> Shared<T> {
     }
 }
 
-impl<'a> JobsWire<'a> {
-    fn of(records: impl Iterator<Item = &'a JobRecord>) -> JobsWire<'a> {
+impl<'a> JobsWire<&'a JobStanding> {
+    fn of(records: impl Iterator<Item = &'a JobRecord>) -> JobsWire<&'a JobStanding> {
         let (mut submitters, mut requests) = (Shared::new(), Shared::new());
-        let rows = records.map(|record| RowWire {
-            id: record.id,
-            submitter: submitters.place(&record.submitter),
-            request: requests.place(&record.request),
-            array: record.array.as_ref().map(Cow::Borrowed),
-            partition: record.partition.as_deref().map(Cow::Borrowed),
-            not_before: record.not_before,
-            dependency: record.dependency.as_deref().map(Cow::Borrowed),
-            state: Cow::Borrowed(&record.state),
-            submitted: record.submitted,
-            eligible: record.eligible,
-            planned: record.planned.as_ref().map(|planned| planned.at),
-            planned_on: Cow::Borrowed(
-                record
-                    .planned
-                    .as_ref()
-                    .map_or(&[], |planned| &planned.nodes),
-            ),
-            priority: record.priority,
-            restarts: record.restarts,
-            batch: record.batch,
-            prolog: record.prolog.as_ref().map(Cow::Borrowed),
+        let rows = records.map(|record| {
+            let submitter = submitters.place(&record.submitter);
+            (submitter, requests.place(&record.request), &record.standing)
         });
         let rows = rows.collect();
         JobsWire {
@@ -129,7 +65,9 @@ impl<'a> JobsWire<'a> {
             rows,
         }
     }
+}
 
+impl JobsWire<JobStanding> {
     fn records<E: Error>(self) -> Result<Vec<JobRecord>, E> {
         let JobsWire {
             submitters,
@@ -137,26 +75,11 @@ impl<'a> JobsWire<'a> {
             rows,
         } = self;
         let missing = || E::custom("a job of an unknown submitter or request");
-        let record = |row: RowWire<'_>| {
+        let record = |(submitter, request, standing): (usize, usize, JobStanding)| {
             Ok(JobRecord {
-                id: row.id,
-                array: row.array.map(Cow::into_owned),
-                submitter: Arc::clone(submitters.get(row.submitter).ok_or_else(missing)?),
-                request: Arc::clone(requests.get(row.request).ok_or_else(missing)?),
-                partition: row.partition.map(Cow::into_owned),
-                not_before: row.not_before,
-                dependency: row.dependency.map(Cow::into_owned),
-                state: row.state.into_owned(),
-                submitted: row.submitted,
-                eligible: row.eligible,
-                planned: row.planned.map(|at| PlannedStart {
-                    at,
-                    nodes: row.planned_on.into_owned(),
-                }),
-                priority: row.priority,
-                restarts: row.restarts,
-                batch: row.batch,
-                prolog: row.prolog.map(Cow::into_owned),
+                submitter: Arc::clone(submitters.get(submitter).ok_or_else(missing)?),
+                request: Arc::clone(requests.get(request).ok_or_else(missing)?),
+                standing,
             })
         };
         rows.into_iter().map(record).collect()
@@ -171,7 +94,7 @@ impl Serialize for JobReports {
 
 impl<'de> Deserialize<'de> for JobReports {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JobReports, D::Error> {
-        JobsWire::deserialize(deserializer)?
+        JobsWire::<JobStanding>::deserialize(deserializer)?
             .records()
             .map(JobReports)
     }
@@ -179,8 +102,8 @@ impl<'de> Deserialize<'de> for JobReports {
 
 /// [`HistoryReports`] on the wire: to each job its past.
 #[derive(Serialize, Deserialize)]
-struct HistoriesWire<'a> {
-    jobs: JobsWire<'a>,
+struct HistoriesWire<'a, T> {
+    jobs: JobsWire<T>,
     pasts: Vec<PastWire<'a>>,
 }
 
@@ -210,7 +133,8 @@ impl Serialize for HistoryReports {
 
 impl<'de> Deserialize<'de> for HistoryReports {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<HistoryReports, D::Error> {
-        let HistoriesWire { jobs, pasts } = HistoriesWire::deserialize(deserializer)?;
+        let HistoriesWire::<JobStanding> { jobs, pasts } =
+            HistoriesWire::deserialize(deserializer)?;
         let jobs = jobs.records()?;
         if jobs.len() != pasts.len() {
             return Err(D::Error::custom("not as many pasts as jobs"));
@@ -229,14 +153,12 @@ impl<'de> Deserialize<'de> for HistoryReports {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
     use super::*;
-    use model::PendingReason;
+    use model::{JobId, JobState, NodeName, PendingReason, PlannedStart, Timestamp};
 
     fn record(id: u32, submitter: &Arc<Submitter>, request: &Arc<Request>) -> JobRecord {
-        JobRecord {
+        let standing = JobStanding {
             id: JobId(id),
             array: None,
-            submitter: Arc::clone(submitter),
-            request: Arc::clone(request),
             partition: None,
             not_before: None,
             dependency: Some("afterok:1".to_owned()),
@@ -253,6 +175,11 @@ mod tests {
             restarts: 0,
             batch: true,
             prolog: None,
+        };
+        JobRecord {
+            submitter: Arc::clone(submitter),
+            request: Arc::clone(request),
+            standing,
         }
     }
 
@@ -296,7 +223,7 @@ mod tests {
             &Arc::default(),
             &request("one"),
         )]));
-        let text = text.unwrap().replace("\"asks\":0", "\"asks\":4");
+        let text = text.unwrap().replace("[[0,0,", "[[0,4,");
         let read = serde_json::from_str::<JobReports>(&text);
         assert!(read.unwrap_err().to_string().contains("unknown"), "{text}");
     }

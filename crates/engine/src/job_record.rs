@@ -1,6 +1,6 @@
 //! The record of a job, from which clients print and environments are made.
 
-use model::{JobRecord, JobState, PlannedStart};
+use model::{JobRecord, JobStanding, JobState, PlannedStart};
 use sched::Job;
 use std::sync::Arc;
 
@@ -8,11 +8,9 @@ use std::sync::Arc;
 pub(crate) fn record_of(job: &Job, planned: Option<PlannedStart>) -> JobRecord {
     // One that runs keeps its own, to have it again once it is released.
     let is_held = matches!(&job.state, JobState::Running { held: Some(_), .. });
-    JobRecord {
+    let standing = JobStanding {
         id: job.id,
         array: job.array.as_deref().cloned(),
-        submitter: Arc::clone(&job.submitter),
-        request: Arc::clone(&job.request),
         partition: job.partition.clone(),
         not_before: job.not_before,
         dependency: job.dependency.as_ref().map(|it| it.to_string()),
@@ -24,5 +22,10 @@ pub(crate) fn record_of(job: &Job, planned: Option<PlannedStart>) -> JobRecord {
         restarts: job.restarts,
         batch: job.batch,
         prolog: None,
+    };
+    JobRecord {
+        submitter: Arc::clone(&job.submitter),
+        request: Arc::clone(&job.request),
+        standing,
     }
 }

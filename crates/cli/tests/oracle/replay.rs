@@ -218,7 +218,9 @@ impl Twin {
         // For lines with pipes, which a shell runs.
         let links = env.root().join("links");
         std::fs::create_dir(&links).expect("a folder");
-        for name in ["salloc", "sbatch", "scontrol", "sinfo", "sprio", "squeue", "srun"] {
+        for name in [
+            "salloc", "sbatch", "scontrol", "sinfo", "sprio", "squeue", "srun",
+        ] {
             symlink(env!("CARGO_BIN_EXE_yard"), links.join(name)).expect("a link");
         }
         let path = std::env::var("PATH").unwrap_or_default();

@@ -42,10 +42,9 @@ impl Owner {
 
     /// A job's record as its user sees it.
     pub(super) fn shown_record(&self, job: &Job, planned: Option<PlannedStart>) -> JobRecord {
-        JobRecord {
-            prolog: self.prolog_of(job.id),
-            ..record_of(job, planned)
-        }
+        let mut record = record_of(job, planned);
+        record.prolog = self.prolog_of(job.id);
+        record
     }
 
     /// How it stands with the programs before a job.

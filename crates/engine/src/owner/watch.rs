@@ -20,9 +20,10 @@ pub(super) fn wake(waiters: &mut Vec<Waiter>, changed: &[(&Job, Option<JobProlog
     waiters.retain(|waiter| {
         let jobs = changed.iter();
         let jobs = jobs.filter(|(row, _)| is_wanted(&waiter.filter, row));
-        let record = |(job, prolog): &(&Job, Option<JobProlog>)| JobRecord {
-            prolog: prolog.clone(),
-            ..record_of(job, None)
+        let record = |(job, prolog): &(&Job, Option<JobProlog>)| {
+            let mut record = record_of(job, None);
+            record.prolog.clone_from(prolog);
+            record
         };
         let jobs: Vec<JobRecord> = jobs.map(record).collect();
         if jobs.is_empty() {

@@ -321,7 +321,7 @@ fn two_virtual_nodes() {
     };
     let job = client.submit(submission).unwrap();
     running(&mut client, job);
-    let JobState::Running { allocation, .. } = row(&mut client, job).state else {
+    let JobState::Running { allocation, .. } = row(&mut client, job).standing.state else {
         panic!("it runs")
     };
     assert_eq!(allocation.nodes.len(), 2);

@@ -78,7 +78,7 @@ fn all_processes_stop() {
     std::fs::write(house.work().join("go"), "").unwrap();
     let (outcome, row) = ended(&mut client, job);
     assert_eq!(outcome, Outcome::Completed);
-    let JobState::Ended { ran: Some(ran), .. } = row.state else {
+    let JobState::Ended { ran: Some(ran), .. } = row.standing.state else {
         panic!("{row:?}");
     };
     assert!(ran.suspended_ms > 500, "{ran:?}");

@@ -91,19 +91,18 @@ mod tests {
             ..Request::default()
         };
         request.rare.error = error.map(str::to_owned);
-        JobRecord {
-            state: JobState::Running {
-                since: Timestamp(0),
-                allocation: Allocation {
-                    nodes: ["n3", "n4"].map(share).to_vec(),
-                },
-                limit: None,
-                ending: None,
-                suspension: None,
-                held: None,
+        let mut record = testing::job(request, task);
+        record.state = JobState::Running {
+            since: Timestamp(0),
+            allocation: Allocation {
+                nodes: ["n3", "n4"].map(share).to_vec(),
             },
-            ..testing::job(request, task)
-        }
+            limit: None,
+            ending: None,
+            suspension: None,
+            held: None,
+        };
+        record
     }
 
     fn share(node: &str) -> NodeShare {
@@ -160,7 +159,7 @@ mod tests {
             throttle: None,
         };
         let mut together = record(None, None, Some(ArrayTask::Waiting(spec)));
-        together.state = waits.state;
+        together.state = waits.standing.state;
         check(&together, &[]);
     }
 }

@@ -514,10 +514,9 @@ mod tests {
             memory: Some(MemoryRequest::PerNode(1000)),
             ..Request::default()
         };
-        JobRecord {
-            restarts: 2,
-            ..testing::job(request, Some(ArrayTask::One(4)))
-        }
+        let mut record = testing::job(request, Some(ArrayTask::One(4)));
+        record.restarts = 2;
+        record
     }
 
     fn check(variables: &Variables, want: Expect) {

@@ -4,6 +4,7 @@ use crate::records::{JobProlog, JobState, Submitter};
 use crate::requests::Request;
 use crate::values::{ArraySpec, JobId, NodeName, RestartCount, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// When and where a job that waits is expected to start.
@@ -15,42 +16,78 @@ pub struct PlannedStart {
     pub nodes: Vec<NodeName>,
 }
 
-/// One job: what it asked for and where it stands.
+/// One job: whose it is, what it asked for and where it stands, whose fields are the record's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobRecord {
-    /// Its number.
-    pub id: JobId,
-    /// Its place in an array.
-    pub array: Option<ArrayPlace>,
     /// Whose it is, and where it came from; shared by all that one submission made.
     pub submitter: Arc<Submitter>,
     /// What it asked for, but for the elements of its array; shared by all elements, and never
     /// changed by what becomes of the job.
     pub request: Arc<Request>,
+    /// The rest.
+    pub standing: JobStanding,
+}
+
+/// Where a job stands. In messages it has short names: there may be a hundred thousand.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobStanding {
+    /// Its number.
+    pub id: JobId,
+    /// Its place in an array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<ArrayPlace>,
     /// The partition that it runs or ran in; `None` before its first start and while it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<String>,
     /// When it may start at the earliest: as asked for, or a moment after a start that it was
     /// queued again right after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
     /// The dependency that it still waits for; dropped once it is met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependency: Option<String>,
-    /// Where it stands.
+    /// Its state.
+    #[serde(rename = "is")]
     pub state: JobState,
     /// Submission, or the last requeue.
+    #[serde(rename = "at")]
     pub submitted: Timestamp,
     /// Since when it may start; `None` while held or dependent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eligible: Option<Timestamp>,
     /// Its start by the scheduler's plan; of a live job in an answer alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<PlannedStart>,
     /// 0 is held.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub priority: u32,
     /// How often it was requeued.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub restarts: RestartCount,
     /// Whether it has a batch script; an allocation (`salloc`, `srun`) has none.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub batch: bool,
     /// How it stands with the programs before it; of a live job in an answer alone.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prolog: Option<JobProlog>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl Deref for JobRecord {
+    type Target = JobStanding;
+
+    fn deref(&self) -> &JobStanding {
+        &self.standing
+    }
+}
+
+impl DerefMut for JobRecord {
+    fn deref_mut(&mut self) -> &mut JobStanding {
+        &mut self.standing
+    }
 }
 
 impl JobRecord {

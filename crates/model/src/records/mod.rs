@@ -47,7 +47,7 @@ pub use cluster_changes::{ClusterChanges, PartitionChange};
 pub use job_info::{ArrayInfo, ArrayTaskInfo, JobInfo, PartitionView, ViewFacts};
 pub use job_prolog::JobProlog;
 pub use job_reason::{reason_text, signal_description};
-pub use job_record::{ArrayPlace, ArrayTask, JobRecord, PlannedStart};
+pub use job_record::{ArrayPlace, ArrayTask, JobRecord, JobStanding, PlannedStart};
 pub use job_start::{JobHistory, JobStart};
 pub use job_state::{
     Ending, HeldBy, JobState, OUT_OF_MEMORY, Outcome, PendingReason, Ran, Suspension, WaitStatus,

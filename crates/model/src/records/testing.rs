@@ -1,30 +1,21 @@
 //! A job for tests.
 
-use super::{ArrayPlace, ArrayTask, JobRecord, JobState, PendingReason, Submitter};
+use super::{ArrayPlace, ArrayTask, JobRecord, JobStanding, JobState, PendingReason, Submitter};
 use crate::requests::Request;
 use crate::values::{JobId, Timestamp};
 use std::sync::Arc;
 
 /// Job 45 of Dave, which waits; of array 42 where it is one of an array.
 pub(crate) fn job(request: Request, task: Option<ArrayTask>) -> JobRecord {
-    JobRecord {
+    let standing = JobStanding {
         id: JobId(45),
         array: task.map(|task| ArrayPlace {
             array_job: JobId(42),
             task,
             throttle: None,
         }),
-        submitter: Arc::new(Submitter {
-            uid: 1000,
-            gid: 100,
-            user: "dave".to_owned(),
-            group: "users".to_owned(),
-            host: "login".to_owned(),
-            command: None,
-        }),
         restarts: 0,
         prolog: None,
-        request: Arc::new(request),
         partition: None,
         not_before: None,
         dependency: None,
@@ -36,5 +27,17 @@ pub(crate) fn job(request: Request, task: Option<ArrayTask>) -> JobRecord {
         planned: None,
         priority: 0,
         batch: true,
+    };
+    JobRecord {
+        submitter: Arc::new(Submitter {
+            uid: 1000,
+            gid: 100,
+            user: "dave".to_owned(),
+            group: "users".to_owned(),
+            host: "login".to_owned(),
+            command: None,
+        }),
+        request: Arc::new(request),
+        standing,
     }
 }

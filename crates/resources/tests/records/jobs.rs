@@ -1,8 +1,9 @@
 //! Jobs for the tests of what Slurm's commands print.
 
 use model::{
-    Allocation, GpuCount, JobId, JobRecord, JobState, NodeName, NodeShare, PendingReason,
-    RareOptions, Request, Seconds, Submitter, TimeLimitRequest, Timestamp, ViewFacts,
+    Allocation, GpuCount, JobId, JobRecord, JobStanding, JobState, NodeName, NodeShare,
+    PendingReason, RareOptions, Request, Seconds, Submitter, TimeLimitRequest, Timestamp,
+    ViewFacts,
 };
 use std::sync::Arc;
 
@@ -53,15 +54,7 @@ pub fn held_job(id: u32) -> JobRecord {
         .into(),
         ..Request::default()
     };
-    JobRecord {
-        submitter: Arc::new(Submitter {
-            uid: 1005,
-            gid: 1005,
-            user: "dave".to_owned(),
-            group: "dave".to_owned(),
-            host: "host".to_owned(),
-            command: None,
-        }),
+    let standing = JobStanding {
         state: JobState::Pending {
             reason: PendingReason::JobHeldUser,
         },
@@ -71,13 +64,24 @@ pub fn held_job(id: u32) -> JobRecord {
         partition: None,
         not_before: None,
         dependency: None,
-        request: Arc::new(request),
         submitted: NOW,
         eligible: None,
         planned: None,
         priority: 0,
         restarts: 0,
         batch: true,
+    };
+    JobRecord {
+        submitter: Arc::new(Submitter {
+            uid: 1005,
+            gid: 1005,
+            user: "dave".to_owned(),
+            group: "dave".to_owned(),
+            host: "host".to_owned(),
+            command: None,
+        }),
+        request: Arc::new(request),
+        standing,
     }
 }
 

@@ -295,7 +295,7 @@ fn watch(job: JobId, mut client: Client, events: Sender<Event>) {
                         }
                         had.clone_from(&nodes);
                         // As soon as its end is decided: its steps may take a while.
-                        let outcome = match record.state {
+                        let outcome = match record.standing.state {
                             JobState::Ended { outcome, .. } => outcome,
                             JobState::Running {
                                 ending: Some(model::Ending::End(outcome)),
