@@ -20,11 +20,15 @@ pub fn total_mib() -> u64 {
 }
 
 /// Has all threads share so many heaps at most, where the C library is glibc: one of each thread's own would
-/// keep what the thread's longest answer took.
+/// keep what the thread's longest answer took. Small blocks are put together as they are freed, where glibc
+/// would do so with all of them each time that a larger block is wanted.
 pub fn share_heaps(most: u8) {
     #[cfg(target_env = "gnu")]
-    // SAFETY: it sets a number that later allocations read; no pointer is involved.
-    let _refused = unsafe { libc::mallopt(libc::M_ARENA_MAX, most.into()) };
+    // SAFETY: it sets numbers that later allocations read; no pointer is involved.
+    let _refused = unsafe {
+        libc::mallopt(libc::M_MXFAST, 0);
+        libc::mallopt(libc::M_ARENA_MAX, most.into())
+    };
     #[cfg(not(target_env = "gnu"))]
     let _unused = most;
 }
