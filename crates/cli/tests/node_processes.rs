@@ -81,6 +81,36 @@ fn tasks_see_the_processes_of_their_job_on_their_node_alone() {
     stop(&env);
 }
 
+/// Those that a task begins for itself are not the others'.
+#[test]
+fn tasks_of_a_step_share_the_mounts_of_their_node() {
+    let Some(env) = start("mounts of nodes") else {
+        return;
+    };
+    let script = "[ $SLURM_LOCALID = 0 ] && exec unshare -m -u readlink /proc/self/ns/mnt; \
+                  echo $(readlink /proc/self/ns/mnt) $(hostname) $(pwd)";
+    let words = [
+        "-N2",
+        "-n6",
+        "--ntasks-per-node=3",
+        "-O",
+        "sh",
+        "-c",
+        script,
+    ];
+    let printed = env.slurm("srun", &words).success();
+    let mut lines: Vec<&str> = printed.lines().filter(|line| line.contains(' ')).collect();
+    lines.sort_unstable();
+    assert_eq!(lines.len(), 4, "{printed}");
+    lines.dedup();
+    assert_eq!(lines.len(), 2, "{printed}");
+    for node in ["node1", "node2"] {
+        let here = format!(" {node} {}", env.work().display());
+        assert!(lines.iter().any(|line| line.ends_with(&here)), "{printed}");
+    }
+    stop(&env);
+}
+
 #[test]
 fn what_tasks_leave_behind_is_gone_with_their_step_and_what_hides_with_the_job() {
     let Some(env) = start("leftovers of tasks") else {

@@ -94,7 +94,7 @@ pub(super) fn launch(
     let elsewhere = sys::process::as_user(user.as_ref(), || enter(&spec.chdir))
         .map_err(|error| format!("could not become {}: {}", spec.user, words(&error)))?;
     let keeper = inside.map(|inside| inside.keeper);
-    let view = crate::isolation::of_step(spec, &environment, keeper, user.as_ref())
+    let mut view = crate::isolation::of_step(spec, &environment, keeper, user.as_ref())
         .map_err(|error| format!("could not make node {}: {}", spec.node, words(&error)))?;
     let streams = task_streams::open(spec, user.as_ref(), relay.as_deref_mut(), stop);
     // What the supervisor writes from now on is its own.
@@ -109,6 +109,9 @@ pub(super) fn launch(
     }
     let machine = sys::cpu::available();
     let oom_score_adj = (sys::process::oom_score_adj() + OOM_SCORE_ABOVE_OURS).min(1000);
+    if let Some(view) = view.as_mut().filter(|_| spec.tasks.len() > 1) {
+        view.share_namespaces();
+    }
     for (place, (task, streams)) in spec.tasks.iter().zip(streams).enumerate() {
         let program = program(&spec.program, place, &environment).after_prologs(spec);
         let told = gpu_binding::of_task(spec, task, &groups);
@@ -141,6 +144,9 @@ pub(super) fn launch(
         let Spawned { pid, host } = spawn
             .spawn()
             .map_err(|error| format!("could not start task {}: {}", task.rank, words(&error)))?;
+        if let Some(view) = &mut view {
+            view.take_namespaces();
+        }
         if let Some(bind) = spec
             .cpu_bind
             .as_ref()

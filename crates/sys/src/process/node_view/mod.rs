@@ -1,13 +1,16 @@
 //! What a program sees as its machine: a host name and folders of its own, in namespaces.
 
 mod kept_folders;
+mod shared_namespaces;
 
 use super::User;
 use kept_folders::KeptFolders;
+use shared_namespaces::{Handover, Namespaces};
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// A host name, and folders in place of others, for [`Spawn`](super::Spawn): a program that is started
 /// with it sees both alone. Root needs no user namespace for it; others get one in which they are who
@@ -29,6 +32,10 @@ pub struct NodeView {
     folder: Option<CString>,
     /// What goes into the maps of a user namespace; none for root.
     maps: Option<Maps>,
+    /// How the next program hands its namespaces over.
+    handover: Option<Arc<Handover>>,
+    /// Those of an earlier program, which are entered.
+    namespaces: Option<Arc<Namespaces>>,
 }
 
 /// A PID namespace.
@@ -79,6 +86,8 @@ impl NodeView {
             kept: KeptFolders::default(),
             folder: None,
             maps,
+            handover: None,
+            namespaces: None,
         })
     }
 
@@ -181,6 +190,26 @@ impl NodeView {
         Ok(())
     }
 
+    /// Has the programs after the next one share its mounts and its host name, once they are
+    /// [taken](NodeView::take_namespaces). Best effort, as sharing only saves time.
+    pub fn share_namespaces(&mut self) {
+        // They belong to a user namespace, which each has for itself otherwise.
+        let has_one_user = match &self.processes {
+            Some(Processes::Kept { .. }) => true,
+            Some(Processes::New) | None => self.user_namespace() == 0,
+        };
+        if has_one_user {
+            self.handover = Handover::new().ok().map(Arc::new);
+        }
+    }
+
+    /// Takes what the program has handed over that was started last.
+    pub fn take_namespaces(&mut self) {
+        if let Some(handover) = self.handover.take() {
+            self.namespaces = handover.receive().map(Arc::new);
+        }
+    }
+
     fn add(&mut self, source: &Path, target: &Path, with_submounts: bool) -> io::Result<()> {
         self.mounts.push(Mount {
             source: CString::new(source.as_os_str().as_bytes())?,
@@ -270,6 +299,9 @@ impl NodeView {
             {
                 return false;
             }
+            if let Some(namespaces) = &self.namespaces {
+                return namespaces.enter().map_err(refused).is_ok();
+            }
             if libc::unshare(libc::CLONE_NEWNS | libc::CLONE_NEWUTS | user) != 0 {
                 return false;
             }
@@ -309,6 +341,9 @@ impl NodeView {
                     return false;
                 }
             }
+            if let Some(handover) = &self.handover {
+                let _unshared = handover.send();
+            }
         }
         true
     }
@@ -319,7 +354,7 @@ impl NodeView {
     /// As for [`NodeView::enter`].
     pub(super) unsafe fn enter_folder(&self) {
         if let Some(folder) = &self.folder {
-            // It was entered before: where it is hidden now the process stays in it.
+            // Where it is hidden now the process stays where it is.
             // SAFETY: the path ends with NUL.
             let _ = unsafe { libc::chdir(folder.as_ptr()) };
         }
