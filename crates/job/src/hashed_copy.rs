@@ -17,17 +17,17 @@ const HOLE: usize = 4096;
 /// # Errors
 /// What the system says; `to` may then be there in part.
 pub fn copy(from: &Path, to: &Path) -> io::Result<(u64, String)> {
-    copy_metered(from, to, &mut |_| {})
+    copy_metered(from, to, &mut |_| Ok(()))
 }
 
-/// As [`copy`]; `meter` hears how many bytes were copied so far.
+/// As [`copy`]; `meter` hears how many bytes were copied so far, and ends the copy by an error.
 ///
 /// # Errors
-/// As [`copy`].
+/// As [`copy`], or what `meter` returns.
 pub fn copy_metered(
     from: &Path,
     to: &Path,
-    meter: &mut dyn FnMut(u64),
+    meter: &mut dyn FnMut(u64) -> io::Result<()>,
 ) -> io::Result<(u64, String)> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)?;
@@ -40,16 +40,14 @@ pub fn copy_metered(
     let found = if has_holes {
         let found = read_all(&mut source, |bytes, so_far| {
             write_with_holes(&mut target, bytes)?;
-            meter(so_far);
-            Ok(())
+            meter(so_far)
         })?;
         target.set_len(found.0)?;
         found
     } else {
         read_all(&mut source, |bytes, so_far| {
             target.write_all(bytes)?;
-            meter(so_far);
-            Ok(())
+            meter(so_far)
         })?
     };
     target.sync_all()?;

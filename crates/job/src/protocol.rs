@@ -73,6 +73,11 @@ pub enum Order {
         /// Who is asked.
         from: Vec<AgentId>,
     },
+    /// Copy no more of it now: a newer one goes first. Say [`Report::NotCopied`], or that your part is there.
+    BreakOff {
+        /// Its name in `{checkpoints}`.
+        name: String,
+    },
     /// The entry is saved: nodes need not keep what was copied of it.
     Out {
         /// Its name in `{checkpoints}`.
@@ -188,6 +193,8 @@ pub enum Report {
     Complete {
         /// Its name.
         name: String,
+        /// What this node has of it.
+        bytes: u64,
     },
     /// This agent's part of an entry stands in the run folder's incoming place.
     Part {

@@ -195,7 +195,8 @@ impl Keeper {
         if self.owed.remove(&name) {
             return self.copy(name);
         }
-        self.outbox.say(Report::Complete { name });
+        let bytes = tree.files.iter().map(|(_, facts)| facts.len()).sum();
+        self.outbox.say(Report::Complete { name, bytes });
     }
 
     /// Copies an entry, or promises to, or reports that it is missing.
@@ -267,6 +268,7 @@ impl Keeper {
     }
 
     fn copied(&mut self, name: String, incoming: String, result: Result<(u64, u64), CopyOutError>) {
+        self.to_copier.break_off.set(None);
         let held = self.copying.remove(&name);
         let proven = held.as_ref().is_some_and(|held| held.proven);
         match result {

@@ -26,6 +26,9 @@ pub enum CopyOutError {
         /// Where.
         folder: PathBuf,
     },
+    /// A newer one goes first.
+    #[error("a newer checkpoint goes first")]
+    BrokenOff,
     /// The program went on writing it.
     #[error("it changed while it was copied; it is looked at again")]
     Changed,
@@ -43,18 +46,23 @@ impl CopyOutError {
     pub fn may_pass(&self) -> bool {
         match self {
             CopyOutError::DiskFull { .. } => true,
-            CopyOutError::Changed => false,
+            CopyOutError::Changed | CopyOutError::BrokenOff => false,
             CopyOutError::System { source } => sys::disk_errors::may_pass(source),
         }
     }
 }
 
+/// Has a copy end: its meter returns it.
+#[derive(Debug, Error)]
+#[error("it is broken off")]
+pub struct BrokenOff;
+
 /// Copies `from` with hashes, durably; the list of files is written last. Returns the bytes. `meter` hears
-/// how many were copied, and of how many.
+/// how many were copied, and of how many, and may break it off.
 pub fn copy_out(
     from: &Path,
     part: &IncomingPart,
-    meter: &mut dyn FnMut(u64, u64),
+    meter: &mut dyn FnMut(u64, u64) -> Result<(), BrokenOff>,
 ) -> Result<u64, CopyOutError> {
     let result = copy(from, part, meter);
     if result.is_err() {
@@ -66,13 +74,18 @@ pub fn copy_out(
 fn copy(
     from: &Path,
     part: &IncomingPart,
-    meter: &mut dyn FnMut(u64, u64),
+    meter: &mut dyn FnMut(u64, u64) -> Result<(), BrokenOff>,
 ) -> Result<u64, CopyOutError> {
     let system = |source| CopyOutError::System { source };
     let before = fingerprint(from).map_err(system)?;
-    let each = &mut |bytes| meter(bytes, before.bytes);
+    let each = &mut |bytes| meter(bytes, before.bytes).map_err(io::Error::other);
     let all = copy_files(from, part, each).map_err(|source| {
-        if matches!(
+        if source
+            .get_ref()
+            .is_some_and(|error| error.is::<BrokenOff>())
+        {
+            CopyOutError::BrokenOff
+        } else if matches!(
             source.kind(),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
         ) {
@@ -95,7 +108,11 @@ fn copy(
     Ok(all)
 }
 
-fn copy_files(from: &Path, part: &IncomingPart, meter: &mut dyn FnMut(u64)) -> io::Result<u64> {
+fn copy_files(
+    from: &Path,
+    part: &IncomingPart,
+    meter: &mut dyn FnMut(u64) -> io::Result<()>,
+) -> io::Result<u64> {
     std::fs::create_dir_all(part.folder())?;
     let tree = tree(from)?;
     let mut contents = Contents {
@@ -140,7 +157,7 @@ mod tests {
         fs::create_dir(entry.join("empty")).unwrap();
         std::os::unix::fs::symlink("deep/b", entry.join("last")).unwrap();
         let part = IncomingPart::new(&RunFolder::at(root.path()), "7.0.0.1");
-        assert_eq!(copy_out(&entry, &part, &mut |_, _| {}).unwrap(), 3);
+        assert_eq!(copy_out(&entry, &part, &mut |_, _| Ok(())).unwrap(), 3);
         let list = part.read_list().unwrap();
         let named: Vec<_> = list
             .files
@@ -154,6 +171,24 @@ mod tests {
             fs::read_link(part.data().join("last")).unwrap(),
             Path::new("deep/b")
         );
+    }
+
+    #[test]
+    fn one_that_is_broken_off_leaves_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let entry = root.path().join("step-5");
+        fs::create_dir(&entry).unwrap();
+        for name in ["a", "b"] {
+            fs::write(entry.join(name), b"12345").unwrap();
+        }
+        let part = IncomingPart::new(&RunFolder::at(root.path()), "7.0.0.1");
+        let meter = &mut |bytes, of| {
+            assert_eq!(of, 10);
+            if bytes < 10 { Ok(()) } else { Err(BrokenOff) }
+        };
+        let error = copy_out(&entry, &part, meter).unwrap_err();
+        assert!(matches!(error, CopyOutError::BrokenOff), "{error:?}");
+        assert!(!part.folder().exists());
     }
 
     #[test]
@@ -176,7 +211,7 @@ mod tests {
         let entry = root.path().join("big.pt");
         fs::write(&entry, vec![1; 200_000]).unwrap();
         let part = IncomingPart::new(&RunFolder::at(&small), "7.0.0.1");
-        let error = copy_out(&entry, &part, &mut |_, _| {}).unwrap_err();
+        let error = copy_out(&entry, &part, &mut |_, _| Ok(())).unwrap_err();
         let left = part.folder().exists();
         let unmounted = std::process::Command::new("umount")
             .arg(&small)

@@ -10,7 +10,7 @@ use super::rescue::all_saved;
 use super::services::Services;
 use super::tree::tree;
 use super::watcher::Watcher;
-use super::work::{Work, Worked};
+use super::work::{Copier, Work, Worked};
 use super::{AgentError, Surroundings, address, ranks, restore, scan, store, unseen};
 use crate::local_folder::LocalFolder;
 use crate::protocol::{DiskId, Order, Report};
@@ -57,7 +57,7 @@ pub(super) struct Keeper {
     pub outbox: Outbox,
     pub at: Surroundings,
     pub local: LocalFolder,
-    pub work: Sender<Work>,
+    pub to_copier: Copier,
     pub clean_up: Sender<Removal>,
     pub watcher: Watcher,
     pub copier: bool,
@@ -105,14 +105,14 @@ impl Keeper {
         at: Surroundings,
         local: LocalFolder,
         terminated: Arc<AtomicBool>,
-        (outbox, work, clean_up): (Outbox, Sender<Work>, Sender<Removal>),
+        (outbox, to_copier, clean_up): (Outbox, Copier, Sender<Removal>),
     ) -> Keeper {
         let watcher = Watcher::new(at.plan.checkpoints.complete.value.clone());
         Keeper {
             outbox,
             at,
             local,
-            work,
+            to_copier,
             clean_up,
             watcher,
             copier: false,
@@ -330,6 +330,11 @@ impl Keeper {
                     self.copy(name);
                 }
             }
+            Order::BreakOff { name } => {
+                if self.copying.contains_key(&name) {
+                    self.to_copier.break_off.set(Some(name));
+                }
+            }
             Order::Out { name } => self.is_out(&name),
             Order::Forget { name } => self.forget(&name),
             Order::Notify => self.notify()?,
@@ -384,7 +389,7 @@ impl Keeper {
 
     pub(super) fn give(&self, work: Work) {
         // The worker lives as long as the agent: it ends when this sender does.
-        let _ = self.work.send(work);
+        let _ = self.to_copier.work.send(work);
     }
 
     fn notify(&self) -> Result<(), AgentError> {

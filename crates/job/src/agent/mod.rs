@@ -66,7 +66,7 @@ use std::time::Duration;
 use sys::disk_errors::patiently;
 use thiserror::Error;
 use train::Plan;
-use work::Workplace;
+use work::{BreakOff, Copier, Workplace};
 
 /// Why an agent ended before it was ordered to.
 #[derive(Debug, Error)]
@@ -201,6 +201,11 @@ fn start_keeper(
         resume: local.resume(),
         patience: at.patience(),
         terminated: Arc::clone(&terminated),
+        break_off: BreakOff::default(),
+    };
+    let copier = Copier {
+        work,
+        break_off: workplace.break_off.clone(),
     };
     let results = keeper.clone();
     actor::start(
@@ -221,10 +226,10 @@ fn start_keeper(
             clean_up::run(&cleaned, inbox, &keeper);
         },
     );
-    let mut start = Some((at, work, clean_up));
+    let mut start = Some((at, copier, clean_up));
     actor::start(ActorName::Keeper, outbox, inbox, move |inbox, outbox| {
         // A crash ends the agent: it begins once.
-        let Some((at, work, clean_up)) = start.take() else {
+        let Some((at, copier, clean_up)) = start.take() else {
             return;
         };
         let stop = || terminated.load(Ordering::Relaxed);
@@ -237,7 +242,7 @@ fn start_keeper(
                     outbox.note(format!("{} can't be written: {error}", note.display()));
                 }
                 let monitored = at.monitored();
-                let channels = (outbox.clone(), work, clean_up);
+                let channels = (outbox.clone(), copier, clean_up);
                 let mut keeper = Keeper::new(at, local.clone(), Arc::clone(&terminated), channels);
                 keeper.hello()?;
                 start_monitor(monitored, outbox.clone());

@@ -169,8 +169,8 @@ impl Keeper {
         let incoming = self.incoming();
         let begun = Instant::now();
         let part = IncomingPart::new(run, &incoming);
-        let bytes =
-            copy_out::copy_out(path, &part, &mut |_, _| {}).map_err(|error| error.to_string())?;
+        let bytes = copy_out::copy_out(path, &part, &mut |_, _| Ok(()))
+            .map_err(|error| error.to_string())?;
         let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let part = conductor::Part {
             incoming,

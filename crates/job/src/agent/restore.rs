@@ -91,7 +91,10 @@ pub fn restore(
                 file.bytes
             )));
         }
-        let each = &mut |bytes| meter(done + bytes, all);
+        let each = &mut |bytes| {
+            meter(done + bytes, all);
+            Ok(())
+        };
         let (bytes, blake3) = hashed_copy::copy_metered(&from, &to, each).map_err(disk)?;
         done += bytes;
         if blake3 != file.blake3 {

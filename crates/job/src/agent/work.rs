@@ -2,7 +2,7 @@
 //! after the other.
 
 use super::collect::{CollectError, Collected, collect};
-use super::copy_out::{CopyOutError, copy_out};
+use super::copy_out::{BrokenOff, CopyOutError, copy_out};
 use super::keeper::KeeperMessage;
 use super::outbox::{Message, Outbox};
 use super::restore::{RestoreError, restore, restore_kept};
@@ -10,9 +10,9 @@ use crate::local_folder::LocalFolder;
 use crate::protocol::{Copying, Progress};
 use folder::{IncomingPart, RunFolder};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use sys::disk_errors::{may_pass, patiently};
 
@@ -77,6 +77,34 @@ pub enum Worked {
     },
 }
 
+/// Which copy is to be broken off: its entry's name.
+#[derive(Clone, Debug, Default)]
+pub struct BreakOff(Arc<Mutex<Option<String>>>);
+
+impl BreakOff {
+    /// Asks for it, or takes it back.
+    pub fn set(&self, name: Option<String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = name;
+    }
+
+    fn check(&self, name: &str) -> Result<(), BrokenOff> {
+        let asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match asked.as_deref() {
+            Some(asked) if asked == name => Err(BrokenOff),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What the keeper has of the copier.
+#[derive(Debug)]
+pub struct Copier {
+    /// What it is to do, one after the other.
+    pub work: Sender<Work>,
+    /// What it is to break off.
+    pub break_off: BreakOff,
+}
+
 /// Where a worker works, and for how long it waits there.
 #[derive(Debug)]
 pub struct Workplace {
@@ -88,6 +116,8 @@ pub struct Workplace {
     pub patience: Duration,
     /// Whether SIGTERM came: then nothing is waited for.
     pub terminated: Arc<AtomicBool>,
+    /// What is to be broken off.
+    pub break_off: BreakOff,
 }
 
 impl Workplace {
@@ -139,7 +169,10 @@ fn perform(work: Work, at: &Workplace, outbox: &Outbox) -> Worked {
             let begun = Instant::now();
             let mut meter = meter(Copying::Save, &name, outbox);
             let part = IncomingPart::new(run, &incoming);
-            let result = copy_out(&from, &part, &mut meter);
+            let result = copy_out(&from, &part, &mut |bytes, of| {
+                meter(bytes, of);
+                at.break_off.check(&name)
+            });
             let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
             Worked::CopiedOut {
                 incoming,
@@ -211,6 +244,7 @@ mod tests {
             resume: root.path().join("resume"),
             patience,
             terminated: Arc::new(AtomicBool::new(terminated)),
+            break_off: BreakOff::default(),
         };
         let (tries, notes) = (Cell::new(0), RefCell::new(Vec::new()));
         let result = at.wait_for_disk(

@@ -50,6 +50,8 @@ pub enum Next {
         /// Whether they are added to what is published under this name already: an agent was late.
         merge: bool,
     },
+    /// Of what was broken off; no longer of use.
+    Discard(Vec<Part>),
     /// Some part could not be copied.
     GiveUp {
         /// The entry.
@@ -67,6 +69,8 @@ pub struct Copies {
     copiers: BTreeSet<AgentId>,
     waiting: VecDeque<Wanted>,
     current: Option<Current>,
+    /// The largest part of each entry that a node has seen complete.
+    sizes: BTreeMap<String, u64>,
     /// Who gave parts of what was published last under each name.
     given: BTreeMap<String, BTreeSet<AgentId>>,
     /// What could not be copied and is tried again.
@@ -94,6 +98,8 @@ struct Current {
     parts: BTreeMap<AgentId, Part>,
     /// Why, and whether another try may do better.
     refused: Option<(NotOut, bool)>,
+    /// A newer one goes first: who still copies breaks off.
+    broken_off: bool,
 }
 
 impl Copies {
@@ -125,8 +131,12 @@ impl Copies {
         current.is_some_and(|current| current.asked.contains(&PUBLISHING))
     }
 
-    /// An agent sees a complete entry.
-    pub fn complete(&mut self, agent: AgentId, name: String) {
+    /// An agent sees a complete entry, of which it has so much, where that is known.
+    pub fn complete(&mut self, agent: AgentId, name: String, bytes: Option<u64>) {
+        if let Some(bytes) = bytes {
+            let largest = self.sizes.entry(name.clone()).or_default();
+            *largest = bytes.max(*largest);
+        }
         // Where this agent was asked already it will answer, or has answered with the old bytes.
         if self
             .current
@@ -186,8 +196,27 @@ impl Copies {
             asked,
             parts: BTreeMap::new(),
             refused: None,
+            broken_off: false,
         });
         Some(Next::Ask { name, from })
+    }
+
+    /// The entry in work, where a newer one waits that is sooner saved than what is `left` to copy of it: it is to
+    /// be broken off, and waits again.
+    pub fn overtaken(&mut self, left: impl Fn(&str) -> Option<u64>) -> Option<String> {
+        let current = self.current.as_mut()?;
+        let name = &current.wanted.name;
+        let is_copied = !current.asked.is_empty() && !current.asked.contains(&PUBLISHING);
+        if !is_copied || current.broken_off {
+            return None;
+        }
+        let (step, left) = (folder::step_of(name)?, left(name)?);
+        let is_sooner = |wanted: &Wanted| {
+            let size = self.sizes.get(&wanted.name);
+            folder::step_of(&wanted.name) > Some(step) && size.is_some_and(|size| *size < left)
+        };
+        current.broken_off = self.waiting.iter().any(is_sooner);
+        current.broken_off.then(|| name.clone())
     }
 
     /// All have answered. What is published stays the current one until [`Copies::published`].
@@ -196,6 +225,12 @@ impl Copies {
         let name = current.wanted.name.clone();
         let parts: Vec<Part> = current.parts.values().cloned().collect();
         if let Some((why, again)) = current.refused.take() {
+            if current.broken_off && again {
+                let wanted = current.wanted.clone();
+                self.current = None;
+                self.waiting.push_back(wanted);
+                return Some(Next::Discard(parts));
+            }
             if again {
                 self.set_aside(now);
             } else {
@@ -375,8 +410,8 @@ mod tests {
     #[test]
     fn one_disk() {
         let mut copies = Copies::new([0]);
-        copies.complete(0, "1".into());
-        copies.complete(0, "2".into());
+        copies.complete(0, "1".into(), Some(9));
+        copies.complete(0, "2".into(), Some(9));
         assert_eq!(copies.next(false, NOW), ask("1", &[0]));
         assert_eq!(copies.next(false, NOW), None);
         copies.part(0, "1", part("a"));
@@ -398,17 +433,64 @@ mod tests {
     fn newest_first_when_time_is_short() {
         let mut copies = Copies::new([0]);
         for name in ["1", "2", "3"] {
-            copies.complete(0, name.into());
+            copies.complete(0, name.into(), Some(9));
         }
         assert_eq!(copies.next(true, NOW), ask("3", &[0]));
+    }
+
+    /// So much is left to copy of `old` when `new` is seen; whether it is broken off.
+    #[track_caller]
+    fn check_overtaken(old: &str, new: &str, left: Option<u64>, want: bool) {
+        let mut copies = Copies::new([0, 1]);
+        copies.complete(0, old.into(), Some(900));
+        assert_eq!(copies.next(true, NOW), ask(old, &[0, 1]));
+        copies.part(1, old, part("b"));
+        copies.complete(0, new.into(), Some(9));
+        let overtaken = copies.overtaken(|_| left);
+        assert_eq!(overtaken, want.then(|| old.to_owned()), "{old} {new}");
+        assert_eq!(copies.overtaken(|_| left), None, "it is asked once");
+        assert_eq!(copies.next(true, NOW), None);
+        if !want {
+            return;
+        }
+        copies.refused(0, old, full(), true);
+        let discarded = Next::Discard(vec![part("b")]);
+        assert_eq!(copies.next(true, NOW), Some(discarded));
+        assert_eq!(copies.next(true, NOW), ask(new, &[0, 1]));
+        copies.part(0, new, part("c"));
+        copies.no_part(1, new);
+        assert_eq!(copies.next(true, NOW), publish(new, &["c"], false));
+        copies.published(new, NOW);
+        assert_eq!(copies.next(true, NOW), ask(old, &[0, 1]));
+    }
+
+    #[test]
+    fn a_small_newer_one_overtakes_a_large_copy_when_time_is_short() {
+        check_overtaken("step-1", "step-2", Some(800), true);
+        check_overtaken("step-1", "step-2", Some(8), false);
+        check_overtaken("step-1", "step-2", None, false);
+        check_overtaken("step-2", "step-1", Some(800), false);
+        check_overtaken("last", "step-1", Some(800), false);
+    }
+
+    /// The copy was through before the word came.
+    #[test]
+    fn one_that_came_nevertheless_is_saved() {
+        let mut copies = Copies::new([0]);
+        copies.complete(0, "step-1".into(), Some(900));
+        assert_eq!(copies.next(true, NOW), ask("step-1", &[0]));
+        copies.complete(0, "step-2".into(), Some(9));
+        assert!(copies.overtaken(|_| Some(800)).is_some());
+        copies.part(0, "step-1", part("a"));
+        assert_eq!(copies.next(true, NOW), publish("step-1", &["a"], false));
     }
 
     #[test]
     fn shards_of_two_nodes_are_one_checkpoint() {
         let mut copies = Copies::new([0, 2]);
-        copies.complete(2, "1".into());
+        copies.complete(2, "1".into(), Some(9));
         assert_eq!(copies.next(false, NOW), ask("1", &[0, 2]));
-        copies.complete(0, "1".into());
+        copies.complete(0, "1".into(), Some(9));
         copies.part(2, "1", part("b"));
         assert_eq!(copies.next(false, NOW), None);
         copies.part(0, "1", part("a"));
@@ -420,26 +502,26 @@ mod tests {
     #[test]
     fn a_late_shard_is_added_and_a_new_version_replaces() {
         let mut copies = Copies::new([0, 1]);
-        copies.complete(0, "last".into());
+        copies.complete(0, "last".into(), Some(9));
         assert_eq!(copies.next(false, NOW), ask("last", &[0, 1]));
         copies.part(0, "last", part("a"));
         copies.no_part(1, "last");
         assert_eq!(copies.next(false, NOW), publish("last", &["a"], false));
-        copies.complete(1, "last".into());
+        copies.complete(1, "last".into(), Some(9));
         copies.published("last", NOW);
         assert_eq!(copies.next(false, NOW), ask("last", &[1]));
         copies.part(1, "last", part("b"));
         assert_eq!(copies.next(false, NOW), publish("last", &["b"], true));
         copies.published("last", NOW);
-        copies.complete(0, "last".into());
+        copies.complete(0, "last".into(), Some(9));
         assert_eq!(copies.next(false, NOW), ask("last", &[0, 1]));
     }
 
     #[test]
     fn gone_before_it_was_held() {
         let mut copies = Copies::new([0]);
-        copies.complete(0, "1".into());
-        copies.complete(0, "2".into());
+        copies.complete(0, "1".into(), Some(9));
+        copies.complete(0, "2".into(), Some(9));
         assert_eq!(copies.next(false, NOW), ask("1", &[0]));
         copies.no_part(0, "1");
         assert_eq!(copies.next(false, NOW), ask("2", &[0]));
@@ -448,7 +530,7 @@ mod tests {
     #[test]
     fn what_found_no_room_is_tried_again() {
         let mut copies = Copies::new([0, 1]);
-        copies.complete(0, "1".into());
+        copies.complete(0, "1".into(), Some(9));
         assert_eq!(copies.next(false, NOW), ask("1", &[0, 1]));
         copies.part(0, "1", part("a"));
         copies.refused(1, "1", full(), true);
@@ -462,7 +544,7 @@ mod tests {
         assert_eq!(copies.next(false, Timestamp(29_999)), None);
         assert_eq!(copies.next_due(), Some(Timestamp(30_000)));
         // Another one got through: now there may be room.
-        copies.complete(0, "2".into());
+        copies.complete(0, "2".into(), Some(9));
         assert_eq!(copies.next(false, NOW), ask("2", &[0, 1]));
         copies.part(0, "2", part("b"));
         copies.no_part(1, "2");

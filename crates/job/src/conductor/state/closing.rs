@@ -132,10 +132,6 @@ impl ConductorState {
                 self.facts.stuck_before + 1
             );
             self.failed(cause, effects);
-        } else if self.may_ask_for_successor() {
-            self.phase = Phase::ComingBack { refused: None };
-            self.submitting = true;
-            effects.push(Effect::SubmitSuccessor);
         } else {
             self.come_back(effects);
         }
@@ -184,6 +180,10 @@ impl ConductorState {
                 let how = ComingBack::Requeue;
                 effects.push(Effect::Record(Event::ComingBack { how }));
                 effects.push(Effect::Requeue);
+            }
+            (ResumeBy::Successor, Some(_)) if self.may_ask_for_successor() => {
+                self.submitting = true;
+                effects.push(Effect::SubmitSuccessor);
             }
             (ResumeBy::Successor, Some(job)) => self.hand_over(job, effects),
             (ResumeBy::Successor, None) => self.submit("no job waits to take over", effects),

@@ -62,6 +62,14 @@ impl CopyProgress {
         self.0.remove(&agent);
     }
 
+    /// How much of this checkpoint is still to be saved on the node that has most of it left; none where no
+    /// copy has taken long.
+    pub fn left(&self, name: &str) -> Option<u64> {
+        let copied = self.0.values().map(|seen| &seen.progress);
+        let saved = copied.filter(|it| it.kind == Copying::Save && it.name == name);
+        saved.map(|it| it.of.saturating_sub(it.bytes)).max()
+    }
+
     /// What is being copied, in words; `node` names an agent's node.
     pub fn now(&self, node: impl Fn(AgentId) -> String) -> Option<String> {
         let each = self.0.iter();

@@ -92,6 +92,9 @@ impl ConductorState {
 
     pub(super) fn copy_on(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         let hurry = matches!(self.phase, Phase::Draining(_));
+        if hurry && let Some(name) = self.copies.overtaken(|name| self.copy_progress.left(name)) {
+            effects.push(Effect::Send(Order::BreakOff { name }));
+        }
         while let Some(next) = self.copies.next(hurry, now) {
             match next {
                 Next::Ask { name, from } => {
@@ -99,6 +102,11 @@ impl ConductorState {
                 }
                 Next::Publish { name, parts, merge } => {
                     effects.push(Effect::Publish { name, parts, merge });
+                }
+                Next::Discard(parts) => {
+                    if !parts.is_empty() {
+                        effects.push(Effect::Discard(parts));
+                    }
                 }
                 Next::GiveUp { name, why, parts } => {
                     if !parts.is_empty() {

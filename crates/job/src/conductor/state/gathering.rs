@@ -165,7 +165,7 @@ impl ConductorState {
                 .copied()
                 .collect::<Vec<_>>()
             {
-                self.copies.complete(agent, name.clone());
+                self.copies.complete(agent, name.clone(), None);
             }
         }
     }

@@ -317,7 +317,7 @@ impl ConductorState {
                 let text = format!("checkpoint {name} can't be resumed from: {why}");
                 self.restored(agent, Some(text), effects);
             }
-            Report::Complete { name } => self.copies.complete(agent, name),
+            Report::Complete { name, bytes } => self.copies.complete(agent, name, Some(bytes)),
             Report::Part {
                 name,
                 incoming,

@@ -196,6 +196,30 @@ fn a_successor_that_was_cancelled_does_not_take_over() {
     );
 }
 
+/// The run said that it comes back, and never did.
+#[test]
+fn a_successor_that_was_cancelled_does_not_take_over_after_a_loss() {
+    check_running(
+        by_successor(Some(8)),
+        "9 agents 137
+         9.1 agents 137
+         9.2 no-successor",
+        expect![[r#"
+            9 agents 137
+                event {"event":"lost","cause":"the agents' step was ended by signal 9"}
+                AbortRanks
+                StartAgents
+            9.1 agents 137
+                send {"order":"finish","clean":false}
+                SubmitSuccessor
+            9.2 no-successor
+                event {"event":"failed","cause":"the job that takes over could not be submitted: sbatch says no; checkpoints are saved, and yard requeue continues from them","status":null}
+                DropSuccessor(8)
+                Exit(1)
+        "#]],
+    );
+}
+
 #[test]
 fn no_job_takes_over_from_a_run_that_is_done() {
     check_running(
@@ -355,7 +379,8 @@ fn a_killed_wrapper_or_agent_is_a_lost_node() {
     check_running(
         by_successor(Some(8)),
         "9 agents 137
-         9.1 agents 137",
+         9.1 agents 137
+         9.2 waits 8",
         expect![[r#"
             9 agents 137
                 event {"event":"lost","cause":"the agents' step was ended by signal 9"}
@@ -363,6 +388,8 @@ fn a_killed_wrapper_or_agent_is_a_lost_node() {
                 StartAgents
             9.1 agents 137
                 send {"order":"finish","clean":false}
+                SubmitSuccessor
+            9.2 waits 8
                 event {"event":"coming-back","how":{"successor":{"job":8}}}
                 Exit(0)
         "#]],
@@ -460,9 +487,7 @@ fn a_start_that_was_killed_brings_the_run_back() {
         event {"event":"coming-back","how":"requeue"}
         Requeue"#]]
     .assert_eq(&lost(facts(), false));
-    expect![[r#"
-        event {"event":"coming-back","how":{"successor":{"job":8}}}
-        Exit(0)"#]]
+    expect!["SubmitSuccessor"]
     .assert_eq(&lost(by_successor(Some(8)), false));
     let often = Facts {
         lost_before: 2,

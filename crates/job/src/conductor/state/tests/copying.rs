@@ -24,6 +24,41 @@ fn a_full_disk_does_not_stop_the_training() {
     );
 }
 
+/// The old copy alone might have taken all of the time that is left.
+#[test]
+fn the_newest_goes_before_a_large_copy_when_time_is_short() {
+    check_running(
+        facts(),
+        "80 complete ckpt-1 90000
+         82 saving ckpt-1 1000 90000
+         83 complete ckpt-2
+         84 saving ckpt-1 2000 90000
+         90 tick
+         90.1 full ckpt-1
+         90.2 part ckpt-2
+         90.3 out ckpt-2",
+        expect![[r#"
+            80 complete ckpt-1 90000
+                send {"order":"copy","name":"ckpt-1","from":[0]}
+            82 saving ckpt-1 1000 90000
+            83 complete ckpt-2
+            84 saving ckpt-1 2000 90000
+            90 tick
+                event {"event":"stopping","reason":"limit","left":10}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
+                send {"order":"break-off","name":"ckpt-1"}
+            90.1 full ckpt-1
+                send {"order":"copy","name":"ckpt-2","from":[0]}
+            90.2 part ckpt-2
+                publish ckpt-2: 1 parts, merge false
+            90.3 out ckpt-2
+                send {"order":"out","name":"ckpt-2"}
+                event {"event":"checkpoint-out","name":"ckpt-2","step":2,"bytes":9,"took_ms":3,"proven":true}
+                send {"order":"copy","name":"ckpt-1","from":[0]}
+        "#]],
+    );
+}
+
 #[test]
 fn what_found_no_room_is_tried_again_later_and_at_the_end() {
     check_running(

@@ -12,7 +12,7 @@ mod rescuing;
 mod trainings;
 
 use super::*;
-use crate::protocol::DiskId;
+use crate::protocol::{Copying, DiskId, Progress};
 use expect_test::Expect;
 
 /// A job of 100 s with two seconds of each part of the grace: warn at 90 s, stop 95, kill 97,
@@ -106,7 +106,11 @@ fn event(words: &[&str]) -> StateEvent {
             };
             StateEvent::Report(words[1].parse().unwrap(), report)
         }
-        "complete" => StateEvent::Report(0, Report::Complete { name: name(1) }),
+        "complete" => {
+            let bytes = words.get(2).map_or(9, |bytes| bytes.parse().unwrap());
+            let name = name(1);
+            StateEvent::Report(0, Report::Complete { name, bytes })
+        }
         "part" => {
             let report = Report::Part {
                 name: name(1),
@@ -192,6 +196,17 @@ fn event(words: &[&str]) -> StateEvent {
             nodes: format!("n{}", words[1]),
             how: "Killed".to_owned(),
         }),
+        "saving" => {
+            let [bytes, of] = [words[2], words[3]].map(|text| text.parse().unwrap());
+            let (kind, name) = (Copying::Save, name(1));
+            let progress = Some(Progress {
+                kind,
+                name,
+                bytes,
+                of,
+            });
+            StateEvent::Report(0, Report::Alive { progress })
+        }
         "alive" => StateEvent::Report(words[1].parse().unwrap(), Report::Alive { progress: None }),
         "drained-by" => StateEvent::Report(
             words[1].parse().unwrap(),
