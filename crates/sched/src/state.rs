@@ -456,7 +456,7 @@ impl State {
                 Box::new(ArrayPlace {
                     array_job: place.array_job,
                     task: ArrayTask::One(task),
-                    throttle: None,
+                    throttle: place.throttle,
                 })
             }),
             ..job.record.clone()

@@ -70,7 +70,7 @@ impl State {
         if let Some(most) = update.throttle {
             let throttle = Some(most).filter(|most| *most > 0);
             if let Some(place) = job.record.array.as_mut() {
-                place.throttle = throttle.filter(|_| place.array_job == id);
+                place.throttle = throttle;
                 if let Some(array) = self.arrays.get_mut(&place.array_job) {
                     array.facts.throttle = throttle;
                 }

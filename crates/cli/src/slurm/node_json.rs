@@ -1,6 +1,7 @@
 //! What `sinfo --json` tells of nodes: names and meanings are those of Slurm's data parser v0.0.38.
 
 use super::cluster_view::{gres, gres_used};
+use super::scontrol_show::{gpus_text, held_text};
 use api::{ClusterReport, NodeReport};
 use serde_json::{Value, json};
 
@@ -32,28 +33,11 @@ pub fn meta() -> Value {
     })
 }
 
-/// What jobs hold of a node; nothing where none does.
-fn tres_used(node: &NodeReport) -> Option<String> {
-    let gpus: usize = node.gpus.iter().map(|gpu| gpu.used.len()).sum();
-    let mut parts = vec![format!("cpu={}", node.cpus_used)];
-    if node.memory_used > 0 {
-        parts.push(format!("mem={}", model::mebibytes_text(node.memory_used)));
-    }
-    if gpus > 0 {
-        parts.push(format!("gres/gpu={gpus}"));
-    }
-    (node.cpus_used > 0).then(|| parts.join(","))
-}
-
 fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
     let [sockets, cores, threads] = node.sockets.unwrap_or([1, node.cpus, 1]);
-    let gpus: u32 = node.gpus.iter().map(|gpu| gpu.count).sum();
-    let tres = format!("cpu={0},mem={1}M,billing={0}", node.cpus, node.memory);
-    let tres = if gpus > 0 {
-        format!("{tres},gres/gpu={gpus}")
-    } else {
-        tres
-    };
+    let gpus = gpus_text(&node.gpus, |gpu| gpu.count);
+    let tres = format!("cpu={0},mem={1}M,billing={0}{gpus}", node.cpus, node.memory);
+    let used = Some(held_text(node)).filter(|text| !text.is_empty());
     let partitions = cluster.partitions.iter();
     let partitions = partitions.filter(|partition| partition.nodes.contains(&node.name));
     let partitions: Vec<&String> = partitions.map(|partition| &partition.name).collect();
@@ -92,7 +76,7 @@ fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
             json!(node.memory.saturating_sub(node.memory_used)),
         ),
         ("cpus", json!(node.cpus)),
-        ("last_busy", json!(0)),
+        ("last_busy", json!(node.last_busy.seconds())),
         ("features", json!(features)),
         ("active_features", json!(node.active_features.join(","))),
         ("gres", json!(gres(node))),
@@ -106,7 +90,7 @@ fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
         ("state", json!(node.state.base().to_lowercase())),
         ("state_flags", json!(flags)),
         ("next_state_after_reboot_flags", json!([])),
-        ("operating_system", json!(std::env::consts::OS)),
+        ("operating_system", json!(sys::machine_state::system())),
         ("owner", json!(null)),
         ("partitions", json!(partitions)),
         ("port", json!(0)),
@@ -130,8 +114,8 @@ fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
         ("alloc_memory", json!(node.memory_used)),
         ("alloc_cpus", json!(node.cpus_used)),
         ("idle_cpus", json!(node.cpus.saturating_sub(node.cpus_used))),
-        ("tres_used", json!(tres_used(node))),
-        ("tres_weighted", json!(0.0)),
+        ("tres_used", json!(used)),
+        ("tres_weighted", json!(f64::from(node.cpus_used))),
     ];
     let named = values.map(|(name, value)| (name.to_owned(), value));
     Value::Object(named.into_iter().collect())

@@ -39,6 +39,11 @@ fn job(row: &SacctRow<'_>) -> Value {
         ),
         None => (None, None),
     };
+    // An element of its own says nothing of it there.
+    let throttle = match &job.array {
+        Some(array) if task_id.is_none() => array.throttle.unwrap_or(0),
+        Some(_) | None => 0,
+    };
     let seconds = |at: Option<Timestamp>| at.map_or(0, Timestamp::seconds);
     let (state, by) = match text("State").split_once(" by ") {
         Some((state, by)) => (state.to_owned(), by.parse::<u32>().ok().map(name_of)),
@@ -54,7 +59,7 @@ fn job(row: &SacctRow<'_>) -> Value {
         "array": {
             "job_id": job.array.as_ref().map_or(0, |array| array.job),
             "limits": { "max": { "running": {
-                "tasks": job.array.as_ref().and_then(|array| array.throttle).unwrap_or(0),
+                "tasks": throttle,
             } } },
             "task": tasks,
             "task_id": task_id,
@@ -96,6 +101,15 @@ fn job(row: &SacctRow<'_>) -> Value {
     })
 }
 
+/// What Slurm names where a step asked for none.
+const GOVERNORS: [&str; 5] = [
+    "Conservative",
+    "Performance",
+    "PowerSave",
+    "OnDemand",
+    "UserSpace",
+];
+
 fn step(row: &SacctRow<'_>) -> Value {
     let record = row.step();
     let names: Vec<_> = row
@@ -114,11 +128,27 @@ fn step(row: &SacctRow<'_>) -> Value {
         Some(step @ StepId::Batch) => json!(step.to_string()),
         None => Value::Null,
     };
-    let peak = row.usage().map_or(0, |usage| usage.peak_memory);
-    let memory = json!([{ "type": "mem", "name": null, "id": tres_id("mem"), "count": peak }]);
+    // Nothing of it is known while it runs.
+    let memory: Vec<Value> = row
+        .usage()
+        .map(|usage| {
+            json!({
+                "type": "mem", "name": null, "id": tres_id("mem"), "count": usage.peak_memory,
+            })
+        })
+        .into_iter()
+        .collect();
+    let frequency = match record.map(|step| step.step) {
+        Some(StepId::Number(_)) => json!({
+            "requested_frequency": { "min": null, "max": null }, "governor": GOVERNORS,
+        }),
+        Some(StepId::Batch) | None => json!({
+            "requested_frequency": { "min": 0, "max": 0 }, "governor": [],
+        }),
+    };
     let used = json!({ "average": memory, "max": [], "min": [], "total": memory });
     json!({
-        "CPU": { "requested_frequency": { "min": 0, "max": 0 }, "governor": ["0"] },
+        "CPU": frequency,
         "exit_code": exit_code(row.status()),
         "kill_request_user": null,
         "nodes": { "count": list.len(), "range": node_list::fold(&names), "list": list },
@@ -189,18 +219,25 @@ fn memory(memory: model::MemoryRequest) -> u64 {
 /// `cpu=2,mem=4G,gres/gpu:v100=1` as records.
 fn tres(text: &str) -> Value {
     let parts = text.split(',').filter_map(|part| part.split_once('='));
-    let records = parts.map(|(name, count)| {
-        let (kind, own) = match name.split_once('/') {
-            Some((kind, own)) => (kind, Some(own)),
-            None => (name, None),
-        };
-        let count = match kind {
-            "mem" => model::parse_mebibytes(count),
-            _ => count.parse().ok(),
-        };
-        json!({ "type": kind, "name": own, "id": tres_id(name), "count": count })
-    });
-    Value::Array(records.collect())
+    let mut records: Vec<(u32, Value)> = parts
+        .map(|(name, count)| {
+            let (kind, own) = match name.split_once('/') {
+                Some((kind, own)) => (kind, Some(own)),
+                None => (name, None),
+            };
+            let count = match kind {
+                "mem" => model::parse_mebibytes(count),
+                _ => count.parse().ok(),
+            };
+            let id = tres_id(name);
+            (
+                id,
+                json!({ "type": kind, "name": own, "id": id, "count": count }),
+            )
+        })
+        .collect();
+    records.sort_by_key(|(id, _)| *id);
+    records.into_iter().map(|(_, record)| record).collect()
 }
 
 /// The numbers that Slurm's accounting gives its own; those of others follow in order there, and are

@@ -112,7 +112,7 @@ fn cpu_bind(said: &Settings) -> String {
     bind.map_or_else(String::new, |bind| format!(" CpuBind={bind}"))
 }
 
-fn held_text(node: &NodeReport) -> String {
+pub fn held_text(node: &NodeReport) -> String {
     let used = |gpu: &NodeGpus| u32::try_from(gpu.used.len()).unwrap_or(u32::MAX);
     match (node.cpus_used, node.memory_used) {
         (0, 0) => String::new(),
@@ -126,7 +126,7 @@ fn held_text(node: &NodeReport) -> String {
 }
 
 /// `,gres/gpu=4,gres/gpu:v100=4`; nothing where there are none. Types stand in their own order.
-fn gpus_text<'a>(
+pub fn gpus_text<'a>(
     gpus: impl IntoIterator<Item = &'a NodeGpus>,
     count: impl Fn(&NodeGpus) -> u32,
 ) -> String {

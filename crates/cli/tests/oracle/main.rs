@@ -7,6 +7,7 @@
 mod guides;
 #[path = "../../../resources/tests/recorded/held_job.rs"]
 mod held_job;
+mod json_values;
 mod lines;
 mod ours;
 mod real;

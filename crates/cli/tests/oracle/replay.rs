@@ -199,12 +199,13 @@ const BAD: Part = Part {
 /// The longest that a command runs; the recording had the same limit.
 const LONGEST: Duration = Duration::from_secs(10);
 
-struct Twin {
-    env: TestEnv,
+/// The virtual twin of the recorded cluster, with its accounts.
+pub(crate) struct Twin {
+    pub(crate) env: TestEnv,
 }
 
 impl Twin {
-    fn start(conf: &str) -> Twin {
+    pub(crate) fn start(conf: &str) -> Twin {
         let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
         let conf = env.write("../slurm.conf", &format!("{SLURM_CONF}\n{conf}"));
         let conf = conf.display().to_string();

@@ -132,4 +132,78 @@ mod slow {
         wait_until_empty(&env);
         env.yard(&["engine", "stop", "four"]).success();
     }
+
+    #[test]
+    #[ignore = "a minute of downloads"]
+    fn queue_adapters() {
+        let packages = [
+            "clusterfutures==0.5",
+            "executorlib==1.11.0",
+            "FireWorks==2.1.4",
+            "pysqa==1.1.1",
+            "qtoolkit==0.1.7",
+        ];
+        let Some((mut env, python)) = with_packages("queue adapters", &packages) else {
+            return;
+        };
+        start_four(&mut env, &["--cpus-per-node", "2"]);
+        assert_eq!(
+            run(&env, &python, "with_queue_adapters.py"),
+            "executorlib: [1, 4, 9]\n\
+             clusterfutures: [16, 25]\n\
+             qtoolkit: qtoolkit [('qtoolkit', 'RUNNING')] SUCCESSFUL\n\
+             fireworks: True launched\n\
+             pysqa: ['finished']\n"
+        );
+        env.yard(&["engine", "stop", "four"]).success();
+    }
+
+    #[test]
+    #[ignore = "a minute of downloads"]
+    fn hydra_submitit_launcher() {
+        let packages = ["hydra-core==1.4.0rc3", "hydra-submitit-launcher==1.2.0"];
+        let Some((mut env, python)) = with_packages("hydra-submitit-launcher", &packages) else {
+            return;
+        };
+        start_four(&mut env, &["--cpus-per-node", "2"]);
+        let results = env.work().join("results");
+        std::fs::create_dir(&results).unwrap();
+        env.set_var("RESULTS", &results);
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/with_hydra.py");
+        let mut command = env.program(&python, &[program]);
+        command.args(["--multirun", "hydra/launcher=submitit_slurm", "+x=1,2"]);
+        let launcher = ["mem_gb=null", "cpus_per_task=1", "gpus_per_node=null"];
+        command.args(launcher.map(|setting| format!("hydra.launcher.{setting}")));
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        for (x, element) in [("1", "0"), ("2", "1")] {
+            let result = std::fs::read_to_string(results.join(x)).unwrap();
+            assert_eq!(result, element);
+        }
+        wait_until_empty(&env);
+        env.yard(&["engine", "stop", "four"]).success();
+    }
+
+    #[test]
+    #[ignore = "a minute of downloads and of waits that are snakemake's own"]
+    fn snakemake() {
+        let packages = [
+            "snakemake==9.27.1",
+            "snakemake-executor-plugin-slurm==2.8.0",
+        ];
+        let Some((mut env, python)) = with_packages("snakemake", &packages) else {
+            return;
+        };
+        start_four(&mut env, &["--cpus-per-node", "2"]);
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/Snakefile");
+        let words = ["--executor", "slurm", "-j", "1", "--snakefile"];
+        let mut command = env.program(python.with_file_name("snakemake"), &words);
+        let output = command.arg(file).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        let written = std::fs::read_to_string(env.work().join("one.txt")).unwrap();
+        assert_eq!(written, "1\n");
+        env.yard(&["engine", "stop", "four"]).success();
+    }
 }

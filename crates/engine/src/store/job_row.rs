@@ -230,7 +230,7 @@ impl JobRow {
                 .rare
                 .array_throttle
                 .or(spec.throttle)
-                .filter(|most| *most > 0 && self.id == self.submission),
+                .filter(|most| *most > 0),
         });
         let partition = start.as_ref().and_then(|start| start.partition.clone());
         let (outcome, ended_at) = (self.outcome, self.ended_at);

@@ -1,5 +1,6 @@
 //! What `squeue` prints: from job records to lines, without a look at anything else.
 
+use crate::SqueueAction;
 use crate::commands::squeue_order::{sort_jobs, sort_steps};
 use crate::commands::{JobName, SqueueArgs, StateFilter};
 use crate::fields::{Format, JobField, StepField, StepInfo};
@@ -177,6 +178,10 @@ impl SqueueArgs {
         match &self.states {
             StateFilter::All => true,
             StateFilter::Only(names) => names.contains(&job.state),
+            // All that are remembered, as there.
+            StateFilter::Live if matches!(self.action, SqueueAction::Json | SqueueAction::Yaml) => {
+                true
+            }
             StateFilter::Live => matches!(
                 job.state,
                 JobStateName::Pending

@@ -231,7 +231,10 @@ impl JobJson {
         let (array_task_id, array_task_string) = match job.array.as_ref().map(|array| &array.task) {
             None => (None, String::new()),
             Some(ArrayTaskInfo::One(task)) => (Some(*task), String::new()),
-            Some(ArrayTaskInfo::Waiting(tasks)) => (None, array_elements_text(tasks, None, true)),
+            Some(ArrayTaskInfo::Waiting(tasks)) => {
+                let throttle = job.array.as_ref().and_then(|array| array.throttle);
+                (None, array_elements_text(tasks, throttle, true))
+            }
         };
         let runs = job.allocation.is_some();
         let list = |nodes| crate::records::job_info::node_list_text(nodes);
@@ -277,7 +280,13 @@ impl JobJson {
             qos: job.qos.to_string(),
             requeue: job.requeue,
             restart_cnt: job.restarts,
-            standard_error: job.stderr_path(),
+            // Empty where it goes to the output.
+            standard_error: job
+                .request
+                .rare
+                .error
+                .as_ref()
+                .map_or_else(String::new, |_| job.stderr_path()),
             standard_input: job.stdin_path(),
             standard_output: job.stdout_path(),
             start_time: seconds(job.start),
@@ -313,7 +322,7 @@ impl JobJson {
             federation_origin: "",
             federation_siblings_active: "",
             federation_siblings_viable: "",
-            flags: runs.then_some("JOB_WAS_RUNNING").into_iter().collect(),
+            flags: flags(job, runs),
             gres_detail: gres_detail(job),
             het_job_id: job.component().map_or(0, |place| place.leader.0),
             het_job_id_set: job
@@ -373,4 +382,19 @@ impl JobJson {
             wckey: "",
         }
     }
+}
+
+/// What was asked, and that it ran.
+fn flags(job: &JobInfo, runs: bool) -> Vec<&'static str> {
+    let all = [
+        (job.request.cpus_per_task.is_some(), "JOB_CPUS_SET"),
+        (runs, "JOB_ACCRUE_OVER"),
+        (
+            runs && job.state == JobStateName::Running,
+            "JOB_WAS_RUNNING",
+        ),
+        (job.request.memory.is_some(), "JOB_MEM_SET"),
+    ];
+    let set = all.into_iter().filter(|(is_set, _)| *is_set);
+    set.map(|(_, flag)| flag).collect()
 }

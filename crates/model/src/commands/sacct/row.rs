@@ -202,10 +202,18 @@ impl<'a> SacctRow<'a> {
         }
         parts.push(format!("cpu={}", self.cpus()));
         if gpus > 0 {
-            // The types are those that the job was given; a step's are not told apart.
             let tres = self.job.tres();
             let types = tres.split(',').filter(|part| part.starts_with("gres/gpu:"));
-            parts.extend(types.filter(|_| self.step.is_none()).map(str::to_owned));
+            let types: Vec<&str> = types.collect();
+            match (self.step, &types[..]) {
+                (None, types) => parts.extend(types.iter().map(|part| (*part).to_owned())),
+                (Some(_), [only]) => {
+                    let name = only.split('=').next().unwrap_or(only);
+                    parts.push(format!("{name}={gpus}"));
+                }
+                // Of several types a step's are not told apart.
+                (Some(_), _) => {}
+            }
             parts.push(format!("gres/gpu={gpus}"));
         }
         parts.push(format!("mem={}", self.units.of_mebibytes(memory)));

@@ -1,0 +1,126 @@
+//! What `--json` says of jobs and nodes, value by value as a real Slurm's (`json/record.py`).
+
+use crate::replay::Twin;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use testkit::wait_until;
+
+const RECORDED: &str = include_str!("json/values-22.05.8.txt");
+/// Lines `COMMAND PATH` of values that are others here, under the reasons.
+const DIFFER: &str = include_str!("json/differ.txt");
+
+/// As `json/record.py` has them.
+const JOBS: &[(&str, &str, &str)] = &[
+    ("run", "-N2 -n2 -t 5 --comment=hi", "sleep 600"),
+    (
+        "gres",
+        "--gres=gpu:v100:2 -n1 -c2 --mem=500 -t 5",
+        "srun sleep 600",
+    ),
+    ("arr", "-a 1-6%2 -t 5", "sleep 600"),
+    ("held", "-H -n3 --mem-per-cpu=200 -t 10", "sleep 600"),
+    ("dep", "-d afterok:1 -t 10", "sleep 600"),
+    ("failed", "-t 5", "exit 3"),
+    ("done", "-t 5", "srun true"),
+];
+
+/// Values by their paths, as `.steps[0].tasks.count`.
+fn values(value: &Value, path: String, found: &mut BTreeMap<String, Value>) {
+    match value {
+        Value::Object(inner) if !inner.is_empty() => {
+            for (name, value) in inner {
+                values(value, format!("{path}.{name}"), found);
+            }
+        }
+        Value::Array(inner) if inner.first().is_some_and(Value::is_object) => {
+            for (index, value) in inner.iter().enumerate() {
+                values(value, format!("{path}[{index}]"), found);
+            }
+        }
+        // An empty object has no values, as in the record.
+        Value::Object(_) => {}
+        other => {
+            found.insert(path, other.clone());
+        }
+    }
+}
+
+/// A job's name with its element, or a node's.
+fn name_of(entry: &Value, command: &str) -> String {
+    let name = entry["name"].as_str().unwrap_or_default();
+    let task = match command {
+        "squeue" if entry["array_task_id"].is_null() => entry["array_task_string"].clone(),
+        "squeue" => entry["array_task_id"].clone(),
+        "sacct" => entry["array"]["task_id"].clone(),
+        _ => Value::Null,
+    };
+    match task {
+        Value::Null => name.to_owned(),
+        Value::String(text) if text.is_empty() => name.to_owned(),
+        Value::String(text) => format!("{name}_{text}"),
+        number => format!("{name}_{number}"),
+    }
+}
+
+#[test]
+fn values_of_json_are_a_real_slurms_or_are_listed() {
+    let twin = Twin::start("");
+    let env = &twin.env;
+    for (name, options, command) in JOBS {
+        let mut words = vec!["-J", name, "-o", "/dev/null"];
+        words.extend(options.split_whitespace());
+        words.extend(["--wrap", command]);
+        env.slurm("sbatch", &words).success();
+    }
+    wait_until("its jobs stand as recorded", || {
+        let jobs = env
+            .slurm("squeue", &["-h", "-t", "all", "-o", "%j %T"])
+            .stdout;
+        let steps = env.slurm("squeue", &["-h", "-s", "-o", "%j"]).stdout;
+        ["failed FAILED", "done COMPLETED", "gres RUNNING"]
+            .iter()
+            .all(|line| jobs.contains(line))
+            && steps.contains("sleep")
+    });
+    let mut ours = BTreeMap::new();
+    for (command, entries) in [("squeue", "jobs"), ("sacct", "jobs"), ("sinfo", "nodes")] {
+        let text = env.slurm(command, &["--json"]).success();
+        let answer: Value = serde_json::from_str(&text).expect("it is JSON");
+        for entry in answer[entries].as_array().into_iter().flatten() {
+            let mut found = BTreeMap::new();
+            values(entry, String::new(), &mut found);
+            ours.insert(format!("{command} {}", name_of(entry, command)), found);
+        }
+    }
+    let listed: BTreeSet<&str> = DIFFER.lines().collect();
+    let mut differ = BTreeMap::new();
+    for line in RECORDED.lines() {
+        let mut words = line.splitn(4, ' ');
+        let mut word = || words.next().unwrap_or_default();
+        let (command, name, path, want) = (word(), word(), word(), word());
+        let want: Value = serde_json::from_str(want).expect("it is JSON");
+        let got = ours
+            .get(&format!("{command} {name}"))
+            .and_then(|values| values.get(path));
+        if got != Some(&want) {
+            let what = format!("{name}: real {want}, ours {got:?}");
+            differ.entry(format!("{command} {path}")).or_insert(what);
+        }
+    }
+    env.slurm("scancel", &["-u", "root"]).success();
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        let kept = DIFFER
+            .lines()
+            .filter(|line| line.is_empty() || line.starts_with('#') || differ.contains_key(*line));
+        let text: String = kept.map(|line| format!("{line}\n")).collect();
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/json/differ.txt");
+        std::fs::write(file, text).expect("the list is written");
+    }
+    let wrong: Vec<String> = differ
+        .iter()
+        .filter(|(path, _)| !listed.contains(path.as_str()))
+        .map(|(path, what)| format!("{path}\n  {what}"))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
