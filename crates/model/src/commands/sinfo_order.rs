@@ -77,14 +77,14 @@ fn compare(key: &SortKey, a: &SinfoRow<'_>, b: &SinfoRow<'_>) -> Ordering {
         'S' => by_partition(|part| part.priority_factor.into()),
         't' | 'T' => rank(a).cmp(&rank(b)),
         'N' => by_name(a, b),
-        'n' => text_of(a, |node| &node.host).cmp(&text_of(b, |node| &node.host)),
-        'o' => text_of(a, |node| &node.address).cmp(&text_of(b, |node| &node.address)),
+        'n' => text_of(a, |node| &node.host).cmp(text_of(b, |node| &node.host)),
+        'o' => text_of(a, |node| &node.address).cmp(text_of(b, |node| &node.address)),
         'A' | 'F' => by_state(&a.nodes)[0].cmp(&by_state(&b.nodes)[0]),
         'b' => {
-            text_of(a, |node| &node.active_features).cmp(&text_of(b, |node| &node.active_features))
+            text_of(a, |node| &node.active_features).cmp(text_of(b, |node| &node.active_features))
         }
         'D' => a.nodes.len().cmp(&b.nodes.len()),
-        'f' => text_of(a, |node| &node.features).cmp(&text_of(b, |node| &node.features)),
+        'f' => text_of(a, |node| &node.features).cmp(text_of(b, |node| &node.features)),
         'E' | 'H' | 'u' | 'U' => reason_key(key.letter, a).cmp(&reason_key(key.letter, b)),
         'c' | 'd' | 'e' | 'm' | 'O' | 'w' | 'X' | 'Y' | 'Z' => {
             let value = SinfoField::by_letter(key.letter).map(|field| &field.value);

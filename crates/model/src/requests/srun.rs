@@ -531,7 +531,7 @@ mod tests {
             "/bin/hostname -f",
             JOB,
             expect![[
-                r#"name: "hostname", min_nodes: Some( 2, ), max_nodes: Some( 2, ), tasks: Some( 4, ), tasks_per_node: Some( 2, ), cpus_per_task: Some( 3, ), job Some(42)"#
+                r#"name: "hostname", min_nodes: Some( 2, ), max_nodes: Some( 2, ), nodes_inherited: true, tasks: Some( 4, ), tasks_per_node: Some( 2, ), cpus_per_task: Some( 3, ), job Some(42)"#
             ]],
         );
         let (srun, _) = read("/bin/hostname -f", JOB);
@@ -551,14 +551,14 @@ mod tests {
             "-n1 true",
             JOB,
             expect![[
-                r#"name: "true", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 1, ), cpus_per_task: Some( 3, ), fewer-nodes Warning: can't run 1 processes on 2 nodes, setting nnodes to 1 job Some(42)"#
+                r#"name: "true", min_nodes: Some( 1, ), max_nodes: Some( 1, ), nodes_inherited: true, tasks: Some( 1, ), cpus_per_task: Some( 3, ), fewer-nodes Warning: can't run 1 processes on 2 nodes, setting nnodes to 1 job Some(42)"#
             ]],
         );
         check_step(
             "--ntasks-per-node=1 true",
             JOB,
             expect![[
-                r#"name: "true", min_nodes: Some( 2, ), max_nodes: Some( 2, ), tasks: Some( 4, ), cpus_per_task: Some( 3, ), tasks-per-node Warning: can't honor --ntasks-per-node set to 1 which doesn't match the requested tasks 4 with the number of requested nodes 2. Ignoring --ntasks-per-node. job Some(42)"#
+                r#"name: "true", min_nodes: Some( 2, ), max_nodes: Some( 2, ), nodes_inherited: true, tasks: Some( 4, ), cpus_per_task: Some( 3, ), tasks-per-node Warning: can't honor --ntasks-per-node set to 1 which doesn't match the requested tasks 4 with the number of requested nodes 2. Ignoring --ntasks-per-node. job Some(42)"#
             ]],
         );
         check_step(
