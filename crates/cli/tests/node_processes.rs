@@ -247,3 +247,49 @@ fn a_shell_begins_where_yard_itself_is_a_file_in_tmp() {
     fs::remove_file(own).unwrap();
     assert_eq!(printed, "on node1\n");
 }
+
+/// It was taken for the end of the job by itself, with what ran there killed by 9.
+#[test]
+fn a_job_whose_namespace_is_killed_is_lost_and_comes_back() {
+    let Some(env) = start("a killed namespace") else {
+        return;
+    };
+    let job = env
+        .slurm(
+            "sbatch",
+            &[
+                "--parsable",
+                "-w",
+                "node1",
+                "-o",
+                "out",
+                "--wrap",
+                "sleep 4712",
+            ],
+        )
+        .success();
+    let job = job.trim();
+    wait_until("it runs", || with_word("4712").len() == 1);
+    let task = with_word("4712")[0];
+    let keeper = sys::process::all()
+        .find(|pid| {
+            let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            comm.trim() == "yard:node1" && namespace_of(*pid, "pid") == namespace_of(task, "pid")
+        })
+        .expect("the first process of its namespace");
+    sys::process::signal(keeper, 9).unwrap();
+    wait_until("its second start runs", || {
+        let state = env
+            .slurm("squeue", &["-h", "-j", job, "-o", "%t"])
+            .success();
+        state.trim() == "R" && with_word("4712").iter().any(|pid| *pid != task)
+    });
+    let starts = ["-X", "-D", "-n", "-P", "-j", job, "-o", "State"];
+    let starts = env.slurm("sacct", &starts).success();
+    assert_eq!(starts, "NODE_FAIL\nRUNNING\n");
+    env.slurm("scancel", &[job]).success();
+    wait_until("it is over", || {
+        env.slurm("squeue", &["-h"]).success().trim().is_empty()
+    });
+    stop(&env);
+}

@@ -452,6 +452,35 @@ fn json_has_all_that_the_text_has() {
     }
 }
 
+/// The one partition of the default engine was named in its place, and `--beside` printed nothing.
+#[test]
+fn a_script_is_planned_for_an_engine_of_its_own_partitions() {
+    let env = env();
+    let script = script(&env, "--partition=all\n--time=5");
+    env.yard(&["engine", "start", "lab", "--nodes", "2"])
+        .success();
+    let plan = env.yard(&["plan", &script, "--on", "lab"]).success();
+    let has = |plan: &str, words: &[&str]| {
+        let lines = plan
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>());
+        lines.into_iter().any(|line| line == words)
+    };
+    assert!(
+        has(
+            &plan,
+            &["partition", "all", "line", "2:", "--partition=all"]
+        ),
+        "{plan}"
+    );
+    env.write("yard.toml", "command = [\"true\"]\n");
+    let plan = env
+        .yard(&["plan", "--on", "lab", "--beside", &script])
+        .success();
+    assert!(plan.contains("\nbeside job.sh: "), "{plan}");
+    env.yard(&["engine", "stop", "lab"]).success();
+}
+
 #[test]
 fn a_run_file_beside_a_script() {
     let env = env();

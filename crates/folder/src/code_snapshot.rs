@@ -159,9 +159,12 @@ impl CodeSource {
         } else {
             walk(&self.root, Path::new(""), &mut files).map_err(error)?;
         }
-        // All of ours may lie inside the project, when it is tried there.
+        // All of ours may lie inside the project, when it is tried there, and the project beside ours.
         let home = std::env::var_os(sys::env_vars::TRAINYARD_HOME).map(PathBuf::from);
-        let ours = [Some(scratch.to_owned()), home].into_iter().flatten();
+        let below = home
+            .iter()
+            .flat_map(|home| sys::Places::FOLDERS.map(|name| home.join(name)));
+        let ours = below.chain([scratch.to_owned()]);
         let ours: Vec<PathBuf> = ours
             .map(|path| path.canonicalize().unwrap_or(path))
             .collect();

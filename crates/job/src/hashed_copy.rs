@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use sys::named_file::open_regular;
 
 /// How much is read at once: large enough for parallel file systems, small enough for memory.
 const CHUNK: usize = 4 << 20;
@@ -29,11 +30,12 @@ pub fn copy_metered(
     to: &Path,
     meter: &mut dyn FnMut(u64) -> io::Result<()>,
 ) -> io::Result<(u64, String)> {
+    // A pipe or a device in its place may have no end.
+    let mut source = open_regular(File::options().read(true), from)?;
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)?;
     }
     let mut target = File::create(to)?;
-    let mut source = File::open(from)?;
     let facts = source.metadata()?;
     // `st_blocks` counts in units of 512 bytes, whatever the disk's own blocks are.
     let has_holes = facts.blocks().saturating_mul(512) < facts.len();
@@ -71,7 +73,8 @@ fn write_with_holes(target: &mut File, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// What the system says.
 pub fn hash(path: &Path) -> io::Result<(u64, String)> {
-    read_all(&mut File::open(path)?, |_, _| Ok(()))
+    let mut file = open_regular(File::options().read(true), path)?;
+    read_all(&mut file, |_, _| Ok(()))
 }
 
 fn read_all(

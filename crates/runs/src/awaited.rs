@@ -5,7 +5,7 @@ use crate::repeats::repeats_of;
 use crate::{Run, RunState, ask_for, indexed_runs};
 use backend::Transport;
 use folder::{AwaitedRun, Index, IndexEntry};
-use model::JobId;
+use model::{JobId, Timestamp};
 use sys::Places;
 use train::Resolved;
 
@@ -77,6 +77,35 @@ pub(crate) fn awaited(
     awaited.jobs.sort_unstable();
     awaited.jobs.dedup();
     Ok(awaited)
+}
+
+/// The jobs that live of runs that have to be done before another: they may have been requeued.
+///
+/// # Errors
+/// A run's folder can't be read, or its cluster does not answer.
+pub(crate) fn jobs_of(
+    runs: &[AwaitedRun],
+    transport: &mut dyn Transport,
+) -> Result<Vec<JobId>, Failure> {
+    let cluster = transport.cluster().to_owned();
+    let read = |awaited: &AwaitedRun| {
+        Run::read(IndexEntry {
+            id: awaited.id.clone(),
+            name: awaited.id.clone(),
+            cluster: cluster.clone(),
+            folder: awaited.folder.clone(),
+            created: Timestamp(0),
+            repeats: None,
+            of: None,
+        })
+    };
+    let runs: Vec<Run> = runs.iter().map(read).collect::<Result<_, _>>()?;
+    let views = ask_for(transport, &runs.iter().collect::<Vec<_>>())?;
+    let lives = |run: &&Run| {
+        let view = run.view(&views);
+        view.is_some_and(|view| view.state.is_live())
+    };
+    Ok(runs.iter().filter(lives).flat_map(Run::live_jobs).collect())
 }
 
 /// What the name of a run before this one means: chosen once, when the run is planned.

@@ -182,9 +182,6 @@ fn fill_and_submit(
         if let Some(from) = &planned.from {
             from.copy_into(folder)?;
         }
-        if !ready.secrets.is_empty() {
-            folder.write_secrets(&ready.secrets)?;
-        }
         check(goes_on)?;
     }
     for (number, repeat) in (1..).zip(&repeats) {
@@ -200,6 +197,12 @@ fn fill_and_submit(
     Index::new(&places.index)
         .add(entry)
         .map_err(unwritable(&places.index))?;
+    // After it is listed: what is left of a command that was killed can be found and removed.
+    if !ready.secrets.is_empty() {
+        for folder in started {
+            folder.write_secrets(&ready.secrets)?;
+        }
+    }
     check(goes_on)?;
 
     let transport = &mut *planned.target.transport;

@@ -1,11 +1,14 @@
 //! The binary that a run's nodes execute: a copy on the run's own storage, so that a run that comes
 //! back tomorrow still finds the program that it began with.
 
-use crate::failure::{Failure, unusable as at};
+use crate::failure::{Failure, FailureKind, unusable as at};
 use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+/// Only owners rename what is theirs.
+const STICKY: u32 = 0o1000;
 
 /// Copies this program below `scratch`, once a version of its file, and returns the copy's path.
 ///
@@ -21,17 +24,16 @@ pub fn pin_program(scratch: &Path) -> Result<PathBuf, Failure> {
         facts.size(),
         facts.mtime_nsec() ^ (facts.mtime() << 30)
     );
-    let place = scratch.join(".yard").join(name);
+    make(scratch).map_err(at(scratch))?;
+    let own = own_folder(scratch)?;
+    let place = own.join(name);
     let pinned = place.join("yard");
-    if pinned.exists() {
+    make(&place).map_err(at(&place))?;
+    refuse_if_others_write(&place)?;
+    if pinned.symlink_metadata().is_ok() {
+        refuse_if_others_write(&pinned)?;
         return Ok(pinned);
     }
-    // Whoever could write here could replace what the jobs run.
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o755)
-        .create(&place)
-        .map_err(at(&place))?;
     let beside = place.join(format!("yard.{}", sys::unique()));
     let copied = sys::copy::file(&program, &beside)
         .and_then(|_bytes| fs::set_permissions(&beside, PermissionsExt::from_mode(0o755)))
@@ -40,6 +42,63 @@ pub fn pin_program(scratch: &Path) -> Result<PathBuf, Failure> {
     let _ = fs::remove_file(&beside);
     copied.map_err(at(&pinned))?;
     Ok(pinned)
+}
+
+/// Whoever could write here could replace what the jobs run.
+fn make(folder: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o755).create(folder)
+}
+
+/// The folder of this user's copies. Where `scratch` is shared the first user has the short name.
+fn own_folder(scratch: &Path) -> Result<PathBuf, Failure> {
+    let me = sys::process::user();
+    let shared = scratch.join(".yard");
+    make(&shared).map_err(at(&shared))?;
+    let facts = fs::symlink_metadata(&shared).map_err(at(&shared))?;
+    let own = if facts.uid() == me {
+        shared
+    } else {
+        scratch.join(format!(".yard-{me}"))
+    };
+    make(&own).map_err(at(&own))?;
+    // In a folder where everybody may rename, a name means nothing.
+    let above = fs::metadata(scratch).map_err(at(scratch))?;
+    if is_open(&above) && above.mode() & STICKY == 0 {
+        return Err(refused(
+            scratch,
+            "every user of this machine can write there",
+        ));
+    }
+    refuse_if_others_write(&own)?;
+    Ok(own)
+}
+
+/// A program that another user can change is not run.
+fn refuse_if_others_write(path: &Path) -> Result<(), Failure> {
+    let facts = fs::symlink_metadata(path).map_err(at(path))?;
+    if facts.is_symlink() {
+        return Err(refused(path, "it is a link"));
+    }
+    if facts.uid() != sys::process::user() {
+        return Err(refused(path, &format!("it is of user {}", facts.uid())));
+    }
+    if is_open(&facts) {
+        return Err(refused(path, "every user of this machine can write there"));
+    }
+    Ok(())
+}
+
+fn is_open(facts: &fs::Metadata) -> bool {
+    facts.mode() & 0o002 != 0
+}
+
+fn refused(path: &Path, there: &str) -> Failure {
+    Failure::new(
+        FailureKind::Io,
+        format!("{} can't hold the program that jobs run", path.display()),
+    )
+    .there(there)
+    .todo("remove it, close it to others (chmod o-w), or set TRAINYARD_HOME to a folder of yours")
 }
 
 /// Gives the copy its name, unless another client was quicker: jobs may run from that one already,
@@ -56,6 +115,34 @@ fn publish(copy: &Path, pinned: &Path) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_another_user_can_change_is_not_run() {
+        let root = tempfile::tempdir().unwrap();
+        let scratch = root.path().join("scratch");
+        let pinned = pin_program(&scratch).unwrap();
+        assert_eq!(pin_program(&scratch).unwrap(), pinned);
+        let place = pinned.parent().unwrap().to_owned();
+        let mode = |path: &Path, mode: u32| {
+            fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        };
+        let check = |open: &Path, closed: u32, opened: u32| {
+            mode(open, opened);
+            let said = pin_program(&scratch).unwrap_err().line();
+            assert!(said.contains(&open.display().to_string()), "{said}");
+            mode(open, closed);
+            pin_program(&scratch).unwrap();
+        };
+        check(&pinned, 0o755, 0o777);
+        check(&place, 0o755, 0o757);
+        check(&scratch, 0o755, 0o777);
+        mode(&scratch, 0o1777);
+        pin_program(&scratch).unwrap();
+        let planted = root.path().join("planted");
+        fs::rename(&pinned, &planted).unwrap();
+        std::os::unix::fs::symlink(&planted, &pinned).unwrap();
+        assert!(pin_program(&scratch).is_err());
+    }
 
     #[test]
     fn a_program_that_is_pinned_already_stays_the_same_file() {

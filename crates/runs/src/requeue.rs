@@ -1,5 +1,6 @@
 //! Puts a run or a job back into the queue.
 
+use crate::awaited::jobs_of;
 use crate::environment_job::submit_environment;
 use crate::failure::{Failure, FailureKind};
 use crate::{Selected, submit_next};
@@ -48,8 +49,10 @@ pub(crate) fn put_back(
     // Its job would find again that what it needs is not there.
     if let Some(run) = run.as_ref().filter(|_| !live) {
         let (folder, json) = RunFolder::open(&run.entry.folder)?;
-        if let Some(made_first) = submit_environment(&mut **transport, &folder, &json)? {
-            let (next, _at) = submit_next(&mut **transport, &folder, &json, None, &[made_first])?;
+        let mut first = jobs_of(&json.after, &mut **transport)?;
+        first.extend(submit_environment(&mut **transport, &folder, &json)?);
+        if !first.is_empty() {
+            let (next, _at) = submit_next(&mut **transport, &folder, &json, None, &first)?;
             return Ok(Requeued::NextJob(next));
         }
     }

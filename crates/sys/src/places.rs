@@ -138,13 +138,17 @@ impl Places {
         })
     }
 
+    /// What stands below `TRAINYARD_HOME`.
+    pub const FOLDERS: [&str; 5] = ["state", "cache", "config", "scratch", "index"];
+
     fn under(home: &Path, facts: &PlaceFacts<'_>) -> Places {
+        let [state, cache, config, scratch, index] = Places::FOLDERS.map(|name| home.join(name));
         Places {
-            state: home.join("state"),
-            cache: home.join("cache"),
-            config: home.join("config"),
-            scratch: home.join("scratch"),
-            index: home.join("index"),
+            state,
+            cache,
+            config,
+            scratch,
+            index,
             host: facts.host.clone(),
         }
     }

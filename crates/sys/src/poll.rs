@@ -1,7 +1,8 @@
 //! Waiting for descriptors.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
@@ -16,6 +17,24 @@ pub enum Interest {
     Both,
     /// Only that the other end is gone.
     Hangup,
+}
+
+/// Writes a line to a file, a pipe or a terminal, where this does not wait: a pipe that nobody drains takes
+/// none. Whether it was written.
+///
+/// # Errors
+/// What the system says.
+pub fn write_at_once(mut file: &File, line: &[u8]) -> io::Result<bool> {
+    let mut poll = Poll::new();
+    let index = poll.add(&file, Interest::Write);
+    poll.wait(Some(Duration::ZERO))?;
+    // One that says there is room takes that much whole.
+    let fits = line.len() <= rustix::pipe::PIPE_BUF;
+    if !poll.writable(index) || !fits {
+        return Ok(false);
+    }
+    file.write_all(line)?;
+    Ok(true)
 }
 
 /// One round of waiting: add descriptors, wait, ask which are ready.
@@ -82,5 +101,26 @@ impl<'fd> Poll<'fd> {
         self.fds
             .get(index)
             .is_some_and(|fd| fd.revents().intersects(flags))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn a_pipe_that_nobody_drains_is_not_waited_for() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let writer = File::from(std::os::fd::OwnedFd::from(writer));
+        let line = [b'x'; 1000];
+        let mut written = 0;
+        while write_at_once(&writer, &line).unwrap() {
+            written += line.len();
+        }
+        assert!(written > 0);
+        let mut read = vec![0; written];
+        reader.read_exact(&mut read).unwrap();
+        assert!(write_at_once(&writer, &line).unwrap());
     }
 }

@@ -85,6 +85,12 @@ impl JobNamespace {
         self.keeper.pid()
     }
 
+    /// Whether its keeper was killed, and with it all that ran here.
+    pub(super) fn is_lost(&self) -> bool {
+        process::is_ending(self.keeper.pid())
+            || matches!(self.keeper.wait_exit(Some(Duration::ZERO)), Ok(true))
+    }
+
     /// The step is over. Where it was the last one, so is all that is in the namespace.
     pub(super) fn leave(self) {
         // Without it the keeper still ends what is left as soon as this process closes the file.

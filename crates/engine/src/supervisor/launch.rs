@@ -225,8 +225,9 @@ pub(super) fn say(text: &str, relay: Option<&mut Relay>, messages: Option<&File>
 /// Writes a line where the user sees it: through `srun`, or where the step's errors go.
 fn pass_on(line: &str, relay: Option<&mut Relay>, messages: Option<&File>) {
     match (messages, relay) {
-        (Some(mut file), _) => {
-            let _ = std::io::Write::write_all(&mut file, format!("{line}\n").as_bytes());
+        // What is to end the step goes before what is said of it.
+        (Some(file), _) => {
+            let _said = sys::poll::write_at_once(file, format!("{line}\n").as_bytes());
         }
         (None, Some(relay)) => {
             relay.send(&api::step_io::FromSupervisor::Say(line.to_owned()));

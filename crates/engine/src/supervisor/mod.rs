@@ -52,6 +52,7 @@ use sys::process;
 use sys::signals::SignalFd;
 
 /// Between two attempts to write down how a step ended.
+const SIGKILL: i32 = 9;
 const ROOM_PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// This process as a supervisor, whichever step it holds.
@@ -216,6 +217,11 @@ impl Supervisor {
         }
         run.live(&self.signals, &mut control);
 
+        if namespace.as_ref().is_some_and(JobNamespace::is_lost) {
+            // The step did not end by itself: it is lost, as with a supervisor that was killed.
+            tracing::error!(step = %spec.key(), node = %spec.node, "the process that keeps the job's namespace was killed");
+            process::signal(std::process::id(), SIGKILL)?;
+        }
         if let Some(namespace) = namespace {
             namespace.leave();
         }

@@ -164,6 +164,6 @@ impl PendingEpilogs {
         };
         let line = format!("slurmstepd: error: {text}\n");
         // Where nobody reads any more, nobody is told.
-        let _ = io::Write::write_all(&mut File::from(copy), line.as_bytes());
+        let _said = sys::poll::write_at_once(&File::from(copy), line.as_bytes());
     }
 }

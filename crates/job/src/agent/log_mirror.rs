@@ -119,7 +119,7 @@ impl Copied {
         if known.is_some_and(|known| known > length) {
             target.set_len(0)?;
         }
-        let mut source = File::open(from)?;
+        let mut source = sys::named_file::open_regular(File::options().read(true), from)?;
         source.seek(SeekFrom::Start(done))?;
         let mut bytes = vec![0; CHUNK];
         loop {

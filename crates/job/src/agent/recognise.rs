@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use sys::named_file::open_regular;
 
 /// What an entry's bytes say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +89,8 @@ fn verdict(format: Format, whole: bool) -> Recognised {
 /// as new as every shard.
 fn named_by_latest(path: &Path) -> bool {
     let latest = path.with_file_name("latest");
-    let (Ok(text), Some(name)) = (fs::read_to_string(latest), path.file_name()) else {
+    let (Ok(text), Some(name)) = (sys::named_file::read_text(&latest, 4096), path.file_name())
+    else {
         return false;
     };
     name.to_str() == Some(text.trim())
@@ -133,11 +135,14 @@ fn hugging_face(path: &Path, names: &BTreeSet<String>) -> io::Result<bool> {
 }
 
 fn json(path: &Path) -> Option<serde_json::Value> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    let mut text = Vec::new();
+    let mut file = open_regular(File::options().read(true), path).ok()?;
+    file.read_to_end(&mut text).ok()?;
+    serde_json::from_slice(&text).ok()
 }
 
 fn file(path: &Path) -> io::Result<Recognised> {
-    let mut file = File::open(path)?;
+    let mut file = open_regular(File::options().read(true), path)?;
     let length = file.metadata()?.len();
     let mut head = [0; 8];
     let read = read_up_to(&mut file, &mut head)?;

@@ -2,7 +2,7 @@
 //! kept.
 
 use folder::LinkInside;
-use std::fs::{self, Metadata};
+use std::fs::{self, FileType, Metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
@@ -23,13 +23,29 @@ pub struct Tree {
     pub said: Vec<String>,
 }
 
+/// What there is that has no contents to keep.
+fn odd_kind(kind: FileType) -> Option<&'static str> {
+    if kind.is_fifo() {
+        Some("a pipe")
+    } else if kind.is_socket() {
+        Some("a socket")
+    } else if kind.is_block_device() || kind.is_char_device() {
+        Some("a device")
+    } else {
+        None
+    }
+}
+
 /// Walks an entry: a file, a folder, or a link to one.
 ///
 /// # Errors
-/// What the system says.
+/// It is neither; what the system says.
 pub fn tree(path: &Path) -> io::Result<Tree> {
     let mut tree = Tree::default();
     let facts = fs::metadata(path)?;
+    if let Some(what) = odd_kind(facts.file_type()) {
+        return Err(io::Error::other(format!("it is {what}")));
+    }
     if !facts.is_dir() {
         tree.files.push((PathBuf::new(), facts));
         return Ok(tree);
@@ -50,17 +66,10 @@ pub fn tree(path: &Path) -> io::Result<Tree> {
                 folders.push(place);
             } else if kind.is_symlink() {
                 tree.add_link(path, place, disk)?;
-            } else if kind.is_file() {
-                tree.files.push((place, entry.metadata()?));
-            } else {
-                let what = if kind.is_fifo() {
-                    "a pipe"
-                } else if kind.is_socket() {
-                    "a socket"
-                } else {
-                    "a device"
-                };
+            } else if let Some(what) = odd_kind(kind) {
                 tree.left_out.push(format!("{} is {what}", shown(&place)));
+            } else {
+                tree.files.push((place, entry.metadata()?));
             }
         }
         if empty {
@@ -166,6 +175,25 @@ mod tests {
             want,
             "{place} -> {target}"
         );
+    }
+
+    /// A pipe without a writer would be waited for, and a device has no end.
+    #[test]
+    fn a_pipe_or_a_device_is_no_entry_and_is_never_read() {
+        use crate::agent::recognise::recognise;
+        use crate::hashed_copy;
+        let root = tempfile::tempdir().unwrap();
+        let (pipe, device) = (root.path().join("step-2"), root.path().join("step-3"));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        symlink("/dev/zero", &device).unwrap();
+        for (odd, want) in [(&pipe, "it is a pipe"), (&device, "it is a device")] {
+            assert_eq!(tree(odd).unwrap_err().to_string(), want);
+            assert!(recognise(odd).is_err());
+            let to = root.path().join("copy");
+            assert!(hashed_copy::copy(odd, &to).is_err());
+            assert!(!to.exists());
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use folder::{Event, EventLog, RunFolder};
 use model::Timestamp;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -40,6 +41,12 @@ impl Conductor {
         let begun = Instant::now();
         while self.log.is_behind() {
             self.catch_up(Timestamp(sys::now()))?;
+            let told = self.steps.told_to_end.load(Ordering::Relaxed);
+            let patience = if told {
+                patience.min(self.patience)
+            } else {
+                patience
+            };
             if !self.log.is_behind() || begun.elapsed() >= patience {
                 break;
             }

@@ -64,6 +64,9 @@ pub enum Message {
 
 /// Between two tries to write events.
 const RETRY: Duration = Duration::from_secs(1);
+/// How long a run folder that takes nothing is waited for once the training is done, unless the job is told to
+/// end.
+const END: Duration = Duration::from_secs(600);
 
 /// How long a SIGTERM waits for the cluster's word on why it came.
 const WORD: Duration = Duration::from_secs(2);
@@ -248,9 +251,11 @@ impl Conductor {
         match effect {
             Effect::Exit(code) => {
                 self.settle_notices(notices::PATIENCE)?;
-                let is_told = self.settle_log(self.patience)?;
-                // A run that failed says why, in the one way that is left.
-                return Ok(Some(if is_told || code != 1 {
+                // A training that is done is worth a longer wait than its end costs.
+                let patience = if self.done { END } else { Duration::ZERO };
+                let is_told = self.settle_log(self.patience.max(patience))?;
+                // How the run ended is told in the one way that is left.
+                return Ok(Some(if is_told || !matches!(code, 0 | 1) {
                     code
                 } else {
                     FOLDER_REFUSED

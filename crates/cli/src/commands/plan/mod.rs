@@ -84,6 +84,13 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
             let site = request.plan_for(&file, &places)?;
             show_site(&args, &site, &file, printer)
         }
+        // Both are held against the file of the engine's cluster.
+        (None, None) if args.beside.is_some() => {
+            let planned = request.plan(&places)?;
+            let file = script::file_of_target(&planned.target, &places)?;
+            let site = request.plan_for(&file, &places)?;
+            show_site(&args, &site, &file, printer)
+        }
         (None, None) => {
             let mut planned = request.plan(&places)?;
             leave_out_modules(&mut planned.plan);

@@ -44,12 +44,7 @@ pub fn plan(
             let config = user_config(places)?;
             let mut target = runs::target(places, on, config.as_ref())?;
             let (read, note) = around.resolve_here(path, &words, &text, &target)?;
-            // The engine of a cluster file has partitions and limits, which its facts do not tell.
-            let own = files::of_engine(places, &target.facts.name).transpose()?;
-            let file = match own {
-                Some(own) => own.parse()?,
-                None => file_of(&target.facts),
-            };
+            let file = file_of_target(&target, places)?;
             let mut plan = ScriptPlan::of(&read, &file, user().as_deref());
             // What the file assumes holds there.
             plan.assumed.clear();
@@ -80,6 +75,16 @@ pub fn plan(
         printer.shown(&plan.show());
     }
     Ok(end(plan.is_refused()))
+}
+
+/// What is known of the cluster that answers: an engine's own file, else what it reports.
+pub fn file_of_target(target: &Target, places: &Places) -> Result<ClusterFile, Failure> {
+    Ok(
+        match files::of_engine(places, &target.facts.name).transpose()? {
+            Some(own) => own.parse()?,
+            None => file_of(&target.facts),
+        },
+    )
 }
 
 /// What surrounds a call of this command.
