@@ -55,21 +55,29 @@ pub fn place(
     pick: Pick<'_>,
 ) -> Option<Vec<Share>> {
     let required = compiled.required.as_deref()?;
-    let attempt = |apart| {
+    let attempt = |apart, is_bound| {
         let attempt = Attempt {
             cluster,
             compiled,
             free,
             pick,
             apart,
+            is_bound,
         };
         let mut choices = compiled.choices.iter();
         choices.find_map(|choice| attempt.within(choice, required))
     };
-    match compiled.demand.sharing {
+    let demand = &compiled.demand;
+    match demand.sharing {
         // CPUs of its own go before those that it shares.
-        Sharing::Over(_) => attempt(true).or_else(|| attempt(false)),
-        Sharing::Any | Sharing::Whole | Sharing::User => attempt(false),
+        Sharing::Over(_) => attempt(true, false).or_else(|| attempt(false, false)),
+        Sharing::Whole => attempt(false, false),
+        // As in Slurm, CPUs near the GPUs go before others, on whichever nodes.
+        Sharing::Any | Sharing::User if cluster.knows_gpu_sockets() && demand.gpus_on(1) > 0 => {
+            let bound = attempt(false, true);
+            bound.or_else(|| attempt(false, false).filter(|_| !demand.enforce_binding))
+        }
+        Sharing::Any | Sharing::User => attempt(false, false),
     }
 }
 
@@ -82,6 +90,8 @@ struct Attempt<'a> {
     pick: Pick<'a>,
     /// On CPUs that no other job has, though it would share them.
     apart: bool,
+    /// Its CPUs and GPUs come from the same sockets.
+    is_bound: bool,
 }
 
 impl Attempt<'_> {
@@ -132,17 +142,21 @@ impl Attempt<'_> {
 
     /// Whether a node has so much.
     fn gives(&self, node: NodeId, need: &Amounts) -> bool {
+        let Some(need) = &self.with_cpus_of_sockets(node, *need) else {
+            return false;
+        };
         let sharing = self.sharing();
         let of_cpus = if self.apart { Sharing::Any } else { sharing };
         self.free.is_open(node, sharing, self.pick.user)
             && self.free.fits(node, need, of_cpus)
             && self.has_gpus(node, need)
-            && self.sockets(node, need.cpus).is_some()
+            && self.sockets(node, need).is_some()
     }
 
     /// From which sockets of a node so many CPUs come; none where the job asks for more of its sockets
     /// than is free.
-    fn sockets(&self, node: NodeId, cpus: u32) -> Option<SocketCpus> {
+    fn sockets(&self, node: NodeId, need: &Amounts) -> Option<SocketCpus> {
+        let cpus = need.cpus;
         let class = self.cluster.class(node);
         let is_shared = matches!(self.sharing(), Sharing::Over(_));
         let threads = class.sockets.map(|there| there.threads);
@@ -153,6 +167,14 @@ impl Attempt<'_> {
             return Some(SocketCpus::default());
         };
         let free = self.free.sockets(node);
+        let sockets = self.sockets_of_gpus(node, need)?;
+        if !sockets.is_empty() {
+            let each = match sockets.len() {
+                1 => 0,
+                _ => class.core_cpus.max(1),
+            };
+            return free.deal_over(&sockets, each, cpus);
+        }
         let demand = &self.compiled.demand;
         match demand.sockets.as_deref() {
             Some(need) if demand.sharing != Sharing::Whole => {
@@ -279,11 +301,12 @@ impl Attempt<'_> {
     fn share(&self, node: NodeId, tasks: u32, of_job: &[u64]) -> Option<Share> {
         let class = self.cluster.class(node);
         let need = amounts(&self.compiled.demand, class, tasks, of_job)?;
+        let need = self.with_cpus_of_sockets(node, need)?;
         if !self.gives(node, &need) {
             return None;
         }
         let share = self.with_gpus(node, tasks, need, self.free.gpus(node))?;
-        let sockets = self.sockets(node, share.amounts.cpus)?;
+        let sockets = self.sockets(node, &share.amounts)?;
         Some(Share { sockets, ..share })
     }
 }

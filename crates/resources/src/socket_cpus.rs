@@ -131,6 +131,21 @@ impl SocketCpus {
         Some(dealt)
     }
 
+    /// So many of them, first `each` of every one of some sockets, then those of these sockets.
+    pub(crate) fn deal_over(&self, sockets: &[usize], each: u32, cpus: u32) -> Option<SocketCpus> {
+        let rest = cpus.checked_sub(each.checked_mul(u32::try_from(sockets.len()).ok()?)?)?;
+        let each = u16::try_from(each).ok()?;
+        let mut first = SocketCpus::default();
+        sockets.iter().for_each(|socket| first.0[*socket] = each);
+        let mut left = self.of_sockets(|socket| sockets.contains(&socket));
+        for (own, taken) in left.0.iter_mut().zip(first.0) {
+            *own = own.checked_sub(taken)?;
+        }
+        let mut dealt = left.deal(rest)?;
+        dealt.give(&first);
+        Some(dealt)
+    }
+
     /// So many of them in whole cores of so many each, one of each socket in turn.
     pub(crate) fn deal_in_turn(&self, cpus: u32, core: u32) -> Option<SocketCpus> {
         let core = u16::try_from(core.max(1)).unwrap_or(u16::MAX);

@@ -22,6 +22,8 @@ struct Part {
     recorded: &'static str,
     /// Lines of the cluster's configuration beside those that all have.
     conf: &'static str,
+    /// Where GPUs are, on nodes with two sockets.
+    gres_conf: Option<&'static str>,
     differ: &'static str,
     /// The list's file, in the folder of the tests.
     file: &'static str,
@@ -37,6 +39,7 @@ struct Part {
 const SLEEPERS: &[&str] = &["fast", "runs", "on3"];
 
 const FIRST: Part = Part {
+    gres_conf: None,
     recorded: include_str!("manage/answers-22.05.8.txt"),
     conf: "",
     differ: include_str!("manage/differ.txt"),
@@ -47,6 +50,7 @@ const FIRST: Part = Part {
 };
 /// What was recorded later, on the same cluster without jobs.
 const LATER: Part = Part {
+    gres_conf: None,
     recorded: include_str!("manage/later/answers-22.05.8.txt"),
     conf: "",
     differ: include_str!("manage/later/differ.txt"),
@@ -57,6 +61,7 @@ const LATER: Part = Part {
 };
 /// 165 ways to ask for resources: each job, and the environment of its script and of its first task.
 const ENVIRONMENT: Part = Part {
+    gres_conf: None,
     recorded: include_str!("manage/environment/answers-22.05.8.txt"),
     conf: "",
     differ: include_str!("manage/environment/differ.txt"),
@@ -68,6 +73,7 @@ const ENVIRONMENT: Part = Part {
 
 /// Jobs that are held while they wait and while they run.
 const HOLD: Part = Part {
+    gres_conf: None,
     recorded: include_str!("manage/hold/answers-22.05.8.txt"),
     conf: "",
     differ: include_str!("manage/hold/differ.txt"),
@@ -79,6 +85,7 @@ const HOLD: Part = Part {
 
 /// Heterogeneous jobs: what is said and done of their components, and their steps.
 const HET: Part = Part {
+    gres_conf: None,
     conf: "",
     recorded: include_str!("manage/het/answers-22.05.8.txt"),
     differ: include_str!("manage/het/differ.txt"),
@@ -90,6 +97,7 @@ const HET: Part = Part {
 
 /// Files that name nodes, and tasks that follow a list of nodes.
 const NODE_LISTS: Part = Part {
+    gres_conf: None,
     recorded: include_str!("manage/node_lists/answers-22.05.8.txt"),
     conf: "",
     differ: include_str!("manage/node_lists/differ.txt"),
@@ -99,8 +107,21 @@ const NODE_LISTS: Part = Part {
     sleepers: SLEEPERS,
 };
 
+/// Which CPUs and GPUs jobs get where GPUs are at sockets, with and without `--gres-flags`.
+const GPU_SOCKETS: Part = Part {
+    gres_conf: Some(include_str!("manage/gpu_sockets/gres.conf")),
+    recorded: include_str!("manage/gpu_sockets/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/gpu_sockets/differ.txt"),
+    file: "manage/gpu_sockets/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: SLEEPERS,
+};
+
 /// What tasks of steps see of their GPUs.
 const GPU_BIND: Part = Part {
+    gres_conf: None,
     recorded: include_str!("manage/gpu_bind/answers-22.05.8.txt"),
     conf: "",
     differ: include_str!("manage/gpu_bind/differ.txt"),
@@ -112,6 +133,7 @@ const GPU_BIND: Part = Part {
 
 /// Nodes and partitions that are changed, made and removed.
 const CHANGES: Part = Part {
+    gres_conf: None,
     recorded: include_str!("manage/changes/answers-22.05.8.txt"),
     conf: "",
     differ: include_str!("manage/changes/differ.txt"),
@@ -123,6 +145,7 @@ const CHANGES: Part = Part {
 
 /// Reservations that are made, changed and used.
 const RESERVATIONS: Part = Part {
+    gres_conf: None,
     recorded: include_str!("manage/reservations/answers-22.05.8.txt"),
     conf: "",
     differ: include_str!("manage/reservations/differ.txt"),
@@ -136,6 +159,7 @@ const RESERVATIONS: Part = Part {
 
 /// Nodes that are not there yet, and nodes that are made.
 const FUTURE: Part = Part {
+    gres_conf: None,
     recorded: include_str!("manage/future/answers-22.05.8.txt"),
     conf: include_str!("manage/future/slurm.conf"),
     differ: include_str!("manage/future/differ.txt"),
@@ -147,6 +171,7 @@ const FUTURE: Part = Part {
 
 /// Licences that reservations keep.
 const LICENCES: Part = Part {
+    gres_conf: None,
     recorded: include_str!("manage/licences/answers-22.05.8.txt"),
     conf: include_str!("manage/licences/slurm.conf"),
     differ: include_str!("manage/licences/differ.txt"),
@@ -158,6 +183,7 @@ const LICENCES: Part = Part {
 
 /// What `sinfo` prints of nodes in all states, option by option and column by column.
 const SINFO: Part = Part {
+    gres_conf: None,
     recorded: include_str!("manage/sinfo/answers-22.05.8.txt"),
     conf: include_str!("manage/sinfo/slurm.conf"),
     differ: include_str!("manage/sinfo/differ.txt"),
@@ -169,6 +195,7 @@ const SINFO: Part = Part {
 
 /// What sacctmgr shows beside accounts, and what the controller keeps of them.
 const ACCOUNTING: Part = Part {
+    gres_conf: None,
     recorded: include_str!("manage/accounting/answers-22.05.8.txt"),
     conf: "",
     differ: include_str!("manage/accounting/differ.txt"),
@@ -187,6 +214,7 @@ const ACCOUNTING: Part = Part {
 
 /// Jobs, nodes, users, fields and moments that there are not.
 const BAD: Part = Part {
+    gres_conf: None,
     recorded: include_str!("manage/bad/answers-22.05.8.txt"),
     conf: "",
     differ: include_str!("manage/bad/differ.txt"),
@@ -206,12 +234,25 @@ pub(crate) struct Twin {
 
 impl Twin {
     pub(crate) fn start(conf: &str) -> Twin {
+        Twin::with_gres(conf, None)
+    }
+
+    /// Of nodes with two sockets, where their GPUs are said to be at those.
+    fn with_gres(conf: &str, gres_conf: Option<&str>) -> Twin {
         let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-        let conf = env.write("../slurm.conf", &format!("{SLURM_CONF}\n{conf}"));
-        let conf = conf.display().to_string();
-        let file = env
-            .yard(&["cluster", "import", "--slurm-conf", &conf])
-            .success();
+        let mut import = vec!["cluster", "import", "--slurm-conf"];
+        let path = env.root().join("slurm.conf").display().to_string();
+        let gres = env.root().join("gres.conf").display().to_string();
+        import.push(&path);
+        let mut text = format!("{SLURM_CONF}\n{conf}");
+        if let Some(gres_conf) = gres_conf {
+            let two = "SocketsPerBoard=2 CoresPerSocket=4";
+            text = text.replace("SocketsPerBoard=1 CoresPerSocket=8", two);
+            env.write("../gres.conf", gres_conf);
+            import.extend(["--gres-conf", &gres]);
+        }
+        env.write("../slurm.conf", &text);
+        let file = env.yard(&import).success();
         let file = env.write("../lab.toml", &file).display().to_string();
         env.yard(&["engine", "start", "lab", "--cluster", &file])
             .success();
@@ -415,6 +456,11 @@ mod slow {
     }
 
     #[test]
+    fn gpus_at_sockets_are_given_as_recorded_or_are_listed() {
+        play(&GPU_SOCKETS);
+    }
+
+    #[test]
     fn every_change_of_nodes_and_partitions_is_answered_as_recorded_or_is_listed() {
         play(&CHANGES);
     }
@@ -440,7 +486,7 @@ impl Twin {
 
 fn play(part: &Part) {
     let began = Instant::now();
-    let twin = Twin::start(part.conf);
+    let twin = Twin::with_gres(part.conf, part.gres_conf);
     let mut known = known(part);
     let mut times = BTreeMap::new();
     let (mut wrong, mut count, mut agree) = (String::new(), 0, 0);

@@ -83,7 +83,7 @@ pub const OPTIONS: &[Opt] = &[
     row("gpus-per-socket", ' ', Required, ALL, Refused("sockets are not told apart; use --gpus-per-node"), "SBATCH_GPUS_PER_SOCKET SALLOC_GPUS_PER_SOCKET SLURM_GPUS_PER_SOCKET", "GPUs on each socket, as [TYPE:]NUMBER").key(Key::GpusPerSocket).on_nodes(),
     row("gpus-per-task", ' ', Required, ALL, Sets(Key::GpusPerTask), "SBATCH_GPUS_PER_TASK SALLOC_GPUS_PER_TASK SLURM_GPUS_PER_TASK", "GPUs for each task, as [TYPE:]NUMBER"),
     row("gres", ' ', Required, ALL, Sets(Key::Gres), "SBATCH_GRES SALLOC_GRES SLURM_GRES", "Generic resources on each node, such as gpu:v100:2"),
-    row("gres-flags", ' ', Required, ALL, Nothing("GPUs near the job's CPUs are preferred where the cluster file says which those are, and no others are refused"), "SBATCH_GRES_FLAGS SALLOC_GRES_FLAGS SLURM_GRES_FLAGS", "How generic resources follow the CPUs").key(Key::GresFlags),
+    row("gres-flags", ' ', Required, ALL, Sets(Key::GresFlags), "SBATCH_GRES_FLAGS SALLOC_GRES_FLAGS SLURM_GRES_FLAGS", "How GPUs follow the CPUs, where the cluster file says which are near each other"),
     row("help", 'h', No, ALL, Sets(Key::Help), "", "Print the options"),
     row("het-group", ' ', Required, SRUN, Sets(Key::HetGroup), "", "Components of a heterogeneous job to start the step on"),
     row("hint", ' ', Required, ALL, Sets(Key::Hint), "SLURM_HINT SBATCH_HINT SALLOC_HINT", "Hint about the program, such as nomultithread").but("each CPU is a core with one thread, so that it binds tasks as `--cpu-bind=threads` does and asks for no other nodes").on_nodes(),

@@ -151,7 +151,10 @@ impl Reading<'_> {
             Key::GpusPerTask => self.options.gpus_per_task = self.gpus(text, given),
             Key::Gres if text == "help" => o.show = Some(Show::Gres),
             Key::Gres => self.gres(text, given),
-            Key::GresFlags => value_check::gres_flags(text, version, self.command)?,
+            Key::GresFlags => {
+                value_check::gres_flags(text, version, self.command)?;
+                o.enforce_binding = text.to_ascii_lowercase().contains("enforce-binding");
+            }
             Key::Help => o.show = Some(Show::Help),
             Key::Usage => o.show = Some(Show::Usage),
             Key::Version => o.show = Some(Show::Version),

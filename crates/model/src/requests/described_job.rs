@@ -226,6 +226,7 @@ fn asked_tres(o: &GivenOptions, job: &JobDescription) -> AskedTres {
         bind: o.gpu_bind.clone(),
         frequency: o.gpu_frequency.clone(),
         tasks_of_each: job.tasks_per_gpu,
+        enforce_binding: o.enforce_binding,
         is_by_gres: o.gpus_per_node.is_none() && !job.gres_per_node.is_empty(),
     }
 }

@@ -155,6 +155,9 @@ pub struct AskedTres {
     pub frequency: Option<String>,
     /// `--ntasks-per-gpu`
     pub tasks_of_each: Option<u32>,
+    /// `--gres-flags=enforce-binding`
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub enforce_binding: bool,
     /// GPUs of a node were asked for with `--gres` alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_by_gres: bool,

@@ -96,6 +96,12 @@ impl Cluster {
         self.class_of[node.0 as usize]
     }
 
+    /// Whether it is known of any node at which sockets its GPUs are.
+    #[must_use]
+    pub fn knows_gpu_sockets(&self) -> bool {
+        self.classes.iter().any(NodeClass::knows_gpu_sockets)
+    }
+
     /// All classes, by their ids.
     #[must_use]
     pub fn classes(&self) -> &[NodeClass] {

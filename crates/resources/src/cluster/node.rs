@@ -212,6 +212,12 @@ impl NodeClass {
         }
     }
 
+    /// Whether it is known at which sockets its GPUs are.
+    #[must_use]
+    pub fn knows_gpu_sockets(&self) -> bool {
+        self.gpus.iter().any(|group| !group.at_sockets.is_empty())
+    }
+
     /// The GPUs at a socket; none where that is not known.
     #[must_use]
     pub fn gpus_at(&self, socket: usize) -> u64 {

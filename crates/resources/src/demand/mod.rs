@@ -63,6 +63,8 @@ pub struct Demand {
     pub tmp_mib: u64,
     /// What it asks of sockets, cores and threads.
     pub sockets: Option<Box<SocketNeed>>,
+    /// Its CPUs and GPUs lie at the same sockets, wherever those of GPUs are known.
+    pub enforce_binding: bool,
     /// Tasks share CPUs: a node gives one, however many tasks it has.
     pub overcommit: bool,
     /// A node has as many tasks as follow from its GPUs: `MinCPUsNode` counts one of them.

@@ -63,6 +63,7 @@ impl Demand {
             contiguous: options.contiguous,
             tmp_mib: options.tmp_mib.unwrap_or(0),
             sockets: sockets(options),
+            enforce_binding: request.rare.asked.enforce_binding,
             overcommit: options.overcommit,
             tasks_by_gpus: false,
         };

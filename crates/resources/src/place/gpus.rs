@@ -4,6 +4,7 @@ use super::Attempt;
 use crate::cluster::{GpuGroup, NodeClass, NodeId};
 use crate::demand::{GresNeed, Sharing};
 use crate::{Amounts, Share, SocketCpus};
+use std::cmp::Reverse;
 
 impl Attempt<'_> {
     /// Whether a node has the GPUs with their types, beside those that are barred.
@@ -31,7 +32,7 @@ impl Attempt<'_> {
         class: &NodeClass,
         free: SocketCpus,
     ) -> impl Iterator<Item = SocketCpus> {
-        let is_known = class.gpus.iter().any(|group| !group.at_sockets.is_empty());
+        let is_known = class.knows_gpu_sockets();
         let asked = self.compiled.demand.gpus_on(1);
         let gpus = self.free.gpus(node);
         let with = move |least: u64| {
@@ -48,7 +49,67 @@ impl Attempt<'_> {
     fn gpus_near(&self, class: &NodeClass, sockets: &SocketCpus) -> u64 {
         let sockets = sockets.each().enumerate();
         let own = sockets.filter(|(_, cpus)| *cpus > 0);
-        own.fold(0, |all, (socket, _)| all | class.gpus_at(socket))
+        gpus_at(class, own.map(|(socket, _)| socket))
+    }
+
+    /// The sockets of a node from which both the CPUs and the GPUs have to come, as few as have the GPUs:
+    /// empty where they may come from any, and none where too few are free.
+    pub(super) fn sockets_of_gpus(&self, node: NodeId, need: &Amounts) -> Option<Vec<usize>> {
+        let class = self.cluster.class(node);
+        let asked = u32::from(need.lane(0));
+        let is_known = class.knows_gpu_sockets() && class.cpus_of_socket().is_some();
+        if !self.is_bound || asked == 0 || !is_known {
+            return Some(Vec::new());
+        }
+        let of_type = |group: &&GpuGroup| group.lane > 0 && need.lane(group.lane.into()) > 0;
+        let typed = class.gpus.iter().filter(of_type);
+        let typed = typed.fold(0, |all, group| all | group.indices);
+        let free = self.free.gpus(node) & if typed == 0 { u64::MAX } else { typed };
+        let cpus = self.free.sockets(node).each().map(u32::from);
+        let sockets = cpus.enumerate().map(|(socket, cpus)| {
+            let gpus = (class.gpus_at(socket) & free).count_ones();
+            (gpus, cpus, socket)
+        });
+        let each = class.core_cpus.max(1);
+        let mut sockets: Vec<_> = sockets
+            .filter(|(gpus, cpus, _)| *gpus > 0 && *cpus >= each)
+            .collect();
+        // One socket is the first that has all.
+        let has_all = |(gpus, _, _): &&(u32, u32, usize)| *gpus >= asked;
+        if sockets.iter().any(|socket| has_all(&socket)) {
+            let one = sockets.iter().filter(has_all);
+            let mut one = one.filter(|(_, cpus, _)| *cpus >= need.cpus);
+            return one.next().map(|(_, _, socket)| vec![*socket]);
+        }
+        sockets.sort_by_key(|(gpus, cpus, socket)| (Reverse(*gpus), Reverse(*cpus), *socket));
+        let (mut gpus, mut taken) = (0, Vec::new());
+        for (own, _, socket) in sockets {
+            if gpus < asked {
+                gpus += own;
+                taken.push(socket);
+            }
+        }
+        (gpus >= asked).then_some(taken)
+    }
+
+    /// What a node gives where each socket with a GPU of the job gives CPUs too; none where a job that may
+    /// have others asks for fewer CPUs than that.
+    pub(super) fn with_cpus_of_sockets(&self, node: NodeId, mut need: Amounts) -> Option<Amounts> {
+        let sockets = self.sockets_of_gpus(node, &need)?;
+        let demand = &self.compiled.demand;
+        let each = self.cluster.class(node).core_cpus.max(1);
+        let least = u32::try_from(sockets.len()).ok()?.checked_mul(each)?;
+        if sockets.len() > 1 && need.cpus < least {
+            if !demand.enforce_binding {
+                return None;
+            }
+            let more = u64::from(least - need.cpus).saturating_mul(demand.mem_per_cpu);
+            need.mem_mib = need
+                .mem_mib
+                .saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
+            need.cpus = least;
+        }
+        Some(need)
     }
 
     /// A share with GPUs chosen of those that are free; none where there are too few of a type.
@@ -78,7 +139,13 @@ impl Attempt<'_> {
             set_lanes(&mut need, class.gpus.iter(), free);
             return Some(share(need, free));
         }
-        let sockets = self.sockets(node, need.cpus).unwrap_or_default();
+        let bound = self.sockets_of_gpus(node, &need)?;
+        let free = if bound.is_empty() {
+            free
+        } else {
+            free & gpus_at(class, bound.into_iter())
+        };
+        let sockets = self.sockets(node, &need).unwrap_or_default();
         let near = self.gpus_near(class, &sockets);
         let mut taken = 0_u64;
         let mut left = u64::from(need.lane(0));
@@ -132,6 +199,11 @@ impl Attempt<'_> {
         }
         typed
     }
+}
+
+/// The GPUs at some sockets.
+fn gpus_at(class: &NodeClass, sockets: impl Iterator<Item = usize>) -> u64 {
+    sockets.fold(0, |all, socket| all | class.gpus_at(socket))
 }
 
 /// The lanes of those GPUs.

@@ -3,9 +3,9 @@
 # Needs root, and apt: slurm-wlm slurmdbd slurm-wlm-mysql-plugin munge mariadb-server. No systemd and no cgroups.
 #     LAB=FOLDER ./cluster.sh up      in about 15 s; FRESH=1 forgets what was before
 #     LAB=FOLDER ./cluster.sh down    ends exactly what it started
-# EXTRA has more lines of slurm.conf.
+# EXTRA has more lines of slurm.conf; SOCKETS=2 gives nodes two sockets, with two GPUs each.
 set -euo pipefail
-LAB=${LAB:?}; RUN=$LAB/run; ETC=$LAB/etc; CPUS=${CPUS:-8}; TRACE=${TRACE:-info}
+LAB=${LAB:?}; RUN=$LAB/run; ETC=$LAB/etc; CPUS=${CPUS:-8}; SOCKETS=${SOCKETS:-1}; TRACE=${TRACE:-info}
 SCHEDPARAMS=${SCHEDPARAMS:-}
 PORT0=${PORT0:-27800}; DBPORT=$((PORT0+20)); DBDPORT=$((PORT0+19)); CTLPORT=$((PORT0+17)); NODEPORT0=$((PORT0+100)); CLUSTER=${CLUSTER:-lab}
 if [ "${1:-}" = down ]; then
@@ -134,15 +134,19 @@ MessageTimeout=30
 BatchStartTimeout=10
 CompleteWait=0
 OverTimeLimit=0
-NodeName=node[1-3] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[$((NODEPORT0+1))-$((NODEPORT0+3))] CPUs=$CPUS Boards=1 SocketsPerBoard=1 CoresPerSocket=$CPUS ThreadsPerCore=1 RealMemory=16000 Gres=gpu:v100:4 Feature=v100,cuda State=UNKNOWN
-NodeName=node4     NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((NODEPORT0+4)) CPUs=$CPUS Boards=1 SocketsPerBoard=1 CoresPerSocket=$CPUS ThreadsPerCore=1 RealMemory=16000 Gres=gpu:a100:4 Feature=a100,cuda State=UNKNOWN
+NodeName=node[1-3] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[$((NODEPORT0+1))-$((NODEPORT0+3))] CPUs=$CPUS Boards=1 SocketsPerBoard=$SOCKETS CoresPerSocket=$((CPUS/SOCKETS)) ThreadsPerCore=1 RealMemory=16000 Gres=gpu:v100:4 Feature=v100,cuda State=UNKNOWN
+NodeName=node4     NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((NODEPORT0+4)) CPUs=$CPUS Boards=1 SocketsPerBoard=$SOCKETS CoresPerSocket=$((CPUS/SOCKETS)) ThreadsPerCore=1 RealMemory=16000 Gres=gpu:a100:4 Feature=a100,cuda State=UNKNOWN
 PartitionName=gpu  Nodes=node[1-4] Default=YES MaxTime=7-00:00:00 DefaultTime=01:00:00 State=UP PriorityTier=1
 PartitionName=cpu  Nodes=node[1-2] MaxTime=2-00:00:00 DefaultTime=00:30:00 State=UP PriorityTier=1
 PartitionName=test Nodes=node[3-4] MaxTime=00:30:00 DefaultTime=00:05:00 State=UP PriorityTier=1 PriorityJobFactor=10
 ${EXTRA:-}
 E
-{ for n in 1 2 3; do echo "NodeName=node$n Name=gpu Type=v100 File=$RUN/dev/node$n/nvidia[0-3]"; done
-  echo "NodeName=node4 Name=gpu Type=a100 File=$RUN/dev/node4/nvidia[0-3]"; } >"$ETC/gres.conf"
+gpus(){ # With two sockets each has two of a node's GPUs.
+  if [ "$SOCKETS" = 2 ]; then
+    echo "NodeName=$1 Name=gpu Type=$2 File=$RUN/dev/$1/nvidia[0-1] Cores=0-$((CPUS/2-1))"
+    echo "NodeName=$1 Name=gpu Type=$2 File=$RUN/dev/$1/nvidia[2-3] Cores=$((CPUS/2))-$((CPUS-1))"
+  else echo "NodeName=$1 Name=gpu Type=$2 File=$RUN/dev/$1/nvidia[0-3]"; fi; }
+{ for n in 1 2 3; do gpus node$n v100; done; gpus node4 a100; } >"$ETC/gres.conf"
 sed 's/^/ /;s/^ //' /etc/hosts | grep -v slurmlab >"$ETC/hosts"; echo "127.0.0.1 node1 node2 node3 node4 # slurmlab" >>"$ETC/hosts"
 unset SLURM_CONF || true
 export SLURM_CONF=$ETC/slurm.conf     # daemons read gres.conf/slurmdbd.conf from the SAME directory as SLURM_CONF

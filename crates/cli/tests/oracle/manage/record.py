@@ -15,6 +15,8 @@ are told of their GPUs; node_lists/commands.txt (`node_lists`, likewise) is abou
 follow a list of nodes; hold/commands.txt (`hold`, likewise) is about jobs that are held.
 future/commands.txt (`future`) is about nodes that are not there yet, and licences/commands.txt (`licences`) about licences of
 reservations; each on a cluster that was brought up with its own slurm.conf as EXTRA.
+gpu_sockets/commands.txt (`gpu_sockets`, on one that was brought up with SOCKETS=2 and
+SCHEDPARAMS=batch_sched_delay=0,sched_min_interval=0,bf_interval=1) is which CPUs and GPUs jobs get where GPUs are at sockets.
 sinfo/commands.txt (`sinfo`, likewise) is `sinfo`, option by option; its node4 is down and comes back in the second part when its
 slurmd registers again, for which its pauses stand.
 het/commands.txt (`het`, on one that was just brought up with FRESH=1 and SCHEDPARAMS=bf_interval=1) is about
