@@ -209,3 +209,49 @@ fn a_reservation_over_running_jobs_is_refused_unless_it_ignores_them() {
     assert_eq!(state(), "R\n");
     assert_eq!(lab.scontrol("delete reservation=over"), "");
 }
+
+/// As in Slurm: what runs goes on, what waits does so until the account is there again, and no limit of it is
+/// lifted by that.
+#[test]
+fn jobs_of_an_account_that_is_gone_run_on_or_wait() {
+    let lab = Twin::start();
+    let file = |accounts: &str| {
+        let text = format!(
+            "{CLUSTER}[limits]\nenforce = [\"associations\", \"limits\"]\n[account.other]\n{accounts}"
+        );
+        lab.0.write("lab.toml", &text);
+        assert_eq!(lab.scontrol("reconfigure"), "");
+    };
+    let with = "[account.lab]\ngroup_jobs = 1\n[user.\"*\"]\naccounts = [\"other\", \"lab\"]\ndefault_account = \"other\"\n";
+    file(with);
+    for _ in 0..2 {
+        let args = ["-Alab", "-t60", "-o", "/dev/null", "--wrap", "sleep 1000"];
+        lab.0.slurm("sbatch", &args).success();
+    }
+    let states = || {
+        lab.0
+            .slurm("squeue", &["-h", "-S", "i", "-o", "%a %t %r"])
+            .stdout
+    };
+    let limited = "lab R None\nlab PD AssocGrpJobsLimit\n";
+    wait_until("one runs", || states() == limited);
+    file("[user.\"*\"]\naccounts = [\"other\"]\n");
+    let gone = "lab R None\nlab PD InvalidAccount\n";
+    wait_until("its account is gone", || states() == gone);
+    lab.restart();
+    wait_until("it is so after a restart", || states() == gone);
+    let refused = lab.0.slurm("sbatch", &["-Alab", "--wrap", "true"]);
+    assert!(
+        refused.stderr.contains("Invalid account"),
+        "{}",
+        refused.stderr
+    );
+    file(with);
+    wait_until("it is there again", || states() == limited);
+    // The accounting lets none go whose jobs are there.
+    let args = ["-i", "delete", "account", "lab"];
+    let refused = lab.0.slurm("sacctmgr", &args);
+    let said = format!("{}{}", refused.stdout, refused.stderr);
+    assert!(said.contains("Job(s) active"), "{said}");
+    assert_eq!(states(), limited);
+}

@@ -27,6 +27,9 @@ impl State {
         let too_many = partition.max_nodes.is_some_and(|most| asked > most);
         let too_few = nodes.most.is_some_and(|most| most < partition.min_nodes);
         match partition.state {
+            _ if self.has_lost_account(&job.record) => {
+                Err(PendingReason::OverLimit("InvalidAccount".to_owned()))
+            }
             PartitionState::Down => Err(PendingReason::PartitionDown),
             PartitionState::Inactive => Err(PendingReason::PartitionInactive),
             _ if self
@@ -49,6 +52,15 @@ impl State {
                 }
             }
         }
+    }
+
+    /// Whether the account under which a job was submitted is no more. The root is over all others, whether
+    /// a file names it or not.
+    fn has_lost_account(&self, record: &Job) -> bool {
+        let account = record.request.account.as_deref();
+        self.cluster.needs_accounts()
+            && account
+                .is_some_and(|name| name != "root" && self.cluster.find_account(name).is_none())
     }
 
     /// What a partition says to a user's jobs where it takes none of them.

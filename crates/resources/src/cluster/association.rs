@@ -150,6 +150,12 @@ impl Cluster {
         self.has_budgeted_time
     }
 
+    /// Whether jobs run only under accounts that there are (`AccountingStorageEnforce`).
+    #[must_use]
+    pub fn needs_accounts(&self) -> bool {
+        self.needs_accounts && !self.accounts().is_empty()
+    }
+
     /// Whether a job starts only where it may use what it asks for until its end, and none is ended for
     /// what others use (`AccountingStorageEnforce=safe`).
     #[must_use]

@@ -80,6 +80,7 @@ impl Cluster {
         cluster.over_time = value(&file.scheduling.over_time_limit).unwrap_or(Seconds(0));
         cluster.requeue_delay = value(&file.scheduling.requeue_delay).unwrap_or(Seconds(0));
         let enforced = file.limits.enforce.as_ref();
+        cluster.needs_accounts = enforced.is_none_or(|words| !words.value.is_empty());
         cluster.is_safe = enforced.is_some_and(|words| {
             let mut words = words.value.iter();
             words.any(|word| word == "safe" || word == "all")

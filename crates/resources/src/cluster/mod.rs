@@ -62,6 +62,7 @@ pub struct Cluster {
     budgeted_tres: Vec<String>,
     has_budgeted_time: bool,
     is_safe: bool,
+    needs_accounts: bool,
     /// What jobs get outside of partitions that do not ask for it.
     defaults: Defaults,
 }
