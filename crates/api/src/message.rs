@@ -346,6 +346,9 @@ pub struct WouldStart {
     pub nodes: Vec<NodeName>,
     /// Its partition.
     pub partition: String,
+    /// It comes after this job, which has no time limit: the moment is Slurm's guess.
+    #[serde(default)]
+    pub no_limit: Option<JobId>,
 }
 
 /// Why a job waits.
@@ -357,6 +360,12 @@ pub struct WhyWaiting {
     pub reason: String,
     /// What it would hold by the plan.
     pub needs: Option<CpusAndGpus>,
+    /// The nodes that it needs.
+    #[serde(default)]
+    pub nodes_needed: Option<NodesNeeded>,
+    /// Nodes that it could have and that take no jobs now.
+    #[serde(default)]
+    pub out_of_use: Vec<OutOfUse>,
     /// What is free now.
     pub free: CpusAndGpus,
     /// The most that is free on one node.
@@ -372,6 +381,15 @@ pub struct WhyWaiting {
     /// On which nodes.
     #[serde(default)]
     pub nodes: Vec<NodeName>,
+    /// The start is not known because it comes after this job, which has no time limit.
+    #[serde(default)]
+    pub no_limit: Option<JobId>,
+    /// What can no longer happen that it waits for.
+    #[serde(default)]
+    pub never_met: Vec<NeverMet>,
+    /// What other engines of this machine hold of its CPUs, a sentence each.
+    #[serde(default)]
+    pub other_engines: Vec<String>,
     /// Licences that it asks for and that are not free.
     #[serde(default)]
     pub licences: Vec<LicenceNeed>,
@@ -386,6 +404,42 @@ pub struct WhyWaiting {
     pub limit: Option<model::ReachedLimit>,
     /// Options with less in them: each alone would let it start now.
     pub instead: Vec<String>,
+}
+
+/// How many nodes a job needs, beside what there is.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct NodesNeeded {
+    /// It needs at least so many.
+    pub least: u32,
+    /// On so many nodes of its partitions its part of one node is free now; `None` where it is not known
+    /// how large that is.
+    pub with_room: Option<u32>,
+    /// So many nodes its partitions have.
+    pub there: u32,
+}
+
+/// Nodes that take no jobs, for one reason.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OutOfUse {
+    /// Which.
+    pub nodes: Vec<NodeName>,
+    /// `down`, `drained`
+    pub state: String,
+    /// Why, as somebody said it.
+    pub reason: String,
+    /// Who said it.
+    pub by: String,
+}
+
+/// A condition of a job's dependency that can no longer be met.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NeverMet {
+    /// `afterok:7`
+    pub condition: String,
+    /// The job that it names.
+    pub job: JobId,
+    /// How that ended, as Slurm names it; `None` where the engine no longer knows.
+    pub state: Option<String>,
 }
 
 /// Licences that a job waits for.

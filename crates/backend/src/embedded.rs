@@ -4,7 +4,7 @@ use crate::cluster_view::{ClusterView, QueuedJob};
 use crate::facts::embedded_facts;
 use crate::job_view::JobView;
 use crate::output_file::{OutputFile, output_files};
-use crate::transport::{NewJob, TestedJob, Transport, TransportError};
+use crate::transport::{NewJob, TestedJob, TestedStart, Transport, TransportError};
 use api::{
     CallError, CancelRequest, Client, EngineFolder, JobFilter, Refusal, Selector, Submission,
     WhyWaiting,
@@ -67,10 +67,15 @@ impl Transport for EmbeddedTransport {
         true
     }
 
-    fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<Timestamp>, TransportError> {
+    fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<TestedStart>, TransportError> {
         let answer = self.client.test(job.request.clone());
         answer
-            .map(|start| Some(start.at))
+            .map(|start| {
+                Some(TestedStart {
+                    at: start.at,
+                    no_limit: start.no_limit,
+                })
+            })
             .map_err(|error| refused(&self.name, error))
     }
 

@@ -23,4 +23,4 @@ pub use output_file::OutputFile;
 pub use poller::{Look, Poller, Reach};
 pub use shared_queue::{INTERVAL, SharedQueue, Snapshot};
 pub use slurm::{Discovered, ReportedNodes, SlurmTransport, discover, slurm_here};
-pub use transport::{NewJob, TestedJob, Transport, TransportError};
+pub use transport::{NewJob, TestedJob, TestedStart, Transport, TransportError};

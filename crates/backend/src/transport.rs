@@ -38,6 +38,15 @@ pub struct TestedJob<'a> {
     pub flags: &'a [String],
 }
 
+/// When a job that was asked about would start.
+#[derive(Clone, Copy, Debug)]
+pub struct TestedStart {
+    /// The moment, if all that runs lasts until its limit.
+    pub at: Timestamp,
+    /// It comes after this job, which has no time limit: the moment is a guess.
+    pub no_limit: Option<JobId>,
+}
+
 /// A way to an engine: the embedded one, or a real Slurm.
 pub trait Transport: Send {
     /// The cluster's name.
@@ -51,7 +60,7 @@ pub trait Transport: Send {
     ///
     /// # Errors
     /// [`TransportError::Refused`] where it would not.
-    fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<Timestamp>, TransportError>;
+    fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<TestedStart>, TransportError>;
 
     /// Why a job waits, with numbers; none where the engine does not tell.
     ///

@@ -45,6 +45,9 @@ pub fn hold_remedy(reason: &str, job: JobId) -> Option<String> {
 /// Source: Slurm's `squeue(1)`, JOB REASON CODES, and `job_state_reason_string` in its
 /// `slurm_protocol_defs.c`.
 fn reason_words(reason: &str) -> Option<&'static str> {
+    if reason.starts_with("ReqNodeNotAvail, UnavailableNodes:") {
+        return Some("nodes that it needs are down or drained");
+    }
     let words = match reason {
         "None" => "not scheduled yet",
         "Resources" => "waiting for free CPUs, memory or GPUs",

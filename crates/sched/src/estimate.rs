@@ -6,7 +6,7 @@
 use crate::State;
 use crate::kinds::find_unreserved;
 use crate::promise::UNLIMITED;
-use model::{NodeName, Request, Timestamp, node_list};
+use model::{JobId, NodeName, Request, Timestamp, node_list};
 use resources::{Denial, Finding, Free, Pick, Share};
 
 /// When a job would start, and with what.
@@ -20,6 +20,8 @@ pub struct Estimate {
     pub nodes: Vec<NodeName>,
     /// Its partition.
     pub partition: String,
+    /// It comes after this job, which has no time limit: the moment is Slurm's guess.
+    pub no_limit: Option<JobId>,
 }
 
 impl State {
@@ -57,8 +59,12 @@ impl State {
         moments.sort_unstable();
         let mut at = begin;
         let mut ends = self.ends(now).into_iter().peekable();
+        let mut no_limit = None;
         let found = loop {
             while let Some((_, job)) = ends.next_if(|(end, _)| *end <= at) {
+                if crate::why::runs_without_limit(&job.record.state) {
+                    no_limit = Some(job.record.id);
+                }
                 if let Some(held) = &job.derived.holding {
                     held.give_to(&self.cluster, &mut free);
                 }
@@ -90,6 +96,7 @@ impl State {
             cpus: shares.iter().map(Share::cpus).fold(0, u32::saturating_add),
             nodes: crate::held::names(&self.cluster, demand, shares.iter().map(|share| share.node)),
             partition: self.cluster.partition(choice.partition).name.clone(),
+            no_limit,
         })
     }
 

@@ -83,4 +83,4 @@ pub use queue::priority_of;
 pub use reserve::GroupMembers;
 pub use state::{Saved, State};
 pub use update::JobUpdate;
-pub use why::{Amount, Holder, LicenceNeed, Why};
+pub use why::{Amount, Holder, LicenceNeed, NeverMet, NodesNeeded, OutOfUse, Why};

@@ -53,7 +53,7 @@ impl State {
     }
 
     /// How one job stands that another waits for.
-    fn depended(
+    pub(crate) fn depended(
         &self,
         kind: DependencyKind,
         depended: &DependedJob,

@@ -5,6 +5,10 @@
 //! it. Without the right to write there are shared locks alone, so whoever takes a number locks its byte and
 //! then looks whether another has done so too: of two that take it at once neither gets it, and both look again.
 
+mod holders;
+
+pub use holders::EngineProcess;
+
 use crate::env_vars::TRAINYARD_CPU_LOCKS;
 use crate::shared_file::{self, SharedFileError};
 use std::collections::BTreeSet;
@@ -120,6 +124,13 @@ impl Drop for NumberLocks {
         // A fork that has not become another program yet has the same open file.
         let _ended = self.keep(&BTreeSet::new());
     }
+}
+
+/// Engines of others that hold any of these CPUs, one of each user; where the system keeps the locks of other
+/// users' processes from this one, all their engines.
+#[must_use]
+pub fn cpu_holders(cpus: &BTreeSet<u32>) -> Vec<EngineProcess> {
+    holders::of(&folder(), cpus)
 }
 
 /// Of the file of the CPUs.

@@ -9,7 +9,7 @@ use crate::cluster_view::ClusterView;
 use crate::job_view::JobView;
 use crate::output_file::OutputFile;
 use crate::shared_queue::INTERVAL;
-use crate::transport::{NewJob, TestedJob, Transport, TransportError};
+use crate::transport::{NewJob, TestedJob, TestedStart, Transport, TransportError};
 use model::{JobId, RestartCount, Timestamp};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -108,12 +108,13 @@ impl Transport for SlurmTransport {
         false
     }
 
-    fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<Timestamp>, TransportError> {
+    fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<TestedStart>, TransportError> {
         let mut command = self.command("sbatch");
         command.arg("--test-only").args(job.flags);
         let answer = ask_with(command, job.script.as_bytes().to_vec())?;
         if answer.status.success() {
-            return Ok(start_of(&answer.stderr));
+            let start = start_of(&answer.stderr).map(|at| TestedStart { at, no_limit: None });
+            return Ok(start);
         }
         Err(super::refused(
             &self.cluster,

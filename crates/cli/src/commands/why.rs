@@ -5,7 +5,7 @@ use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words::length;
-use api::{CpusAndGpus, LicenceNeed, WhyWaiting};
+use api::{CpusAndGpus, LicenceNeed, NeverMet, OutOfUse, WhyWaiting};
 use backend::ViewState;
 use clap::Args as ClapArgs;
 use folder::RunFolder;
@@ -156,16 +156,12 @@ fn story(
     if why.reason.starts_with("Dependency") && !after.is_empty() {
         text += &line("after", &format!("{} is done", after.join(", ")));
     }
-    if let Some(needs) = why.needs {
-        let with_gpus = needs.gpus > 0;
-        text += &line("needs", &amount(needs, with_gpus));
-        let free = format!(
-            "{} of {}, at most {} on one node",
-            amount(why.free, with_gpus),
-            amount(why.there, with_gpus),
-            amount(why.free_on_one, with_gpus)
-        );
-        text += &line("free", &free);
+    text += &needs_and_free(why);
+    for away in &why.out_of_use {
+        text += &line("out of use", &out_of_use(away));
+    }
+    for never in &why.never_met {
+        text += &line("never", &never_met(never));
     }
     if let Some(limit) = &why.limit {
         text += &line("limit", &limit.to_string());
@@ -197,6 +193,9 @@ fn story(
     if more > 0 {
         text += &line("", &format!("{} more", counted(more, "job")));
     }
+    for others in &why.other_engines {
+        text += &line("others", others);
+    }
     let start = match why.start {
         Some(start) if start > now => {
             let nodes = match &why.nodes[..] {
@@ -212,7 +211,7 @@ fn story(
         Some(_) => "at the next pass of the scheduler".to_owned(),
         None => hold_remedy(&why.reason, why.job)
             .or_else(|| limit_remedy(why.limit.as_ref()?, why.job))
-            .unwrap_or_else(|| "not known: no end of a running job lets it start".to_owned()),
+            .unwrap_or_else(|| no_start(why)),
     };
     text += &line("starts", &start);
     if let Some(too_late) = why.too_late {
@@ -225,6 +224,78 @@ fn story(
         text += &line("sooner", &format!("it would start now with {instead}"));
     }
     text
+}
+
+/// What the job needs and what of that is free.
+fn needs_and_free(why: &WhyWaiting) -> String {
+    let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+    let several = why.nodes_needed.filter(|nodes| nodes.least > 1);
+    let nodes = several.map(|nodes| counted(count(nodes.least), "node"));
+    let Some(needs) = why.needs else {
+        return nodes.map_or_else(String::new, |nodes| line("needs", &nodes));
+    };
+    let with_gpus = needs.gpus > 0;
+    let amounts = nodes.into_iter().chain([amount(needs, with_gpus)]);
+    let needs = amounts.collect::<Vec<String>>().join(", ");
+    let room = several.and_then(|nodes| {
+        Some(format!(
+            "; nodes with room: {} of {}",
+            nodes.with_room?, nodes.there
+        ))
+    });
+    let free = format!(
+        "{} of {}, at most {} on one node{}",
+        amount(why.free, with_gpus),
+        amount(why.there, with_gpus),
+        amount(why.free_on_one, with_gpus),
+        room.unwrap_or_default()
+    );
+    line("needs", &needs) + &line("free", &free)
+}
+
+/// `node[1-2]: drained by root: disk`
+fn out_of_use(away: &OutOfUse) -> String {
+    let nodes = model::node_list::fold(&away.nodes);
+    let by = match &away.by[..] {
+        "" => String::new(),
+        by => format!(" by {by}"),
+    };
+    let reason = match &away.reason[..] {
+        "" => "no reason was given",
+        reason => reason,
+    };
+    format!("{nodes}: {}{by}: {reason}", away.state)
+}
+
+/// `afterok:7 can't be met any more: job 7 ended as FAILED`
+fn never_met(never: &NeverMet) -> String {
+    let ended = match &never.state {
+        Some(state) => format!("job {} ended as {state}", never.job),
+        None => format!("job {} has ended otherwise", never.job),
+    };
+    format!("{} can't be met any more: {ended}", never.condition)
+}
+
+/// Why it is not known when a job starts, and what helps.
+fn no_start(why: &WhyWaiting) -> String {
+    let job = why.job;
+    if !why.never_met.is_empty() {
+        return format!("never: scancel {job} removes it");
+    }
+    if let Some(holder) = why.no_limit {
+        return format!("not known: job {holder} has no time limit");
+    }
+    if why.start.is_none() && !why.out_of_use.is_empty() {
+        let nodes = why.out_of_use.iter().flat_map(|away| &away.nodes);
+        let nodes = model::node_list::fold(nodes);
+        return format!(
+            "once nodes are back: scontrol update NodeName={nodes} State=RESUME lets them take jobs"
+        );
+    }
+    if !why.other_engines.is_empty() {
+        return "not known: when jobs of another engine end".to_owned();
+    }
+    "not known: no end of a running job lets it start".to_owned()
 }
 
 /// `1 matlab asked, 2 of 2 held: 1 by job 12, 1 by job 13`
@@ -304,7 +375,7 @@ fn clock(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use api::JobHolds;
+    use api::{JobHolds, NodesNeeded};
     use expect_test::expect;
 
     #[test]
@@ -351,6 +422,20 @@ mod tests {
             needs: Some(amount(4, 2)),
             free: amount(20, 1),
             free_on_one: amount(4, 1),
+            nodes_needed: Some(NodesNeeded {
+                least: 2,
+                with_room: Some(1),
+                there: 8,
+            }),
+            out_of_use: vec![OutOfUse {
+                nodes: ["g7", "g8"].map(model::NodeName::new).to_vec(),
+                state: "drained".to_owned(),
+                reason: "disk".to_owned(),
+                by: "root".to_owned(),
+            }],
+            no_limit: None,
+            never_met: Vec::new(),
+            other_engines: Vec::new(),
             there: amount(32, 4),
             ahead: vec![JobId(15), JobId(16)],
             holders: vec![
@@ -394,11 +479,13 @@ mod tests {
             ],
             instead: vec!["--gpus=1".to_owned(), "--time=01:00:00".to_owned()],
         };
-        let text = story("job 17", &why, &[], Timestamp(hour), &TimeZone::UTC);
+        let story = |why: &WhyWaiting| story("job 17", why, &[], Timestamp(hour), &TimeZone::UTC);
+        let text = story(&why);
         expect![[r#"
             job 17: waiting for free CPUs, memory or GPUs (Resources)
-              needs        2 GPUs and 4 CPUs
-              free         1 GPU and 20 CPUs of 4 GPUs and 32 CPUs, at most 1 GPU and 4 CPUs on one node
+              needs        2 nodes, 2 GPUs and 4 CPUs
+              free         1 GPU and 20 CPUs of 4 GPUs and 32 CPUs, at most 1 GPU and 4 CPUs on one node; nodes with room: 1 of 8
+              out of use   g[7-8]: drained by root: disk
               reserved     service keeps g[1-2] for maintenance from 03:00 until 04:00
               reserved     course keeps g3 for ann,bob until 1970-01-02 06:00
               ahead        2 jobs wait and come before it, job 15 among them
@@ -408,5 +495,68 @@ mod tests {
               ends         09:00 if it has not started, by its deadline and its limit
               sooner       it would start now with --gpus=1 or --time=01:00:00
         "#]].assert_eq(&text);
+        let last = |why: WhyWaiting| {
+            let lines = WhyWaiting {
+                start: None,
+                needs: None,
+                too_late: None,
+                instead: Vec::new(),
+                reservations: Vec::new(),
+                holders: Vec::new(),
+                ahead: Vec::new(),
+                ..why
+            };
+            story(&lines)
+        };
+        let without_limit = WhyWaiting {
+            no_limit: Some(JobId(11)),
+            out_of_use: Vec::new(),
+            ..why.clone()
+        };
+        expect![[r#"
+            job 17: waiting for free CPUs, memory or GPUs (Resources)
+              needs        2 nodes
+              starts       not known: job 11 has no time limit
+        "#]]
+        .assert_eq(&last(without_limit));
+        let on_drained = WhyWaiting {
+            reason: "ReqNodeNotAvail, UnavailableNodes:g[7-8]".to_owned(),
+            ..why.clone()
+        };
+        expect![[r#"
+            job 17: nodes that it needs are down or drained (ReqNodeNotAvail, UnavailableNodes:g[7-8])
+              needs        2 nodes
+              out of use   g[7-8]: drained by root: disk
+              starts       once nodes are back: scontrol update NodeName=g[7-8] State=RESUME lets them take jobs
+        "#]].assert_eq(&last(on_drained));
+        let beside_others = WhyWaiting {
+            other_engines: vec!["CPU 3 is in use by another engine".to_owned()],
+            out_of_use: Vec::new(),
+            nodes_needed: None,
+            ..why.clone()
+        };
+        expect![[r#"
+            job 17: waiting for free CPUs, memory or GPUs (Resources)
+              others       CPU 3 is in use by another engine
+              starts       not known: when jobs of another engine end
+        "#]]
+        .assert_eq(&last(beside_others));
+        let after_failed = WhyWaiting {
+            reason: "DependencyNeverSatisfied".to_owned(),
+            never_met: vec![NeverMet {
+                condition: "afterok:7".to_owned(),
+                job: JobId(7),
+                state: Some("FAILED".to_owned()),
+            }],
+            out_of_use: Vec::new(),
+            nodes_needed: None,
+            ..why
+        };
+        expect![[r#"
+            job 17: the job that it depends on did not end as required (DependencyNeverSatisfied)
+              never        afterok:7 can't be met any more: job 7 ended as FAILED
+              starts       never: scancel 17 removes it
+        "#]]
+        .assert_eq(&last(after_failed));
     }
 }

@@ -58,18 +58,32 @@ impl CpuLocks {
 
     /// What a user should know of them, a sentence each.
     pub(super) fn limits(&self) -> impl Iterator<Item = String> + '_ {
-        let cpus: Vec<String> = self.barred.all().iter().map(u32::to_string).collect();
-        let barred = match &cpus[..] {
-            [] => None,
-            [cpu] => Some(format!(
-                "CPU {cpu} is in use by another engine of this machine: jobs wait for it"
-            )),
-            cpus => Some(format!(
-                "CPUs {} are in use by another engine of this machine: jobs wait for them",
-                cpus.join(", ")
-            )),
-        };
+        let barred = self.barred_text();
         barred.into_iter().chain(self.limits.iter().cloned())
+    }
+
+    /// Which CPUs other engines hold when a job last wanted some, and whose those are.
+    pub(super) fn barred_text(&self) -> Option<String> {
+        let barred = self.barred.all();
+        let cpus: Vec<String> = barred.iter().map(u32::to_string).collect();
+        let what = match &cpus[..] {
+            [] => return None,
+            [cpu] => format!("CPU {cpu} is in use"),
+            cpus => format!("CPUs {} are in use", cpus.join(", ")),
+        };
+        let whose: Vec<String> = sys::number_locks::cpu_holders(barred)
+            .iter()
+            .map(|holder| format!("process {} of {}", holder.pid, user_name(holder.uid)))
+            .collect();
+        let whose = if whose.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", whose.join(", "))
+        };
+        let them = if cpus.len() == 1 { "it" } else { "them" };
+        Some(format!(
+            "{what} by another engine of this machine{whose}: jobs wait for {them}"
+        ))
     }
 
     /// Those that a supervisor holds for its step.
@@ -82,6 +96,13 @@ impl CpuLocks {
             .collect::<BTreeSet<u32>>()
             .into_iter()
             .collect()
+    }
+}
+
+fn user_name(uid: u32) -> String {
+    match sys::users::user_by_id(uid) {
+        Ok(Some(user)) => user.name,
+        Ok(None) | Err(_) => format!("user {uid}"),
     }
 }
 

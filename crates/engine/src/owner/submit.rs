@@ -31,6 +31,7 @@ impl Owner {
             cpus: estimate.cpus,
             nodes: estimate.nodes,
             partition: estimate.partition,
+            no_limit: estimate.no_limit,
         }))
     }
 

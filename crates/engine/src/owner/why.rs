@@ -1,8 +1,11 @@
 //! `why`: what a job waits for.
 
 use super::Owner;
-use api::{Answer, CpusAndGpus, JobHolds, LicenceNeed, Refusal, WhyWaiting};
-use model::{JobId, JobState, Timestamp};
+use api::{
+    Answer, CpusAndGpus, JobHolds, LicenceNeed, NeverMet, NodesNeeded, OutOfUse, Refusal,
+    WhyWaiting,
+};
+use model::{JobId, JobState, JobStateName, PendingReason, Timestamp};
 use sched::Amount;
 
 impl Owner {
@@ -34,11 +37,36 @@ impl Owner {
             reserved: need.reserved,
             held: need.held,
         });
+        let nodes_needed = why.nodes_needed.map(|needed| NodesNeeded {
+            least: needed.least,
+            with_room: needed.with_room,
+            there: needed.there,
+        });
+        let out_of_use = why.out_of_use.into_iter().map(|away| OutOfUse {
+            nodes: away.nodes,
+            state: away.mark.word().to_owned(),
+            reason: away.mark.reason,
+            by: away.mark.user,
+        });
+        let never_met = why.never_met.into_iter().map(|never| NeverMet {
+            state: self.end_of(never.job),
+            condition: never.condition,
+            job: never.job,
+        });
+        let waits_for_room = matches!(
+            &reason,
+            JobState::Pending {
+                reason: PendingReason::Resources | PendingReason::Priority
+            }
+        );
+        let other_engines = waits_for_room.then(|| self.cpus.barred_text()).flatten();
         let (start, nodes) = why.start.map(|start| (start.at, start.nodes)).unzip();
         Answer::Why(Box::new(WhyWaiting {
             job: record.id,
             reason: model::reason_text(&reason),
             needs: why.needs.map(wire),
+            nodes_needed,
+            out_of_use: out_of_use.collect(),
             free: wire(why.free),
             free_on_one: wire(why.free_on_one),
             there: wire(why.there),
@@ -46,11 +74,21 @@ impl Owner {
             holders: holders.collect(),
             start,
             nodes: nodes.unwrap_or_default(),
+            no_limit: why.no_limit,
+            never_met: never_met.collect(),
+            other_engines: other_engines.into_iter().collect(),
             licences: licences.collect(),
             reservations: why.reservations,
             too_late: why.too_late,
             limit: why.limit,
             instead: why.instead,
         }))
+    }
+
+    /// How a job ended, as Slurm names it; `None` where that is no longer known.
+    fn end_of(&self, job: JobId) -> Option<String> {
+        let ended = self.store.ended_by_id(job).ok()?;
+        let record = ended.into_iter().next()?;
+        Some(JobStateName::of(&record.state).long().to_owned())
     }
 }

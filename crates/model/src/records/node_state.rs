@@ -104,6 +104,22 @@ impl NodeMark {
     pub fn takes_jobs(&self) -> bool {
         !self.is_down && !self.is_drained && !self.is_failing
     }
+
+    /// What keeps jobs from it, in a word; empty where nothing does.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        if self.is_lost {
+            "lost"
+        } else if self.is_down {
+            "down"
+        } else if self.is_drained {
+            "drained"
+        } else if self.is_failing {
+            "failing"
+        } else {
+            ""
+        }
+    }
 }
 
 /// The bits of a state's number beside its base (`slurm.h` of 22.05).

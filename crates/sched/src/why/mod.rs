@@ -6,6 +6,9 @@
 //! another the job asks for less.
 
 mod budget;
+mod never;
+mod no_limit;
+mod nodes;
 mod over_limit;
 mod played;
 mod smaller;
@@ -17,6 +20,9 @@ use model::{
     Allocation, JobId, JobState, NodeName, PendingReason, ReachedLimit, Request, Reservation,
     Timestamp, parse_licences,
 };
+pub use never::NeverMet;
+pub(crate) use no_limit::runs_without_limit;
+pub use nodes::{NodesNeeded, OutOfUse};
 use resources::Share;
 
 /// Why a job waits.
@@ -27,6 +33,10 @@ pub struct Why {
     /// What it would hold by the plan; none where the plan does not reach so far, and too much waits
     /// for another to be made.
     pub needs: Option<Amount>,
+    /// The nodes that it needs.
+    pub nodes_needed: Option<NodesNeeded>,
+    /// Nodes that it could have and that take no jobs now.
+    pub out_of_use: Vec<OutOfUse>,
     /// What is free now on all nodes that take jobs together.
     pub free: Amount,
     /// The most that is free on one node, by GPUs, then by CPUs.
@@ -40,6 +50,10 @@ pub struct Why {
     pub holders: Vec<Holder>,
     /// When it would start if all jobs ran until their limits, and on which nodes.
     pub start: Option<model::PlannedStart>,
+    /// The start is not known because it comes after this job, which has no time limit.
+    pub no_limit: Option<JobId>,
+    /// What can no longer happen that it waits for.
+    pub never_met: Vec<NeverMet>,
     /// The limit of a QOS, an account or a user that it would pass.
     pub limit: Option<ReachedLimit>,
     /// Licences that it asks for and that are not free.
@@ -136,6 +150,10 @@ impl State {
                 | PendingReason::ReservedForOthers
                 | PendingReason::ReservedForMaintenance
         );
+        let lacks_nodes = matches!(
+            reason,
+            PendingReason::NodesUnavailable(_) | PendingReason::NodesDownOrReserved
+        );
         let over = matches!(reason, PendingReason::OverLimit(_))
             .then(|| self.over_limit(job, now))
             .flatten();
@@ -145,7 +163,7 @@ impl State {
             .iter()
             .flat_map(|planned| planned.ended.iter().rev())
             .chain(under.iter().flatten());
-        let instead = if (waits_for_room || less_may_do) && self.is_pass_short() {
+        let instead = if (waits_for_room || less_may_do || lacks_nodes) && self.is_pass_short() {
             self.smaller(record, now, &budget)
         } else {
             Vec::new()
@@ -159,26 +177,43 @@ impl State {
             if !self.free().up().contains(node) {
                 continue;
             }
-            let own = Amount {
-                cpus: self.free().amounts(node).cpus.into(),
-                gpus: self.free().gpus(node).count_ones().into(),
-            };
+            let own = self.free_on(node);
             free.cpus += own.cpus;
             free.gpus += own.gpus;
             free_on_one = free_on_one.max(own);
         }
+        let ahead = self.ahead_of(record);
+        let no_limit = planned
+            .as_ref()
+            .and_then(|planned| self.without_limit(planned, &ahead, now));
+        let start = planned.as_ref().filter(|_| no_limit.is_none());
+        let needs = planned.as_ref().map(|planned| planned.needs);
         Some(Why {
             reason: reason.clone(),
-            needs: planned.as_ref().map(|planned| planned.needs),
+            needs,
+            nodes_needed: (waits_for_room || lacks_nodes)
+                .then(|| self.nodes_needed(record, needs))
+                .flatten(),
+            out_of_use: if waits_for_room || lacks_nodes {
+                self.out_of_use(record)
+            } else {
+                Vec::new()
+            },
             free,
             free_on_one,
             there,
-            ahead: self.ahead_of(record),
+            ahead,
             holders: holders.filter_map(|holder| self.holder(*holder)).collect(),
-            start: planned.map(|planned| model::PlannedStart {
+            start: start.map(|planned| model::PlannedStart {
                 at: planned.at,
-                nodes: planned.nodes,
+                nodes: planned.nodes.clone(),
             }),
+            no_limit,
+            never_met: if *reason == PendingReason::DependencyNeverSatisfied {
+                self.never_met(record, now)
+            } else {
+                Vec::new()
+            },
             limit,
             licences: self.licences_that_lack(record, now),
             reservations: self.reservations_that_close(record, now),

@@ -4,6 +4,7 @@ use super::budget::Budget;
 use crate::Job;
 use crate::State;
 use model::{MemoryRequest, Request, Seconds, TimeLimitRequest, Timestamp, mebibytes_option};
+use std::sync::Arc;
 
 impl State {
     /// Of each amount that a job asks for the most with which it would start now.
@@ -30,6 +31,10 @@ impl State {
             })
         });
         found.extend(most.map(|less| format!("--nodes={less}")));
+        let anywhere = |request: &mut Request| request.rare.nodelist = Arc::default();
+        if !request.rare.nodelist.is_empty() && starts(&anywhere) {
+            found.push("no --nodelist".to_owned());
+        }
         let tasks = request.tasks.filter(|_| nodes == 1).unwrap_or(1);
         let most = most_below(tasks, |less| starts(&|request| request.tasks = Some(less)));
         found.extend(most.map(|less| format!("--ntasks={less}")));

@@ -225,3 +225,67 @@ fn a_job_that_waits_behind_a_reservation() {
     let runs = submit(&mut state, gpus(1, 30));
     assert_eq!(state.why(runs, Timestamp(0)), None);
 }
+
+/// Two whole nodes, with a limit or none.
+fn two_nodes(time: Option<TimeLimitRequest>) -> Request {
+    Request {
+        min_nodes: Some(2),
+        max_nodes: Some(2),
+        gpus_per_node: Some(GpuCount {
+            kind: None,
+            count: 4,
+        }),
+        time,
+        ..Request::default()
+    }
+}
+
+#[test]
+fn a_job_of_two_nodes_lacks_nodes() {
+    let mut state = with_nodes(3);
+    let holder = submit(&mut state, two_nodes(Some(TimeLimitRequest::Unlimited)));
+    let waits = submit(&mut state, two_nodes(None));
+    let why = state.why(waits, Timestamp(0)).unwrap();
+    let nodes = why.nodes_needed.unwrap();
+    assert_eq!((nodes.least, nodes.with_room, nodes.there), (2, Some(1), 3));
+    assert_eq!((why.start, why.no_limit), (None, Some(holder)));
+    // What waits behind one that waits without a limit.
+    let last = submit(&mut state, two_nodes(None));
+    let why = state.why(last, Timestamp(0)).unwrap();
+    assert_eq!((why.start, why.no_limit), (None, Some(holder)));
+}
+
+#[test]
+fn drained_nodes_are_named_with_what_would_start_without_them() {
+    let mark = model::NodeMark {
+        is_drained: true,
+        reason: "disk".to_owned(),
+        ..model::NodeMark::default()
+    };
+    let drained = || {
+        let mut state = state();
+        state.apply(Event::NodeMarked {
+            node: model::NodeName::new("g2"),
+            mark: mark.clone(),
+        });
+        state
+    };
+    let names = |why: &Why| -> Vec<String> {
+        let nodes = why.out_of_use.iter().flat_map(|away| &away.nodes);
+        nodes.map(ToString::to_string).collect()
+    };
+    let mut state = drained();
+    let waits = submit(&mut state, two_nodes(None));
+    let why = state.why(waits, Timestamp(0)).unwrap();
+    assert_eq!(why.reason, PendingReason::NodesDownOrReserved);
+    assert_eq!(names(&why), ["g2"]);
+    assert_eq!(why.out_of_use[0].mark, mark);
+    assert_eq!(why.instead, ["--nodes=1"]);
+    let mut state = drained();
+    let mut named = gpus(1, 60);
+    named.rare.nodelist = Arc::new(vec![model::NodeName::new("g2")]);
+    let waits = submit(&mut state, named);
+    let why = state.why(waits, Timestamp(0)).unwrap();
+    assert_eq!(names(&why), ["g2"]);
+    assert_eq!(why.instead, ["no --nodelist"]);
+}

@@ -11,7 +11,7 @@ use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
-use backend::{TestedJob, Transport, TransportError};
+use backend::{TestedJob, TestedStart, Transport, TransportError};
 use clap::Args as ClapArgs;
 use cluster_file::ClusterFile;
 use model::Timestamp;
@@ -197,8 +197,15 @@ fn say_refusals(refusals: &[Finding], printer: &Printer) {
 }
 
 /// When it would start, as a line of the table.
-fn start_row(at: Timestamp, transport: &dyn Transport) -> Row {
-    let wait = at.0.saturating_sub(now().0);
+fn start_row(start: TestedStart, transport: &dyn Transport) -> Row {
+    if let Some(job) = start.no_limit {
+        return Row {
+            name: "start",
+            value: "not known".to_owned(),
+            why: format!("job {job} has no time limit"),
+        };
+    }
+    let wait = start.at.0.saturating_sub(now().0);
     Row {
         name: "start",
         value: match wait {
@@ -223,7 +230,7 @@ fn tested(
     job: &TestedJob<'_>,
 ) -> Result<(Vec<Finding>, Option<Row>), Failure> {
     match transport.test(job) {
-        Ok(start) => Ok((Vec::new(), start.map(|at| start_row(at, transport)))),
+        Ok(start) => Ok((Vec::new(), start.map(|start| start_row(start, transport)))),
         Err(TransportError::Refused { refusal, .. }) if refusal.denial == Denial::NodesAway => {
             let row = Row {
                 name: "start",

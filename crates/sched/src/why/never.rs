@@ -1,0 +1,38 @@
+//! What can no longer happen that a job waits for.
+
+use crate::outlook::Outlook;
+use crate::{Job, State};
+use model::{Condition, JobId, Timestamp};
+
+/// A condition of a job's dependency that can no longer be met, as `--dependency` has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NeverMet {
+    /// `afterok:7`
+    pub condition: String,
+    /// The job that it names.
+    pub job: JobId,
+}
+
+impl State {
+    /// The conditions of a job's dependency that can no longer be met.
+    pub(super) fn never_met(&self, record: &Job, now: Timestamp) -> Vec<NeverMet> {
+        let task = self.jobs.get(&record.id).and_then(|job| job.task());
+        let conditions = record.dependency.iter();
+        let conditions = conditions.flat_map(|dependency| &dependency.conditions);
+        let each = conditions.flat_map(|condition| match condition {
+            Condition::Singleton => Vec::new(),
+            Condition::Jobs { kind, jobs } => jobs.iter().map(|job| (*kind, *job)).collect(),
+        });
+        let never = each
+            .filter(|(kind, job)| matches!(self.depended(*kind, job, task, now), Outlook::Never));
+        let never = never.map(|(kind, job)| NeverMet {
+            job: job.job,
+            condition: Condition::Jobs {
+                kind,
+                jobs: vec![job],
+            }
+            .to_string(),
+        });
+        never.collect()
+    }
+}

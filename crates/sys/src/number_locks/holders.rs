@@ -1,0 +1,154 @@
+//! Whose processes hold locks on CPUs, as `/proc` tells it.
+
+use super::NAME;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// A process of an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineProcess {
+    /// Its number.
+    pub pid: u32,
+    /// Its user.
+    pub uid: u32,
+}
+
+/// How far it is known that a process holds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Known {
+    /// Its locks say so.
+    Locks,
+    /// It is another user's engine, whose locks this process may not see.
+    Engine,
+}
+
+/// One process of each user that holds a lock on some of these CPUs in a folder's lock file.
+pub(super) fn of(folder: &Path, cpus: &BTreeSet<u32>) -> Vec<EngineProcess> {
+    let inodes = lock_files(folder);
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    // Of a user's processes the engine stands for its supervisors.
+    let mut found: BTreeMap<(Known, u32), (bool, u32)> = BTreeMap::new();
+    for pid in pids.filter(|pid| *pid != std::process::id()) {
+        let is_supervisor = !is_engine(pid);
+        let known = match holds(pid, &inodes, cpus) {
+            Some(true) => Known::Locks,
+            None if !is_supervisor => Known::Engine,
+            Some(false) | None => continue,
+        };
+        let Ok(facts) = fs::metadata(format!("/proc/{pid}")) else {
+            continue;
+        };
+        let own = (is_supervisor, pid);
+        let best = found.entry((known, facts.uid())).or_insert(own);
+        *best = own.min(*best);
+    }
+    let surely = found.keys().any(|(known, _)| *known == Known::Locks);
+    let found = found.into_iter();
+    let found = found.filter(|((known, _), _)| !surely || *known == Known::Locks);
+    found
+        .map(|((_, uid), (_, pid))| EngineProcess { pid, uid })
+        .collect()
+}
+
+/// The lock file's number, and those of the files that stand for it where something else has its name.
+fn lock_files(folder: &Path) -> BTreeSet<u64> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let of_name = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(NAME));
+    of_name
+        .filter_map(|entry| Some(entry.metadata().ok()?.ino()))
+        .collect()
+}
+
+/// Whether a process has a lock on any of the CPUs; `None` where it may not be looked at.
+fn holds(pid: u32, inodes: &BTreeSet<u64>, cpus: &BTreeSet<u32>) -> Option<bool> {
+    let entries = match fs::read_dir(format!("/proc/{pid}/fdinfo")) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => return None,
+        Err(_) => return Some(false),
+    };
+    let texts = entries
+        .flatten()
+        .map(|entry| fs::read_to_string(entry.path()));
+    let holds = texts.flatten().any(|text| {
+        text.lines().filter_map(Locked::parse).any(|lock| {
+            let mut own = cpus.range(lock.first..=lock.last);
+            inodes.contains(&lock.inode) && own.next().is_some()
+        })
+    });
+    Some(holds)
+}
+
+/// A line of `/proc/PID/fdinfo/FD` about a lock.
+#[derive(Debug, PartialEq, Eq)]
+struct Locked {
+    inode: u64,
+    first: u32,
+    last: u32,
+}
+
+impl Locked {
+    /// `lock:\t1: OFDLCK ADVISORY  READ -1 00:2f:4711 3 5`
+    fn parse(line: &str) -> Option<Locked> {
+        let mut words = line.strip_prefix("lock:")?.split_whitespace().skip(5);
+        let inode = words.next()?.rsplit(':').next()?.parse().ok()?;
+        let first = words.next()?.parse().ok()?;
+        let last = match words.next()? {
+            "EOF" => u32::MAX,
+            last => last.parse().ok()?,
+        };
+        (first <= last).then_some(Locked { inode, first, last })
+    }
+}
+
+/// Whether a process is an engine: `…/yard engine serve …`.
+fn is_engine(pid: u32) -> bool {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut words = words.split(|byte| *byte == 0);
+    let program = words
+        .next()
+        .is_some_and(|program| program.ends_with(b"/yard"));
+    program
+        && words.next() == Some(b"engine")
+        && words.next() == Some(b"serve")
+        && fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "yard")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locks_as_the_kernel_prints_them() {
+        let check = |line: &str, want: Option<(u64, u32, u32)>| {
+            let found = Locked::parse(line);
+            let found = found.map(|lock| (lock.inode, lock.first, lock.last));
+            assert_eq!(found, want, "{line}");
+        };
+        check(
+            "lock:\t1: OFDLCK ADVISORY  READ -1 00:2f:4711 3 5",
+            Some((4711, 3, 5)),
+        );
+        check(
+            "lock:\t1: POSIX  ADVISORY  WRITE 17 fd:01:9 0 EOF",
+            Some((9, 0, u32::MAX)),
+        );
+        check("lock:\t1: FLOCK  ADVISORY  WRITE 17 fd:01:9", None);
+        check("pos:\t0", None);
+    }
+
+    #[test]
+    fn a_process_that_holds_a_lock_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut locks = super::super::NumberLocks::open(&folder.path().join(NAME)).unwrap().0;
+        locks.take([2, 3]).unwrap();
+        let inodes = lock_files(folder.path());
+        let own =
+            |cpus: &[u32]| holds(std::process::id(), &inodes, &cpus.iter().copied().collect());
+        assert_eq!(own(&[1, 3]), Some(true));
+        assert_eq!(own(&[1, 4]), Some(false));
+    }
+}
