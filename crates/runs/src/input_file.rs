@@ -76,7 +76,7 @@ fn kind(path: &Path) -> Result<Kind, Failure> {
     let facts = fs::metadata(path).map_err(|error| {
         let failure = Failure::new(FailureKind::Io, format!("{name} can't be read: {error}")).todo(
             if error.kind() == io::ErrorKind::NotFound {
-                "name a file that is there; yard init writes a yard.toml"
+                "name a file that is there"
             } else {
                 "name a file that you may read"
             },

@@ -586,7 +586,14 @@ fn text_of(path: &Path) -> Result<String, Failure> {
         kind: FailureKind::Usage,
         ..failure
     };
-    let read = input_file::read(path).map_err(usage)?;
+    let read = input_file::read(path).map_err(usage);
+    let read = read.map_err(|failure| {
+        if path.exists() {
+            failure
+        } else {
+            failure.todo("name a file that is there; yard init writes a yard.toml")
+        }
+    })?;
     String::from_utf8(read.bytes).map_err(|_| {
         Failure::new(
             FailureKind::Usage,

@@ -47,6 +47,11 @@ pub fn read_table(text: &str) -> Result<Trace, NoTrace> {
             });
         }
     }
+    if kind == Kind::Plain && columns.place("cpus").is_none() && columns.place("gpus").is_none() {
+        let unknown = columns.0.into_iter();
+        let unknown = unknown.filter(|name| !PLAIN.contains(&&name[..])).collect();
+        return Err(NoTrace::NoSize { unknown });
+    }
     let moments = match kind {
         Kind::Philly => Moments::DateTime,
         Kind::Plain | Kind::Pods => Moments::Seconds,
@@ -76,6 +81,11 @@ pub fn read_table(text: &str) -> Result<Trace, NoTrace> {
     }
     Trace::new(jobs, None, moments, left_out)
 }
+
+/// The columns of a plain table.
+const PLAIN: &[&str] = &[
+    "job", "submit", "run", "cpus", "gpus", "gpu_type", "memory", "estimate", "user", "queue",
+];
 
 fn needed(kind: Kind) -> &'static [&'static str] {
     match kind {
@@ -115,20 +125,20 @@ impl Row<'_> {
     }
 
     /// A number; `None` where the cell is empty or negative.
-    fn number(&self, column: &str) -> Result<Option<f64>, NoJob> {
+    fn number(&self, column: &'static str) -> Result<Option<f64>, NoJob> {
         let text = self.text(column);
         if text.is_empty() {
             return Ok(None);
         }
-        let value: f64 = text.parse().map_err(|_no_number| NoJob::Unreadable)?;
+        let value: f64 = text.parse().map_err(|_no_number| NoJob::NoNumber(column))?;
         Ok((value.is_finite() && value >= 0.0).then_some(value))
     }
 
-    fn millis(&self, column: &str) -> Result<Option<i64>, NoJob> {
+    fn millis(&self, column: &'static str) -> Result<Option<i64>, NoJob> {
         Ok(self.number(column)?.and_then(millis))
     }
 
-    fn count(&self, column: &str) -> Result<u32, NoJob> {
+    fn count(&self, column: &'static str) -> Result<u32, NoJob> {
         Ok(self.number(column)?.map_or(0, |value| value.ceil() as u32))
     }
 
@@ -235,10 +245,22 @@ mod tests {
         check(
             "job, submit,run,gpus,gpu_type,user\n5,10,2.5,4,v100,ann\nnightly,3,1,1,,\n6,x,1,1,,\n7,1,1,0,,\n8,1\n",
             expect![[r#"
-                Seconds | 1 not a job (line 4), 1 did not run (line 6), 1 asked for nothing (line 5)
+                Seconds | 1 no number in `submit` (line 4), 1 did not run (line 6), 1 asked for nothing (line 5)
                 3 Some("nightly"): at 3000 for 1000 of None, 0 CPUs, 1 GPUs None, 0 MiB,  
                 5 None: at 10000 for 2500 of None, 0 CPUs, 4 GPUs Some("v100"), 0 MiB, ann 
             "#]],
+        );
+    }
+
+    #[test]
+    fn a_column_that_is_not_known_or_no_number_is_named() {
+        check(
+            "submit,run,cpu\n0,10,1\n",
+            expect!["its table has no column `cpus` or `gpus`; not known: cpu"],
+        );
+        check(
+            "submit,run,cpus\n0,abc,1\n",
+            expect!["no line of it is a job: 1 no number in `run` (line 2)"],
         );
     }
 

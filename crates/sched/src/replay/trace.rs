@@ -69,6 +69,8 @@ struct Lines {
 pub enum NoJob {
     /// A column is missing, or is not what it should be.
     Unreadable,
+    /// This column holds no number.
+    NoNumber(&'static str),
     /// It was submitted before the log begins, or at a time that no clock has.
     Submit,
     /// It did not run, or the log does not say for how long.
@@ -97,6 +99,7 @@ impl LeftOut {
 impl fmt::Display for NoJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            NoJob::NoNumber(column) => return write!(f, "no number in `{column}`"),
             NoJob::Unreadable => "not a job",
             NoJob::Submit => "no moment of submission",
             NoJob::NoRunTime => "did not run",
@@ -134,6 +137,15 @@ pub enum NoTrace {
         missing: &'static str,
         /// What there is.
         there: Vec<String>,
+    },
+    /// A table of which no column says how large a job is, with those that it has and that mean nothing.
+    #[error(
+        "its table has no column `cpus` or `gpus`{}",
+        if .unknown.is_empty() { String::new() } else { format!("; not known: {}", .unknown.join(", ")) }
+    )]
+    NoSize {
+        /// Columns that no such table has.
+        unknown: Vec<String>,
     },
 }
 

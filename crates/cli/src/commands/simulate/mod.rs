@@ -303,7 +303,7 @@ fn read(path: &Path) -> Result<Trace, Failure> {
     read_trace(&String::from_utf8_lossy(&bytes)).map_err(|error| {
         Failure::new(FailureKind::Usage, format!("{name} is no trace: {error}"))
             .there(
-                "a log in the Standard Workload Format, or a table with the columns submit and run",
+                "a log in the Standard Workload Format, or a table with the columns submit, run and cpus or gpus",
             )
             .todo("see `yard simulate --help`")
     })
