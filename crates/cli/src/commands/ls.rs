@@ -107,12 +107,9 @@ impl Args {
 fn table(rows: &[Vec<String>], width: usize) -> String {
     let fits = |text: &String| text.lines().all(|line| line.chars().count() <= width);
     let wide = || {
-        let head = [
-            "RUN", "JOB", "CLUSTER", "STATE", "SINCE", "PROGRESS", "NOTE",
-        ];
         let mut rows = rows.to_vec();
-        cut_notes(&head, &mut rows, width);
-        words::table(&head, &rows)
+        cut_notes(&HEAD, &mut rows, width);
+        words::table(&HEAD, &rows)
     };
     let below = |text: &str| {
         if text.is_empty() {
@@ -121,9 +118,10 @@ fn table(rows: &[Vec<String>], width: usize) -> String {
             format!("  {}\n", words::folded(text, width - 2, 2))
         }
     };
-    let narrow = || {
-        let kept: Vec<Vec<String>> = rows.iter().map(|row| picked(row, &NARROW)).collect();
-        let table = words::table(&["RUN", "STATE", "SINCE", "PROGRESS"], &kept);
+    let notes_below = |columns: &[usize]| {
+        let kept: Vec<Vec<String>> = rows.iter().map(|row| picked(row, columns)).collect();
+        let head: Vec<&str> = columns.iter().map(|column| HEAD[*column]).collect();
+        let table = words::table(&head, &kept);
         let mut lines = table.lines();
         let head = lines.next().map(|head| format!("{head}\n"));
         let notes = rows
@@ -132,7 +130,7 @@ fn table(rows: &[Vec<String>], width: usize) -> String {
         let rows = lines
             .zip(notes)
             .map(|(line, note)| format!("{line}\n{note}"));
-        head.into_iter().chain(rows).collect()
+        head.into_iter().chain(rows).collect::<String>()
     };
     let blocks = || {
         let block = |row: &Vec<String>| {
@@ -143,11 +141,20 @@ fn table(rows: &[Vec<String>], width: usize) -> String {
         rows.iter().map(block).collect()
     };
     let wide = Some(wide()).filter(fits);
-    wide.or_else(|| Some(narrow()).filter(fits))
+    wide.or_else(|| Some(notes_below(&ALL_BUT_NOTES)).filter(fits))
+        .or_else(|| Some(notes_below(&NARROW)).filter(fits))
         .unwrap_or_else(blocks)
 }
 
-/// The columns of a narrow table, by their places in a row: run, state, since, progress.
+/// The columns of a table.
+const HEAD: [&str; 7] = [
+    "RUN", "JOB", "CLUSTER", "STATE", "SINCE", "PROGRESS", "NOTE",
+];
+
+/// Those of one with its notes below the rows, by their places in a row.
+const ALL_BUT_NOTES: [usize; 6] = [0, 1, 2, 3, 4, 5];
+
+/// Those of a narrow table: run, state, since, progress.
 const NARROW: [usize; 4] = [0, 3, 4, 5];
 
 fn picked(row: &[String], columns: &[usize]) -> Vec<String> {
@@ -241,6 +248,16 @@ mod tests {
             digits-vfjk  1    local    done    3 min   step 900
             cnn-xq2f     12   local    failed  2 h 10  –         rank 3 on n1 ended with exit code 1, and so di…
         "#]],
+        );
+        check(
+            "horovod-single-node-benchmark-of-resnet-b2xt",
+            90,
+            expect![[r#"
+                RUN                                           JOB  CLUSTER  STATE   SINCE   PROGRESS
+                digits-vfjk                                   1    local    done    3 min   step 900
+                horovod-single-node-benchmark-of-resnet-b2xt  12   local    failed  2 h 10  –
+                  rank 3 on n1 ended with exit code 1, and so did the one beside it
+            "#]],
         );
         check(
             "cnn-xq2f",
