@@ -179,11 +179,20 @@ fn an_engine_that_there_is_not_is_said_in_three_parts() {
 
 #[test]
 fn what_holds_of_accounts_is_what_the_configuration_says() {
+    let enforced = |env: &TestEnv| {
+        let said = env.slurm("scontrol", &["show", "config"]).success();
+        let row = said
+            .lines()
+            .find(|row| row.starts_with("AccountingStorageEnforce"));
+        row.map(str::to_owned)
+    };
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     env.yard(&["engine", "start", "a", "--nodes", "2"])
         .success();
     env.set_var("TRAINYARD_ENGINE", "a");
-    let said = env.slurm("scontrol", &["show", "config"]);
-    let row = "AccountingStorageEnforce = associations,limits,qos\n";
-    assert!(said.success().contains(row));
+    // Any account and QOS is taken there.
+    let row = "AccountingStorageEnforce = none";
+    assert_eq!(enforced(&env).as_deref(), Some(row));
+    let row = "AccountingStorageEnforce = associations,limits,qos";
+    assert_eq!(enforced(&Twin::start().0).as_deref(), Some(row));
 }

@@ -177,7 +177,6 @@ pub fn view_facts_of(
         if let Some(node) = largest {
             facts.node_cpus = node.cpus.max(1);
             facts.node_memory = node.memory;
-            facts.memory_per_cpu = node.memory / u64::from(node.cpus.max(1));
         }
     }
     Ok(facts)

@@ -35,7 +35,13 @@ impl Owner {
             format!("{} sec", self.kill_wait_ms().div_ceil(1000)),
         );
         put("ReturnToService", self.return_to_service().to_string());
-        let Some(file) = &self.cluster.file else {
+        // Without any of them each account and QOS is taken.
+        let file = self.cluster.file.as_ref();
+        if file.is_none_or(|it| it.accounts.is_empty() && it.users.is_empty() && it.qos.is_empty())
+        {
+            put("AccountingStorageEnforce", "none".to_owned());
+        }
+        let Some(file) = file else {
             return rows;
         };
         let kinds: BTreeSet<String> = file.nodes.iter().flat_map(kinds_of).collect();
@@ -123,6 +129,15 @@ impl Owner {
                 .as_ref()
                 .map(|it| format!("{} sec", it.value.0)),
         );
+        // Without the key, a job that asks for no memory holds none where no default is set.
+        of(
+            "SelectTypeParameters",
+            match &scheduling.select {
+                Some(select) => Some(select.value.to_ascii_uppercase()),
+                None if self.has_default_memory() => None,
+                None => Some("CR_CPU".to_owned()),
+            },
+        );
         of("SchedulerType", text(&scheduling.scheduler));
         of("SchedulerParameters", text(&scheduling.parameters));
         let priority = &file.priority;
@@ -181,6 +196,13 @@ impl Owner {
             Some(licences.join(",")).filter(|it| !it.is_empty()),
         );
         rows
+    }
+
+    /// Whether a job that asks for no memory has some, in any partition.
+    fn has_default_memory(&self) -> bool {
+        let cluster = self.state.cluster();
+        let mut partitions = cluster.partitions().iter();
+        partitions.any(|partition| partition.defaults.memory.is_some())
     }
 }
 

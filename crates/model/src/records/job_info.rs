@@ -33,7 +33,8 @@ pub struct ViewFacts {
     pub node_cpus: u32,
     /// MiB of the largest node.
     pub node_memory: u64,
-    /// MiB a CPU for jobs that ask for no memory, where their partition does not say it.
+    /// MiB a CPU for jobs that ask for no memory, where their partition does not say it; 0: none, as a
+    /// real Slurm without `DefMemPerCPU` and `DefMemPerNode` has it.
     pub memory_per_cpu: u64,
     /// What is known of partitions, by name.
     pub partitions: BTreeMap<String, PartitionView>,
@@ -72,7 +73,10 @@ impl ViewFacts {
     #[must_use]
     pub fn memory_of(&self, record: &JobRecord) -> MemoryRequest {
         let own = self.view_of(record).and_then(|view| view.memory);
-        own.unwrap_or(MemoryRequest::PerCpu(self.memory_per_cpu))
+        own.unwrap_or(match self.memory_per_cpu {
+            0 => MemoryRequest::PerNode(0),
+            each => MemoryRequest::PerCpu(each),
+        })
     }
 }
 
@@ -364,10 +368,13 @@ impl TresCounts {
 
     /// Every CPU bills one: the embedded engine has no other weights.
     fn text(&self) -> String {
+        let memory = match self.memory {
+            0 => String::new(),
+            memory => format!(",mem={}", mebibytes_text(memory)),
+        };
         let mut text = format!(
-            "cpu={cpus},mem={memory},node={nodes},billing={cpus}",
+            "cpu={cpus}{memory},node={nodes},billing={cpus}",
             cpus = self.cpus,
-            memory = mebibytes_text(self.memory),
             nodes = self.nodes,
         );
         if self.gpus > 0 {
