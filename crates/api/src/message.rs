@@ -635,6 +635,9 @@ pub struct StepTask {
     pub local: u32,
     /// CPUs it may use.
     pub cpus: Vec<u32>,
+    /// On a pretended node the CPUs of the step there that would be its own, by their places.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pretended_cpus: Vec<u32>,
     /// GPUs of its step on the node: all of them, unless it is bound to some.
     pub gpus: Vec<GpuIndex>,
 }

@@ -69,6 +69,33 @@ fn srun_whose_node_dies() {
     env.yard(&["engine", "stop", "two"]).success();
 }
 
+/// `sbatch --no-requeue -w node3 --wrap 'sleep 300'`, `srun -w node3 sleep 300`, then the node's slurmd and
+/// its slurmstepd are killed.
+#[test]
+fn jobs_whose_only_node_dies() {
+    let mut env = env();
+    let size = ["--nodes", "1", "--cpus-per-node", "2"];
+    env.yard(&[&["engine", "start", "one"], &size[..]].concat())
+        .success();
+    env.set_var("TRAINYARD_ENGINE", "one");
+    let batch = ["--no-requeue", "-o/dev/null", "--wrap", "sleep 100"];
+    env.slurm("sbatch", &batch).success();
+    let step = start(&env, &["slurm", "srun", "sleep", "100"]);
+    wait_until("both run", || {
+        env.slurm("squeue", &["-h", "-s"]).stdout.lines().count() == 2
+    });
+    env.yard(&["engine", "fail-node", "node1"]).success();
+    let output = step.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said, "srun: error: Node failure on node1\n");
+    let ends = ["-n", "-P", "-o", "jobid,state,exitcode"];
+    let want = "1|NODE_FAIL|0:0\n1.batch|CANCELLED|\n2|NODE_FAIL|0:0\n2.0|CANCELLED|\n";
+    wait_until("its end is recorded", || {
+        env.slurm("sacct", &ends).stdout == want
+    });
+    env.yard(&["engine", "stop", "one"]).success();
+}
+
 /// `salloc -N2 sleep 30`, then `scontrol update nodename=node1 state=down`: its command goes on.
 #[test]
 fn salloc_whose_node_dies() {

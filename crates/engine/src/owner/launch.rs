@@ -121,6 +121,7 @@ impl Owner {
                 rank: 0,
                 local: 0,
                 cpus: self.bound_cpus(share),
+                pretended_cpus: Vec::new(),
                 gpus: share.gpus.clone(),
             }],
             step_tasks: 1,

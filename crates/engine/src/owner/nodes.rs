@@ -26,14 +26,23 @@ impl Owner {
         });
         let jobs: Vec<JobId> = on_it.map(|record| record.id).collect();
         for job in jobs {
+            let goes_on = self.goes_on_without(job, node);
             for key in self.supervisors_on(job, node) {
-                let call = SupervisorCall::Signal {
+                if !goes_on {
+                    let say = SupervisorCall::Deadline {
+                        at: None,
+                        because: Because::Stop,
+                        lost_node: Some(self.state.cluster().node_name(node).clone()),
+                    };
+                    turn.words.push((key, say));
+                }
+                let kill = SupervisorCall::Signal {
                     signal: SIGKILL,
                     reach: Reach::All,
                 };
-                turn.words.push((key, call));
+                turn.words.push((key, kill));
             }
-            if self.goes_on_without(job, node) {
+            if goes_on {
                 self.shrink(job, node, turn);
                 continue;
             }

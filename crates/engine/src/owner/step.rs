@@ -251,12 +251,16 @@ impl Owner {
         let holder_record = record_of(holder, None);
         let holder_started = super::launch::started(&holder_record, self)?;
         let mut tasks = tasks(holder, share, ranks, request);
+        let masks = masks(share, &tasks);
         if let Some(bind) = &request.cpu_bind {
-            variables.extend(bind.variables(&masks(share, &tasks)));
+            variables.extend(bind.variables(&masks));
         }
         // A pretended node's CPUs are none of this machine's.
         if self.bound_cpus(share).is_empty() {
-            tasks.iter_mut().for_each(|task| task.cpus.clear());
+            for (task, mask) in tasks.iter_mut().zip(masks) {
+                task.cpus.clear();
+                task.pretended_cpus = mask;
+            }
         }
         variables.extend(job_environment::tasks_per_gpu_variables(request));
         variables.extend(self.own_variables());
@@ -434,6 +438,7 @@ fn tasks(record: &Job, share: &NodeShare, ranks: &[u32], request: &StepRequest) 
         rank: *rank,
         local,
         cpus: bind.cpus_of(local, share.tasks, each, &share.cpus),
+        pretended_cpus: Vec::new(),
         gpus: share.gpus.clone(),
     };
     (0..).zip(ranks).map(task).collect()

@@ -7,7 +7,7 @@ use super::task_epilogs::{PendingEpilogs, TaskEpilogs};
 use super::task_files::words;
 use super::{gpu_binding, slurm_links, task_environment, task_streams};
 use crate::spec::{Environment, Program, StepSpec, Streams};
-use model::{PassedLimit, StepId, WaitStatus};
+use model::{Bound, PassedLimit, StepId, WaitStatus};
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
@@ -152,9 +152,15 @@ pub(super) fn launch(
             .as_ref()
             .filter(|bind| bind.verbose == Some(true))
         {
-            let bound = !task.cpus.is_empty() && task.cpus.iter().all(|cpu| machine.contains(cpu));
+            let (cpus, bound) = if !task.pretended_cpus.is_empty() {
+                (&task.pretended_cpus, Bound::Pretended)
+            } else if !task.cpus.is_empty() && task.cpus.iter().all(|cpu| machine.contains(cpu)) {
+                (&task.cpus, Bound::Set)
+            } else {
+                (&task.cpus, Bound::Failed)
+            };
             let ids = (task.rank, task.local);
-            let line = bind.report(spec.node.as_str(), ids, pid, &task.cpus, bound);
+            let line = bind.report(spec.node.as_str(), ids, pid, cpus, bound);
             pass_on(&line, relay.as_deref_mut(), messages.as_ref());
         }
         tasks.push(Task {

@@ -33,6 +33,7 @@ pub(super) fn spec() -> StepSpec {
             rank: 0,
             local: 0,
             cpus: Vec::new(),
+            pretended_cpus: Vec::new(),
             gpus: Vec::new(),
         }],
         step_tasks: 1,

@@ -47,6 +47,7 @@ impl Step {
             rank,
             local: rank,
             cpus: Vec::new(),
+            pretended_cpus: Vec::new(),
             gpus: Vec::new(),
         };
         let spec = StepSpec {

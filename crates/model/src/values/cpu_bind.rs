@@ -136,8 +136,8 @@ impl CpuBind {
         set.0
     }
 
-    /// `verbose`'s line for a task of process `pid`, as `task/affinity` of 22.05 prints it. `bound`:
-    /// the machine has the CPUs, so that it could be done.
+    /// `verbose`'s line for a task of process `pid`, as `task/affinity` of 22.05 prints it, which knows no
+    /// pretended nodes.
     #[must_use]
     pub fn report(
         &self,
@@ -145,16 +145,28 @@ impl CpuBind {
         (rank, local): (u32, u32),
         pid: u32,
         cpus: &[u32],
-        bound: bool,
+        bound: Bound,
     ) -> String {
         let (mask, end) = match (&self.to, bound) {
             (BindTo::None, _) => ("0x0".to_owned(), ""),
-            (_, true) => (mask_text(cpus), " set"),
-            (_, false) => (mask_text(cpus), " FAILED"),
+            (_, Bound::Set) => (mask_text(cpus), " set"),
+            (_, Bound::Failed) => (mask_text(cpus), " FAILED"),
+            (_, Bound::Pretended) => (mask_text(cpus), " (not bound: the node is pretended)"),
         };
         let kind = self.kind();
         format!("cpu-bind={kind} - {node}, task {rank:2} {local:2} [{pid}]: mask {mask}{end}")
     }
+}
+
+/// What became of the binding of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// It is bound.
+    Set,
+    /// The machine has not all of the CPUs.
+    Failed,
+    /// The CPUs are those of a pretended node.
+    Pretended,
 }
 
 /// The CPUs as a mask: `0x3`.
@@ -250,9 +262,14 @@ mod tests {
 
     #[test]
     fn the_report_and_the_variables() {
-        let report = |text: &str, cpus: &[u32]| {
-            CpuBind::read(text).report("node1", (1, 1), 27796, cpus, true)
+        let report_of = |text: &str, cpus: &[u32], bound: Bound| {
+            CpuBind::read(text).report("node1", (1, 1), 27796, cpus, bound)
         };
+        let report = |text: &str, cpus: &[u32]| report_of(text, cpus, Bound::Set);
+        assert_eq!(
+            report_of("v", &[1], Bound::Pretended),
+            "cpu-bind=MASK - node1, task  1  1 [27796]: mask 0x2 (not bound: the node is pretended)"
+        );
         assert_eq!(
             report("v", &[1]),
             "cpu-bind=MASK - node1, task  1  1 [27796]: mask 0x2 set"

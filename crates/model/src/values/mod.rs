@@ -49,7 +49,7 @@ pub use array_text::array_elements_text;
 pub use begin_time::parse_moment;
 pub use constraint::Constraint;
 pub use counted::counted;
-pub use cpu_bind::{BindTo, CpuBind};
+pub use cpu_bind::{BindTo, Bound, CpuBind};
 pub use denial::Denial;
 pub use dependency::{Condition, DependedJob, Dependency, DependencyKind, Element};
 pub use distribution::{Dealing, Distribution, Levels};

@@ -86,6 +86,8 @@ pub struct Session<'a> {
     lost_nodes: HashSet<String>,
     /// From SIGTERM to SIGKILL.
     kill_wait_ms: u64,
+    /// The place among the step's nodes of the one that was lost.
+    lost_index: Option<u32>,
     failed: bool,
 }
 
@@ -133,6 +135,7 @@ impl<'a> Session<'a> {
             lost_node: false,
             lost_nodes: HashSet::new(),
             kill_wait_ms: KILL_WAIT.0 * 1000,
+            lost_index: None,
             failed: false,
         }
     }
@@ -340,9 +343,21 @@ impl<'a> Session<'a> {
             }
             FromSupervisor::Say(text) if text.starts_with(NODE_FAILURE) => {
                 // Each node that is left tells of it.
+                let lost = text.trim_start_matches(NODE_FAILURE);
+                let place = self
+                    .record
+                    .nodes
+                    .iter()
+                    .position(|it| it.node.as_str() == lost);
+                self.lost_index = place.and_then(|place| u32::try_from(place).ok());
                 if !std::mem::replace(&mut self.lost_node, true) {
                     self.say(&text);
-                    self.abort();
+                    // There is no other node to wait for.
+                    if self.record.nodes.len() > 1 {
+                        self.abort();
+                    } else {
+                        self.aborted = true;
+                    }
                 }
             }
             FromSupervisor::NodeLost(node) => {
@@ -359,7 +374,10 @@ impl<'a> Session<'a> {
             }
             FromSupervisor::Exit { rank, status } => {
                 self.ends.ended(rank, status);
-                self.untold.push(rank);
+                // What becomes of its tasks a lost node doesn't say.
+                if self.lost_index != Some(node) {
+                    self.untold.push(rank);
+                }
                 self.first_end.get_or_insert_with(Instant::now);
                 if self.call.kill_on_bad_exit && !status.success() {
                     self.tell_ends();

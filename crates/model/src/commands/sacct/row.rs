@@ -78,6 +78,8 @@ impl<'a> SacctRow<'a> {
                 self.start.map_or(job.eligible, |start| start.eligible),
             )),
             "End" => moment(self.end()),
+            // That of a step that went with its node is not known.
+            "ExitCode" if self.went_with_its_node() => String::new(),
             "ExitCode" => exit_text(self.status()),
             "GID" => of_job(job.submitter.gid.to_string()),
             "Group" => of_job(job.submitter.group.clone()),
@@ -330,10 +332,26 @@ impl<'a> SacctRow<'a> {
         self.history.derived_status(restart)
     }
 
+    /// Whether it is a step of which nothing was left when its job lost a node: a part on another node would
+    /// have ended by SIGTERM.
+    fn went_with_its_node(&self) -> bool {
+        let is_lost = self
+            .start
+            .is_some_and(|start| start.state == JobStateName::NodeFail);
+        is_lost
+            && self.step.is_some_and(|step| match step.state {
+                StepState::Ended { status, .. } => {
+                    step.step == StepId::Batch || status.signal_number() == 9
+                }
+                StepState::Running => false,
+            })
+    }
+
     fn state(&self) -> String {
         let name = match (self.step.map(|step| &step.state), self.start) {
             (Some(StepState::Running), _) if self.is_suspended() => JobStateName::Suspended,
             (Some(StepState::Running), _) => JobStateName::Running,
+            _ if self.went_with_its_node() => JobStateName::Cancelled,
             (
                 Some(StepState::Ended {
                     timed_out: true, ..
