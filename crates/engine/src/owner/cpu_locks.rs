@@ -73,7 +73,13 @@ impl CpuLocks {
         };
         let whose: Vec<String> = sys::number_locks::cpu_holders(barred)
             .iter()
-            .map(|holder| format!("process {} of {}", holder.pid, user_name(holder.uid)))
+            .map(|holder| {
+                let user = user_name(holder.uid);
+                match holder.pid {
+                    Some(pid) => format!("process {pid} of {user}"),
+                    None => format!("perhaps one of {user}"),
+                }
+            })
             .collect();
         let whose = if whose.is_empty() {
             String::new()

@@ -7,11 +7,11 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// A process of an engine.
+/// An engine, or a supervisor whose engine is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineProcess {
-    /// Its number.
-    pub pid: u32,
+    /// Its number; `None` where it is only known that the user has engines.
+    pub pid: Option<u32>,
     /// Its user.
     pub uid: u32,
 }
@@ -25,7 +25,8 @@ enum Known {
     Engine,
 }
 
-/// One process of each user that holds a lock on some of these CPUs in a folder's lock file.
+/// One process of each user that holds a lock on some of these CPUs in a folder's lock file; where none is
+/// seen, those whose locks may not be seen.
 pub(super) fn of(folder: &Path, cpus: &BTreeSet<u32>) -> Vec<EngineProcess> {
     let inodes = lock_files(folder);
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -49,9 +50,11 @@ pub(super) fn of(folder: &Path, cpus: &BTreeSet<u32>) -> Vec<EngineProcess> {
     let surely = found.keys().any(|(known, _)| *known == Known::Locks);
     let found = found.into_iter();
     let found = found.filter(|((known, _), _)| !surely || *known == Known::Locks);
-    found
-        .map(|((_, uid), (_, pid))| EngineProcess { pid, uid })
-        .collect()
+    let holder = |((known, uid), (_, pid))| EngineProcess {
+        pid: (known == Known::Locks).then_some(pid),
+        uid,
+    };
+    found.map(holder).collect()
 }
 
 /// The lock file's number, and those of the files that stand for it where something else has its name.

@@ -218,7 +218,9 @@ impl<'a> SacctRow<'a> {
             }
             parts.push(format!("gres/gpu={gpus}"));
         }
-        parts.push(format!("mem={}", self.units.of_mebibytes(memory)));
+        if memory > 0 {
+            parts.push(format!("mem={}", self.units.of_mebibytes(memory)));
+        }
         parts.push(format!("node={}", shares.len()));
         parts.join(",")
     }
