@@ -218,7 +218,7 @@ impl<'a> SacctRow<'a> {
             }
             parts.push(format!("gres/gpu={gpus}"));
         }
-        if memory > 0 {
+        if memory > 0 || self.step.is_some() {
             parts.push(format!("mem={}", self.units.of_mebibytes(memory)));
         }
         parts.push(format!("node={}", shares.len()));
