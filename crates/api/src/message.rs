@@ -425,7 +425,7 @@ pub struct OutOfUse {
     pub nodes: Vec<NodeName>,
     /// `down`, `drained`
     pub state: String,
-    /// Why, as somebody said it.
+    /// The reason that was given.
     pub reason: String,
     /// Who said it.
     pub by: String,

@@ -175,7 +175,9 @@ fn a_cpu_is_given_to_the_jobs_of_one_engine_at_a_time() {
     let next = submit(&second, "-c1", "true");
     wait_until("it waits", || state(&second, &next) == "PENDING Resources");
     let notes = || second.yard(&["engine", "status"]).success();
-    assert!(notes().contains("in use by another engine of this machine"));
+    let others = "in use by another engine of this machine (process ";
+    assert!(notes().contains(others));
+    assert!(second.yard(&["why", &next]).success().contains(others));
     // The job's own supervisor holds its CPUs while no engine does.
     first.yard(&["engine", "stop"]).success();
     let later = submit(&second, "-c1", "true");
