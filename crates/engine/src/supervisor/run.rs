@@ -52,6 +52,8 @@ pub(super) struct Run<'a> {
     ended_by: Option<EndedBy>,
     /// The loss of a node of its job ends it.
     lost_node: bool,
+    /// It is this one, which says nothing more.
+    is_node_lost: bool,
     /// What ended processes used.
     usage: Usage,
 }
@@ -89,6 +91,7 @@ impl<'a> Run<'a> {
             ending: Ending::of(spec),
             ended_by: None,
             lost_node: false,
+            is_node_lost: false,
             usage: Usage::default(),
         }
     }
@@ -311,6 +314,9 @@ impl<'a> Run<'a> {
 
     /// The line that Slurm writes into the output of what it ends.
     fn tell_the_end(&mut self, because: Because) {
+        if self.is_node_lost {
+            return;
+        }
         // One node speaks for the step.
         if self.spec.index_in_step() > 0 {
             return;
@@ -407,6 +413,7 @@ impl Obey for Run<'_> {
 
     fn note_loss(&mut self, node: Option<NodeName>) {
         let Some(node) = node else { return };
+        self.is_node_lost |= node == self.spec.node;
         // `srun` says it; a batch script's output has the line of its end alone.
         if let (None, Some(relay)) = (&self.messages, self.relay.as_mut()) {
             let text = format!("{}{node}", api::step_io::NODE_FAILURE);
