@@ -1,8 +1,7 @@
 //! What `squeue` prints: from job records to lines, without a look at anything else.
 
-use crate::SqueueAction;
 use crate::commands::squeue_order::{sort_jobs, sort_steps};
-use crate::commands::{JobName, SqueueArgs, StateFilter};
+use crate::commands::{JobName, SqueueAction, SqueueArgs, StateFilter};
 use crate::fields::{Format, JobField, StepField, StepInfo};
 use crate::records::{ArrayTaskInfo, JobInfo, JobRecord, JobStateName, StepRecord, ViewFacts};
 use crate::values::{NodeName, parse_licences};

@@ -21,6 +21,7 @@ pub mod salloc;
 pub mod sbatch;
 pub(crate) mod shown_options;
 pub mod srun;
+mod srun_step;
 pub(crate) mod step_request;
 pub mod submission_environment;
 

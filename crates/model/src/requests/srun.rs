@@ -2,16 +2,17 @@
 
 use crate::options::diagnostic::{Diagnostic, Span};
 use crate::options::getopt::{Taken, Word};
-use crate::options::given_options::{Exclusive, GivenOptions};
+use crate::options::given_options::GivenOptions;
 use crate::options::option_table::{Command, Key};
 use crate::options::reading::Reading;
 use crate::options::{Show, Surroundings};
+use crate::requests::srun_step::{step, tasks};
 use crate::requests::{
     COMPONENT_VARIABLES, Request, StepRequest, asked_job, component, described_job, handed_on,
 };
 use crate::values::{
-    Export, GpuBind, GpuCount, GresList, JobId, OpenMode, PassedLimits, Seconds, StepContainer,
-    StepPrograms, TimeLimitRequest, Variables,
+    Export, JobId, OpenMode, PassedLimits, Seconds, StepContainer, StepPrograms, TimeLimitRequest,
+    Variables,
 };
 use std::path::PathBuf;
 
@@ -349,113 +350,6 @@ fn tasks_per_node(reading: &mut Reading<'_>) {
         reading.diagnostics.push(warning);
     }
     reading.options.tasks_per_node = None;
-}
-
-/// Tasks as given, or one a node.
-fn tasks(o: &GivenOptions) -> Option<u32> {
-    let fixed = o
-        .nodes
-        .filter(|nodes| nodes.max.is_none_or(|max| max == nodes.min));
-    o.tasks.or(fixed.map(|nodes| nodes.min.max(1)))
-}
-
-fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
-    let o = &reading.options;
-    let tasks = tasks(o);
-    // The job's own name is inherited too, and is not the step's.
-    let named = o.job_name.clone().filter(|_| reading.by_hand(Key::JobName));
-    let gpus = step_gpus(reading);
-    StepRequest {
-        name: named.unwrap_or_else(|| base.to_owned()),
-        min_nodes: o.nodes.map(|nodes| nodes.min.max(1)),
-        max_nodes: o.nodes.and_then(|nodes| nodes.max),
-        nodes_inherited: o.nodes.is_some() && !reading.by_hand(Key::Nodes),
-        tasks,
-        tasks_per_node: o.tasks_per_node,
-        cpus_per_task: o.cpus_per_task,
-        memory: step_memory(reading, gpus.as_ref()),
-        gpus_per_node: gpus,
-        gpus_per_task: o.gpus_per_task.as_ref().and_then(GresList::gpus),
-        tasks_per_gpu: o.tasks_per_tres.or(o.tasks_per_gpu),
-        gpu_bind: gpu_bind(o),
-        overcommit: o.overcommit,
-        overlap: o.overlap,
-        exact: !o.whole
-            && (o.exact
-                || reading.by_hand(Key::CpusPerTask)
-                || o.exclusive == Some(Exclusive::Yes)),
-        nodelist: o.nodelist.to_vec(),
-        task_nodes: o.task_nodes.to_vec(),
-        exclude: o.exclude.to_vec(),
-        relative: o.relative,
-        distribution: o.distribution.clone(),
-        cpu_bind: handed_on::cpu_bind(reading),
-        kill_on_bad_exit: o.kill_on_bad_exit.unwrap_or(false),
-        no_kill: o.no_kill,
-    }
-}
-
-/// How its tasks are bound to GPUs, in words or by how they were counted.
-fn gpu_bind(o: &GivenOptions) -> Option<GpuBind> {
-    let of_tasks = || {
-        let tasks = o.tasks_per_tres.or(o.tasks_per_gpu)?;
-        Some(format!("gpu:single:{tasks}"))
-    };
-    let of_gpus = || {
-        let gpus = o.gpus_per_task.as_ref().and_then(GresList::gpus)?;
-        Some(format!("gpu:per_task:{gpus}"))
-    };
-    let text = o.gpu_bind.clone().or_else(of_tasks).or_else(of_gpus)?;
-    Some(GpuBind::read(&text))
-}
-
-/// GPUs of a step on each node. The job's own total is inherited as `SLURM_GPUS` and asks for
-/// nothing new.
-fn step_gpus(reading: &Reading<'_>) -> Option<GpuCount> {
-    let o = &reading.options;
-    if matches!(o.gres, Some(None)) {
-        return Some(GpuCount {
-            kind: None,
-            count: 0,
-        });
-    }
-    let in_all = o
-        .gpus
-        .as_ref()
-        .filter(|_| reading.by_hand(Key::Gpus))
-        .and_then(GresList::gpus)
-        .map(|gpus| GpuCount {
-            kind: gpus.kind.clone(),
-            count: gpus
-                .count
-                .div_ceil(o.nodes.map_or(1, |nodes| nodes.min.max(1))),
-        });
-    let by_hand = reading.by_hand(Key::GpusPerNode) || reading.by_hand(Key::Gres);
-    let per_node = described_job::gpus_of_a_node(o);
-    if by_hand {
-        per_node
-    } else {
-        in_all.or(per_node)
-    }
-}
-
-/// Memory of a step on each node in MiB: what was asked for by hand. What is inherited is the
-/// job's, which is what a step gets anyway.
-fn step_memory(reading: &Reading<'_>, gpus: Option<&GpuCount>) -> Option<u64> {
-    let o = &reading.options;
-    if reading.by_hand(Key::Mem) {
-        return o.memory;
-    }
-    if reading.by_hand(Key::MemPerCpu) {
-        let nodes = o.nodes.map_or(1, |nodes| nodes.min.max(1));
-        let tasks = u64::from(tasks(o)?.div_ceil(nodes));
-        let cpus = tasks * u64::from(o.cpus_per_task.unwrap_or(1));
-        return o.memory_per_cpu?.checked_mul(cpus);
-    }
-    if reading.by_hand(Key::MemPerGpu) {
-        return o.memory_per_gpu?.checked_mul(u64::from(gpus?.count));
-    }
-    None
 }
 
 fn launch(o: &GivenOptions, surroundings: &Surroundings<'_>) -> LaunchOptions {
