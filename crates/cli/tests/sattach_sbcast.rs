@@ -6,7 +6,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
-use testkit::{TestEnv, wait_until};
+use testkit::{TestEnv, skip, wait_until};
 
 fn env() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_yard"))
@@ -123,4 +123,58 @@ fn a_file_is_copied_once() {
         "sbcast: error: Slurm job 999 lookup error: Invalid job id specified\n"
     );
     env.slurm("scancel", &["1"]).success();
+}
+
+/// Only the node on which it ran had the file.
+#[test]
+fn each_node_with_a_tmp_of_its_own_gets_a_copy() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.yard(&["engine", "start", "lab", "--nodes", "3"])
+        .success();
+    env.set_var("TRAINYARD_ENGINE", "lab");
+    let status = env.yard(&["engine", "status", "lab"]).success();
+    if status.contains("nodes have their own host names, /tmp") {
+        let shared = env.work().join("shared");
+        env.write("source", "hi\n");
+        let script = format!(
+            "#!/bin/sh\nsbcast source /tmp/sbcast-x && sbcast source {0} && srun -l -n3 cat /tmp/sbcast-x {0} | sort\n",
+            shared.display()
+        );
+        env.write("job.sh", &script);
+        let job = ["-W", "-N3", "-n3", "-o", "out", "job.sh"];
+        let _number = env.slurm("sbatch", &job).success();
+        let out = std::fs::read_to_string(env.work().join("out")).unwrap();
+        assert_eq!(out, "0: hi\n0: hi\n1: hi\n1: hi\n2: hi\n2: hi\n");
+        // From outside of the job too.
+        let _number = env
+            .slurm(
+                "sbatch",
+                &[
+                    "-N2",
+                    "-o",
+                    "second",
+                    "--wrap",
+                    "until [ -e go ]; do sleep 0.1; done; srun -n2 cat /tmp/sbcast-y",
+                ],
+            )
+            .success();
+        wait_until("it runs", || {
+            env.slurm("squeue", &["-h", "-t", "R", "-o", "%i"])
+                .success()
+                == "2\n"
+        });
+        let _silent = env
+            .slurm("sbcast", &["-j2", "source", "/tmp/sbcast-y"])
+            .success();
+        env.write("go", "");
+        wait_until("it is over", || {
+            env.slurm("squeue", &["-h"]).success().is_empty()
+        });
+        let out = std::fs::read_to_string(env.work().join("second")).unwrap();
+        assert_eq!(out, "hi\nhi\n");
+        assert!(!std::path::Path::new("/tmp/sbcast-y").exists());
+    } else {
+        skip("a /tmp for each node", &status);
+    }
+    env.yard(&["engine", "stop", "lab"]).success();
 }

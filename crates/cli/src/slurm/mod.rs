@@ -4,6 +4,7 @@
 mod allocation_wait;
 mod cluster_view;
 pub mod connection;
+mod file_on_node;
 pub mod job_mail;
 mod login_environment;
 pub(crate) mod named_input;

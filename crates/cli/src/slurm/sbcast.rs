@@ -1,21 +1,21 @@
-//! `sbcast`: copies a file to the nodes of a job. The engine's nodes share this machine's disks, so
-//! that one copy serves all of them.
+//! `sbcast`: copies a file to the nodes of a job. Where nodes share a disk the copy of one serves the others;
+//! folders that each node has for itself, such as `/tmp` of isolated ones, get one each.
 
 use super::connection::connect;
+use super::file_on_node::{Copied, NotCopied, Placing, place, place_on};
 use crate::printer::Printer;
 use api::JobFilter;
 use model::sbcast::{SbcastArgs, SbcastShow, parse};
-use model::{JobId, JobState};
-use std::fs::{self, File, FileTimes};
-use std::io;
+use model::{JobId, JobState, NodeName};
+use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What `--help` prints.
 pub const HELP: &str = "\
 Usage: sbcast [OPTIONS] SOURCE DEST
 Copies a file to the nodes of a job of Trainyard's embedded engine as Slurm's sbcast does on a cluster.
-The nodes share this machine's disks: there is one copy.
+On nodes that share a disk there is one copy.
 
   -f, --force       replace a file that is there
   -j, --jobid=JOB   the job, where it is not the one around it
@@ -33,6 +33,9 @@ const FAILED: u8 = 255;
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
+    if let Some(status) = super::file_on_node::run(args, printer) {
+        return status;
+    }
     let asked = match parse(args, &super::variable) {
         Ok(asked) => asked,
         Err(text) => {
@@ -72,8 +75,8 @@ fn copy(asked: &SbcastArgs, printer: &Printer) -> u8 {
         return FAILED;
     }
     let job = asked.job.unwrap_or(JobId(0));
-    let node = match first_node(job) {
-        Ok(node) => node,
+    let nodes = match nodes_of(job) {
+        Ok(nodes) => nodes,
         Err(why) => {
             error(&format!("Slurm job {job} lookup error: {why}"));
             return FAILED;
@@ -94,102 +97,59 @@ fn copy(asked: &SbcastArgs, printer: &Printer) -> u8 {
     let times = asked
         .preserve
         .then(|| facts.modified().ok().zip(facts.accessed().ok()));
-    let made = place(&file, &facts, &destination, asked.force, times.flatten());
-    match made {
-        Ok(()) => 0,
-        // What the node's daemon finds before it writes has the system's words and number.
-        Err(Failure::Opening(why)) => {
-            let words = super::system_words(&why);
-            error(&format!("REQUEST_FILE_BCAST({node}): {words}"));
-            why.raw_os_error()
-                .and_then(|number| u8::try_from(number).ok())
-                .unwrap_or(FAILED)
-        }
-        Err(Failure::Writing(why)) => {
-            error(&format!("REQUEST_FILE_BCAST({node}): Unspecified error"));
-            let words = super::system_words(&why);
-            printer.say(&format!(
-                "sbcast:   {}: {words}; nothing of it was left",
-                asked.destination
-            ));
-            FAILED
+    let placing = Placing {
+        destination,
+        mode: facts.permissions().mode() & 0o777,
+        force: asked.force,
+        times: times.flatten(),
+    };
+    let mut copies: Vec<Copied> = Vec::new();
+    for node in nodes {
+        let made = if is_here(job, &node) {
+            place(&mut &file, &placing, &copies)
+        } else {
+            place_on(&node, job, &source, &placing, &copies)
+        };
+        match made {
+            Ok(copied) => copies.push(copied),
+            // What the node's daemon finds before it writes has the system's words and number.
+            Err(NotCopied::Opening { words, number }) => {
+                error(&format!("REQUEST_FILE_BCAST({node}): {words}"));
+                return number
+                    .and_then(|it| u8::try_from(it).ok())
+                    .unwrap_or(FAILED);
+            }
+            Err(NotCopied::Writing { words }) => {
+                error(&format!("REQUEST_FILE_BCAST({node}): Unspecified error"));
+                printer.say(&format!(
+                    "sbcast:   {}: {words}; nothing of it was left",
+                    asked.destination
+                ));
+                return FAILED;
+            }
         }
     }
+    0
 }
 
-/// The first node of a running job; else why there is none.
-fn first_node(job: JobId) -> Result<String, String> {
+/// Whether this process runs on that node of the job, and sees its folders.
+fn is_here(job: JobId, node: &NodeName) -> bool {
+    let is = |name: &str, value: &str| super::variable(name).as_deref() == Some(value);
+    is("SLURM_JOB_ID", &job.to_string()) && is("SLURMD_NODENAME", node.as_str())
+}
+
+/// The nodes of a running job; else why there are none.
+fn nodes_of(job: JobId) -> Result<Vec<NodeName>, String> {
     let mut client = connect().map_err(|error| error.to_string())?;
     let jobs = client.jobs(JobFilter::of(&[job]));
     let jobs = jobs.map_err(|error| error.to_string())?;
     let record = jobs.first().ok_or("Invalid job id specified")?;
     match &record.state {
         JobState::Running { allocation, .. } => {
-            let first = allocation.nodes.first();
-            Ok(first.map_or_else(sys::host_name, |share| share.node.to_string()))
+            let nodes = allocation.nodes.iter();
+            Ok(nodes.map(|share| share.node.clone()).collect())
         }
         JobState::Pending { .. } => Err("Job is pending execution".to_owned()),
         JobState::Ended { .. } => Err("Job/step already completing or completed".to_owned()),
     }
-}
-
-enum Failure {
-    Opening(io::Error),
-    Writing(io::Error),
-}
-
-type Times = (std::time::SystemTime, std::time::SystemTime);
-
-/// Makes the copy beside its place and puts it there whole.
-fn place(
-    source: &File,
-    facts: &fs::Metadata,
-    to: &Path,
-    force: bool,
-    times: Option<Times>,
-) -> Result<(), Failure> {
-    if !force && to.symlink_metadata().is_ok() {
-        return Err(Failure::Opening(io::Error::from_raw_os_error(EEXIST)));
-    }
-    let name = to.file_name().unwrap_or_default().to_string_lossy();
-    let beside = to.with_file_name(format!(".{name}.sbcast-{}", sys::unique()));
-    let options = &mut File::options();
-    let copy = options.write(true).create_new(true).open(&beside);
-    let mut copy = copy.map_err(Failure::Opening)?;
-    let written = write(source, &mut copy, facts, times).map_err(Failure::Writing);
-    let placed = written.and_then(|()| {
-        let placed = if force {
-            fs::rename(&beside, to)
-        } else {
-            // Unlike a renaming this does not replace what came meanwhile.
-            fs::hard_link(&beside, to)
-        };
-        placed.map_err(Failure::Opening)
-    });
-    if placed.is_err() || !force {
-        let _gone = fs::remove_file(&beside);
-    }
-    placed
-}
-
-/// "File exists", errno(3).
-const EEXIST: i32 = 17;
-
-fn write(
-    mut source: &File,
-    copy: &mut File,
-    facts: &fs::Metadata,
-    times: Option<Times>,
-) -> io::Result<()> {
-    io::copy(&mut source, copy)?;
-    let mode = facts.permissions().mode() & 0o777;
-    copy.set_permissions(fs::Permissions::from_mode(mode))?;
-    if let Some((modified, accessed)) = times {
-        copy.set_times(
-            FileTimes::new()
-                .set_modified(modified)
-                .set_accessed(accessed),
-        )?;
-    }
-    Ok(())
 }

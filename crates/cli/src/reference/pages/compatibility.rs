@@ -25,8 +25,7 @@ On a real Slurm `yard` leaves all of them to that Slurm.
 const OTHERS: &str = r"## Other commands
 
 Their options are in [slurm-commands.md](slurm-commands.md), which names those that are taken without an
-effect: `sbcast` makes one copy, as the nodes share this machine's disks, so that nothing changes how a file
-travels; `sattach` shares what a step writes to its `srun`, and no files.
+effect: nothing changes how the file of `sbcast` travels, since all nodes are on this machine; `sattach` shares what a step writes to its `srun`, and no files.
 ";
 
 fn section(command: Command) -> String {

@@ -487,8 +487,7 @@ fn a_start_that_was_killed_brings_the_run_back() {
         event {"event":"coming-back","how":"requeue"}
         Requeue"#]]
     .assert_eq(&lost(facts(), false));
-    expect!["SubmitSuccessor"]
-    .assert_eq(&lost(by_successor(Some(8)), false));
+    expect!["SubmitSuccessor"].assert_eq(&lost(by_successor(Some(8)), false));
     let often = Facts {
         lost_before: 2,
         ..facts()
