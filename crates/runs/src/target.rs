@@ -12,6 +12,7 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use sys::Places;
+use sys::env_vars::TRAINYARD_ENGINE;
 use train::RunFile;
 
 /// A cluster that new runs go to.
@@ -115,7 +116,7 @@ fn slurm(places: &Places, name: &str, why: Why) -> Result<Target, Failure> {
             Err(
                 no_such_cluster(places, name, found.as_deref()).asked(match why {
                     Why::Config(place) => format!("on = \"{name}\" ({place})"),
-                    Why::InLocalJob => format!("TRAINYARD_ENGINE={name}"),
+                    Why::InLocalJob => format!("{TRAINYARD_ENGINE}={name}"),
                     _ => format!("--on {name}"),
                 }),
             )

@@ -19,8 +19,7 @@ pub enum Interest {
     Hangup,
 }
 
-/// Writes a line to a file, a pipe or a terminal, where this does not wait: a pipe that nobody drains takes
-/// none. Whether it was written.
+/// Writes a line to a file, a pipe or a terminal, where this does not wait: a full pipe takes none. Whether it was written.
 ///
 /// # Errors
 /// What the system says.
@@ -110,7 +109,7 @@ mod tests {
     use std::io::Read;
 
     #[test]
-    fn a_pipe_that_nobody_drains_is_not_waited_for() {
+    fn a_full_pipe_is_not_waited_for() {
         let (mut reader, writer) = io::pipe().unwrap();
         let writer = File::from(std::os::fd::OwnedFd::from(writer));
         let line = [b'x'; 1000];

@@ -65,7 +65,11 @@ fn a_million_lines_of_garbage() {
     let env = env();
     for (name, head, why) in [
         ("log.swf", "", "1000000 not a job"),
-        ("log.csv", "submit,run,cpus\n", "1000000 no number in `submit`"),
+        (
+            "log.csv",
+            "submit,run,cpus\n",
+            "1000000 no number in `submit`",
+        ),
     ] {
         let text = format!("{head}{}", "x1 # -- 7\n".repeat(1_000_000));
         env.write(name, &text);

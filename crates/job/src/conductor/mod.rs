@@ -64,8 +64,8 @@ pub enum Message {
 
 /// Between two tries to write events.
 const RETRY: Duration = Duration::from_secs(1);
-/// How long a run folder that takes nothing is waited for once the training is done, unless the job is told to
-/// end.
+/// How long a run folder that takes nothing is waited for once the training is done, unless the job is
+/// signalled to end.
 const END: Duration = Duration::from_secs(600);
 
 /// How long a SIGTERM waits for the cluster's word on why it came.

@@ -146,7 +146,9 @@ mod tests {
     #[test]
     fn a_process_that_holds_a_lock_is_seen() {
         let folder = tempfile::tempdir().unwrap();
-        let mut locks = super::super::NumberLocks::open(&folder.path().join(NAME)).unwrap().0;
+        let mut locks = super::super::NumberLocks::open(&folder.path().join(NAME))
+            .unwrap()
+            .0;
         locks.take([2, 3]).unwrap();
         let inodes = lock_files(folder.path());
         let own =

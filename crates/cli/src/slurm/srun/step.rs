@@ -140,6 +140,7 @@ fn create(
                 let (asked, got) = (call.request.min_nodes, record.nodes.len());
                 if let Some(asked) = asked.filter(|asked| *asked as usize > got)
                     && call.request.nodes_inherited
+                    && call.request.task_nodes.is_empty()
                 {
                     printer.say(&format!(
                         "srun: error: SLURM_JOB_NUM_NODES environment variable conflicts with \
