@@ -1,7 +1,7 @@
 //! What a person should know of a command before its first start: what it would lose, and what its
 //! copy of the code is without.
 
-use crate::notify_notes;
+use crate::{notify_notes, service_notes};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use train::Plan;
@@ -20,6 +20,8 @@ pub fn add(plan: &mut Plan, base: &Path) {
     plan.notes.extend(unsaved);
     plan.notes.extend(ignored);
     plan.notes.extend(notify_notes::notes(plan));
+    let of_services = service_notes::notes(plan);
+    plan.notes.extend(of_services);
 }
 
 /// The program that is not where the command looks for it. What is in an image is not known.

@@ -4,22 +4,20 @@ use crate::awaited::NamedRuns;
 use crate::failure::{Failure, FailureKind};
 use crate::input_file;
 use crate::known_cluster::KnownCluster;
+use crate::plan_by_cluster::{Layers, plan_here, plan_of_known, site_plan};
 use crate::sweep::WandbSweep;
 use crate::target::{Target, target};
 use crate::user_config::user_config;
 use crate::{container_runtime, plan_inputs, plan_notes};
 use cluster_file::ClusterFile;
 use folder::StartingPoint;
-use model::script_lines::{LineKind, script_lines};
-use model::{ClusterFacts, Internet, counted};
-use resources::{Difference, Fate, Finding};
+use model::Internet;
+use resources::{Fate, Finding};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use sys::Places;
 use train::site::SitePlan;
-use train::{Overrides, Plan, PlanInput, Problem, Refusal, RefusalKind, RunFile, Variables};
+use train::{Overrides, Plan, Problem, Refusal, RefusalKind, RunFile, Variables};
 
 /// The run file's name in a folder.
 const RUN_FILE: &str = "yard.toml";
@@ -125,37 +123,6 @@ impl Planned {
 }
 
 impl RunRequest {
-    /// The batch script, where the file is one, and Slurm's flags for it as text.
-    ///
-    /// # Errors
-    /// A flag that is for run files alone, or that is not understood.
-    pub fn script(&self) -> Result<Option<(&Path, Vec<String>)>, Failure> {
-        let Some(path) = self.file.as_deref().filter(|path| is_script(path)) else {
-            return Ok(None);
-        };
-        let time = self.overrides()?.resources.time;
-        let name = self.name.iter().map(|name| format!("--job-name={name}"));
-        let mut flags = Vec::new();
-        for GivenResource { flag, key, text } in &self.resources {
-            flags.push(match flag.as_str() {
-                "exclusive" => "--exclusive".to_owned(),
-                // Said with a unit, as everywhere in yard; sbatch is told in its own way.
-                "time" => match &time {
-                    Some(time) => format!("--time={}", time.value),
-                    None => format!("--time={text}"),
-                },
-                "sbatch" => text.clone(),
-                "gpu-memory" | "gpu-type" => return Err(no_such_option(flag, key, path)),
-                _ => format!("--{flag}={text}"),
-            });
-            // Slurm takes --gres before --gpus-per-node, and what is said here goes before the script.
-            if flag == "gpus-per-node" && asks_gres_gpus(path) {
-                flags.push(format!("--gres=gpu:{text}"));
-            }
-        }
-        Ok(Some((path, name.chain(flags).collect())))
-    }
-
     /// Reads the run file, opens the way to the target and makes the plan.
     ///
     /// # Errors
@@ -321,7 +288,7 @@ impl RunRequest {
     }
 
     /// All flags; all that is wrong with them is said at once.
-    fn overrides(&self) -> Result<Overrides, Failure> {
+    pub(crate) fn overrides(&self) -> Result<Overrides, Failure> {
         let mut overrides = Overrides::default();
         let own = [
             ("name", "name", self.name.as_ref()),
@@ -352,111 +319,6 @@ impl RunRequest {
         match last_of(problems) {
             Some(last) => Err(last),
             None => Ok(overrides),
-        }
-    }
-}
-
-/// The plan with nothing known of the cluster but what it answers.
-fn plan_here(layers: &Layers, target: &Target) -> Result<Plan, Failure> {
-    train::plan(&layers.input(&target.facts)).map_err(refused)
-}
-
-/// `engine` is what an engine says of itself that pretends the file's cluster.
-fn site_plan(
-    layers: &Layers,
-    file: &ClusterFile,
-    engine: Option<&ClusterFacts>,
-) -> Result<SitePlan, Refusal> {
-    let facts = file.facts(None);
-    let user = user();
-    let (input, user, machine) = (layers.input(&facts), user.as_deref(), sys::machine());
-    match engine {
-        Some(engine) => train::site::plan_pretended(&input, file, user, &machine, engine),
-        None => train::site::plan_for(&input, file, user, &machine),
-    }
-}
-
-/// The plan by the cluster's file, and what it refuses for sure. Where the cluster reports
-/// otherwise than its file, that is noted, and the file refuses nothing.
-fn plan_of_known(
-    layers: &Layers,
-    known: &KnownCluster,
-    target: &mut Target,
-) -> Result<(Plan, Vec<Finding>), Failure> {
-    let name = &target.facts.name;
-    let is_believed = known.differences.is_empty();
-    let notes = difference_notes(name, &known.differences);
-    let engine = target.facts.embedded.then_some(&target.facts);
-    let site = match site_plan(layers, &known.file, engine) {
-        Ok(site) => site,
-        Err(refusal) if is_believed => return Err(refused(refusal)),
-        Err(_) => {
-            let mut plan = plan_here(layers, target)?;
-            plan.notes.extend(notes);
-            return Ok((plan, Vec::new()));
-        }
-    };
-    let mut plan = site.plan;
-    plan.notes.extend(notes);
-    target.facts.node_local = site.facts.node_local;
-    target.facts.internet = site.facts.internet;
-    target.facts.containers = site.facts.containers;
-    if !is_believed {
-        return Ok((plan, Vec::new()));
-    }
-    plan.notes.extend(cut_note(&site.refusals));
-    let sure = site.refusals.into_iter().filter(|it| !it.assumed);
-    Ok((plan, sure.collect()))
-}
-
-/// That the cluster ends the job at a limit that is shorter than what was asked.
-fn cut_note(findings: &[Finding]) -> Option<String> {
-    let cut = findings.iter().filter(|it| it.fate == Fate::Cut);
-    let first = cut.min_by_key(|it| it.most)?;
-    let (there, asked, todo) = (first.there(), first.asked(), first.todo());
-    Some(format!(
-        "{there}: a job that asks {asked} is started, and ended at that limit; {todo}"
-    ))
-}
-
-/// So many differences between a cluster and its file are shown, one each; of the others how many.
-const TOLD: usize = 3;
-
-fn difference_notes(name: &str, differences: &[Difference]) -> Vec<String> {
-    let told = differences.iter().take(TOLD);
-    let told = told.map(|one| format!("{name} is not as its cluster file has it: {one}"));
-    let more = differences.len().saturating_sub(TOLD);
-    let more = (more > 0).then(|| format!("{} more of the kind", counted(more, "difference")));
-    told.chain(more).collect()
-}
-
-/// Everything that a person said, before it meets a cluster.
-struct Layers {
-    user_config: Option<RunFile>,
-    run_file: Option<RunFile>,
-    text: Option<String>,
-    variables: Variables,
-    overrides: Overrides,
-    base: PathBuf,
-    default_name: String,
-    /// What a person should know of them.
-    note: Option<String>,
-}
-
-impl Layers {
-    fn files(&self) -> impl Iterator<Item = &RunFile> {
-        self.user_config.iter().chain(&self.run_file)
-    }
-
-    fn input<'a>(&'a self, facts: &'a ClusterFacts) -> PlanInput<'a> {
-        PlanInput {
-            user_config: self.user_config.as_ref(),
-            run_file: self.run_file.as_ref(),
-            variables: &self.variables,
-            overrides: &self.overrides,
-            facts,
-            base: &self.base,
-            default_name: &self.default_name,
         }
     }
 }
@@ -498,45 +360,6 @@ fn last_of(mut problems: Vec<String>) -> Option<Failure> {
     let others = problems.iter().map(|one| format!("error: {one}\n"));
     Some(Failure::new(FailureKind::Usage, last).mistakes(others.collect()))
 }
-
-/// A script is submitted as it stands, and sbatch has none of what we plan.
-fn no_such_option(flag: &str, key: &str, script: &Path) -> Failure {
-    let todo = match key {
-        "gpu_type" => "--gpus-per-node=TYPE:N",
-        _ => "name the type of such GPUs with --gpus-per-node=TYPE:N",
-    };
-    Failure::new(
-        FailureKind::Usage,
-        format!(
-            "--{flag} is for run files, and {} is a script",
-            script.display()
-        ),
-    )
-    .there("a script is submitted as it stands, and sbatch has no such option")
-    .todo(todo)
-}
-
-/// Whether a file begins as a script does, or is no `.toml` and has a scheduler's directives: sbatch
-/// has the word on one that lacks its first line. What is no plain file can't be looked into without
-/// taking from it, and is taken for a script.
-fn is_script(path: &Path) -> bool {
-    if !input_file::is_plain(path) {
-        return path.as_os_str() == input_file::STDIN || path.exists() && !path.is_dir();
-    }
-    let mut start = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LOOKED_AT).read_to_end(&mut start));
-    let is_directive = |line: &[u8]| DIRECTIVES.iter().any(|word| line.starts_with(word));
-    let may_lack = path.extension().is_none_or(|extension| extension != "toml");
-    read.is_ok()
-        && (start.starts_with(b"#!")
-            || may_lack && start.split(|byte| *byte == b'\n').any(is_directive))
-}
-
-/// Directives stand within so many bytes of a script's start.
-const LOOKED_AT: u64 = 64 << 10;
-
-/// With what the lines begin that tell a scheduler something.
-const DIRECTIVES: [&[u8]; 3] = [b"#SBATCH", b"#PBS", b"#BSUB"];
 
 /// Reads a run file; all that is wrong with it is said at once.
 fn parse(path: &Path, text: &str) -> Result<RunFile, Failure> {
@@ -623,18 +446,6 @@ fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether a directive of the script asks for GPUs by `--gres`.
-fn asks_gres_gpus(script: &Path) -> bool {
-    let Ok(text) = std::fs::read_to_string(script) else {
-        // What can't be read is said where it is submitted.
-        return false;
-    };
-    let lines = text.lines().zip(script_lines(&text).kinds);
-    let mut directives = lines.filter(|(_, kind)| *kind == LineKind::Directive);
-    directives.any(|(line, _)| line.contains("--gres") && line.contains("gpu"))
-}
-
-/// A program's name without its folder and ending.
 /// What a run of a command is called: its program, or the file that Python runs.
 fn program_name(command: &[String]) -> Option<String> {
     let program = stem(command.first()?);
@@ -644,6 +455,7 @@ fn program_name(command: &[String]) -> Option<String> {
     }
 }
 
+/// A program's name without its folder and ending.
 fn stem(program: &str) -> String {
     Path::new(program).file_stem().map_or_else(
         || program.to_owned(),

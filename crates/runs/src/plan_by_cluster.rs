@@ -1,0 +1,117 @@
+//! The plan of a run for its cluster: by what it answers, or by its file.
+
+use crate::failure::Failure;
+use crate::known_cluster::KnownCluster;
+use crate::run_request::{refused, user};
+use crate::target::Target;
+use cluster_file::ClusterFile;
+use model::{ClusterFacts, counted};
+use resources::{Difference, Fate, Finding};
+use std::path::PathBuf;
+use train::site::SitePlan;
+use train::{Overrides, Plan, PlanInput, Refusal, RunFile, Variables};
+
+/// Everything that a person said, before it meets a cluster.
+pub(crate) struct Layers {
+    pub(crate) user_config: Option<RunFile>,
+    pub(crate) run_file: Option<RunFile>,
+    pub(crate) text: Option<String>,
+    pub(crate) variables: Variables,
+    pub(crate) overrides: Overrides,
+    pub(crate) base: PathBuf,
+    pub(crate) default_name: String,
+    /// What a person should know of them.
+    pub(crate) note: Option<String>,
+}
+
+impl Layers {
+    pub(crate) fn files(&self) -> impl Iterator<Item = &RunFile> {
+        self.user_config.iter().chain(&self.run_file)
+    }
+
+    fn input<'a>(&'a self, facts: &'a ClusterFacts) -> PlanInput<'a> {
+        PlanInput {
+            user_config: self.user_config.as_ref(),
+            run_file: self.run_file.as_ref(),
+            variables: &self.variables,
+            overrides: &self.overrides,
+            facts,
+            base: &self.base,
+            default_name: &self.default_name,
+        }
+    }
+}
+
+/// The plan with nothing known of the cluster but what it answers.
+pub(crate) fn plan_here(layers: &Layers, target: &Target) -> Result<Plan, Failure> {
+    train::plan(&layers.input(&target.facts)).map_err(refused)
+}
+
+/// `engine` is what an engine says of itself that pretends the file's cluster.
+pub(crate) fn site_plan(
+    layers: &Layers,
+    file: &ClusterFile,
+    engine: Option<&ClusterFacts>,
+) -> Result<SitePlan, Refusal> {
+    let facts = file.facts(None);
+    let user = user();
+    let (input, user, machine) = (layers.input(&facts), user.as_deref(), sys::machine());
+    match engine {
+        Some(engine) => train::site::plan_pretended(&input, file, user, &machine, engine),
+        None => train::site::plan_for(&input, file, user, &machine),
+    }
+}
+
+/// The plan by the cluster's file, and what it refuses for sure. Where the cluster reports
+/// otherwise than its file, that is noted, and the file refuses nothing.
+pub(crate) fn plan_of_known(
+    layers: &Layers,
+    known: &KnownCluster,
+    target: &mut Target,
+) -> Result<(Plan, Vec<Finding>), Failure> {
+    let name = &target.facts.name;
+    let is_believed = known.differences.is_empty();
+    let notes = difference_notes(name, &known.differences);
+    let engine = target.facts.embedded.then_some(&target.facts);
+    let site = match site_plan(layers, &known.file, engine) {
+        Ok(site) => site,
+        Err(refusal) if is_believed => return Err(refused(refusal)),
+        Err(_) => {
+            let mut plan = plan_here(layers, target)?;
+            plan.notes.extend(notes);
+            return Ok((plan, Vec::new()));
+        }
+    };
+    let mut plan = site.plan;
+    plan.notes.extend(notes);
+    target.facts.node_local = site.facts.node_local;
+    target.facts.internet = site.facts.internet;
+    target.facts.containers = site.facts.containers;
+    if !is_believed {
+        return Ok((plan, Vec::new()));
+    }
+    plan.notes.extend(cut_note(&site.refusals));
+    let sure = site.refusals.into_iter().filter(|it| !it.assumed);
+    Ok((plan, sure.collect()))
+}
+
+/// That the cluster ends the job at a limit that is shorter than what was asked.
+fn cut_note(findings: &[Finding]) -> Option<String> {
+    let cut = findings.iter().filter(|it| it.fate == Fate::Cut);
+    let first = cut.min_by_key(|it| it.most)?;
+    let (there, asked, todo) = (first.there(), first.asked(), first.todo());
+    Some(format!(
+        "{there}: a job that asks {asked} is started, and ended at that limit; {todo}"
+    ))
+}
+
+/// So many differences between a cluster and its file are shown, one each; of the others how many.
+const TOLD: usize = 3;
+
+fn difference_notes(name: &str, differences: &[Difference]) -> Vec<String> {
+    let told = differences.iter().take(TOLD);
+    let told = told.map(|one| format!("{name} is not as its cluster file has it: {one}"));
+    let more = differences.len().saturating_sub(TOLD);
+    let more = (more > 0).then(|| format!("{} more of the kind", counted(more, "difference")));
+    told.chain(more).collect()
+}
