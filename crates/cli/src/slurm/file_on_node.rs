@@ -69,9 +69,9 @@ impl NotCopied {
     }
 }
 
-/// What a step is told.
+/// What a step is asked to do.
 #[derive(Serialize, Deserialize)]
-struct Told {
+struct PlaceRequest {
     placing: Placing,
     before: Vec<Copied>,
 }
@@ -85,14 +85,14 @@ pub(super) fn place_on(
     before: &[Copied],
 ) -> Result<Copied, NotCopied> {
     let broken = |words: String| NotCopied::Writing { words };
-    let told = Told {
+    let asked = PlaceRequest {
         placing: Placing {
             destination: placing.destination.clone(),
             ..*placing
         },
         before: before.to_vec(),
     };
-    let told = serde_json::to_string(&told).map_err(|why| broken(why.to_string()))?;
+    let asked = serde_json::to_string(&asked).map_err(|why| broken(why.to_string()))?;
     let program = std::env::current_exe().map_err(|why| NotCopied::writing(&why))?;
     let source = File::open(source).map_err(|why| NotCopied::writing(&why))?;
     let mut step = Command::new(&program);
@@ -110,7 +110,7 @@ pub(super) fn place_on(
         .arg(format!("--nodelist={node}"))
         .args(["--job-name=sbcast", "--"])
         .arg(&program)
-        .args(["slurm", "sbcast", WORD, &told])
+        .args(["slurm", "sbcast", WORD, &asked])
         .stdin(Stdio::from(source))
         .output()
         .map_err(|why| NotCopied::writing(&why))?;
@@ -122,12 +122,12 @@ pub(super) fn place_on(
 
 /// What such a step does; none where these are not its words.
 pub(super) fn run(args: &[String], printer: &Printer) -> Option<u8> {
-    let [word, told] = args else { return None };
+    let [word, asked] = args else { return None };
     if word != WORD {
         return None;
     }
-    let told: Told = serde_json::from_str(told).ok()?;
-    let made = place(&mut io::stdin(), &told.placing, &told.before);
+    let asked: PlaceRequest = serde_json::from_str(asked).ok()?;
+    let made = place(&mut io::stdin(), &asked.placing, &asked.before);
     let line = serde_json::to_string(&made).ok()?;
     printer.line(&line);
     Some(0)
