@@ -387,9 +387,9 @@ pub struct WhyWaiting {
     /// What can no longer happen that it waits for.
     #[serde(default)]
     pub never_met: Vec<NeverMet>,
-    /// What other engines of this machine hold of its CPUs, a sentence each.
+    /// CPUs that other engines of this machine hold, where it waits for some.
     #[serde(default)]
-    pub other_engines: Vec<String>,
+    pub cpus_held_elsewhere: Vec<u32>,
     /// Licences that it asks for and that are not free.
     #[serde(default)]
     pub licences: Vec<LicenceNeed>,
@@ -423,7 +423,7 @@ pub struct NodesNeeded {
 pub struct OutOfUse {
     /// Which.
     pub nodes: Vec<NodeName>,
-    /// `down`, `drained`
+    /// `lost`, `down`, `drained` or `failing`
     pub state: String,
     /// The reason that was given.
     pub reason: String,
@@ -436,8 +436,8 @@ pub struct OutOfUse {
 pub struct NeverMet {
     /// `afterok:7`
     pub condition: String,
-    /// The job that it names.
-    pub job: JobId,
+    /// The job that it names, or the element of an array whose end is the reason: `7`, `7_2`.
+    pub job: String,
     /// How that ended, as Slurm names it; `None` where the engine no longer knows.
     pub state: Option<String>,
 }
@@ -786,6 +786,9 @@ pub struct EngineFacts {
     pub pending: u32,
     /// What this machine can't do, a sentence each (no cgroups, say).
     pub limits: Vec<String>,
+    /// CPUs that other engines of this machine held when a job last wanted some.
+    #[serde(default)]
+    pub cpus_held_elsewhere: Vec<u32>,
     /// When its scheduler last went through the jobs that wait.
     #[serde(default)]
     pub last_pass: Option<Timestamp>,

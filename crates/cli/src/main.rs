@@ -8,6 +8,7 @@ mod commands;
 mod exit_code;
 mod failure;
 mod narrow;
+mod other_engines;
 mod output_file;
 mod paint;
 mod printer;

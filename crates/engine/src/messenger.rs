@@ -2,8 +2,9 @@
 
 use crate::SupervisorKey;
 use crate::record;
-use crate::spec::{LISTEN, PidFile, SupervisorAnswer, SupervisorCall};
+use crate::spec::{Because, LISTEN, PidFile, SupervisorAnswer, SupervisorCall};
 use api::EngineFolder;
+use model::Timestamp;
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -121,6 +122,16 @@ fn take_in(words: &mut Vec<Word>, key: SupervisorKey, call: SupervisorCall) {
 fn deliver(engine: &EngineFolder, word: &mut Word) -> bool {
     if let Some(sent) = &mut word.sent {
         match sent.read() {
+            // A supervisor of an earlier version ends its step by the call that it knows.
+            Ok(Some(SupervisorAnswer::Unknown)) if matches!(word.call, SupervisorCall::Kill) => {
+                word.call = SupervisorCall::Deadline {
+                    at: Some(Timestamp(0)),
+                    because: Because::Stop,
+                    lost_node: None,
+                };
+                word.sent = None;
+                return false;
+            }
             Ok(Some(SupervisorAnswer::Unknown)) => {
                 tracing::warn!(step = %word.key, "the supervisor does not know {:?}", word.call);
                 return true;

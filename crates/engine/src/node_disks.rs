@@ -57,7 +57,9 @@ fn memory_name(nodes: &Path) -> String {
 /// The folder in a node's where every user writes.
 fn make(node: &Path) -> io::Result<PathBuf> {
     let disk = node.join("tmp");
-    if !disk.exists() {
+    let is_ready = |facts: fs::Metadata| facts.permissions().mode() & 0o7777 == 0o1777;
+    // One that is there may not be open to all yet.
+    if !fs::metadata(&disk).is_ok_and(is_ready) {
         // Another engine of this user's may just take back a folder above it.
         fs::create_dir_all(&disk).or_else(|_| fs::create_dir_all(&disk))?;
         fs::set_permissions(&disk, Permissions::from_mode(0o1777))?;

@@ -20,8 +20,7 @@ pub fn add(plan: &mut Plan, base: &Path) {
     plan.notes.extend(unsaved);
     plan.notes.extend(ignored);
     plan.notes.extend(notify_notes::notes(plan));
-    let of_services = service_notes::notes(plan);
-    plan.notes.extend(of_services);
+    plan.notes.extend(service_notes::notes(plan));
 }
 
 /// The program that is not where the command looks for it. What is in an image is not known.

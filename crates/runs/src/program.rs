@@ -7,9 +7,6 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Only owners rename what is theirs.
-const STICKY: u32 = 0o1000;
-
 /// Copies this program below `scratch`, once a version of its file, and returns the copy's path.
 ///
 /// # Errors
@@ -24,7 +21,6 @@ pub fn pin_program(scratch: &Path) -> Result<PathBuf, Failure> {
         facts.size(),
         facts.mtime_nsec() ^ (facts.mtime() << 30)
     );
-    make(scratch).map_err(at(scratch))?;
     let own = own_folder(scratch)?;
     let place = own.join(name);
     let pinned = place.join("yard");
@@ -61,12 +57,10 @@ fn own_folder(scratch: &Path) -> Result<PathBuf, Failure> {
         scratch.join(format!(".yard-{me}"))
     };
     make(&own).map_err(at(&own))?;
-    // In a folder where everybody may rename, a name means nothing.
-    let above = fs::metadata(scratch).map_err(at(scratch))?;
-    if is_open(&above) && above.mode() & STICKY == 0 {
+    if let Some(open) = sys::private_folder::replaceable(scratch) {
         return Err(refused(
-            scratch,
-            "every user of this machine can write there",
+            &open,
+            "every user of this machine can replace what lies there",
         ));
     }
     refuse_if_others_write(&own)?;
@@ -82,14 +76,11 @@ fn refuse_if_others_write(path: &Path) -> Result<(), Failure> {
     if facts.uid() != sys::process::user() {
         return Err(refused(path, &format!("it is of user {}", facts.uid())));
     }
-    if is_open(&facts) {
-        return Err(refused(path, "every user of this machine can write there"));
+    // It is made without these.
+    if facts.mode() & 0o022 != 0 {
+        return Err(refused(path, "other users can write there"));
     }
     Ok(())
-}
-
-fn is_open(facts: &fs::Metadata) -> bool {
-    facts.mode() & 0o002 != 0
 }
 
 fn refused(path: &Path, there: &str) -> Failure {
@@ -98,7 +89,7 @@ fn refused(path: &Path, there: &str) -> Failure {
         format!("{} can't hold the program that jobs run", path.display()),
     )
     .there(there)
-    .todo("remove it, close it to others (chmod o-w), or set TRAINYARD_HOME to a folder of yours")
+    .todo("remove it, close it to others (chmod go-w), or set TRAINYARD_HOME to a folder of yours")
 }
 
 /// Gives the copy its name, unless another client was quicker: jobs may run from that one already,

@@ -44,6 +44,10 @@ impl RunRequest {
 
 /// Whether a directive of the script asks for GPUs by `--gres`.
 fn asks_gres_gpus(script: &Path) -> bool {
+    // A pipe can be read once.
+    if !script.metadata().is_ok_and(|facts| facts.is_file()) {
+        return false;
+    }
     let Ok(text) = std::fs::read_to_string(script) else {
         // What can't be read is said where it is submitted.
         return false;

@@ -59,8 +59,9 @@ impl State {
     fn has_lost_account(&self, record: &Job) -> bool {
         let account = record.request.account.as_deref();
         self.cluster.needs_accounts()
-            && account
-                .is_some_and(|name| name != "root" && self.cluster.find_account(name).is_none())
+            && account.is_some_and(|name| {
+                !name.eq_ignore_ascii_case("root") && self.cluster.find_account(name).is_none()
+            })
     }
 
     /// What a partition says to a user's jobs where it takes none of them.

@@ -28,7 +28,7 @@ pub fn write_at_once(mut file: &File, line: &[u8]) -> io::Result<bool> {
     let index = poll.add(&file, Interest::Write);
     poll.wait(Some(Duration::ZERO))?;
     // One that says there is room takes that much whole.
-    let fits = line.len() <= rustix::pipe::PIPE_BUF;
+    let fits = file.metadata()?.is_file() || line.len() <= rustix::pipe::PIPE_BUF;
     if !poll.writable(index) || !fits {
         return Ok(false);
     }

@@ -3,6 +3,7 @@
 use super::story::row;
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
+use crate::other_engines::cpus_held_elsewhere;
 use crate::printer::Printer;
 use crate::words::length;
 use api::{CpusAndGpus, LicenceNeed, NeverMet, OutOfUse, WhyWaiting};
@@ -84,7 +85,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
         Some(why) => {
             let now = Timestamp(jiff::Timestamp::now().as_millisecond());
-            printer.shown(&story(&name, &why, &after, now, &TimeZone::system()));
+            let others = cpus_held_elsewhere(&why.cpus_held_elsewhere);
+            let zone = TimeZone::system();
+            printer.shown(&story(&name, &why, &after, others.as_deref(), now, &zone));
         }
         None if args.json => {
             let text = serde_json::json!({ "name": name, "waits": true, "reason": reason });
@@ -149,6 +152,7 @@ fn story(
     name: &str,
     why: &WhyWaiting,
     after: &[String],
+    others: Option<&str>,
     now: Timestamp,
     zone: &TimeZone,
 ) -> String {
@@ -193,7 +197,7 @@ fn story(
     if more > 0 {
         text += &line("", &format!("{} more", counted(more, "job")));
     }
-    for others in &why.other_engines {
+    if let Some(others) = others {
         text += &line("others", others);
     }
     let start = match why.start {
@@ -285,15 +289,15 @@ fn no_start(why: &WhyWaiting) -> String {
     if let Some(holder) = why.no_limit {
         return format!("not known: job {holder} has no time limit");
     }
-    if why.start.is_none() && !why.out_of_use.is_empty() {
+    if !why.cpus_held_elsewhere.is_empty() {
+        return "not known: when jobs of another engine end".to_owned();
+    }
+    if !why.out_of_use.is_empty() {
         let nodes = why.out_of_use.iter().flat_map(|away| &away.nodes);
         let nodes = model::node_list::fold(nodes);
         return format!(
             "once nodes are back: scontrol update NodeName={nodes} State=RESUME lets them take jobs"
         );
-    }
-    if !why.other_engines.is_empty() {
-        return "not known: when jobs of another engine end".to_owned();
     }
     "not known: no end of a running job lets it start".to_owned()
 }
@@ -435,7 +439,7 @@ mod tests {
             }],
             no_limit: None,
             never_met: Vec::new(),
-            other_engines: Vec::new(),
+            cpus_held_elsewhere: Vec::new(),
             there: amount(32, 4),
             ahead: vec![JobId(15), JobId(16)],
             holders: vec![
@@ -479,7 +483,11 @@ mod tests {
             ],
             instead: vec!["--gpus=1".to_owned(), "--time=01:00:00".to_owned()],
         };
-        let story = |why: &WhyWaiting| story("job 17", why, &[], Timestamp(hour), &TimeZone::UTC);
+        let story = |why: &WhyWaiting| {
+            let has = !why.cpus_held_elsewhere.is_empty();
+            let others = has.then_some("CPU 3 is in use by another engine");
+            story("job 17", why, &[], others, Timestamp(hour), &TimeZone::UTC)
+        };
         let text = story(&why);
         expect![[r#"
             job 17: waiting for free CPUs, memory or GPUs (Resources)
@@ -530,7 +538,7 @@ mod tests {
               starts       once nodes are back: scontrol update NodeName=g[7-8] State=RESUME lets them take jobs
         "#]].assert_eq(&last(on_drained));
         let beside_others = WhyWaiting {
-            other_engines: vec!["CPU 3 is in use by another engine".to_owned()],
+            cpus_held_elsewhere: vec![3],
             out_of_use: Vec::new(),
             nodes_needed: None,
             ..why.clone()
@@ -545,7 +553,7 @@ mod tests {
             reason: "DependencyNeverSatisfied".to_owned(),
             never_met: vec![NeverMet {
                 condition: "afterok:7".to_owned(),
-                job: JobId(7),
+                job: "7".to_owned(),
                 state: Some("FAILED".to_owned()),
             }],
             out_of_use: Vec::new(),

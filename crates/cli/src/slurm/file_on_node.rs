@@ -21,7 +21,8 @@ const EEXIST: i32 = 17;
 /// Where a copy goes, and how.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Placing {
-    pub destination: PathBuf,
+    /// As text, in which bytes that are no UTF-8 stand for themselves.
+    pub destination: String,
     /// The permissions of the file.
     pub mode: u32,
     /// A file that is there is replaced.
@@ -103,6 +104,8 @@ pub(super) fn place_on(
             step.env_remove(name);
         }
     }
+    // As from inside of the job: of a heterogeneous one this component is meant.
+    step.env("SLURM_JOB_ID", job.to_string());
     let options = ["slurm", "srun", "-Q", "--overlap", "-N1", "-n1", "--mem=0"];
     let output = step
         .args(options)
@@ -140,7 +143,7 @@ pub(super) fn place(
     placing: &Placing,
     before: &[Copied],
 ) -> Result<Copied, NotCopied> {
-    let to = &placing.destination;
+    let to = &PathBuf::from(&*sys::odd_text::bytes(&placing.destination));
     if let Ok(facts) = to.symlink_metadata() {
         let there = Copied::of(&facts);
         if before.contains(&there) {

@@ -28,7 +28,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The same, as text: what is none is replaced.
+/// As [`read`], as text; bytes that are no UTF-8 are replaced.
 pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     let bytes = read(path)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -1,7 +1,7 @@
 //! `sbcast`: copies a file to the nodes of a job. Where nodes share a disk the copy of one serves the others;
 //! folders that each node has for itself, such as `/tmp` of isolated ones, get one each.
 
-use super::connection::connect;
+use super::connection::{connect, engine_dir, has_nodes};
 use super::file_on_node::{Copied, NotCopied, Placing, place, place_on};
 use crate::printer::Printer;
 use api::JobFilter;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 pub const HELP: &str = "\
 Usage: sbcast [OPTIONS] SOURCE DEST
 Copies a file to the nodes of a job of Trainyard's embedded engine as Slurm's sbcast does on a cluster.
-On nodes that share a disk there is one copy.
+Nodes with a /tmp and /dev/shm of their own get a copy each there, by a step of the job; elsewhere one serves all.
 
   -f, --force       replace a file that is there
   -j, --jobid=JOB   the job, where it is not the one around it
@@ -57,7 +57,6 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
 fn copy(asked: &SbcastArgs, printer: &Printer) -> u8 {
     let error = |text: &str| printer.say(&format!("sbcast: error: {text}"));
     let source = PathBuf::from(&*sys::odd_text::bytes(&asked.source));
-    let destination = PathBuf::from(&*sys::odd_text::bytes(&asked.destination));
     let opened = File::open(&source).and_then(|file| Ok((file.metadata()?, file)));
     let (facts, file) = match opened {
         Ok(opened) => opened,
@@ -98,14 +97,14 @@ fn copy(asked: &SbcastArgs, printer: &Printer) -> u8 {
         .preserve
         .then(|| facts.modified().ok().zip(facts.accessed().ok()));
     let placing = Placing {
-        destination,
+        destination: asked.destination.clone(),
         mode: facts.permissions().mode() & 0o777,
         force: asked.force,
         times: times.flatten(),
     };
     let mut copies: Vec<Copied> = Vec::new();
     for node in nodes {
-        let made = if is_here(job, &node) {
+        let made = if is_here(job, &node) || !is_of_each_node(&asked.destination) {
             place(&mut &file, &placing, &copies)
         } else {
             place_on(&node, job, &source, &placing, &copies)
@@ -130,6 +129,19 @@ fn copy(asked: &SbcastArgs, printer: &Printer) -> u8 {
         }
     }
     0
+}
+
+/// Whether nodes have that place each for itself: isolated ones have these folders.
+fn is_of_each_node(destination: &str) -> bool {
+    let folder = engine_dir();
+    if !folder.is_ok_and(|folder| has_nodes(&folder)) {
+        return false;
+    }
+    let place = std::env::current_dir().unwrap_or_default();
+    let place = place.join(&*sys::odd_text::bytes(destination));
+    ["/tmp", "/dev/shm"]
+        .iter()
+        .any(|own| place.starts_with(own))
 }
 
 /// Whether this process runs on that node of the job, and sees its folders.

@@ -112,6 +112,7 @@ fn cpu_bind(said: &Settings) -> String {
     bind.map_or_else(String::new, |bind| format!(" CpuBind={bind}"))
 }
 
+/// What jobs hold of a node, such as `cpu=2,mem=1G,gres/gpu=1`; empty where none does.
 pub fn held_text(node: &NodeReport) -> String {
     let used = |gpu: &NodeGpus| u32::try_from(gpu.used.len()).unwrap_or(u32::MAX);
     match (node.cpus_used, node.memory_used) {

@@ -5,7 +5,7 @@ use super::yaml::yaml_text;
 use crate::printer::Printer;
 use api::{Client, JobFilter, Refusal};
 use model::{
-    JobId, JobInfo, JobRecord, JobStateName, NodeName, Printed, QueueJson, SQUEUE_USAGE,
+    JobId, JobInfo, JobRecord, JobState, JobStateName, NodeName, Printed, QueueJson, SQUEUE_USAGE,
     SqueueAction, SqueueArgs, SqueueUsageError, StateFilter, StepRecord, Timestamp,
 };
 use serde_json::Value;
@@ -151,7 +151,7 @@ fn records(asked: &SqueueArgs, client: &mut Client) -> Result<Vec<JobRecord>, Co
     let users = asked
         .only_users(sys::process::user())
         .filter(|_| ids.is_none());
-    let records = client.jobs(JobFilter {
+    let mut records = client.jobs(JobFilter {
         components: true,
         users,
         ids,
@@ -159,6 +159,13 @@ fn records(asked: &SqueueArgs, client: &mut Client) -> Result<Vec<JobRecord>, Co
         ..JobFilter::default()
     })?;
     refuse_unknown(asked, &records)?;
+    if asked.states == StateFilter::Live {
+        // One that was asked for by its number may have ended long ago.
+        let forgotten = now - REMEMBERED_MS;
+        records.retain(
+            |record| !matches!(record.state, JobState::Ended { at, .. } if at.0 < forgotten),
+        );
+    }
     Ok(records)
 }
 

@@ -58,38 +58,13 @@ impl CpuLocks {
 
     /// What a user should know of them, a sentence each.
     pub(super) fn limits(&self) -> impl Iterator<Item = String> + '_ {
-        let barred = self.barred_text();
-        barred.into_iter().chain(self.limits.iter().cloned())
+        self.limits.iter().cloned()
     }
 
-    /// Which CPUs other engines hold when a job last wanted some, and whose those are.
-    pub(super) fn barred_text(&self) -> Option<String> {
-        let barred = self.barred.all();
-        let cpus: Vec<String> = barred.iter().map(u32::to_string).collect();
-        let what = match &cpus[..] {
-            [] => return None,
-            [cpu] => format!("CPU {cpu} is in use"),
-            cpus => format!("CPUs {} are in use", cpus.join(", ")),
-        };
-        let whose: Vec<String> = sys::number_locks::cpu_holders(barred)
-            .iter()
-            .map(|holder| {
-                let user = user_name(holder.uid);
-                match holder.pid {
-                    Some(pid) => format!("process {pid} of {user}"),
-                    None => format!("perhaps one of {user}"),
-                }
-            })
-            .collect();
-        let whose = if whose.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", whose.join(", "))
-        };
-        let them = if cpus.len() == 1 { "it" } else { "them" };
-        Some(format!(
-            "{what} by another engine of this machine{whose}: jobs wait for {them}"
-        ))
+    /// Which CPUs other engines held when a job last wanted some. Whose those are is for clients to find: it may
+    /// take long.
+    pub(super) fn held_elsewhere(&self) -> Vec<u32> {
+        self.barred.all().iter().copied().collect()
     }
 
     /// Those that a supervisor holds for its step.
@@ -102,13 +77,6 @@ impl CpuLocks {
             .collect::<BTreeSet<u32>>()
             .into_iter()
             .collect()
-    }
-}
-
-fn user_name(uid: u32) -> String {
-    match sys::users::user_by_id(uid) {
-        Ok(Some(user)) => user.name,
-        Ok(None) | Err(_) => format!("user {uid}"),
     }
 }
 

@@ -37,6 +37,7 @@ impl Owner {
             running: count(self.state.running_count()),
             pending: count(self.state.waiting_count()),
             limits: self.limits(&missing),
+            cpus_held_elsewhere: self.cpus.held_elsewhere(),
             last_pass: Some(self.state.last_pass()).filter(|at| at.0 > 0),
             config: self.config(),
             partitions: self.partition_facts(),

@@ -5,8 +5,10 @@ use api::{
     Answer, CpusAndGpus, JobHolds, LicenceNeed, NeverMet, NodesNeeded, OutOfUse, Refusal,
     WhyWaiting,
 };
-use model::{JobId, JobState, JobStateName, PendingReason, Timestamp};
-use sched::Amount;
+use model::{
+    ArrayTask, DependencyKind, Element, JobId, JobState, JobStateName, PendingReason, Timestamp,
+};
+use sched::{Amount, Job};
 
 impl Owner {
     /// Why a live job waits.
@@ -48,10 +50,14 @@ impl Owner {
             reason: away.mark.reason,
             by: away.mark.user,
         });
-        let never_met = why.never_met.into_iter().map(|never| NeverMet {
-            state: self.end_of(never.job),
-            condition: never.condition,
-            job: never.job,
+        let never_met = why.never_met.into_iter().map(|never| {
+            let end = self.end_of(&never);
+            let (job, state) = end.unzip();
+            NeverMet {
+                condition: never.condition,
+                job: job.unwrap_or_else(|| never.depended.job.to_string()),
+                state,
+            }
         });
         let waits_for_room = matches!(
             &reason,
@@ -59,7 +65,7 @@ impl Owner {
                 reason: PendingReason::Resources | PendingReason::Priority
             }
         );
-        let other_engines = waits_for_room.then(|| self.cpus.barred_text()).flatten();
+        let cpus_held_elsewhere = waits_for_room.then(|| self.cpus.held_elsewhere());
         let (start, nodes) = why.start.map(|start| (start.at, start.nodes)).unzip();
         Answer::Why(Box::new(WhyWaiting {
             job: record.id,
@@ -76,7 +82,7 @@ impl Owner {
             nodes: nodes.unwrap_or_default(),
             no_limit: why.no_limit,
             never_met: never_met.collect(),
-            other_engines: other_engines.into_iter().collect(),
+            cpus_held_elsewhere: cpus_held_elsewhere.unwrap_or_default(),
             licences: licences.collect(),
             reservations: why.reservations,
             too_late: why.too_late,
@@ -85,10 +91,35 @@ impl Owner {
         }))
     }
 
-    /// How a job ended, as Slurm names it; `None` where that is no longer known.
-    fn end_of(&self, job: JobId) -> Option<String> {
-        let ended = self.store.ended_by_id(job).ok()?;
-        let record = ended.into_iter().next()?;
-        Some(JobStateName::of(&record.state).long().to_owned())
+    /// The job or element whose end is the reason, and how it ended, as Slurm names it; `None` where that is no
+    /// longer known.
+    fn end_of(&self, never: &sched::NeverMet) -> Option<(String, String)> {
+        let ended = self.store.ended_by_id(never.depended.job).ok()?;
+        let is_named = |record: &&Job| match never.depended.element {
+            Element::One(task) => task_of(record) == Some(task),
+            Element::Whole | Element::All => true,
+        };
+        let wants_success = matches!(
+            never.kind,
+            DependencyKind::AfterOk | DependencyKind::AfterCorr
+        );
+        let is_reason = |record: &&Job| {
+            !wants_success || JobStateName::of(&record.state) != JobStateName::Completed
+        };
+        let record = ended.iter().filter(is_named).find(is_reason)?;
+        let name = match task_of(record) {
+            Some(task) => format!("{}_{task}", never.depended.job),
+            None => never.depended.job.to_string(),
+        };
+        let state = JobStateName::of(&record.state).long().to_owned();
+        Some((name, state))
+    }
+}
+
+/// Which element of an array it is.
+fn task_of(record: &Job) -> Option<u32> {
+    match record.array.as_ref()?.task {
+        ArrayTask::One(task) => Some(task),
+        _ => None,
     }
 }

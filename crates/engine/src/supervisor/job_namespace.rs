@@ -87,8 +87,8 @@ impl JobNamespace {
 
     /// Whether its keeper was killed, and with it all that ran here.
     pub(super) fn is_lost(&self) -> bool {
-        process::is_ending(self.keeper.pid())
-            || matches!(self.keeper.wait_exit(Some(Duration::ZERO)), Ok(true))
+        matches!(self.keeper.wait_exit(Some(Duration::ZERO)), Ok(true))
+            || process::has_begun_to_end(self.keeper.pid())
     }
 
     /// The step is over. Where it was the last one, so is all that is in the namespace.

@@ -51,8 +51,8 @@ use sys::number_locks::NumberLocks;
 use sys::process;
 use sys::signals::SignalFd;
 
-/// Between two attempts to write down how a step ended.
 const SIGKILL: i32 = 9;
+/// Between two attempts to write down how a step ended.
 const ROOM_PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// This process as a supervisor, whichever step it holds.

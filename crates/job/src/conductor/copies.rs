@@ -206,8 +206,8 @@ impl Copies {
     pub fn overtaken(&mut self, left: impl Fn(&str) -> Option<u64>) -> Option<String> {
         let current = self.current.as_mut()?;
         let name = &current.wanted.name;
-        let is_copied = !current.asked.is_empty() && !current.asked.contains(&PUBLISHING);
-        if !is_copied || current.broken_off {
+        let is_being_copied = !current.asked.is_empty() && !current.asked.contains(&PUBLISHING);
+        if !is_being_copied || current.broken_off {
             return None;
         }
         let (step, left) = (folder::step_of(name)?, left(name)?);
@@ -228,7 +228,9 @@ impl Copies {
             if current.broken_off && again {
                 let wanted = current.wanted.clone();
                 self.current = None;
-                self.waiting.push_back(wanted);
+                if !self.waiting.contains(&wanted) {
+                    self.waiting.push_back(wanted);
+                }
                 return Some(Next::Discard(parts));
             }
             if again {
@@ -311,6 +313,7 @@ impl Copies {
             self.current = None;
         }
         self.failed.remove(name);
+        self.sizes.remove(name);
         for failed in self.failed.values_mut() {
             failed.due = now;
         }

@@ -279,7 +279,7 @@ impl Reader<'_> {
     fn duration(&self, word: &Word<'_>) -> Result<LengthChange, Vec<String>> {
         let length = match length(word.value) {
             // In whole minutes.
-            Some(Some(Seconds(seconds))) => Seconds(seconds.div_ceil(60) * 60),
+            Some(Some(length)) => length.whole_minutes(),
             Some(None) => return Ok(LengthChange::To(Seconds::YEAR)),
             None => return Err(self.error(format!("Invalid duration {}.", word.whole))),
         };

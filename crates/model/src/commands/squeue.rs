@@ -177,7 +177,7 @@ impl SqueueArgs {
         match &self.states {
             StateFilter::All => true,
             StateFilter::Only(names) => names.contains(&job.state),
-            // All that are remembered, as there.
+            // Ended jobs too, while the controller remembers them.
             StateFilter::Live if matches!(self.action, SqueueAction::Json | SqueueAction::Yaml) => {
                 true
             }

@@ -53,8 +53,9 @@ pub(crate) struct GivenOptions {
     pub(crate) export: Option<Export>,
     pub(crate) export_file: Option<String>,
     pub(crate) get_user_env: bool,
-    /// `--gpu-bind` or `--tres-bind`, as it is sent.
+    /// `--gres-flags=enforce-binding`
     pub(crate) enforce_binding: bool,
+    /// `--gpu-bind` or `--tres-bind`, as it is sent.
     pub(crate) gpu_bind: Option<String>,
     /// `--gpu-freq`, as it is sent.
     pub(crate) gpu_frequency: Option<String>,

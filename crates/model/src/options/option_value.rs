@@ -153,7 +153,12 @@ impl Reading<'_> {
             Key::Gres => self.gres(text, given),
             Key::GresFlags => {
                 value_check::gres_flags(text, version, self.command)?;
-                o.enforce_binding = text.to_ascii_lowercase().contains("enforce-binding");
+                let flags = text.to_ascii_lowercase();
+                o.enforce_binding = flags.contains("enforce-binding");
+                if flags.contains("disable-binding") {
+                    let message = "--gres-flags=disable-binding has no effect here: CPUs near GPUs go first, and no others are refused";
+                    self.note("no-effect", given, message.to_owned());
+                }
             }
             Key::Help => o.show = Some(Show::Help),
             Key::Usage => o.show = Some(Show::Usage),

@@ -7,7 +7,7 @@ use crate::requests::job_description::{GresTotal, JobDescription};
 use crate::requests::{
     AskedSwitches, AskedTres, NodeOptions, RareOptions, Request, Sharing, ShownOptions, handed_on,
 };
-use crate::values::{GpuCount, GresList, MemoryRequest, Seconds, TimeLimitRequest};
+use crate::values::{GpuCount, GresList, MemoryRequest, TimeLimitRequest};
 
 /// Describes the job that settled options ask for; resources are not yet checked.
 pub(crate) fn describe(o: &GivenOptions) -> JobDescription {
@@ -278,9 +278,7 @@ fn asked_memory(o: &GivenOptions) -> Option<MemoryRequest> {
 /// Slurm's own syntax speaks of minutes and rounds up; only a run file can ask for seconds.
 fn whole_minutes(time: TimeLimitRequest) -> TimeLimitRequest {
     match time {
-        TimeLimitRequest::Limit(Seconds(seconds)) => {
-            TimeLimitRequest::Limit(Seconds(seconds.div_ceil(60).saturating_mul(60)))
-        }
+        TimeLimitRequest::Limit(limit) => TimeLimitRequest::Limit(limit.whole_minutes()),
         TimeLimitRequest::Unlimited => TimeLimitRequest::Unlimited,
     }
 }

@@ -12,7 +12,7 @@ const MOST_NAMES: usize = 1 << 20;
 /// The nodes that a file of that name has, in its order, those named twice twice. With `count` so many of
 /// them: less are an error. The errors are Slurm's.
 pub(crate) fn parse(text: &str, file: &str, count: Option<usize>) -> Result<Vec<NodeName>, String> {
-    let most = count.unwrap_or(MOST_NAMES);
+    let most = count.unwrap_or(MOST_NAMES).min(MOST_NAMES);
     let mut names = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         let line = without_remark(line);
@@ -34,7 +34,7 @@ pub(crate) fn parse(text: &str, file: &str, count: Option<usize>) -> Result<Vec<
                 listed
                     .iter()
                     .cycle()
-                    .take((times * listed.len()).min(room))
+                    .take(times.saturating_mul(listed.len()).min(room))
                     .cloned(),
             );
         }
@@ -90,6 +90,7 @@ mod tests {
         check("n3,n1*2\nn3\n", Some(2), "n3 n1");
         check("n1 # a remark\n\nn\\#2\n", None, "n1 n#2");
         check("n1*\nn2*0\n", None, "n1* n2*0");
+        check("n[1-2]*9223372036854775808", Some(2), "n1 n2");
     }
 
     #[test]

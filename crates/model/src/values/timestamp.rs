@@ -34,6 +34,12 @@ pub struct Seconds(pub u64);
 impl Seconds {
     /// What Slurm counts with where something has no end.
     pub const YEAR: Seconds = Seconds(365 * 24 * 3600);
+
+    /// Rounded up to whole minutes, in which Slurm counts limits.
+    #[must_use]
+    pub fn whole_minutes(self) -> Seconds {
+        Seconds(self.0.div_ceil(60).saturating_mul(60))
+    }
 }
 
 impl Add<Seconds> for Timestamp {
@@ -49,5 +55,17 @@ impl Sub<Seconds> for Timestamp {
     fn sub(self, length: Seconds) -> Timestamp {
         let millis = i64::try_from(length.0.saturating_mul(1000)).unwrap_or(i64::MAX);
         Timestamp(self.0.saturating_sub(millis))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_rounded_up_to_whole_minutes() {
+        for (asked, want) in [(3, 60), (60, 60), (61, 120), (0, 0)] {
+            assert_eq!(Seconds(asked).whole_minutes(), Seconds(want), "{asked}");
+        }
     }
 }

@@ -148,7 +148,9 @@ impl State {
         let spenders = Chain::of(cluster, record, partition).spenders();
         let used = used(cluster, job);
         let time = (with_time && cluster.has_budgeted_time()).then_some(WALL);
+        // A job's licences and its time are its own, whatever it loses of its nodes.
         let names = cluster.budgeted_tres().iter().map(String::as_str);
+        let names = names.filter(|tres| with_time || !tres.starts_with("license/"));
         for tres in names.chain(time) {
             for spender in &spenders {
                 let decay = decay_of(cluster, spender);

@@ -2,15 +2,17 @@
 
 use crate::outlook::Outlook;
 use crate::{Job, State};
-use model::{Condition, JobId, Timestamp};
+use model::{Condition, DependedJob, DependencyKind, Timestamp};
 
 /// A condition of a job's dependency that can no longer be met, as `--dependency` has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NeverMet {
     /// `afterok:7`
     pub condition: String,
-    /// The job that it names.
-    pub job: JobId,
+    /// How that has to end.
+    pub kind: DependencyKind,
+    /// The job, array or element that it names.
+    pub depended: DependedJob,
 }
 
 impl State {
@@ -26,7 +28,8 @@ impl State {
         let never = each
             .filter(|(kind, job)| matches!(self.depended(*kind, job, task, now), Outlook::Never));
         let never = never.map(|(kind, job)| NeverMet {
-            job: job.job,
+            kind,
+            depended: job,
             condition: Condition::Jobs {
                 kind,
                 jobs: vec![job],

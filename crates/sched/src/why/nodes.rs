@@ -72,8 +72,9 @@ impl State {
         let mut found: Vec<OutOfUse> = Vec::new();
         for (name, mark) in away {
             let same = |other: &&mut OutOfUse| {
-                let of = |mark: &NodeMark| (mark.word(), mark.user.clone(), mark.reason.clone());
-                of(&other.mark) == of(mark)
+                let other = &other.mark;
+                (other.word(), &other.user, &other.reason)
+                    == (mark.word(), &mark.user, &mark.reason)
             };
             match found.iter_mut().find(same) {
                 Some(other) => other.nodes.push(name.clone()),

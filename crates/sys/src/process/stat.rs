@@ -44,6 +44,12 @@ pub fn is_ending(pid: u32) -> bool {
     read(pid).is_none_or(|stat| stat.dead || stat.ending)
 }
 
+/// Whether a process is there and has begun to end.
+#[must_use]
+pub fn has_begun_to_end(pid: u32) -> bool {
+    read(pid).is_some_and(|stat| stat.dead || stat.ending)
+}
+
 /// What is read of `/proc/<pid>/stat`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stat {

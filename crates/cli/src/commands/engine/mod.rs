@@ -8,6 +8,7 @@ mod start;
 
 use crate::exit_code;
 use crate::failure::{Failure, Outcome, not_done, unreachable};
+use crate::other_engines::cpus_held_elsewhere;
 use crate::printer::Printer;
 use crate::words;
 use api::{Client, EngineFacts, HelloAnswer, NodeChange};
@@ -210,8 +211,8 @@ fn status_text(facts: &EngineFacts) -> String {
         facts.running,
         facts.pending,
     );
-    for limit in &facts.limits {
-        text.push_str(&format!("note      {limit}\n"));
+    for note in notes(facts) {
+        text.push_str(&format!("note      {note}\n"));
     }
     for loss in &facts.losses {
         text.push_str(&format!("lost      {loss}\n"));
@@ -253,7 +254,13 @@ fn status_json(facts: &EngineFacts) -> serde_json::Value {
         "gpus": facts.gpus,
         "jobs_running": facts.running,
         "jobs_waiting": facts.pending,
-        "notes": facts.limits,
+        "notes": notes(facts).collect::<Vec<_>>(),
         "losses": facts.losses,
     })
+}
+
+/// What a person should know of it, a sentence each.
+fn notes(facts: &EngineFacts) -> impl Iterator<Item = String> + '_ {
+    let others = cpus_held_elsewhere(&facts.cpus_held_elsewhere);
+    facts.limits.iter().cloned().chain(others)
 }

@@ -288,12 +288,14 @@ fn watch(job: JobId, mut client: Client, events: Sender<Event>) {
                             JobState::Ended { ran, .. } => ran.as_ref().map(|ran| &ran.allocation),
                             JobState::Pending { .. } => None,
                         };
-                        let held = held.into_iter().flat_map(|held| &held.nodes);
-                        let nodes: Vec<NodeName> = held.map(|share| share.node.clone()).collect();
-                        for lost in had.iter().filter(|node| !nodes.contains(node)) {
-                            let _ended = events.send(Event::NodeLost(lost.clone()));
+                        if let Some(held) = held {
+                            let nodes: Vec<NodeName> =
+                                held.nodes.iter().map(|share| share.node.clone()).collect();
+                            for lost in had.iter().filter(|node| !nodes.contains(node)) {
+                                let _ended = events.send(Event::NodeLost(lost.clone()));
+                            }
+                            had = nodes;
                         }
-                        had.clone_from(&nodes);
                         // As soon as its end is decided: its steps may take a while.
                         let outcome = match record.standing.state {
                             JobState::Ended { outcome, .. } => outcome,
@@ -310,7 +312,7 @@ fn watch(job: JobId, mut client: Client, events: Sender<Event>) {
                             JobState::Pending { .. } | JobState::Running { .. } => continue,
                         };
                         let lost = (outcome == Outcome::NodeFail)
-                            .then(|| lost_node(&mut client, &nodes))
+                            .then(|| lost_node(&mut client, &had))
                             .flatten();
                         let _ended = events.send(Event::Revoked(outcome, lost));
                         return;

@@ -105,16 +105,11 @@ fn launch(
         open_mode: options.open_mode,
         listen: None,
         pty: options.pty,
-        time: options.time.map(|time| whole_minutes(time.0)),
+        time: options.time.map(|time| time.whole_minutes().0),
         task_prolog: options.programs.task_prolog.clone(),
         task_epilog: options.programs.task_epilog.clone(),
         waits: false,
     }
-}
-
-/// A step's limit is in whole minutes, as a job's.
-fn whole_minutes(seconds: u64) -> u64 {
-    seconds.div_ceil(60) * 60
 }
 
 /// As the wire has it: nothing for `srun`'s own stream, a number for that of one task, else a file.
@@ -162,13 +157,6 @@ mod tests {
     #[track_caller]
     fn check(stream: Stream, want: Option<&str>) {
         assert_eq!(written(&stream, Path::new("/here")).as_deref(), want);
-    }
-
-    #[test]
-    fn a_steps_limit_is_rounded_up_to_minutes() {
-        for (asked, want) in [(3, 60), (60, 60), (61, 120), (0, 0)] {
-            assert_eq!(whole_minutes(asked), want, "{asked}");
-        }
     }
 
     #[test]

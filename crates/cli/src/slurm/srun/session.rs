@@ -343,7 +343,7 @@ impl<'a> Session<'a> {
             }
             FromSupervisor::Say(text) if text.starts_with(NODE_FAILURE) => {
                 // Each node that is left tells of it.
-                let lost = text.trim_start_matches(NODE_FAILURE);
+                let lost = text.strip_prefix(NODE_FAILURE).unwrap_or(&text);
                 let place = self
                     .record
                     .nodes

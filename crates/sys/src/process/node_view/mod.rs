@@ -196,7 +196,9 @@ impl NodeView {
         // They belong to a user namespace, which each has for itself otherwise.
         let has_one_user = match &self.processes {
             Some(Processes::Kept { .. }) => true,
-            Some(Processes::New) | None => self.user_namespace() == 0,
+            // Each program has processes of its own, which its /proc shows.
+            Some(Processes::New) => false,
+            None => self.user_namespace() == 0,
         };
         if has_one_user {
             self.handover = Handover::new().ok().map(Arc::new);
