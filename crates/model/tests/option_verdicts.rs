@@ -48,7 +48,7 @@ const VALUES: &[(&str, &str)] = &[
 ];
 
 /// Options that are used without the value that they could have.
-const BARE: &[&str] = &["exclusive", "requeue"];
+const BARE: &[&str] = &["exclusive", "requeue", "no-kill"];
 
 /// What an option needs beside it.
 const BESIDE: &[(&str, &str)] = &[
