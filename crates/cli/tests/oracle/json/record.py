@@ -34,7 +34,10 @@ def values(value, path):
             yield from values(inner, f"{path}.{name}")
     elif isinstance(value, list) and value and isinstance(value[0], dict):
         for index, inner in enumerate(value):
-            yield from values(inner, f"{path}[{index}]")
+            # Rows of one that has more of them stand at other places.
+            kind, name = inner.get("type"), inner.get("name")
+            row = index if not isinstance(kind, str) else f"{kind}/{name}" if name else kind
+            yield from values(inner, f"{path}[{row}]")
     else:
         yield path, value
 
