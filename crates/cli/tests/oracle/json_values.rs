@@ -125,7 +125,9 @@ fn values_of_json_are_a_real_slurms_or_are_listed() {
     }
     let is_path = |line: &&str| !line.is_empty() && !line.starts_with('#');
     let agreeing = DIFFER.lines().filter(is_path);
-    let agreeing: Vec<&str> = agreeing.filter(|path| !differ.contains_key(*path)).collect();
+    let agreeing: Vec<&str> = agreeing
+        .filter(|path| !differ.contains_key(*path))
+        .collect();
     assert_eq!(agreeing, Vec::<&str>::new(), "listed, and agrees");
     let wrong: Vec<String> = differ
         .iter()

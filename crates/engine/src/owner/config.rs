@@ -35,10 +35,11 @@ impl Owner {
             format!("{} sec", self.kill_wait_ms().div_ceil(1000)),
         );
         put("ReturnToService", self.return_to_service().to_string());
-        // Without any of them each account and QOS is taken.
+        // Without any of them each account and QOS is taken, whatever the file enforces.
         let file = self.cluster.file.as_ref();
-        if file.is_none_or(|it| it.accounts.is_empty() && it.users.is_empty() && it.qos.is_empty())
-        {
+        let takes_all = file
+            .is_none_or(|it| it.accounts.is_empty() && it.users.is_empty() && it.qos.is_empty());
+        if takes_all {
             put("AccountingStorageEnforce", "none".to_owned());
         }
         let Some(file) = file else {
@@ -92,10 +93,14 @@ impl Owner {
         );
         of(
             "AccountingStorageEnforce",
-            limits.enforce.as_ref().map(|it| match &it.value[..] {
-                [] => "none".to_owned(),
-                words => words.join(","),
-            }),
+            limits
+                .enforce
+                .as_ref()
+                .filter(|_| !takes_all)
+                .map(|it| match &it.value[..] {
+                    [] => "none".to_owned(),
+                    words => words.join(","),
+                }),
         );
         of(
             "EnforcePartLimits",

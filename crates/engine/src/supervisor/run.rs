@@ -52,7 +52,7 @@ pub(super) struct Run<'a> {
     ended_by: Option<EndedBy>,
     /// The loss of a node of its job ends it.
     lost_node: bool,
-    /// It is this one, which says nothing more.
+    /// The lost node is this one: the step says nothing here any more.
     is_node_lost: bool,
     /// What ended processes used.
     usage: Usage,
@@ -314,11 +314,8 @@ impl<'a> Run<'a> {
 
     /// The line that Slurm writes into the output of what it ends.
     fn tell_the_end(&mut self, because: Because) {
-        if self.is_node_lost {
-            return;
-        }
-        // One node speaks for the step.
-        if self.spec.index_in_step() > 0 {
+        // One node speaks for the step, and a lost one does not.
+        if self.is_node_lost || self.spec.index_in_step() > 0 {
             return;
         }
         let text = format!(

@@ -65,7 +65,7 @@ pub(crate) fn settle(reading: &mut Reading<'_>) {
         Ok(names) => take(reading, names, arbitrary),
         Err(message) => {
             let message = format!("{message}{follows}");
-            let error = Diagnostic::error("conflict", Span::Whole, message, exit);
+            let error = Diagnostic::error("invalid-value", Span::Whole, message, exit);
             reading.diagnostics.push(error);
         }
     }

@@ -356,7 +356,7 @@ impl NodeView {
     /// As for [`NodeView::enter`].
     pub(super) unsafe fn enter_folder(&self) {
         if let Some(folder) = &self.folder {
-            // Where it is hidden now the process stays where it is.
+            // Where it is hidden now the first program stays in it; those that share its mounts begin in `/`.
             // SAFETY: the path ends with NUL.
             let _ = unsafe { libc::chdir(folder.as_ptr()) };
         }
