@@ -57,9 +57,10 @@ fn own_folder(scratch: &Path) -> Result<PathBuf, Failure> {
         scratch.join(format!(".yard-{me}"))
     };
     make(&own).map_err(at(&own))?;
-    if let Some(open) = sys::private_folder::replaceable(scratch) {
+    // Folders further up are a matter of the site's.
+    if sys::private_folder::replaceable(scratch).as_deref() == Some(scratch) {
         return Err(refused(
-            &open,
+            scratch,
             "every user of this machine can replace what lies there",
         ));
     }
