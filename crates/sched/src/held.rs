@@ -1,8 +1,10 @@
 //! What running jobs hold of the cluster, and what is free of it.
 
+use crate::ClusterRef;
 use crate::cpu_book::CpuBook;
 use crate::fault::{self, Fault};
-use model::{Allocation, NodeShare};
+use crate::live_job::LiveJob;
+use model::{Allocation, JobState, NodeShare};
 use resources::{Cluster, Demand, Free, NodeId, Share, Sharing, SocketCpus};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -156,6 +158,20 @@ impl Held {
                 let there = cluster.class(node).total.cpus;
                 self.cpus.hold(node, &row.cpus, there);
             }
+        }
+    }
+
+    /// Works out again what a running job holds, and marks that as held. What it held before was given back.
+    pub(crate) fn hold_anew(&mut self, cluster: &ClusterRef, job: &mut LiveJob) {
+        job.hold_anew(cluster);
+        // Then all is counted anew.
+        if self.is_overdrawn {
+            return;
+        }
+        let holding = job.derived.holding.as_ref();
+        if let (JobState::Running { allocation, .. }, Some(holding)) = (&job.record.state, holding)
+        {
+            self.hold(cluster, holding, allocation);
         }
     }
 

@@ -43,14 +43,7 @@ impl State {
         if let JobState::Running { allocation, .. } = &mut job.record.state {
             *allocation = kept;
         }
-        job.hold_anew(&self.cluster);
-        if let (JobState::Running { allocation, .. }, Some(holding), false) = (
-            &job.record.state,
-            &job.derived.holding,
-            self.held.is_overdrawn,
-        ) {
-            self.held.hold(&self.cluster, holding, allocation);
-        }
+        self.held.hold_anew(&self.cluster, job);
         if let Some(shares) = job.counted_shares(&self.cluster) {
             self.ledger.started(&self.cluster, &job.record, &shares);
         }

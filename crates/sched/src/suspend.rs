@@ -37,14 +37,7 @@ impl State {
         if let (Some(holding), false) = (former, self.held.is_overdrawn) {
             self.held.give(&self.cluster, &holding, allocation);
         }
-        job.hold_anew(&self.cluster);
-        if let (JobState::Running { allocation, .. }, Some(holding), false) = (
-            &job.record.state,
-            &job.derived.holding,
-            self.held.is_overdrawn,
-        ) {
-            self.held.hold(&self.cluster, holding, allocation);
-        }
+        self.held.hold_anew(&self.cluster, job);
         if let Some(end) = former_end {
             self.expiries.remove(&(end, id));
         }
