@@ -70,13 +70,6 @@ impl NotCopied {
     }
 }
 
-/// What a step is asked to do.
-#[derive(Serialize, Deserialize)]
-struct PlaceRequest {
-    placing: Placing,
-    before: Vec<Copied>,
-}
-
 /// Makes the copy on a node of the job, by a step there.
 pub(super) fn place_on(
     node: &NodeName,
@@ -86,14 +79,7 @@ pub(super) fn place_on(
     before: &[Copied],
 ) -> Result<Copied, NotCopied> {
     let broken = |words: String| NotCopied::Writing { words };
-    let asked = PlaceRequest {
-        placing: Placing {
-            destination: placing.destination.clone(),
-            ..*placing
-        },
-        before: before.to_vec(),
-    };
-    let asked = serde_json::to_string(&asked).map_err(|why| broken(why.to_string()))?;
+    let asked = serde_json::to_string(&(placing, before)).map_err(|why| broken(why.to_string()))?;
     let program = std::env::current_exe().map_err(|why| NotCopied::writing(&why))?;
     let source = File::open(source).map_err(|why| NotCopied::writing(&why))?;
     let mut step = Command::new(&program);
@@ -129,8 +115,8 @@ pub(super) fn run(args: &[String], printer: &Printer) -> Option<u8> {
     if word != WORD {
         return None;
     }
-    let asked: PlaceRequest = serde_json::from_str(asked).ok()?;
-    let made = place(&mut io::stdin(), &asked.placing, &asked.before);
+    let (placing, before): (Placing, Vec<Copied>) = serde_json::from_str(asked).ok()?;
+    let made = place(&mut io::stdin(), &placing, &before);
     let line = serde_json::to_string(&made).ok()?;
     printer.line(&line);
     Some(0)

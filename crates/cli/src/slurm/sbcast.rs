@@ -102,9 +102,10 @@ fn copy(asked: &SbcastArgs, printer: &Printer) -> u8 {
         force: asked.force,
         times: times.flatten(),
     };
+    let one_serves_all = !is_of_each_node(&asked.destination);
     let mut copies: Vec<Copied> = Vec::new();
     for node in nodes {
-        let made = if is_here(job, &node) || !is_of_each_node(&asked.destination) {
+        let made = if one_serves_all || is_here(job, &node) {
             place(&mut &file, &placing, &copies)
         } else {
             place_on(&node, job, &source, &placing, &copies)
