@@ -151,7 +151,6 @@ pub fn view_facts_of(
         qos: "normal".into(),
         node_cpus: 1,
         node_memory: 0,
-        memory_per_cpu: 0,
         partitions: BTreeMap::new(),
         gpu_kinds: BTreeMap::new(),
         looked_at: None,

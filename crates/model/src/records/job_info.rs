@@ -33,9 +33,6 @@ pub struct ViewFacts {
     pub node_cpus: u32,
     /// MiB of the largest node.
     pub node_memory: u64,
-    /// MiB a CPU for jobs that ask for no memory, where their partition does not say it; 0: none, as a
-    /// real Slurm without `DefMemPerCPU` and `DefMemPerNode` has it.
-    pub memory_per_cpu: u64,
     /// What is known of partitions, by name.
     pub partitions: BTreeMap<String, PartitionView>,
     /// The type of each GPU of the nodes that tell types apart, by its index.
@@ -69,14 +66,12 @@ impl ViewFacts {
         self.partitions.get(first)
     }
 
-    /// Memory of a job that asks for none.
+    /// Memory of a job that asks for none: its partition's default, else none, as on a real Slurm without
+    /// `DefMemPerCPU` and `DefMemPerNode`.
     #[must_use]
     pub fn memory_of(&self, record: &JobRecord) -> MemoryRequest {
         let own = self.view_of(record).and_then(|view| view.memory);
-        own.unwrap_or(match self.memory_per_cpu {
-            0 => MemoryRequest::PerNode(0),
-            each => MemoryRequest::PerCpu(each),
-        })
+        own.unwrap_or(MemoryRequest::PerNode(0))
     }
 }
 

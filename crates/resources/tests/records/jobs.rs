@@ -1,9 +1,9 @@
 //! Jobs for the tests of what Slurm's commands print.
 
 use model::{
-    Allocation, GpuCount, JobId, JobRecord, JobStanding, JobState, NodeName, NodeShare,
-    PendingReason, RareOptions, Request, Seconds, Submitter, TimeLimitRequest, Timestamp,
-    ViewFacts,
+    Allocation, GpuCount, JobId, JobRecord, JobStanding, JobState, MemoryRequest, NodeName,
+    NodeShare, PartitionView, PendingReason, RareOptions, Request, Seconds, Submitter,
+    TimeLimitRequest, Timestamp, ViewFacts,
 };
 use std::sync::Arc;
 
@@ -20,12 +20,21 @@ pub fn facts() -> ViewFacts {
         qos: "normal".into(),
         node_cpus: 8,
         node_memory: 16_000,
-        memory_per_cpu: 100,
-        partitions: std::collections::BTreeMap::new(),
+        partitions: ["cpu", "gpu", "test"].map(partition).into(),
         gpu_kinds: std::collections::BTreeMap::new(),
         looked_at: None,
         recorded: yard_resources::recorded_of,
     }
+}
+
+/// A partition of the recorded cluster, whose `DefMemPerCPU` is 100.
+fn partition(name: &str) -> (String, PartitionView) {
+    let view = PartitionView {
+        memory: Some(MemoryRequest::PerCpu(100)),
+        time: None,
+        preempted_after: None,
+    };
+    (name.to_owned(), view)
 }
 
 /// The job of the recorded answers.
