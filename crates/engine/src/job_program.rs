@@ -12,8 +12,7 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 use sys::process::{PidFd, Spawn};
-
-const SIGKILL: i32 = 9;
+use sys::signals::SIGKILL;
 
 /// Where it runs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

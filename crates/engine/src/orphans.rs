@@ -11,8 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use sys::control_group;
 use sys::process;
+use sys::signals::SIGKILL;
 
-const SIGKILL: i32 = 9;
 /// Between two looks: what forked meanwhile is found by the next.
 const PAUSE: Duration = Duration::from_millis(5);
 /// What can't be killed for so long hangs in the kernel.

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use sys::process::{self, PidFd, UserNetworks};
+use sys::signals::SIGKILL;
 
-const SIGKILL: i32 = 9;
 /// How often a keeper looks whether it is still wanted.
 const LOOK: Duration = Duration::from_secs(10);
 /// What a keeper says when all is made.

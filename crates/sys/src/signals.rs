@@ -5,6 +5,9 @@ use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+/// Ends a process, which can't catch it.
+pub const SIGKILL: i32 = libc::SIGKILL;
+
 /// Signals that were blocked for this thread (and the threads and programs that it starts, until
 /// they unblock them) and arrive here instead.
 #[derive(Debug)]

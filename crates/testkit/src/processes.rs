@@ -4,8 +4,7 @@
 use crate::wait_until;
 use std::fs;
 use std::path::Path;
-
-const SIGKILL: i32 = 9;
+use sys::signals::SIGKILL;
 
 /// Numbers and command lines of living processes whose environment or command line names the
 /// folder; this process is left out.

@@ -11,12 +11,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sys::poll::{Interest, Poll};
 use sys::process::{self, Fork};
+use sys::signals::SIGKILL;
 
 /// How long a supervisor without a step stays. Long enough to go on with the next element of an
 /// array, short enough that an idle engine is small.
 const REST: Duration = Duration::from_secs(1);
-
-const SIGKILL: i32 = 9;
 
 /// The supervisors by process number.
 pub(super) struct ChildPool {

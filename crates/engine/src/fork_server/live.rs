@@ -14,10 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sys::poll::{Interest, Poll};
 use sys::process::{self, Reaped};
-use sys::signals::SignalFd;
+use sys::signals::{SIGKILL, SignalFd};
 
 const SIGCHLD: i32 = 17;
-const SIGKILL: i32 = 9;
 
 /// Pause between two looks for what a killed supervisor left behind.
 const REAPING_PAUSE: Duration = Duration::from_millis(10);

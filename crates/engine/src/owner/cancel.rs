@@ -8,8 +8,7 @@ use crate::spec::{Reach, SupervisorCall};
 use api::{Answer, CancelRequest, NamedJob, Refusal, Selector};
 use model::{ArrayTask, Ending, JobId, JobState, Outcome, StepId, Timestamp, WaitStatus};
 use sched::{Event, Job};
-
-const SIGKILL: i32 = 9;
+use sys::signals::SIGKILL;
 
 impl Owner {
     pub(super) fn cancel(

@@ -10,8 +10,7 @@ use model::{ClusterChanges, JobId, JobState, StepId, Timestamp};
 use resources::NodeId;
 use sched::Event;
 use std::collections::BTreeSet;
-
-const SIGKILL: i32 = 9;
+use sys::signals::SIGKILL;
 
 impl Owner {
     /// Ends at once what runs on a node; jobs that were there are lost, and come back if they may.

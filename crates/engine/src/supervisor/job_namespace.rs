@@ -15,8 +15,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 use sys::lock::FileLock;
 use sys::process::{self, PidFd};
+use sys::signals::SIGKILL;
 
-const SIGKILL: i32 = 9;
 /// What can't be killed for so long hangs in the kernel.
 const LONGEST_END: Duration = Duration::from_secs(5);
 

@@ -49,9 +49,8 @@ use std::process::ExitCode;
 use sys::gpus::GpuLock;
 use sys::number_locks::NumberLocks;
 use sys::process;
-use sys::signals::SignalFd;
+use sys::signals::{SIGKILL, SignalFd};
 
-const SIGKILL: i32 = 9;
 /// Between two attempts to write down how a step ended.
 const ROOM_PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
 

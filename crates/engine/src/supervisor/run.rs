@@ -23,12 +23,11 @@ use std::time::Duration;
 use sys::named_file;
 use sys::poll::{Interest, Poll};
 use sys::process::{self, Reaped};
-use sys::signals::SignalFd;
+use sys::signals::{SIGKILL, SignalFd};
 
 pub(super) const SIGCHLD: i32 = 17;
 const SIGCONT: i32 = 18;
 const SIGTERM: i32 = 15;
-const SIGKILL: i32 = 9;
 
 /// Signals that the supervisor reads: an ended process; the end of the machine; and
 /// [`LISTEN`].
