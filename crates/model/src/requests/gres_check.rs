@@ -159,8 +159,7 @@ fn tasks_of_gpus(
         let gpus: u64 = totals
             .iter()
             .filter(|total| total.name == "gpu")
-            .map(|total| total.total)
-            .sum();
+            .fold(0, |gpus, total| u64::saturating_add(gpus, total.total));
         job.tasks =
             Some(u32::try_from(gpus.saturating_mul(u64::from(per_gpu))).unwrap_or(u32::MAX));
         return Ok(());

@@ -510,6 +510,12 @@ mod tests {
     }
 
     #[test]
+    fn gpus_of_several_types_that_are_more_than_any_number_are_added() {
+        let (srun, _) = read("-G a:18446744073709551614,b:3 --ntasks-per-gpu=2 true", &[]);
+        assert_eq!(srun.request.tasks, Some(u32::MAX));
+    }
+
+    #[test]
     fn slurms_words() {
         check_refused("", "srun: fatal: No command given to execute.");
         check_refused(
