@@ -51,6 +51,18 @@ fn make_image(busybox: &Path, image: &Path) {
     fs::write(image.join("etc/mark"), "made of busybox\n").unwrap();
 }
 
+/// What a container leaves as it is: all names below the image's folder.
+fn names_in_image(env: &TestEnv) -> Vec<String> {
+    let listed = Command::new("find")
+        .arg(env.work().join("image"))
+        .output()
+        .unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let mut names: Vec<String> = listed.lines().map(str::to_owned).collect();
+    names.sort();
+    names
+}
+
 const RUN_FILE: &str = r#"
 launcher = "srun"
 command = ["sh", "./train.sh"]
@@ -85,7 +97,9 @@ fn ranks_of_two_nodes_in_charliecloud() {
     env.write("in", "staged\n");
     env.write("shared/note", "mounted\n");
     env.set_var("HF_TOKEN", "two\nlines");
+    let before = names_in_image(&env);
     let printed = env.yard(&["run"]).success();
+    assert_eq!(names_in_image(&env), before);
     for rank in 0..2 {
         assert!(
             printed.contains(&format!("[{rank}] made of busybox")),
@@ -131,7 +145,9 @@ fn ranks_of_two_real_nodes_in_charliecloud() {
     env.write("train.sh", TRAIN);
     env.write("in", "staged\n");
     env.write("shared/note", "mounted\n");
+    let before = names_in_image(&env);
     let printed = env.yard(&["run", "--on", "rig"]).success();
+    assert_eq!(names_in_image(&env), before);
     for rank in 0..2 {
         for words in ["made of busybox", "staged", "mounted"] {
             assert!(printed.contains(&format!("[{rank}] {words}")), "{printed}");
@@ -212,7 +228,9 @@ fn steps_and_scripts_with_an_image() {
         "--container-workdir=/etc",
     ];
     let command = ["--container-env=KEPT,OWN", "sh", "-c", line];
+    let before = names_in_image(&env);
     let shown = env.slurm("srun", &[&step[..], &command].concat()).success();
+    assert_eq!(names_in_image(&env), before);
     for task in 0..2 {
         let said = format!("{task} of 2 in /etc: image outside outside.");
         assert!(shown.contains(&said), "{shown}");

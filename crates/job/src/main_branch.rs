@@ -21,6 +21,7 @@ use std::path::Path;
 /// - `rank JOB.RESTART RUN_FOLDER LOCAL_FOLDER`: one task a rank.
 /// - `service JOB.RESTART RUN_FOLDER COMMAND…`: a program beside the ranks.
 /// - `container JSON COMMAND…`: becomes a command inside a container; `container-script`, a batch script.
+/// - `mount-points JSON PROGRAM WORD…`: becomes a container's runtime that sees places to mount on which its image lacks.
 /// - `after-prologs CLUSTER_S OWN PROGRAM WORD…`: a task, after the prologs of that path, of which each
 ///   can be empty; the first word is the name by which the program is called.
 /// - `shell FILE`: becomes the shell of a file.
@@ -119,6 +120,7 @@ fn step_part(what: &Path) -> Option<StepPart> {
     match what.to_str()? {
         "container" => Some(rank::in_container),
         "container-script" => Some(rank::script_in_container),
+        rank::SHOW_MOUNT_POINTS => Some(rank::show_mount_points),
         _ => None,
     }
 }

@@ -28,13 +28,23 @@ pub enum ContainerError {
         /// Its file or folder.
         image: PathBuf,
     },
-    /// The image has no place for a mount, and none can be made.
+    /// The image's places for mounts can't be looked at, or made in a copy of it.
+    #[error("what {image:?} has to mount on can't be found or made")]
+    ImagePlaces {
+        /// The image's folder.
+        image: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The image has no place for a mount, and none can be shown beside what it has.
     #[error(
-        "[environment.container] {image:?} lacks a folder to mount on, and it can't be made there; make those of mounts, and of the run folder, in the image"
+        "the image {image:?} has no {place:?} to mount on, and this system can't show one there without a change to the image; make it in the image, or set copy_to_node = true in [environment.container], which makes it in the node's copy"
     )]
     MountPoints {
         /// The image's folder.
         image: PathBuf,
+        /// Seen from inside, one of those that it lacks.
+        place: PathBuf,
         /// What the system says.
         source: io::Error,
     },
@@ -105,9 +115,18 @@ impl Inside<'_> {
             }
             None => image,
         };
-        if container.needs_mount_points() {
-            mount_points::make(&image, &container.mounts)
-                .map_err(|source| ContainerError::MountPoints { image, source })?;
+        let no_places = |source| ContainerError::ImagePlaces {
+            image: image.clone(),
+            source,
+        };
+        let missing = if container.needs_mount_points() {
+            mount_points::missing(&image, &container.mounts).map_err(no_places)?
+        } else {
+            Vec::new()
+        };
+        let is_copy = container.is_own || container.on_node.is_some();
+        if is_copy {
+            mount_points::make(&image, &missing).map_err(no_places)?;
         }
         // One that is no text can't be handed on by a name and a value.
         let texts = variables.iter();
@@ -124,6 +143,9 @@ impl Inside<'_> {
             runtime: container.runtime.word(),
             program: words.first().cloned().unwrap_or_default(),
         })?;
-        Ok((program, words))
+        if is_copy || missing.is_empty() {
+            return Ok((program, words));
+        }
+        mount_points::shown_to((program, words), &image, &missing).map_err(no_places)
     }
 }

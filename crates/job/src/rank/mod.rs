@@ -15,6 +15,7 @@ mod step;
 mod task_prolog;
 
 pub use head::head;
+pub use mount_points::{SHOW as SHOW_MOUNT_POINTS, show as show_mount_points};
 pub use service::service;
 pub use step::{in_container, script_in_container};
 pub use task_prolog::after_prologs;

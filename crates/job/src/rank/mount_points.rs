@@ -1,31 +1,128 @@
-//! Places in an image's folder on which something is mounted.
+//! Places in an image's folder on which something is mounted: its runtime mounts over what is there alone.
 
+use super::RankError;
+use super::container::ContainerError;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Component, Path, PathBuf};
+use std::process::Command;
 use train::Mount;
 
 /// As many links a path may have.
 const LINKS: u32 = 40;
 
-/// Makes those that are missing, empty, in the image itself: its runtime mounts over what is there
-/// alone. What lies inside of another mount is not the image's.
-pub fn make(image: &Path, mounts: &[Mount]) -> io::Result<()> {
+/// A place that an image lacks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingPlace {
+    /// Seen from the image's folder, without links.
+    path: PathBuf,
+    is_folder: bool,
+}
+
+impl MissingPlace {
+    /// Makes it in a folder, empty.
+    fn make(&self, folder: &Path) -> io::Result<()> {
+        let place = folder.join(&self.path);
+        if let Some(parent) = place.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let made = if self.is_folder {
+            fs::create_dir(&place)
+        } else {
+            fs::File::create_new(&place).map(drop)
+        };
+        // Another rank of the node may have been first.
+        made.or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Ok(()),
+            _ => Err(error),
+        })
+    }
+}
+
+/// Those that an image lacks for its mounts, parents first. What lies inside of another mount is not the
+/// image's.
+pub fn missing(image: &Path, mounts: &[Mount]) -> io::Result<Vec<MissingPlace>> {
+    let mut missing = Vec::new();
     for (at, mount) in mounts.iter().enumerate() {
         let target = Path::new(&mount.target);
         let is_below =
             |other: &Mount| target.starts_with(&other.target) && mount.target != other.target;
         if !mounts[..at].iter().any(is_below) {
-            make_one(image, target, Path::new(&mount.source).is_dir())?;
+            let is_folder = Path::new(&mount.source).is_dir();
+            find(image, target, is_folder, &mut missing)?;
         }
     }
-    Ok(())
+    Ok(missing)
+}
+
+/// Makes them in the image itself.
+pub fn make(image: &Path, missing: &[MissingPlace]) -> io::Result<()> {
+    missing.iter().try_for_each(|place| place.make(image))
+}
+
+/// The words that become a command which sees them in the image's folder, while that stays as it is:
+/// [`show`] carries them out.
+pub fn shown_to(
+    command: (PathBuf, Vec<String>),
+    image: &Path,
+    missing: &[MissingPlace],
+) -> io::Result<(PathBuf, Vec<String>)> {
+    let yard = std::env::current_exe()?;
+    let view = View {
+        image: image.to_owned(),
+        missing: missing.to_vec(),
+    };
+    let (program, words) = command;
+    let own = ["yard", "job", SHOW].map(str::to_owned).into_iter();
+    let own = own.chain([serde_json::to_string(&view)?, program.display().to_string()]);
+    Ok((yard, own.chain(words).collect()))
+}
+
+/// What stands for [`show`] after `yard job`.
+pub const SHOW: &str = "mount-points";
+
+/// What a command sees.
+#[derive(Serialize, Deserialize)]
+struct View {
+    image: PathBuf,
+    missing: Vec<MissingPlace>,
+}
+
+/// Becomes a command that sees the places which `text` names: its program, then its words with its name.
+///
+/// # Errors
+/// It could not be started.
+pub fn show(text: &str, words: &[String]) -> Result<u8, RankError> {
+    let system = |what| move |source| RankError::System { what, source };
+    let reading = system("reading what an image lacks");
+    let View { image, missing } =
+        serde_json::from_str(text).map_err(|error| reading(error.into()))?;
+    let [program, name, rest @ ..] = words else {
+        return Err(reading(io::Error::from(io::ErrorKind::InvalidInput)));
+    };
+    sys::mounts::add_to_view(&image, |folder| make(folder, &missing)).map_err(|source| {
+        let last = missing.last().map(|place| Path::new("/").join(&place.path));
+        ContainerError::MountPoints {
+            image,
+            place: last.unwrap_or_default(),
+            source,
+        }
+    })?;
+    let failed = Command::new(program).arg0(name).args(rest).exec();
+    Err(system("starting the container")(failed))
 }
 
 /// Links are followed as the container will see them: an absolute one begins at the image.
-fn make_one(image: &Path, target: &Path, is_dir: bool) -> io::Result<()> {
+fn find(
+    image: &Path,
+    target: &Path,
+    is_folder: bool,
+    missing: &mut Vec<MissingPlace>,
+) -> io::Result<()> {
     let mut rest = names(target);
     let mut here = PathBuf::new();
     let mut links = 0;
@@ -52,17 +149,10 @@ fn make_one(image: &Path, target: &Path, is_dir: bool) -> io::Result<()> {
             }
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let made = if is_dir || !rest.is_empty() {
-                    fs::create_dir(&next)
-                } else {
-                    fs::File::create_new(&next).map(drop)
-                };
-                // Another rank of the node may have been first.
-                if let Err(error) = made
-                    && error.kind() != io::ErrorKind::AlreadyExists
-                {
-                    return Err(error);
-                }
+                missing.push(MissingPlace {
+                    path: here.join(&name),
+                    is_folder: is_folder || !rest.is_empty(),
+                });
             }
             Err(error) => return Err(error),
         }
@@ -113,13 +203,14 @@ mod tests {
             mount(source, "/up"),
             mount(&source.join("file"), "/etc/file"),
         ];
-        make(&image, &mounts).unwrap();
-        make(&image, &mounts).unwrap();
+        let missing = |mounts: &[Mount]| super::missing(&image, mounts);
+        make(&image, &missing(&mounts).unwrap()).unwrap();
+        assert_eq!(missing(&mounts).unwrap(), []);
         assert!(image.join("a/b/c").is_dir() && !image.join("a/b/c/d").exists());
         assert!(image.join("run/x").is_dir() && image.join("x").is_dir());
         assert!(image.join("etc/file").is_file());
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
         symlink("loop", image.join("loop")).unwrap();
-        assert!(make(&image, &[mount(source, "/loop/z")]).is_err());
+        assert!(missing(&[mount(source, "/loop/z")]).is_err());
     }
 }

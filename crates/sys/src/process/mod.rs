@@ -15,6 +15,7 @@ mod spawn;
 mod stat;
 mod this;
 mod tree_usage;
+pub(crate) mod user_namespace;
 mod user_networks;
 
 pub use as_user::as_user;

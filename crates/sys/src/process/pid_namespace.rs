@@ -2,6 +2,7 @@
 //! and with whose end all that runs there ends.
 
 use super::this::{close_all_but, leave_stdio, new_session, set_name};
+use super::user_namespace::write_maps;
 use super::{PidFd, exit_now, fork};
 use rustix::process::{getegid, geteuid};
 use std::fs::{self, File};
@@ -114,9 +115,7 @@ fn prepare<T>(
     let number = number.to_str().and_then(|number| number.parse().ok());
     let number: u32 = number.ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))?;
     if let Some((user, group)) = ids {
-        fs::write("/proc/self/setgroups", "deny")?;
-        fs::write("/proc/self/uid_map", format!("{user} {user} 1\n"))?;
-        fs::write("/proc/self/gid_map", format!("{group} {group} 1\n"))?;
+        write_maps(user, group)?;
     }
     // SAFETY: what it inherits is then gone as soon as it ended.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };

@@ -1,10 +1,8 @@
 //! Network namespaces of a user who is not root: in a user namespace where this user alone is, kept by a process.
 
-use super::fork;
+use super::{fork, user_namespace};
 use rustix::fs::{Mode, OFlags};
-use rustix::process::{getegid, geteuid};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -22,12 +20,12 @@ impl UserNetworks {
     /// # Errors
     /// This process has several threads; the system refuses.
     pub fn enter(keeper: Option<u32>) -> io::Result<UserNetworks> {
-        if fork::threads() != 1 {
-            return Err(io::Error::other(
-                "a process with threads can't enter a user namespace",
-            ));
-        }
         match keeper {
+            Some(_) if fork::threads() != 1 => {
+                return Err(io::Error::other(
+                    "a process with threads can't enter a user namespace",
+                ));
+            }
             Some(keeper) => {
                 join(
                     open(&format!("/proc/{keeper}/ns/user"))?,
@@ -38,14 +36,7 @@ impl UserNetworks {
                     LinkNameSpaceType::Network,
                 )?;
             }
-            None => {
-                let (user, group) = (geteuid().as_raw(), getegid().as_raw());
-                // SAFETY: neither flag takes descriptors away that another thread uses.
-                unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNET) }?;
-                fs::write("/proc/self/setgroups", "deny")?;
-                fs::write("/proc/self/uid_map", format!("{user} {user} 1\n"))?;
-                fs::write("/proc/self/gid_map", format!("{group} {group} 1\n"))?;
-            }
+            None => user_namespace::enter_new(UnshareFlags::NEWNET)?,
         }
         pass_rights_on()?;
         Ok(UserNetworks {
