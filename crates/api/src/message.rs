@@ -349,6 +349,9 @@ pub struct WouldStart {
     /// It comes after this job, which has no time limit: the moment is Slurm's guess.
     #[serde(default)]
     pub no_limit: Option<JobId>,
+    /// What it would wait for, limits and jobs that wait counted, which the moment leaves out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Box<WhyWaiting>>,
 }
 
 /// Why a job waits.

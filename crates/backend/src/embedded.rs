@@ -74,6 +74,7 @@ impl Transport for EmbeddedTransport {
                 Some(TestedStart {
                     at: start.at,
                     no_limit: start.no_limit,
+                    waits: start.waits,
                 })
             })
             .map_err(|error| refused(&self.name, error))

@@ -39,12 +39,14 @@ pub struct TestedJob<'a> {
 }
 
 /// When a job that was asked about would start.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TestedStart {
     /// The moment, if all that runs lasts until its limit.
     pub at: Timestamp,
     /// It comes after this job, which has no time limit: the moment is a guess.
     pub no_limit: Option<JobId>,
+    /// What it would wait for, limits and jobs that wait counted, where the engine says so.
+    pub waits: Option<Box<WhyWaiting>>,
 }
 
 /// A way to an engine: the embedded one, or a real Slurm.

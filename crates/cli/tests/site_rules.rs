@@ -116,4 +116,71 @@ fn satoris_default_queue() {
     "#]]);
     let limit = ["-h", "-n", "first", "-o", "%l"];
     assert_eq!(twin.0.slurm("squeue", &limit).success(), "12:00:00\n");
+    // A plan names both; what sbatch tests is what runs alone, as in Slurm.
+    twin.0
+        .write("day.sh", "#!/bin/sh\n#SBATCH -t 24:00:00\nsleep 1\n");
+    let plan = twin.0.yard(&["plan", "day.sh", "--on", "lab"]).success();
+    let plan = plan.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        "start in 12 h",
+        "QOS normal allows a user 1 running job; with this job it would be 2 (QOSMaxJobsPerUserLimit)",
+        "would be started, and ended at the limit",
+        "partition normal allows 12:00:00",
+    ] {
+        assert!(plan.contains(said), "{plan}");
+    }
+    let tested = twin.0.slurm("sbatch", &["--test-only", "day.sh"]).code(0);
+    assert!(tested.stderr.contains("to start at"), "{tested:?}");
+}
+
+/// PLAI: two partitions without a time limit, GPUs without a type, sweeps as arrays of ten elements at once.
+#[test]
+fn plais_partitions_and_sweeps() {
+    let twin = Twin::start("plai");
+    let gpus = "-t 1:00:00 -c 2 --mem=10G --gres=gpu:1";
+    for options in [
+        &format!("-J sweep --array=1-12%10 {gpus}")[..],
+        "-J nodes -N 2 -c 10 --gres=gpu:4 -t 00-01:00:00 --mem=40G",
+        "-J weeks -t 100-0 -p plai_towers -N 4 --gres=gpu:2",
+        "-J either -p plai_towers,plai --gres=gpu:2",
+        "-J later -p plai_towers --gres=gpu:1",
+    ] {
+        assert_eq!(twin.submit(options), "");
+    }
+    twin.check(expect![[r#"
+        sweep normal R None
+        sweep normal R None
+        sweep normal R None
+        sweep normal R None
+        sweep normal R None
+        sweep normal R None
+        sweep normal R None
+        sweep normal R None
+        sweep normal R None
+        sweep normal R None
+        nodes normal R None
+        weeks normal R None
+        either normal R None
+        sweep normal PD JobArrayTaskLimit
+        later normal PD Resources
+    "#]]);
+    // A tower has two GPUs, another machine eight of one kind.
+    let never =
+        "sbatch: error: Batch job submission failed: Requested node configuration is not available";
+    for options in [
+        "-p plai_towers --gres=gpu:3",
+        "-p plai_towers -N 5 --gres=gpu:2",
+        "-p plai --gres=gpu:9",
+        "-p plai --gres=gpu:v100l:1",
+    ] {
+        assert_eq!(twin.submit(options), never, "{options}");
+    }
+    let partitions = ["-h", "-o", "%P %l %D %G"];
+    expect![[r#"
+        plai* infinite 8 gpu:8
+        plai_towers infinite 4 gpu:2
+    "#]].assert_eq(&twin.0.slurm("sinfo", &partitions).success());
+    // No job names how long it may run.
+    let limit = ["-h", "-n", "either", "-o", "%l"];
+    assert_eq!(twin.0.slurm("squeue", &limit).success(), "UNLIMITED\n");
 }

@@ -113,7 +113,11 @@ impl Transport for SlurmTransport {
         command.arg("--test-only").args(job.flags);
         let answer = ask_with(command, job.script.as_bytes().to_vec())?;
         if answer.status.success() {
-            let start = start_of(&answer.stderr).map(|at| TestedStart { at, no_limit: None });
+            let start = start_of(&answer.stderr).map(|at| TestedStart {
+                at,
+                no_limit: None,
+                waits: None,
+            });
             return Ok(start);
         }
         Err(super::refused(

@@ -11,7 +11,8 @@ use sched::{Event, Finished, Job};
 use std::sync::Arc;
 
 impl Owner {
-    /// When a job of the caller would start, if it could at all.
+    /// When a job of the caller would start, if it could at all: as Slurm's test, which counts neither jobs that wait
+    /// nor limits of what runs, and beside that what it would wait for.
     pub(super) fn would_start(
         &mut self,
         request: &Request,
@@ -20,18 +21,27 @@ impl Owner {
     ) -> Result<Answer, Refusal> {
         let mut request = request.clone();
         self.take_alternates(&mut request);
-        let request = &request;
+        self.charge(&mut request, peer);
         let submitter = self.submitter(peer, sys::host_name(), None);
-        self.admit(request, &submitter)?;
-        let estimate = self.state.estimate(request, peer.uid, now);
+        self.admit(&request, &submitter)?;
+        let dependency = dependency_of(request.rare.dependency.as_deref())?;
+        let history = self.store.history(dependency.as_ref());
+        let history = history.map_err(|error| store_refusal(&error))?;
+        let id = JobId(self.state.next_id());
+        let record = Job::submitted(id, request.clone(), Arc::new(submitter), now);
+        let room = self.state.has_room_for(std::iter::once(&record));
+        room.map_err(|refusal| never_fits(&refusal))?;
+        let estimate = self.state.estimate(&request, peer.uid, now);
         let estimate = estimate.map_err(|refusal| never_fits(&refusal))?;
+        let why = self.state.why_if_submitted(record, history, now);
         Ok(Answer::WouldStart(WouldStart {
-            job: JobId(self.state.next_id()),
+            job: id,
             at: estimate.at,
             cpus: estimate.cpus,
             nodes: estimate.nodes,
             partition: estimate.partition,
             no_limit: estimate.no_limit,
+            waits: why.map(|why| Box::new(self.waiting(id, why))),
         }))
     }
 

@@ -8,7 +8,7 @@ use api::{
 use model::{
     ArrayTask, DependencyKind, Element, JobId, JobState, JobStateName, PendingReason, Timestamp,
 };
-use sched::{Amount, Job};
+use sched::{Amount, Job, Why};
 
 impl Owner {
     /// Why a live job waits.
@@ -21,6 +21,11 @@ impl Owner {
                 message: format!("job {job} does not wait"),
             });
         };
+        Answer::Why(Box::new(self.waiting(record.id, why)))
+    }
+
+    /// What a client is told of a job that waits.
+    pub(super) fn waiting(&self, job: JobId, why: Why) -> WhyWaiting {
         let wire = |amount: Amount| CpusAndGpus {
             cpus: amount.cpus,
             gpus: amount.gpus,
@@ -67,8 +72,8 @@ impl Owner {
         );
         let cpus_held_elsewhere = waits_for_room.then(|| self.cpus.held_elsewhere());
         let (start, nodes) = why.start.map(|start| (start.at, start.nodes)).unzip();
-        Answer::Why(Box::new(WhyWaiting {
-            job: record.id,
+        WhyWaiting {
+            job,
             reason: model::reason_text(&reason),
             needs: why.needs.map(wire),
             nodes_needed,
@@ -88,7 +93,7 @@ impl Owner {
             too_late: why.too_late,
             limit: why.limit,
             instead: why.instead,
-        }))
+        }
     }
 
     /// The job or element whose end is the reason, and how it ended, as Slurm names it; `None` where that is no

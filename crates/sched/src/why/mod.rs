@@ -6,6 +6,7 @@
 //! another the job asks for less.
 
 mod budget;
+mod if_submitted;
 mod never;
 mod no_limit;
 mod nodes;

@@ -289,3 +289,55 @@ fn drained_nodes_are_named_with_what_would_start_without_them() {
     assert_eq!(names(&why), ["g2"]);
     assert_eq!(why.instead, ["no --nodelist"]);
 }
+
+#[test]
+fn a_job_that_is_not_submitted_yet_waits_for_what_it_would_wait_for_then() {
+    let check = |qos: &str,
+                 running: &[Request],
+                 asked: Request,
+                 want: Option<(PendingReason, Option<i64>)>| {
+        let text = format!(
+            "[nodes.g]\nnames = \"g[1-2]\"\ncpus = 8\ngpu = {{ type = \"v100\", count = 4 }}\n\
+             [partition.all]\ndefault = true\nnodes = \"ALL\"\n[qos.normal]\n{qos}\n"
+        );
+        let file = ClusterFile::parse("two", &text).unwrap();
+        let cluster = Arc::new(Cluster::build(&file, Trust::All));
+        let mut state = State::new(cluster, Arc::new([]));
+        for request in running {
+            submit(&mut state, request.clone());
+        }
+        let submitter = Submitter {
+            uid: 1000,
+            user: "ann".to_owned(),
+            ..Submitter::default()
+        };
+        let before = state.clone();
+        let id = JobId(state.next_id());
+        let record = Job::submitted(id, asked, Arc::new(submitter), Timestamp(0));
+        let why = state.why_if_submitted(record, Vec::new(), Timestamp(0));
+        let found = why.map(|why| (why.reason.clone(), moment(&why).map(|at| at.0 / 60_000)));
+        assert_eq!(found, want, "{qos}");
+        assert_eq!(state, before);
+    };
+    let over = |limit: &str| PendingReason::OverLimit(limit.to_owned());
+    check("", &[gpus(2, 60)], gpus(2, 60), None);
+    check(
+        "max_jobs_per_user = 1",
+        &[gpus(2, 60)],
+        gpus(2, 60),
+        Some((over("QOSMaxJobsPerUserLimit"), Some(60))),
+    );
+    check(
+        "max_wall = \"00:30:00\"",
+        &[],
+        gpus(2, 60),
+        Some((over("QOSMaxWallDurationPerJobLimit"), None)),
+    );
+    // Others that wait come before it.
+    check(
+        "",
+        &[gpus(4, 60), gpus(4, 60), gpus(4, 60)],
+        gpus(4, 10),
+        Some((PendingReason::Priority, Some(60))),
+    );
+}

@@ -11,12 +11,13 @@ use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
+use api::WhyWaiting;
 use backend::{TestedJob, TestedStart, Transport, TransportError};
 use clap::Args as ClapArgs;
 use cluster_file::ClusterFile;
 use model::Timestamp;
 use resources::{Denial, Finding};
-use runs::{Planned, RunRequest, Target, places, user};
+use runs::{Planned, RunRequest, Target, places, say_reason, user};
 use std::path::{Path, PathBuf};
 use sys::Places;
 use train::site::{Beside, SitePlan};
@@ -197,7 +198,10 @@ fn say_refusals(refusals: &[Finding], printer: &Printer) {
 }
 
 /// When it would start, as a line of the table.
-fn start_row(start: TestedStart, transport: &dyn Transport) -> Row {
+fn start_row(start: &TestedStart, transport: &dyn Transport) -> Row {
+    if let Some(waits) = &start.waits {
+        return waiting_row(waits);
+    }
     if let Some(job) = start.no_limit {
         return Row {
             name: "start",
@@ -208,15 +212,32 @@ fn start_row(start: TestedStart, transport: &dyn Transport) -> Row {
     let wait = start.at.0.saturating_sub(now().0);
     Row {
         name: "start",
-        value: match wait {
-            ..SOON => "at once".to_owned(),
-            wait => format!("in {}", words::length(wait)),
-        },
+        value: in_time(wait),
         why: match (transport.is_embedded(), wait) {
             (true, ..SOON) => "by the engine, just now".to_owned(),
             (true, _) => "if running jobs use their whole time limit".to_owned(),
             (false, _) => "by sbatch --test-only, just now".to_owned(),
         },
+    }
+}
+
+/// When one would start that waits, and for what: the limit that holds it, with its numbers.
+fn waiting_row(waits: &WhyWaiting) -> Row {
+    let wait = waits.start.map(|start| start.0.saturating_sub(now().0));
+    Row {
+        name: "start",
+        value: wait.map_or_else(|| "not known".to_owned(), in_time),
+        why: match &waits.limit {
+            Some(limit) => format!("{limit} ({})", waits.reason),
+            None => say_reason(&waits.reason),
+        },
+    }
+}
+
+fn in_time(wait: i64) -> String {
+    match wait {
+        ..SOON => "at once".to_owned(),
+        wait => format!("in {}", words::length(wait)),
     }
 }
 
@@ -230,7 +251,7 @@ fn tested(
     job: &TestedJob<'_>,
 ) -> Result<(Vec<Finding>, Option<Row>), Failure> {
     match transport.test(job) {
-        Ok(start) => Ok((Vec::new(), start.map(|start| start_row(start, transport)))),
+        Ok(start) => Ok((Vec::new(), start.map(|start| start_row(&start, transport)))),
         Err(TransportError::Refused { refusal, .. }) if refusal.denial == Denial::NodesAway => {
             let row = Row {
                 name: "start",

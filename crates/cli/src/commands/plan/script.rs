@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use model::sbatch::{self, Sbatch};
 use model::script_lines::{LineKind, script_lines};
 use model::{Origin, Severity, SlurmVersion, Surroundings};
+use resources::Fate;
 use runs::cluster_files as files;
 use runs::input_file;
 use runs::{Target, user, user_config};
@@ -51,7 +52,8 @@ pub fn plan(
             let transport = &mut *target.transport;
             plan.written.extend(note);
             plan.written.extend(other_components(&text));
-            // The engine knows itself better than what is known of it here.
+            // The engine knows itself better than what is known of it here, but of what it ends early it says
+            // nothing.
             let flags = of_environment(&read);
             let job = TestedJob {
                 request: &read.request,
@@ -59,7 +61,8 @@ pub fn plan(
                 flags: &flags,
             };
             let (refusals, start) = tested(transport, &job)?;
-            plan.refusals = refusals;
+            plan.refusals.retain(|finding| finding.fate == Fate::Cut);
+            plan.refusals.extend(refusals);
             // A held job waits for its release.
             let start = start.filter(|_| !read.request.hold);
             plan.rows.extend(start);
