@@ -248,6 +248,11 @@ fn jobs_of_an_account_that_is_gone_run_on_or_wait() {
     );
     file(with);
     wait_until("it is there again", || states() == limited);
+    // Its user may no more charge it, though it is there.
+    file("[account.lab]\n[user.\"*\"]\naccounts = [\"other\"]\n");
+    wait_until("it is another's account", || states() == gone);
+    file(with);
+    wait_until("its user may charge it again", || states() == limited);
     // The accounting lets none go whose jobs are there.
     let args = ["-i", "delete", "account", "lab"];
     let refused = lab.0.slurm("sacctmgr", &args);

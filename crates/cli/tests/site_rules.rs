@@ -179,7 +179,8 @@ fn plais_partitions_and_sweeps() {
     expect![[r#"
         plai* infinite 8 gpu:8
         plai_towers infinite 4 gpu:2
-    "#]].assert_eq(&twin.0.slurm("sinfo", &partitions).success());
+    "#]]
+    .assert_eq(&twin.0.slurm("sinfo", &partitions).success());
     // No job names how long it may run.
     let limit = ["-h", "-n", "either", "-o", "%l"];
     assert_eq!(twin.0.slurm("squeue", &limit).success(), "UNLIMITED\n");

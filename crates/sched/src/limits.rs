@@ -27,7 +27,7 @@ impl State {
         let too_many = partition.max_nodes.is_some_and(|most| asked > most);
         let too_few = nodes.most.is_some_and(|most| most < partition.min_nodes);
         match partition.state {
-            _ if self.has_lost_account(&job.record) => {
+            _ if self.may_not_charge(&job.record) => {
                 Err(PendingReason::OverLimit("InvalidAccount".to_owned()))
             }
             PartitionState::Down => Err(PendingReason::PartitionDown),
@@ -54,14 +54,12 @@ impl State {
         }
     }
 
-    /// Whether the account under which a job was submitted is no more. The root is over all others, whether
-    /// a file names it or not.
-    fn has_lost_account(&self, record: &Job) -> bool {
+    /// Whether the account under which a job was submitted is no more, or its user is no more in it.
+    fn may_not_charge(&self, record: &Job) -> bool {
         let account = record.request.account.as_deref();
+        let user = &record.submitter.user;
         self.cluster.needs_accounts()
-            && account.is_some_and(|name| {
-                !name.eq_ignore_ascii_case("root") && self.cluster.find_account(name).is_none()
-            })
+            && account.is_some_and(|account| !self.cluster.may_charge(user, account))
     }
 
     /// What a partition says to a user's jobs where it takes none of them.

@@ -2,7 +2,8 @@
 //!
 //! Each waits for itself: for its hold, its dependency, its moment. Once nothing but room is missing
 //! to any of them, the first stands in the queues for all. No two are placed on one node, as Slurm's
-//! backfill, which alone starts such jobs there, has it (whole nodes are kept for each in turn).
+//! backfill, which alone starts such jobs there, has it (whole nodes are kept for each in turn). A magnetic
+//! reservation draws none of them, as Slurm's backfill counts no reservation that a component doesn't name.
 
 use crate::deadline::Span;
 use crate::kinds::Choice;

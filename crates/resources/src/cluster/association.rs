@@ -3,8 +3,9 @@
 use super::partition::limit;
 use super::{Cluster, Counted, Limits};
 use cluster_file::{ClusterFile, Sourced, Tres};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::ops::Range;
 
 /// A user in an account.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,10 +64,13 @@ impl fmt::Display for Shares {
     }
 }
 
-/// All associations of a file, in its order.
-pub(super) fn associations(file: &ClusterFile) -> Vec<Association> {
-    let mut all = Vec::new();
+/// All associations of a file, in its order, and where those of each user are.
+pub(super) fn associations(
+    file: &ClusterFile,
+) -> (Vec<Association>, HashMap<String, Range<usize>>) {
+    let (mut all, mut of_user) = (Vec::new(), HashMap::new());
     for user in &file.users {
+        let first = all.len();
         let accounts = user.accounts.iter().flat_map(|accounts| accounts.iter());
         let mut accounts: Vec<&String> = accounts.collect();
         for own in &user.associations {
@@ -99,8 +103,9 @@ pub(super) fn associations(file: &ClusterFile) -> Vec<Association> {
                 limits: own.map_or_else(Limits::default, |own| limits(own)),
             });
         }
+        of_user.insert(user.name.clone(), first..all.len());
     }
-    all
+    (all, of_user)
 }
 
 impl Cluster {
@@ -108,16 +113,22 @@ impl Cluster {
     /// user who has none.
     #[must_use]
     pub fn association(&self, user: &str, account: Option<&str>) -> Option<&Association> {
-        let of = |name: &'static str| {
-            let named = if name.is_empty() { user } else { name };
-            let mut own = self.associations().iter().filter(|one| one.user == named);
-            own.find(|one| match account {
-                Some(account) => one.account == account || one.account.is_empty(),
-                None => one.is_default,
-            })
-        };
-        let is_named = self.associations().iter().any(|one| one.user == user);
-        if is_named { of("") } else { of("*") }
+        let own = self.of_user.get(user).or_else(|| self.of_user.get("*"))?;
+        let mut own = self.associations.get(own.clone())?.iter();
+        own.find(|one| match account {
+            Some(account) => one.account.eq_ignore_ascii_case(account) || one.account.is_empty(),
+            None => one.is_default,
+        })
+    }
+
+    /// Whether jobs of a user may run under an account, where accounts are enforced: it is there, and the user is
+    /// in it. The root is over all others, whether a file names it or not.
+    #[must_use]
+    pub fn may_charge(&self, user: &str, account: &str) -> bool {
+        let is_member =
+            || self.associations.is_empty() || self.association(user, Some(account)).is_some();
+        account.eq_ignore_ascii_case("root")
+            || (self.find_account(account).is_some() && is_member())
     }
 
     /// Limits on each user, where accounts and QOS say nothing.

@@ -130,7 +130,7 @@ impl Cluster {
         self.qos = file.qos.iter().map(|qos| qos_of(file, qos)).collect();
         super::preemption::without_cycles(&mut self.qos);
         self.accounts = file.accounts.iter().map(|one| account(file, one)).collect();
-        self.associations = super::association::associations(file);
+        (self.associations, self.of_user) = super::association::associations(file);
     }
 
     /// So many nodes of a class, which can't be asked for by name.

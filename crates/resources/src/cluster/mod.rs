@@ -27,6 +27,7 @@ use crate::demand::{Defaults, Demand};
 use cluster_file::PartitionState;
 use model::{LicenceCount, NodeName, Seconds};
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 /// A cluster. It never changes: a change is a new one.
 ///
@@ -47,6 +48,8 @@ pub struct Cluster {
     qos: Vec<Qos>,
     accounts: Vec<Account>,
     associations: Vec<Association>,
+    /// Where in them those of a user are.
+    of_user: HashMap<String, Range<usize>>,
     licences: Vec<LicenceCount>,
     switches: Vec<Switch>,
     priority: PriorityPolicy,

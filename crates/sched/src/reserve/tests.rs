@@ -6,9 +6,9 @@ use super::GroupMembers;
 use crate::{BackfillParameters, Event, Job, State};
 use cluster_file::ClusterFile;
 use model::{
-    JobId, JobState, LengthChange, NamesChange, NodeMark, NodeName, RareOptions, Request,
-    ReservationFlag, ReservationRequest, ReservedNodes, Seconds, Submitter, TimeLimitRequest,
-    Timestamp, node_list,
+    ComponentPlace, JobId, JobState, LengthChange, NamesChange, NodeMark, NodeName, RareOptions,
+    Request, ReservationFlag, ReservationRequest, ReservedNodes, Seconds, Submitter,
+    TimeLimitRequest, Timestamp, node_list,
 };
 use resources::{Cluster, Trust};
 use std::sync::Arc;
@@ -59,12 +59,36 @@ impl Lab {
 
     /// Submits a job of ten minutes on a CPU.
     fn submit(&mut self, user: &str, reservation: Option<&str>) -> JobId {
+        self.submit_component(user, reservation, None)
+    }
+
+    /// Submits a heterogeneous job of two such components.
+    fn submit_together(&mut self, user: &str) -> [JobId; 2] {
+        let leader = JobId(self.state.next_id());
+        [0, 1].map(|offset| {
+            let place = ComponentPlace {
+                leader,
+                offset,
+                size: 2,
+                batch: false,
+            };
+            self.submit_component(user, None, Some(place))
+        })
+    }
+
+    fn submit_component(
+        &mut self,
+        user: &str,
+        reservation: Option<&str>,
+        component: Option<ComponentPlace>,
+    ) -> JobId {
         let id = JobId(self.state.next_id());
         let request = Request {
             tasks: Some(1),
             time: Some(TimeLimitRequest::Limit(Seconds(600))),
             rare: RareOptions {
                 reservation: reservation.map(str::to_owned),
+                component,
                 ..RareOptions::default()
             }
             .into(),
@@ -139,6 +163,25 @@ fn a_magnetic_one_draws_its_users_jobs() {
     let placed: Vec<String> = jobs.iter().map(|job| lab.placed(*job)).collect();
     // The third of hers finds no place there any more.
     assert_eq!(placed, ["n3 r", "n4 -", "n3 r", "n4 -"]);
+}
+
+/// So a Slurm 22.05.8 answered: both start beside the reservation, and wait where it has all nodes.
+#[test]
+fn a_magnetic_one_draws_no_heterogeneous_job() {
+    let check = |nodes: &[&str], want: [&str; 2]| {
+        let mut lab = Lab::new();
+        lab.reserve(&[ReservationFlag::Magnetic], 0, |asked| {
+            of_ann(asked);
+            asked.node_counts = None;
+            let nodes = nodes.iter().map(|name| NodeName::new(*name)).collect();
+            asked.nodes = Some(ReservedNodes::To(nodes));
+        });
+        let jobs = lab.submit_together("ann");
+        lab.pass(0);
+        assert_eq!(jobs.map(|job| lab.placed(job)), want);
+    };
+    check(&["n3"], ["n4 -", "n1 -"]);
+    check(&["n1", "n2", "n3", "n4"], ["waits", "waits"]);
 }
 
 #[test]
