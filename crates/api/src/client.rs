@@ -5,9 +5,9 @@ use crate::reach_engine::{
 };
 use crate::read_answer::read_answer;
 use crate::{
-    Answer, Call, CallError, CancelRequest, ClusterReport, ConnectError, EngineFacts, EngineFolder,
-    HelloAnswer, JobFilter, NamedJob, PROTOCOL, Refusal, StepLaunch, StepPrograms, StepRequestName,
-    Submission, WhyWaiting, WouldStart, append_frame,
+    Answer, AsUser, Call, CallError, CancelRequest, ClusterReport, ConnectError, EngineFacts,
+    EngineFolder, HelloAnswer, JobFilter, NamedJob, PROTOCOL, Refusal, StepLaunch, StepPrograms,
+    StepRequestName, Submission, WhyWaiting, WouldStart, append_frame,
 };
 use model::{
     Accounting, AccountingTransaction, JobChange, JobHistory, JobId, JobRecord, NodeEvent,
@@ -288,12 +288,17 @@ impl Client {
         &self.step_programs
     }
 
-    /// Asks when a job would start; nothing is queued.
+    /// Asks when a job of the caller, or of another user, would start; nothing is queued.
     ///
     /// # Errors
     /// Refused, or no engine.
-    pub fn test(&mut self, request: Request) -> Result<WouldStart, CallError> {
-        match self.call_again(&Call::Test(Box::new(request)))? {
+    pub fn test(
+        &mut self,
+        request: Request,
+        as_user: Option<AsUser>,
+    ) -> Result<WouldStart, CallError> {
+        let request = Box::new(request);
+        match self.call_again(&Call::Test { request, as_user })? {
             Answer::WouldStart(estimate) => Ok(estimate),
             other => Err(confused(&other)),
         }

@@ -60,8 +60,15 @@ pub enum Call {
     Handover(Handover),
     /// A new job. Answer: `submitted`.
     Submit(Box<Submission>),
-    /// When a job of the caller would start; nothing is queued. Answer: `would_start`.
-    Test(Box<Request>),
+    /// When a job would start; nothing is queued. Answer: `would_start`.
+    Test {
+        /// The job.
+        #[serde(flatten)]
+        request: Box<Request>,
+        /// Of which user, where it is not the caller's: root alone may.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        as_user: Option<AsUser>,
+    },
     /// Why a job waits. Answer: `why`.
     Why {
         /// Which.
@@ -559,6 +566,18 @@ pub struct Submission {
     pub umask: u32,
     /// The client's host name.
     pub submit_host: String,
+    /// Whose job it is, where it is not the caller's: root alone may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_user: Option<AsUser>,
+}
+
+/// The user whom root submits a job for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AsUser {
+    /// The user.
+    pub uid: u32,
+    /// The group.
+    pub gid: u32,
 }
 
 impl Submission {

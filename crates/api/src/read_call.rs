@@ -34,7 +34,7 @@ fn parse(bytes: &[u8]) -> serde_json::Result<Call> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
     use super::*;
-    use crate::{Submission, write_frame};
+    use crate::{AsUser, Submission, write_frame};
     use model::{JobId, Request};
 
     #[track_caller]
@@ -58,9 +58,13 @@ mod tests {
             environment: vec![("A".to_owned(), "b".to_owned())],
             umask: 0o22,
             submit_host: "here".to_owned(),
+            as_user: None,
         };
         check(&Call::Submit(Box::new(submission)), SUBMIT);
         check(&Call::Steps { job: JobId(3) }, b"{");
+        let request = Box::new(Request::default());
+        let as_user = Some(AsUser { uid: 1, gid: 2 });
+        check(&Call::Test { request, as_user }, b"{");
         check(&Call::Stop, b"{");
     }
 

@@ -68,7 +68,7 @@ impl Transport for EmbeddedTransport {
     }
 
     fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<TestedStart>, TransportError> {
-        let answer = self.client.test(job.request.clone());
+        let answer = self.client.test(job.request.clone(), None);
         answer
             .map(|start| {
                 Some(TestedStart {
@@ -100,6 +100,7 @@ impl Transport for EmbeddedTransport {
             .concat(),
             umask: sys::process::umask(),
             submit_host: sys::host_name(),
+            as_user: None,
         };
         self.client
             .submit(submission)

@@ -125,6 +125,72 @@ fn what_another_user_may_do_with_the_engine_of_root() {
     });
 }
 
+/// `sbatch --uid` and `--gid`: everything of such a job is the other user's.
+#[test]
+fn root_submits_jobs_of_another_user() {
+    if sys::process::user() != 0 {
+        return skip("sbatch --uid", "only root can act as another user");
+    }
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let submit = |options: &[&str], script: &str| {
+        let args = [&["-W", "-o", "theirs/out"], options, &["--wrap", script]].concat();
+        env.slurm("sbatch", &args)
+    };
+    // The engine's folder is root's alone at first.
+    let refused = submit(&["--uid=nobody"], "true").code(1).stderr;
+    assert!(refused.contains("nobody can't reach "), "{refused}");
+    assert!(refused.contains("chmod o+x "), "{refused}");
+    let shared = Shared::new(&env, "main");
+    let printed = |options: &[&str], script: &str| {
+        let outcome = submit(options, script);
+        let path = shared.folder.join("out");
+        let printed = fs::read_to_string(&path).unwrap_or_default();
+        let owner = fs::metadata(&path).map(|facts| (facts.uid(), facts.gid()));
+        let _none = fs::remove_file(path);
+        (printed, owner.ok(), outcome.stderr)
+    };
+    let own_group = sys::users::user("nobody").unwrap().unwrap().group;
+    let (said, owner, wrong) = printed(
+        &["--uid=nobody"],
+        "id -u; id -g; id -G; echo $SLURM_JOB_USER; srun id -u",
+    );
+    let want = format!("{OTHER}\n{own_group}\n{own_group}\nnobody\n{OTHER}\n");
+    assert_eq!(said, want, "{wrong}");
+    assert_eq!(owner, Some((OTHER, own_group)));
+    let (said, owner, wrong) = printed(&["--uid=65534", "--gid=1"], "id -u; id -g");
+    assert_eq!(said, format!("{OTHER}\n1\n"), "{wrong}");
+    assert_eq!(owner, Some((OTHER, 1)));
+    // Neither what root may read, nor the variables of root's login.
+    let secret = env.work().join("secret");
+    fs::write(&secret, "a secret").unwrap();
+    open(&secret, 0o600);
+    let read = format!("cat {}; echo $HOME", secret.display());
+    let (said, _, wrong) = printed(&["--uid=nobody", "--export=NONE"], &read);
+    let home = sys::users::user("nobody").unwrap().unwrap().home;
+    assert!(!said.contains("a secret"), "{said}{wrong}");
+    assert!(said.ends_with(&format!("{}\n", home.display())), "{said}");
+    let said = submit(&["--uid=nobody", "--test-only"], "true")
+        .code(0)
+        .stderr;
+    assert!(said.contains("to start at"), "{said}");
+    for (option, want) in [
+        ("--uid=no-such", "Invalid --uid specification"),
+        ("--uid=3999999999", "Invalid --uid specification"),
+        ("--gid=no-such", "Invalid --gid specification"),
+    ] {
+        let said = submit(&[option], "true").code(255).stderr;
+        assert_eq!(said, format!("sbatch: error: {want}\n"));
+    }
+    // Others may not, whoever they name.
+    for option in ["--uid=root", "--uid=nobody", "--gid=0"] {
+        let words = ["sbatch", option, "--wrap", "true"];
+        let (code, _, said) = shared.run(OTHER, &[], &words);
+        let (name, _) = option.split_once('=').unwrap();
+        let want = format!("sbatch: error: {name} only permitted by root user\n");
+        assert_eq!((code, said), (Some(255), want));
+    }
+}
+
 /// What an attacker's job leaves on the node.
 const HOSTILE: &str = "\
 ln -s /etc /tmp/$PLACE

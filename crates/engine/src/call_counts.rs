@@ -106,7 +106,7 @@ pub(crate) fn kind_of(call: &Call) -> Kind {
             ("REQUEST_RESOURCE_ALLOCATION", 4001)
         }
         Call::Submit(_) => ("REQUEST_SUBMIT_BATCH_JOB", 4003),
-        Call::Test(_) => ("REQUEST_JOB_WILL_RUN", 4012),
+        Call::Test { .. } => ("REQUEST_JOB_WILL_RUN", 4012),
         Call::CreateStep { .. } => ("REQUEST_JOB_STEP_CREATE", 5001),
         Call::SignalStep { .. } => ("REQUEST_CANCEL_JOB_STEP", 5005),
         Call::Notify { .. } => ("REQUEST_JOB_NOTIFY", 4022),

@@ -6,8 +6,8 @@ use crate::open_connections::Admitted;
 use crate::srun_folder;
 use crate::users::Users;
 use api::{
-    Answer, Call, EngineFolder, Hello, HelloAnswer, LONGEST_CALL, PROTOCOL, Refusal, VERSION,
-    append_frame, read_call, read_frame,
+    Answer, AsUser, Call, EngineFolder, Hello, HelloAnswer, LONGEST_CALL, PROTOCOL, Refusal,
+    VERSION, append_frame, read_call, read_frame,
 };
 use std::io::{self, BufReader, Write};
 use std::mem;
@@ -128,17 +128,23 @@ impl Connection<'_> {
                         hello.version, hello.protocol
                     ),
                 }),
-                Ok(call) => {
-                    let names_its_caller = matches!(
-                        call,
-                        Call::Submit(_) | Call::ChangeCluster(_) | Call::SetAccounting(_)
-                    );
-                    if names_its_caller {
-                        greeting.users.learn(peer.uid, peer.gid);
-                        srun_folder::make(&greeting.folder, peer.uid, peer.gid);
+                Ok(call) => match whose(&call, peer) {
+                    Ok(peer) => {
+                        let names_its_caller = matches!(
+                            call,
+                            Call::Submit(_)
+                                | Call::Test { .. }
+                                | Call::ChangeCluster(_)
+                                | Call::SetAccounting(_)
+                        );
+                        if names_its_caller {
+                            greeting.users.learn(peer.uid, peer.gid);
+                            srun_folder::make(&greeting.folder, peer.uid, peer.gid);
+                        }
+                        self.ask(call, peer, greeting)
                     }
-                    self.ask(call, peer, greeting)
-                }
+                    Err(refusal) => Answer::Refused(refusal),
+                },
                 Err(error) => Answer::Refused(Refusal::Invalid {
                     message: format!("call not understood: {error}"),
                 }),
@@ -174,5 +180,50 @@ impl Connection<'_> {
         };
         greeting.calls.note(kind, peer.uid, length);
         answer
+    }
+}
+
+/// Whose a call is: of root's, jobs may be another user's, and all that is done with them is done as that user.
+fn whose(call: &Call, peer: Peer) -> Result<Peer, Refusal> {
+    let as_user = match call {
+        Call::Submit(submission) => submission.as_user,
+        Call::Test { as_user, .. } => *as_user,
+        _ => None,
+    };
+    match as_user {
+        None => Ok(peer),
+        Some(AsUser { uid, gid }) if peer.uid == 0 => Ok(Peer { uid, gid, ..peer }),
+        Some(_) => Err(Refusal::Invalid {
+            message: format!(
+                "access denied for user {}: root alone submits jobs of other users",
+                peer.uid
+            ),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Request;
+
+    #[test]
+    fn root_alone_submits_jobs_of_others() {
+        let check = |caller: u32, as_user: Option<AsUser>, want: Option<(u32, u32)>| {
+            let peer = Peer {
+                uid: caller,
+                gid: caller,
+                connection: 7,
+            };
+            let request = Box::new(Request::default());
+            let whose = whose(&Call::Test { request, as_user }, peer).ok();
+            assert_eq!(whose.map(|peer| (peer.uid, peer.gid)), want);
+        };
+        let ann = Some(AsUser { uid: 5, gid: 6 });
+        check(0, None, Some((0, 0)));
+        check(0, ann, Some((5, 6)));
+        check(5, None, Some((5, 5)));
+        check(5, ann, None);
+        check(7, Some(AsUser { uid: 0, gid: 0 }), None);
     }
 }

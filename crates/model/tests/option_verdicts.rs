@@ -77,6 +77,7 @@ const OF_THE_DEFAULT: &[&str] = &[
 fn resolved(command: Command, words: &[&str]) -> (String, Vec<Diagnostic>) {
     let zone = TimeZone::UTC;
     let around = Surroundings::embedded(Timestamp(0), &zone, Path::new("/work"))
+        .called_by_root(true)
         .reading_files(|_| Ok("node1".to_owned()));
     let mut args: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     let none = |_: &str| None;
@@ -93,6 +94,7 @@ fn resolved(command: Command, words: &[&str]) -> (String, Vec<Diagnostic>) {
                 ),
                 (&asked.clusters, asked.parsable, asked.test_only),
                 (asked.wait, asked.quiet, asked.show, &asked.container),
+                (&asked.uid, &asked.gid),
             );
             (format!("{:?} {of_command:?}", asked.request), said)
         }

@@ -9,6 +9,8 @@ use std::io;
 pub struct UserEntry {
     /// The number.
     pub id: u32,
+    /// The number of its own group.
+    pub group: u32,
     /// The name to log in by.
     pub name: String,
     /// The home folder.
@@ -21,6 +23,7 @@ impl From<User> for UserEntry {
     fn from(user: User) -> UserEntry {
         UserEntry {
             id: user.uid.as_raw(),
+            group: user.gid.as_raw(),
             name: user.name,
             home: user.dir,
             shell: user.shell,
@@ -52,16 +55,27 @@ pub fn group_name(gid: u32) -> io::Result<Option<String>> {
     Ok(Group::from_gid(Gid::from_raw(gid))?.map(|group| group.name))
 }
 
-/// Whether there is a group of this name or number.
+/// The entry of a user by name, or by number; `None` where there is none.
 ///
 /// # Errors
 /// The system could not say.
-pub fn is_group(name: &str) -> io::Result<bool> {
+pub fn user(name: &str) -> io::Result<Option<UserEntry>> {
+    match name.parse() {
+        Ok(uid) => user_by_id(uid),
+        Err(_) => user_by_name(name),
+    }
+}
+
+/// The number of a group by name, or by number; `None` where there is none.
+///
+/// # Errors
+/// The system could not say.
+pub fn group(name: &str) -> io::Result<Option<u32>> {
     let found = match name.parse() {
         Ok(gid) => Group::from_gid(Gid::from_raw(gid))?,
         Err(_) => Group::from_name(name)?,
     };
-    Ok(found.is_some())
+    Ok(found.map(|group| group.gid.as_raw()))
 }
 
 /// The users whom a group names as its members; those whose own group it is need not be among them.
@@ -84,8 +98,9 @@ mod tests {
         assert_eq!(user_by_name("root").unwrap(), Some(root));
         assert_eq!(group_name(0).unwrap().as_deref(), Some("root"));
         assert_eq!(user_by_id(3_999_999_999).unwrap(), None);
-        assert!(is_group("root").unwrap() && is_group("0").unwrap());
-        assert!(!is_group("no such group").unwrap());
+        assert_eq!([group("root").unwrap(), group("0").unwrap()], [Some(0); 2]);
+        assert_eq!(group("no such group").unwrap(), None);
+        assert_eq!(user("0").unwrap(), user("root").unwrap());
         assert_eq!(group_name(3_999_999_999).unwrap(), None);
         assert_eq!(group_members("no such group").unwrap(), None);
         assert_eq!(user_by_name("no such user").unwrap(), None);

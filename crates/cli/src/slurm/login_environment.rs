@@ -1,8 +1,9 @@
 //! What a login of the user sets, for jobs that don't get all of the caller's own variables.
 //!
 //! slurmd makes it when the job starts, by `su - USER -c env` (slurmd(8), `_get_user_env`). Here
-//! jobs run as the user that submits them and on the same machine, so that it is made at once.
+//! jobs run on the same machine, so that it is made at once: as the user whose job it is.
 
+use api::AsUser;
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -24,14 +25,20 @@ const OF_SHELL: &[&str] = &["PWD", "OLDPWD", "SHLVL", "_"];
 
 type Variables = Vec<(String, String)>;
 
-/// The variables that the user's shell has after a login; the error says why there are none.
-pub fn login_environment() -> Result<Variables, String> {
-    let bare = bare_login();
+/// The variables that a user's shell has after a login, the caller's or another's, as whom it runs then; the error
+/// says why there are none.
+pub fn login_environment(other: Option<AsUser>) -> Result<Variables, String> {
+    let bare = bare_login(other);
     let shell = value(&bare, "SHELL");
     let name = shell.rsplit('/').next().unwrap_or(shell);
     let script = format!("printf '{MARK}\\0'; /usr/bin/env -0 && printf '{MARK}\\0'");
     let (reader, writer) = io::pipe().map_err(|error| error.to_string())?;
-    let mut child = Command::new(shell)
+    let mut login = Command::new(shell);
+    if let Some(AsUser { uid, gid }) = other {
+        // Leaves the caller's other groups too.
+        login.uid(uid).gid(gid);
+    }
+    let mut child = login
         // A dash before its name makes a shell a login's (bash(1), INVOCATION).
         .arg0(format!("-{name}"))
         .args(["-c", &script])
@@ -64,10 +71,14 @@ pub fn login_environment() -> Result<Variables, String> {
 }
 
 /// What every login has, whatever its files do.
-pub fn bare_login() -> Variables {
-    let of_caller = |name: &str| std::env::var_os(name).map(|value| sys::odd_text::text(&value));
-    // Without an entry, or where the system can't be asked, the caller's variables serve.
-    let entry = sys::users::user_by_id(sys::process::user()).ok().flatten();
+pub fn bare_login(other: Option<AsUser>) -> Variables {
+    let of_caller = |name: &str| {
+        let own = std::env::var_os(name).filter(|_| other.is_none());
+        own.map(|value| sys::odd_text::text(&value))
+    };
+    let uid = other.map_or_else(sys::process::user, |other| other.uid);
+    // Without an entry, or where the system can't be asked, the caller's own variables serve.
+    let entry = sys::users::user_by_id(uid).ok().flatten();
     let entry = entry.as_ref();
     let path_text = |path: &Path| sys::odd_text::text(path.as_os_str());
     let user = entry.map(|entry| entry.name.clone());
@@ -80,7 +91,7 @@ pub fn bare_login() -> Variables {
     };
     let user = or_callers(user, "USER", "");
     // As su(1) sets it.
-    let path = match sys::process::user() {
+    let path = match uid {
         0 => "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         _ => "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games",
     };

@@ -10,6 +10,7 @@ mod login_environment;
 pub(crate) mod named_input;
 mod node_json;
 mod not_here;
+mod other_user;
 mod sacct;
 mod sacct_json;
 mod sacctmgr;

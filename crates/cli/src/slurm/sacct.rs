@@ -56,7 +56,7 @@ fn answer(
         }
     }
     for group in asked.groups.iter().flatten() {
-        if matches!(sys::users::is_group(group), Ok(false)) {
+        if matches!(sys::users::group(group), Ok(None)) {
             printer.say(&format!("sacct: error: Invalid group id: {group}"));
             return Ok(None);
         }

@@ -3,12 +3,13 @@
 use super::connection::{CommandError, engine_dir_of, has_nodes};
 use super::login_environment::{bare_login, login_environment};
 use super::named_input;
+use super::other_user::OtherUser;
 use super::script_source::{from_file, from_stdin};
 use super::step_container;
 use super::submitted_by::note_submitter;
 use super::token::token;
 use crate::printer::Printer;
-use api::{Client, Submission};
+use api::{AsUser, Client, Submission};
 use model::option_table::Command;
 use model::sbatch::{Sbatch, ScriptSource, resolve, script_source};
 use model::{Diagnostic, JobId, Show, Surroundings, Timestamp, Voice, first_error};
@@ -96,7 +97,9 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
     let has_nodes = engine.as_ref().is_ok_and(|engine| has_nodes(engine));
     let surroundings =
         Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd).with_nodes(has_nodes);
-    let surroundings = surroundings.reading_files(super::named_input::read_text);
+    let surroundings = surroundings
+        .called_by_root(sys::process::user() == 0)
+        .reading_files(super::named_input::read_text);
     let resolved = |script: Option<&str>| resolve(args, &super::variable, script, &surroundings);
     // What is wrong with the command line alone is said before anything of the script.
     let first_words = || {
@@ -158,12 +161,19 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
         printer.say(&format!("sbatch: error: {why}"));
         Stop::Status(1)
     })?;
+    let other = OtherUser::find(asked.uid.as_deref(), asked.gid.as_deref());
+    let other = other.map_err(|message| {
+        printer.say(&format!("sbatch: error: {message}"));
+        Stop::Status(255)
+    })?;
+    let as_user = other.as_ref().map(|other| other.as_user);
     let engine = engine?;
     if asked.test_only {
         return match test(
             &mut Client::connect(&engine)?,
             asked.request,
             asked.later,
+            as_user,
             &zone,
         ) {
             Ok(text) => {
@@ -194,7 +204,7 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
     }
     note_submitter(&mut asked.request, "sbatch");
     let umask = sys::process::umask_of_one_thread();
-    let environment = environment(&asked, &cwd, umask, printer)?;
+    let environment = environment(&asked, &cwd, umask, as_user, printer)?;
     let (parsable, quiet, wait) = (asked.parsable, asked.quiet, asked.wait);
     let submission = Submission {
         token: token("sbatch"),
@@ -208,9 +218,16 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
         environment,
         umask,
         submit_host: sys::host_name(),
+        as_user,
     };
     // Not before: the engine's thread that accepts it finds all of the call there.
     let mut client = Client::connect(&engine)?;
+    if let Some(lines) = other.and_then(|other| other.kept_out_of(client.folder())) {
+        for line in lines {
+            printer.say(&format!("sbatch: {line}"));
+        }
+        return Err(Stop::Status(1));
+    }
     let job = match client.submit(submission) {
         Ok(job) => job,
         Err(error) => {
@@ -231,15 +248,16 @@ fn test(
     client: &mut Client,
     first: model::Request,
     later: Vec<model::Request>,
+    as_user: Option<AsUser>,
     zone: &jiff::tz::TimeZone,
 ) -> Result<String, api::CallError> {
-    let start = client.test(first)?;
+    let start = client.test(first, as_user)?;
     if later.is_empty() {
         return Ok(super::start_text(&start, zone));
     }
     let mut all = vec![start];
     for request in later {
-        all.push(client.test(request)?);
+        all.push(client.test(request, as_user)?);
     }
     Ok(super::common_start_text(&all, zone))
 }
@@ -263,6 +281,7 @@ fn environment(
     asked: &Sbatch,
     cwd: &std::path::Path,
     umask: u32,
+    as_user: Option<AsUser>,
     printer: &Printer,
 ) -> Result<Vec<(String, String)>, Stop> {
     let caller = match &asked.export_file {
@@ -275,11 +294,11 @@ fn environment(
         })?,
     };
     let login = if asked.wants_login() {
-        login_environment().unwrap_or_else(|why| {
+        login_environment(as_user).unwrap_or_else(|why| {
             printer.say(&format!(
             "sbatch: the job gets no variables of a login ({why}), but HOME, USER, SHELL and PATH"
         ));
-            bare_login()
+            bare_login(as_user)
         })
     } else {
         Vec::new()

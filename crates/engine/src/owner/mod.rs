@@ -264,7 +264,7 @@ impl Owner {
                 self.reset_statistics(turn.now);
                 Ok(Answer::Done)
             }
-            Call::Test(request) => self.would_start(&request, peer, turn.now),
+            Call::Test { request, .. } => self.would_start(&request, peer, turn.now),
             Call::Cancel(request) => self.cancel(request, peer, turn),
             Call::CancelEach { requests } => {
                 let each = requests.into_iter();

@@ -4,6 +4,7 @@
 //! |---|---|---|---|---|
 //! | see jobs, steps and what the engine is | yes | yes | yes | yes |
 //! | submit | yes | no | | where the engine is root, who can become them |
+//! | submit for another user | no | where that user may | | no |
 //! | change a job, see its script, run steps in it | its own | yes | yes | no |
 //! | suspend, resume or preempt a job | yes | yes | no | no |
 //! | tell that a step ended | yes | yes | no | no |
@@ -67,7 +68,7 @@ impl Act {
             | Call::Shares
             | Call::Holders { .. }
             | Call::Statistics
-            | Call::Test(_) => Act::See,
+            | Call::Test { .. } => Act::See,
             Call::Cancel(_)
             | Call::CancelEach { .. }
             | Call::Requeue { .. }

@@ -166,6 +166,8 @@ impl Owner {
             environment,
             umask,
             submit_host,
+            // Whose job it is, the connection knows.
+            as_user: _,
         } = submission;
         let [shared, own] = split_environment(environment);
         let environment = text_of("environment", &shared)?;

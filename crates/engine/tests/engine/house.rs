@@ -58,6 +58,7 @@ impl House {
             environment: vec![("PATH".to_owned(), path)],
             umask: 0o022,
             submit_host: "here".to_owned(),
+            as_user: None,
         }
     }
 

@@ -53,6 +53,10 @@ pub(crate) struct GivenOptions {
     pub(crate) export: Option<Export>,
     pub(crate) export_file: Option<String>,
     pub(crate) get_user_env: bool,
+    /// `--gid`, a name or a number.
+    pub(crate) gid: Option<String>,
+    /// `--uid`, a name or a number.
+    pub(crate) uid: Option<String>,
     /// `--gres-flags=enforce-binding`
     pub(crate) enforce_binding: bool,
     /// `--gpu-bind` or `--tres-bind`, as it is sent.

@@ -41,6 +41,7 @@ impl Reading<'_> {
                 .map(Some)
                 .ok_or_else(invalid)
         };
+        let may_be_another = self.surroundings.by_root && self.command == Command::Sbatch;
         let o = &mut self.options;
         match key {
             Key::AccelBind => {
@@ -127,6 +128,10 @@ impl Reading<'_> {
                 value_check::user_environment(text).ok_or_else(invalid)?;
                 o.get_user_env = true;
             }
+            Key::Gid if may_be_another => o.gid = owned(),
+            Key::Uid if may_be_another => o.uid = owned(),
+            // What is refused says so.
+            Key::Gid | Key::Uid if self.surroundings.by_root => {}
             Key::Gid | Key::Uid => {
                 let message = format!("--{long} only permitted by root user");
                 return Err(Wrong("invalid-value", message, 255));

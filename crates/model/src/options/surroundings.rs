@@ -31,6 +31,8 @@ pub struct Surroundings<'a> {
     /// The generic resources that the cluster has (`GresTypes`); `None` where that is not known, and
     /// any may be asked for. The embedded engine has `gpu`.
     pub gres_types: Option<&'a [&'a str]>,
+    /// Whether root calls, who may submit for others.
+    pub by_root: bool,
     /// How files that name nodes are read; `None` where they can't be.
     pub read_node_file: Option<ReadNodeFile>,
 }
@@ -48,6 +50,7 @@ impl<'a> Surroundings<'a> {
             version: SlurmVersion::V22_05,
             pyxis: false,
             gres_types: Some(&["gpu"]),
+            by_root: false,
             read_node_file: None,
         }
     }
@@ -72,6 +75,12 @@ impl<'a> Surroundings<'a> {
     #[must_use]
     pub fn with_nodes(self, has_nodes: bool) -> Surroundings<'a> {
         Surroundings { has_nodes, ..self }
+    }
+
+    /// The same, where root calls, or where it doesn't.
+    #[must_use]
+    pub fn called_by_root(self, by_root: bool) -> Surroundings<'a> {
+        Surroundings { by_root, ..self }
     }
 
     /// The same, where files that name nodes can be read.

@@ -46,6 +46,10 @@ pub struct Sbatch {
     pub export_file: Option<String>,
     /// `--get-user-env`
     pub get_user_env: bool,
+    /// `--uid`: the user that root submits it for, by name or number.
+    pub uid: Option<String>,
+    /// `--gid`: the group that root has it run with, by name or number.
+    pub gid: Option<String>,
     /// `--container-image` and its like: of the script.
     pub container: StepContainer,
     /// `--propagate`
@@ -211,6 +215,8 @@ pub fn resolve(
         export: o.export.clone().unwrap_or_default(),
         export_file: o.export_file.clone(),
         get_user_env: o.get_user_env,
+        uid: o.uid.clone(),
+        gid: o.gid.clone(),
         container: o.container.clone(),
         limits: o.passed_limits(),
         clusters: o.clusters.clone(),

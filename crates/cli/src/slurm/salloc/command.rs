@@ -183,7 +183,7 @@ impl Held<'_> {
 
 /// The user's own shell.
 fn shell() -> String {
-    let login = bare_login();
+    let login = bare_login(None);
     let found = login.into_iter().find(|(name, _)| name == "SHELL");
     found.map_or_else(|| "/bin/sh".to_owned(), |(_, shell)| shell)
 }

@@ -37,8 +37,9 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     let zone = sys::local_zone();
     let engine = super::connection::engine_dir();
     let has_nodes = engine.is_ok_and(|engine| super::connection::has_nodes(&engine));
-    let surroundings =
-        Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd).with_nodes(has_nodes);
+    let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd)
+        .with_nodes(has_nodes)
+        .called_by_root(sys::process::user() == 0);
     let surroundings = surroundings.reading_files(super::named_input::read_text);
     let (asked, said) = resolve(args, &super::variable, &surroundings);
     if let Some(show) = asked.show {
@@ -219,6 +220,7 @@ fn submission(asked: &Salloc, cwd: &Path) -> Submission {
         environment,
         umask,
         submit_host: host,
+        as_user: None,
     }
 }
 
@@ -232,7 +234,7 @@ fn environment(
 ) -> Result<Variables, CommandError> {
     let mut environment = sys::odd_text::environment();
     if asked.get_user_env {
-        let login = login_environment().unwrap_or_else(|_| bare_login());
+        let login = login_environment(None).unwrap_or_else(|_| bare_login(None));
         let known = |name: &str| environment.iter().any(|(known, _)| known == name);
         let below = login.into_iter().filter(|(name, _)| !known(name));
         let below: Variables = below.collect();

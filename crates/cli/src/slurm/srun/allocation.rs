@@ -58,6 +58,7 @@ fn submission(call: &StepCall) -> Submission {
         environment: call.launch.environment.clone(),
         umask: call.launch.umask,
         submit_host: sys::host_name(),
+        as_user: None,
     }
 }
 

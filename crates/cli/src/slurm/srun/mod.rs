@@ -51,7 +51,8 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
     let zone = sys::local_zone();
     let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd)
         .with_nodes(connection::has_nodes(engine))
-        .reading_files(super::named_input::read_text);
+        .reading_files(super::named_input::read_text)
+        .called_by_root(sys::process::user() == 0);
     let (asked, said) = resolve(args, &super::variable, &surroundings);
     if let Some(show) = asked.show {
         let usage = "Usage: srun [OPTIONS(0)...] executable [args(0)...]";
@@ -228,7 +229,7 @@ fn test(engine: &Path, asked: Srun, zone: &jiff::tz::TimeZone, printer: &Printer
         }
     };
     let quiet = asked.quiet;
-    let failure: connection::CommandError = match client.test(asked.request) {
+    let failure: connection::CommandError = match client.test(asked.request, None) {
         Ok(start) => {
             if !quiet {
                 printer.say(&format!("srun: {}", super::start_text(&start, zone)));
