@@ -6,13 +6,13 @@ use crate::reach_engine::{
 use crate::read_answer::read_answer;
 use crate::{
     Answer, AsUser, Call, CallError, CancelRequest, ClusterReport, ConnectError, EngineFacts,
-    EngineFolder, HelloAnswer, JobFilter, NamedJob, PROTOCOL, Refusal, StepLaunch, StepPrograms,
-    StepRequestName, Submission, WhyWaiting, WouldStart, append_frame,
+    EngineFolder, HelloAnswer, JobFilter, NamedJob, NewStep, PROTOCOL, Refusal, StepPrograms,
+    Submission, WhyWaiting, WouldStart, append_frame,
 };
 use model::{
     Accounting, AccountingTransaction, JobChange, JobHistory, JobId, JobRecord, NodeEvent,
     PriorityReport, Request, ReservationRequest, RestartCount, SchedulerStatistics, ShareRow,
-    StepHolders, StepId, StepRecord, StepRequest, WaitStatus,
+    StepHolders, StepId, StepRecord, WaitStatus,
 };
 use std::io::{self, BufReader, Write};
 use std::net::Shutdown;
@@ -36,6 +36,19 @@ pub struct ChangedJobs {
     pub version: u64,
 }
 
+/// A job that was queued.
+#[derive(Clone, Debug)]
+pub struct SubmittedJob {
+    /// Its id; for an array, the array's.
+    pub job: JobId,
+    /// How it stands, of an allocation that lives as long as its client.
+    pub now: Option<Box<JobRecord>>,
+    /// What the cluster runs around its steps.
+    pub programs: StepPrograms,
+    /// The first step, where it was asked for and is made.
+    pub step: Option<Box<StepRecord>>,
+}
+
 /// A connection to the engine of one folder.
 ///
 /// The typed methods whose repetition is harmless reconnect by themselves (starting an engine
@@ -50,8 +63,6 @@ pub struct Client {
     engine: Option<HelloAnswer>,
     /// The allocation that ends with this connection, said again on the next one.
     allocation: Option<(JobId, Box<Submission>)>,
-    /// What was said with the allocation.
-    step_programs: StepPrograms,
     shows_notices: bool,
 }
 
@@ -83,7 +94,6 @@ impl Client {
             stream,
             engine,
             allocation: None,
-            step_programs: StepPrograms::default(),
             shows_notices: true,
         })
     }
@@ -102,7 +112,6 @@ impl Client {
             stream,
             engine: Some(engine),
             allocation: None,
-            step_programs: StepPrograms::default(),
             shows_notices: false,
         })
     }
@@ -126,7 +135,6 @@ impl Client {
             stream,
             engine: Some(engine),
             allocation: None,
-            step_programs: StepPrograms::default(),
             shows_notices: true,
         }))
     }
@@ -144,7 +152,6 @@ impl Client {
                 stream,
                 engine: None,
                 allocation: None,
-                step_programs: StepPrograms::default(),
                 shows_notices: true,
             })),
             Err(source) => {
@@ -256,7 +263,7 @@ impl Client {
     /// # Errors
     /// Refused, or no engine.
     pub fn submit(&mut self, submission: Submission) -> Result<JobId, CallError> {
-        self.submit_and_see(submission).map(|(job, _now)| job)
+        self.submit_and_see(submission).map(|made| made.job)
     }
 
     /// [`Client::submit`]; of an allocation that lives as long as this client the answer says how it
@@ -264,28 +271,30 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::submit`].
-    pub fn submit_and_see(
-        &mut self,
-        submission: Submission,
-    ) -> Result<(JobId, Option<Box<JobRecord>>), CallError> {
-        let submission = Box::new(submission);
-        let allocation = submission.ends_with_client().then(|| submission.clone());
-        match self.call_again(&Call::Submit(submission))? {
-            Answer::Submitted { job, now, programs } => {
-                self.step_programs = programs;
-                if let Some(submission) = allocation {
-                    self.allocation = Some((job, submission));
-                }
-                Ok((job, now))
-            }
-            other => Err(confused(&other)),
+    pub fn submit_and_see(&mut self, submission: Submission) -> Result<SubmittedJob, CallError> {
+        let call = Call::Submit(Box::new(submission));
+        let made = match self.call_again(&call)? {
+            Answer::Submitted {
+                job,
+                now,
+                programs,
+                step,
+            } => SubmittedJob {
+                job,
+                now,
+                programs,
+                step,
+            },
+            other => return Err(confused(&other)),
+        };
+        if let Call::Submit(mut submission) = call
+            && submission.ends_with_client()
+        {
+            // What is said again is whose the job is.
+            submission.step = None;
+            self.allocation = Some((made.job, submission));
         }
-    }
-
-    /// What the cluster runs around the steps of the allocation that was submitted.
-    #[must_use]
-    pub fn step_programs(&self) -> &StepPrograms {
-        &self.step_programs
+        Ok(made)
     }
 
     /// Asks when a job of the caller, or of another user, would start; nothing is queued.
@@ -503,23 +512,13 @@ impl Client {
     ///
     /// # Errors
     /// Refused: [`Refusal::Busy`] says to ask again later. No engine.
-    pub fn create_step(
-        &mut self,
-        job: JobId,
-        name: &StepRequestName,
-        request: StepRequest,
-        launch: StepLaunch,
-    ) -> Result<StepRecord, CallError> {
-        let call = |again| Call::CreateStep {
-            job,
-            name: StepRequestName {
-                token: name.token.clone(),
-                again,
-            },
-            request: Box::new(request.clone()),
-            launch: Box::new(launch.clone()),
+    pub fn create_step(&mut self, job: JobId, step: &NewStep) -> Result<StepRecord, CallError> {
+        let call = |again| {
+            let mut step = Box::new(step.clone());
+            step.name.again = again;
+            Call::CreateStep { job, step }
         };
-        let answer = match self.exchange(&call(name.again)) {
+        let answer = match self.exchange(&call(step.name.again)) {
             Ok(Answer::Refused(Refusal::Stopping)) | Err(_) => {
                 self.reconnect()?;
                 self.call_again(&call(true))?

@@ -26,7 +26,7 @@ mod step_programs;
 mod version;
 
 pub use call_error::CallError;
-pub use client::{ChangedJobs, Client};
+pub use client::{ChangedJobs, Client, SubmittedJob};
 pub use cluster_change::{ClusterChange, NodeChange, NodeUpdate};
 pub use cluster_report::{
     ClusterReport, LicenceReport, NodeReason, NodeReport, PartitionReport, SwitchReport,
@@ -38,9 +38,9 @@ pub use job_mail::JobMail;
 pub use job_reports::{HistoryReports, JobReports};
 pub use message::{
     Answer, AsUser, Call, CancelRequest, CpusAndGpus, EngineFacts, Handover, Hello, HelloAnswer,
-    JobFilter, JobHolds, LicenceNeed, NeverMet, NodeFacts, NodesNeeded, OutOfUse, PartitionFacts,
-    Refusal, Selector, StepLaunch, StepPart, StepRequestName, StepTask, Submission, UNTYPED_GPU,
-    Watched, WhyWaiting, WouldStart,
+    JobFilter, JobHolds, LicenceNeed, NeverMet, NewStep, NodeFacts, NodesNeeded, OutOfUse,
+    PartitionFacts, Refusal, Selector, StepLaunch, StepPart, StepRequestName, StepTask, Submission,
+    UNTYPED_GPU, Watched, WhyWaiting, WouldStart,
 };
 pub use named_job::{NOT_THE_LEADER, NamedJob};
 pub use preemption::{LossOfPlace, LostPlace};

@@ -163,13 +163,8 @@ pub enum Call {
     CreateStep {
         /// Whose step.
         job: JobId,
-        /// Names the request, however often it is sent.
-        #[serde(default)]
-        name: StepRequestName,
-        /// What it asks for.
-        request: Box<StepRequest>,
-        /// What runs in it.
-        launch: Box<StepLaunch>,
+        /// What is asked for.
+        step: Box<NewStep>,
     },
     /// Sends a signal to a step's tasks. Answer: `done`.
     SignalStep {
@@ -260,6 +255,9 @@ pub enum Answer {
         /// What the cluster runs around its steps.
         #[serde(default, skip_serializing_if = "StepPrograms::is_empty")]
         programs: StepPrograms,
+        /// The first step, where it was asked for and could be made with the job's start.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<Box<StepRecord>>,
     },
     /// To `reserve`: it is on disk.
     Reserved {
@@ -569,6 +567,10 @@ pub struct Submission {
     /// Whose job it is, where it is not the caller's: root alone may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_user: Option<AsUser>,
+    /// The first step of an allocation, made with its start where that is at once; otherwise the answer
+    /// has none, and it is asked for by itself. Its environment is the one above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<Box<NewStep>>,
 }
 
 /// The user whom root submits a job for.
@@ -634,6 +636,17 @@ pub struct StepLaunch {
     pub task_epilog: Option<String>,
     /// The tasks wait for [`ToSupervisor::Start`](crate::step_io::ToSupervisor::Start).
     pub waits: bool,
+}
+
+/// A step that is asked for.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct NewStep {
+    /// Names the request, however often it is sent.
+    pub name: StepRequestName,
+    /// What it asks for.
+    pub request: StepRequest,
+    /// What runs in it.
+    pub launch: StepLaunch,
 }
 
 /// What a request for a step is recognised by.

@@ -71,7 +71,14 @@ mod tests {
         check(&Answer::Histories { jobs: histories }, HISTORIES);
         let (job, now) = (JobId(3), None);
         let programs = crate::StepPrograms::default();
-        check(&Answer::Submitted { job, now, programs }, b"{");
+        let step = None;
+        let submitted = Answer::Submitted {
+            job,
+            now,
+            programs,
+            step,
+        };
+        check(&submitted, b"{");
         check(&Answer::Done, b"{");
     }
 }

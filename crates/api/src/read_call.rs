@@ -59,6 +59,7 @@ mod tests {
             umask: 0o22,
             submit_host: "here".to_owned(),
             as_user: None,
+            step: None,
         };
         check(&Call::Submit(Box::new(submission)), SUBMIT);
         check(&Call::Steps { job: JobId(3) }, b"{");

@@ -101,6 +101,7 @@ impl Transport for EmbeddedTransport {
             umask: sys::process::umask(),
             submit_host: sys::host_name(),
             as_user: None,
+            step: None,
         };
         self.client
             .submit(submission)

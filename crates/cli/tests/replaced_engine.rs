@@ -105,9 +105,9 @@ fn srun_with_a_job_of_its_own_makes_one() {
 }
 
 #[test]
-fn srun_with_a_job_of_its_own_makes_one_step() {
+fn srun_whose_own_job_had_to_wait_makes_one_step() {
     check(
-        "unset SLURM_JOB_ID SLURM_JOBID; srun sh inner.sh",
+        "unset SLURM_JOB_ID SLURM_JOBID; srun --begin=now+1 sh inner.sh",
         "create_step",
     );
 }

@@ -1,6 +1,7 @@
 //! Waiting for descriptors.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FileType, major, minor};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -35,6 +36,22 @@ pub fn write_at_once(mut file: &File, line: &[u8]) -> io::Result<bool> {
     file.write_all(line)?;
     Ok(true)
 }
+
+/// Whether reading from it never waits: a file, or `/dev/null`.
+#[must_use]
+pub fn is_read_at_once(fd: &impl AsFd) -> bool {
+    let Ok(facts) = rustix::fs::fstat(fd) else {
+        return false;
+    };
+    match FileType::from_raw_mode(facts.st_mode) {
+        FileType::RegularFile => true,
+        FileType::CharacterDevice => (major(facts.st_rdev), minor(facts.st_rdev)) == NULL,
+        _ => false,
+    }
+}
+
+/// The number of `/dev/null`.
+const NULL: (u32, u32) = (1, 3);
 
 /// One round of waiting: add descriptors, wait, ask which are ready.
 #[derive(Debug, Default)]

@@ -219,6 +219,7 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
         umask,
         submit_host: sys::host_name(),
         as_user,
+        step: None,
     };
     // Not before: the engine's thread that accepts it finds all of the call there.
     let mut client = Client::connect(&engine)?;

@@ -282,12 +282,10 @@ impl Owner {
             Call::Suspend { job, suspend } => self.suspend(job, suspend, peer, turn),
             Call::Notify { job, text } => self.notify(job, &text, peer, turn),
             Call::Preempt { job, mode } => self.preempt(job, mode, peer, turn),
-            Call::CreateStep {
-                job,
-                name,
-                request,
-                launch,
-            } => self.create_step(job, name, &request, *launch, peer, turn),
+            Call::CreateStep { job, step } => {
+                let made = self.create_step(job, &step, peer, turn);
+                made.map(Answer::Step)
+            }
             Call::ChangeCluster(change) => self.change_cluster(*change, peer, turn),
             Call::Reconfigure => self.reconfigure(turn),
             Call::Reserve { asked, is_new } => self.reserve(&asked, is_new, turn),

@@ -10,7 +10,7 @@ use crate::job_record::record_of;
 use crate::message::Peer;
 use crate::spec::{AroundTask, Environment, Program, Reach, StepSpec, Streams, SupervisorCall};
 use crate::store::StepRow;
-use api::{Answer, Refusal, StepLaunch, StepRequestName, StepTask};
+use api::{Answer, NewStep, Refusal, StepLaunch, StepRequestName, StepTask};
 use model::job_environment;
 use model::{
     Allocation, Distribution, GpuCount, JobId, JobState, NodeName, NodeShare, OpenMode, Request,
@@ -20,24 +20,44 @@ use sched::{Job, StepRefusal, place_step};
 use std::borrow::Cow;
 
 impl Owner {
+    /// The first step of an allocation that was submitted in this turn, where nothing is in its way. What is,
+    /// its client hears as it asks for the step by itself.
+    pub(super) fn first_step(
+        &mut self,
+        job: JobId,
+        step: &NewStep,
+        peer: Peer,
+        turn: &mut Turn,
+    ) -> Option<StepRecord> {
+        // `srun` runs a program before the tasks start that it has yet to hear of.
+        let is_held = self.step_programs().srun_prolog.is_some() && !step.launch.waits;
+        if is_held || self.prolog_of(job).is_some() {
+            return None;
+        }
+        self.create_step(job, step, peer, turn).ok()
+    }
+
     pub(super) fn create_step(
         &mut self,
         job: JobId,
-        name: StepRequestName,
-        request: &StepRequest,
-        launch: StepLaunch,
+        step: &NewStep,
         peer: Peer,
         turn: &mut Turn,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<StepRecord, Refusal> {
+        let NewStep {
+            name,
+            request,
+            launch,
+        } = step;
         self.owned(job, peer)?;
         self.leaders(vec![job])?;
-        if let Some(made) = self.made_before(job, &name, &launch, turn)? {
-            return Ok(Answer::Step(made));
+        if let Some(made) = self.made_before(job, name, launch, turn)? {
+            return Ok(made);
         }
-        let placed = match self.place_whole(job, request, &launch) {
+        let placed = match self.place_whole(job, request, launch) {
             // The last step's word to srun overtakes its end's way to the owner.
             Err(Refusal::Busy) if self.look_for_ends(job, turn) => {
-                self.place_whole(job, request, &launch)
+                self.place_whole(job, request, launch)
             }
             placed => placed,
         };
@@ -72,8 +92,8 @@ impl Owner {
             turn.steps.insert((job, step));
         }
         let whole = whole(made).ok_or(Refusal::NotRunning { job })?;
-        self.launch_step(job, &whole, &parts, &launch, turn);
-        Ok(Answer::Step(whole))
+        self.launch_step(job, &whole, &parts, launch, turn);
+        Ok(whole)
     }
 
     /// Where a step runs: in its job, or in the components that it names.

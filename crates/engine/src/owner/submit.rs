@@ -128,6 +128,10 @@ impl Owner {
         if elements.is_some() && submission.script.is_none() {
             return Err(invalid("a job array needs a batch script"));
         }
+        let step = submission.step.take().map(|mut step| {
+            step.launch.environment.clone_from(&submission.environment);
+            step
+        });
         let rows = self.rows(submission, peer, turn.now)?;
         let room = self.state.has_room_for(rows.iter().map(|(job, _)| job));
         room.map_err(|refusal| never_fits(&refusal))?;
@@ -144,6 +148,7 @@ impl Owner {
             });
             turn.submissions.push(new);
         }
+        turn.first_steps.extend(step.map(|step| (id, step, peer)));
         turn.durable = true;
         Ok(submitted(id))
     }
@@ -168,6 +173,7 @@ impl Owner {
             submit_host,
             // Whose job it is, the connection knows.
             as_user: _,
+            step: _,
         } = submission;
         let [shared, own] = split_environment(environment);
         let environment = text_of("environment", &shared)?;
@@ -279,6 +285,7 @@ fn submitted(job: JobId) -> Answer {
         job,
         now: None,
         programs: StepPrograms::default(),
+        step: None,
     }
 }
 

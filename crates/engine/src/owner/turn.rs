@@ -8,7 +8,7 @@ use crate::job_program::JobProgram;
 use crate::message::Peer;
 use crate::spec::{StepSpec, SupervisorCall};
 use crate::store::{Batch, EndedStart, NewSubmission, StepRow};
-use api::{Answer, Call, Refusal};
+use api::{Answer, Call, NewStep, Refusal};
 use model::{JobId, JobProlog, PendingReason, StepId, Timestamp};
 use sched::{Action, Job};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +28,8 @@ pub(crate) struct Turn {
     pub(crate) ended_steps: Vec<StepRow>,
     /// Why jobs that are started waited last.
     pub(crate) reasons: BTreeMap<JobId, PendingReason>,
+    /// First steps of allocations that were submitted, and whose they are.
+    pub(crate) first_steps: Vec<(JobId, Box<NewStep>, Peer)>,
     /// Starts of jobs that ended.
     pub(crate) ended_starts: Vec<EndedStart>,
     /// Supervisors to start.
@@ -54,6 +56,7 @@ impl Turn {
             steps: BTreeSet::new(),
             ended_steps: Vec::new(),
             reasons: BTreeMap::new(),
+            first_steps: Vec::new(),
             ended_starts: Vec::new(),
             launches: Vec::new(),
             begun: Vec::new(),
@@ -93,6 +96,12 @@ impl Owner {
                 Action::Suspend(job) | Action::Resume(job) => {
                     self.tell_suspension(job, &mut turn);
                 }
+            }
+        }
+        let mut first_steps = BTreeMap::new();
+        for (job, step, peer) in std::mem::take(&mut turn.first_steps) {
+            if let Some(made) = self.first_step(job, &step, peer, &mut turn) {
+                first_steps.insert(job, Box::new(made));
             }
         }
         if let Some(message) = turn.unreadable.take() {
@@ -169,11 +178,17 @@ impl Owner {
             changed.map(|job| (job, self.prolog_of(job.id))).collect();
         super::watch::wake(&mut self.waiters, &changed, self.state.version());
         for (reply, mut answer) in turn.answers.drain(..) {
-            if let Answer::Submitted { job, now, programs } = &mut answer
+            if let Answer::Submitted {
+                job,
+                now,
+                programs,
+                step,
+            } = &mut answer
                 && let Some(record) = self.allocation_now(*job)
             {
                 *now = Some(Box::new(record));
                 *programs = self.step_programs();
+                *step = first_steps.remove(job);
             }
             // A client that is gone asks again, or never will.
             let _gone = reply.send(answer);

@@ -59,6 +59,7 @@ impl House {
             umask: 0o022,
             submit_host: "here".to_owned(),
             as_user: None,
+            step: None,
         }
     }
 

@@ -2,8 +2,8 @@
 
 use crate::Test;
 use crate::house::{House, ended, is_there, until};
-use api::{Answer, Call, Client, StepLaunch, StepRequestName};
-use model::{JobId, Outcome, StepId, StepRecord, StepRequest, StepState};
+use api::{Answer, Call, Client, NewStep, StepLaunch, StepRequestName};
+use model::{JobId, Outcome, StepId, StepRecord, StepRequest, StepState, WaitStatus};
 use std::time::Duration;
 
 pub const TESTS: &[Test] = &[
@@ -18,6 +18,10 @@ pub const TESTS: &[Test] = &[
     (
         "step_requests::whenever_the_engine_is_killed_it_runs_once",
         whenever_the_engine_is_killed,
+    ),
+    (
+        "step_requests::with_its_allocation_it_runs_once_whenever_the_engine_is_killed",
+        with_its_allocation,
     ),
 ];
 
@@ -45,15 +49,17 @@ fn launch(house: &House, command: &str) -> StepLaunch {
 fn ask(client: &mut Client, job: JobId, token: &str, again: bool, launch: &StepLaunch) -> StepId {
     let call = Call::CreateStep {
         job,
-        name: StepRequestName {
-            token: token.to_owned(),
-            again,
-        },
-        request: Box::new(StepRequest {
-            overlap: true,
-            ..StepRequest::default()
+        step: Box::new(NewStep {
+            name: StepRequestName {
+                token: token.to_owned(),
+                again,
+            },
+            request: StepRequest {
+                overlap: true,
+                ..StepRequest::default()
+            },
+            launch: launch.clone(),
         }),
-        launch: Box::new(launch.clone()),
     };
     match client.call(&call).unwrap() {
         Answer::Step(record) => record.step,
@@ -130,37 +136,80 @@ fn whenever_the_engine_is_killed() {
     for moment in 0..16 {
         let engine = client.engine().unwrap().pid;
         let file = format!("ran.{moment}");
-        let step = launch(&house, &format!("echo ran >> {file}"));
-        let mut last = None;
+        let step = new_step(&house, &file);
         std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(Duration::from_micros(moment * 100));
-                let _gone = sys::process::signal(engine, 9);
-            });
-            let mut name = StepRequestName {
-                token: format!("at-{moment}"),
-                again: false,
-            };
-            // As `srun` does: it is requested again where it is over and never began.
-            loop {
-                let request = StepRequest::default();
-                let made = client.create_step(job, &name, request, step.clone());
-                let made = made.unwrap().step;
-                if name.again && last == Some(made) {
-                    break;
-                }
-                until("the engine is dead", || {
-                    sys::process::start_time(engine).is_none()
-                });
-                until("it ended", || all_ended(&mut client, job));
-                if !house.text(&file).is_empty() {
-                    break;
-                }
-                last = Some(made);
-                name.again = true;
-            }
+            scope.spawn(|| kill_after(engine, moment));
+            runs_once(&house, &mut client, job, step, engine, &file);
         });
-        assert_eq!(house.text(&file), "ran\n", "{moment}");
     }
     finish(&house, &mut client, job);
+}
+
+/// As `srun` outside a job: its step is asked for with the job, and by itself where the answer has none.
+fn with_its_allocation() {
+    let house = House::new();
+    let mut client = house.client();
+    for moment in 0..16 {
+        let engine = client.engine().unwrap().pid;
+        let file = format!("ran.{moment}");
+        let mut step = new_step(&house, &file);
+        let mut submission = house.script("");
+        submission.script = None;
+        submission.token = format!("job-at-{moment}");
+        submission.environment = step.launch.environment.clone();
+        submission.step = Some(Box::new(step.clone()));
+        std::thread::scope(|scope| {
+            scope.spawn(|| kill_after(engine, moment));
+            let made = client.submit_and_see(submission).unwrap();
+            crate::house::running(&mut client, made.job);
+            step.name.again = true;
+            runs_once(&house, &mut client, made.job, step, engine, &file);
+            client.release(made.job, WaitStatus::exit(0)).unwrap();
+            assert_eq!(ended(&mut client, made.job).0, Outcome::Completed);
+        });
+    }
+}
+
+fn new_step(house: &House, file: &str) -> NewStep {
+    NewStep {
+        name: StepRequestName {
+            token: format!("step-of-{file}"),
+            again: false,
+        },
+        launch: launch(house, &format!("echo ran >> {file}")),
+        ..NewStep::default()
+    }
+}
+
+fn kill_after(engine: u32, moment: u64) {
+    std::thread::sleep(Duration::from_micros(moment * 100));
+    let _gone = sys::process::signal(engine, 9);
+}
+
+/// Asks for the step as `srun` does: it is requested again where it is over and never began.
+fn runs_once(
+    house: &House,
+    client: &mut Client,
+    job: JobId,
+    mut step: NewStep,
+    engine: u32,
+    file: &str,
+) {
+    let mut last = None;
+    loop {
+        let made = client.create_step(job, &step).unwrap().step;
+        if last == Some(made) {
+            break;
+        }
+        until("the engine is dead", || {
+            sys::process::start_time(engine).is_none()
+        });
+        until("it ended", || all_ended(client, job));
+        if !house.text(file).is_empty() {
+            break;
+        }
+        last = Some(made);
+        step.name.again = true;
+    }
+    assert_eq!(house.text(file), "ran\n");
 }

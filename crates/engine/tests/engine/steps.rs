@@ -2,7 +2,7 @@
 
 use crate::Test;
 use crate::house::{House, ended, is_there, until};
-use api::{Client, Refusal, StepLaunch, StepRequestName};
+use api::{Client, NewStep, Refusal, StepLaunch, StepRequestName};
 use model::{JobId, JobState, Outcome, StepId, StepRequest, StepState, WaitStatus};
 
 pub const TESTS: &[Test] = &[
@@ -10,6 +10,10 @@ pub const TESTS: &[Test] = &[
     ("steps::a_second_one_waits", a_second_one_waits),
     ("steps::end_with_the_script", end_with_the_script),
     ("steps::an_allocation_without_a_script", an_allocation),
+    (
+        "steps::the_first_one_is_made_with_its_allocation",
+        the_first_with_its_allocation,
+    ),
     ("steps::past_its_limit_it_timed_out", past_its_limit),
     (
         "steps::an_allocation_past_its_limit_timed_out",
@@ -39,6 +43,14 @@ fn launch(house: &House, command: &str) -> StepLaunch {
     }
 }
 
+/// A step that asks for nothing but to be run.
+fn of(launch: StepLaunch) -> NewStep {
+    NewStep {
+        launch,
+        ..NewStep::default()
+    }
+}
+
 fn step_ended(client: &mut Client, job: JobId, step: u32) -> WaitStatus {
     let mut found = None;
     until("the step ended", || {
@@ -63,14 +75,7 @@ fn runs_beside_the_script() {
         &house,
         "echo $SLURM_JOB_ID.$SLURM_STEP_ID $SLURM_PROCID/$SLURM_NTASKS; exit 2",
     );
-    let step = client
-        .create_step(
-            job,
-            &StepRequestName::default(),
-            StepRequest::default(),
-            say,
-        )
-        .unwrap();
+    let step = client.create_step(job, &of(say)).unwrap();
     assert_eq!(step.step, StepId::Number(0));
     assert_eq!(step_ended(&mut client, job, 0), WaitStatus::exit(2));
     assert_eq!(house.text("step.0.0"), format!("{job}.0 0/1\n"));
@@ -87,7 +92,13 @@ fn a_second_one_waits() {
         "touch step-begun; while [ ! -e go ]; do sleep 0.01; done",
     );
     let create = |client: &mut Client, request: StepRequest, launch: StepLaunch| {
-        client.create_step(job, &StepRequestName::default(), request, launch)
+        let name = StepRequestName::default();
+        let step = NewStep {
+            name,
+            request,
+            launch,
+        };
+        client.create_step(job, &step)
     };
     create(&mut client, StepRequest::default(), wait.clone()).unwrap();
     let busy = create(&mut client, StepRequest::default(), wait.clone()).unwrap_err();
@@ -109,14 +120,7 @@ fn end_with_the_script() {
     let mut client = house.client();
     let job = job(&house, &mut client);
     let sleep = launch(&house, "touch step-begun; exec sleep 600");
-    client
-        .create_step(
-            job,
-            &StepRequestName::default(),
-            StepRequest::default(),
-            sleep,
-        )
-        .unwrap();
+    client.create_step(job, &of(sleep)).unwrap();
     until("the step runs", || is_there(&house.work(), "step-begun"));
     std::fs::write(house.work().join("go"), "").unwrap();
     assert_eq!(ended(&mut client, job).0, Outcome::Completed);
@@ -128,19 +132,13 @@ fn an_allocation() {
     let mut client = house.client();
     let mut submission = house.script("");
     submission.script = None;
-    let (job, now) = client.submit_and_see(submission.clone()).unwrap();
+    let made = client.submit_and_see(submission.clone()).unwrap();
+    let job = made.job;
     // Nothing is in its way: no other call is needed to know that it runs.
-    assert!(matches!(now.unwrap().state, JobState::Running { .. }));
+    assert!(matches!(made.now.unwrap().state, JobState::Running { .. }));
     crate::house::running(&mut client, job);
     let step = launch(&house, "exit 3");
-    client
-        .create_step(
-            job,
-            &StepRequestName::default(),
-            StepRequest::default(),
-            step,
-        )
-        .unwrap();
+    client.create_step(job, &of(step)).unwrap();
     let status = step_ended(&mut client, job, 0);
     client.release(job, status).unwrap();
     assert_eq!(ended(&mut client, job).0, Outcome::Failed { status });
@@ -156,6 +154,40 @@ fn an_allocation() {
     ));
 }
 
+fn the_first_with_its_allocation() {
+    let house = House::new();
+    let mut client = house.client();
+    let mut submission = house.script("");
+    submission.script = None;
+    submission
+        .environment
+        .push(("WHOSE".to_owned(), "the submission's".to_owned()));
+    let mut step = of(launch(&house, "echo $WHOSE >> ran"));
+    step.name.token = "first".to_owned();
+    step.launch.environment.clear();
+    submission.step = Some(Box::new(step.clone()));
+    let made = client.submit_and_see(submission.clone()).unwrap();
+    let job = made.job;
+    assert_eq!(made.step.unwrap().step, StepId::Number(0));
+    // As if the answer had been lost.
+    let again = client.submit_and_see(submission.clone()).unwrap();
+    assert_eq!(again.job, job);
+    assert!(again.step.is_none());
+    step.name.again = true;
+    let again = client.create_step(job, &step).unwrap();
+    assert_eq!(again.step, StepId::Number(0));
+    let status = step_ended(&mut client, job, 0);
+    client.release(job, status).unwrap();
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+    assert_eq!(house.text("ran"), "the submission's\n");
+    // One that waits has none yet.
+    submission.token = "held".to_owned();
+    submission.request.hold = true;
+    let made = client.submit_and_see(submission).unwrap();
+    assert!(made.step.is_none());
+    assert!(client.steps(made.job).unwrap().is_empty());
+}
+
 fn past_its_limit() {
     let house = House::new();
     let mut client = house.client();
@@ -164,12 +196,7 @@ fn past_its_limit() {
         time: Some(1),
         ..launch(&house, "exec sleep 600")
     };
-    let step = client.create_step(
-        job,
-        &StepRequestName::default(),
-        StepRequest::default(),
-        limited,
-    );
+    let step = client.create_step(job, &of(limited));
     let step = step.unwrap().step;
     let state = |client: &mut Client| {
         let steps = client.steps(job).unwrap();
@@ -205,12 +232,7 @@ fn allocation_past_its_limit() {
             time: steps,
             ..launch(&house, "exec sleep 600")
         };
-        let step = client.create_step(
-            job,
-            &StepRequestName::default(),
-            StepRequest::default(),
-            step,
-        );
+        let step = client.create_step(job, &of(step));
         let StepId::Number(step) = step.unwrap().step else {
             unreachable!("it has a number");
         };

@@ -98,7 +98,7 @@ fn hold(
             printer.say(&format!("salloc: {text}"));
         }
     };
-    let (job, seen) = match client.submit_and_see(submission(asked, cwd)) {
+    let submitted = match client.submit_and_see(submission(asked, cwd)) {
         Ok(submitted) => submitted,
         Err(CallError::Refused(refusal)) => {
             let prefix = "salloc: error: Job submit/allocate failed: ";
@@ -107,6 +107,7 @@ fn hold(
         }
         Err(error) => return Err(error.into()),
     };
+    let job = submitted.job;
     let revoked = format!("Job allocation {job} has been revoked.");
     let mut queued = || {
         say(&format!("Pending job allocation {job}"));
@@ -115,7 +116,7 @@ fn hold(
     let immediate = asked
         .immediate
         .map(|count| Duration::from_secs(count.into()));
-    let submitted = (job, seen);
+    let submitted = (job, submitted.now);
     let record = match wait_until_running(submitted, immediate, &mut client, &signals, &mut queued)
     {
         Waited::Running { record, announced } => {
@@ -221,6 +222,7 @@ fn submission(asked: &Salloc, cwd: &Path) -> Submission {
         umask,
         submit_host: host,
         as_user: None,
+        step: None,
     }
 }
 

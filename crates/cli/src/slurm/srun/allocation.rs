@@ -1,34 +1,50 @@
 //! `srun` outside a job: a job of its own, for one step.
 
 use super::call::StepCall;
-use super::step;
+use super::listening;
+use super::step::{NO_STEP, NoStep, StepOrder};
 use crate::printer::Printer;
 use crate::slurm::allocation_wait::{self, Prologs, Waited};
 use crate::slurm::submitted_by::note_submitter;
 use crate::slurm::token::token;
-use api::{CallError, Client, JobFilter, Refusal, Submission};
+use api::{CallError, Client, JobFilter, NewStep, Refusal, Submission};
 use model::{JobId, JobProlog, JobRecord, Outcome};
 use sys::signals::SignalFd;
 
 /// A job that ran its step, and what ended it.
-pub fn run(call: &StepCall, client: &mut Client, printer: &Printer, signals: SignalFd) -> u8 {
-    let submitted = match client.submit_and_see(submission(call)) {
+pub fn run(mut call: StepCall, client: &mut Client, printer: &Printer, signals: SignalFd) -> u8 {
+    let engine = client.folder().root().to_owned();
+    let mut order = None;
+    if call.later.is_empty() && listening::has_folder(&engine) {
+        match StepOrder::new(&call, &engine, printer) {
+            Ok(made) => order = Some(made),
+            Err(NoStep) => return 1,
+        }
+    }
+    let step = order.as_mut().map(StepOrder::with_its_job);
+    let submitted = match client.submit_and_see(submission(&call, step)) {
         Ok(submitted) => submitted,
         Err(error) => {
             refuse(&error, printer);
             return 1;
         }
     };
-    let job = submitted.0;
-    if !wait_until_running(call, submitted, client, printer, &signals) {
+    let job = submitted.job;
+    if !wait_until_running(&call, (job, submitted.now), client, printer, &signals) {
         return 1;
     }
-    let mut call = call.clone();
     call.job = Some(job);
-    let cluster_s = client.step_programs().clone();
+    let cluster_s = submitted.programs;
     call.programs
         .or(cluster_s.srun_prolog, cluster_s.srun_epilog);
-    let ended = step::run(&call, job, client, printer, signals);
+    let order = match order {
+        Some(order) => Ok(order),
+        None => StepOrder::new(&call, &engine, printer),
+    };
+    let ended = match order {
+        Ok(order) => order.run(&call, job, submitted.step, client, printer, signals),
+        Err(NoStep) => NO_STEP,
+    };
     if ended.prolog_failed {
         say_failed_prolog(job, client, printer);
     }
@@ -45,7 +61,7 @@ pub fn run(call: &StepCall, client: &mut Client, printer: &Printer, signals: Sig
     ended.code
 }
 
-fn submission(call: &StepCall) -> Submission {
+fn submission(call: &StepCall, step: Option<Box<NewStep>>) -> Submission {
     let mut request = call.allocation.clone();
     note_submitter(&mut request, "srun");
     Submission {
@@ -59,6 +75,7 @@ fn submission(call: &StepCall) -> Submission {
         umask: call.launch.umask,
         submit_host: sys::host_name(),
         as_user: None,
+        step,
     }
 }
 

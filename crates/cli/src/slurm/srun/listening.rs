@@ -7,18 +7,11 @@
 //! ```
 //! In one folder for all: what a short step costs is mostly the making and removing of files.
 
-use super::session::Event;
-use api::step_io::{FrameReader, FromSupervisor, ToSupervisor};
 use model::{JobId, StepId};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::SyncSender;
-use std::thread;
-
-/// Bytes read at once.
-const CHUNK: usize = 256 * 1024;
 
 /// The sockets, gone when this is dropped.
 #[derive(Debug)]
@@ -52,40 +45,21 @@ impl Listening {
         self.path.clone()
     }
 
-    /// Has `sattach` find this `srun` by its step; best effort.
-    pub fn serve_watchers(&mut self, job: JobId, step: StepId, events: &SyncSender<Event>) {
+    /// Where supervisors call.
+    pub fn listener(&self) -> &UnixListener {
+        &self.listener
+    }
+
+    /// Has `sattach` find this `srun` by its step; best effort. Where those call who watch.
+    pub fn for_watchers(&mut self, job: JobId, step: StepId) -> Option<UnixListener> {
         let own = self.path.with_extension(ATTACH);
-        let Ok(listener) = sys::socket::listen(&own) else {
-            return;
-        };
+        let listener = sys::socket::listen(&own).ok()?;
         let name = self.path.with_file_name(format!("{job}.{step}"));
         // One that is left of a step of this name leads nowhere.
         let _old = std::fs::remove_file(&name);
         let _unseen = std::fs::hard_link(&own, &name);
         self.attach = Some([own, name]);
-        let events = events.clone();
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let events = events.clone();
-                thread::spawn(move || hear_watcher(stream, &events));
-            }
-        });
-    }
-
-    /// Takes calls in threads, until the receiver of `events` is gone.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn take_calls(&self, events: &SyncSender<Event>) -> io::Result<()> {
-        let listener = self.listener.try_clone()?;
-        let events = events.clone();
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let events = events.clone();
-                thread::spawn(move || hear(stream, &events));
-            }
-        });
-        Ok(())
+        Some(listener)
     }
 }
 
@@ -102,18 +76,29 @@ const ATTACH: &str = "attach";
 
 /// The folder of all `srun`s of this user for the engine.
 fn folder_of_all(engine: &Path) -> io::Result<PathBuf> {
+    if let Some(folder) = folder_below(engine)? {
+        return Ok(folder);
+    }
+    let name = format!("trainyard-srun-{}", sys::process::user());
+    Ok(sys::private_folder::of_user(&std::env::temp_dir(), &name))
+}
+
+/// That below the engine's, where this user may have one there.
+fn folder_below(engine: &Path) -> io::Result<Option<PathBuf>> {
     let owner = std::fs::metadata(engine)?.uid();
     let (user, engine) = (sys::process::user(), api::EngineFolder::new(engine));
     if owner == user {
-        return Ok(engine.srun());
+        return Ok(Some(engine.srun()));
     }
     // An engine of root's makes one when the user first submits something.
     let own = engine.srun_of(user);
-    if std::fs::symlink_metadata(&own).is_ok_and(|it| it.is_dir() && it.uid() == user) {
-        return Ok(own);
-    }
-    let name = format!("trainyard-srun-{user}");
-    Ok(sys::private_folder::of_user(&std::env::temp_dir(), &name))
+    let is_there = std::fs::symlink_metadata(&own).is_ok_and(|it| it.is_dir() && it.uid() == user);
+    Ok(is_there.then_some(own))
+}
+
+/// Whether an `srun` can listen below the engine's folder before it submitted anything.
+pub fn has_folder(engine: &Path) -> bool {
+    folder_below(engine).is_ok_and(|folder| folder.is_some())
 }
 
 /// Where the `srun` of a running step listens for those who watch it.
@@ -122,32 +107,6 @@ fn folder_of_all(engine: &Path) -> io::Result<PathBuf> {
 /// What the system says.
 pub fn attached_socket(engine: &Path, job: JobId, step: StepId) -> io::Result<PathBuf> {
     Ok(folder_of_all(engine)?.join(format!("{job}.{step}")))
-}
-
-/// Passes on what one who watches types.
-fn hear_watcher(mut stream: UnixStream, events: &SyncSender<Event>) {
-    let Ok(writer) = stream.try_clone() else {
-        return;
-    };
-    if events.send(Event::Watched(writer)).is_err() {
-        return;
-    }
-    let mut reader = FrameReader::default();
-    let mut chunk = [0; 4096];
-    loop {
-        match stream.read(&mut chunk) {
-            Ok(length @ 1..) => reader.push(&chunk[..length]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Ok(0) | Err(_) => return,
-        }
-        while let Ok(Some(frame)) = reader.take::<ToSupervisor>() {
-            if let ToSupervisor::Input(bytes) = frame
-                && events.send(Event::Input(bytes)).is_err()
-            {
-                return;
-            }
-        }
-    }
 }
 
 /// Takes away what an `srun` that was killed left behind.
@@ -173,38 +132,4 @@ fn sweep(all: &Path) {
 fn is_left(socket: &Path) -> bool {
     sys::socket::connect_at_once(socket)
         .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-}
-
-/// Passes on what one supervisor says.
-fn hear(mut stream: UnixStream, events: &SyncSender<Event>) {
-    let mut reader = FrameReader::default();
-    let mut chunk = vec![0; CHUNK];
-    let mut node = None;
-    loop {
-        match stream.read(&mut chunk) {
-            Ok(length @ 1..) => reader.push(&chunk[..length]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Ok(0) | Err(_) => break,
-        }
-        while let Ok(Some(frame)) = reader.take::<FromSupervisor>() {
-            let event = match (frame, node) {
-                (FromSupervisor::Header(header), None) => {
-                    let Ok(writer) = stream.try_clone() else {
-                        return;
-                    };
-                    node = Some(header.node_index);
-                    Event::Joined(header, writer)
-                }
-                (frame, Some(node)) => Event::Frame(node, frame),
-                // Not a supervisor.
-                (_, None) => return,
-            };
-            if events.send(event).is_err() {
-                return;
-            }
-        }
-    }
-    if let Some(node) = node {
-        let _ = events.send(Event::Left(node));
-    }
 }

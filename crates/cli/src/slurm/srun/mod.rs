@@ -7,6 +7,7 @@ mod allocation;
 mod arguments;
 mod around_step;
 mod call;
+mod events;
 mod input;
 mod interrupts;
 mod listening;
@@ -110,7 +111,7 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
             printer.say(&format!("srun: {note}"));
         }
     }
-    run_step(engine, &call, printer)
+    run_step(engine, call, printer)
 }
 
 /// For a command of ours that becomes `srun`, on the engine of that cluster.
@@ -126,9 +127,7 @@ pub fn run_code(cluster: &str, args: &[OsString], printer: &Printer) -> u8 {
 }
 
 /// Runs a step to its end; returns `srun`'s exit code.
-fn run_step(engine: &Path, call: &StepCall, printer: &Printer) -> u8 {
-    // Its threads say little: a heap of each one's own takes longer to make than they run.
-    sys::memory::share_heaps(1);
+fn run_step(engine: &Path, mut call: StepCall, printer: &Printer) -> u8 {
     // Before the first thread: all of them must have the signals blocked.
     let signals = match step::block_signals() {
         Ok(signals) => signals,
@@ -147,13 +146,12 @@ fn run_step(engine: &Path, call: &StepCall, printer: &Printer) -> u8 {
     let Some(job) = call.job else {
         return allocation::run(call, &mut client, printer, signals);
     };
-    if let Some(lines) = without_component(call, job, &mut client) {
+    if let Some(lines) = without_component(&call, job, &mut client) {
         for line in lines {
             printer.say(&format!("srun: {line}"));
         }
         return 1;
     }
-    let mut call = call.clone();
     if connection::has_nodes(client.folder().root())
         && let Ok(facts) = client.facts()
     {

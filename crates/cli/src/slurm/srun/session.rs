@@ -1,6 +1,7 @@
 //! A step that runs, seen from its `srun`: streams, signals, ends.
 
 use super::call::StepCall;
+use super::events::{Event, Events};
 use super::input::Input;
 use super::interrupts::{Interrupts, Reaction, SIGINT};
 use super::output::Output;
@@ -18,28 +19,8 @@ use model::{KILL_WAIT, StepRecord, StepState, WaitStatus};
 use std::collections::{HashMap, HashSet};
 use std::io::{IsTerminal, Stderr, Stdin, Stdout, Write};
 use std::os::unix::net::UnixStream;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use sys::terminal::Raw;
-
-/// Something that happened.
-#[derive(Debug)]
-pub enum Event {
-    /// A supervisor called.
-    Joined(StepHeader, UnixStream),
-    /// The supervisor of this node said something.
-    Frame(u32, FromSupervisor),
-    /// The supervisor of this node hung up.
-    Left(u32),
-    /// `srun` got a signal.
-    Signal(i32),
-    /// There is input.
-    Input(Vec<u8>),
-    /// There is no more input.
-    InputEnd,
-    /// An `sattach` called.
-    Watched(UnixStream),
-}
 
 /// How often a step whose supervisors don't call is asked after.
 const ASK_AFTER: Duration = Duration::from_secs(1);
@@ -71,7 +52,7 @@ pub struct Session<'a> {
     raw: Option<Raw<Stdin>>,
     ends: TaskEnds,
     output: Output<JobOutput<Stdout>, JobOutput<Stderr>>,
-    input: Option<Input>,
+    events: Events,
     interrupts: Interrupts,
     nodes: HashMap<u32, Node>,
     watchers: Watchers,
@@ -104,7 +85,7 @@ impl<'a> Session<'a> {
         call: &'a StepCall,
         record: StepRecord,
         printer: &'a Printer,
-        input: Option<Input>,
+        events: Events,
         raw: Option<Raw<Stdin>>,
     ) -> Session<'a> {
         let ends = TaskEnds::of_parts(&record, &call.part_tasks);
@@ -123,7 +104,7 @@ impl<'a> Session<'a> {
             raw,
             ends,
             output,
-            input,
+            events,
             interrupts: Interrupts::new(call.quit_on_interrupt),
             nodes: HashMap::new(),
             watchers: Watchers::default(),
@@ -152,28 +133,11 @@ impl<'a> Session<'a> {
     }
 
     /// Lives until every node has said its last word.
-    pub fn live(
-        mut self,
-        events: &Receiver<Event>,
-        client: &mut Client,
-        request: &NamedRequest,
-    ) -> Ended {
+    pub fn live(mut self, client: &mut Client, request: &NamedRequest) -> Ended {
         while self.done.len() < self.record.nodes.len() {
-            // What ended together is told together, once nothing else waits.
-            let event = match events.try_recv() {
-                Ok(event) => Ok(event),
-                Err(_) => match self.others_of_node(events) {
-                    Some(event) => Ok(event),
-                    None => {
-                        self.tell_ends();
-                        events.recv_timeout(self.patience())
-                    }
-                },
-            };
-            match event {
-                Ok(event) => self.take(event),
-                Err(RecvTimeoutError::Timeout) => self.look_after(client, request),
-                Err(RecvTimeoutError::Disconnected) => break,
+            match self.next_event() {
+                Some(event) => self.take(event),
+                None => self.look_after(client, request),
             }
         }
         // The terminal first: in raw mode a new line would not begin at the left.
@@ -201,12 +165,19 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What comes in the moment in which other tasks of a node end after one that failed: they stand
-    /// in one line.
-    fn others_of_node(&self, events: &Receiver<Event>) -> Option<Event> {
-        let complains = !self.ends.complaints(&self.untold).is_empty();
-        let event = complains.then(|| events.recv_timeout(TOGETHER));
-        event.and_then(Result::ok)
+    /// What happens next; `None` where it is time to look after the step.
+    fn next_event(&mut self) -> Option<Event> {
+        if !self.untold.is_empty() {
+            // What ended together is told together, once nothing else waits; those of a node that end in the
+            // moment in which one failed stand in one line.
+            let complains = !self.ends.complaints(&self.untold).is_empty();
+            let moment = if complains { TOGETHER } else { Duration::ZERO };
+            if let Some(event) = self.events.next_within(moment) {
+                return Some(event);
+            }
+            self.tell_ends();
+        }
+        self.events.next_within(self.patience())
     }
 
     fn patience(&self) -> Duration {
@@ -314,9 +285,8 @@ impl<'a> Session<'a> {
         self.nodes.insert(header.node_index, node);
         // Input that came before the last node called would not reach it.
         if self.nodes.len() + self.done.len() == self.record.nodes.len() {
-            match self.input.as_mut() {
-                Some(input) => input.start(),
-                None => self.send_all(&ToSupervisor::InputEnd),
+            if !self.events.read_input() {
+                self.send_all(&ToSupervisor::InputEnd);
             }
         }
     }
@@ -515,10 +485,8 @@ impl<'a> Session<'a> {
 
     fn ask_for_input(&mut self) {
         let most = self.nodes.values().map(|node| node.untaken).max();
-        if let Some(input) = &mut self.input
-            && most.unwrap_or(0) + Input::PORTION <= WINDOW
-        {
-            input.more();
+        if most.unwrap_or(0) + Input::PORTION <= WINDOW {
+            self.events.read_input();
         }
     }
 

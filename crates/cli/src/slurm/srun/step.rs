@@ -2,23 +2,22 @@
 
 use super::around_step::Around;
 use super::call::StepCall;
+use super::events::Events;
 use super::input::Input;
 use super::interrupts::SIGNALS;
 use super::listening::Listening;
-use super::session::{Ended, Event, Session};
+use super::session::{Ended, Session};
 use crate::printer::Printer;
 use crate::slurm::token::token;
-use api::{CallError, Client, Refusal, StepLaunch, StepRequestName};
-use model::{JobId, StepRecord, StepRequest, WaitStatus};
+use api::{CallError, Client, NewStep, Refusal, StepLaunch, StepRequestName};
+use model::{JobId, StepRecord, WaitStatus};
 use std::io;
-use std::sync::mpsc::sync_channel;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use sys::poll::{Interest, Poll};
 use sys::signals::SignalFd;
 use sys::terminal::Raw;
 
-/// Events on their way; tasks that write feel it when `srun` is slower.
-const QUEUE: usize = 64;
 /// First and longest pause between two requests for a busy step.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
@@ -32,7 +31,96 @@ pub const NO_STEP: Ended = Ended {
     prolog_failed: false,
 };
 
-/// Runs the step in `job`, from its creation to its end.
+/// The step can't be asked for, and why was said.
+#[derive(Clone, Copy, Debug)]
+pub struct NoStep;
+
+/// A step that is to be asked for, and where its supervisors will call.
+pub struct StepOrder {
+    listening: Listening,
+    step: NewStep,
+}
+
+impl StepOrder {
+    /// Listens for its supervisors.
+    ///
+    /// # Errors
+    /// There is no place to listen.
+    pub fn new(call: &StepCall, engine: &Path, printer: &Printer) -> Result<StepOrder, NoStep> {
+        let listening = Listening::below(engine).map_err(|error| no_socket(&error, printer))?;
+        let name = StepRequestName {
+            token: token("srun"),
+            again: false,
+        };
+        let launch = StepLaunch {
+            listen: Some(listening.path()),
+            waits: call.programs.prolog.is_some(),
+            ..call.launch.clone()
+        };
+        let request = call.request.clone();
+        let step = NewStep {
+            name,
+            request,
+            launch,
+        };
+        Ok(StepOrder { listening, step })
+    }
+
+    /// The step as it is asked for with a job of its own, whose environment it has.
+    pub fn with_its_job(&mut self) -> Box<NewStep> {
+        let environment = std::mem::take(&mut self.step.launch.environment);
+        let step = Box::new(self.step.clone());
+        self.step.launch.environment = environment;
+        self.step.name.again = true;
+        step
+    }
+
+    /// Runs the step in `job`, from its creation, where it was not `made` with the job, to its end.
+    pub fn run(
+        mut self,
+        call: &StepCall,
+        job: JobId,
+        made: Option<Box<StepRecord>>,
+        client: &mut Client,
+        printer: &Printer,
+        signals: SignalFd,
+    ) -> Ended {
+        // The cluster's prolog may be known only now.
+        self.step.launch.waits = call.programs.prolog.is_some();
+        let mut request = NamedRequest {
+            job,
+            step: self.step,
+        };
+        let Some(record) = create(call, &request, made, client, printer, &signals) else {
+            return NO_STEP;
+        };
+        request.step.name.again = true;
+        let input = call.reads_stdin().then(Input::new);
+        let mut events = Events::new(self.listening, signals, input);
+        events.serve_watchers(record.job, record.step);
+        // Restored when this returns or panics.
+        let raw = (call.pty && sys::terminal::is_terminal(&io::stdin()))
+            .then(|| Raw::enter(io::stdin()))
+            .and_then(Result::ok);
+        let around = Around::new(call, &record, printer);
+        let may_start = around.before();
+        let session = Session::new(call, record, printer, events, raw);
+        let ended = if may_start {
+            session.live(client, &request)
+        } else {
+            session.aborted().live(client, &request)
+        };
+        around.after();
+        ended
+    }
+}
+
+fn no_socket(error: &io::Error, printer: &Printer) -> NoStep {
+    printer.say(&format!("srun: error: no socket for the step: {error}"));
+    NoStep
+}
+
+/// Runs a step in a job that is there.
 pub fn run(
     call: &StepCall,
     job: JobId,
@@ -40,74 +128,23 @@ pub fn run(
     printer: &Printer,
     signals: SignalFd,
 ) -> Ended {
-    let mut listening = match Listening::below(client.folder().root()) {
-        Ok(listening) => listening,
-        Err(error) => {
-            printer.say(&format!("srun: error: no socket for the step: {error}"));
-            return NO_STEP;
-        }
-    };
-    let (sender, events) = sync_channel(QUEUE);
-    if let Err(error) = listening.take_calls(&sender) {
-        printer.say(&format!("srun: error: no socket for the step: {error}"));
-        return NO_STEP;
+    match StepOrder::new(call, client.folder().root(), printer) {
+        Ok(order) => order.run(call, job, None, client, printer, signals),
+        Err(NoStep) => NO_STEP,
     }
-    let mut request = NamedRequest::new(call, job, &listening);
-    let Some(record) = create(call, &request, client, printer, &signals) else {
-        return NO_STEP;
-    };
-    request.name.again = true;
-    listening.serve_watchers(record.job, record.step, &sender);
-    let watcher = sender.clone();
-    signals.watch(move |signal| watcher.send(Event::Signal(signal)).is_ok());
-    // Restored when this returns or panics.
-    let raw = (call.pty && sys::terminal::is_terminal(&io::stdin()))
-        .then(|| Raw::enter(io::stdin()))
-        .and_then(Result::ok);
-    let input = call.reads_stdin().then(|| Input::new(sender));
-    let around = Around::new(call, &record, printer);
-    let may_start = around.before();
-    let session = Session::new(call, record, printer, input, raw);
-    let ended = if may_start {
-        session.live(&events, client, &request)
-    } else {
-        session.aborted().live(&events, client, &request)
-    };
-    around.after();
-    ended
 }
 
 /// What the engine is asked for, however often it is.
 pub struct NamedRequest {
     job: JobId,
-    name: StepRequestName,
-    request: StepRequest,
-    launch: StepLaunch,
+    step: NewStep,
 }
 
 impl NamedRequest {
-    fn new(call: &StepCall, job: JobId, listening: &Listening) -> NamedRequest {
-        let token = token("srun");
-        let listen = Some(listening.path());
-        NamedRequest {
-            job,
-            name: StepRequestName {
-                token,
-                again: false,
-            },
-            request: call.request.clone(),
-            launch: StepLaunch {
-                listen,
-                waits: call.programs.prolog.is_some(),
-                ..call.launch.clone()
-            },
-        }
-    }
-
     /// The jobs in which the step runs: components where it names some.
     pub fn jobs(&self) -> Vec<JobId> {
         let of_part = |part: &api::StepPart| JobId(self.job.0.saturating_add(part.component));
-        let parts: Vec<JobId> = self.launch.parts.iter().map(of_part).collect();
+        let parts: Vec<JobId> = self.step.launch.parts.iter().map(of_part).collect();
         if parts.is_empty() {
             vec![self.job]
         } else {
@@ -117,15 +154,15 @@ impl NamedRequest {
 
     /// The step that it made, or makes now.
     pub fn send(&self, client: &mut Client) -> Result<StepRecord, CallError> {
-        let (request, launch) = (self.request.clone(), self.launch.clone());
-        client.create_step(self.job, &self.name, request, launch)
+        client.create_step(self.job, &self.step)
     }
 }
 
-/// Asks for the step until it is there, or can't be; `None` was said.
+/// Asks for the step, where it is not `made`, until it is there, or can't be; `None` was said.
 fn create(
     call: &StepCall,
     request: &NamedRequest,
+    made: Option<Box<StepRecord>>,
     client: &mut Client,
     printer: &Printer,
     signals: &SignalFd,
@@ -134,8 +171,9 @@ fn create(
     let begun = Instant::now();
     let mut pause = FIRST_PAUSE;
     let mut announced = false;
+    let mut made = made.map(|made| Ok(*made));
     loop {
-        match request.send(client) {
+        match made.take().unwrap_or_else(|| request.send(client)) {
             Ok(record) => {
                 let (asked, got) = (call.request.min_nodes, record.nodes.len());
                 if let Some(asked) = asked.filter(|asked| *asked as usize > got)
