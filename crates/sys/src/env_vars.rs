@@ -32,8 +32,8 @@ variables! {
     /// 0, where an engine is started: the nodes of a pretended cluster get no namespaces, and see this
     /// machine's host name, `/tmp` and processes; `no-pid`: they see this machine's processes.
     TRAINYARD_NAMESPACES;
-    /// An absolute path: the folder of the file by which the engines of all users of this machine tell
-    /// each other which CPUs they have given to jobs, instead of `/var/tmp`. Engines with other folders
+    /// An absolute path: the folder of the files by which the engines and jobs of all users of this machine
+    /// tell each other which CPUs and ports they have taken, instead of `/var/tmp`. Engines with other folders
     /// give the same CPUs again. It is read where the engine is started.
     TRAINYARD_CPU_LOCKS;
     /// How much the embedded engine writes to its log: `error`, `warn`, `info`, `debug` or `trace`;

@@ -1,7 +1,7 @@
-//! What an engine has given to jobs of a machine's CPUs and GPUs, told to the engines of all users.
+//! What was given to jobs of a machine's CPUs, GPUs and ports, told to the engines and jobs of all users.
 //!
 //! A file that no user can write, in which the byte of a number is locked by each process that holds
-//! what has the number: a CPU by its own in one file for all, a GPU by 0 in a file of its own, which is named for
+//! what has the number: a CPU or a port by its own in one file for all, a GPU by 0 in a file of its own, which is named for
 //! it. Without the right to write there are shared locks alone, so whoever takes a number locks its byte and
 //! then looks whether another has done so too: of two that take it at once neither gets it, and both look again.
 
@@ -31,6 +31,15 @@ impl NumberLocks {
     /// As [`NumberLocks::open`].
     pub fn of_cpus() -> io::Result<(NumberLocks, Vec<SharedFileError>)> {
         NumberLocks::open(&folder().join(NAME))
+    }
+
+    /// Of the machine's ports. Nothing is locked yet.
+    ///
+    /// # Errors
+    /// As [`NumberLocks::open`].
+    pub fn of_ports() -> io::Result<NumberLocks> {
+        let (locks, _passed_over) = NumberLocks::open(&folder().join(PORTS))?;
+        Ok(locks)
     }
 
     /// Of a file, and what stands where it should. Nothing is locked yet.
@@ -136,7 +145,10 @@ pub fn cpu_holders(cpus: &BTreeSet<u32>) -> Vec<EngineProcess> {
 /// Of the file of the CPUs.
 const NAME: &str = ".trainyard-cpus.lock";
 
-/// Where that is.
+/// Of the file of ports that were chosen for programs.
+const PORTS: &str = ".trainyard-ports.lock";
+
+/// Where they are.
 fn folder() -> PathBuf {
     let said = std::env::var_os(TRAINYARD_CPU_LOCKS).map(PathBuf::from);
     let said = said.filter(|path| path.is_absolute());

@@ -10,6 +10,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
+use sys::ProgramPort;
 use train::Python;
 
 /// Which run, and where the program listens.
@@ -78,9 +79,12 @@ pub fn start(program: &RunProgram, args: &Args, printer: &Printer) -> Outcome {
 }
 
 fn free_port(wanted: Option<u16>) -> Result<u16, Failure> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, wanted.unwrap_or(0)));
-    let address = listener.and_then(|listener| listener.local_addr());
-    address.map(|address| address.port()).map_err(|error| {
+    let here = Ipv4Addr::LOCALHOST;
+    let port = match wanted {
+        Some(port) => TcpListener::bind((here, port)).map(|_free| port),
+        None => ProgramPort::choose(here).map(|port| port.number()),
+    };
+    port.map_err(|error| {
         let what = format!("port {} can't be used: {error}", wanted.unwrap_or(0));
         Failure::new(FailureKind::Io, what).todo("leave --port out for a free one")
     })

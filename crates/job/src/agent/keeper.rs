@@ -19,12 +19,13 @@ use folder::EventTail;
 use model::Timestamp;
 use signal_hook::consts::{SIGTERM, SIGUSR1};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::TcpListener;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
+use sys::ProgramPort;
 use sys::disk_errors::patiently;
 use train::{Meeting, Notify, Shape};
 
@@ -90,8 +91,8 @@ pub(super) struct Keeper {
     pub said_refused: bool,
     /// Whether SIGTERM came: to all of the job's tasks, as Slurm sends it.
     pub terminated: Arc<AtomicBool>,
-    /// Keeps the port free until the ranks start.
-    pub port: Option<TcpListener>,
+    /// Where the ranks meet; its listener keeps it free until they start.
+    pub port: Option<ProgramPort>,
     pub count: u64,
     /// Whether nothing is left to do but the clean-up.
     pub finishing: bool,
@@ -150,12 +151,11 @@ impl Keeper {
         let system = |what| move |source| AgentError::System { what, source };
         let facts =
             std::fs::metadata(self.local.path()).map_err(system("looking at the node's folder"))?;
-        let listener = TcpListener::bind("0.0.0.0:0").map_err(system("finding a free port"))?;
-        let port = listener
-            .local_addr()
-            .map_err(system("finding a free port"))?
-            .port();
-        self.port = Some(listener);
+        let port = ProgramPort::choose(Ipv4Addr::UNSPECIFIED);
+        let port = self
+            .port
+            .insert(port.map_err(system("finding a free port"))?)
+            .number();
         let is_virtual = self.at.plan.embedded && !address::has_own_network();
         let own = address::address(&self.at.node, is_virtual);
         self.outbox.say(Report::Hello {
@@ -379,7 +379,7 @@ impl Keeper {
     /// The port is for the ranks now, or for what they ask here.
     fn open_port(&mut self) {
         let meeting = self.at.plan.launcher.value.meeting();
-        if let Some(port) = self.port.take()
+        if let Some(port) = self.port.as_mut().and_then(ProgramPort::take_listener)
             && meeting == Meeting::Store
             && self.at.node_index == 0
         {

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
+use sys::ProgramPort;
 use sys::process::kill_group;
 use train::{Plan, ServicePlan, UnknownPlaceholder, Values};
 
@@ -198,6 +199,8 @@ struct RunningService {
     name: String,
     child: Child,
     port: u16,
+    /// Keeps it for the service.
+    _reserved: Option<ProgramPort>,
     started: Instant,
     stage: Stage,
 }
@@ -215,7 +218,8 @@ enum Stage {
 impl RunningService {
     fn start(service: &ServicePlan, place: &ServicePlace) -> Result<RunningService, ServiceError> {
         let wanted = service.port.as_ref();
-        let port = free_port(wanted.and_then(|port| u16::try_from(port.value).ok()))?;
+        let wanted = wanted.and_then(|port| u16::try_from(port.value).ok());
+        let (port, reserved) = free_port(wanted)?;
         let words = service.words(&place.plan, &place.values, port)?;
         // What it prints may hold a token.
         let log = place
@@ -241,6 +245,7 @@ impl RunningService {
             name: service.name.clone(),
             child,
             port,
+            _reserved: reserved,
             started: Instant::now(),
             stage: Stage::Starts,
         })
@@ -298,15 +303,17 @@ fn log_name(attempt: Attempt, name: &str) -> String {
     format!("{attempt}.service-{name}")
 }
 
-fn free_port(wanted: Option<u16>) -> Result<u16, ServiceError> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, wanted.unwrap_or(0)));
-    let address = listener.and_then(|listener| listener.local_addr());
-    address
-        .map(|address| address.port())
-        .map_err(|source| match wanted {
-            Some(port) => ServiceError::PortTaken { port, source },
-            None => ServiceError::NoPort(source),
-        })
+/// The one that is wanted, if it is free, else one that is reserved.
+fn free_port(wanted: Option<u16>) -> Result<(u16, Option<ProgramPort>), ServiceError> {
+    if let Some(port) = wanted {
+        return match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+            Ok(_free) => Ok((port, None)),
+            Err(source) => Err(ServiceError::PortTaken { port, source }),
+        };
+    }
+    let mut reserved = ProgramPort::choose(Ipv4Addr::LOCALHOST).map_err(ServiceError::NoPort)?;
+    drop(reserved.take_listener());
+    Ok((reserved.number(), Some(reserved)))
 }
 
 fn is_listening(port: u16) -> bool {
