@@ -10,11 +10,15 @@ use sys::private_folder::{self, PrivateFolderError};
 /// Folders above an engine's that are made for it: `state/HOST/`.
 const OWN_FOLDERS: usize = 2;
 
-/// Makes the folder private, or says why it can't be. What this process makes from now on is no
-/// other user's to write.
-pub(crate) fn folder(path: &Path) -> Result<(), PrivateFolderError> {
+/// Makes the folder private, or says why it can't be; makes it where `may_make`. What this process makes from
+/// now on is no other user's to write.
+pub(crate) fn folder(path: &Path, may_make: bool) -> Result<(), PrivateFolderError> {
     sys::process::set_umask((sys::process::umask() | 0o022) & !0o700);
-    private_folder::make(path)?;
+    if may_make {
+        private_folder::make(path)?;
+    } else {
+        private_folder::close(path)?;
+    }
     for above in path.ancestors().skip(1).take(OWN_FOLDERS) {
         // A file system without modes has none to take away.
         let _kept = private_folder::keep_names(above);

@@ -81,7 +81,10 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
     };
     refuse_network(dir)?;
     let dir = real(dir).map_err(|error| system(&error))?;
-    private::folder(&dir).map_err(|error| {
+    let program = std::env::current_exe().map_err(|error| system(&error))?;
+    // A pinned program lies in it: a folder that is gone was removed since, and is not made again.
+    let is_pinned = program.starts_with(EngineFolder::new(&dir).bin());
+    private::folder(&dir, !is_pinned).map_err(|error| {
         failed(
             error.to_string(),
             "run yard as that user, or set TRAINYARD_HOME to a folder of your own",
@@ -337,6 +340,10 @@ fn live(
     spawn("socket", move || {
         match watch.and_then(sys::FileWatch::wait_until_gone) {
             Ok(()) => drop(sender.send(Message::SocketGone)),
+            // Its folder was removed since it was made.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                drop(sender.send(Message::SocketGone));
+            }
             Err(error) => tracing::warn!("{} can't be watched: {error}", socket.display()),
         }
     })?;

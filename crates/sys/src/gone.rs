@@ -8,12 +8,16 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often it is looked where the system has no watch to give: a user has 128 of them by default.
+const PAUSE: Duration = Duration::from_secs(2);
 
 /// Watches whether a file stays where it is.
 #[derive(Debug)]
 pub struct FileWatch {
     file: PathBuf,
-    watch: OwnedFd,
+    watch: Option<OwnedFd>,
     /// Device and inode of its folder.
     folder: (u64, u64),
 }
@@ -22,17 +26,10 @@ impl FileWatch {
     /// From now on.
     ///
     /// # Errors
-    /// It is not there, or can't be watched.
+    /// It is not there, or can't be looked at.
     pub fn new(file: &Path) -> io::Result<FileWatch> {
         let folder = file.parent().ok_or(io::ErrorKind::InvalidInput)?;
-        let changes = WatchFlags::DELETE
-            | WatchFlags::MOVED_FROM
-            | WatchFlags::MOVED_TO
-            | WatchFlags::DELETE_SELF
-            | WatchFlags::MOVE_SELF
-            | WatchFlags::ONLYDIR;
-        let watch = inotify::init(CreateFlags::CLOEXEC)?;
-        inotify::add_watch(&watch, folder, changes)?;
+        let watch = watch(folder).ok();
         fs::symlink_metadata(file)?;
         Ok(FileWatch {
             file: file.to_owned(),
@@ -48,20 +45,36 @@ impl FileWatch {
     /// It can't be watched any longer.
     pub fn wait_until_gone(self) -> io::Result<()> {
         let mut buffer = [MaybeUninit::uninit(); 4096];
-        let mut events = Reader::new(&self.watch, &mut buffer);
+        let mut events = self
+            .watch
+            .as_ref()
+            .map(|watch| Reader::new(watch, &mut buffer));
         let is_there = || {
             let folder = self.file.parent().unwrap_or(&self.file);
             fs::symlink_metadata(&self.file).is_ok()
                 && identity(folder).is_ok_and(|now| now == self.folder)
         };
         while is_there() {
-            match events.next() {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+            match events.as_mut().map(Reader::next) {
+                None => std::thread::sleep(PAUSE),
+                Some(Ok(_) | Err(Errno::INTR)) => {}
+                Some(Err(error)) => return Err(error.into()),
             }
         }
         Ok(())
     }
+}
+
+fn watch(folder: &Path) -> io::Result<OwnedFd> {
+    let changes = WatchFlags::DELETE
+        | WatchFlags::MOVED_FROM
+        | WatchFlags::MOVED_TO
+        | WatchFlags::DELETE_SELF
+        | WatchFlags::MOVE_SELF
+        | WatchFlags::ONLYDIR;
+    let watch = inotify::init(CreateFlags::CLOEXEC)?;
+    inotify::add_watch(&watch, folder, changes)?;
+    Ok(watch)
 }
 
 fn identity(folder: &Path) -> io::Result<(u64, u64)> {

@@ -36,14 +36,24 @@ pub enum PrivateFolderError {
 /// # Errors
 /// It belongs to another user, is no folder, or can't be made.
 pub fn make(path: &Path) -> Result<(), PrivateFolderError> {
+    match DirBuilder::new().recursive(true).mode(0o700).create(path) {
+        Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
+            let path = path.to_owned();
+            return Err(PrivateFolderError::System { path, source });
+        }
+        _ => close(path),
+    }
+}
+
+/// Closes a folder that is there to others; a link is not followed.
+///
+/// # Errors
+/// It belongs to another user, is no folder, or is not there.
+pub fn close(path: &Path) -> Result<(), PrivateFolderError> {
     let system = |source: io::Error| PrivateFolderError::System {
         path: path.to_owned(),
         source,
     };
-    match DirBuilder::new().recursive(true).mode(0o700).create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(system(error)),
-        _ => {}
-    }
     let flags =
         OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let folder = match rustix::fs::open(path, flags, Mode::empty()) {

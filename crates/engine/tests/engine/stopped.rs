@@ -74,10 +74,15 @@ fn idle() {
     let idle = fork_server
         .iter()
         .flat_map(|pid| sys::process::children(*pid));
-    for pid in idle.collect::<Vec<u32>>() {
+    let idle: Vec<u32> = idle.collect();
+    for pid in &idle {
         // It may have left by now.
-        let _gone = sys::process::signal(pid, SIGSTOP);
+        let _gone = sys::process::signal(*pid, SIGSTOP);
     }
     let second = house.submit(&mut client, "true");
     assert_eq!(ended(&mut client, second).0, Outcome::Completed);
+    for pid in &idle {
+        // Or it would stay for ever.
+        let _gone = sys::process::signal(*pid, SIGCONT);
+    }
 }
