@@ -67,8 +67,8 @@ pub(super) fn submitted_as(record: &Job) -> JobId {
 }
 
 impl Owner {
-    /// Drops memory and makes it anew from the store.
-    pub(super) fn reload(&mut self, now: Timestamp) {
+    /// Drops memory and makes it anew from the store; false where that can't be read.
+    pub(super) fn reload(&mut self, now: Timestamp) -> bool {
         match read(&self.store, &self.cluster, now) {
             Ok((state, running, clock)) => {
                 self.state = state;
@@ -81,9 +81,13 @@ impl Owner {
                         .reply
                         .send(api::Answer::Refused(api::Refusal::Stopping));
                 }
+                true
             }
             // Nothing is accepted until it can be read: it is tried again with the next turn.
-            Err(error) => tracing::error!("the store can't be read again: {error}"),
+            Err(error) => {
+                tracing::error!("the store can't be read again: {error}");
+                false
+            }
         }
     }
 

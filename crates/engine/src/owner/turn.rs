@@ -220,12 +220,18 @@ impl Owner {
                 message: message.to_owned(),
             })
         };
-        let reads = turn.reads.into_iter().map(|(_call, _peer, reply)| reply);
-        let waiting = turn.answers.into_iter().map(|(reply, _answer)| reply);
-        for reply in waiting.chain(reads) {
+        for (reply, _answer) in turn.answers {
             let _gone = reply.send(refusal());
         }
         self.retry_at = Some(Timestamp(turn.now.0 + RETRY_MS));
-        self.reload(turn.now);
+        let is_read = self.reload(turn.now);
+        for (call, peer, reply) in turn.reads {
+            // What is written needs no room to be read.
+            if is_read {
+                self.read(call, peer, reply, turn.now);
+            } else {
+                let _gone = reply.send(refusal());
+            }
+        }
     }
 }
