@@ -224,7 +224,7 @@ impl<'a> Run<'a> {
             (None, Some(relay)) => relay.end_of_errors(rank),
             (None, None) => return,
         };
-        if let Some(text) = taken_port::conflict(&end) {
+        if let Some(text) = taken_port::conflict(&end, &self.spec.engine) {
             launch::say(&text, self.relay.as_mut(), file.as_ref());
         }
     }
