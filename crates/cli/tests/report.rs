@@ -67,6 +67,15 @@ fn a_run_is_reported_counted_and_removed() {
         .success();
     let said = env.yard(&["rm", "--yes", "twice"]).code(2).stderr;
     assert!(said.contains("twice can mean several"), "{said}");
+    // A folder that was moved, with a link in its place, is not emptied.
+    let moved = folder.with_extension("moved");
+    fs::rename(&folder, &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, &folder).unwrap();
+    let said = env.yard(&["rm", "--yes", id]).code(3).stderr;
+    assert!(said.contains("its folder is a link"), "{said}");
+    assert!(moved.join("run.json").exists());
+    fs::remove_file(&folder).unwrap();
+    fs::rename(&moved, &folder).unwrap();
     env.yard(&["rm", "--yes", id, "small"]).success();
     assert!(!folder.exists());
     // The engine still lists its job.

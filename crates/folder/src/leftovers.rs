@@ -100,9 +100,14 @@ impl RunFolder {
     }
 }
 
-/// Folders of runs that were never submitted: below `scratch`, without a `run.json`.
+/// Folders of runs that were never submitted: below `scratch`, without a `run.json`, or with one that was
+/// never listed.
 #[must_use]
-pub fn half_runs(scratch: &Path, now: SystemTime) -> Vec<Leftover> {
+pub fn half_runs(
+    scratch: &Path,
+    is_listed: &dyn Fn(&Path) -> bool,
+    now: SystemTime,
+) -> Vec<Leftover> {
     let projects = entries(scratch);
     let visible = |path: &&PathBuf| {
         let name = path.file_name().unwrap_or_default();
@@ -116,7 +121,12 @@ pub fn half_runs(scratch: &Path, now: SystemTime) -> Vec<Leftover> {
     {
         let run = RunFolder::at(&path);
         // What has no links is no folder of ours.
-        if !is_folder(&path) || run.run_json().exists() || !is_folder(&run.links()) {
+        if !is_folder(&path) || !is_folder(&run.links()) {
+            continue;
+        }
+        // One that was submitted and is not listed is of a lost index.
+        let is_submitted = || is_listed(&path) || !entries(&run.links()).is_empty();
+        if run.run_json().exists() && is_submitted() {
             continue;
         }
         let changed = fs::metadata(&path).and_then(|facts| facts.modified());
@@ -179,9 +189,17 @@ mod tests {
         fs::create_dir_all(scratch.path().join(".yard/0.1.0")).unwrap();
         fs::create_dir_all(scratch.path().join("shop/notes")).unwrap();
         let now = SystemTime::now();
-        let left = half_runs(scratch.path(), now);
-        assert!(left.len() == 1 && !left[0].goes(true), "{left:?}");
-        let left = half_runs(scratch.path(), now + SUBMISSION + SUBMISSION);
-        assert!(left[0].goes(false) && left[0].path == run.path());
+        let later = now + SUBMISSION + SUBMISSION;
+        let left = |listed: bool, now| half_runs(scratch.path(), &|_| listed, now);
+        let made = left(false, now);
+        assert!(made.len() == 1 && !made[0].goes(true), "{made:?}");
+        let half = left(false, later);
+        assert!(half[0].goes(false) && half[0].path == run.path());
+        // Its command was killed before it could list it.
+        fs::write(run.run_json(), b"{}").unwrap();
+        assert!(left(false, later)[0].goes(false));
+        assert_eq!(left(true, later), []);
+        fs::write(run.links().join("1.intent"), b"{}").unwrap();
+        assert_eq!(left(false, later), []);
     }
 }

@@ -131,6 +131,13 @@ pub(crate) fn forget(entry: &IndexEntry, jobs: Vec<u32>) -> Result<(), Failure> 
 
 /// Removes the folder of the run with that id.
 pub(crate) fn remove_folder(path: &Path, id: &str) -> Result<(), Failure> {
+    // Someone moved it there: what else that place holds, and whether others need it, they know.
+    if let Ok(target) = fs::read_link(path) {
+        let what = format!("{id} is not removed: its folder is a link");
+        return Err(Failure::new(FailureKind::Refused, what)
+            .there(format!("{} leads to {}", path.display(), target.display()))
+            .todo("remove that folder and the link by hand, and yard rm forgets the run then"));
+    }
     // What a damaged index names may be any folder.
     if path.exists() && RunFolder::open(path).is_ok_and(|(_, json)| json.id == id) {
         let run_json = RunFolder::at(path).run_json();

@@ -10,7 +10,7 @@ use folder::{Leftover, RunFolder, Standing, Verdict};
 use runs::{Run, ask_for};
 use runs::{indexed_runs, places};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use sys::Places;
 
@@ -43,7 +43,11 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         ));
     }
     left.extend(job::leftovers::half_made_in(&places.cache, args.dry_run));
-    let mut in_scratch = folder::half_runs(&places.scratch, SystemTime::now());
+    let is_listed = |path: &Path| {
+        let mut listed = known.iter().map(|known| known.folder.path());
+        listed.any(|folder| folder.starts_with(path))
+    };
+    let mut in_scratch = folder::half_runs(&places.scratch, &is_listed, SystemTime::now());
     for known in &known {
         in_scratch.extend(known.folder.leftovers(known.standing));
     }
