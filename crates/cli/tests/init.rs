@@ -113,10 +113,9 @@ fn of_a_batch_script() {
             sbatch = ["--reservation=r"]
             conda = "torch"
             modules = ["cuda/11.8"]
+            variables = { LR = "3" }
             # - --output=out.%j is left out: what ranks print goes into the run's folder, a file a rank: yard
             #   logs.
-            # - line 9 is left out: export LR=3 (export it before yard run, or write it into [environment]
-            #   variables)
         "#]],
     );
     let plan = ["plan", "--on", "ibex", "--beside", "job.sbatch"];
@@ -222,6 +221,7 @@ fn paths_of_a_shell_and_lines_that_are_left_out() {
     let home = env.root().join("home");
     let venv = format!("\nvenv = \"{}/venv\"\n", home.display());
     assert!(text.contains(&venv), "{text}");
+    assert!(text.contains("\nvariables = { A = \"1\" }\n"), "{text}");
     let notes = text
         .lines()
         .filter(|line| line.starts_with("# - ") || line.starts_with("#   "));
@@ -229,8 +229,6 @@ fn paths_of_a_shell_and_lines_that_are_left_out() {
     expect![[r#"
         # - line 3 is left out: cd /proj/x (a run starts in its copy of the run file's folder: keep
         #   yard.toml where the code is)
-        # - line 4 is left out: export A=1 (export it before yard run, or write it into [environment]
-        #   variables)
         # - line 5 is left out: export B=$(hostname) (only the job knows it: set it in the program, or in a
         #   script that is the command)
         # - line 6 is left out: export MASTER_ADDR=$(scontrol show hostnames | head -n1) (the launcher sets
@@ -281,7 +279,7 @@ fn what_can_be_no_run_file_is_not_written() {
     let env = env();
     env.write("notes.txt", "hello");
     let _refused = env.yard(&["init", "notes.txt"]).code(2);
-    let _refused = env.yard(&["init", "missing.sbatch"]).code(2);
+    let _refused = env.yard(&["init", "missing.sbatch"]).code(5);
     let _refused = env.yard(&["init", "--", "python", "{no_such}"]).code(2);
     env.write("bad.sh", "#!/bin/bash\n#SBATCH --nodes=many\n");
     let _refused = env.yard(&["init", "bad.sh"]).code(3);

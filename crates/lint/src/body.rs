@@ -2,7 +2,7 @@
 
 use crate::lines::Lines;
 use crate::rules::gap_in_command;
-use crate::shell::{Command, Shell, Word};
+use crate::shell::{Assignment, Command, Shell, Word};
 use crate::steps;
 
 /// The body of a script.
@@ -10,6 +10,8 @@ use crate::steps;
 pub struct Body {
     /// Modules that it loads, in order.
     pub modules: Vec<String>,
+    /// Variables that it exports whose values no shell has to expand, each with its line.
+    pub variables: Vec<(usize, Variable)>,
     /// The Python environment that it activates last.
     pub python: Option<Activated>,
     /// The first command that computes.
@@ -21,6 +23,15 @@ pub struct Body {
     /// Commands that compute and have a gap of a template, such as `<path to the image>`: the line, and
     /// the gap.
     pub gaps: Vec<(usize, String)>,
+}
+
+/// A variable with its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its value, without quotes.
+    pub value: String,
 }
 
 /// A Python environment.
@@ -151,11 +162,19 @@ impl Body {
             "source" | "." if word(1) == "activate" => {
                 self.activate(expands, Activated::Conda(word(2).to_owned()), left());
             }
+            // Conda has a program of that name, too, which gets the environment's name.
+            "source" | "." if word(1).ends_with("/bin/activate") && words.len() > 2 => {
+                self.activate(expands, Activated::Conda(word(2).to_owned()), left());
+            }
             "source" | "." => match word(1).strip_suffix("/bin/activate") {
                 Some(folder) => self.activate(expands, Activated::Venv(folder.to_owned()), left()),
                 None => self.left.push(left()),
             },
-            "export" | "cd" => self.left.push(left()),
+            "export" => match assigned(command) {
+                Some(variables) => self.variables.extend(variables.map(|own| (line, own))),
+                None => self.left.push(left()),
+            },
+            "cd" => self.left.push(left()),
             _ => {
                 let Some(start) = start(command, text, line) else {
                     return;
@@ -182,6 +201,19 @@ impl Body {
             self.python = Some(python);
         }
     }
+}
+
+/// What an `export` sets; `None` where it does something else too, or a shell has to expand a value.
+fn assigned(command: &Command<'_>) -> Option<impl Iterator<Item = Variable>> {
+    // An array has no value.
+    let is_literal =
+        |own: &Assignment<'_>| !own.value.expands && own.range.end == own.value.range.end;
+    let sets_alone = command.program().len() == 1 && !command.sets.is_empty();
+    let variable = |own: &Assignment<'_>| Variable {
+        name: own.name.to_owned(),
+        value: own.value.text.to_string(),
+    };
+    (sets_alone && command.sets.iter().all(is_literal)).then(|| command.sets.iter().map(variable))
 }
 
 /// Whether a step prepares, such as `srun hostname` or `srun bash -c 'mkdir x'`.
@@ -329,6 +361,9 @@ mod tests {
         if !read.modules.is_empty() {
             shown += &format!("modules {}\n", read.modules.join(", "));
         }
+        for (line, Variable { name, value }) in &read.variables {
+            shown += &format!("set {line}: {name}={value}\n");
+        }
         if let Some(python) = &read.python {
             shown += &format!("{python:?}\n");
         }
@@ -359,11 +394,11 @@ mod tests {
              export OMP_NUM_THREADS=4\nsrun --mpi=none -n 4 python -u train.py --lr 3\necho done",
             expect![[r#"
                 modules cuda/12.4, gcc
+                set 6: OMP_NUM_THREADS=4
                 Venv("../env")
                 7: Srun: ["python", "-u", "train.py", "--lr", "3"]
                   python -u train.py --lr 3
                 left 4: source ~/x.sh
-                left 6: export OMP_NUM_THREADS=4
             "#]],
         );
     }
@@ -396,6 +431,18 @@ mod tests {
                 3: Script expands: ["python", "train.py", "--data", "$DATA", "a b"]
                   python train.py --data $DATA "a b"
                 left 2: source $HOME/env/bin/activate
+            "#]],
+        );
+        check(
+            "export A='x y' B=2\nexport C=$D\nexport E\nexport -n F=1\nexport G=(1 2)\nsource /opt/conda/bin/activate torch",
+            expect![[r#"
+                set 2: A=x y
+                set 2: B=2
+                Conda("torch")
+                left 3: export C=$D
+                left 4: export E
+                left 5: export -n F=1
+                left 6: export G=(1 2)
             "#]],
         );
         check(

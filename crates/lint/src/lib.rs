@@ -31,7 +31,7 @@ mod steps;
 #[cfg(test)]
 mod testing;
 
-pub use body::{Activated, Body, Container, Start, Starter};
+pub use body::{Activated, Body, Container, Start, Starter, Variable};
 pub use check::{check, is_refused};
 pub use edit::{Edit, apply};
 pub use finding::{Finding, Label, Severity};

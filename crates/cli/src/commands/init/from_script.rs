@@ -2,7 +2,7 @@
 
 use super::folder;
 use crate::failure::{Failure, FailureKind};
-use lint::{Activated, Body, Container, Start, Starter};
+use lint::{Activated, Body, Container, Start, Starter, Variable};
 use model::script_lines::{LineKind, script_lines};
 use model::{SlurmVersion, Surroundings, Timestamp, first_error, sbatch};
 use runs::input_file;
@@ -11,11 +11,7 @@ use train::{Launcher, NewRunFile, RunFile, ScriptStart, toml_text, toml_texts};
 
 /// Reads a script: what it asks for, what it prepares and what it starts.
 pub fn read(path: &Path) -> Result<NewRunFile, Failure> {
-    let usage = |failure| Failure {
-        kind: FailureKind::Usage,
-        ..failure
-    };
-    let text = input_file::read(path).map_err(usage)?.into_text();
+    let text = input_file::read(path)?.into_text();
     if !text.starts_with("#!") && !asks(&text) {
         return Err(not_a_script(path));
     }
@@ -223,6 +219,7 @@ fn prepared(file: &mut NewRunFile, body: &Body) {
     if !body.modules.is_empty() {
         file.set("environment", "modules", toml_texts(&body.modules));
     }
+    variables(file, body);
     match &body.python {
         Some(Activated::Conda(name)) => file.set("environment", "conda", toml_text(name)),
         Some(Activated::Venv(folder)) => {
@@ -235,6 +232,37 @@ fn prepared(file: &mut NewRunFile, body: &Body) {
             "line {line} is left out: {text} ({})",
             instead(text)
         ));
+    }
+}
+
+/// Variables that the script exports; not those that a run file refuses, or that the launcher sets.
+fn variables(file: &mut NewRunFile, body: &Body) {
+    let mut pairs: Vec<(&str, String)> = Vec::new();
+    for (line, Variable { name, value }) in &body.variables {
+        let pair = (&**name, format!("{name} = {}", toml_text(&own_path(value))));
+        let alone = format!(
+            "command = [\"true\"]\n[environment]\nvariables = {{ {} }}\n",
+            pair.1
+        );
+        // A brace would begin a placeholder.
+        let is_taken = !OF_LAUNCHERS.contains(&pair.0)
+            && !value.contains('{')
+            && RunFile::parse(&alone, "yard.toml").1.is_empty();
+        if is_taken {
+            // The last one counts.
+            pairs.retain(|(earlier, _)| *earlier != pair.0);
+            pairs.push(pair);
+        } else {
+            let text = format!("export {name}={value}");
+            let why = instead(&text);
+            file.notes
+                .push(format!("line {line} is left out: {text} ({why})"));
+        }
+    }
+    if !pairs.is_empty() {
+        let pairs: Vec<String> = pairs.into_iter().map(|(_, pair)| pair).collect();
+        let value = format!("{{ {} }}", pairs.join(", "));
+        file.set("environment", "variables", value);
     }
 }
 
