@@ -236,6 +236,18 @@ fn a_run_starts_at_the_checkpoint_of_another() {
         "{}",
         none.snapshot()
     );
+    // A newer one of that name that has saved none is passed over, and named.
+    env.write("none.toml", "name = \"first\"\ncommand = [\"true\"]\n");
+    env.yard(&["run", "none.toml"]).success();
+    for (from, name) in [("first", "step-20"), ("first/step-10", "step-10")] {
+        let said = env.yard(&["run", "second.toml", "--from", from]);
+        let note = format!("has not saved {from}; it is taken of first-");
+        let note = note
+            .replace("first/", "")
+            .replace("saved first;", "saved a checkpoint;");
+        assert!(said.stderr.contains(&note), "{said:?}");
+        assert!(said.success().contains(&format!("{name} of first-")));
+    }
 }
 
 #[test]

@@ -38,6 +38,7 @@ mod show;
 mod show_job;
 mod simulate;
 mod stage;
+mod starting_point;
 mod stop_fold;
 mod story;
 mod sweep;

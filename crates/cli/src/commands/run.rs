@@ -7,17 +7,16 @@ use super::making::{leave_out_modules, make_ready};
 use super::repeats;
 use super::run_request::RequestArgs;
 use super::script::{self, ScriptCall};
+use super::starting_point::{proof, starting_point};
 use super::story::row;
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
-use folder::{IndexEntry, StartingPoint};
-use job::StartingPointError;
+use folder::IndexEntry;
 use runs::places;
 use runs::{Planned, Repeats, RepeatsEnd, RunRequest, Submitted};
-use std::path::Path;
 use std::time::Instant;
 use sys::Places;
 
@@ -70,7 +69,8 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         return script::run(script, call, target, &places, args.detach, printer);
     }
     let mut planned = request.plan(&places)?;
-    planned.from = args.from.as_deref().map(starting_point).transpose()?;
+    let from = args.from.as_deref();
+    planned.from = from.map(|text| starting_point(text, printer)).transpose()?;
     submit(planned, args.detach, begun, &places, printer)
 }
 
@@ -95,16 +95,10 @@ pub(super) fn submit(
     }
     if let Some(from) = &planned.from {
         let name = &from.manifest.name;
-        let proof = if from.manifest.proven {
-            "complete"
-        } else if from.was_resumed {
-            "that run resumed from it"
-        } else {
-            "could not verify that it is complete"
-        };
+        let (of, repeats) = (&from.of, all_repeats(&planned));
         printer.show_line(&row(
             "starts at",
-            &format!("{name} of {} ({proof}){}", from.of, all_repeats(&planned)),
+            &format!("{name} of {of} ({}){repeats}", proof(from)),
         ));
     }
     planned.check()?;
@@ -173,66 +167,6 @@ fn all_repeats(planned: &Planned) -> String {
         1 => String::new(),
         count => format!(", each of the {count} repeats"),
     }
-}
-
-/// The checkpoint that `--from` means: of a path that is there, else of a run.
-fn starting_point(text: &str) -> Result<StartingPoint, Failure> {
-    let path = Path::new(text);
-    let found = if path.exists() {
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        job::starting_point(&path, None)
-    } else {
-        let (run, name) = match text.split_once('/') {
-            Some((run, name)) => (run, Some(name)),
-            None => (text, None),
-        };
-        if run.is_empty() || run.starts_with(['.', '~']) {
-            return Err(no_starting_point(text));
-        }
-        let selected = runs::select(run).map_err(|failure| match failure.kind {
-            FailureKind::Failed => Failure {
-                there: failure.there,
-                mistakes: failure.mistakes,
-                ..no_starting_point(text)
-            },
-            _ => failure.asked(format!("--from {text}")),
-        })?;
-        let Some(run) = selected.run else {
-            return Err(
-                Failure::new(FailureKind::Usage, format!("{run} is a job of no run"))
-                    .asked(format!("--from {text}"))
-                    .todo("name a run, or the path of a checkpoint"),
-            );
-        };
-        job::starting_point(&run.entry.folder, name).map(|found| StartingPoint {
-            was_resumed: run.has_resumed_from(&found.manifest.name),
-            ..found
-        })
-    };
-    found.map_err(|error| {
-        let failure =
-            Failure::new(FailureKind::Usage, error.to_string()).asked(format!("--from {text}"));
-        match error {
-            StartingPointError::None {
-                there, unusable, ..
-            } => failure
-                .there(match (there.as_slice(), unusable.as_slice()) {
-                    ([], []) => "no checkpoint was saved".to_owned(),
-                    ([], unusable) => unusable.join("; "),
-                    (there, _) => there.join(", "),
-                })
-                .todo("name a run that has saved one"),
-            _ => failure.todo("name a complete checkpoint, or a run that has saved one"),
-        }
-    })
-}
-
-/// Neither a run nor a path is called so.
-fn no_starting_point(text: &str) -> Failure {
-    let what = format!("there is no run, file or folder {text}");
-    Failure::new(FailureKind::Usage, what)
-        .asked(format!("--from {text}"))
-        .todo("name a run of yard ls, RUN/CHECKPOINT, or the path of a checkpoint")
 }
 
 /// Waits for all of several repeats.
