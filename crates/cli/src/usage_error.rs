@@ -8,6 +8,8 @@ use model::option_table::{Command as SlurmCommand, Takes, options_of};
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::num::ParseIntError;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 /// A longer line is cut.
 const LONGEST_LINE: usize = 200;
@@ -234,11 +236,34 @@ fn behind_dashes(word: &str, args: &[OsString], command: &Command) -> Option<Str
         return None;
     }
     let (ours, own) = words[1..].split_at(first - 1);
-    let line = format!("yard {} -- {}", ours.join(" "), own.join(" "));
+    let by = words[first];
+    let line = format!(
+        "yard {} -- {}{}",
+        ours.join(" "),
+        started_by(by),
+        own.join(" ")
+    );
     Some(format!(
         "write what is to run after --: {}",
         shortened(&line, LONGEST_LINE)
     ))
+}
+
+/// What makes a command of a word that names a file here: `./`, or the program that reads it.
+fn started_by(word: &str) -> &'static str {
+    let path = Path::new(word);
+    match path.metadata() {
+        Ok(facts) if facts.is_file() => {
+            if facts.permissions().mode() & 0o111 != 0 {
+                if word.contains('/') { "" } else { "./" }
+            } else if path.extension().is_some_and(|ending| ending == "py") {
+                "python "
+            } else {
+                "bash "
+            }
+        }
+        _ => "",
+    }
 }
 
 /// What the error knows of that kind, several with commas.

@@ -128,6 +128,37 @@ impl CodeSource {
         self.git
     }
 
+    /// Whether it may be copied, as [`copy_code`] would.
+    ///
+    /// # Errors
+    /// It can't be listed, or is too large.
+    pub fn check(&self, scratch: &Path, left_out: &[PathBuf]) -> Result<(), CodeError> {
+        self.within_limit(scratch, left_out).map(drop)
+    }
+
+    /// What is copied: its files with their sizes, and how many bytes that is.
+    fn within_limit(
+        &self,
+        scratch: &Path,
+        left_out: &[PathBuf],
+    ) -> Result<(Vec<(PathBuf, u64)>, u64), CodeError> {
+        let mut listed = self.list(scratch)?;
+        let stays = |file: &Path| left_out.iter().any(|out| file.starts_with(out));
+        listed.retain(|file| !stays(&self.root.join(file)));
+        let mut files = with_sizes(self, listed)?;
+        let bytes = files.iter().map(|(_, size)| size).sum();
+        if bytes > CODE_LIMIT {
+            files.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
+            files.truncate(3);
+            return Err(CodeError::TooLarge {
+                root: self.root.clone(),
+                bytes,
+                files,
+            });
+        }
+        Ok((files, bytes))
+    }
+
     /// Tracked and unignored files, relative to the root, sorted.
     fn list(&self, scratch: &Path) -> Result<Vec<PathBuf>, CodeError> {
         let error = |why: String| CodeError::List {
@@ -245,21 +276,7 @@ pub fn copy_code(
     scratch: &Path,
     left_out: &[PathBuf],
 ) -> Result<CodeOrigin, CodeError> {
-    let mut listed = source.list(scratch)?;
-    let stays = |file: &Path| left_out.iter().any(|out| file.starts_with(out));
-    listed.retain(|file| !stays(&source.root.join(file)));
-    let files = with_sizes(source, listed)?;
-    let bytes = files.iter().map(|(_, size)| size).sum();
-    if bytes > CODE_LIMIT {
-        let mut files = files;
-        files.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
-        files.truncate(3);
-        return Err(CodeError::TooLarge {
-            root: source.root.clone(),
-            bytes,
-            files,
-        });
-    }
+    let (files, bytes) = source.within_limit(scratch, left_out)?;
     let target = folder.code();
     let beside = target.with_file_name(INCOMING);
     let copied = copy_files(source, &files, &beside)

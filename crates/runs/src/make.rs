@@ -14,7 +14,7 @@ use model::{JobId, Timestamp};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use sys::Places;
-use train::ResumeBy;
+use train::{Plan, ResumeBy};
 
 /// A run whose job the cluster has.
 #[derive(Debug)]
@@ -118,15 +118,7 @@ fn fill_and_submit(
         token,
         yard,
     } = new;
-    let notify = &planned.plan.notify;
-    let secrets = [&notify.hook_file, &notify.password_file];
-    let secrets = secrets.into_iter().flatten().map(|file| file.value.clone());
-    // The ranks start from it where it lies, and it is larger than any code.
-    let container = planned.plan.environment.container.as_ref();
-    let image = container.and_then(|container| container.image.value.path());
-    let recipe = |path: &&Path| path.is_file() && container.is_some_and(|own| own.is_made());
-    let image = image.filter(|path| !recipe(path)).map(Path::to_owned);
-    let left_out: Vec<PathBuf> = secrets.chain(image).collect();
+    let left_out = left_out(&planned.plan);
     let repeats: Vec<RunFolder> = entry
         .repeats
         .map(|count| repeat_folders(made, count))
@@ -238,6 +230,30 @@ fn fill_and_submit(
         repeats: entry.repeats.map(|_| entry.clone()),
         note,
     })
+}
+
+impl Planned {
+    /// Refuses code that a run can't have a copy of.
+    ///
+    /// # Errors
+    /// It can't be listed, or is too large.
+    pub fn check_code(&self, places: &Places) -> Result<(), Failure> {
+        let source = folder::find_source(&self.base);
+        Ok(source.check(&places.scratch, &left_out(&self.plan))?)
+    }
+}
+
+/// What stays where it is when the code is copied: secrets, and the image.
+fn left_out(plan: &Plan) -> Vec<PathBuf> {
+    let notify = &plan.notify;
+    let secrets = [&notify.hook_file, &notify.password_file];
+    let secrets = secrets.into_iter().flatten().map(|file| file.value.clone());
+    // The ranks start from it where it lies, and it is larger than any code.
+    let container = plan.environment.container.as_ref();
+    let image = container.and_then(|container| container.image.value.path());
+    let recipe = |path: &&Path| path.is_file() && container.is_some_and(|own| own.is_made());
+    let image = image.filter(|path| !recipe(path)).map(Path::to_owned);
+    secrets.chain(image).collect()
 }
 
 /// The folders of all repeats, in that of the run.

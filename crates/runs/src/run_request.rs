@@ -405,12 +405,7 @@ pub(crate) fn refused(refusal: Refusal) -> Failure {
 }
 
 fn text_of(path: &Path) -> Result<String, Failure> {
-    let usage = |failure: Failure| Failure {
-        kind: FailureKind::Usage,
-        ..failure
-    };
-    let read = input_file::read(path).map_err(usage);
-    let read = read.map_err(|failure| {
+    let read = input_file::read(path).map_err(|failure| {
         if path.exists() {
             failure
         } else {

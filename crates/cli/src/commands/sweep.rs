@@ -22,7 +22,7 @@ pub struct Args {
     #[arg(long, value_name = "ENTITY/PROJECT/ID")]
     wandb: String,
     /// How many trials
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, alias = "count", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     trials: u32,
     /// So many run at once; 10 unless the run file says otherwise
     #[arg(long, value_name = "N")]

@@ -32,8 +32,8 @@ fn what_never_ends_is_not_waited_for() {
         ("cluster import --slurm-conf FILE", 5),
         ("cluster import --slurm-conf slurm.conf --gres-conf FILE", 5),
         ("cluster import --slurm-conf slurm.conf --dump FILE", 5),
-        ("plan FILE --on ibex", 2),
-        ("plan yard.toml --on ibex --beside FILE", 2),
+        ("plan FILE --on ibex", 5),
+        ("plan yard.toml --on ibex --beside FILE", 5),
         ("port FILE --from ibex --to wilson", 5),
         ("lint FILE", 5),
     ] {

@@ -94,6 +94,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         }
         (None, None) => {
             let mut planned = request.plan(&places)?;
+            planned.check_code(&places)?;
             leave_out_modules(&mut planned.plan);
             note_what_is_missing(&mut planned.plan);
             show_here(&args, planned, &places, printer)

@@ -181,11 +181,7 @@ pub fn resolve(
 
 /// A script's text; bytes that are no UTF-8 are replaced.
 pub fn read(path: &Path) -> Result<String, Failure> {
-    let read = input_file::read(path).map_err(|failure| Failure {
-        kind: FailureKind::Usage,
-        ..failure
-    })?;
-    Ok(read.into_text())
+    Ok(input_file::read(path)?.into_text())
 }
 
 /// What is set for sbatch, with bytes that are no UTF-8 standing for themselves.
