@@ -189,7 +189,8 @@ impl Run {
         // It is written before the run can be found, and nobody but a person or a purge removes it.
         if self.links.is_empty() && !self.folder.run_json().exists() {
             return RunState::Unknown {
-                what: "its run folder was removed; its job may still run; see yard ls".to_owned(),
+                what: "its run folder was removed or moved; its job may still run; see yard ls"
+                    .to_owned(),
             };
         }
         let link = self.current().map(|link| &link.state);

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use train::say_bytes;
 
+/// How far below its run folder a part is: `checkpoints/.incoming/PART`.
+const BELOW_RUN: usize = 3;
+
 /// Why a part is not there. Nothing of it was left.
 #[derive(Debug, Error)]
 pub enum CopyOutError {
@@ -24,6 +27,14 @@ pub enum CopyOutError {
         /// What was free before the copy and is again.
         there: u64,
         /// Where.
+        folder: PathBuf,
+    },
+    /// The run folder is not where it was.
+    #[error(
+        "the run folder {folder:?} was moved or removed: move it back; until then checkpoints stay on this node"
+    )]
+    NoFolder {
+        /// The run folder.
         folder: PathBuf,
     },
     /// A newer one goes first.
@@ -45,7 +56,7 @@ impl CopyOutError {
     #[must_use]
     pub fn may_pass(&self) -> bool {
         match self {
-            CopyOutError::DiskFull { .. } => true,
+            CopyOutError::DiskFull { .. } | CopyOutError::NoFolder { .. } => true,
             CopyOutError::Changed | CopyOutError::BrokenOff => false,
             CopyOutError::System { source } => sys::disk_errors::may_pass(source),
         }
@@ -78,6 +89,12 @@ fn copy(
 ) -> Result<u64, CopyOutError> {
     let system = |source| CopyOutError::System { source };
     let before = fingerprint(from).map_err(system)?;
+    // Another one in its place would hide that, with a checkpoint that its run has not.
+    let run = part.folder().ancestors().nth(BELOW_RUN);
+    if let Some(run) = run.filter(|run| !run.exists()) {
+        let folder = run.to_owned();
+        return Err(CopyOutError::NoFolder { folder });
+    }
     let each = &mut |bytes| meter(bytes, before.bytes).map_err(io::Error::other);
     let all = copy_files(from, part, each).map_err(|source| {
         if source
