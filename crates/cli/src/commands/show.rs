@@ -8,7 +8,7 @@ use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
 use crate::words;
-use backend::JobView;
+use backend::{JobView, ViewState};
 use clap::Args as ClapArgs;
 use folder::{Event, RunFolder, StopReason};
 use model::Timestamp;
@@ -115,7 +115,9 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
     }
     for index in 0..run.starts.len() {
         let title = format!("start {}", index + 1);
-        add(&title, &start_text(run, index, &state, now));
+        let is_last = index + 1 == run.starts.len();
+        let job = view.filter(|_| is_last).map(|view| &view.state);
+        add(&title, &start_text(run, index, (&state, job), now));
     }
     if state.is_live() {
         for (name, address) in run.services() {
@@ -156,7 +158,12 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
 }
 
 /// `job 17: 25 s, on box, resumed at step 260, 3 checkpoints saved, came back`
-fn start_text(run: &Run, index: usize, state: &RunState, now: Timestamp) -> String {
+fn start_text(
+    run: &Run,
+    index: usize,
+    (state, job): (&RunState, Option<&ViewState>),
+    now: Timestamp,
+) -> String {
     let start = &run.starts[index];
     let over = is_over(run, index, state);
     let mut parts = Vec::new();
@@ -171,7 +178,7 @@ fn start_text(run: &Run, index: usize, state: &RunState, now: Timestamp) -> Stri
         parts.extend(last.map(|last| words::length(last.since(first.at))));
     }
     let mut out = 0;
-    let (mut end, mut lost) = (None, None);
+    let (mut end, mut lost, mut stopping) = (None, None, None);
     for line in &start.events {
         match &line.event {
             Event::Started { nodes, .. } => parts.push(format!("on {}", nodes.join(", "))),
@@ -188,8 +195,11 @@ fn start_text(run: &Run, index: usize, state: &RunState, now: Timestamp) -> Stri
             Event::Terminated {
                 reason: Some(StopReason::NodeLost),
             } if lost.is_some() => end = lost.clone(),
+            Event::Stopping { reason, .. } => stopping = Some(*reason),
             Event::Terminated { reason } => {
-                end = Some(reason.map_or("ended by a signal", end_word).to_owned());
+                let by_cluster = job.and_then(end_of_job);
+                let reason = reason.map(end_word).or(by_cluster);
+                end = Some(reason.unwrap_or("ended by a signal").to_owned());
             }
             Event::Finished { .. } => end = Some("finished".to_owned()),
             Event::Failed { .. } => end = Some("failed".to_owned()),
@@ -202,13 +212,41 @@ fn start_text(run: &Run, index: usize, state: &RunState, now: Timestamp) -> Stri
         n => parts.push(format!("{n} checkpoints saved")),
     }
     if end.is_none() && over {
-        end = Some("ended without writing why".to_owned());
+        end = Some(unwritten_end(stopping, job));
     }
     parts.extend(end);
     if let Some(lost) = lost_work(run, index, over) {
         parts.push(format!("{} of work lost", words::length(lost)));
     }
     format!("job {}: {}", start.attempt.job, parts.join(", "))
+}
+
+/// How a start ended that was killed before it could write so: `job` is what the cluster says of its job now.
+fn unwritten_end(stopping: Option<StopReason>, job: Option<&ViewState>) -> String {
+    match (job.and_then(end_of_job), stopping) {
+        (Some(said), _) => said.to_owned(),
+        (None, Some(reason)) => {
+            let reason = end_word(reason);
+            format!("{reason}; killed before it could write how it ended")
+        }
+        (None, None) => "killed before it could write why".to_owned(),
+    }
+}
+
+/// How a job ended, where its cluster's word tells more than that it failed.
+fn end_of_job(job: &ViewState) -> Option<&'static str> {
+    match job {
+        ViewState::Waiting { .. } => Some("lost; the cluster requeued its job"),
+        ViewState::Ended { how, .. } => match how.as_str() {
+            "CANCELLED" => Some(end_word(StopReason::Cancelled)),
+            "PREEMPTED" => Some(end_word(StopReason::Preempted)),
+            "TIMEOUT" => Some(end_word(StopReason::Limit)),
+            "NODE_FAIL" => Some(end_word(StopReason::NodeLost)),
+            "OUT_OF_MEMORY" => Some("out of memory"),
+            _ => None,
+        },
+        ViewState::Running { .. } | ViewState::Unknown { .. } | ViewState::NotAnswered => None,
+    }
 }
 
 /// Whether a note was said of the same thing as a finding: only its numbers are of an earlier moment.
@@ -278,4 +316,32 @@ fn run_json(run: &Run, view: Option<&JobView>) -> serde_json::Value {
         "job": view,
         "starts": starts,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_start_that_was_killed() {
+        let ended = |how: &str| ViewState::Ended {
+            how: how.to_owned(),
+            exit: "0:9".to_owned(),
+            at: None,
+        };
+        let check = |stopping: Option<StopReason>, job: Option<ViewState>, want: &str| {
+            assert_eq!(unwritten_end(stopping, job.as_ref()), want);
+        };
+        let limit = Some(StopReason::Limit);
+        check(None, Some(ended("CANCELLED")), "cancelled");
+        check(limit, Some(ended("TIMEOUT")), "reached its time limit");
+        let cut = "reached its time limit; killed before it could write how it ended";
+        check(limit, Some(ended("FAILED")), cut);
+        check(limit, None, cut);
+        let waiting = ViewState::Waiting {
+            reason: "BeginTime".to_owned(),
+        };
+        check(None, Some(waiting), "lost; the cluster requeued its job");
+        check(None, None, "killed before it could write why");
+    }
 }

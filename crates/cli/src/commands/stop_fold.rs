@@ -18,12 +18,13 @@ impl StopFold {
     /// and the ranks are at their end.
     pub fn see(&mut self, event: &Event) -> Option<String> {
         match event {
-            Event::Stopping { .. } => {
+            // Who writes that one of our own processes was lost ends the ranks then.
+            Event::Stopping { .. } | Event::Lost { .. } => {
                 self.lines.get_or_insert(0);
                 None
             }
+            // Without a batch step they are ended only after the run was brought back.
             Event::RanksEnded { .. }
-            | Event::ComingBack { .. }
             | Event::Terminated { .. }
             | Event::Finished { .. }
             | Event::Failed { .. }
@@ -90,6 +91,14 @@ mod tests {
         let mut fold = StopFold::default();
         assert_eq!(fold.see(&stopping), None);
         assert_eq!(fold.see(&lost), None);
+        assert_eq!((0..9).filter(|_| fold.shows_line()).count(), 4);
+        // Those of a killed batch step are ended after it was brought back.
+        let back = Event::ComingBack {
+            how: folder::ComingBack::Requeue,
+        };
+        let mut fold = StopFold::default();
+        assert_eq!(fold.see(&lost), None);
+        assert_eq!(fold.see(&back), None);
         assert_eq!((0..9).filter(|_| fold.shows_line()).count(), 4);
     }
 }

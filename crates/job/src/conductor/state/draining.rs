@@ -14,6 +14,14 @@ const RETRY: Duration = Duration::from_secs(1);
 /// srun's exit code for a step that a signal ended begins here.
 const BY_SIGNAL: i32 = 128;
 
+/// Signals that a program gets for its own mistakes: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
+const OF_CRASHES: [i32; 5] = [4, 6, 7, 8, 11];
+
+/// Whether a rank crashed, which one that was asked to save and end never does for that.
+fn has_crashed(own: &Why) -> bool {
+    matches!(own, Why::Failed { status, .. } if OF_CRASHES.contains(&(status - BY_SIGNAL)))
+}
+
 impl ConductorState {
     /// `own`: what their end says of the training, where no one had ended them.
     pub(super) fn ranks_ended(&mut self, own: Why, now: Timestamp, effects: &mut Vec<Effect>) {
@@ -25,7 +33,7 @@ impl ConductorState {
                 stage: Stage::Saving { .. },
                 why: Why::Limit,
                 ..
-            }) if !self.facts.notify => own,
+            }) if !self.facts.notify || has_crashed(&own) => own,
             // They were told to end: how they took it says nothing about the training.
             Phase::Draining(draining) => draining.why.clone(),
             Phase::Rescuing(_) => return self.ranks_gone(finished, now, effects),

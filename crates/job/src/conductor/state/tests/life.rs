@@ -124,6 +124,34 @@ fn ranks_that_do_not_stop_are_killed() {
 }
 
 #[test]
+fn a_program_that_is_told_and_crashes_has_failed() {
+    check_running(
+        Facts {
+            notify: true,
+            ..facts()
+        },
+        "90 tick
+         91 ranks 139
+         91.5 drained 2
+         91.7 agents 0",
+        expect![[r#"
+            90 tick
+                event {"event":"stopping","reason":"limit","left":10}
+                send {"order":"notify"}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
+            91 ranks 139
+                event {"event":"ranks-ended","status":139,"first_failed":[1,139]}
+                send {"order":"drain","round":2,"until":96000,"ranks_gone":true,"finished":false}
+            91.5 drained 2
+                send {"order":"finish","clean":true}
+            91.7 agents 0
+                event {"event":"failed","cause":"rank 1 ended with 139","status":139}
+                Exit(139)
+        "#]],
+    );
+}
+
+#[test]
 fn a_program_that_is_told_may_end_well_and_still_comes_back() {
     check_running(
         Facts {
