@@ -1,7 +1,7 @@
 //! The wait of `salloc` and `srun` for the job of their own.
 
 use api::{CallError, CancelRequest, Client, JobFilter, Selector};
-use model::{JobId, JobProlog, JobRecord, JobState, Outcome};
+use model::{JobId, JobProlog, JobRecord, JobState, Outcome, PendingReason};
 use std::time::{Duration, Instant};
 use sys::signals::SignalFd;
 
@@ -22,6 +22,8 @@ pub enum Waited {
     Ended(Outcome),
     /// The time of `--immediate` was over: it is cancelled.
     Late,
+    /// It may not run yet, whatever is free, and `--immediate` does not wait for that: it is cancelled.
+    NotAtOnce,
     /// A signal came that means to give up: it is cancelled.
     Interrupted,
     /// The engine does not answer.
@@ -38,6 +40,10 @@ pub fn wait_until_running(
     queued: &mut dyn FnMut(),
 ) -> Waited {
     let runs = |record: &JobRecord| matches!(record.state, JobState::Running { .. });
+    if immediate.is_some() && seen.as_deref().is_some_and(waits_for_more) {
+        cancel(job, client);
+        return Waited::NotAtOnce;
+    }
     if let Some(record) = seen.filter(|record| runs(record)) {
         let announced = false;
         return Waited::Running { record, announced };
@@ -143,6 +149,17 @@ pub fn wait_for_prologs(
             }
         }
     }
+}
+
+/// Whether a job waits for something else than resources: it is held, or comes after a moment or other jobs.
+fn waits_for_more(record: &JobRecord) -> bool {
+    let JobState::Pending { reason } = &record.state else {
+        return false;
+    };
+    matches!(
+        reason,
+        PendingReason::JobHeldUser | PendingReason::BeginTime | PendingReason::Dependency
+    )
 }
 
 /// Whether the programs before the job ended it.

@@ -4,6 +4,7 @@
 mod allocation_wait;
 mod cluster_view;
 pub mod connection;
+mod exit_variables;
 mod file_on_node;
 pub mod job_mail;
 mod login_environment;
@@ -48,8 +49,8 @@ mod yaml;
 
 use crate::printer::Printer;
 use api::{Refusal, WouldStart};
-use model::Show;
 use model::option_table::{Command, options_of};
+use model::{Diagnostic, Show, Voice};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -290,6 +291,14 @@ fn say_refusal(command: &str, prefix: &str, refusal: &Refusal, printer: &Printer
         ("do", &refusal.todo),
     ] {
         printer.say(&format!("{command}:   {title:<7} {text}"));
+    }
+}
+
+/// Says why a command line is refused. What is wrong with a moment stands before the option that it is of.
+fn say_wrong(command: Command, said: &[Diagnostic], error: &Diagnostic, printer: &Printer) {
+    let before = said.iter().take_while(|one| !std::ptr::eq(*one, error));
+    for one in before.filter(|one| one.voice == Voice::Bare).chain([error]) {
+        printer.say(one.printed(command).trim_end_matches('\n'));
     }
 }
 

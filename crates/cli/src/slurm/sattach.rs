@@ -6,7 +6,7 @@ use super::srun::output::Output;
 use crate::printer::Printer;
 use api::step_io::{FrameReader, FromSupervisor, StepFrame, TaskStream, ToSupervisor};
 use model::sattach::{SattachAction, SattachArgs, USAGE, layout_text, parse};
-use model::{StepRecord, StepState};
+use model::{StepId, StepRecord, StepState};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -32,11 +32,11 @@ Taken and without effect: --quiet, --verbose.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
     let asked = match parse(args) {
         Ok(asked) => asked,
-        Err(text) => {
-            if text.starts_with("sattach: error: ") {
+        Err(error) => {
+            if error.usage {
                 printer.line(USAGE);
             }
-            printer.say(&text);
+            printer.say(&error.text);
             return 1;
         }
     };
@@ -63,6 +63,12 @@ fn attach(asked: &SattachArgs, printer: &Printer) -> Result<u8, String> {
     let steps = client.steps(job).unwrap_or_default();
     let running = |record: &&StepRecord| record.step == step && record.state == StepState::Running;
     let record = steps.iter().find(running).ok_or_else(unknown)?;
+    if (asked.action, step) == (SattachAction::Layout, StepId::Batch) {
+        let node = record.nodes.iter().map(|share| share.node.to_string());
+        let script: Vec<_> = node.take(1).map(|node| (node, vec![0])).collect();
+        printer.data(&layout_text(&script));
+        return Ok(0);
+    }
     let stream = attached_socket(client.folder().root(), job, step)
         .and_then(UnixStream::connect)
         .map_err(|_| {

@@ -12,7 +12,7 @@ use crate::printer::Printer;
 use api::{AsUser, Client, Submission};
 use model::option_table::Command;
 use model::sbatch::{Sbatch, ScriptSource, resolve, script_source};
-use model::{Diagnostic, JobId, Show, Surroundings, Timestamp, Voice, first_error};
+use model::{Diagnostic, JobId, Show, Surroundings, Timestamp, first_error};
 use std::borrow::Cow;
 use std::path::PathBuf;
 
@@ -268,12 +268,7 @@ fn stop_at_error(said: &[Diagnostic], printer: &Printer) -> Result<(), Stop> {
     let Some(error) = first_error(said) else {
         return Ok(());
     };
-    // What is wrong with a moment stands before the option that it is of.
-    let before = said.iter().take_while(|one| !std::ptr::eq(*one, error));
-    for one in before.filter(|one| one.voice == Voice::Bare) {
-        printer.say(one.printed(Command::Sbatch).trim_end());
-    }
-    printer.say(error.printed(Command::Sbatch).trim_end());
+    super::say_wrong(Command::Sbatch, said, error, printer);
     Err(Stop::Status(error.exit))
 }
 

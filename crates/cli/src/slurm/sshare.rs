@@ -2,7 +2,7 @@
 
 use super::connection::{CommandError, connect};
 use crate::printer::Printer;
-use model::{SSHARE_USAGE, SshareArgs, SshareShow, sshare_fields_text};
+use model::{SSHARE_USAGE, SshareArgs, SshareShow, SshareUsageError, sshare_fields_text};
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
@@ -33,12 +33,41 @@ fn list(asked: &SshareArgs, printer: &Printer) -> Result<u8, CommandError> {
         printer.say(&format!("sshare: error: {message}"));
         return Ok(1);
     }
+    let named = match with_names(asked.users.clone()) {
+        Ok(users) => SshareArgs {
+            users,
+            ..asked.clone()
+        },
+        Err(error) => {
+            printer.say(&error.to_string());
+            return Ok(1);
+        }
+    };
     let rows = connect()?.shares()?;
     let user = sys::users::user_by_id(sys::process::user()).ok().flatten();
     let me = user.map_or_else(String::new, |user| user.name);
     let cluster = super::connection::engine_name().unwrap_or_default();
-    printer.data(&asked.print(&rows, &me, &cluster));
+    if asked.clusters.is_some() {
+        printer.line(&format!("CLUSTER: {cluster}"));
+    }
+    printer.data(&named.print(&rows, &me, &cluster));
     Ok(0)
+}
+
+/// Users by their names where they are named by numbers.
+fn with_names(users: Option<Vec<String>>) -> Result<Option<Vec<String>>, SshareUsageError> {
+    let name = |user: String| {
+        let Ok(id) = user.parse() else {
+            return Ok(user);
+        };
+        let known = sys::users::user_by_id(id).ok().flatten();
+        known
+            .map(|user| user.name)
+            .ok_or(SshareUsageError::User(user))
+    };
+    users
+        .map(|all| all.into_iter().map(name).collect())
+        .transpose()
 }
 
 pub(super) const HELP: &str = "\

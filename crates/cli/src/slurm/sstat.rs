@@ -5,9 +5,10 @@ use super::step_processes::{is_inside, measure};
 use crate::printer::Printer;
 use api::{Client, JobFilter};
 use model::{
-    ArrayTask, JobId, SSTAT_USAGE, SstatArgs, SstatShow, SstatStep, StepHolders, StepId,
-    sstat_fields_text,
+    ArrayTask, JobId, SSTAT_USAGE, SstatArgs, SstatChoice, SstatShow, SstatStep, StepHolders,
+    StepId, sstat_fields_text,
 };
+use std::fmt::Display;
 
 const SLURMD_NODENAME: &str = "SLURMD_NODENAME";
 
@@ -43,31 +44,39 @@ fn list(asked: &SstatArgs, printer: &Printer) -> Result<(), CommandError> {
             Some(client) => steps_of(client, named)?,
             None => Vec::new(),
         };
+        let not_running = |step: &dyn Display| {
+            printer.say(&format!(
+                "sstat: error: StepId={}.{step} not found running.",
+                named.job
+            ));
+        };
         let chosen = match named.step {
-            Some(wanted) => {
+            SstatChoice::Absent(name) => {
+                not_running(&name);
+                continue;
+            }
+            SstatChoice::One(wanted) => {
                 let mut held = held.into_iter();
                 let Some(found) = held.find(|one| one.step == wanted) else {
-                    printer.say(&format!(
-                        "sstat: error: StepId={}.{wanted} not found running.",
-                        named.job
-                    ));
+                    not_running(&wanted);
                     continue;
                 };
                 vec![found]
             }
-            None if asked.all_steps => held,
+            SstatChoice::Any if held.is_empty() => {
+                printer.say(&format!(
+                    "sstat: error: No steps running for job {}",
+                    named.job
+                ));
+                continue;
+            }
+            SstatChoice::Any if asked.all_steps => held,
             // The first that srun started; a batch script is asked for by name.
-            None => {
+            SstatChoice::Any => {
                 let mut numbered = held.into_iter().filter(|one| one.step != StepId::Batch);
                 numbered.next().into_iter().collect()
             }
         };
-        if chosen.is_empty() {
-            printer.say(&format!(
-                "sstat: error: No steps running for job {}",
-                named.job
-            ));
-        }
         let mhz = sys::cpu::megahertz().unwrap_or(0.0);
         for step in chosen {
             let here = std::env::var(SLURMD_NODENAME).unwrap_or_default();

@@ -261,7 +261,8 @@ impl Twin {
         let links = env.root().join("links");
         std::fs::create_dir(&links).expect("a folder");
         for name in [
-            "salloc", "sbatch", "scontrol", "sinfo", "sprio", "squeue", "srun",
+            "salloc", "sattach", "sbatch", "scancel", "scontrol", "sdiag", "sinfo", "sprio",
+            "squeue", "srun", "sshare", "sstat",
         ] {
             symlink(env!("CARGO_BIN_EXE_yard"), links.join(name)).expect("a link");
         }

@@ -252,6 +252,19 @@ pub fn is_incidental(command: &str, line: &str) -> bool {
             .iter()
             .any(|state| line.contains(state));
     }
+    // Whether the controller tells of the end before its `salloc` is gone, and whether what the last one had
+    // is free by then.
+    if command.contains("salloc ") && !command.contains("scancel") {
+        let of_moment = [
+            "has been revoked.",
+            "queued and waiting for resources",
+            "has been allocated resources",
+        ];
+        let is_pending = line.contains("Pending job allocation ");
+        if is_pending || of_moment.iter().any(|words| line.ends_with(words)) {
+            return true;
+        }
+    }
     // Which jobs are ending just then.
     if command == "scontrol completing" {
         return true;

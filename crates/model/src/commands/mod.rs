@@ -56,4 +56,6 @@ pub use squeue_args::{
     JobName, SQUEUE_USAGE, SqueueAction, SqueueArgs, SqueueUsageError, StateFilter,
 };
 pub use sshare::{SSHARE_USAGE, SshareArgs, SshareShow, SshareUsageError, sshare_fields_text};
-pub use sstat::{SSTAT_USAGE, SstatArgs, SstatShow, SstatStep, SstatUsageError, sstat_fields_text};
+pub use sstat::{
+    SSTAT_USAGE, SstatArgs, SstatChoice, SstatShow, SstatStep, SstatUsageError, sstat_fields_text,
+};

@@ -1,6 +1,6 @@
 //! The command line of `sattach`, and what it prints of a step.
 
-use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::long_options::{LongOption, parse_leading_options};
 use crate::options::option_table::Takes;
 use crate::values::{JobId, NodeName, StepId, node_list};
 
@@ -68,13 +68,24 @@ const OPTIONS: &[LongOption<Key>] = {
 /// `--usage`, and what follows a wrong line.
 pub const USAGE: &str = "Usage: sattach [options] <jobid.stepid>";
 
+/// A command line that `sattach` refuses with exit status 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SattachUsageError {
+    /// What goes to standard error.
+    pub text: String,
+    /// Whether [`USAGE`] goes to standard output before it.
+    pub usage: bool,
+}
+
 /// Reads a command line.
 ///
 /// # Errors
-/// What Slurm prints on standard error, with exit status 1; [`USAGE`] goes to standard output before it where
-/// the words begin with `sattach: error: `.
-pub fn parse(args: &[String]) -> Result<SattachArgs, String> {
-    let error = |text: &str| format!("sattach: error: {text}");
+/// What Slurm refuses, in its words.
+pub fn parse(args: &[String]) -> Result<SattachArgs, SattachUsageError> {
+    let refusal = |usage: bool, text: String| SattachUsageError {
+        text: format!("sattach: {text}"),
+        usage,
+    };
     let mut asked = SattachArgs {
         action: SattachAction::Attach,
         step: (JobId(0), StepId::Batch),
@@ -83,45 +94,49 @@ pub fn parse(args: &[String]) -> Result<SattachArgs, String> {
         output: None,
         error: None,
     };
-    let parsed = parse_long_options(OPTIONS, args);
+    let parsed = parse_leading_options(OPTIONS, args);
     for (key, value) in parsed.options {
-        let task = || {
+        let task = |name: &str| {
             let text = value.as_deref().unwrap_or_default();
-            let task = text.parse().map(Some);
-            task.map_err(|_| error(&format!("Invalid task id \"{text}\"")))
+            let wrong = || format!("error: Invalid numeric value \"{text}\" for {name}.");
+            text.parse().map(Some).map_err(|_| refusal(false, wrong()))
         };
         match key {
             Key::Action(action) => asked.action = action,
             Key::Label => asked.label = true,
-            Key::Input => asked.input = task()?,
-            Key::Output => asked.output = task()?,
-            Key::Error => asked.error = task()?,
+            Key::Input => asked.input = task("input-filter")?,
+            Key::Output => asked.output = task("output-filter")?,
+            Key::Error => asked.error = task("error-filter")?,
             Key::Talk => {}
         }
     }
     if let Some(message) = parsed.wrong {
         let more = "Try \"sattach --help\" for more information";
-        return Err(format!("sattach: {message}\n{more}"));
+        return Err(refusal(false, format!("{message}\n{more}")));
     }
     if !matches!(asked.action, SattachAction::Attach | SattachAction::Layout) {
         return Ok(asked);
     }
     // The words for too few are the same as for too many.
-    let [step] = parsed.operands.as_slice() else {
-        return Err(error("too many parameters"));
+    let [named] = parsed.operands.as_slice() else {
+        return Err(refusal(true, "error: too many parameters".to_owned()));
     };
-    asked.step =
-        step_of(step).ok_or_else(|| error("Failed to parse stepid from command line options"))?;
-    Ok(asked)
-}
-
-fn step_of(text: &str) -> Option<(JobId, StepId)> {
-    let (job, step) = text.split_once('.')?;
+    let unread = || {
+        let text = "error: Failed to parse stepid from command line options";
+        refusal(true, text.to_owned())
+    };
+    let (job, step) = named.split_once('.').ok_or_else(unread)?;
+    let id = JobId(job.parse().map_err(|_| unread())?);
     let step = match step {
         "batch" => StepId::Batch,
-        number => StepId::Number(number.parse().ok()?),
+        number => StepId::Number(
+            number
+                .parse()
+                .map_err(|_| refusal(false, format!("fatal: Bad step specified: {job}")))?,
+        ),
     };
-    Some((JobId(job.parse().ok()?), step))
+    asked.step = (id, step);
+    Ok(asked)
 }
 
 /// What `--layout` prints: each node's name with the ranks of its tasks.
@@ -152,16 +167,23 @@ mod tests {
     #[track_caller]
     fn check_wrong(line: &str, want: &str) {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let got = parse(&args).err();
-        assert_eq!(got, Some(format!("sattach: error: {want}")), "{line}");
+        let got = parse(&args).err().map(|error| error.text);
+        assert_eq!(got, Some(format!("sattach: {want}")), "{line}");
     }
 
     #[test]
     fn command_lines() {
-        check_wrong("", "too many parameters");
-        check_wrong("x", "Failed to parse stepid from command line options");
-        check_wrong("12", "Failed to parse stepid from command line options");
-        let args = ["-l", "12.3", "--output-filter=1"].map(str::to_owned);
+        check_wrong("", "error: too many parameters");
+        check_wrong("12.0 --layout", "error: too many parameters");
+        let unread = "error: Failed to parse stepid from command line options";
+        check_wrong("x", unread);
+        check_wrong("12", unread);
+        check_wrong("12.x", "fatal: Bad step specified: 12");
+        check_wrong(
+            "--output-filter=x 12.0",
+            "error: Invalid numeric value \"x\" for output-filter.",
+        );
+        let args = ["-l", "--output-filter=1", "12.3"].map(str::to_owned);
         let asked = parse(&args).expect("a right line");
         assert_eq!(asked.step, (JobId(12), StepId::Number(3)));
         assert_eq!((asked.label, asked.output), (true, Some(1)));

@@ -90,14 +90,14 @@ enum Key {
 
 #[rustfmt::skip]
 const OPTIONS: &[LongOption<Key>] = {
-    use Takes::{No as Bare, Required};
+    use Takes::{No as Bare, Optional, Required};
     &[
         LongOption::new("clusters", Some('M'), Required, Key::Clusters),
         LongOption::new("cluster", None, Required, Key::Clusters),
         LongOption::new("federation", None, Bare, Key::NoEffect),
         LongOption::new("format", Some('o'), Required, Key::Format),
         LongOption::new("help", None, Bare, Key::Help),
-        LongOption::new("jobs", Some('j'), Required, Key::Jobs),
+        LongOption::new("jobs", Some('j'), Optional, Key::Jobs),
         LongOption::new("local", None, Bare, Key::NoEffect),
         LongOption::new("long", Some('l'), Bare, Key::Long),
         LongOption::new("noheader", Some('h'), Bare, Key::NoHeader),
@@ -186,7 +186,10 @@ impl Cells<'_> {
             }
         };
         let all: Vec<String> = self.weights.tres.iter().filter_map(one).collect();
-        all.join(",")
+        match self.job {
+            None if all.is_empty() && !is_norm => "(null)".to_owned(),
+            _ => all.join(","),
+        }
     }
 }
 
@@ -210,7 +213,14 @@ impl SprioArgs {
     pub fn parse(program: &str, args: &[String]) -> Result<SprioArgs, SprioUsageError> {
         let parsed = parse_long_options(OPTIONS, args);
         let mut asked = SprioArgs::default();
+        let mut operands = parsed.operands.into_iter();
         for (key, value) in parsed.options {
+            // Jobs may be named by the next word, and no word names all.
+            let value = match key {
+                Key::Jobs => value.or_else(|| operands.next()),
+                _ => value,
+            };
+            let is_there = value.is_some();
             let text = value.unwrap_or_default();
             match key {
                 Key::Clusters => asked.clusters = Some(text),
@@ -223,7 +233,7 @@ impl SprioArgs {
                     });
                     return Ok(asked);
                 }
-                Key::Jobs => asked.jobs = Some(job_ids(&text)?),
+                Key::Jobs => asked.jobs = is_there.then(|| job_ids(&text)).transpose()?,
                 Key::Long => asked.long = true,
                 Key::NoEffect => {}
                 Key::NoHeader => asked.no_header = true,
@@ -235,7 +245,7 @@ impl SprioArgs {
             }
         }
         match parsed.wrong {
-            None => match parsed.operands.into_iter().next() {
+            None => match operands.next() {
                 None => Ok(asked),
                 Some(operand) => Err(SprioUsageError::Operand(operand)),
             },

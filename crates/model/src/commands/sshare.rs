@@ -57,6 +57,9 @@ pub enum SshareUsageError {
         /// What is wrong.
         message: String,
     },
+    /// `--users` with a number
+    #[error("Invalid user id: {0}")]
+    User(String),
     /// `--format`
     #[error("sshare: error: Invalid field requested: \"{0}\"")]
     Field(String),
@@ -175,19 +178,19 @@ impl ShareRow {
 
 fn level(row: &ShareRow) -> String {
     match row.level {
-        _ if row.is_root() => String::new(),
+        // One that shares what its account is due has none of its own.
+        _ if row.is_root() || row.shares == "parent" => String::new(),
         None => "inf".to_owned(),
         Some(level) => format!("{level:.6}"),
     }
 }
 
-/// Fair tree works it out of the users right below the root alone.
+/// None of the account over all.
 fn norm_usage(row: &ShareRow) -> String {
-    if row.user.is_some() && row.account == "root" {
-        format!("{:.6}", row.norm_usage)
-    } else {
-        String::new()
+    if row.is_root() {
+        return String::new();
     }
+    format!("{:.6}", row.norm_usage)
 }
 
 fn run_minutes(row: &ShareRow) -> String {
@@ -227,7 +230,8 @@ impl SshareArgs {
                     });
                     return Ok(asked);
                 }
-                Key::Format => asked.format = Some(text),
+                // Those of several follow each other.
+                Key::Format => asked.format.get_or_insert_default().push_str(&(text + ",")),
                 Key::Long => asked.long = true,
                 Key::NoEffect => {}
                 Key::NoHeader => asked.no_header = true,
@@ -310,24 +314,29 @@ impl SshareArgs {
             _ => format,
         };
         let named = format.split(',').filter(|word| !word.is_empty());
-        named
-            .map(|word| {
-                let (name, width) = word.split_once('%').unwrap_or((word, ""));
-                let lower = name.to_ascii_lowercase();
-                let column = COLUMNS.iter().find(|column| {
-                    let own = column.0.to_ascii_lowercase();
-                    own.starts_with(&lower) && !lower.is_empty()
-                });
-                let column = column.ok_or_else(|| SshareUsageError::Field(name.to_owned()))?;
-                if column.0 == "GrpTRESRaw" {
-                    return Err(SshareUsageError::NotCounted);
-                }
-                Ok(Chosen {
-                    column,
-                    width: asked_width(width).unwrap_or(column.1),
-                })
-            })
-            .collect()
+        let mut columns: Vec<Chosen> = Vec::new();
+        for word in named {
+            let (name, width) = word.split_once('%').unwrap_or((word, ""));
+            let lower = name.to_ascii_lowercase();
+            let column = COLUMNS.iter().find(|column| {
+                let own = column.0.to_ascii_lowercase();
+                own.starts_with(&lower) && !lower.is_empty()
+            });
+            let column = column.ok_or_else(|| SshareUsageError::Field(name.to_owned()))?;
+            if column.0 == "GrpTRESRaw" {
+                return Err(SshareUsageError::NotCounted);
+            }
+            // Each stands once, where it was named first.
+            if columns.iter().any(|chosen| chosen.column.0 == column.0) {
+                continue;
+            }
+            let width = asked_width(width).filter(|width| *width != 0);
+            columns.push(Chosen {
+                column,
+                width: width.unwrap_or(column.1),
+            });
+        }
+        Ok(columns)
     }
 
     fn line(&self, columns: &[Chosen], cells: Vec<String>, is_header: bool) -> String {

@@ -71,6 +71,22 @@ pub(crate) fn parse_long_options<K: Copy + PartialEq>(
     known: &[LongOption<K>],
     args: &[String],
 ) -> ParsedOptions<K> {
+    parse(known, args, false)
+}
+
+/// Takes a command line apart whose options stand before its operands.
+pub(crate) fn parse_leading_options<K: Copy + PartialEq>(
+    known: &[LongOption<K>],
+    args: &[String],
+) -> ParsedOptions<K> {
+    parse(known, args, true)
+}
+
+fn parse<K: Copy + PartialEq>(
+    known: &[LongOption<K>],
+    args: &[String],
+    stops_at_operand: bool,
+) -> ParsedOptions<K> {
     let known: Vec<&LongOption<K>> = known.iter().collect();
     let mut parsed = ParsedOptions {
         options: Vec::new(),
@@ -85,6 +101,10 @@ pub(crate) fn parse_long_options<K: Copy + PartialEq>(
         }
         if !is_option(arg) {
             parsed.operands.push(arg.clone());
+            if stops_at_operand {
+                parsed.operands.extend(args.cloned());
+                break;
+            }
             continue;
         }
         for read in getopt_long::read(&known, arg, || args.next().cloned()) {

@@ -251,7 +251,7 @@ impl<'a> Reading<'a> {
         match self.command {
             _ if self.options.test_only => "allocation failure",
             Command::Sbatch => "Batch job submission failed",
-            Command::Salloc => "Failed to allocate resources",
+            Command::Salloc => "Job submit/allocate failed",
             Command::Srun => "Unable to allocate resources",
         }
     }

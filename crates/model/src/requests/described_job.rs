@@ -2,6 +2,7 @@
 //! [`Request`].
 
 use crate::options::given_options::{Exclusive, GivenOptions};
+use crate::options::option_table::Command;
 use crate::options::reading::Reading;
 use crate::requests::job_description::{GresTotal, JobDescription};
 use crate::requests::{
@@ -106,7 +107,8 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
         gpus_per_node: gpus_of_each(job, |total| total.per_node).or_else(|| gpus_of_a_node(o)),
         exclusive: matches!(o.exclusive, Some(Exclusive::Yes | Exclusive::User)),
         time: o.time.map(whole_minutes),
-        hold: o.hold || o.priority == Some(0),
+        // A priority of 0 is none to `salloc`.
+        hold: o.hold || o.priority == Some(0) && reading.command != Command::Salloc,
         nice: o.nice,
         output: o.output.clone(),
         chdir: o
@@ -122,7 +124,9 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
             begin: o.begin.filter(|begin| *begin > reading.surroundings.now),
             deadline: o.deadline,
             time_min: o.time_min.map(whole_minutes),
-            priority: o.priority,
+            priority: o
+                .priority
+                .filter(|priority| *priority > 0 || reading.command != Command::Salloc),
             dependency: o.dependency.as_ref().map(ToString::to_string),
             array: o.array.clone(),
             signal: o.signal,

@@ -5,8 +5,9 @@ use crate::options::getopt::{Taken, Word};
 use crate::options::option_table::Command;
 use crate::options::reading::Reading;
 use crate::options::{Show, Surroundings};
+use crate::requests::submission_environment::option_variables;
 use crate::requests::{Request, asked_job, component, described_job};
-use crate::values::StepContainer;
+use crate::values::{StepContainer, Variables};
 use std::path::PathBuf;
 
 /// What `salloc` was asked for.
@@ -32,6 +33,8 @@ pub struct Salloc {
     pub kill_command: Option<i32>,
     /// `--quiet`
     pub quiet: bool,
+    /// What the command finds of the options, so that an `srun` beside it takes them again.
+    pub handed_on: Variables,
     /// Something to print instead.
     pub show: Option<Show>,
 }
@@ -70,12 +73,13 @@ pub fn resolve(
         };
         let mut request = described_job::request(&reading, &description, name);
         request.rare.no_shell = reading.options.no_shell;
-        (reading, request)
+        let handed_on = option_variables(&request, &description);
+        (reading, request, handed_on)
     };
-    let (mut reading, request) = read(components.next().unwrap_or_default());
+    let (mut reading, request, handed_on) = read(components.next().unwrap_or_default());
     let mut later = Vec::new();
     for taken in components {
-        let (other, request) = read(taken);
+        let (other, request, _) = read(taken);
         reading.diagnostics.extend(other.diagnostics);
         later.push(request);
     }
@@ -92,6 +96,7 @@ pub fn resolve(
         immediate: o.immediate,
         kill_command: o.kill_command,
         quiet: o.quiet,
+        handed_on,
         show: o.show,
     };
     (salloc, reading.into_remarks().0)

@@ -4,6 +4,7 @@ mod command;
 
 use super::allocation_wait::{Prologs, Waited, nodes_of, wait_for_prologs, wait_until_running};
 use super::connection::{CommandError, cluster_name, connect};
+use super::exit_variables::{of_error, of_lateness};
 use super::login_environment::{bare_login, login_environment};
 use super::submitted_by::note_submitter;
 use super::token::token;
@@ -31,7 +32,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         Ok(cwd) => cwd,
         Err(error) => {
             printer.say(&format!("salloc: error: getcwd failed: {error}"));
-            return 1;
+            return of_error();
         }
     };
     let zone = sys::local_zone();
@@ -47,8 +48,11 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         return super::shown(show, usage, help, printer);
     }
     if let Some(error) = first_error(&said) {
-        printer.say(error.printed(Command::Salloc).trim_end());
-        return error.exit;
+        super::say_wrong(Command::Salloc, &said, error, printer);
+        return match error.exit {
+            1 => of_error(),
+            of_options => of_options,
+        };
     }
     if !asked.quiet {
         for remark in &said {
@@ -60,19 +64,19 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         .and_then(|()| super::unusable(&asked.request.chdir).map_or(Ok(()), Err));
     if let Err(why) = before_allocation {
         printer.say(&format!("salloc: error: {why}"));
-        return 1;
+        return of_error();
     }
     // Before the first thread: all of them must have the signals blocked.
     let signals = match SignalFd::block(SIGNALS) {
         Ok(signals) => signals,
         Err(error) => {
             printer.say(&format!("salloc: error: signals: {error}"));
-            return 1;
+            return of_error();
         }
     };
     hold(&asked, &cwd, printer, signals).unwrap_or_else(|failure| {
         failure.say("salloc", printer);
-        1
+        of_error()
     })
 }
 
@@ -103,7 +107,7 @@ fn hold(
         Err(CallError::Refused(refusal)) => {
             let prefix = "salloc: error: Job submit/allocate failed: ";
             super::say_refusal("salloc", prefix, &refusal, printer);
-            return Ok(1);
+            return Ok(of_error());
         }
         Err(error) => return Err(error.into()),
     };
@@ -128,12 +132,16 @@ fn hold(
         Waited::Late => {
             say(&revoked);
             printer.say("salloc: error: Unable to allocate resources: Requested nodes are busy");
-            return Ok(1);
+            return Ok(of_lateness());
+        }
+        Waited::NotAtOnce => {
+            printer.say("salloc: error: Job submit/allocate failed: Job dependency problem");
+            return Ok(of_error());
         }
         Waited::Interrupted => {
             say(&revoked);
             say("Job aborted due to signal");
-            return Ok(1);
+            return Ok(of_error());
         }
         Waited::Ended(outcome) => {
             match outcome {
@@ -151,7 +159,7 @@ fn hold(
                 }
                 _ => say(&revoked),
             }
-            return Ok(1);
+            return Ok(of_error());
         }
         Waited::Failed(error) => return Err(error.into()),
     };
@@ -170,12 +178,12 @@ fn hold(
             printer.say(&format!(
                 "salloc: error: Job allocation {job} has been revoked"
             ));
-            return Ok(1);
+            return Ok(of_error());
         }
         Prologs::Interrupted => {
             say(&revoked);
             say("Job aborted due to signal");
-            return Ok(1);
+            return Ok(of_error());
         }
         Prologs::Failed(error) => return Err(error.into()),
     };
@@ -217,7 +225,8 @@ fn submission(asked: &Salloc, cwd: &Path) -> Submission {
         later: asked.later.clone(),
         script: None,
         args: Vec::new(),
-        command: asked.command.first().cloned(),
+        // What runs beside it is no part of the job.
+        command: None,
         environment,
         umask,
         submit_host: host,
@@ -246,6 +255,7 @@ fn environment(
     if let Some(job) = StartedJob::of(record, &cluster)
         && record.request.rare.component.is_none()
     {
+        set_all(&mut environment, asked.handed_on.clone());
         set_all(&mut environment, salloc_variables(&job));
     }
     if let Some(place) = record.request.rare.component {

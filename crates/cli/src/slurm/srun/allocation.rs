@@ -5,6 +5,7 @@ use super::listening;
 use super::step::{NO_STEP, NoStep, StepOrder};
 use crate::printer::Printer;
 use crate::slurm::allocation_wait::{self, Prologs, Waited};
+use crate::slurm::exit_variables::{of_error, of_lateness};
 use crate::slurm::submitted_by::note_submitter;
 use crate::slurm::token::token;
 use api::{CallError, Client, JobFilter, NewStep, Refusal, Submission};
@@ -26,12 +27,13 @@ pub fn run(mut call: StepCall, client: &mut Client, printer: &Printer, signals: 
         Ok(submitted) => submitted,
         Err(error) => {
             refuse(&error, printer);
-            return 1;
+            return of_error();
         }
     };
     let job = submitted.job;
-    if !wait_until_running(&call, (job, submitted.now), client, printer, &signals) {
-        return 1;
+    let seen = (job, submitted.now);
+    if let Err(code) = wait_until_running(&call, seen, client, printer, &signals) {
+        return code;
     }
     call.job = Some(job);
     let cluster_s = submitted.programs;
@@ -79,14 +81,14 @@ fn submission(call: &StepCall, step: Option<Box<NewStep>>) -> Submission {
     }
 }
 
-/// Whether it runs; why not was said.
+/// Returns once it runs; where it does not, the exit code, and why was said.
 fn wait_until_running(
     call: &StepCall,
     submitted: (JobId, Option<Box<JobRecord>>),
     client: &mut Client,
     printer: &Printer,
     signals: &SignalFd,
-) -> bool {
+) -> Result<(), u8> {
     let job = submitted.0;
     let say = |text: &str| {
         if !call.quiet {
@@ -100,25 +102,24 @@ fn wait_until_running(
             if announced {
                 say(&format!("srun: job {job} has been allocated resources"));
             }
-            are_nodes_ready(record, client, printer, signals)
+            if are_nodes_ready(record, client, printer, signals) {
+                return Ok(());
+            }
         }
-        Waited::Ended(outcome) => {
-            say_revoked(job, &outcome, printer);
-            false
-        }
+        Waited::Ended(outcome) => say_revoked(job, &outcome, printer),
         Waited::Late => {
             printer.say("srun: error: Unable to allocate resources: Requested nodes are busy");
-            false
+            return Err(of_lateness());
+        }
+        Waited::NotAtOnce => {
+            printer.say("srun: error: Unable to allocate resources: Job dependency problem");
         }
         Waited::Interrupted => {
             printer.say(&format!("srun: Job allocation {job} has been revoked"));
-            false
         }
-        Waited::Failed(error) => {
-            refuse(&error, printer);
-            false
-        }
+        Waited::Failed(error) => refuse(&error, printer),
     }
+    Err(of_error())
 }
 
 /// Whether the programs ran that the cluster has before a job at its start; why not was said.

@@ -17,6 +17,7 @@ mod step;
 mod task_ends;
 mod watchers;
 
+use super::exit_variables::of_error;
 use super::{connection, named_input, step_container};
 use crate::printer::Printer;
 use api::{Client, JobFilter};
@@ -60,8 +61,11 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
         return super::shown(show, usage, help, printer);
     }
     if let Some(error) = first_error(&said) {
-        printer.say(error.printed(Command::Srun).trim_end_matches('\n'));
-        return error.exit;
+        super::say_wrong(Command::Srun, &said, error, printer);
+        return match error.exit {
+            1 => of_error(),
+            of_options => of_options,
+        };
     }
     if !asked.quiet {
         for remark in &said {

@@ -68,7 +68,7 @@ pub(super) const COLUMNS: &[Column] = &[
     column("Nodelist", 20, nodes),
     column("NTasks", 8, |it| it.step.tasks.to_string()),
     column("Pids", 20, pids),
-    column("ReqCPUFreq", 13, |_| "Unknown".to_owned()),
+    column("ReqCPUFreq", 10, |_| "Unknown".to_owned()),
     column("ReqCPUFreqMin", 13, |_| "Unknown".to_owned()),
     column("ReqCPUFreqMax", 13, |_| "Unknown".to_owned()),
     column("ReqCPUFreqGov", 13, |_| "Unknown".to_owned()),

@@ -34,8 +34,19 @@ pub struct SstatStep {
     pub job: JobId,
     /// The element.
     pub task: Option<u32>,
-    /// The step; without one the first that runs.
-    pub step: Option<StepId>,
+    /// The step.
+    pub step: SstatChoice,
+}
+
+/// Which steps of a job are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SstatChoice {
+    /// None is named: the first that runs, or all of them.
+    Any,
+    /// That one.
+    One(StepId),
+    /// One by a name that no step has here.
+    Absent(&'static str),
 }
 
 /// What a `sstat` prints in place of figures.
@@ -71,6 +82,9 @@ pub enum SstatUsageError {
     /// `--jobs`
     #[error("sstat: fatal: Bad step specified: {0}")]
     StepNumber(String),
+    /// `--jobs`
+    #[error("sstat: fatal: Bad job array element specified: {0}")]
+    Element(String),
     /// `--format`
     #[error("sstat: error: Invalid field requested: \"{0}\"")]
     Field(String),
@@ -137,12 +151,13 @@ impl SstatArgs {
     pub fn parse(program: &str, args: &[String]) -> Result<SstatArgs, SstatUsageError> {
         let parsed = parse_long_options(OPTIONS, args);
         let mut asked = SstatArgs::default();
-        let mut named = parsed.operands;
+        let mut named = Vec::new();
         for (key, value) in parsed.options {
             let text = value.unwrap_or_default();
             match key {
                 Key::AllSteps => asked.all_steps = true,
-                Key::Format => asked.format = Some(text),
+                // Those of several follow each other.
+                Key::Format => asked.format.get_or_insert_default().push_str(&(text + ",")),
                 Key::Jobs => named.push(text),
                 Key::NoConvert => asked.no_convert = true,
                 Key::NoEffect => {}
@@ -161,6 +176,8 @@ impl SstatArgs {
                 message,
             });
         }
+        // Slurm looks at no further ones.
+        named.extend(parsed.operands.into_iter().next());
         let names = named.iter().flat_map(|list| list.split(','));
         for name in names.filter(|name| !name.is_empty()) {
             asked.steps.push(SstatStep::parse(name)?);
@@ -218,7 +235,8 @@ impl SstatArgs {
             None if self.pids => PIDS,
             None => DEFAULT,
         };
-        let named = format.split(',').filter(|word| !word.is_empty());
+        // What stands behind an empty name is not read.
+        let named = format.split(',').take_while(|word| !word.is_empty());
         named
             .map(|word| {
                 let (name, width) = word.split_once('%').unwrap_or((word, ""));
@@ -230,7 +248,9 @@ impl SstatArgs {
                 let column = column.ok_or_else(|| SstatUsageError::Field(name.to_owned()))?;
                 Ok(Chosen {
                     column,
-                    width: asked_width(width).unwrap_or(column.width),
+                    width: asked_width(width)
+                        .filter(|width| *width != 0)
+                        .unwrap_or(column.width),
                 })
             })
             .collect()
@@ -270,26 +290,32 @@ fn fitting(cell: String, width: usize, is_header: bool) -> String {
 impl SstatStep {
     /// What is behind a second point is a part of a heterogeneous step, of which there are none.
     fn parse(name: &str) -> Result<SstatStep, SstatUsageError> {
-        let (job, step) = name.split_once('.').unwrap_or((name, ""));
-        let step = match step.split('.').next().unwrap_or_default() {
-            "" => None,
-            "batch" => Some(StepId::Batch),
-            number => match number.parse() {
-                Ok(number) => Some(StepId::Number(number)),
+        let (job, step) = match name.split_once('.') {
+            Some((job, step)) => (job, step.split('.').next()),
+            None => (name, None),
+        };
+        let step = match step {
+            None => SstatChoice::Any,
+            Some("batch") => SstatChoice::One(StepId::Batch),
+            Some("extern") => SstatChoice::Absent("extern"),
+            Some("interactive") => SstatChoice::Absent("interactive"),
+            Some(number) => match number.parse() {
+                Ok(number) => SstatChoice::One(StepId::Number(number)),
                 Err(_) => return Err(SstatUsageError::StepNumber(job.to_owned())),
             },
         };
-        SstatStep::of_job(job, step).ok_or_else(|| SstatUsageError::Step(name.to_owned()))
-    }
-
-    fn of_job(job: &str, step: Option<StepId>) -> Option<SstatStep> {
         let (job, task) = match job.split_once('_') {
             // Of a component of a heterogeneous job Slurm reads the first number alone.
             None => (job.split('+').next().unwrap_or(job), None),
-            Some((job, task)) => (job, Some(task.parse().ok()?)),
+            Some((job, task)) => {
+                let element = task.parse().map(Some);
+                let element = element.map_err(|_| SstatUsageError::Element(job.to_owned()));
+                (job, element?)
+            }
         };
-        let job = JobId(job.parse().ok().filter(|id| *id > 0)?);
-        Some(SstatStep { job, task, step })
+        let id = job.parse().ok().filter(|id| *id > 0).map(JobId);
+        let job = id.ok_or_else(|| SstatUsageError::Step(name.to_owned()))?;
+        Ok(SstatStep { job, task, step })
     }
 }
 
