@@ -28,6 +28,18 @@ preempt_mode = \"cancel\"\ngrace_time = \"00:01:00\"\n\
 [partition.upper]\nnodes = \"ALL\"\nmax_time = \"1-0\"\npriority_tier = 2\npreempt_mode = \"off\"\n\
 [preemption]\ntype = \"partition\"\nmode = \"requeue\"\n";
 
+/// What a job of the upper partition takes the place of is stopped in one partition, and queued again in another.
+const BY_TIER_OTHERWISE: &str = "\
+[partition.stops]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1-0\"\npriority_tier = 1\n\
+[partition.back]\nnodes = \"ALL\"\nmax_time = \"1-0\"\npriority_tier = 1\npreempt_mode = \"requeue\"\n\
+[partition.upper]\nnodes = \"ALL\"\nmax_time = \"1-0\"\npriority_tier = 2\npreempt_mode = \"off\"\n\
+[preemption]\ntype = \"partition\"\nmode = \"suspend\"\n";
+
+/// Jobs that end when they are told to run on reserved nodes, and lose their places to those of the reservation.
+const BORROWED: &str = "\
+[partition.main]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1-0\"\n\
+[preemption]\ntype = \"partition\"\nmode = \"requeue\"\n";
+
 /// Both CPUs of a node, until a file is there.
 const UNTIL_GO: &str = "until [ -e go ]; do sleep 0.05; done";
 
@@ -145,6 +157,93 @@ fn a_job_of_a_higher_partition_lets_another_end_by_itself() {
     let beside = lab.submit(&["-p", "upper", "-w", "n1"], "true");
     lab.is_soon(&beside, "%t", "PD");
     assert_eq!(lab.shown(&high, "%t"), "R");
+}
+
+#[test]
+fn a_job_of_a_higher_partition_stops_others_and_has_them_queued_again() {
+    let lab = Twin::start(BY_TIER_OTHERWISE);
+    let stops = lab.submit(&["-w", "n1"], UNTIL_GO);
+    let says = format!("echo start $SLURM_RESTART_COUNT; touch began; {UNTIL_GO}");
+    let args = [
+        "-p",
+        "back",
+        "-w",
+        "n2",
+        "-o",
+        "back.out",
+        "--open-mode=append",
+    ];
+    let back = lab.submit(&args, &says);
+    for job in [&stops, &back] {
+        lab.is_soon(job, "%t", "R");
+    }
+    wait_until("its script runs", || lab.is_there("began"));
+    let upper = ["-p", "upper", "-w", "n[1-2]", "-N2", "--ntasks-per-node=1"];
+    let high = lab.submit(&upper, "until [ -e first ]; do sleep 0.05; done");
+    lab.is_soon(&high, "%t %N", "R n[1-2]");
+    assert_eq!(lab.shown(&stops, "%t %N"), "S n1");
+    assert_eq!(lab.shown(&back, "%t"), "PD");
+    // One that is stopped keeps its memory, and none of its own partition stops it.
+    let beside = lab.submit(&["-w", "n1", "--mem=3950"], "true");
+    lab.is_soon(&beside, "%t %r", "PD Resources");
+    lab.0.write("first", "");
+    lab.is_soon(&high, "%t", "CD");
+    lab.is_soon(&stops, "%t", "R");
+    lab.is_soon(&back, "%t", "R");
+    lab.0.write("go", "");
+    for job in [&stops, &back, &beside] {
+        lab.is_soon(job, "%t", "CD");
+    }
+    let both = lab.sacct(&back, true);
+    assert_eq!(both.lines().count(), 2, "{both}");
+    assert!(both.starts_with(&format!("{back}|PREEMPTED|")), "{both}");
+    assert_eq!(lab.sacct(&stops, false), format!("{stops}|COMPLETED|0:0\n"));
+    let output = lab.0.work().join("back.out");
+    let output = std::fs::read_to_string(output).unwrap();
+    let mut lines = output.lines();
+    assert_eq!(lines.next(), Some("start"));
+    let said = lines.next().unwrap();
+    let begins = format!("slurmstepd: error: *** JOB {back} ON n2 CANCELLED AT ");
+    assert!(said.starts_with(&begins), "{said}");
+    assert!(said.ends_with(" DUE TO PREEMPTION ***"), "{said}");
+    assert_eq!(lines.next(), Some("start 1"));
+}
+
+#[test]
+fn jobs_that_end_when_they_are_told_run_on_reserved_nodes() {
+    let lab = Twin::start(BORROWED);
+    let user = sys::users::user_by_id(sys::process::user()).unwrap();
+    let user = user.unwrap().name;
+    let words = "create reservation ReservationName=r Nodes=n[1-2] StartTime=now Duration=120 MaxStartDelay=00:01:00";
+    let mut args: Vec<&str> = words.split(' ').collect();
+    let users = format!("Users={user}");
+    args.push(&users);
+    lab.0.slurm("scontrol", &args).success();
+    let shown = lab.0.slurm("scontrol", &["show", "reservation", "r"]);
+    assert!(shown.success().contains("MaxStartDelay=00:01:00"));
+    let told = format!(
+        "srun sh -c 'trap \"touch told; exit\" TERM; touch began; while :; do sleep 0.05; done'; {UNTIL_GO}"
+    );
+    let lent = lab.submit(&["-w", "n1", "--signal=R:USR1@3"], &told);
+    // One would end too late, the other without being told.
+    let late = lab.submit(&["-w", "n2", "--signal=R:USR1@120"], "true");
+    let plain = lab.submit(&["-w", "n2"], "true");
+    wait_until("its task runs", || lab.is_there("began"));
+    for job in [&late, &plain] {
+        lab.is_soon(job, "%t", "PD");
+    }
+    let own = lab.submit(&["--reservation=r", "-N2", "--ntasks-per-node=1"], "true");
+    // A real 22.05 sends SIGTERM and not the signal of `--signal`, which gives the time alone.
+    wait_until("it was told", || lab.is_there("told"));
+    lab.is_soon(&own, "%t", "CD");
+    let starts = lab.sacct(&lent, true);
+    assert!(
+        starts.starts_with(&format!("{lent}|PREEMPTED|")),
+        "{starts}"
+    );
+    // It borrows them again.
+    lab.is_soon(&lent, "%t %N", "R n1");
+    assert_eq!(lab.shown(&late, "%t"), "PD");
 }
 
 #[test]

@@ -128,6 +128,7 @@ fn deliver(engine: &EngineFolder, word: &mut Word) -> bool {
                     at: Some(Timestamp(0)),
                     because: Because::Stop,
                     lost_node: None,
+                    preempted: false,
                 };
                 word.sent = None;
                 return false;

@@ -334,6 +334,9 @@ pub enum SupervisorCall {
         /// The node of the job whose loss ends it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lost_node: Option<NodeName>,
+        /// Its job loses its place to another.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        preempted: bool,
     },
     /// The step is cancelled: it is killed at once, and says so.
     Kill,

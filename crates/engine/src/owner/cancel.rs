@@ -210,7 +210,7 @@ impl Owner {
                 reach: Reach::All,
             },
             (None, StepId::Batch) => {
-                self.stop_step(active, step, turn);
+                self.stop_step((job, active), step, turn);
                 return Ok(());
             }
             (None, StepId::Number(_)) => {

@@ -208,16 +208,22 @@ impl Owner {
             return;
         };
         for step in active.steps.keys() {
-            self.stop_step(active, *step, turn);
+            self.stop_step((job, active), *step, turn);
         }
     }
 
     /// Has one step ended: SIGCONT, SIGTERM, and SIGKILL after a while.
-    pub(super) fn stop_step(&self, active: &ActiveJob, step: StepId, turn: &mut Turn) {
+    pub(super) fn stop_step(
+        &self,
+        (job, active): (JobId, &ActiveJob),
+        step: StepId,
+        turn: &mut Turn,
+    ) {
         let call = SupervisorCall::Deadline {
             at: Some(Timestamp(0)),
             because: Because::Stop,
             lost_node: None,
+            preempted: matches!(self.ending(job), Some(Ending::Preempted { .. })),
         };
         for key in active.live_keys(step) {
             turn.words.push((key, call.clone()));

@@ -32,6 +32,7 @@ impl Owner {
                         at: None,
                         because: Because::Stop,
                         lost_node: Some(self.state.cluster().node_name(node).clone()),
+                        preempted: false,
                     };
                     turn.words.push((key, say));
                 }
@@ -102,6 +103,7 @@ impl Owner {
                     at: Some(Timestamp(0)),
                     because: Because::Stop,
                     lost_node: Some(name.clone()),
+                    preempted: false,
                 };
                 turn.words.push((key, call));
             }

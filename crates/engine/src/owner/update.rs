@@ -88,6 +88,7 @@ impl Owner {
                     at,
                     because,
                     lost_node: None,
+                    preempted: false,
                 };
                 turn.words.push((key, call));
             }

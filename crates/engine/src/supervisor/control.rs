@@ -40,6 +40,8 @@ pub(super) trait Obey {
     fn signal(&mut self, signal: i32, reach: Reach);
     /// Its job lost a node, which ends the step.
     fn note_loss(&mut self, node: Option<NodeName>);
+    /// Notes whether the job loses its place to another.
+    fn note_preemption(&mut self, preempted: bool);
     /// Kills the step at once, and says so.
     fn kill(&mut self);
     /// Its job goes on without a node that it had.
@@ -197,8 +199,10 @@ fn obey(line: &[u8], supervisor: &mut dyn Obey) -> SupervisorAnswer {
             at,
             because,
             lost_node,
+            preempted,
         }) => {
             supervisor.note_loss(lost_node);
+            supervisor.note_preemption(preempted);
             supervisor.set_deadline(at, because);
             SupervisorAnswer::Done
         }

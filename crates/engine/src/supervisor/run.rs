@@ -51,6 +51,8 @@ pub(super) struct Run<'a> {
     ended_by: Option<EndedBy>,
     /// The loss of a node of its job ends it.
     lost_node: bool,
+    /// Its job loses its place to another.
+    is_preempted: bool,
     /// The lost node is this one: the step says nothing here any more.
     is_node_lost: bool,
     /// What ended processes used.
@@ -90,6 +92,7 @@ impl<'a> Run<'a> {
             ending: Ending::of(spec),
             ended_by: None,
             lost_node: false,
+            is_preempted: false,
             is_node_lost: false,
             usage: Usage::default(),
         }
@@ -327,6 +330,7 @@ impl<'a> Run<'a> {
                 Because::Stop if self.lost_node => {
                     " DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"
                 }
+                Because::Stop if self.is_preempted => " DUE TO PREEMPTION",
                 Because::Stop => "",
             }
         );
@@ -416,6 +420,10 @@ impl Obey for Run<'_> {
             relay.send(&api::step_io::FromSupervisor::Say(text));
         }
         self.lost_node = true;
+    }
+
+    fn note_preemption(&mut self, preempted: bool) {
+        self.is_preempted |= preempted;
     }
 
     fn kill(&mut self) {

@@ -70,6 +70,7 @@ fn stop() -> SupervisorCall {
         at: Some(Timestamp(0)),
         because: Because::Stop,
         lost_node: None,
+        preempted: false,
     }
 }
 
