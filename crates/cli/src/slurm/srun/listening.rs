@@ -12,6 +12,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The sockets, gone when this is dropped.
 #[derive(Debug)]
@@ -128,8 +129,40 @@ fn sweep(all: &Path) {
     }
 }
 
-/// Whether no process listens at a socket that is there.
+/// Whether no process listens at a socket that is there. One that was made just now may be another
+/// `srun`'s which comes to listen in a moment.
 fn is_left(socket: &Path) -> bool {
-    sys::socket::connect_at_once(socket)
-        .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+    let age = std::fs::symlink_metadata(socket)
+        .and_then(|facts| facts.modified())
+        .map(|made| made.elapsed().unwrap_or_default());
+    age.is_ok_and(|age| age >= YOUNG)
+        && sys::socket::connect_at_once(socket)
+            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+/// How long a socket is left alone that nobody listens at.
+const YOUNG: Duration = Duration::from_mins(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// An `srun` of another node, whose number means nothing here, bound its socket and did not listen yet.
+    #[test]
+    fn a_socket_that_is_being_made_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let of_nobody = |name: &str| {
+            let path = folder.path().join(name);
+            drop(UnixListener::bind(&path).unwrap());
+            path
+        };
+        let (young, old) = (of_nobody("4294967294-1"), of_nobody("4294967294-2"));
+        // A socket can't be opened, which std's own way needs.
+        let mut touch = Command::new("touch");
+        let touched = touch.args(["-d", "2 minutes ago"]).arg(&old);
+        assert!(touched.status().unwrap().success());
+        sweep(folder.path());
+        assert!(young.exists() && !old.exists());
+    }
 }
