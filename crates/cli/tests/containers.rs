@@ -267,6 +267,13 @@ fn steps_and_scripts_with_an_image() {
         .success();
     let out = fs::read_to_string(env.work().join("out")).unwrap();
     assert_eq!(out, "made of busybox\nwith an argument and outside\n");
+    env.write(
+        "bash.sh",
+        "#!/bin/bash\n#SBATCH --container-image=./image\n#SBATCH -o out\ntrue\n",
+    );
+    let _failed = env.slurm("sbatch", &["--wait", "bash.sh"]).code(1);
+    let out = fs::read_to_string(env.work().join("out")).unwrap();
+    assert!(out.contains("/bin/bash: No such file"), "{out}");
     let inner = "cat /etc/mark 2>/dev/null; srun cat /etc/mark";
     let shown = env.slurm("salloc", &["-Q", image, "sh", "-c", inner]);
     assert_eq!(shown.success(), "made of busybox\n");

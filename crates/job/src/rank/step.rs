@@ -33,13 +33,28 @@ pub fn script_in_container(text: &str, words: &[String]) -> Result<u8, RankError
     let mut container = read(text)?;
     let mut words = words.to_vec();
     if let Some(script) = words.first_mut() {
+        let source = std::mem::replace(script, SCRIPT.to_owned());
+        // Called by its name, an interpreter that the image lacks is what the runtime names.
+        let interpreter = std::fs::read(&source).map(|text| interpreter(&text));
+        words.splice(..0, interpreter.unwrap_or_default());
         container.mounts.push(Mount {
-            source: std::mem::replace(script, SCRIPT.to_owned()),
+            source,
             target: SCRIPT.to_owned(),
             read_only: false,
         });
     }
     enter(container, words)
+}
+
+/// The interpreter that a script's first line names, with its argument, of which the kernel knows one.
+fn interpreter(script: &[u8]) -> Vec<String> {
+    let line = script.split(|byte| *byte == b'\n').next();
+    let line = line.and_then(|line| line.strip_prefix(b"#!"));
+    let line = line.map(String::from_utf8_lossy).unwrap_or_default();
+    let mut words = line.trim().splitn(2, [' ', '\t']);
+    let words = [words.next(), words.next()].into_iter().flatten();
+    let words = words.map(str::trim).filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
 }
 
 fn read(text: &str) -> Result<ContainerStart, RankError> {
@@ -139,5 +154,25 @@ fn keep_variables(container: &mut ContainerStart, variables: &Variables) {
             let value = value.to_string_lossy();
             container.options.push(format!("--set-env={name}={value}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_first_line_names() {
+        let check = |script: &str, want: &[&str]| {
+            assert_eq!(interpreter(script.as_bytes()), want, "{script:?}");
+        };
+        check("#!/bin/bash\necho", &["/bin/bash"]);
+        check("#! /bin/bash -l \n", &["/bin/bash", "-l"]);
+        check(
+            "#!/usr/bin/env -S python -u\n",
+            &["/usr/bin/env", "-S python -u"],
+        );
+        check("echo\n", &[]);
+        check("", &[]);
     }
 }
