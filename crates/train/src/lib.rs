@@ -12,9 +12,11 @@ pub mod env_vars;
 mod environment_job;
 mod environment_plan;
 mod gpu_spread;
+mod grace;
 mod hang_plan;
 mod input_variables;
 mod keys;
+mod launcher_rules;
 mod launchers;
 mod new_run_file;
 mod node_choice;
@@ -26,6 +28,7 @@ mod parse;
 mod per_gpu;
 mod placeholders;
 mod plan;
+mod planned_environment;
 mod planner;
 mod rank_command;
 mod reader;
@@ -46,6 +49,7 @@ pub use containers::{
     about as about_runtime, copy_words, enroot_address, is_misleading, is_passed,
 };
 pub use environment_plan::{CONDA_HOOK, EnvironmentPlan, Prelude, Python};
+pub use grace::default_grace;
 pub use hang_plan::HangPlan;
 pub use input_variables::{INPUT_VARIABLES, Variables};
 pub use keys::{
@@ -59,7 +63,7 @@ pub use notify_plan::{HookForm, MailServer, NotifyPlan};
 pub use overrides::{OverrideProblem, Overrides};
 pub use placeholders::{PLACEHOLDERS, Placeholder, UnknownPlaceholder, Values, fill};
 pub use plan::{CheckpointPlan, DataPlan, JobPlace, Plan, ResumePlan, place_below};
-pub use planner::{PlanInput, default_grace, plan};
+pub use planner::{PlanInput, plan};
 pub use rank_command::{EnvChange, JobShape, RankCommand, Rendezvous};
 pub use refusal::{Refusal, RefusalKind};
 pub use resolved::{Resolved, Source};

@@ -1,19 +1,21 @@
 //! Resolves run file and flags against one cluster.
 
-use crate::containers;
-use crate::environment_plan::{no_secrets, no_variables};
+use crate::grace::{grace, granularity_note};
+use crate::launcher_rules::{
+    check_lightning_name, check_one_process, check_started_once, launcher_options,
+    lightning_signal_note,
+};
 use crate::node_choice::{NodeChoice, Wanted};
+use crate::planned_environment::environment;
 use crate::service_plan;
 use crate::{
-    CheckpointPlan, Complete, CompleteWord, ContainerPlan, DataPlan, EnvironmentPlan, HookForm,
-    Keep, Launcher, Notify, NotifyPlan, Overrides, Plan, Python, PythonChoice, Refusal,
-    RefusalKind, Resolved, ResumeBy, ResumeOn, ResumePlan, RunFile, Sections, Shape, Source,
-    Variables, say_seconds,
+    CheckpointPlan, Complete, CompleteWord, DataPlan, HookForm, Keep, Launcher, Notify, NotifyPlan,
+    Overrides, Plan, Refusal, RefusalKind, Resolved, ResumeBy, ResumeOn, ResumePlan, RunFile,
+    Sections, Shape, Source, Variables,
 };
 use crate::{gpu_spread, hang_plan, per_gpu};
-use model::{ClusterFacts, ContainerRuntime, MailEvent, Seconds, TimeLimitRequest};
+use model::{ClusterFacts, MailEvent, Seconds};
 use std::path::{Component, Path, PathBuf};
-use std::time::Duration;
 
 /// What a plan is made of.
 #[derive(Clone, Copy, Debug)]
@@ -36,10 +38,6 @@ pub struct PlanInput<'a> {
 
 /// Nothing changed for so long: a checkpoint of an unknown format counts as whole.
 const SETTLE: Seconds = Seconds(10);
-/// Long enough for some gigabytes to a network file system.
-const GRACE: Duration = Duration::from_secs(120);
-/// The least that a copy, a stop and a requeue need.
-const LEAST_GRACE: Duration = Duration::from_secs(2);
 
 /// Resolves every value: program < cluster < user's config < run file < its `[cluster.NAME]` <
 /// environment < flags.
@@ -292,7 +290,7 @@ pub(crate) fn plan_sections(
     Ok(Planned { plan, groups })
 }
 
-fn or<T>(value: T, why: &str) -> Resolved<T> {
+pub(crate) fn or<T>(value: T, why: &str) -> Resolved<T> {
     Resolved::new(value, Source::default(why))
 }
 
@@ -397,205 +395,6 @@ fn name(input: &PlanInput<'_>, asked: Option<Resolved<String>>) -> Resolved<Stri
     Resolved::new(name.to_owned(), Source::default("the folder's name"))
 }
 
-fn check_one_process(
-    launcher: &Resolved<Launcher>,
-    nodes: &Resolved<u32>,
-    ranks: &Resolved<u32>,
-) -> Result<(), Refusal> {
-    if launcher.value != Launcher::None || (nodes.value == 1 && ranks.value == 1) {
-        return Ok(());
-    }
-    let (what, count) = match nodes.value {
-        1 => ("ranks_per_node", ranks),
-        _ => ("nodes", nodes),
-    };
-    Err(Refusal {
-        kind: RefusalKind::Usage,
-        message: format!(
-            "launcher none is one process, and {what} is {}",
-            count.value
-        ),
-        asked: format!(
-            "launcher = \"none\" ({}), {what} = {} ({})",
-            launcher.source, count.value, count.source
-        ),
-        there: "every other launcher starts several".to_owned(),
-        todo: "launcher = \"srun\" for a rank a GPU, or one node and one rank".to_owned(),
-    })
-}
-
-/// A command that starts its launcher itself would start it in each rank, and so would one that starts
-/// another launcher, which starts all ranks of a node.
-fn check_started_once(
-    launcher: &Resolved<Launcher>,
-    command: &Resolved<Vec<String>>,
-    ranks: &Resolved<u32>,
-) -> Result<(), Refusal> {
-    let own = launcher.value.started_by(&command.value);
-    let Some((begun, starter)) = Launcher::begun_by(&command.value) else {
-        return Ok(());
-    };
-    let is_own = begun == launcher.value || own.as_ref() == Some(&starter);
-    let is_step_in_step = starter.starts_with("srun");
-    let is_in_each_rank = launcher.value.shape() != Shape::Ranks || ranks.value > 1;
-    let is_several = launcher.value != Launcher::None && (is_step_in_step || is_in_each_rank);
-    if !is_own && !is_several {
-        return Ok(());
-    }
-    let message = if is_own {
-        let ours = launcher.value;
-        format!("the command starts {starter}, which launcher {ours} stands for")
-    } else {
-        let ours = launcher.value;
-        format!("the command starts {starter}, and launcher {ours} would start that in each task")
-    };
-    let alone = "leave it out of the command, which begins with python or the program";
-    let todo = match begun {
-        _ if is_own && launcher.value.takes_options() => {
-            format!("{alone}; options that it is to have beside ours go into launcher_options")
-        }
-        Launcher::Srun => alone.to_owned(),
-        _ if is_own => alone.to_owned(),
-        begun => format!(
-            "write launcher = \"{begun}\", and leave {starter} and its options out of the command, which begins \
-             with python or the program"
-        ),
-    };
-    Err(Refusal {
-        kind: RefusalKind::Usage,
-        message,
-        asked: format!(
-            "launcher = \"{}\" ({}), command = {:?} ({})",
-            launcher.value,
-            launcher.source,
-            command.value.join(" "),
-            command.source
-        ),
-        there: "the launcher starts the ranks, with all that they need to find each other"
-            .to_owned(),
-        todo,
-    })
-}
-
-/// Options for a launcher that has a command line.
-fn launcher_options(
-    launcher: &Resolved<Launcher>,
-    asked: Option<Resolved<Vec<String>>>,
-) -> Result<Resolved<Vec<String>>, Refusal> {
-    let asked = asked.unwrap_or_else(|| or(Vec::new(), "none"));
-    if asked.value.is_empty() || launcher.value.takes_options() {
-        return Ok(asked);
-    }
-    let able = Launcher::ALL.into_iter();
-    let able: Vec<&str> = able
-        .filter(|launcher| launcher.takes_options())
-        .map(Launcher::word)
-        .collect();
-    Err(Refusal {
-        kind: RefusalKind::Usage,
-        message: format!("launcher {} has no options", launcher.value),
-        asked: format!(
-            "launcher = \"{}\" ({}), launcher_options = {:?} ({})",
-            launcher.value, launcher.source, asked.value, asked.source
-        ),
-        there: format!("{} have a command line of their own", able.join(", ")),
-        todo: "leave launcher_options out; the program's own arguments stand in command".to_owned(),
-    })
-}
-
-/// Lightning switches its Slurm mode off in jobs of these names.
-fn check_lightning_name(
-    launcher: &Resolved<Launcher>,
-    name: &Resolved<String>,
-) -> Result<(), Refusal> {
-    if launcher.value != Launcher::Lightning || !["bash", "interactive"].contains(&&*name.value) {
-        return Ok(());
-    }
-    Err(Refusal {
-        kind: RefusalKind::Usage,
-        message: format!(
-            "Lightning takes a job named {} for an interactive one",
-            name.value
-        ),
-        asked: format!("name = {:?} ({})", name.value, name.source),
-        there: "Lightning's Slurm mode is off in jobs named bash or interactive".to_owned(),
-        todo: "give the run another name".to_owned(),
-    })
-}
-
-/// At SIGUSR1 Lightning's Slurm mode saves and brings the job back itself, beside the run.
-fn lightning_signal_note(
-    launcher: &Resolved<Launcher>,
-    notify: Option<&Resolved<Notify>>,
-) -> Option<String> {
-    let notify = notify.filter(|notify| notify.value == Notify::Sigusr1)?;
-    (launcher.value == Launcher::Lightning).then(|| {
-        format!(
-            "[resume] notify = \"SIGUSR1\" ({}): Lightning requeues the job itself at that signal, as the run does; give its Trainer plugins=[SLURMEnvironment(auto_requeue=False)], or notify by a file",
-            notify.source
-        )
-    })
-}
-
-/// Slurm counts in minutes.
-fn granularity_note(
-    facts: &ClusterFacts,
-    time: Option<&Resolved<TimeLimitRequest>>,
-) -> Option<String> {
-    let TimeLimitRequest::Limit(asked) = time?.value else {
-        return None;
-    };
-    let step = facts.time_granularity.0.max(1);
-    let given = Seconds(asked.0.div_ceil(step) * step);
-    (given != asked).then(|| {
-        format!(
-            "{} counts in steps of {}: the limit becomes {}",
-            facts.name,
-            say_seconds(Seconds(step)),
-            say_seconds(given)
-        )
-    })
-}
-
-/// How long before its limit a job is ended where the run file names no grace: two minutes, or an
-/// eighth of a short limit, but two seconds as long as half of the limit is left for work.
-#[must_use]
-pub fn default_grace(limit: Duration) -> Duration {
-    let least = LEAST_GRACE.min(limit / 2);
-    (limit / 8).clamp(least, GRACE.max(least))
-}
-
-fn grace(
-    asked: Option<Resolved<Seconds>>,
-    time: Option<&Resolved<TimeLimitRequest>>,
-) -> Result<Resolved<Seconds>, Refusal> {
-    let limit = match time.map(|time| time.value) {
-        Some(TimeLimitRequest::Limit(limit)) => Some(limit),
-        Some(TimeLimitRequest::Unlimited) | None => None,
-    };
-    match (asked, limit, time) {
-        (Some(grace), Some(limit), Some(time)) if grace.value >= limit => Err(Refusal {
-            kind: RefusalKind::Usage,
-            message: "the grace is as long as the job".to_owned(),
-            asked: format!("grace = {} ({})", say_seconds(grace.value), grace.source),
-            there: format!("time = {} ({})", say_seconds(limit), time.source),
-            todo: "a shorter grace, or a longer time".to_owned(),
-        }),
-        (Some(grace), _, _) => Ok(grace),
-        (None, limit, _) => {
-            let limit = limit.map(|limit| Duration::from_secs(limit.0));
-            let grace = limit.map_or(GRACE, default_grace);
-            let why = if grace < GRACE {
-                "default: an eighth of the limit"
-            } else {
-                "default: to save a last checkpoint before the limit"
-            };
-            let whole = grace.as_secs() + u64::from(grace.subsec_nanos() > 0);
-            Ok(or(Seconds(whole), why))
-        }
-    }
-}
-
 fn complete(
     word: Option<Resolved<CompleteWord>>,
     marker: Option<Resolved<String>>,
@@ -617,105 +416,6 @@ fn complete(
     }
 }
 
-fn environment(
-    base: &Path,
-    asked: crate::EnvironmentSection,
-    launcher: &Resolved<Launcher>,
-    facts: &ClusterFacts,
-) -> Result<EnvironmentPlan, Refusal> {
-    let mut modules = asked.modules.unwrap_or_else(|| or(Vec::new(), "none"));
-    let container = containers::resolve(
-        asked.container,
-        &modules.value,
-        &facts.name,
-        &facts.containers.runtimes,
-        |path| absolute(base, path),
-    )?;
-    let mut python = asked.python;
-    if let Some(container) = &container {
-        python.take_if(|python| python.source.is_habit());
-        check_beside_container(container, python.as_ref(), launcher)?;
-        load_runtime(&mut modules, container, facts);
-    }
-    Ok(EnvironmentPlan {
-        modules,
-        python: match python {
-            None if container.is_some() => or(Python::AsItIs, "of the container's image"),
-            None => or(Python::AsItIs, "default: no [environment] is set"),
-            Some(choice) => choice.map(|choice| match choice {
-                PythonChoice::Venv(path) => Python::Venv(absolute(base, &path)),
-                PythonChoice::Requirements(path) => Python::Requirements(absolute(base, &path)),
-                PythonChoice::Conda(name) if !name.contains('/') && !name.starts_with('.') => {
-                    Python::CondaName(name)
-                }
-                PythonChoice::Conda(path) => Python::CondaFolder(absolute(base, &path)),
-            }),
-        },
-        container,
-        variables: asked.variables.unwrap_or_else(no_variables),
-        secrets: asked.secrets.unwrap_or_else(no_secrets),
-    })
-}
-
-/// A container has a Python of its own, and Pyxis starts tasks of srun alone.
-fn check_beside_container(
-    container: &ContainerPlan,
-    python: Option<&Resolved<PythonChoice>>,
-    launcher: &Resolved<Launcher>,
-) -> Result<(), Refusal> {
-    let image = &container.image;
-    let image = format!("image = \"{}\" ({})", image.value, image.source);
-    if let Some(python) = python {
-        let key = python.value.word();
-        return Err(Refusal {
-            kind: RefusalKind::Usage,
-            message: format!("{key} beside a container"),
-            asked: format!("{image}, {key} ({})", python.source),
-            there: "the ranks run the Python of the image".to_owned(),
-            todo: format!("leave {key} out, and install what it has into the image"),
-        });
-    }
-    let runtime = &container.runtime;
-    let is_head = launcher.value.shape() == Shape::Head;
-    if is_head && runtime.value == ContainerRuntime::Pyxis {
-        return Err(Refusal {
-            kind: RefusalKind::Usage,
-            message: format!("launcher {} with a container of Pyxis", launcher.value),
-            asked: format!(
-                "{image}, launcher = \"{}\" ({})",
-                launcher.value, launcher.source
-            ),
-            there: "Pyxis starts tasks of srun, and here another program starts the ranks"
-                .to_owned(),
-            todo: "runtime = \"enroot\" in [environment.container], or another launcher".to_owned(),
-        });
-    }
-    Ok(())
-}
-
-/// The module that brings the cluster's runtime, unless the run loads one of that name.
-fn load_runtime(
-    modules: &mut Resolved<Vec<String>>,
-    container: &ContainerPlan,
-    facts: &ClusterFacts,
-) {
-    let Some(module) = &facts.containers.module else {
-        return;
-    };
-    let name = |module: &str| module.split('/').next().unwrap_or_default().to_owned();
-    let is_there = modules.value.iter().any(|one| name(one) == name(module));
-    if is_there || facts.containers.runtimes.first() != Some(&container.runtime.value) {
-        return;
-    }
-    if modules.value.is_empty() {
-        let why = format!("brings {} on {}", container.runtime.value, facts.name);
-        modules.source = Source::cluster(why);
-    }
-    modules.value.push(module.clone());
-}
-
-/// A path against the run file's folder, without `.` and `..` where that needs no look at the
-/// disk.
 /// Against the folder; one below `~` stays as it is.
 fn in_folder(base: &Path, path: &str) -> PathBuf {
     if path.starts_with("~/") {
@@ -725,7 +425,8 @@ fn in_folder(base: &Path, path: &str) -> PathBuf {
     }
 }
 
-fn absolute(base: &Path, path: &str) -> PathBuf {
+/// A path against the run file's folder, without `.` and `..` where that needs no look at the disk.
+pub(crate) fn absolute(base: &Path, path: &str) -> PathBuf {
     let mut whole = PathBuf::new();
     for part in base.join(path).components() {
         match part {

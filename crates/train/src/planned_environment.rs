@@ -1,0 +1,108 @@
+//! The environment of a plan: modules, Python or a container, variables.
+
+use crate::containers;
+use crate::environment_plan::{no_secrets, no_variables};
+use crate::planner::{absolute, or};
+use crate::{
+    ContainerPlan, EnvironmentPlan, Launcher, Python, PythonChoice, Refusal, RefusalKind, Resolved,
+    Shape, Source,
+};
+use model::{ClusterFacts, ContainerRuntime};
+use std::path::Path;
+
+pub(crate) fn environment(
+    base: &Path,
+    asked: crate::EnvironmentSection,
+    launcher: &Resolved<Launcher>,
+    facts: &ClusterFacts,
+) -> Result<EnvironmentPlan, Refusal> {
+    let mut modules = asked.modules.unwrap_or_else(|| or(Vec::new(), "none"));
+    let container = containers::resolve(
+        asked.container,
+        &modules.value,
+        &facts.name,
+        &facts.containers.runtimes,
+        |path| absolute(base, path),
+    )?;
+    let mut python = asked.python;
+    if let Some(container) = &container {
+        python.take_if(|python| python.source.is_habit());
+        check_beside_container(container, python.as_ref(), launcher)?;
+        load_runtime(&mut modules, container, facts);
+    }
+    Ok(EnvironmentPlan {
+        modules,
+        python: match python {
+            None if container.is_some() => or(Python::AsItIs, "of the container's image"),
+            None => or(Python::AsItIs, "default: no [environment] is set"),
+            Some(choice) => choice.map(|choice| match choice {
+                PythonChoice::Venv(path) => Python::Venv(absolute(base, &path)),
+                PythonChoice::Requirements(path) => Python::Requirements(absolute(base, &path)),
+                PythonChoice::Conda(name) if !name.contains('/') && !name.starts_with('.') => {
+                    Python::CondaName(name)
+                }
+                PythonChoice::Conda(path) => Python::CondaFolder(absolute(base, &path)),
+            }),
+        },
+        container,
+        variables: asked.variables.unwrap_or_else(no_variables),
+        secrets: asked.secrets.unwrap_or_else(no_secrets),
+    })
+}
+
+/// A container has a Python of its own, and Pyxis starts tasks of srun alone.
+fn check_beside_container(
+    container: &ContainerPlan,
+    python: Option<&Resolved<PythonChoice>>,
+    launcher: &Resolved<Launcher>,
+) -> Result<(), Refusal> {
+    let image = &container.image;
+    let image = format!("image = \"{}\" ({})", image.value, image.source);
+    if let Some(python) = python {
+        let key = python.value.word();
+        return Err(Refusal {
+            kind: RefusalKind::Usage,
+            message: format!("{key} beside a container"),
+            asked: format!("{image}, {key} ({})", python.source),
+            there: "the ranks run the Python of the image".to_owned(),
+            todo: format!("leave {key} out, and install what it has into the image"),
+        });
+    }
+    let runtime = &container.runtime;
+    let is_head = launcher.value.shape() == Shape::Head;
+    if is_head && runtime.value == ContainerRuntime::Pyxis {
+        return Err(Refusal {
+            kind: RefusalKind::Usage,
+            message: format!("launcher {} with a container of Pyxis", launcher.value),
+            asked: format!(
+                "{image}, launcher = \"{}\" ({})",
+                launcher.value, launcher.source
+            ),
+            there: "Pyxis starts tasks of srun, and here another program starts the ranks"
+                .to_owned(),
+            todo: "runtime = \"enroot\" in [environment.container], or another launcher".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// The module that brings the cluster's runtime, unless the run loads one of that name.
+fn load_runtime(
+    modules: &mut Resolved<Vec<String>>,
+    container: &ContainerPlan,
+    facts: &ClusterFacts,
+) {
+    let Some(module) = &facts.containers.module else {
+        return;
+    };
+    let name = |module: &str| module.split('/').next().unwrap_or_default().to_owned();
+    let is_there = modules.value.iter().any(|one| name(one) == name(module));
+    if is_there || facts.containers.runtimes.first() != Some(&container.runtime.value) {
+        return;
+    }
+    if modules.value.is_empty() {
+        let why = format!("brings {} on {}", container.runtime.value, facts.name);
+        modules.source = Source::cluster(why);
+    }
+    modules.value.push(module.clone());
+}
