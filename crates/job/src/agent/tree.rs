@@ -2,6 +2,7 @@
 //! kept.
 
 use folder::LinkInside;
+use model::one_line;
 use std::fs::{self, FileType, Metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -112,15 +113,7 @@ impl Tree {
 
 /// A path for a sentence, which is one line.
 fn shown(path: &Path) -> String {
-    let mut text = String::new();
-    for letter in path.to_string_lossy().chars() {
-        if letter.is_control() {
-            text.extend(letter.escape_debug());
-        } else {
-            text.push(letter);
-        }
-    }
-    text
+    one_line(&path.to_string_lossy()).into_owned()
 }
 
 /// Whether a link at `place` says something that is true of every copy of the entry.
@@ -207,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_is_said_of_an_entry_is_one_line_whatever_its_name() {
-        assert_eq!(shown(Path::new("a\nb/\u{1b}ü \"c")), "a\\nb/\\u{1b}ü \"c");
+        assert_eq!(shown(Path::new("a\nb/\u{1b}ü \"c")), "a\\nb/\\x1bü \"c");
     }
 
     #[test]
