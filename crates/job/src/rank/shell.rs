@@ -1,0 +1,50 @@
+//! An interactive shell with what a run's ranks have.
+
+use super::RankError;
+use super::private_copy::Copied;
+use super::start::Start;
+use super::step::{self, Held};
+use crate::shell::ShellFile;
+use std::path::Path;
+
+/// Becomes the shell of a file, which is removed.
+///
+/// # Errors
+/// It could not be started.
+pub fn shell(file: &Path) -> Result<u8, RankError> {
+    let reading = |source| RankError::System {
+        what: "reading what the shell is started with",
+        source,
+    };
+    let ShellFile {
+        mut launch,
+        secrets,
+        data,
+    } = ShellFile::take(file).map_err(reading)?;
+    let data = data.map(|data| data.bring()).transpose()?;
+    let copied = match &mut launch.container {
+        Some(container) => Copied::make(container)?,
+        None => None,
+    };
+    let Some(rank) = launch.ranks.first() else {
+        return Err(RankError::Task {
+            variable: "SLURM_PROCID",
+            there: None,
+            ranks: 0,
+        });
+    };
+    let start = Start {
+        launch: &launch,
+        rank,
+        is_head: false,
+        secrets,
+    };
+    let (program, argv, variables) = start.prepare(None)?;
+    step::start(
+        &program,
+        &argv,
+        &launch.cwd,
+        &variables,
+        Held { copied, data },
+    )
+}

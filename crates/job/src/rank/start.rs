@@ -1,0 +1,180 @@
+//! Starts a rank's program, with its environment, and waits for it.
+
+use super::container::Inside;
+use super::program::ProgramError;
+use super::{RankError, Variables, prelude, program};
+use crate::agent::RankProcess;
+use crate::local_folder;
+use crate::python_stack;
+use crate::visible_gpus;
+use folder::LaunchFile;
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::Signals;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use train::{EnvChange, RankCommand};
+
+/// What the wrapper finds out about its own task.
+pub(super) struct Place {
+    pub task: u32,
+    pub node_index: u32,
+}
+
+/// What a wrapper starts.
+pub(super) struct Start<'a> {
+    pub launch: &'a LaunchFile,
+    pub rank: &'a RankCommand,
+    /// A head stays outside of the ranks' containers.
+    pub is_head: bool,
+    pub secrets: BTreeMap<String, String>,
+}
+
+impl Start<'_> {
+    /// The program with its arguments and variables, once the environment is made.
+    pub(super) fn prepare(
+        &self,
+        of_rank: Option<(&Place, &Path)>,
+    ) -> Result<(PathBuf, Vec<String>, Variables), RankError> {
+        let (launch, rank) = (self.launch, self.rank);
+        let mut variables: Variables = std::env::vars_os().collect();
+        if let Some((place, local)) = of_rank {
+            let note = local_folder::gpus_note(local, place.node_index);
+            visible_gpus::name(&note, &mut variables);
+        }
+        for prelude in &launch.preludes {
+            prelude::apply(prelude, &mut variables)?;
+        }
+        change(&mut variables, &rank.env);
+        let secrets = self.secrets.iter();
+        variables.extend(secrets.map(|(name, value)| (name.into(), value.into())));
+        let container = launch.container.as_ref().filter(|_| !self.is_head);
+        let (program, argv) = match container {
+            Some(container) => {
+                let inside = Inside {
+                    container,
+                    rank,
+                    secrets: &self.secrets,
+                };
+                inside.start(&launch.cwd, &mut variables)?
+            }
+            None => {
+                let program = program::find(&rank.argv, &launch.cwd, &variables)?;
+                (program, rank.argv.clone())
+            }
+        };
+        Ok((program, argv, variables))
+    }
+
+    pub(super) fn and_wait(
+        &self,
+        of_rank: Option<(&Place, &Path)>,
+        told_to_end: &Arc<AtomicBool>,
+    ) -> Result<ExitStatus, RankError> {
+        let (program, argv, mut variables) = self.prepare(of_rank)?;
+        // Inside a container the folder need not be there.
+        if let (Some((_, local)), None) = (of_rank, &self.launch.container) {
+            python_stack::announce(local, &mut variables);
+        }
+        let catching = |source| RankError::System {
+            what: "catching signals",
+            source,
+        };
+        // Set by the handler itself: the thread below may run only after the program has ended of it.
+        signal_hook::flag::register(SIGTERM, Arc::clone(told_to_end)).map_err(catching)?;
+        // Before the program starts: a signal that comes in between must not end the wrapper.
+        let mut signals =
+            Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT]).map_err(catching)?;
+        let mut child = spawn(&program, &argv, &self.launch.cwd, &variables)?;
+        let pid = child.id();
+        prefer_to_kill(pid);
+        if let Some((place, local)) = of_rank {
+            write_down(pid, place, local);
+        }
+        std::thread::spawn(move || {
+            for signal in signals.forever() {
+                // A program that has ended needs none.
+                let _ = sys::process::signal(pid, signal);
+            }
+        });
+        child.wait().map_err(|source| RankError::System {
+            what: "waiting for the rank",
+            source,
+        })
+    }
+}
+
+fn spawn(
+    program: &Path,
+    argv: &[String],
+    cwd: &Path,
+    variables: &Variables,
+) -> Result<Child, RankError> {
+    // A group of its own, or a signal to the task's group would reach it twice: once from there and
+    // once from the wrapper.
+    let spawned = command(program, argv, cwd, variables)
+        .process_group(0)
+        .spawn();
+    spawned.map_err(|source| {
+        let program = program.display().to_string();
+        ProgramError::of(source, program, cwd).into()
+    })
+}
+
+pub(super) fn command(
+    program: &Path,
+    argv: &[String],
+    cwd: &Path,
+    variables: &Variables,
+) -> Command {
+    let mut command = Command::new(program);
+    command
+        // As a shell has it: mpirun with a whole path puts its own folder before all of PATH.
+        .arg0(&argv[0])
+        .args(&argv[1..])
+        .current_dir(cwd)
+        .env_clear()
+        .envs(variables);
+    command
+}
+
+pub(super) fn change(variables: &mut Variables, changes: &BTreeMap<String, EnvChange>) {
+    for (name, change) in changes {
+        let name = OsString::from(name);
+        match change {
+            EnvChange::Set(value) => {
+                variables.insert(name, value.into());
+            }
+            EnvChange::Default(value) => {
+                variables.entry(name).or_insert_with(|| value.into());
+            }
+            EnvChange::Remove => {
+                variables.remove(&name);
+            }
+        }
+    }
+}
+
+/// When memory runs out the kernel shall take the rank and leave those who can still save its
+/// checkpoints. Raising needs no rights; a system without `/proc` keeps its default.
+fn prefer_to_kill(pid: u32) {
+    const RAISED: &str = "500";
+    let _ = std::fs::write(format!("/proc/{pid}/oom_score_adj"), RAISED);
+}
+
+/// Without it the agent can't tell the rank to stop, and the step is ended the hard way.
+fn write_down(pid: u32, place: &Place, local: &Path) {
+    if let Some(start_time) = sys::process::start_time(pid) {
+        let process = RankProcess {
+            node_index: place.node_index,
+            wrapper: std::process::id(),
+            child: pid,
+            start_time,
+        };
+        let _ = process.write(local, place.task);
+    }
+}
