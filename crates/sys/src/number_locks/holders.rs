@@ -28,14 +28,14 @@ enum Known {
 /// One process of each user that holds a lock on some of these CPUs in a folder's lock file; where none is
 /// seen, those whose locks may not be seen.
 pub(super) fn of(folder: &Path, cpus: &BTreeSet<u32>) -> Vec<EngineProcess> {
-    let inodes = lock_files(folder);
+    let files = lock_files(folder);
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     // Of a user's processes the engine stands for its supervisors.
     let mut found: BTreeMap<(Known, u32), (bool, u32)> = BTreeMap::new();
     for pid in pids.filter(|pid| *pid != std::process::id()) {
         let is_supervisor = !is_engine(pid);
-        let known = match holds(pid, &inodes, cpus) {
+        let known = match holds(pid, &files, cpus) {
             Some(true) => Known::Locks,
             None if !is_supervisor => Known::Engine,
             Some(false) | None => continue,
@@ -57,30 +57,35 @@ pub(super) fn of(folder: &Path, cpus: &BTreeSet<u32>) -> Vec<EngineProcess> {
     found.map(holder).collect()
 }
 
-/// The lock file's number, and those of the files that stand for it where something else has its name.
-fn lock_files(folder: &Path) -> BTreeSet<u64> {
+/// Device and inode.
+type FileId = (u64, u64);
+
+fn file_id(path: &Path) -> Option<FileId> {
+    let facts = fs::metadata(path).ok()?;
+    Some((facts.dev(), facts.ino()))
+}
+
+/// The lock file, and the files that stand for it where something else has its name.
+fn lock_files(folder: &Path) -> BTreeSet<FileId> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let of_name = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(NAME));
-    of_name
-        .filter_map(|entry| Some(entry.metadata().ok()?.ino()))
-        .collect()
+    of_name.filter_map(|entry| file_id(&entry.path())).collect()
 }
 
 /// Whether a process has a lock on any of the CPUs; `None` where it may not be looked at.
-fn holds(pid: u32, inodes: &BTreeSet<u64>, cpus: &BTreeSet<u32>) -> Option<bool> {
+fn holds(pid: u32, files: &BTreeSet<FileId>, cpus: &BTreeSet<u32>) -> Option<bool> {
     let entries = match fs::read_dir(format!("/proc/{pid}/fdinfo")) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::PermissionDenied => return None,
         Err(_) => return Some(false),
     };
-    let texts = entries
-        .flatten()
-        .map(|entry| fs::read_to_string(entry.path()));
-    let holds = texts.flatten().any(|text| {
-        text.lines().filter_map(Locked::parse).any(|lock| {
-            let mut own = cpus.range(lock.first..=lock.last);
-            inodes.contains(&lock.inode) && own.next().is_some()
-        })
+    let holds = entries.flatten().any(|entry| {
+        let text = fs::read_to_string(entry.path()).unwrap_or_default();
+        let mut locks = text.lines().filter_map(Locked::parse);
+        let has_cpu = locks.any(|lock| cpus.range(lock.first..=lock.last).next().is_some());
+        // The device that stands beside the lock is not always what files there say of theirs.
+        let file = Path::new("/proc").join(pid.to_string()).join("fd");
+        has_cpu && file_id(&file.join(entry.file_name())).is_some_and(|id| files.contains(&id))
     });
     Some(holds)
 }
@@ -88,7 +93,6 @@ fn holds(pid: u32, inodes: &BTreeSet<u64>, cpus: &BTreeSet<u32>) -> Option<bool>
 /// A line of `/proc/PID/fdinfo/FD` about a lock.
 #[derive(Debug, PartialEq, Eq)]
 struct Locked {
-    inode: u64,
     first: u32,
     last: u32,
 }
@@ -96,14 +100,13 @@ struct Locked {
 impl Locked {
     /// `lock:\t1: OFDLCK ADVISORY  READ -1 00:2f:4711 3 5`
     fn parse(line: &str) -> Option<Locked> {
-        let mut words = line.strip_prefix("lock:")?.split_whitespace().skip(5);
-        let inode = words.next()?.rsplit(':').next()?.parse().ok()?;
+        let mut words = line.strip_prefix("lock:")?.split_whitespace().skip(6);
         let first = words.next()?.parse().ok()?;
         let last = match words.next()? {
             "EOF" => u32::MAX,
             last => last.parse().ok()?,
         };
-        (first <= last).then_some(Locked { inode, first, last })
+        (first <= last).then_some(Locked { first, last })
     }
 }
 
@@ -126,18 +129,18 @@ mod tests {
 
     #[test]
     fn locks_as_the_kernel_prints_them() {
-        let check = |line: &str, want: Option<(u64, u32, u32)>| {
+        let check = |line: &str, want: Option<(u32, u32)>| {
             let found = Locked::parse(line);
-            let found = found.map(|lock| (lock.inode, lock.first, lock.last));
+            let found = found.map(|lock| (lock.first, lock.last));
             assert_eq!(found, want, "{line}");
         };
         check(
             "lock:\t1: OFDLCK ADVISORY  READ -1 00:2f:4711 3 5",
-            Some((4711, 3, 5)),
+            Some((3, 5)),
         );
         check(
             "lock:\t1: POSIX  ADVISORY  WRITE 17 fd:01:9 0 EOF",
-            Some((9, 0, u32::MAX)),
+            Some((0, u32::MAX)),
         );
         check("lock:\t1: FLOCK  ADVISORY  WRITE 17 fd:01:9", None);
         check("pos:\t0", None);
@@ -150,10 +153,16 @@ mod tests {
             .unwrap()
             .0;
         locks.take([2, 3]).unwrap();
-        let inodes = lock_files(folder.path());
-        let own =
-            |cpus: &[u32]| holds(std::process::id(), &inodes, &cpus.iter().copied().collect());
+        let files = lock_files(folder.path());
+        let own = |cpus: &[u32]| holds(std::process::id(), &files, &cpus.iter().copied().collect());
         assert_eq!(own(&[1, 3]), Some(true));
         assert_eq!(own(&[1, 4]), Some(false));
+        // A file of another device with the same inode is another one.
+        let other = files.iter().map(|(device, inode)| (device + 1, *inode));
+        let cpus = BTreeSet::from([3]);
+        assert_eq!(
+            holds(std::process::id(), &other.collect(), &cpus),
+            Some(false)
+        );
     }
 }
