@@ -241,4 +241,19 @@ mod tests {
         assert!(asked == 200_000 && there < asked);
         assert!(!left);
     }
+
+    #[test]
+    fn no_run_folder_is_made_in_place_of_one_that_was_moved() {
+        let root = tempfile::tempdir().unwrap();
+        let entry = root.path().join("step-1");
+        std::fs::write(&entry, b"weights").unwrap();
+        let run = root.path().join("digits-k3f9");
+        let part = IncomingPart::new(&RunFolder::at(&run), "7.0.0.1");
+        let error = copy_out(&entry, &part, &mut |_, _| Ok(())).unwrap_err();
+        assert!(
+            error.may_pass() && error.to_string().contains("was moved or removed"),
+            "{error}"
+        );
+        assert!(!run.exists());
+    }
 }
