@@ -217,13 +217,13 @@ impl Index {
     pub fn find(&self, text: &str) -> io::Result<Vec<IndexEntry>> {
         let mut all = self.all()?;
         all.reverse();
-        Ok(Index::choose(&all, text))
+        Ok(Index::choose(&all, text, Naming::OrBeginning))
     }
 
-    /// As [`Index::find`], of runs that were read already, the newest first.
+    /// As [`Index::find`], of runs that were read already, the newest first, if they may be named so.
     #[must_use]
-    pub fn choose(newest_first: &[IndexEntry], text: &str) -> Vec<IndexEntry> {
-        let found = Index::named(newest_first, text);
+    pub fn choose(newest_first: &[IndexEntry], text: &str, naming: Naming) -> Vec<IndexEntry> {
+        let found = Index::named(newest_first, text, naming);
         if !found.is_empty() {
             return found;
         }
@@ -233,12 +233,12 @@ impl Index {
         let Ok(number) = number.parse::<u32>() else {
             return found;
         };
-        let mut of_all = Index::named(newest_first, text);
+        let mut of_all = Index::named(newest_first, text, naming);
         of_all.retain(|entry| number > 0 && entry.number() == number);
         of_all
     }
 
-    fn named(newest_first: &[IndexEntry], text: &str) -> Vec<IndexEntry> {
+    fn named(newest_first: &[IndexEntry], text: &str, naming: Naming) -> Vec<IndexEntry> {
         if text == "@" {
             let newest = newest_first.first().map(IndexEntry::shared_id);
             let is_newest = |entry: &&IndexEntry| newest == Some(entry.shared_id());
@@ -248,7 +248,7 @@ impl Index {
             &|entry| entry.id == text,
             &|entry| entry.shared_id() == text,
             &|entry| entry.name == text,
-            &|entry| entry.id.starts_with(text),
+            &|entry| naming == Naming::OrBeginning && entry.id.starts_with(text),
         ];
         for way in ways {
             let found: Vec<IndexEntry> = newest_first
@@ -262,6 +262,15 @@ impl Index {
         }
         Vec::new()
     }
+}
+
+/// How a person may name runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// By the whole id or name, or `@`: where a slip of the hand would end or remove something.
+    Whole,
+    /// Also by the beginning of an id.
+    OrBeginning,
 }
 
 /// Paths in a folder; none where it is not there or is no folder.
@@ -371,5 +380,12 @@ mod tests {
         assert_eq!(found("digits-a"), "digits-aa11");
         assert_eq!(found("digits2-cc33"), "digits2-cc33");
         assert_eq!(found("gan"), "");
+        let all = index.all().unwrap();
+        let whole = |text: &str| Index::choose(&all, text, Naming::Whole).len();
+        assert_eq!(
+            [whole("digits"), whole("digits-aa11"), whole("@")],
+            [2, 1, 1]
+        );
+        assert_eq!([whole("digits-a"), whole("digit")], [0, 0]);
     }
 }

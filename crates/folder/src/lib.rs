@@ -40,7 +40,7 @@ pub use exit_file::RankExit;
 pub use file_tail::{FileTail, drawn_text};
 pub use folder_error::FolderError;
 pub use incoming_part::IncomingPart;
-pub use index::{Index, IndexEntry, RemovedRun, Repeat};
+pub use index::{Index, IndexEntry, Naming, RemovedRun, Repeat};
 pub use last_lines::last_lines;
 pub use launch_file::LaunchFile;
 pub use leftovers::{Leftover, Standing, Verdict, half_runs};

@@ -58,7 +58,8 @@ fn judge(local: &LocalFolder, standing: &dyn Fn(&str) -> Standing) -> Verdict {
     let Some((run, _)) = local.owner() else {
         return Verdict::Keep("not a folder of a run".to_owned());
     };
-    let state = match standing(run) {
+    let standing = standing(run);
+    let state = match standing {
         Standing::Live => return Verdict::Keep(format!("{what}; {run} is not over")),
         Standing::Unreachable => {
             return Verdict::Keep(format!(
@@ -68,10 +69,15 @@ fn judge(local: &LocalFolder, standing: &dyn Fn(&str) -> Standing) -> Verdict {
         Standing::Over => "is over",
         Standing::Unknown => "is not known here",
     };
+    // With another TRAINYARD_HOME, say; here the run's name leads to nothing.
+    let requeued = match standing {
+        Standing::Unknown => format!("yard requeue {run}, where that run is known (not here),"),
+        _ => format!("yard requeue {run}"),
+    };
     if local.has_uncollected() {
         let data = local.data();
         return Verdict::Force(format!(
-            "files of {run} that [data] collect names and that were not copied, in {}: yard requeue {run} copies them, yard clean --force removes them",
+            "files of {run} that [data] collect names and that were not copied, in {}: {requeued} copies them, yard clean --force removes them",
             data.display()
         ));
     }
@@ -82,14 +88,13 @@ fn judge(local: &LocalFolder, standing: &dyn Fn(&str) -> Standing) -> Verdict {
     if !names.is_empty() {
         let names: Vec<String> = names.into_iter().chain(unseen).collect();
         return Verdict::Force(format!(
-            "the only copy of {} of {run}: yard requeue {run} goes on from it, yard clean --force removes it",
+            "the only copy of {} of {run}: {requeued} goes on from it, yard clean --force removes it",
             names.join(", ")
         ));
     }
     if !unseen.is_empty() {
         return Verdict::Force(format!(
-            "what may be the only copy of {} of {run}, which was killed before it was looked at: yard requeue \
-             {run} goes on from what is complete, yard clean --force removes it",
+            "what may be the only copy of {} of {run}, which was killed before it was looked at: {requeued} goes on from what is complete, yard clean --force removes it",
             unseen.join(", ")
         ));
     }

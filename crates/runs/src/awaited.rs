@@ -4,7 +4,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::repeats::repeats_of;
 use crate::{Run, RunState, ask_for, indexed_runs};
 use backend::Transport;
-use folder::{AwaitedRun, Index, IndexEntry};
+use folder::{AwaitedRun, Index, IndexEntry, Naming};
 use model::{JobId, Timestamp};
 use sys::Places;
 use train::Resolved;
@@ -127,7 +127,7 @@ impl NamedRuns {
     pub(crate) fn of(by: &Resolved<String>, places: &Places) -> Result<NamedRuns, Failure> {
         let mut all = indexed_runs(places)?;
         all.reverse();
-        let mut chosen = Index::choose(&all, &by.value);
+        let mut chosen = Index::choose(&all, &by.value, Naming::OrBeginning);
         let count = match repeats_of(&chosen) {
             Some(entry) => entry.repeats.unwrap_or(1) as usize,
             None => 1,

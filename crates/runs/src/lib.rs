@@ -94,7 +94,7 @@ pub use run_request::{GivenResource, Planned, RunRequest, user};
 pub use run_state::{RunState, run_state};
 pub use script_lint::{ScriptCheck, ScriptFinding, ScriptPlace, check_script};
 pub use secrets::secrets;
-pub use select::{Selected, select, select_live, select_only};
+pub use select::{Selected, select, select_live, select_only, select_to_change};
 pub use spoken_name::{JobNumber, NEWEST, SLURM, SpokenName};
 pub use submit::submit_next;
 pub use sweep::WandbSweep;

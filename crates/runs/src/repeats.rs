@@ -6,7 +6,7 @@ use crate::known_runs::{places, unreadable_index};
 use crate::reach::open;
 use crate::{Run, RunState, SpokenName, ask_for};
 use backend::{JobView, LOCAL, Transport};
-use folder::{Index, IndexEntry, RunFolder};
+use folder::{Index, IndexEntry, Naming, RunFolder};
 use model::JobId;
 
 /// All repeats of a run.
@@ -131,7 +131,7 @@ impl Repeats {
 ///
 /// # Errors
 /// Several have that name, or the index of runs can't be read.
-pub fn select_repeats(text: &str) -> Result<Option<Repeats>, Failure> {
+pub fn select_repeats(text: &str, naming: Naming) -> Result<Option<Repeats>, Failure> {
     let places = places()?;
     let index = Index::new(&places.index);
     let mut all = index
@@ -140,7 +140,7 @@ pub fn select_repeats(text: &str) -> Result<Option<Repeats>, Failure> {
     all.reverse();
     let is_cluster = |name: &str| name == LOCAL || all.iter().any(|entry| entry.cluster == name);
     let name = SpokenName::parse(text, is_cluster);
-    let mut named = Index::choose(&all, name.rest);
+    let mut named = Index::choose(&all, name.rest, naming);
     named.retain(|entry| name.is_on(&entry.cluster, |name| is_engine(&places, name)));
     match repeats_of(&named) {
         Some(entry) => Ok(Some(Repeats::read(entry)?)),

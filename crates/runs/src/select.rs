@@ -7,7 +7,7 @@ use crate::reach::{engines, open};
 use crate::repeats::{one_is_needed, repeats_of};
 use crate::{JobNumber, NEWEST, Run, SpokenName, plain_jobs};
 use backend::{JobView, LOCAL, Transport};
-use folder::{Index, IndexEntry};
+use folder::{Index, IndexEntry, Naming};
 use model::{JobId, Timestamp};
 use sys::Places;
 
@@ -141,28 +141,35 @@ enum Several {
 /// # Errors
 /// Nothing or several have that name, or the index of runs can't be read.
 pub fn select(text: &str) -> Result<Selected, Failure> {
-    search(text, Several::Newest)
+    search(text, Several::Newest, Naming::OrBeginning)
 }
 
-/// Finds what `text` means, to change it or to wait for it: of several with one name, the one that
-/// lives.
+/// Finds what `text` means, to wait for it: of several with one name, the one that lives.
 ///
 /// # Errors
 /// As of [`select`]; and several that live are ambiguous.
 pub fn select_live(text: &str) -> Result<Selected, Failure> {
-    search(text, Several::TheLiveOne)
+    search(text, Several::TheLiveOne, Naming::OrBeginning)
 }
 
-/// Finds what `text` means, to remove it: one name of several runs is none.
+/// Finds what `text` means, to change it: as [`select_live`], and named whole.
+///
+/// # Errors
+/// As of [`select_live`]; and the beginning of an id is no name.
+pub fn select_to_change(text: &str) -> Result<Selected, Failure> {
+    search(text, Several::TheLiveOne, Naming::Whole)
+}
+
+/// Finds what `text` means, to remove it: one name of several runs is none, nor is the beginning of an id.
 ///
 /// # Errors
 /// As of [`select`]; and several of one name are ambiguous.
 pub fn select_only(text: &str) -> Result<Selected, Failure> {
-    search(text, Several::Neither)
+    search(text, Several::Neither, Naming::Whole)
 }
 
-fn search(text: &str, several: Several) -> Result<Selected, Failure> {
-    let mut search = Search::new(text)?;
+fn search(text: &str, several: Several, naming: Naming) -> Result<Selected, Failure> {
+    let mut search = Search::new(text, naming)?;
     let found = search.find(several);
     let notes = search.notes;
     match found {
@@ -177,6 +184,7 @@ fn search(text: &str, several: Several) -> Result<Selected, Failure> {
 /// A search for one name.
 struct Search<'a> {
     text: &'a str,
+    naming: Naming,
     places: Places,
     /// All runs, the newest first.
     entries: Vec<IndexEntry>,
@@ -184,7 +192,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(text: &'a str) -> Result<Search<'a>, Failure> {
+    fn new(text: &'a str, naming: Naming) -> Result<Search<'a>, Failure> {
         let places = places()?;
         let mut entries = Index::new(&places.index)
             .all()
@@ -192,6 +200,7 @@ impl<'a> Search<'a> {
         entries.reverse();
         Ok(Search {
             text,
+            naming,
             places,
             entries,
             notes: Vec::new(),
@@ -206,7 +215,7 @@ impl<'a> Search<'a> {
                 || backend::slurm_here().is_ok_and(|here| here.as_deref() == Some(name))
         };
         let name = SpokenName::parse(self.text, is_cluster);
-        let named = Index::choose(&self.entries, name.rest);
+        let named = Index::choose(&self.entries, name.rest, self.naming);
         let named: Vec<IndexEntry> = named
             .into_iter()
             .filter(|entry| name.is_on(&entry.cluster, |cluster| is_engine(&self.places, cluster)))
@@ -408,11 +417,21 @@ impl<'a> Search<'a> {
             return Failure::new(FailureKind::Failed, "there is no run or job yet")
                 .todo("yard run FILE starts one");
         }
-        let newest = self.entries.iter().take(3).map(|entry| entry.id.as_str());
-        let newest: Vec<&str> = newest.collect();
-        let there = match newest.len() {
+        let first_ids = |entries: &[IndexEntry]| {
+            let ids = entries.iter().take(3).map(|entry| entry.id.as_str());
+            ids.collect::<Vec<_>>().join(", ")
+        };
+        // With a name whole, they would have been found.
+        let begun = Index::choose(&self.entries, text, Naming::OrBeginning);
+        if !begun.is_empty() {
+            let what = format!("no run or job has the whole name or id {text}");
+            return Failure::new(FailureKind::Failed, what)
+                .there(format!("with that beginning: {}", first_ids(&begun)))
+                .todo("name it whole: what changes or removes a run takes no beginning");
+        }
+        let there = match self.entries.len() {
             0 => "no run yet".to_owned(),
-            _ => format!("newest: {}", newest.join(", ")),
+            _ => format!("newest: {}", first_ids(&self.entries)),
         };
         let asked = engines_asked(&self.places);
         let mut stopped = engine_names(&self.places);

@@ -4,8 +4,9 @@ use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
+use folder::Naming;
 use model::counted;
-use runs::{select_live, select_repeats};
+use runs::{select_repeats, select_to_change};
 
 /// End runs or jobs; their saved checkpoints stay
 #[derive(Debug, ClapArgs)]
@@ -18,7 +19,7 @@ pub struct Args {
 /// Runs `yard cancel`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     for text in &args.runs {
-        if let Some(several) = select_repeats(text)? {
+        if let Some(several) = select_repeats(text, Naming::Whole)? {
             let id = &several.entry.id;
             printer.show_line(&match several.cancel()? {
                 0 => format!("all of {id} have already ended"),
@@ -26,7 +27,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             });
             continue;
         }
-        let mut selected = super::selected(select_live(text), printer)?;
+        let mut selected = super::selected(select_to_change(text), printer)?;
         let job = selected.job()?;
         let how = if runs::cancel(&mut selected)? {
             "is being cancelled"

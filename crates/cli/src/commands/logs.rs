@@ -8,7 +8,7 @@ use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use backend::Transport;
 use clap::Args as ClapArgs;
-use folder::{Event, EventLine, FileTail, LogLine, LogTail};
+use folder::{Event, EventLine, FileTail, LogLine, LogTail, Naming};
 use model::JobId;
 use runs::{FILE_PAUSE, Follower, Run, RunEvent, Start};
 use runs::{Selected, select, select_repeats};
@@ -39,7 +39,7 @@ pub struct Args {
 /// Runs `yard logs`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     if !args.follow
-        && let Some(several) = select_repeats(&args.run)?
+        && let Some(several) = select_repeats(&args.run, Naming::OrBeginning)?
     {
         return repeats::logs(&several, args.rank, args.last, printer);
     }

@@ -5,8 +5,9 @@ use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
+use folder::Naming;
 use model::counted;
-use runs::{Repeats, Requeued, RunState, select_live, select_repeats};
+use runs::{Repeats, Requeued, RunState, select_repeats, select_to_change};
 
 /// Put a run or job back into the queue; it resumes from its newest checkpoint
 #[derive(Debug, ClapArgs)]
@@ -21,10 +22,10 @@ const SAME_CODE: &str = "as first submitted; changes since then need a new yard 
 
 /// Runs `yard requeue`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    if let Some(several) = select_repeats(&args.run)? {
+    if let Some(several) = select_repeats(&args.run, Naming::Whole)? {
         return requeue_all(&several, printer);
     }
-    let mut selected = super::selected(select_live(&args.run), printer)?;
+    let mut selected = super::selected(select_to_change(&args.run), printer)?;
     let requeued = runs::requeue(&mut selected)?;
     let name = selected.name();
     match requeued {
@@ -55,7 +56,7 @@ fn requeue_all(several: &Repeats, printer: &Printer) -> Outcome {
             done += 1;
             continue;
         }
-        let requeued = select_live(&run.entry.id).and_then(|mut one| runs::requeue(&mut one));
+        let requeued = select_to_change(&run.entry.id).and_then(|mut one| runs::requeue(&mut one));
         match requeued {
             Ok(Requeued::Waits) => waiting += 1,
             Ok(Requeued::SameJob(_) | Requeued::NextJob(_)) => back += 1,

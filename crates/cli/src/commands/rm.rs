@@ -5,7 +5,7 @@ use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
-use folder::IndexEntry;
+use folder::{IndexEntry, Naming};
 use model::{Timestamp, counted};
 use runs::{Repeats, Run, select_only, select_repeats};
 use std::collections::BTreeSet;
@@ -43,7 +43,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut doomed: Vec<Doomed> = Vec::new();
     let mut known = BTreeSet::new();
     for text in &args.runs {
-        let one = match select_repeats(text)? {
+        let one = match select_repeats(text, Naming::Whole)? {
             Some(repeats) => {
                 runs::repeats_to_remove(&repeats, now)?;
                 Doomed::Repeats(repeats)

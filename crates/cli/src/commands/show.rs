@@ -10,7 +10,7 @@ use crate::printer::Printer;
 use crate::words;
 use backend::{JobView, ViewState};
 use clap::Args as ClapArgs;
-use folder::{Event, RunFolder, StopReason};
+use folder::{Event, Naming, RunFolder, StopReason};
 use model::Timestamp;
 use runs::{Run, RunState, Start, say_wait};
 use runs::{run_findings, select, select_repeats};
@@ -39,7 +39,7 @@ const LAST_LINES: usize = 5;
 
 /// Runs `yard show`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    if let Some(several) = select_repeats(&args.run)? {
+    if let Some(several) = select_repeats(&args.run, Naming::OrBeginning)? {
         return repeats::show(&several, args.json, printer);
     }
     let mut selected = super::selected(select(&args.run), printer)?;

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, FailureKind};
 use crate::printer::Printer;
-use folder::{Index, StartingPoint};
+use folder::{Index, Naming, StartingPoint};
 use job::StartingPointError;
 use runs::{Run, indexed_runs, places};
 use std::path::Path;
@@ -88,7 +88,7 @@ fn older(
 ) -> Result<Option<StartingPoint>, Failure> {
     let mut all = indexed_runs(&places()?)?;
     all.reverse();
-    let meant = Index::choose(&all, text).into_iter();
+    let meant = Index::choose(&all, text, Naming::OrBeginning).into_iter();
     let found = meant
         .filter_map(|entry| Run::read(entry).ok())
         .find_map(|run| of_run(&run, name).ok());

@@ -8,6 +8,7 @@ use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use backend::ViewState;
 use clap::Args as ClapArgs;
+use folder::Naming;
 use model::Seconds;
 use runs::{
     RepeatsEnd, Requeued, RunState, WaitEnd, WaitEvent, Waiting, select_live, select_repeats,
@@ -43,7 +44,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut several = Vec::new();
     let mut single = Vec::new();
     for text in &args.runs {
-        match select_repeats(text)? {
+        match select_repeats(text, Naming::OrBeginning)? {
             Some(repeats) => several.push(repeats),
             None => single.push(text),
         }

@@ -9,7 +9,7 @@ use api::{Client, LossOfPlace, LostPlace, NamedJob};
 use clap::{Args as ClapArgs, ValueEnum};
 use model::JobId;
 use model::scontrol::job_ids;
-use runs::select_live;
+use runs::select_to_change;
 
 /// Which job.
 #[derive(Debug, ClapArgs)]
@@ -62,7 +62,7 @@ fn meant(args: &Args, printer: &Printer) -> Result<(Option<String>, NamedJob), F
         };
         return Ok((args.on.clone(), named));
     }
-    let selected = selected(select_live(&args.job), printer)?;
+    let selected = selected(select_to_change(&args.job), printer)?;
     let cluster = selected.transport.cluster().to_owned();
     let elsewhere = args.on.as_ref().filter(|on| **on != cluster);
     if elsewhere.is_some() || !selected.transport.is_embedded() {

@@ -120,7 +120,7 @@ fn key_of(event: KeyEvent) -> Option<Key> {
 
 /// Does it, and says in one line what came of it.
 fn act(action: Action, key: &str) -> String {
-    let done = runs::select_live(key).and_then(|mut selected| {
+    let done = runs::select_to_change(key).and_then(|mut selected| {
         let name = selected.name();
         Ok(match action {
             Action::Cancel => {
