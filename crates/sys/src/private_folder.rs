@@ -39,7 +39,7 @@ pub fn make(path: &Path) -> Result<(), PrivateFolderError> {
     match DirBuilder::new().recursive(true).mode(0o700).create(path) {
         Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
             let path = path.to_owned();
-            return Err(PrivateFolderError::System { path, source });
+            Err(PrivateFolderError::System { path, source })
         }
         _ => close(path),
     }

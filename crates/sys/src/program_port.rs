@@ -87,7 +87,7 @@ fn candidates(range: &RangeInclusive<u16>, start: u32) -> impl Iterator<Item = u
     ports.into_iter()
 }
 
-/// `32768	60999`
+/// Two numbers with white space between them.
 fn parse(text: &str) -> Option<RangeInclusive<u16>> {
     let (first, last) = text.trim().split_once(char::is_whitespace)?;
     Some(first.parse().ok()?..=last.trim().parse().ok()?)
