@@ -212,7 +212,9 @@ fn start_text(
         n => parts.push(format!("{n} checkpoints saved")),
     }
     if end.is_none() && over {
-        end = Some(unwritten_end(stopping, job));
+        let next = run.starts.get(index + 1);
+        let is_requeued = next.is_some_and(|next| next.attempt.job == start.attempt.job);
+        end = Some(unwritten_end(stopping, job, is_requeued));
     }
     parts.extend(end);
     if let Some(lost) = lost_work(run, index, over) {
@@ -221,9 +223,15 @@ fn start_text(
     format!("job {}: {}", start.attempt.job, parts.join(", "))
 }
 
-/// How a start ended that was killed before it could write so: `job` is what the cluster says of its job now.
-fn unwritten_end(stopping: Option<StopReason>, job: Option<&ViewState>) -> String {
-    match (job.and_then(end_of_job), stopping) {
+/// How a start ended that was killed before it could write so: `job` is what the cluster says of its job now;
+/// where that started again since, it `is_requeued`.
+fn unwritten_end(
+    stopping: Option<StopReason>,
+    job: Option<&ViewState>,
+    is_requeued: bool,
+) -> String {
+    let requeued = is_requeued.then_some(REQUEUED);
+    match (job.and_then(end_of_job).or(requeued), stopping) {
         (Some(said), _) => said.to_owned(),
         (None, Some(reason)) => {
             let reason = end_word(reason);
@@ -233,10 +241,13 @@ fn unwritten_end(stopping: Option<StopReason>, job: Option<&ViewState>) -> Strin
     }
 }
 
+/// Slurm does so for lost nodes, the engine for lost supervisors.
+const REQUEUED: &str = "lost; the cluster requeued its job";
+
 /// How a job ended, where its cluster's word tells more than that it failed.
 fn end_of_job(job: &ViewState) -> Option<&'static str> {
     match job {
-        ViewState::Waiting { .. } => Some("lost; the cluster requeued its job"),
+        ViewState::Waiting { .. } => Some(REQUEUED),
         ViewState::Ended { how, .. } => match how.as_str() {
             "CANCELLED" => Some(end_word(StopReason::Cancelled)),
             "PREEMPTED" => Some(end_word(StopReason::Preempted)),
@@ -330,7 +341,7 @@ mod tests {
             at: None,
         };
         let check = |stopping: Option<StopReason>, job: Option<ViewState>, want: &str| {
-            assert_eq!(unwritten_end(stopping, job.as_ref()), want);
+            assert_eq!(unwritten_end(stopping, job.as_ref(), false), want);
         };
         let limit = Some(StopReason::Limit);
         check(None, Some(ended("CANCELLED")), "cancelled");
@@ -341,7 +352,8 @@ mod tests {
         let waiting = ViewState::Waiting {
             reason: "BeginTime".to_owned(),
         };
-        check(None, Some(waiting), "lost; the cluster requeued its job");
+        check(None, Some(waiting), REQUEUED);
+        assert_eq!(unwritten_end(None, None, true), REQUEUED);
         check(None, None, "killed before it could write why");
     }
 }
