@@ -6,8 +6,8 @@ use crate::ledger::Ledger;
 use crate::live_job::LiveJob;
 use crate::{Event, Finished, Job, State, priority_of};
 use model::{
-    ComponentPlace, Ending, HeldBy, JobId, JobState, Outcome, PendingReason, Ran, Seconds,
-    Timestamp, WaitStatus,
+    ComponentPlace, Ending, HeldBy, JobId, JobState, Outcome, PendingReason, Ran, RareOptions,
+    Seconds, Timestamp, WaitStatus,
 };
 use std::sync::Arc;
 
@@ -370,6 +370,12 @@ impl State {
             }
             (JobState::Pending { reason }, None) if is_held => {
                 *reason = PendingReason::None;
+                // A priority that was set is gone (`_release_job_rec` of job_mgr.c).
+                if job.record.request.rare.priority.is_some() {
+                    let calculated = |rare: &mut RareOptions| rare.priority = None;
+                    job.record.request = Arc::new(job.record.request.with_rare(calculated));
+                    self.updated.insert(id);
+                }
                 job.record.priority = priority_of(&job.record.request);
             }
             (JobState::Pending { .. } | JobState::Ended { .. }, _) => return,

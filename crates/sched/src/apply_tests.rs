@@ -895,3 +895,22 @@ fn a_job_that_is_held_while_it_runs_waits_held_once_it_is_queued_again() {
     world.pass();
     assert_eq!(world.state_of(id), "Running");
 }
+
+#[test]
+fn a_job_that_is_released_has_no_longer_the_priority_that_was_set() {
+    let mut world = World::new(1);
+    let first = world.submit(Request::default());
+    world.pass();
+    assert_eq!(world.state_of(first), "Running");
+    let low = Request::default().with_rare(|rare| rare.priority = Some(1));
+    let (low, after) = (world.submit(low), world.submit(Request::default()));
+    world.pass();
+    let (job, at) = (low, world.now);
+    for hold in [Some(HeldBy::Admin), None] {
+        world.state.apply(Event::Held { job, hold, at });
+    }
+    assert!(world.state.take_changes().updated.contains(&low));
+    world.completed(first);
+    assert_eq!(world.state_of(low), "Running");
+    assert_eq!(world.state_of(after), "Resources");
+}
