@@ -317,7 +317,7 @@ impl ClusterFile {
                 let default = settings.entry("defaultqos".to_owned());
                 default.or_insert_with(|| qos.value.clone());
             }
-            accounting.associations.push(AccountAssociation {
+            let association = AccountAssociation {
                 account,
                 user: Some(name.to_owned()),
                 parent: None,
@@ -327,7 +327,16 @@ impl ClusterFile {
                     .or_else(|| list(&user.qos)),
                 settings,
                 id: 0,
-            });
+            };
+            // Of root, whom the file may name, there is one from the start.
+            let what = |it: &AccountAssociation| {
+                (it.account.clone(), it.user.clone(), it.partition.clone())
+            };
+            let mut there = accounting.associations.iter_mut();
+            match there.find(|it| what(it) == what(&association)) {
+                Some(known) => *known = association,
+                None => accounting.associations.push(association),
+            }
         }
     }
 
@@ -466,6 +475,17 @@ mod tests {
         kept.associations
             .retain(|own| own.user.as_deref() != Some("ann"));
         assert!(file.with_accounting(&kept).user("ann").is_none());
+    }
+
+    #[test]
+    fn root_that_the_file_names_has_one_association() {
+        let text =
+            "[account.root]\n[user.root]\naccounts = [\"root\"]\ndefault_qos = \"a\"\n[qos.a]\n";
+        let file = ClusterFile::parse("lab", text).unwrap_or_default();
+        let kept = file.accounting("lab", "root");
+        let of_root = kept.associations.iter().filter(|it| it.user.is_some());
+        let defaults: Vec<_> = of_root.map(|it| it.settings.get("defaultqos")).collect();
+        assert_eq!(defaults, [Some(&"a".to_owned())]);
     }
 
     #[test]

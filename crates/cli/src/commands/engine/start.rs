@@ -5,10 +5,13 @@ use crate::failure::{Failure, FailureKind, Outcome, not_done, unreachable};
 use crate::printer::Printer;
 use api::Client;
 use clap::Args as ClapArgs;
+use cluster_file::ClusterFile;
+use model::{Severity, counted};
 use runs::{
-    AlikeNodes, NewCluster, engine_dir, engine_meant, is_engine, make_engine, no_such_engine,
-    places,
+    AlikeNodes, NewCluster, cluster_files, engine_dir, engine_meant, is_engine, make_engine,
+    no_such_engine, places,
 };
+use sys::Places;
 
 /// What to start.
 #[derive(Debug, ClapArgs)]
@@ -53,6 +56,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         (Some(name), None) => return Err(no_such_engine(&places, name)),
         (None, _) => engine_dir(&places, &engine_meant(&places)),
     };
+    if let Some(asked) = &args.cluster {
+        note_errors(&places, asked, printer)?;
+    }
     if args.networks {
         let wanted = api::EngineFolder::new(&dir).networks();
         std::fs::write(&wanted, "").map_err(|error| {
@@ -79,6 +85,22 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         ));
     }
     Ok(exit_code::DONE)
+}
+
+/// Says that a cluster file has what can't be so, which its engine goes on without.
+fn note_errors(places: &Places, asked: &str, printer: &Printer) -> Result<(), Failure> {
+    let text = cluster_files::find(places, asked)?;
+    let file = ClusterFile::parse(&text.name, &text.text).unwrap_or_default();
+    let found = file.check().into_iter();
+    let errors = found.filter(|one| one.severity == Severity::Error);
+    match errors.count() {
+        0 => {}
+        count => printer.say(&format!(
+            "note: {asked} has {} that this engine passes over; yard cluster check {asked} shows what",
+            counted(count, "error")
+        )),
+    }
+    Ok(())
 }
 
 impl Args {
