@@ -16,6 +16,8 @@ use std::thread;
 const ASIDE: &str = "tmp.gone.";
 /// What a node has for other users than the engine's, a folder each.
 const OF_USERS: &str = "users";
+/// How deep folders may lie in each other that hold nothing else and are removed at once.
+const DEEPEST: usize = 8;
 /// What stays.
 const OF_RUNS: &str = "trainyard-";
 /// Where programs share memory by files.
@@ -175,15 +177,32 @@ fn put_aside(folder: &Path, number: u64) -> io::Result<Option<PathBuf>> {
     let names: Vec<_> = entries
         .map(|entry| Ok(entry?.file_name()))
         .collect::<io::Result<_>>()?;
-    if names.iter().all(|name| stays(name)) {
+    let goes = names.iter().filter(|name| !stays(name));
+    // Mostly there is only where a step's working directory was seen.
+    let goes = goes.filter(|name| remove_empty(&disk.join(name), DEEPEST).is_err());
+    let goes: Vec<_> = goes.collect();
+    if goes.is_empty() {
         return Ok(None);
     }
     let aside = folder.join(format!("{ASIDE}{number}"));
     fs::create_dir(&aside)?;
-    for name in names.iter().filter(|name| !stays(name)) {
+    for name in goes {
         fs::rename(disk.join(name), aside.join(name))?;
     }
     Ok(Some(aside))
+}
+
+/// Removes a folder that holds no more than one in another, so many deep; fails on all else.
+fn remove_empty(folder: &Path, depth: usize) -> io::Result<()> {
+    let removed = fs::remove_dir(folder);
+    if removed.is_ok() || depth == 0 {
+        return removed;
+    }
+    let mut inside = fs::read_dir(folder)?;
+    if let (Some(only), None) = (inside.next(), inside.next()) {
+        remove_empty(&only?.path(), depth - 1)?;
+    }
+    fs::remove_dir(folder)
 }
 
 fn remove(folders: Vec<PathBuf>) {
@@ -216,8 +235,23 @@ mod tests {
         fs::create_dir_all(disk.join("trainyard-0/a")).unwrap();
         assert_eq!(put_aside(folder.path(), 1).unwrap(), None);
         fs::create_dir_all(disk.join("scratch/deep")).unwrap();
+        fs::write(disk.join("scratch/deep/file"), "").unwrap();
         let aside = put_aside(folder.path(), 2).unwrap().unwrap();
         assert!(aside.join("scratch/deep").is_dir() && disk.join("trainyard-0/a").is_dir());
         assert!(!disk.join("scratch").exists());
+    }
+
+    #[test]
+    fn folders_that_hold_nothing_go_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = folder.path().join("tmp");
+        fs::create_dir_all(disk.join("home/ann")).unwrap();
+        fs::create_dir_all(disk.join("scratch")).unwrap();
+        assert_eq!(put_aside(folder.path(), 0).unwrap(), None);
+        assert_eq!(entries(&disk), Vec::<PathBuf>::new());
+        fs::create_dir_all(disk.join("two/a")).unwrap();
+        fs::write(disk.join("two/b"), "").unwrap();
+        let aside = put_aside(folder.path(), 1).unwrap().unwrap();
+        assert!(aside.join("two/a").is_dir() && aside.join("two/b").is_file());
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Relay {
     /// By rank, the end of what its task wrote to its stderr.
     error_ends: BTreeMap<u32, Vec<u8>>,
     sinks: Vec<Sink>,
+    /// What is read at once. On the stack it would be cleared for each reading.
+    chunk: Vec<u8>,
     /// The terminal of task 0, beside its place among sources and sinks.
     terminal: Option<std::fs::File>,
     /// Whether its program read letter by letter when it was last looked at.
@@ -107,6 +109,7 @@ impl Relay {
             sources: Vec::new(),
             error_ends: BTreeMap::new(),
             sinks: Vec::new(),
+            chunk: vec![0; CHUNK],
             terminal: None,
             raw: false,
             in_line: false,
@@ -302,8 +305,8 @@ impl Relay {
     /// Whether the source has ended.
     fn read_source(&mut self, place: usize) -> bool {
         let source = &mut self.sources[place];
-        let mut chunk = [0; CHUNK];
-        match source.file.read(&mut chunk) {
+        let chunk = &mut self.chunk;
+        match source.file.read(chunk) {
             Ok(0) => true,
             Ok(length) => {
                 if !self.broken {
@@ -321,11 +324,10 @@ impl Relay {
     }
 
     fn read_stream(&mut self, wishes: &mut Vec<Wish>) {
-        let mut chunk = [0; CHUNK];
         loop {
-            match self.stream.read(&mut chunk) {
+            match self.stream.read(&mut self.chunk) {
                 Ok(0) => return self.gone(wishes),
-                Ok(length) => self.reader.push(&chunk[..length]),
+                Ok(length) => self.reader.push(&self.chunk[..length]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if is_temporary(&error) => {}
                 Err(_) => return self.gone(wishes),
