@@ -1,7 +1,9 @@
 //! Where a step runs within its job's allocation.
 
+mod pick;
+
 use model::{Allocation, Distribution, GpuIndex, NodeShare, StepRequest};
-use std::collections::BTreeSet;
+use pick::{Offer, Wanted, offers, pick};
 
 /// Where a step runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,85 +41,72 @@ pub fn place_step(
     cpus_per_task: Option<u32>,
     held: &[&[NodeShare]],
 ) -> Result<Placement, StepRefusal> {
-    let cpus_per_task = request.cpus_per_task.or(cpus_per_task).unwrap_or(1).max(1);
+    let each = request.cpus_per_task.or(cpus_per_task).unwrap_or(1).max(1);
     let candidates = candidates(request, job)?;
-    let (nodes, tasks) = nodes_and_tasks(request, job, &candidates);
-    if nodes > candidates.len() {
+    let wanted = Wanted::of(request, job, &candidates);
+    if wanted.least > candidates.len() {
         return Err(never(
             "Requested node configuration is not available",
             &format!(
-                "the job has {} of the {nodes} nodes that are asked",
-                candidates.len()
+                "the job has {} of the {} nodes that are asked",
+                candidates.len(),
+                wanted.least
             ),
         ));
     }
-    let exact = request.exact;
-    let mut busy = false;
-    let mut free: Vec<NodeShare> = Vec::new();
-    for share in candidates {
-        if free.len() == nodes {
-            break;
-        }
-        let left = left_on(share, held, request.overlap);
-        let whole = exact || request.overlap || left == *share;
-        let cpus = if request.overlap {
-            share.cpus.len()
-        } else {
-            left.cpus.len()
-        };
-        if whole && cpus >= cpus_per_task as usize {
-            free.push(left);
-        } else {
-            busy |= share.cpus.len() >= cpus_per_task as usize;
-        }
-    }
-    let refusal = |message: &str| {
-        if busy
-            || held.iter().any(|held| !held.is_empty()) && fits_empty(request, job, cpus_per_task)
-        {
+    let attempt = |least_cpus| {
+        let offers = offers(request, &candidates, held, least_cpus);
+        let picked = pick(request, offers, &wanted, each)?;
+        let counts = layout(request, &picked, wanted.tasks(picked.len()), least_cpus)?;
+        Some((picked, counts))
+    };
+    // As in Slurm, tasks that ask for CPUs need not find all of theirs on their own node, where none fit
+    // so: all nodes together have to have them.
+    let loose = || (request.exact && each > 1).then(|| attempt(1)).flatten();
+    let Some((picked, counts)) = attempt(each).or_else(loose) else {
+        let waits = held.iter().any(|held| !held.is_empty());
+        return Err(if waits && fits_empty(request, job, each) {
             StepRefusal::Busy
         } else {
-            never(
-                message,
-                "the job has fewer CPUs than tasks with their CPUs need",
-            )
-        }
+            never_fits(request, &candidates, &wanted)
+        });
     };
-    if free.len() < nodes {
-        return Err(refusal("Requested node configuration is not available"));
-    }
-    let capacity = |share: &NodeShare| {
-        let cpus = u32::try_from(share.cpus.len()).unwrap_or(u32::MAX) / cpus_per_task;
-        cpus.min(request.tasks_per_node.unwrap_or(u32::MAX))
-    };
-    let capacities: Vec<u32> = free.iter().map(capacity).collect();
-    let dealt = if request.task_nodes.is_empty() {
-        deal(request, tasks, &capacities)
-    } else {
-        as_listed(request, &free, &capacities)
-    };
-    let layout = dealt.ok_or_else(|| refusal("More processors requested than permitted"))?;
-    // CPUs of a task that are its job's alone decide whether it fits, not where.
-    let anywhere =
-        !request.exact && request.tasks_per_node.is_none() && request.task_nodes.is_empty();
-    let by_cpus = anywhere.then(|| {
-        let cpus = |share: &NodeShare| u32::try_from(share.cpus.len()).unwrap_or(u32::MAX);
-        let cpus: Vec<u32> = free.iter().map(cpus).collect();
-        deal(request, tasks, &cpus)
-    });
-    let layout = by_cpus.flatten().unwrap_or(layout);
     let mut placement = Placement {
         nodes: Vec::new(),
         holds: Vec::new(),
     };
-    for (left, tasks) in free.into_iter().zip(layout) {
-        let all = job.nodes.iter().find(|share| share.node == left.node);
-        let all = all.unwrap_or(&left);
-        let (uses, holds) = share_of(request, all, &left, tasks, cpus_per_task, exact)?;
+    for (offer, tasks) in picked.into_iter().zip(counts) {
+        let (uses, holds) = share_of(request, offer.all, &offer.left, tasks, each)?;
         placement.nodes.push(uses);
         placement.holds.extend(holds);
     }
     Ok(placement)
+}
+
+/// How many tasks each node gets, where a task needs `each` of its node's CPUs.
+fn layout(request: &StepRequest, picked: &[Offer<'_>], tasks: u32, each: u32) -> Option<Vec<u32>> {
+    let per_node = request.tasks_per_node.unwrap_or(u32::MAX);
+    let capacity = |offer: &Offer<'_>| (offer.cpus / each).min(offer.gpu_tasks).min(per_node);
+    let capacities: Vec<u32> = picked.iter().map(capacity).collect();
+    let counts = if request.task_nodes.is_empty() {
+        deal(request, tasks, &capacities)
+    } else {
+        as_listed(request, picked, &capacities)
+    }?;
+    // CPUs of a task that are its job's alone decide whether it fits, not where.
+    let anywhere =
+        !request.exact && request.tasks_per_node.is_none() && request.task_nodes.is_empty();
+    let by_cpus = anywhere.then(|| {
+        let capacity = |offer: &Offer<'_>| offer.cpus.min(offer.gpu_tasks);
+        let capacities: Vec<u32> = picked.iter().map(capacity).collect();
+        deal(request, tasks, &capacities)
+    });
+    let counts = by_cpus.flatten().unwrap_or(counts);
+    // Tasks may share CPUs, but not the GPUs that each has for itself.
+    let mut counted = picked.iter().zip(&counts);
+    counted
+        .all(|(offer, count)| *count <= offer.gpu_tasks)
+        .then_some(counts)
 }
 
 /// Slurm's words, and what there is.
@@ -162,61 +151,6 @@ fn candidates<'a>(
     Ok(candidates)
 }
 
-fn nodes_and_tasks(
-    request: &StepRequest,
-    job: &Allocation,
-    candidates: &[&NodeShare],
-) -> (usize, u32) {
-    let by_tasks = match (request.tasks, request.tasks_per_node) {
-        (Some(tasks), Some(per_node)) => Some(tasks.div_ceil(per_node.max(1))),
-        _ => None,
-    };
-    let count = u32::try_from(candidates.len()).unwrap_or(u32::MAX);
-    if !request.task_nodes.is_empty() {
-        let tasks = u32::try_from(request.task_nodes.len()).unwrap_or(u32::MAX);
-        return (candidates.len(), tasks);
-    }
-    let nodes = request.min_nodes.or(request.max_nodes);
-    let nodes = nodes.or(by_tasks).unwrap_or(count).max(1);
-    let whole = nodes as usize == job.nodes.len();
-    let gpus = request.gpus_per_node.as_ref().filter(|gpus| gpus.count > 0);
-    let of_gpus = request.tasks_per_gpu.zip(gpus);
-    let of_gpus = of_gpus.map(|(each, gpus)| each.saturating_mul(gpus.count).saturating_mul(nodes));
-    let tasks = match (of_gpus.or(request.tasks), request.tasks_per_node) {
-        (Some(tasks), _) => tasks,
-        (None, Some(per_node)) => per_node.saturating_mul(nodes),
-        (None, None) if whole && request.min_nodes.is_none() => job.tasks(),
-        (None, None) => nodes,
-    };
-    let tasks = tasks.max(1);
-    // Slurm warns and takes fewer nodes rather than leave one without a task.
-    (nodes.min(tasks) as usize, tasks)
-}
-
-/// What is left of a node's share beside what other steps hold there.
-fn left_on(share: &NodeShare, held: &[&[NodeShare]], overlap: bool) -> NodeShare {
-    if overlap {
-        return share.clone();
-    }
-    let mut cpus: BTreeSet<u32> = share.cpus.iter().copied().collect();
-    let mut gpus: BTreeSet<GpuIndex> = share.gpus.iter().copied().collect();
-    let mut left = share.clone();
-    for held in held.iter().flat_map(|held| held.iter()) {
-        if held.node == share.node {
-            held.cpus.iter().for_each(|cpu| {
-                cpus.remove(cpu);
-            });
-            held.gpus.iter().for_each(|gpu| {
-                gpus.remove(gpu);
-            });
-            left.memory = left.memory.saturating_sub(held.memory);
-        }
-    }
-    left.cpus = cpus.into_iter().collect();
-    left.gpus = gpus.into_iter().collect();
-    left
-}
-
 /// How many tasks each node gets. No node of a step is without one.
 fn deal(request: &StepRequest, tasks: u32, capacities: &[u32]) -> Option<Vec<u32>> {
     let at_once = request
@@ -232,15 +166,13 @@ fn deal(request: &StepRequest, tasks: u32, capacities: &[u32]) -> Option<Vec<u32
 
 /// How many tasks each node has in the list of `--distribution=arbitrary`. They have to fit in all, not
 /// node by node, as seen on 22.05.8.
-fn as_listed(request: &StepRequest, nodes: &[NodeShare], capacities: &[u32]) -> Option<Vec<u32>> {
-    let listed = |share: &NodeShare| {
-        let count = request
-            .task_nodes
-            .iter()
-            .filter(|node| **node == share.node);
+fn as_listed(request: &StepRequest, picked: &[Offer<'_>], capacities: &[u32]) -> Option<Vec<u32>> {
+    let listed = |offer: &Offer<'_>| {
+        let nodes = request.task_nodes.iter();
+        let count = nodes.filter(|node| **node == offer.all.node);
         u32::try_from(count.count()).unwrap_or(u32::MAX)
     };
-    let counts: Vec<u32> = nodes.iter().map(listed).collect();
+    let counts: Vec<u32> = picked.iter().map(listed).collect();
     let sum = |counts: &[u32]| {
         counts
             .iter()
@@ -256,9 +188,8 @@ fn share_of(
     left: &NodeShare,
     tasks: u32,
     cpus_per_task: u32,
-    exact: bool,
 ) -> Result<(NodeShare, Option<NodeShare>), StepRefusal> {
-    let cpus: Vec<u32> = if exact {
+    let cpus: Vec<u32> = if request.exact {
         let count = tasks.saturating_mul(cpus_per_task) as usize;
         left.cpus.iter().copied().take(count).collect()
     } else {
@@ -266,18 +197,8 @@ fn share_of(
     };
     let gpus = gpus_of(request, all, left, tasks)?;
     let memory = match request.memory {
-        Some(memory) if memory > all.memory => {
-            return Err(never(
-                "Memory required by task is not available",
-                &format!(
-                    "the job has {} MiB on {}, {memory} MiB are asked",
-                    all.memory, all.node
-                ),
-            ));
-        }
-        Some(memory) if memory > 0 => memory,
-        Some(_) => 0,
-        None if exact => all.memory * cpus.len() as u64 / all.cpus.len().max(1) as u64,
+        Some(memory) => memory,
+        None if request.exact => all.memory * cpus.len() as u64 / all.cpus.len().max(1) as u64,
         None => left.memory,
     };
     if !request.overlap && memory > left.memory {
@@ -303,23 +224,9 @@ fn gpus_of(
     left: &NodeShare,
     tasks: u32,
 ) -> Result<Vec<GpuIndex>, StepRefusal> {
-    let asked = match (&request.gpus_per_node, &request.gpus_per_task) {
-        (Some(gpus), _) if gpus.count > 0 || request.tasks_per_gpu.is_none() => gpus.count,
-        (None, Some(gpus)) => gpus.count.saturating_mul(tasks),
-        _ => match request.tasks_per_gpu {
-            Some(each) => tasks.div_ceil(each.max(1)),
-            None => u32::try_from(all.gpus.len()).unwrap_or(u32::MAX),
-        },
-    } as usize;
+    let asked = asked_gpus(request, all, tasks);
     if asked > all.gpus.len() {
-        return Err(never(
-            "Invalid generic resource (gres) specification",
-            &format!(
-                "the job has {} GPUs on {}, {asked} are asked",
-                all.gpus.len(),
-                all.node
-            ),
-        ));
+        return Err(too_many_gpus(all, asked));
     }
     if asked > left.gpus.len() {
         return Err(StepRefusal::Busy);
@@ -327,206 +234,57 @@ fn gpus_of(
     Ok(left.gpus.iter().copied().take(asked).collect())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use expect_test::{Expect, expect};
-    use model::NodeName;
-
-    fn job(nodes: &[(&str, &[u32])]) -> Allocation {
-        let share = |(node, cpus): &(&str, &[u32])| NodeShare {
-            node: NodeName::new(node),
-            cpus: cpus.to_vec(),
-            memory: 100 * cpus.len() as u64,
-            gpus: vec![],
-            tasks: u32::try_from(cpus.len()).unwrap_or_default(),
-        };
-        Allocation {
-            nodes: nodes.iter().map(share).collect(),
-        }
-    }
-
-    #[track_caller]
-    fn check(request: &StepRequest, job: &Allocation, held: &[&[NodeShare]], want: Expect) {
-        let shown = match place_step(request, job, None, held) {
-            Ok(placement) => {
-                let show = |shares: &[NodeShare]| {
-                    let each = shares.iter().map(|share| {
-                        format!(
-                            "{} {}× {:?} {}M",
-                            share.node, share.tasks, share.cpus, share.memory
-                        )
-                    });
-                    each.collect::<Vec<_>>().join(", ")
-                };
-                format!("{} | {}", show(&placement.nodes), show(&placement.holds))
-            }
-            Err(refusal) => refusal.to_string(),
-        };
-        want.assert_eq(&shown);
-    }
-
-    #[test]
-    fn without_options_a_step_is_the_job_itself() {
-        let job = job(&[("a", &[0, 1]), ("b", &[2])]);
-        check(
-            &StepRequest::default(),
-            &job,
-            &[],
-            expect!["a 2× [0, 1] 200M, b 1× [2] 100M | a 2× [0, 1] 200M, b 1× [2] 100M"],
-        );
-    }
-
-    #[test]
-    fn a_second_step_waits_unless_it_overlaps() {
-        let job = job(&[("a", &[0, 1])]);
-        let all = job.nodes.clone();
-        let one = StepRequest {
-            tasks: Some(1),
-            ..StepRequest::default()
-        };
-        check(&one, &job, &[&all], expect!["Requested nodes are busy"]);
-        let overlap = StepRequest {
-            overlap: true,
-            ..one
-        };
-        check(&overlap, &job, &[&all], expect!["a 1× [0, 1] 200M | "]);
-    }
-
-    #[test]
-    fn exact_steps_stand_side_by_side() {
-        let job = job(&[("a", &[0, 1])]);
-        let exact = StepRequest {
-            tasks: Some(1),
-            exact: true,
-            ..StepRequest::default()
-        };
-        check(&exact, &job, &[], expect!["a 1× [0] 100M | a 1× [0] 100M"]);
-        let first = place_step(&exact, &job, None, &[]).map(|placement| placement.holds);
-        let first = first.unwrap_or_default();
-        check(
-            &exact,
-            &job,
-            &[&first],
-            expect!["a 1× [1] 100M | a 1× [1] 100M"],
-        );
-        let two = StepRequest {
-            tasks: Some(2),
-            ..exact
-        };
-        check(&two, &job, &[&first], expect!["Requested nodes are busy"]);
-    }
-
-    #[test]
-    fn one_task_a_node_and_single_nodes() {
-        let job = job(&[("a", &[0, 1]), ("b", &[2, 3])]);
-        let agents = StepRequest {
-            min_nodes: Some(2),
-            tasks: Some(2),
-            tasks_per_node: Some(1),
-            overlap: true,
-            memory: Some(0),
-            ..StepRequest::default()
-        };
-        check(
-            &agents,
-            &job,
-            &[&job.nodes.clone()],
-            expect!["a 1× [0, 1] 200M, b 1× [2, 3] 200M | "],
-        );
-        let second = StepRequest {
-            nodelist: vec![NodeName::new("b")],
-            tasks: Some(1),
-            ..StepRequest::default()
-        };
-        check(
-            &second,
-            &job,
-            &[],
-            expect!["b 1× [2, 3] 200M | b 1× [2, 3] 200M"],
-        );
-        let few = StepRequest {
-            tasks: Some(3),
-            ..StepRequest::default()
-        };
-        check(
-            &few,
-            &job,
-            &[],
-            expect!["a 2× [0, 1] 200M, b 1× [2, 3] 200M | a 2× [0, 1] 200M, b 1× [2, 3] 200M"],
-        );
-    }
-
-    /// As a real Slurm was seen to deal tasks out.
-    #[test]
-    fn tasks_are_dealt_out_in_turn_as_far_as_cpus_go() {
-        #[track_caller]
-        fn check(tasks: u32, cpus: &[u32], overcommit: bool, want: Option<&[u32]>) {
-            let counts = Distribution::even_counts(tasks, cpus, overcommit);
-            assert_eq!(counts.as_deref(), want);
-        }
-        check(4, &[3, 1], false, Some(&[3, 1]));
-        check(4, &[8, 8], false, Some(&[2, 2]));
-        check(7, &[5, 1, 1], false, Some(&[5, 1, 1]));
-        check(3, &[2, 1], false, Some(&[2, 1]));
-        check(9, &[8, 1], false, Some(&[8, 1]));
-        check(12, &[1], false, None);
-        check(12, &[1], true, Some(&[12]));
-        check(7, &[2, 1], true, Some(&[4, 3]));
-    }
-
-    #[test]
-    fn tasks_follow_a_list_of_nodes() {
-        let job = job(&[("a", &[0, 1]), ("b", &[2]), ("c", &[3])]);
-        let listed = |names: &[&str]| StepRequest {
-            min_nodes: Some(3),
-            tasks: Some(9),
-            nodelist: vec![NodeName::new("a"), NodeName::new("b")],
-            task_nodes: names.iter().copied().map(NodeName::new).collect(),
-            ..StepRequest::default()
-        };
-        check(
-            &listed(&["b", "a", "b"]),
-            &job,
-            &[],
-            expect!["a 1× [0, 1] 200M, b 2× [2] 100M | a 1× [0, 1] 200M, b 2× [2] 100M"],
-        );
-        check(
-            &listed(&["b", "a", "b", "b"]),
-            &job,
-            &[],
-            expect![[r#"
-                More processors requested than permitted
-                  there   the job has fewer CPUs than tasks with their CPUs need"#]],
-        );
-    }
-
-    #[test]
-    fn more_than_the_job_has_is_never() {
-        let job = job(&[("a", &[0])]);
-        let tasks = StepRequest {
-            tasks: Some(2),
-            ..StepRequest::default()
-        };
-        check(
-            &tasks,
-            &job,
-            &[],
-            expect![[r#"
-                More processors requested than permitted
-                  there   the job has fewer CPUs than tasks with their CPUs need"#]],
-        );
-        let nodes = StepRequest {
-            min_nodes: Some(2),
-            ..StepRequest::default()
-        };
-        check(
-            &nodes,
-            &job,
-            &[],
-            expect![[r#"
-                Requested node configuration is not available
-                  there   the job has 1 of the 2 nodes that are asked"#]],
-        );
-    }
+/// GPUs that so many tasks of the step have on a node.
+fn asked_gpus(request: &StepRequest, all: &NodeShare, tasks: u32) -> usize {
+    let asked = match (&request.gpus_per_node, &request.gpus_per_task) {
+        (Some(gpus), _) if gpus.count > 0 || request.tasks_per_gpu.is_none() => gpus.count,
+        (None, Some(gpus)) => gpus.count.saturating_mul(tasks),
+        _ => match request.tasks_per_gpu {
+            Some(each) => tasks.div_ceil(each.max(1)),
+            None => u32::try_from(all.gpus.len()).unwrap_or(u32::MAX),
+        },
+    };
+    asked as usize
 }
+
+fn too_many_gpus(all: &NodeShare, asked: usize) -> StepRefusal {
+    never(
+        "Invalid generic resource (gres) specification",
+        &format!(
+            "the job has {} GPUs on {}, {asked} are asked",
+            all.gpus.len(),
+            all.node
+        ),
+    )
+}
+
+/// Why the job's nodes could never hold the step.
+fn never_fits(request: &StepRequest, candidates: &[&NodeShare], wanted: &Wanted) -> StepRefusal {
+    let unfit = |share: &&NodeShare| {
+        let gpus = asked_gpus(request, share, 1);
+        if gpus > share.gpus.len() {
+            return Some(too_many_gpus(share, gpus));
+        }
+        let memory = request.memory.filter(|memory| *memory > share.memory)?;
+        Some(never(
+            "Memory required by task is not available",
+            &format!(
+                "the job has {} MiB on {}, {memory} MiB are asked",
+                share.memory, share.node
+            ),
+        ))
+    };
+    let mut unfit: Vec<StepRefusal> = candidates.iter().filter_map(unfit).collect();
+    if candidates.len() - unfit.len() < wanted.least {
+        return unfit.remove(0);
+    }
+    let there = if request.gpus_per_task.is_some() {
+        "the job has fewer CPUs or GPUs than tasks with their CPUs and GPUs need"
+    } else {
+        "the job has fewer CPUs than tasks with their CPUs need"
+    };
+    never("More processors requested than permitted", there)
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use crate::options::given_options::GivenOptions;
 use crate::options::option_table::{Command, Key};
 use crate::options::reading::Reading;
 use crate::options::{Show, Surroundings};
-use crate::requests::srun_step::{step, tasks};
+use crate::requests::srun_step::{is_range, step, tasks};
 use crate::requests::{
     COMPONENT_VARIABLES, Request, StepRequest, asked_job, component, described_job, handed_on,
 };
@@ -251,6 +251,11 @@ fn resolve_one(
     if reading.options.job.is_some() && reading.options.gpus_per_task.is_some() {
         reading.options.gpus = None;
     }
+    // One that counts its GPUs in all does so in place of the job's count on each node, as from 24.11 on.
+    let is_step = reading.options.job.is_some();
+    if is_step && reading.by_hand(Key::Gpus) && !reading.by_hand(Key::GpusPerNode) {
+        reading.options.gpus_per_node = None;
+    }
     let description = asked_job::settle(&mut reading);
     tasks_per_node(&mut reading);
     let base = command
@@ -258,8 +263,8 @@ fn resolve_one(
         .map(|word| word.rsplit('/').next().unwrap_or(word));
     let base = base.unwrap_or_default();
     let request = Request {
-        // An allocation without a task runs one on each node.
-        tasks: Some(tasks(&reading.options).unwrap_or(1)),
+        // Of a range of nodes each has a task, however many there will be.
+        tasks: tasks(&reading.options).or((!is_range(&reading.options)).then_some(1)),
         ..described_job::request(&reading, &description, base)
     };
     let o = &reading.options;
@@ -461,6 +466,35 @@ mod tests {
             expect![[
                 r#"name: "true", min_nodes: Some( 2, ), max_nodes: Some( 2, ), tasks: Some( 4, ), tasks_per_node: Some( 2, ), cpus_per_task: Some( 3, ), memory: Some( 60, ), gpus_per_node: Some( GpuCount { kind: None, count: 2, }, ), kill_on_bad_exit: true, job Some(42)"#
             ]],
+        );
+    }
+
+    #[test]
+    fn a_steps_gpus_in_all_go_before_its_jobs_on_each_node() {
+        let variables = &[
+            ("SLURM_JOB_ID", "42"),
+            ("SLURM_JOB_NUM_NODES", "2"),
+            ("SLURM_GPUS_PER_NODE", "2"),
+        ];
+        check_step(
+            "-N1 -n1 --exact -G1 true",
+            variables,
+            expect![[
+                r#"name: "true", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 1, ), gpus_per_node: Some( GpuCount { kind: None, count: 1, }, ), exact: true, job Some(42)"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn an_allocation_of_open_size_has_a_task_on_each_node() {
+        let (srun, diagnostics) = read("-N2-4 true", &[]);
+        assert_eq!(diagnostics, []);
+        assert_eq!((srun.request.tasks, srun.step.tasks), (None, None));
+        let (srun, _) = read("-N1-3 -n5 true", &[]);
+        let step = &srun.step;
+        assert_eq!(
+            (step.min_nodes, step.max_nodes, step.tasks),
+            (Some(1), Some(3), Some(5))
         );
     }
 

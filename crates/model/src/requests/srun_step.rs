@@ -8,10 +8,14 @@ use crate::values::{GpuBind, GpuCount, GresList};
 
 /// Tasks as given, or one a node.
 pub(super) fn tasks(o: &GivenOptions) -> Option<u32> {
-    let fixed = o
-        .nodes
-        .filter(|nodes| nodes.max.is_none_or(|max| max == nodes.min));
+    let fixed = o.nodes.filter(|_| !is_range(o));
     o.tasks.or(fixed.map(|nodes| nodes.min.max(1)))
+}
+
+/// Whether the number of nodes is open.
+pub(super) fn is_range(o: &GivenOptions) -> bool {
+    let nodes = o.nodes;
+    nodes.is_some_and(|nodes| nodes.max.is_some_and(|max| max != nodes.min))
 }
 
 /// What the step asks of its job; `base` is its program's name.

@@ -1,0 +1,382 @@
+use super::*;
+use expect_test::{Expect, expect};
+use model::NodeName;
+
+fn job(nodes: &[(&str, &[u32])]) -> Allocation {
+    let share = |(node, cpus): &(&str, &[u32])| NodeShare {
+        node: NodeName::new(node),
+        cpus: cpus.to_vec(),
+        memory: 100 * cpus.len() as u64,
+        gpus: vec![],
+        tasks: u32::try_from(cpus.len()).unwrap_or_default(),
+    };
+    Allocation {
+        nodes: nodes.iter().map(share).collect(),
+    }
+}
+
+#[track_caller]
+fn check(request: &StepRequest, job: &Allocation, held: &[&[NodeShare]], want: Expect) {
+    let shown = match place_step(request, job, None, held) {
+        Ok(placement) => {
+            let show = |shares: &[NodeShare]| {
+                let each = shares.iter().map(|share| {
+                    format!(
+                        "{} {}× {:?} {}M",
+                        share.node, share.tasks, share.cpus, share.memory
+                    )
+                });
+                each.collect::<Vec<_>>().join(", ")
+            };
+            format!("{} | {}", show(&placement.nodes), show(&placement.holds))
+        }
+        Err(refusal) => refusal.to_string(),
+    };
+    want.assert_eq(&shown);
+}
+
+#[test]
+fn without_options_a_step_is_the_job_itself() {
+    let job = job(&[("a", &[0, 1]), ("b", &[2])]);
+    check(
+        &StepRequest::default(),
+        &job,
+        &[],
+        expect!["a 2× [0, 1] 200M, b 1× [2] 100M | a 2× [0, 1] 200M, b 1× [2] 100M"],
+    );
+}
+
+#[test]
+fn a_second_step_waits_unless_it_overlaps() {
+    let job = job(&[("a", &[0, 1])]);
+    let all = job.nodes.clone();
+    let one = StepRequest {
+        tasks: Some(1),
+        ..StepRequest::default()
+    };
+    check(&one, &job, &[&all], expect!["Requested nodes are busy"]);
+    let overlap = StepRequest {
+        overlap: true,
+        ..one
+    };
+    check(&overlap, &job, &[&all], expect!["a 1× [0, 1] 200M | "]);
+}
+
+#[test]
+fn exact_steps_stand_side_by_side() {
+    let job = job(&[("a", &[0, 1])]);
+    let exact = StepRequest {
+        tasks: Some(1),
+        exact: true,
+        ..StepRequest::default()
+    };
+    check(&exact, &job, &[], expect!["a 1× [0] 100M | a 1× [0] 100M"]);
+    let first = place_step(&exact, &job, None, &[]).map(|placement| placement.holds);
+    let first = first.unwrap_or_default();
+    check(
+        &exact,
+        &job,
+        &[&first],
+        expect!["a 1× [1] 100M | a 1× [1] 100M"],
+    );
+    let two = StepRequest {
+        tasks: Some(2),
+        ..exact
+    };
+    check(&two, &job, &[&first], expect!["Requested nodes are busy"]);
+}
+
+#[test]
+fn one_task_a_node_and_single_nodes() {
+    let job = job(&[("a", &[0, 1]), ("b", &[2, 3])]);
+    let agents = StepRequest {
+        min_nodes: Some(2),
+        tasks: Some(2),
+        tasks_per_node: Some(1),
+        overlap: true,
+        memory: Some(0),
+        ..StepRequest::default()
+    };
+    check(
+        &agents,
+        &job,
+        &[&job.nodes.clone()],
+        expect!["a 1× [0, 1] 200M, b 1× [2, 3] 200M | "],
+    );
+    let second = StepRequest {
+        nodelist: vec![NodeName::new("b")],
+        tasks: Some(1),
+        ..StepRequest::default()
+    };
+    check(
+        &second,
+        &job,
+        &[],
+        expect!["b 1× [2, 3] 200M | b 1× [2, 3] 200M"],
+    );
+    let few = StepRequest {
+        tasks: Some(3),
+        ..StepRequest::default()
+    };
+    check(
+        &few,
+        &job,
+        &[],
+        expect!["a 2× [0, 1] 200M, b 1× [2, 3] 200M | a 2× [0, 1] 200M, b 1× [2, 3] 200M"],
+    );
+}
+
+/// As a real Slurm was seen to deal tasks out.
+#[test]
+fn tasks_are_dealt_out_in_turn_as_far_as_cpus_go() {
+    #[track_caller]
+    fn check(tasks: u32, cpus: &[u32], overcommit: bool, want: Option<&[u32]>) {
+        let counts = Distribution::even_counts(tasks, cpus, overcommit);
+        assert_eq!(counts.as_deref(), want);
+    }
+    check(4, &[3, 1], false, Some(&[3, 1]));
+    check(4, &[8, 8], false, Some(&[2, 2]));
+    check(7, &[5, 1, 1], false, Some(&[5, 1, 1]));
+    check(3, &[2, 1], false, Some(&[2, 1]));
+    check(9, &[8, 1], false, Some(&[8, 1]));
+    check(12, &[1], false, None);
+    check(12, &[1], true, Some(&[12]));
+    check(7, &[2, 1], true, Some(&[4, 3]));
+}
+
+#[test]
+fn tasks_follow_a_list_of_nodes() {
+    let job = job(&[("a", &[0, 1]), ("b", &[2]), ("c", &[3])]);
+    let listed = |names: &[&str]| StepRequest {
+        min_nodes: Some(3),
+        tasks: Some(9),
+        nodelist: vec![NodeName::new("a"), NodeName::new("b")],
+        task_nodes: names.iter().copied().map(NodeName::new).collect(),
+        ..StepRequest::default()
+    };
+    check(
+        &listed(&["b", "a", "b"]),
+        &job,
+        &[],
+        expect!["a 1× [0, 1] 200M, b 2× [2] 100M | a 1× [0, 1] 200M, b 2× [2] 100M"],
+    );
+    check(
+        &listed(&["b", "a", "b", "b"]),
+        &job,
+        &[],
+        expect![[r#"
+            More processors requested than permitted
+              there   the job has fewer CPUs than tasks with their CPUs need"#]],
+    );
+}
+
+#[test]
+fn more_than_the_job_has_is_never() {
+    let job = job(&[("a", &[0])]);
+    let tasks = StepRequest {
+        tasks: Some(2),
+        ..StepRequest::default()
+    };
+    check(
+        &tasks,
+        &job,
+        &[],
+        expect![[r#"
+            More processors requested than permitted
+              there   the job has fewer CPUs than tasks with their CPUs need"#]],
+    );
+    let nodes = StepRequest {
+        min_nodes: Some(2),
+        ..StepRequest::default()
+    };
+    check(
+        &nodes,
+        &job,
+        &[],
+        expect![[r#"
+            Requested node configuration is not available
+              there   the job has 1 of the 2 nodes that are asked"#]],
+    );
+}
+
+#[test]
+fn a_range_of_nodes_is_taken_as_far_as_nodes_are_free() {
+    let job = job(&[("a", &[0]), ("b", &[0]), ("c", &[0])]);
+    let range = |least, most, tasks| StepRequest {
+        min_nodes: Some(least),
+        max_nodes: Some(most),
+        tasks,
+        exact: true,
+        memory: Some(0),
+        ..StepRequest::default()
+    };
+    check(
+        &range(1, 2, Some(2)),
+        &job,
+        &[],
+        expect!["a 1× [0] 100M, b 1× [0] 100M | a 1× [0] 0M, b 1× [0] 0M"],
+    );
+    check(
+        &range(2, 4, None),
+        &job,
+        &[],
+        expect![
+            "a 1× [0] 100M, b 1× [0] 100M, c 1× [0] 100M | a 1× [0] 0M, b 1× [0] 0M, c 1× [0] 0M"
+        ],
+    );
+    let first = job.nodes[..1].to_vec();
+    check(
+        &range(1, 3, Some(2)),
+        &job,
+        &[&first],
+        expect!["b 1× [0] 100M, c 1× [0] 100M | b 1× [0] 0M, c 1× [0] 0M"],
+    );
+}
+
+#[test]
+fn a_step_goes_to_a_node_without_another() {
+    let job = job(&[("a", &[0, 1]), ("b", &[0, 1])]);
+    let one = StepRequest {
+        min_nodes: Some(1),
+        tasks: Some(1),
+        exact: true,
+        ..StepRequest::default()
+    };
+    let first = place_step(&one, &job, None, &[]).map(|placement| placement.holds);
+    let first = first.unwrap_or_default();
+    check(
+        &one,
+        &job,
+        &[&first],
+        expect!["b 1× [0] 100M | b 1× [0] 100M"],
+    );
+    let second = job.nodes[1..].to_vec();
+    check(
+        &one,
+        &job,
+        &[&first, &second],
+        expect!["a 1× [1] 100M | a 1× [1] 100M"],
+    );
+}
+
+#[test]
+fn a_step_goes_to_the_node_with_cpus_for_its_tasks() {
+    let job = job(&[("a", &[0]), ("b", &[0, 1, 2])]);
+    let two = StepRequest {
+        min_nodes: Some(1),
+        tasks: Some(2),
+        ..StepRequest::default()
+    };
+    check(
+        &two,
+        &job,
+        &[],
+        expect!["b 2× [0, 1, 2] 300M | b 2× [0, 1, 2] 300M"],
+    );
+}
+
+/// As in `salloc -n9` on nodes of eight CPUs, with one on the second.
+#[test]
+fn cpus_of_tasks_may_be_on_different_nodes() {
+    let job = job(&[("a", &[0, 1, 2, 3, 4, 5, 6, 7]), ("b", &[0])]);
+    let ask = |tasks, cpus| StepRequest {
+        min_nodes: Some(2),
+        tasks: Some(tasks),
+        cpus_per_task: Some(cpus),
+        exact: true,
+        memory: Some(0),
+        ..StepRequest::default()
+    };
+    check(
+        &ask(2, 4),
+        &job,
+        &[],
+        expect!["a 1× [0, 1, 2, 3] 800M, b 1× [0] 100M | a 1× [0, 1, 2, 3] 0M, b 1× [0] 0M"],
+    );
+    check(
+        &ask(3, 3),
+        &job,
+        &[],
+        expect![
+            "a 2× [0, 1, 2, 3, 4, 5] 800M, b 1× [0] 100M | a 2× [0, 1, 2, 3, 4, 5] 0M, b 1× [0] 0M"
+        ],
+    );
+    check(
+        &StepRequest {
+            min_nodes: Some(1),
+            ..ask(1, 9)
+        },
+        &job,
+        &[],
+        expect![[r#"
+            More processors requested than permitted
+              there   the job has fewer CPUs than tasks with their CPUs need"#]],
+    );
+}
+
+fn with_gpus(mut job: Allocation, count: u32) -> Allocation {
+    for share in &mut job.nodes {
+        share.gpus = (0..count).collect();
+    }
+    job
+}
+
+#[test]
+fn a_gpu_is_not_shared_by_tasks_that_have_their_own() {
+    let job = with_gpus(job(&[("a", &[0, 1, 2]), ("b", &[0])]), 2);
+    let one = model::GpuCount {
+        kind: None,
+        count: 1,
+    };
+    let ask = |tasks, overcommit| StepRequest {
+        tasks: Some(tasks),
+        gpus_per_node: Some(model::GpuCount {
+            kind: None,
+            count: 2,
+        }),
+        gpus_per_task: Some(one.clone()),
+        overcommit,
+        ..StepRequest::default()
+    };
+    let refused = || {
+        expect![[r#"
+            More processors requested than permitted
+              there   the job has fewer CPUs or GPUs than tasks with their CPUs and GPUs need"#]]
+    };
+    check(&ask(4, false), &job, &[], refused());
+    check(&ask(5, true), &job, &[], refused());
+    check(
+        &ask(3, false),
+        &job,
+        &[],
+        expect!["a 2× [0, 1, 2] 300M, b 1× [0] 100M | a 2× [0, 1, 2] 300M, b 1× [0] 100M"],
+    );
+}
+
+#[test]
+fn a_step_goes_where_its_gpus_are_free() {
+    let job = with_gpus(job(&[("a", &[0, 1]), ("b", &[0, 1])]), 2);
+    let one = StepRequest {
+        min_nodes: Some(1),
+        tasks: Some(1),
+        memory: Some(10),
+        exact: true,
+        ..StepRequest::default()
+    };
+    let first = place_step(&one, &job, None, &[]).map(|placement| placement.holds);
+    let first = first.unwrap_or_default();
+    check(
+        &one,
+        &job,
+        &[&first],
+        expect!["b 1× [0] 10M | b 1× [0] 10M"],
+    );
+    let second = place_step(&one, &job, None, &[&first]).map(|placement| placement.holds);
+    let second = second.unwrap_or_default();
+    check(
+        &one,
+        &job,
+        &[&first, &second],
+        expect!["Requested nodes are busy"],
+    );
+}
