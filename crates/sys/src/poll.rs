@@ -139,4 +139,13 @@ mod tests {
         reader.read_exact(&mut read).unwrap();
         assert!(write_at_once(&writer, &line).unwrap());
     }
+
+    #[test]
+    fn what_may_be_waited_for_is_not_read_at_once() {
+        let (pipe, _writer) = io::pipe().unwrap();
+        assert!(!is_read_at_once(&pipe));
+        assert!(is_read_at_once(&File::open("/dev/null").unwrap()));
+        assert!(is_read_at_once(&tempfile::tempfile().unwrap()));
+        assert!(!is_read_at_once(&File::open("/dev/zero").unwrap()));
+    }
 }

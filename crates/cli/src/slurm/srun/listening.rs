@@ -145,6 +145,7 @@ const YOUNG: Duration = Duration::from_mins(1);
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
     use super::*;
     use std::process::Command;
 

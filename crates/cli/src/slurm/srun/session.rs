@@ -284,10 +284,9 @@ impl<'a> Session<'a> {
         }
         self.nodes.insert(header.node_index, node);
         // Input that came before the last node called would not reach it.
-        if self.nodes.len() + self.done.len() == self.record.nodes.len() {
-            if !self.events.read_input() {
-                self.send_all(&ToSupervisor::InputEnd);
-            }
+        let all_called = self.nodes.len() + self.done.len() == self.record.nodes.len();
+        if all_called && !self.events.read_input() {
+            self.send_all(&ToSupervisor::InputEnd);
         }
     }
 
