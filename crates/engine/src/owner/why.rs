@@ -24,7 +24,7 @@ impl Owner {
         Answer::Why(Box::new(self.waiting(record.id, why)))
     }
 
-    /// What a client is told of a job that waits.
+    /// What a client gets to know of a job that waits.
     pub(super) fn waiting(&self, job: JobId, why: Why) -> WhyWaiting {
         let wire = |amount: Amount| CpusAndGpus {
             cpus: amount.cpus,

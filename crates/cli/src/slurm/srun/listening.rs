@@ -140,7 +140,7 @@ fn is_left(socket: &Path) -> bool {
             .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// How long a socket is left alone that nobody listens at.
+/// How long a socket is left alone that no process listens at.
 const YOUNG: Duration = Duration::from_mins(1);
 
 #[cfg(test)]
@@ -153,12 +153,12 @@ mod tests {
     #[test]
     fn a_socket_that_is_being_made_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let of_nobody = |name: &str| {
+        let of_no_process = |name: &str| {
             let path = folder.path().join(name);
             drop(UnixListener::bind(&path).unwrap());
             path
         };
-        let (young, old) = (of_nobody("4294967294-1"), of_nobody("4294967294-2"));
+        let (young, old) = (of_no_process("4294967294-1"), of_no_process("4294967294-2"));
         // A socket can't be opened, which std's own way needs.
         let mut touch = Command::new("touch");
         let touched = touch.args(["-d", "2 minutes ago"]).arg(&old);

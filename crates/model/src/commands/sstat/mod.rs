@@ -38,7 +38,7 @@ pub struct SstatStep {
     pub step: SstatChoice,
 }
 
-/// Which steps of a job are meant.
+/// The steps of a job that were named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SstatChoice {
     /// None is named: the first that runs, or all of them.
