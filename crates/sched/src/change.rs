@@ -61,6 +61,9 @@ pub enum ChangeDenial {
     /// It is no list of resources that nodes count.
     #[error("Invalid generic resource (gres) specification")]
     Gres,
+    /// No node has them of that type.
+    #[error("Invalid GRES specification (with and without type identification)")]
+    GresType,
     /// There are no such licences, or fewer.
     #[error("Invalid license specification")]
     Licence,
@@ -109,7 +112,12 @@ impl State {
                 {
                     return Err(ChangeDenial::Held);
                 }
-                JobState::Running { limit, since, .. } => {
+                JobState::Running {
+                    limit,
+                    since,
+                    allocation,
+                    ..
+                } => {
                     let end = match change {
                         JobChange::End(end) => {
                             let seconds = Seconds(end.since(*since).max(0).unsigned_abs() / 1000);
@@ -119,7 +127,8 @@ impl State {
                         _ => None,
                     };
                     let change = end.as_ref().unwrap_or(change);
-                    change_running(*limit, &mut update, change, is_operator)?;
+                    let nodes = u32::try_from(allocation.nodes.len()).unwrap_or(u32::MAX);
+                    change_running((*limit, nodes), &mut update, change, is_operator)?;
                 }
                 JobState::Ended { .. } => return Err(ChangeDenial::Finished),
             }
@@ -266,12 +275,17 @@ impl State {
             JobChange::Gres(text) => {
                 let list = GresList::of_gres(text).unwrap_or_default();
                 let items = list.items().map_err(|_| ChangeDenial::Gres)?;
-                let is_known = |name: &str| {
-                    let mut classes = cluster.classes().iter();
-                    classes.any(|class| class.lanes.iter().flatten().any(|it| it.name == name))
-                };
-                if !items.iter().all(|item| is_known(&item.name)) {
-                    return Err(ChangeDenial::Gres);
+                for item in &items {
+                    let lanes = || {
+                        let lanes = cluster.classes().iter().flat_map(|class| &class.lanes);
+                        lanes.flatten().filter(|lane| lane.name == item.name)
+                    };
+                    if lanes().next().is_none() {
+                        return Err(ChangeDenial::Gres);
+                    }
+                    if item.kind.is_some() && !lanes().any(|lane| lane.kind == item.kind) {
+                        return Err(ChangeDenial::GresType);
+                    }
                 }
                 request.gpus_per_node = list.gpus();
                 request.rare.asked.is_by_gres = !list.is_empty();
@@ -297,9 +311,13 @@ impl State {
             JobChange::Deadline(_) if !is_operator => return Err(ChangeDenial::Permission),
             JobChange::Deadline(at) => request.rare.deadline = Some(*at),
             JobChange::TimeMin(least) => request.rare.time_min = *least,
-            JobChange::Name(_) | JobChange::Comment(_) | JobChange::Requeue(_) => {
-                change_any(request, change);
-            }
+            JobChange::Output(path) => request.output.clone_from(path),
+            JobChange::Name(_)
+            | JobChange::Comment(_)
+            | JobChange::Requeue(_)
+            | JobChange::MailTypes(_)
+            | JobChange::MailUser(_)
+            | JobChange::Switches(_) => change_any(request, change),
         }
         Ok(())
     }
@@ -362,7 +380,7 @@ fn change_throttle(record: &Job, update: &mut JobUpdate, most: u32) {
 }
 
 fn change_running(
-    limit: Option<Seconds>,
+    (limit, nodes): (Option<Seconds>, u32),
     update: &mut JobUpdate,
     change: &JobChange,
     is_operator: bool,
@@ -383,9 +401,12 @@ fn change_running(
                 Some(next.map_or(TimeLimitRequest::Unlimited, TimeLimitRequest::Limit));
             update.limit = Some(next);
         }
-        JobChange::Name(_) | JobChange::Comment(_) | JobChange::Requeue(_) => {
-            change_any(&mut update.request, change);
-        }
+        JobChange::Name(_)
+        | JobChange::Comment(_)
+        | JobChange::Requeue(_)
+        | JobChange::MailTypes(_)
+        | JobChange::MailUser(_)
+        | JobChange::Switches(_) => change_any(&mut update.request, change),
         JobChange::Priority(0) => update.hold = true,
         JobChange::Priority(priority) if is_operator => {
             update.request.rare.priority = Some(*priority);
@@ -398,9 +419,10 @@ fn change_running(
             set_site_factor(&mut update.request, *factor, is_operator)?;
         }
         JobChange::Nice(nice) if is_operator || *nice >= 0 => update.request.nice = *nice,
-        JobChange::Nodes(..) => {
-            return Err(ChangeDenial::NotSupported);
-        }
+        JobChange::Nodes(0, _) => return Err(ChangeDenial::NodeCount),
+        // Those that it has; fewer are not given back here.
+        JobChange::Nodes(least, _) if *least == nodes => {}
+        JobChange::Nodes(..) => return Err(ChangeDenial::NotSupported),
         _ => return Err(ChangeDenial::NotPending),
     }
     Ok(())
@@ -426,6 +448,13 @@ fn change_any(request: &mut Request, change: &JobChange) {
             request.rare.comment = Some(comment.clone()).filter(|text| !text.is_empty());
         }
         JobChange::Requeue(requeue) => request.rare.requeue = Some(*requeue),
+        JobChange::MailTypes(types) => request.rare.mail_types.clone_from(types),
+        JobChange::MailUser(user) => request.rare.mail_user.clone_from(user),
+        JobChange::Switches(switches)
+            if switches.is_some() || request.rare.node_options.is_some() =>
+        {
+            options_of(request).switches = *switches;
+        }
         _ => {}
     }
 }

@@ -24,7 +24,8 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
                              changes jobs: TimeLimit (also +N, -N), Partition, QOS, Account, NumNodes,
                              NumTasks, NumCPUs, CPUsPerTask, MinMemoryNode, MinMemoryCPU, Features,
                              ReqNodeList, ExcNodeList, Dependency, StartTime, JobName, Comment, Priority,
-                             Nice, Requeue; of one that runs TimeLimit, JobName, Comment and Requeue
+                             Nice, Requeue, Gres, MailType, MailUser, StdOut, Switches, Licenses; of one that
+                             runs TimeLimit, JobName, Comment, Requeue, MailType and MailUser
   top ID ...                 lets jobs go before the other waiting ones of their user
   write batch_script ID [FILE|-]
                              a job's script, into slurm-ID.sh or a file, or printed

@@ -83,6 +83,18 @@ const HOLD: Part = Part {
     sleepers: SLEEPERS,
 };
 
+/// What is changed of jobs that wait and that run.
+const UPDATES: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/updates/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/updates/differ.txt"),
+    file: "manage/updates/differ.txt",
+    hidden: &["Priority=", " Scheduler="],
+    keeps_numbers: true,
+    sleepers: SLEEPERS,
+};
+
 /// Heterogeneous jobs: what is said and done of their components, and their steps.
 const HET: Part = Part {
     gres_conf: None,
@@ -421,6 +433,11 @@ fn heterogeneous_jobs_are_answered_as_recorded_or_are_listed() {
 #[test]
 fn jobs_are_held_as_recorded_or_are_listed() {
     play(&HOLD);
+}
+
+#[test]
+fn jobs_are_changed_as_recorded_or_are_listed() {
+    play(&UPDATES);
 }
 
 #[test]

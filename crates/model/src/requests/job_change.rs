@@ -1,8 +1,10 @@
 //! What `scontrol update JobId=` changes of a job that is there.
 
+use crate::requests::AskedSwitches;
+use crate::values::mail_type::parse_mail_types;
 use crate::values::{
-    Constraint, MemoryRequest, NodeCount, NodeName, Seconds, TimeLimitRequest, Timestamp,
-    node_list, parse_moment,
+    Constraint, MailEvent, MemoryRequest, NodeCount, NodeName, Seconds, TimeLimitRequest,
+    Timestamp, node_list, parse_moment,
 };
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
@@ -73,6 +75,14 @@ pub enum JobChange {
     SiteFactor(i64),
     /// `Deadline=`
     Deadline(Timestamp),
+    /// `MailType=`
+    MailTypes(Vec<MailEvent>),
+    /// `MailUser=`; none is its owner.
+    MailUser(Option<String>),
+    /// `StdOut=` as written; none is the file that it has by default.
+    Output(Option<String>),
+    /// `Switches=`; none asks for none.
+    Switches(Option<AskedSwitches>),
     /// `TimeMin=`; none has no shorter limit than its own.
     TimeMin(Option<TimeLimitRequest>),
 }
@@ -179,8 +189,23 @@ fn one(
         JobChange::MinCpus(value.parse().map_err(|_| invalid("MinCPUsNode"))?)
     } else if is("MinTmpDiskNode", 5) {
         JobChange::TmpDisk(value.parse().map_err(|_| invalid("MinTmpDiskNode"))?)
+    } else if is("MailType", 5) {
+        let types = parse_mail_types(value);
+        let types = types.ok_or_else(|| wrong(&[&format!("Invalid MailType: {value}")]))?;
+        JobChange::MailTypes(types)
+    } else if is("MailUser", 5) {
+        JobChange::MailUser(text())
+    } else if is("StdOut", 6) {
+        JobChange::Output(text())
+    } else if is("Switches", 5) {
+        JobChange::Switches(switches(value))
     } else if is("Gres", 2) {
         JobChange::Gres(value.to_owned())
+    } else if is("TresPerNode", 8) {
+        let of = value
+            .split(',')
+            .map(|it| it.strip_prefix("gres:").unwrap_or(it));
+        JobChange::Gres(of.collect::<Vec<_>>().join(","))
     } else if is("Licenses", 1) {
         JobChange::Licenses(text())
     } else if is("Contiguous", 3) {
@@ -269,6 +294,20 @@ fn one(
     Ok(change)
 }
 
+/// `COUNT[@TIME]`: as `strtol`, what is no number is 0, which asks for none; the wait is one of whole minutes.
+fn switches(value: &str) -> Option<AskedSwitches> {
+    let (count, wait) = match value.split_once('@') {
+        Some((count, wait)) => (count, TimeLimitRequest::parse(wait)),
+        None => (value, None),
+    };
+    let count = count.parse().ok().filter(|count| *count > 0)?;
+    let wait = wait.map(|wait| match wait {
+        TimeLimitRequest::Limit(Seconds(seconds)) => seconds.div_ceil(60) * 60,
+        TimeLimitRequest::Unlimited => 0,
+    });
+    Some(AskedSwitches { count, wait })
+}
+
 fn yes_no(value: &str) -> Option<bool> {
     match value.to_ascii_lowercase().as_str() {
         "0" | "no" => Some(false),
@@ -322,6 +361,14 @@ mod tests {
         check("sitefactor", "x", "[SiteFactor(0)]");
         check("requeue", "0", "[Requeue(false)]");
         check("gres", "gpu:2", "[Gres(\"gpu:2\")]");
+        check("trespernode", "gres:gpu:2", "[Gres(\"gpu:2\")]");
+        check("mailtype", "BEGIN,END", "[MailTypes([Begin, End])]");
+        check("mailt", "NONE", "[MailTypes([])]");
+        check("mailuser", "", "[MailUser(None)]");
+        check("stdout", "a.%j", "[Output(Some(\"a.%j\"))]");
+        let two = "[Switches(Some(AskedSwitches { count: 2, wait: Some(300) }))]";
+        check("switches", "2@00:05:00", two);
+        check("switches", "0", "[Switches(None)]");
         check("mincpusnode", "2", "[MinCpus(2)]");
         check("shared", "yes", "[OverSubscribe(true)]");
         check("arraytaskthrottle", "3", "[ArrayThrottle(3)]");
@@ -349,6 +396,7 @@ mod tests {
             "x",
             "Invalid time specification (pos=0): x; No changes specified (1)",
         );
+        check("mailtype", "x", "Invalid MailType: x (1)");
         check(
             "contiguous",
             "x",
