@@ -61,6 +61,7 @@ mod refile;
 pub mod replay;
 mod reservations;
 mod reserve;
+mod start;
 mod state;
 mod suspend;
 #[cfg(test)]

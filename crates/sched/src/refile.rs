@@ -1,6 +1,7 @@
 //! Filing a live job where its row says it belongs.
 
 use crate::State;
+use crate::fault::{self, Fault};
 use crate::live_job::Place;
 use crate::outlook::Outlook;
 use model::{JobId, PendingReason, Timestamp};
@@ -224,6 +225,83 @@ impl State {
             if matches!(self.jobs.get(&id), Some(job) if job.depends()) {
                 self.refile(id, now);
             }
+        }
+    }
+}
+
+impl State {
+    /// Puts a job that could start into the queues of its partitions; of one that starts together with
+    /// others, the first.
+    pub(crate) fn enqueue(&mut self, id: JobId) {
+        match self.jobs[&id].component() {
+            Some(_) => self.enqueue_together(id),
+            None => self.queue(id),
+        }
+    }
+
+    pub(crate) fn queue(&mut self, id: JobId) {
+        let job = &self.jobs[&id];
+        for choice in &job.derived.choices {
+            let key = self.key(&job.record, choice.priority);
+            let queue = self.queue_of(&job.record, choice.partition);
+            self.ready.entry(queue).or_default().insert(key);
+            if let Some(until) = self.few_until(job, choice) {
+                self.switch_waits.insert(until, id);
+            }
+        }
+    }
+
+    /// Takes a job out of them.
+    pub(crate) fn unqueue(&mut self, id: JobId) {
+        let job = &self.jobs[&id];
+        for choice in &job.derived.choices {
+            if let Some(until) = self.few_until(job, choice) {
+                self.switch_waits.remove(until, id);
+            }
+            let id = self.queue_of(&job.record, choice.partition);
+            let key = self.key(&job.record, choice.priority);
+            if let Some(queue) = self.ready.get_mut(&id)
+                && !fault::is(Fault::StaysQueued)
+            {
+                queue.remove(&key);
+                if queue.is_empty() {
+                    self.ready.remove(&id);
+                }
+            }
+        }
+    }
+
+    /// Takes a job out of the index that holds it.
+    pub(crate) fn unfile(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let place = std::mem::replace(&mut job.derived.place, Place::Nowhere);
+        let array_job = job.array_job();
+        self.want_gpus.remove(&id);
+        match place {
+            Place::Timed(at) | Place::Dependent(Some(at)) => {
+                self.timed.remove(&(at, id));
+            }
+            Place::Ready => {
+                if let Some(too_late) = self.too_late(&self.jobs[&id]) {
+                    self.deadlines.remove(too_late, id);
+                }
+                self.unqueue(id);
+                self.unseen.remove(&id);
+            }
+            Place::Parked => {
+                if let Some(array) = array_job.and_then(|array| self.arrays.get_mut(&array)) {
+                    array.parked.remove(&id);
+                }
+            }
+            Place::Running => {
+                self.running.remove(&id);
+                if let Some(array) = array_job.and_then(|array| self.arrays.get_mut(&array)) {
+                    array.running -= 1;
+                }
+            }
+            Place::Nowhere | Place::Held | Place::Dependent(None) | Place::Impossible => {}
         }
     }
 }

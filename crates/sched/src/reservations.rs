@@ -5,8 +5,8 @@
 //! (`job_test_resv`, `_advance_resv_time` and `job_time_limit` of 22.05).
 
 use crate::fault::{self, Fault};
-use crate::live_job::LiveJob;
 use crate::promise::UNLIMITED;
+use crate::reserve::ends_within;
 use crate::{Action, ClusterRef, Job, State};
 use model::{
     JobId, JobState, NodeName, PendingReason, Request, Reservation, ReservationFlag, Seconds,
@@ -188,12 +188,6 @@ impl Reservations {
         self.0.is_empty()
     }
 
-    /// Whether one lends its nodes to jobs that end soon after their signal.
-    pub(crate) fn lend(&self) -> bool {
-        self.iter()
-            .any(|kept| kept.reservation.max_start_delay.is_some())
-    }
-
     /// Beginnings and ends.
     pub(crate) fn moments(&self) -> impl Iterator<Item = Timestamp> + '_ {
         self.iter()
@@ -286,26 +280,7 @@ impl Reserved<'_> {
     }
 }
 
-/// How soon a job ends after its signal, where it may borrow reserved nodes for that.
-pub(crate) fn ends_within(request: &Request) -> Option<Seconds> {
-    let signal = request.rare.signal.filter(|signal| signal.borrows)?;
-    Some(signal.before)
-}
-
 impl Kept {
-    /// Whether a job may use its nodes that ends so soon when they are wanted back.
-    pub(crate) fn is_lent(&self, ends_within: Option<Seconds>) -> bool {
-        let delay = self.reservation.max_start_delay;
-        delay.is_some_and(|delay| ends_within.is_some_and(|within| within <= delay))
-    }
-
-    /// Whether a running job borrows some of its nodes.
-    fn lends_to(&self, job: &LiveJob) -> bool {
-        let nodes = job.derived.holding.iter();
-        let mut nodes = nodes.flat_map(|held| &held.shares).map(|share| share.node);
-        ends_within(&job.record.request).is_some() && nodes.any(|node| self.nodes.contains(node))
-    }
-
     /// The CPUs on each of its nodes that its jobs leave at a moment, where it is one of cores.
     fn left(&self, at: Timestamp) -> impl Iterator<Item = (NodeId, u32)> + '_ {
         self.cpus.iter().map(move |(node, cpus)| {
@@ -401,21 +376,6 @@ impl State {
             return Err(Finding::by_engine(Denial::NodeConfig, asked, there, todo).into());
         }
         Ok(())
-    }
-
-    /// Whether a job of a reservation with `MaxStartDelay` may take the places of those that borrow its nodes.
-    pub(crate) fn takes_back(&self, request: &Request) -> Option<&Kept> {
-        let own = self
-            .reservations
-            .get(request.rare.reservation.as_deref()?)?;
-        let lends = own.reservation.max_start_delay.is_some() && !own.nodes.is_empty();
-        lends.then_some(own)
-    }
-
-    /// How long a running job may go on that borrows nodes which a reservation wants back.
-    pub(crate) fn borrows_from(&self, own: Option<&Kept>, job: &LiveJob) -> Option<Seconds> {
-        own.filter(|own| own.lends_to(job))?;
-        ends_within(&job.record.request)
     }
 
     /// Live jobs that name a reservation.

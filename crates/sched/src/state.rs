@@ -9,7 +9,7 @@ use crate::few_switches::SwitchWaits;
 use crate::held::Held;
 use crate::kinds::Kinds;
 use crate::ledger::{BudgetChecks, InQueue, Ledger, Spending, Spent};
-use crate::live_job::{LiveJob, Place};
+use crate::live_job::LiveJob;
 use crate::live_jobs::LiveJobs;
 use crate::member::Member;
 use crate::names::JobNames;
@@ -20,8 +20,8 @@ use crate::queue::{Key, QueueId};
 use crate::reservations::Reservations;
 use crate::{Action, Changes, ClusterRef, Finished, Job, PassCounts};
 use model::{
-    ArrayFacts, ArrayPlace, ArraySpec, ArrayTask, GpuIndex, JobId, JobState, NodeMark, NodeName,
-    PendingReason, Reservation, Timestamp,
+    ArrayFacts, ArraySpec, GpuIndex, JobId, JobState, NodeMark, NodeName, PendingReason,
+    Reservation, Timestamp,
 };
 use resources::{Cluster, Free};
 use std::collections::{BTreeMap, BTreeSet};
@@ -428,77 +428,6 @@ impl State {
         actions
     }
 
-    /// Gives one of a row's waiting elements a row of its own, filed nowhere yet, and returns its
-    /// id. The last one keeps the row, so that an array's id is never without a job.
-    pub(crate) fn split_off(&mut self, row: JobId, task: u32) -> JobId {
-        if self.jobs[&row].waiting().len() <= 1 {
-            let job = self.jobs.get_mut(&row).expect("invariant: the row is live");
-            if let Some(place) = &mut job.record.array {
-                place.task = ArrayTask::One(task);
-            }
-            self.touch(row);
-            return row;
-        }
-        let id = self.new_id();
-        let job = self.jobs.get_mut(&row).expect("invariant: the row is live");
-        self.in_queue.take_some(&self.cluster, &job.record, 1);
-        if let Some(place) = &mut job.record.array
-            && let ArrayTask::Waiting(spec) = &mut place.task
-            && !fault::is(Fault::SplitKeepsIndex)
-        {
-            spec.indices.retain(|index| *index != task);
-        }
-        // What else waits is not even copied.
-        let place = job.record.array.take();
-        let record = Job {
-            id,
-            array: place.as_ref().map(|place| {
-                Box::new(ArrayPlace {
-                    array_job: place.array_job,
-                    task: ArrayTask::One(task),
-                    throttle: place.throttle,
-                })
-            }),
-            ..job.record.clone()
-        };
-        job.record.array = place;
-        // What waits of an array is what was submitted without those that have rows.
-        self.show(row);
-        self.insert(record);
-        let choices = self.jobs[&row].derived.choices.clone();
-        if let Some(job) = self.jobs.get_mut(&id) {
-            job.derived.choices = choices;
-        }
-        self.touch(id);
-        id
-    }
-
-    /// The rows of some elements of an array: those that still wait together get rows of their own.
-    pub fn rows_of_elements(
-        &mut self,
-        array_job: JobId,
-        tasks: &[u32],
-        now: Timestamp,
-    ) -> Vec<JobId> {
-        let rows = self.rows_of_array(array_job);
-        let rows: Vec<JobId> = rows.map(|record| record.id).collect();
-        let mut found = Vec::new();
-        for row in rows {
-            if let Some(task) = self.jobs[&row].task() {
-                found.extend(tasks.contains(&task).then_some(row));
-                continue;
-            }
-            let waiting = self.jobs[&row].waiting().to_vec();
-            for task in waiting.into_iter().filter(|task| tasks.contains(task)) {
-                // The last one keeps the row, filed as it is.
-                let element = self.split_off(row, task);
-                self.refile(element, now);
-                found.push(element);
-            }
-        }
-        found
-    }
-
     /// Takes a row in; it is filed nowhere yet.
     pub(crate) fn insert(&mut self, record: Job) {
         let id = record.id;
@@ -555,81 +484,6 @@ impl State {
         if job.is_pending() && job.reason() != Some(&reason) {
             job.record.state = JobState::Pending { reason };
             self.show(id);
-        }
-    }
-
-    /// Puts a job that could start into the queues of its partitions; of one that starts together with
-    /// others, the first.
-    pub(crate) fn enqueue(&mut self, id: JobId) {
-        match self.jobs[&id].component() {
-            Some(_) => self.enqueue_together(id),
-            None => self.queue(id),
-        }
-    }
-
-    pub(crate) fn queue(&mut self, id: JobId) {
-        let job = &self.jobs[&id];
-        for choice in &job.derived.choices {
-            let key = self.key(&job.record, choice.priority);
-            let queue = self.queue_of(&job.record, choice.partition);
-            self.ready.entry(queue).or_default().insert(key);
-            if let Some(until) = self.few_until(job, choice) {
-                self.switch_waits.insert(until, id);
-            }
-        }
-    }
-
-    /// Takes a job out of them.
-    pub(crate) fn unqueue(&mut self, id: JobId) {
-        let job = &self.jobs[&id];
-        for choice in &job.derived.choices {
-            if let Some(until) = self.few_until(job, choice) {
-                self.switch_waits.remove(until, id);
-            }
-            let id = self.queue_of(&job.record, choice.partition);
-            let key = self.key(&job.record, choice.priority);
-            if let Some(queue) = self.ready.get_mut(&id)
-                && !fault::is(Fault::StaysQueued)
-            {
-                queue.remove(&key);
-                if queue.is_empty() {
-                    self.ready.remove(&id);
-                }
-            }
-        }
-    }
-
-    /// Takes a job out of the index that holds it.
-    pub(crate) fn unfile(&mut self, id: JobId) {
-        let Some(job) = self.jobs.get_mut(&id) else {
-            return;
-        };
-        let place = std::mem::replace(&mut job.derived.place, Place::Nowhere);
-        let array_job = job.array_job();
-        self.want_gpus.remove(&id);
-        match place {
-            Place::Timed(at) | Place::Dependent(Some(at)) => {
-                self.timed.remove(&(at, id));
-            }
-            Place::Ready => {
-                if let Some(too_late) = self.too_late(&self.jobs[&id]) {
-                    self.deadlines.remove(too_late, id);
-                }
-                self.unqueue(id);
-                self.unseen.remove(&id);
-            }
-            Place::Parked => {
-                if let Some(array) = array_job.and_then(|array| self.arrays.get_mut(&array)) {
-                    array.parked.remove(&id);
-                }
-            }
-            Place::Running => {
-                self.running.remove(&id);
-                if let Some(array) = array_job.and_then(|array| self.arrays.get_mut(&array)) {
-                    array.running -= 1;
-                }
-            }
-            Place::Nowhere | Place::Held | Place::Dependent(None) | Place::Impossible => {}
         }
     }
 }

@@ -4,12 +4,14 @@
 mod choose;
 mod clash;
 mod cores;
+mod lending;
 #[cfg(test)]
 mod tests;
 mod update;
 mod upkeep;
 
 use crate::State;
+pub(crate) use lending::ends_within;
 use model::{
     LengthChange, NamesChange, NodeName, Reservation, ReservationDenial, ReservationFlag,
     ReservationRequest, ReservedFor, ReservedNodes, Seconds, Timestamp,

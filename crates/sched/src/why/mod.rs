@@ -235,7 +235,7 @@ impl State {
             if own == Some(&*reservation.name) {
                 return !reservation.is_active(now);
             }
-            if kept.is_lent(crate::reservations::ends_within(request)) {
+            if kept.is_lent(crate::reserve::ends_within(request)) {
                 return false;
             }
             job.derived.choices.iter().any(|choice| {

@@ -274,7 +274,7 @@ impl Drawing for WaitsBySize<'_> {
             .map(|schedule| waits_by_size(schedule.played))
             .collect();
         let sizes: Vec<String> = all.first().map_or(Vec::new(), |classes| {
-            classes.iter().map(super::size_name).collect()
+            classes.iter().map(super::tables::size_name).collect()
         });
         let of_gpus = self.schedules.iter().any(|schedule| {
             let mut jobs = schedule.played.trace.jobs.iter();

@@ -1,0 +1,66 @@
+//! A job starts: it leaves the queues, holds its shares, and what waits for it is told.
+
+use crate::kinds::Choice;
+use crate::{Action, State};
+use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
+use resources::Share;
+
+impl State {
+    /// Starts a job, or the first of the elements that wait in its row.
+    pub(crate) fn start(
+        &mut self,
+        row: JobId,
+        choice: &Choice,
+        limit: Option<Seconds>,
+        shares: &[Share],
+        now: Timestamp,
+    ) -> Option<Action> {
+        let job = &self.jobs[&row];
+        let reason = job.reason().cloned().unwrap_or(PendingReason::None);
+        let demand = &choice.need.compiled.demand;
+        let user = job.record.submitter.uid;
+        let id = match job.waiting() {
+            [] => row,
+            [first, ..] => {
+                let first = *first;
+                self.split_off(row, first)
+            }
+        };
+        self.unfile(id);
+        let (allocation, holding) = self.held.start(&self.cluster, demand, user, shares);
+        self.left_free.take(&self.cluster, choice, user, shares);
+        let partition = &self.cluster.partition(choice.partition).name;
+        let job = self.jobs.get_mut(&id)?;
+        job.record.partition = Some(partition.clone());
+        job.record.priority = choice.priority;
+        for other in &mut job.derived.choices {
+            other.priority = choice.priority;
+        }
+        let holding = job.derived.holding.insert(Box::new(holding));
+        job.record.state = JobState::Running {
+            since: now,
+            allocation,
+            limit,
+            ending: None,
+            suspension: None,
+            held: None,
+        };
+        self.ledger
+            .started(&self.cluster, &job.record, &holding.shares);
+        self.touch(id);
+        self.refile(id, now);
+        let target = self.jobs[&id].target();
+        if let Some(array) = self.arrays.get(&target).filter(|array| array.is_full()) {
+            for row in array.rows.clone() {
+                if self.jobs[&row].is_ready() {
+                    self.refile(row, now);
+                }
+            }
+        }
+        self.notify_by_name(id, target, now);
+        if self.jobs[&id].record.request.rare.reservation.is_some() {
+            self.count_reserved_cores(now);
+        }
+        Some(Action::Start { job: id, reason })
+    }
+}
