@@ -173,7 +173,7 @@ fn a_magnetic_one_draws_no_heterogeneous_job() {
         lab.reserve(&[ReservationFlag::Magnetic], 0, |asked| {
             of_ann(asked);
             asked.node_counts = None;
-            let nodes = nodes.iter().map(|name| NodeName::new(*name)).collect();
+            let nodes = nodes.iter().map(|name| NodeName::new(name)).collect();
             asked.nodes = Some(ReservedNodes::To(nodes));
         });
         let jobs = lab.submit_together("ann");
