@@ -1,4 +1,4 @@
-//! A job starts: it leaves the queues, holds its shares, and what waits for it is told.
+//! A job starts: it leaves the queues and holds its shares, and what waits for it is looked at anew.
 
 use crate::kinds::Choice;
 use crate::{Action, State};

@@ -1,4 +1,4 @@
-//! Nodes that a reservation lends to jobs that end soon after they are told to (`MaxStartDelay`, `--signal=R:`).
+//! Nodes that a reservation lends to jobs that end soon after a signal (`MaxStartDelay`, `--signal=R:`).
 
 use crate::State;
 use crate::live_job::LiveJob;
