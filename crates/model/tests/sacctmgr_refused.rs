@@ -114,6 +114,35 @@ fn conditions_behind_set_hold_for_resources() {
     bank.refuses(&line, over);
 }
 
+/// A real 22.05.8 takes each of these, by as many letters as are enough for it.
+#[test]
+fn settings_go_by_all_their_names() {
+    let mut bank = Bank::after(&[
+        "add account lab",
+        "add user ann account=lab",
+        "add qos opp",
+        "modify account lab set MaxJ=3 MaxSubmit=4 MaxCPUs=8 MaxNodes=2 GrpCPUs=16 GrpNodes=4 GrpMem=1000 GrpSubmit=9 MaxCPUMins=60",
+        "modify qos opp set Flags+=DenyOnLimit GrpSubmit=7 MaxJobs=2 MaxCPUsPerUser=4 MaxNodesPerUser=1",
+        "modify qos opp set flags=NoReserve Flags+=NoDecay,OverPartQOS Flags-=nodecay",
+        "modify qos normal set Preempt=+opp",
+    ]);
+    let format = "format=maxjobs,maxsubmit,maxtres,maxtresmins,grptres,grpsubmit";
+    bank.shows(
+        &format!("-nP show assoc account=lab {format}"),
+        "3|4|cpu=8,node=2|cpu=60|cpu=16,mem=1000M,node=4|9\n3|4|cpu=8,node=2|cpu=60||",
+    );
+    bank.shows(
+        "-nP show qos opp format=flags,grpsubmit,maxjobspu,maxtrespu",
+        "NoReserve,OverPartQOS|7|2|cpu=4,node=1",
+    );
+    bank.shows("-nP show qos normal format=preempt", "opp");
+    bank.said("modify qos normal set Preempt-=opp");
+    bank.said("modify qos opp set Flags=-1");
+    bank.shows("-nP show qos normal format=preempt", "");
+    bank.shows("-nP show qos opp format=flags", "");
+    bank.refuses("modify user ann set adminlevel=bogus", "Nothing modified");
+}
+
 #[test]
 fn a_default_qos_is_not_taken_from_its_user() {
     let mut bank = Bank::after(&[

@@ -1,30 +1,12 @@
 //! What `key=value` words of `add` and `modify … set` give.
 
-use super::words::{Answer, OF_ASSOCIATIONS, Setting, Wrong, list_of};
+use super::words::{
+    Answer, ListChange, OF_ASSOCIATIONS, QOS_FLAGS, Setting, Wrong, changed_list, list_changes,
+    list_of, operator,
+};
 use crate::records::{Accounting, Settings};
 
-const QOS_FLAGS: &[&str] = &[
-    "DenyOnLimit",
-    "EnforceUsageThreshold",
-    "NoReserve",
-    "PartitionMaxNodes",
-    "PartitionMinNodes",
-    "OverPartQOS",
-    "PartitionTimeLimit",
-    "RequiresReservation",
-    "NoDecay",
-    "UsageFactorSafe",
-];
-
 pub(super) const WHERE_HINT: &str = " Use keyword 'where' to modify condition\n";
-
-/// How QOS of an association change.
-#[derive(Clone, Debug)]
-pub(super) enum QosChange {
-    Set(Vec<String>),
-    Add(Vec<String>),
-    Remove(Vec<String>),
-}
 
 /// What `key=value` words set.
 #[derive(Default)]
@@ -40,7 +22,7 @@ pub(super) struct Given {
     pub(super) wckeys: Vec<String>,
     pub(super) default_wckey: Option<String>,
     pub(super) admin: Option<String>,
-    pub(super) qos: Vec<QosChange>,
+    pub(super) qos: Vec<ListChange>,
     /// Settings in the order in which they were written.
     pub(super) settings: Vec<(&'static Setting, String, String)>,
     /// What is said of numbers that can't be read: a QOS is added all the same, as Slurm does it,
@@ -68,7 +50,9 @@ pub(super) fn given(
             }
             continue;
         };
-        let lower = key.to_ascii_lowercase();
+        // As Slurm, which also reads what nothing is added to or taken from: MaxJobs+=4 is MaxJobs=4.
+        let lower = key.strip_suffix(['+', '-']).unwrap_or(key);
+        let lower = lower.to_ascii_lowercase();
         let value = value.trim_matches(['"', '\'']);
         match lower.as_str() {
             "name" | "names" | "user" | "users" => given.names = list_of(value),
@@ -82,29 +66,20 @@ pub(super) fn given(
             "wckey" | "wckeys" => given.wckeys = list_of(value),
             "defaultwckey" => given.default_wckey = Some(value.to_owned()),
             "adminlevel" | "admin" => given.admin = Some(value.to_owned()),
-            "qos" | "qoslevel" | "qos+" | "qoslevel+" | "qos-" | "qoslevel-"
-                if std::ptr::eq(known, OF_ASSOCIATIONS) =>
-            {
-                let names = list_of(value);
-                if let Some(bad) = unknown_qos(&names, from) {
+            "qos" | "qoslevel" if std::ptr::eq(known, OF_ASSOCIATIONS) => {
+                let changes = list_changes(operator(word), value);
+                if let Some(bad) = unknown_qos(&changes, from) {
                     return Err(unknown(&bad));
                 }
-                given.qos.push(match lower.chars().last() {
-                    Some('+') => QosChange::Add(names),
-                    Some('-') => QosChange::Remove(names),
-                    _ => QosChange::Set(names),
-                });
+                given.qos.extend(changes);
             }
             _ => {
-                let Some(setting) = Setting::named(known, key) else {
+                let Some(setting) = Setting::named(known, &lower) else {
                     return Err(unknown(""));
                 };
-                if setting.key == "flags" {
-                    check_flags(value)?;
-                }
                 if setting.key == "preempt" && value != "-1" {
-                    let names = list_of(value);
-                    if let Some(bad) = unknown_qos(&names, from) {
+                    let changes = list_changes(operator(word), value);
+                    if let Some(bad) = unknown_qos(&changes, from) {
                         return Err(unknown(&bad));
                     }
                 }
@@ -117,6 +92,7 @@ pub(super) fn given(
                     }
                     Err(Wrong::Number(remark)) => given.remarks.push_str(&remark),
                     Err(Wrong::Word(text)) => return Err(Answer::refused(text)),
+                    Err(Wrong::Flags) => return Err(no_flags(value)),
                     Err(Wrong::Tres(text)) => return Err(unknown(&text)),
                 }
             }
@@ -126,9 +102,10 @@ pub(super) fn given(
 }
 
 /// What is said of the first name of no QOS.
-fn unknown_qos(names: &[String], from: &Accounting) -> Option<String> {
+fn unknown_qos(changes: &[ListChange], from: &Accounting) -> Option<String> {
     let is_known = |name: &&String| from.qos.iter().any(|qos| qos.name == **name);
-    let bad = names.iter().find(|name| !is_known(name))?;
+    let mut names = changes.iter().flat_map(ListChange::names);
+    let bad = names.find(|name| !is_known(name))?;
     let all: Vec<&str> = from.qos.iter().map(|qos| qos.name.as_str()).collect();
     Some(format!(
         "sacctmgr: error: You gave a bad qos '{bad}'. Valid QOS's are {}\n",
@@ -136,22 +113,14 @@ fn unknown_qos(names: &[String], from: &Accounting) -> Option<String> {
     ))
 }
 
-fn check_flags(value: &str) -> Result<(), Answer> {
-    let is_known = |flag: &&String| {
-        QOS_FLAGS
-            .iter()
-            .any(|known| known.eq_ignore_ascii_case(flag))
-    };
-    match list_of(value).iter().find(|flag| !is_known(flag)) {
-        None => Ok(()),
-        Some(_) => Err(Answer {
-            stdout: format!(
-                " Unknown QOS flag used in:\n  '{value}'\n Valid QOS flags are\n  '{}'\n",
-                QOS_FLAGS.join(",")
-            ),
-            status: 1,
-            ..Answer::default()
-        }),
+fn no_flags(value: &str) -> Answer {
+    Answer {
+        stdout: format!(
+            " Unknown QOS flag used in:\n  '{value}'\n Valid QOS flags are\n  '{}'\n",
+            QOS_FLAGS.join(",")
+        ),
+        status: 1,
+        ..Answer::default()
     }
 }
 
@@ -209,24 +178,9 @@ impl Given {
 
     pub(super) fn initial_qos(&self) -> Option<Vec<String>> {
         self.qos.iter().fold(None, |now, change| {
-            Some(changed_qos(now.unwrap_or_default(), change))
+            Some(changed_list(now.unwrap_or_default(), change))
         })
     }
-}
-
-pub(super) fn changed_qos(mut now: Vec<String>, change: &QosChange) -> Vec<String> {
-    match change {
-        QosChange::Set(names) => return names.clone(),
-        QosChange::Add(names) => {
-            for name in names {
-                if !now.contains(name) {
-                    now.push(name.clone());
-                }
-            }
-        }
-        QosChange::Remove(names) => now.retain(|name| !names.contains(name)),
-    }
-    now
 }
 
 pub(super) fn with_remarks(mut answer: Answer, given: &Given) -> Answer {
@@ -242,12 +196,12 @@ pub(super) fn on_stdout(mut answer: Answer) -> Answer {
     answer
 }
 
-/// The level that a text names.
+/// The level that a text names, by its first letter (`str_2_slurmdb_admin_level` of slurmdb_defs.c).
 pub(super) fn admin_level(text: Option<&str>) -> Option<&'static str> {
-    let lower = text?.to_ascii_lowercase();
-    let levels = ["None", "Operator", "Administrator"];
-    let mut fitting = levels.into_iter();
-    let fitting = fitting.find(|level| level.to_ascii_lowercase().starts_with(&lower));
-    // A word that is no level is none, as Slurm has it.
-    Some(fitting.filter(|_| !lower.is_empty()).unwrap_or("None"))
+    match text?.chars().next()?.to_ascii_lowercase() {
+        'n' => Some("None"),
+        'o' => Some("Operator"),
+        's' | 'a' => Some("Administrator"),
+        _ => None,
+    }
 }

@@ -2,8 +2,8 @@
 
 use super::condition::split;
 use super::default_qos::{keep_default_qos, without_default_qos};
-use super::given::{Given, WHERE_HINT, admin_level, changed_qos, given, on_stdout, with_remarks};
-use super::words::{Answer, OF_ASSOCIATIONS, OF_QOS};
+use super::given::{Given, WHERE_HINT, admin_level, given, on_stdout, with_remarks};
+use super::words::{Answer, OF_ASSOCIATIONS, OF_QOS, changed_list};
 use crate::records::accounting::is_passed_down;
 use crate::records::{AccountAssociation, Accounting};
 
@@ -29,7 +29,7 @@ fn modify_associations(
         let it = &mut to.associations[index];
         given.put_into(&mut it.settings);
         if !given.qos.is_empty() {
-            it.qos = Some(given.qos.iter().fold(qos, changed_qos));
+            it.qos = Some(given.qos.iter().fold(qos, changed_list));
         }
         match (&it.user, &it.parent) {
             (None, Some(parent)) => {
@@ -130,7 +130,8 @@ pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answe
         return Err(nothing_to_set());
     }
     let mut text = String::new();
-    if given.default_account.is_some() || given.admin.is_some() || given.default_wckey.is_some() {
+    let level = admin_level(given.admin.as_deref());
+    if given.default_account.is_some() || level.is_some() || given.default_wckey.is_some() {
         let mut lines = String::new();
         for user in to
             .users
@@ -149,7 +150,7 @@ pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answe
                 }
                 user.default_account.clone_from(account);
             }
-            if let Some(level) = admin_level(given.admin.as_deref()) {
+            if let Some(level) = level {
                 level.clone_into(&mut user.admin);
             }
             if let Some(key) = &given.default_wckey {

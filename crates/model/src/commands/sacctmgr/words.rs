@@ -88,19 +88,26 @@ pub(super) enum Kind {
     Factor,
     /// How jobs are stopped for others.
     PreemptMode,
+    /// Of a setting of TRES that of one type: `MaxCPUs` of `MaxTRESPerJob`.
+    OneTres(&'static str),
+    /// Flags of a QOS, which can be added to and removed from.
+    Flags,
+    /// Names of QOS; the same.
+    Names,
     Text,
 }
 
-/// A setting: its names, under which it is kept, as it is said, what stands in it.
+/// A setting: its names, each with how many letters of it are enough, under which it is kept, as it is said,
+/// what stands in it.
 pub(super) struct Setting {
-    names: &'static [&'static str],
+    names: &'static [(&'static str, usize)],
     pub(super) key: &'static str,
     pub(super) said: &'static str,
     pub(super) kind: Kind,
 }
 
 const fn setting(
-    names: &'static [&'static str],
+    names: &'static [(&'static str, usize)],
     key: &'static str,
     said: &'static str,
     kind: Kind,
@@ -113,61 +120,84 @@ const fn setting(
     }
 }
 
-/// Settings of associations.
+/// Settings of associations, in the order in which `sacctmgr_set_assoc_rec` of association_functions.c looks
+/// for them.
 #[rustfmt::skip]
 // One address in the whole program, by which the two tables are told apart: a constant may have several.
 pub(super) static OF_ASSOCIATIONS: &[Setting] = &[
-    setting(&["fairshare", "shares", "share"], "fairshare", "Fairshare", Kind::Number),
-    setting(&["grpjobs"], "grpjobs", "GrpJobs", Kind::Number),
-    setting(&["grpsubmitjobs"], "grpsubmitjobs", "GrpSubmitJobs", Kind::Number),
-    setting(&["grptres"], "grptres", "GrpTRES", Kind::Tres),
-    setting(&["grptresmins"], "grptresmins", "GrpTRESMins", Kind::Tres),
-    setting(&["grptresrunmins"], "grptresrunmins", "GrpTRESRunMins", Kind::Tres),
-    setting(&["grpwall"], "grpwall", "GrpWall", Kind::Length),
-    setting(&["maxjobs"], "maxjobs", "MaxJobs", Kind::Number),
-    setting(&["maxsubmitjobs"], "maxsubmitjobs", "MaxSubmitJobs", Kind::Number),
-    setting(&["maxtres", "maxtresperjob"], "maxtres", "MaxTRESPerJob", Kind::Tres),
-    setting(&["maxtresmins", "maxtresminsperjob"], "maxtresmins", "MaxTRESMinsPerJob", Kind::Tres),
-    setting(&["maxtrespernode"], "maxtrespernode", "MaxTRESPerNode", Kind::Tres),
-    setting(&["maxwall", "maxwalldurationperjob"], "maxwall", "MaxWall", Kind::Length),
-    setting(&["priority"], "priority", "Priority", Kind::Number),
-    setting(&["defaultqos"], "defaultqos", "DefQOS", Kind::Text),
+    setting(&[("defaultqos", 8)], "defaultqos", "DefQOS", Kind::Text),
+    setting(&[("fairshare", 1), ("shares", 1)], "fairshare", "Fairshare", Kind::Number),
+    setting(&[("grpcpumins", 7)], "grptresmins", "GrpCPUMins", Kind::OneTres("cpu")),
+    setting(&[("grpcpurunmins", 7)], "grptresrunmins", "GrpCPURunMins", Kind::OneTres("cpu")),
+    setting(&[("grpcpus", 7)], "grptres", "GrpCpus", Kind::OneTres("cpu")),
+    setting(&[("grpjobs", 4)], "grpjobs", "GrpJobs", Kind::Number),
+    setting(&[("grpmemory", 4)], "grptres", "GrpMemory", Kind::OneTres("mem")),
+    setting(&[("grpnodes", 4)], "grptres", "GrpNodes", Kind::OneTres("node")),
+    setting(&[("grpsubmitjobs", 4)], "grpsubmitjobs", "GrpSubmitJobs", Kind::Number),
+    setting(&[("grptres", 7)], "grptres", "GrpTRES", Kind::Tres),
+    setting(&[("grptresmins", 8)], "grptresmins", "GrpTRESMins", Kind::Tres),
+    setting(&[("grptresrunmins", 8)], "grptresrunmins", "GrpTRESRunMins", Kind::Tres),
+    setting(&[("grpwall", 4)], "grpwall", "GrpWall", Kind::Length),
+    setting(&[("maxcpuminsperjob", 7)], "maxtresmins", "MaxCPUMins", Kind::OneTres("cpu")),
+    setting(&[("maxcpusperjob", 7)], "maxtres", "MaxCpus", Kind::OneTres("cpu")),
+    setting(&[("maxjobs", 4)], "maxjobs", "MaxJobs", Kind::Number),
+    setting(&[("maxnodesperjob", 4)], "maxtres", "MaxNodes", Kind::OneTres("node")),
+    setting(&[("maxsubmitjobs", 4)], "maxsubmitjobs", "MaxSubmitJobs", Kind::Number),
+    setting(&[("maxtresperjob", 7)], "maxtres", "MaxTRESPerJob", Kind::Tres),
+    setting(&[("maxtrespernode", 11)], "maxtrespernode", "MaxTRESPerNode", Kind::Tres),
+    setting(&[("maxtresminsperjob", 8)], "maxtresmins", "MaxTRESMinsPerJob", Kind::Tres),
+    setting(&[("maxwalldurationperjob", 4)], "maxwall", "MaxWall", Kind::Length),
+    setting(&[("priority", 2)], "priority", "Priority", Kind::Number),
 ];
 
-/// Settings of QOS.
+/// Settings of QOS, in the order in which `_set_rec` of qos_functions.c looks for them.
 #[rustfmt::skip]
 pub(super) static OF_QOS: &[Setting] = &[
-    setting(&["flags"], "flags", "Flags", Kind::Text),
-    setting(&["gracetime"], "gracetime", "GraceTime", Kind::Length),
-    setting(&["grpjobs"], "grpjobs", "GrpJobs", Kind::Number),
-    setting(&["grpsubmitjobs"], "grpsubmitjobs", "GrpSubmitJobs", Kind::Number),
-    setting(&["grptres"], "grptres", "GrpTRES", Kind::Tres),
-    setting(&["grptresmins"], "grptresmins", "GrpTRESMins", Kind::Tres),
-    setting(&["grptresrunmins"], "grptresrunmins", "GrpTRESRunMins", Kind::Tres),
-    setting(&["grpwall"], "grpwall", "GrpWall", Kind::Length),
-    setting(&["maxjobsperaccount", "maxjobspa"], "maxjobsperaccount", "MaxJobsPerAccount", Kind::Number),
-    setting(&["maxjobsperuser", "maxjobspu"], "maxjobsperuser", "MaxJobsPerUser", Kind::Number),
-    setting(&["maxsubmitjobsperaccount", "maxsubmitpa"], "maxsubmitjobsperaccount", "MaxSubmitJobsPerAccount", Kind::Number),
-    setting(&["maxsubmitjobsperuser", "maxsubmitpu"], "maxsubmitjobsperuser", "MaxSubmitJobsPerUser", Kind::Number),
-    setting(&["maxtres", "maxtresperjob"], "maxtres", "MaxTRESPerJob", Kind::Tres),
-    setting(&["maxtresmins", "maxtresminsperjob"], "maxtresmins", "MaxTRESMins", Kind::Tres),
-    setting(&["maxtresperaccount", "maxtrespa"], "maxtresperaccount", "MaxTRESPerAccount", Kind::Tres),
-    setting(&["maxtrespernode"], "maxtrespernode", "MaxTRESPerNode", Kind::Tres),
-    setting(&["maxtresperuser", "maxtrespu"], "maxtresperuser", "MaxTRESPerUser", Kind::Tres),
-    setting(&["maxwall", "maxwalldurationperjob"], "maxwall", "MaxWall", Kind::Length),
-    setting(&["mintres", "mintresperjob"], "mintres", "MinTRESPerJob", Kind::Tres),
-    setting(&["preempt"], "preempt", "Preempt", Kind::Text),
-    setting(&["preemptmode"], "preemptmode", "PreemptMode", Kind::PreemptMode),
-    setting(&["priority"], "priority", "Priority", Kind::Number),
-    setting(&["usagefactor"], "usagefactor", "UsageFactor", Kind::Factor),
-    setting(&["usagethreshold"], "usagethreshold", "UsageThreshold", Kind::Factor),
+    setting(&[("flags", 2)], "flags", "Flags", Kind::Flags),
+    setting(&[("gracetime", 3)], "gracetime", "GraceTime", Kind::Length),
+    setting(&[("grpcpumins", 7)], "grptresmins", "GrpCPUMins", Kind::OneTres("cpu")),
+    setting(&[("grpcpurunmins", 7)], "grptresrunmins", "GrpCPURunMins", Kind::OneTres("cpu")),
+    setting(&[("grpcpus", 7)], "grptres", "GrpCPUs", Kind::OneTres("cpu")),
+    setting(&[("grpjobs", 4)], "grpjobs", "GrpJobs", Kind::Number),
+    setting(&[("grpmemory", 4)], "grptres", "GrpMemory", Kind::OneTres("mem")),
+    setting(&[("grpnodes", 4)], "grptres", "GrpNodes", Kind::OneTres("node")),
+    setting(&[("grpsubmitjobs", 4)], "grpsubmitjobs", "GrpSubmitJobs", Kind::Number),
+    setting(&[("grptres", 7)], "grptres", "GrpTRES", Kind::Tres),
+    setting(&[("grptresmins", 8)], "grptresmins", "GrpTRESMins", Kind::Tres),
+    setting(&[("grptresrunmins", 8)], "grptresrunmins", "GrpTRESRunMins", Kind::Tres),
+    setting(&[("grpwall", 4)], "grpwall", "GrpWall", Kind::Length),
+    setting(&[("maxcpuminsperjob", 7)], "maxtresmins", "MaxCPUMins", Kind::OneTres("cpu")),
+    setting(&[("maxcpusperjob", 7)], "maxtres", "MaxCPUs", Kind::OneTres("cpu")),
+    setting(&[("maxcpusperuser", 11), ("maxcpuspu", 9)], "maxtresperuser", "MaxCPUsPerUser", Kind::OneTres("cpu")),
+    setting(&[("maxjobsperaccount", 11), ("maxjobspa", 9)], "maxjobsperaccount", "MaxJobsPerAccount", Kind::Number),
+    setting(&[("maxjobsperuser", 4), ("maxjobspu", 4)], "maxjobsperuser", "MaxJobsPerUser", Kind::Number),
+    setting(&[("maxnodesperjob", 4)], "maxtres", "MaxNodesPerJob", Kind::OneTres("node")),
+    setting(&[("maxnodesperuser", 8), ("maxnodespu", 8)], "maxtresperuser", "MaxNodesPerUser", Kind::OneTres("node")),
+    // `maxsubmitpa` and `maxsubmitpu` are what `format=` and the guides call them.
+    setting(&[("maxsubmitjobsperaccount", 17), ("maxsubmitjobspa", 15), ("maxsubmitpa", 11)], "maxsubmitjobsperaccount", "MaxSubmitJobsPerAccount", Kind::Number),
+    setting(&[("maxsubmitjobsperuser", 4), ("maxsubmitjobspu", 4), ("maxsubmitpu", 11)], "maxsubmitjobsperuser", "MaxSubmitJobsPerUser", Kind::Number),
+    setting(&[("maxtresperaccount", 11), ("maxtrespa", 9)], "maxtresperaccount", "MaxTRESPerAccount", Kind::Tres),
+    setting(&[("maxtresperjob", 7)], "maxtres", "MaxTRESPerJob", Kind::Tres),
+    setting(&[("maxtrespernode", 11)], "maxtrespernode", "MaxTRESPerNode", Kind::Tres),
+    setting(&[("maxtresperuser", 11), ("maxtrespu", 9)], "maxtresperuser", "MaxTRESPerUser", Kind::Tres),
+    setting(&[("maxtresminsperjob", 8)], "maxtresmins", "MaxTRESMins", Kind::Tres),
+    setting(&[("maxwalldurationperjob", 4)], "maxwall", "MaxWall", Kind::Length),
+    setting(&[("mincpusperjob", 7)], "mintres", "MinCPUs", Kind::OneTres("cpu")),
+    setting(&[("mintresperjob", 7)], "mintres", "MinTRESPerJob", Kind::Tres),
+    setting(&[("preemptmode", 8)], "preemptmode", "PreemptMode", Kind::PreemptMode),
+    setting(&[("preempt", 7)], "preempt", "Preempt", Kind::Names),
+    setting(&[("priority", 3)], "priority", "Priority", Kind::Number),
+    setting(&[("usagefactor", 6)], "usagefactor", "UsageFactor", Kind::Factor),
+    setting(&[("usagethreshold", 6)], "usagethreshold", "UsageThreshold", Kind::Factor),
 ];
 
 impl Setting {
-    /// The setting of a name, in any case.
+    /// The setting of a name or of enough of it, in any case.
     pub(super) fn named(all: &'static [Setting], name: &str) -> Option<&'static Setting> {
         let lower = name.to_ascii_lowercase();
-        all.iter().find(|it| it.names.contains(&lower.as_str()))
+        let is_it =
+            |(name, least): &(&str, usize)| lower.len() >= *least && name.starts_with(&lower);
+        all.iter().find(|it| it.names.iter().any(is_it))
     }
 
     /// Puts a value in; -1 and nothing take it away.
@@ -176,7 +206,7 @@ impl Setting {
     /// What is wrong with the value, in Slurm's words.
     pub(super) fn put(&self, word: &str, value: &str, into: &mut Settings) -> Result<(), Wrong> {
         let value = value.trim_matches(['"', '\'']);
-        if matches!(value, "-1" | "") {
+        if matches!(value, "-1" | "") && !matches!(self.kind, Kind::OneTres(_)) {
             into.remove(self.key);
             return Ok(());
         }
@@ -225,6 +255,33 @@ impl Setting {
                     })
                 })?
             }
+            Kind::OneTres(name) => {
+                if value != "-1" && value.parse::<u64>().is_err() {
+                    return Err(Wrong::Number(self.invalid(value)));
+                }
+                let old = into.get(self.key).map_or("", String::as_str);
+                // A number of MiB, shown as such.
+                let unit = if name == "mem" && value != "-1" {
+                    "M"
+                } else {
+                    ""
+                };
+                merged(old, &format!("{name}={value}{unit}"))
+                    .map_err(|_| Wrong::Number(self.invalid(value)))?
+            }
+            Kind::Flags => {
+                let flags = flags_in(value);
+                if flags.is_empty() {
+                    return Err(Wrong::Flags);
+                }
+                let old = list_of(into.get(self.key).map_or("", String::as_str));
+                changed_list(old, &list_change(operator(word), flags)).join(",")
+            }
+            Kind::Names => {
+                let old = list_of(into.get(self.key).map_or("", String::as_str));
+                let changes = list_changes(operator(word), value);
+                changes.iter().fold(old, changed_list).join(",")
+            }
             Kind::Text => value.to_owned(),
         };
         if kept.is_empty() {
@@ -251,6 +308,84 @@ impl Setting {
     }
 }
 
+/// How a list of names changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ListChange {
+    Set(Vec<String>),
+    Add(Vec<String>),
+    Remove(Vec<String>),
+}
+
+impl ListChange {
+    /// The names that it is about.
+    pub(super) fn names(&self) -> &[String] {
+        match self {
+            ListChange::Set(names) | ListChange::Add(names) | ListChange::Remove(names) => names,
+        }
+    }
+}
+
+/// What stands between a key and its value beside the `=`: `+` or `-`.
+pub(super) fn operator(word: &str) -> Option<char> {
+    let key = word.split_once('=')?.0;
+    key.chars().last().filter(|last| matches!(last, '+' | '-'))
+}
+
+/// The changes that a value asks for: of all its names by what stands before the `=`, or of each by what it
+/// begins with.
+pub(super) fn list_changes(operator: Option<char>, value: &str) -> Vec<ListChange> {
+    let names = list_of(value);
+    if operator.is_some() || !names.iter().any(|name| name.starts_with(['+', '-'])) {
+        return vec![list_change(operator, names)];
+    }
+    let each = names.iter().map(|name| {
+        let own = name
+            .chars()
+            .next()
+            .filter(|first| matches!(first, '+' | '-'));
+        let rest = name.trim_start_matches(['+', '-']).to_owned();
+        list_change(own.or(Some('+')), vec![rest])
+    });
+    each.collect()
+}
+
+fn list_change(operator: Option<char>, names: Vec<String>) -> ListChange {
+    match operator {
+        Some('+') => ListChange::Add(names),
+        Some('-') => ListChange::Remove(names),
+        _ => ListChange::Set(names),
+    }
+}
+
+/// The flags that a text names, one a word, wherever in the word it stands (`_str_2_qos_flags` of
+/// slurmdb_defs.c).
+fn flags_in(text: &str) -> Vec<String> {
+    let words = list_of(text).into_iter();
+    let flags = words.filter_map(|word| {
+        let word = word.to_ascii_lowercase();
+        let mut known = QOS_FLAGS.iter();
+        known.find(|flag| word.contains(&flag.to_ascii_lowercase()))
+    });
+    flags.map(|flag| (*flag).to_owned()).collect()
+}
+
+/// A list after one of its changes.
+pub(super) fn changed_list(mut now: Vec<String>, change: &ListChange) -> Vec<String> {
+    let is = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
+    match change {
+        ListChange::Set(names) => return names.clone(),
+        ListChange::Add(names) => {
+            for name in names {
+                if !now.iter().any(|it| is(it, name)) {
+                    now.push(name.clone());
+                }
+            }
+        }
+        ListChange::Remove(names) => now.retain(|it| !names.iter().any(|name| is(it, name))),
+    }
+    now
+}
+
 /// What is wrong with a value.
 #[derive(Debug)]
 pub(super) enum Wrong {
@@ -260,7 +395,23 @@ pub(super) enum Wrong {
     Word(String),
     /// Said before the word is called unknown.
     Tres(String),
+    /// No flag of a QOS.
+    Flags,
 }
+
+/// Flags of QOS.
+pub(super) const QOS_FLAGS: &[&str] = &[
+    "DenyOnLimit",
+    "EnforceUsageThreshold",
+    "NoReserve",
+    "PartitionMaxNodes",
+    "PartitionMinNodes",
+    "OverPartQOS",
+    "PartitionTimeLimit",
+    "RequiresReservation",
+    "NoDecay",
+    "UsageFactorSafe",
+];
 
 /// `cluster` is that of the cluster.
 const PREEMPT_MODES: &[&str] = &["cluster", "off", "cancel", "requeue", "suspend", "gang"];
@@ -273,6 +424,9 @@ enum WrongTres {
     Count(String),
 }
 
+/// TRES that every Slurm has, in the order of their numbers.
+const PLAIN_TRES: &[&str] = &["cpu", "mem", "energy", "node", "billing", "vmem", "pages"];
+
 /// TRES with others in their place: `cpu=10,gres/gpu=4`; a count of -1 takes one away.
 fn merged(old: &str, new: &str) -> Result<String, WrongTres> {
     let mut all: Vec<(String, String)> = Vec::new();
@@ -283,7 +437,7 @@ fn merged(old: &str, new: &str) -> Result<String, WrongTres> {
     {
         let (name, count) = part.split_once('=').unwrap_or((part, ""));
         let base = name.split('/').next().unwrap_or_default();
-        let plain = ["cpu", "mem", "energy", "node", "billing", "vmem", "pages"].contains(&name);
+        let plain = PLAIN_TRES.contains(&name);
         let typed = ["gres", "fs", "license", "bb", "ic"].contains(&base) && name.contains('/');
         if !plain && !typed {
             return Err(WrongTres::Kind(base.to_owned()));
@@ -301,6 +455,9 @@ fn merged(old: &str, new: &str) -> Result<String, WrongTres> {
             all.push((name.to_owned(), count.to_owned()));
         }
     }
+    // By their numbers, of which a site's own have the greatest.
+    let place = |name: &str| PLAIN_TRES.iter().position(|plain| *plain == name);
+    all.sort_by_key(|(name, _)| place(name).unwrap_or(PLAIN_TRES.len()));
     let parts = all.iter().map(|(name, count)| format!("{name}={count}"));
     Ok(parts.collect::<Vec<_>>().join(","))
 }
