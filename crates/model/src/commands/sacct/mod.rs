@@ -369,7 +369,11 @@ impl SacctArgs {
         if !parsed.operands.is_empty() {
             return Err(SacctError::Operands(parsed.operands));
         }
-        if let (Some(since), Some(until)) = (asked.since, asked.until.or(Some(now)))
+        // Without a moment, jobs or states it begins at midnight.
+        let from_midnight = asked.until.is_some() && asked.jobs.is_none() && asked.states.is_none();
+        let midnight = || parse_moment("today", now, zone).ok();
+        let since = asked.since.or_else(|| midnight().filter(|_| from_midnight));
+        if let (Some(since), Some(until)) = (since, asked.until.or(Some(now)))
             && since > until
         {
             let text = |at| moment_text(at, zone);

@@ -3,30 +3,60 @@
 use super::{SacctColumn, SacctError, SacctJob, SacctUnits};
 use crate::commands::padding::asked_width;
 use crate::commands::squeue_args::job_names;
-use crate::fields::SacctField;
+use crate::fields::{SACCT_FIELDS, SacctField};
 use crate::records::JobStateName;
 use crate::values::TimeLimitRequest;
 
-/// `jobid,state%-20,jobname%30`.
+/// `jobid,state%-20,jobname%30`; `all`, or its beginning, is each field.
 pub(super) fn columns(format: &str) -> Result<Vec<SacctColumn>, String> {
-    let column = |word: &str| {
-        let (name, width) = word.split_once('%').unwrap_or((word, ""));
-        let field = SacctField::by_name(name)
-            .ok_or_else(|| format!("Invalid field requested: \"{name}\""))?;
-        let left = width.starts_with('-') || width.is_empty() && field.left;
-        let width = asked_width(width).map_or(field.width, isize::unsigned_abs);
-        Ok(SacctColumn { field, width, left })
+    let column = |field: &'static SacctField, width: &str| SacctColumn {
+        field,
+        width: asked_width(width).map_or(field.width, isize::unsigned_abs),
+        left: width.starts_with('-') || width.is_empty() && field.left,
     };
     let words = format.split(',').map(str::trim);
-    words.filter(|word| !word.is_empty()).map(column).collect()
+    let mut columns = Vec::new();
+    for word in words.filter(|word| !word.is_empty()) {
+        let (name, width) = word.split_once('%').unwrap_or((word, ""));
+        if !name.is_empty() && "all".starts_with(&name.to_ascii_lowercase()) {
+            columns.extend(SACCT_FIELDS.iter().map(|field| column(field, width)));
+            continue;
+        }
+        let field = SacctField::by_name(name)
+            .ok_or_else(|| format!("Invalid field requested: \"{name}\""))?;
+        columns.push(column(field, width));
+    }
+    Ok(columns)
 }
 
 pub(super) fn states(list: &str) -> Result<Vec<JobStateName>, SacctError> {
     let state = |name: &str| {
         let wrong = || SacctError::Fatal(format!("unrecognized job state value '{name}'"));
-        JobStateName::parse(name).ok_or_else(wrong)
+        let state = JobStateName::parse(name).ok_or_else(wrong)?;
+        if !is_recorded(state) {
+            let wrong = format!("job state {name} is not supported / accounted");
+            return Err(SacctError::Fatal(wrong));
+        }
+        Ok(state)
     };
     list.split(',').map(state).collect()
+}
+
+/// Whether the accounting knows a state (`_supported_state` of sacct's options.c).
+fn is_recorded(state: JobStateName) -> bool {
+    use JobStateName as Name;
+    !matches!(
+        state,
+        Name::Completing
+            | Name::Configuring
+            | Name::ResvDelHold
+            | Name::RequeueFed
+            | Name::RequeueHold
+            | Name::Signaling
+            | Name::SpecialExit
+            | Name::StageOut
+            | Name::Stopped
+    )
 }
 
 /// `12,12_3,12.batch`
@@ -110,6 +140,22 @@ mod tests {
             of("jobid,nonsense").unwrap_err(),
             "Invalid field requested: \"nonsense\""
         );
+        let all = columns("jobid,ALL%20").unwrap();
+        assert_eq!(all.len(), SACCT_FIELDS.len() + 1);
+        assert!(all[1..].iter().all(|column| column.width == 20));
         assert_eq!(columns("maxrss%3").unwrap()[0].fit("12345K"), "12+");
+    }
+
+    #[test]
+    fn states_that_the_accounting_has() {
+        assert_eq!(states("R,CD").unwrap().len(), 2);
+        let check = |list: &str, want: &str| {
+            assert_eq!(
+                states(list).unwrap_err().to_string(),
+                format!("sacct: fatal: {want}")
+            );
+        };
+        check("RD", "job state RD is not supported / accounted");
+        check("nosuch", "unrecognized job state value 'nosuch'");
     }
 }

@@ -130,6 +130,10 @@ mod tests {
             "requeuehold incomplete 12",
             expect![[r#"Requeue { jobs: ["12"], hold: true }"#]],
         );
+        let words = ["requeuehold", "State=SpecialExit", "12"].map(str::to_owned);
+        let refused = super::super::keyword::command(&words);
+        let want = ScontrolUsageError::RequeueState("State=SpecialExit".to_owned());
+        assert_eq!(refused, Err(want));
         check(
             "uhold 12",
             expect![[r#"Hold { jobs: ["12"], hold: true, user: true }"#]],

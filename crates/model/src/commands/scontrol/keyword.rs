@@ -27,13 +27,13 @@ pub(super) fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsage
     }
     if is("requeuehold", 8) {
         return Ok(ScontrolCommand::Requeue {
-            jobs: some(keyword, requeue_jobs(rest))?,
+            jobs: some(keyword, requeue_jobs(rest)?)?,
             hold: true,
         });
     }
     if is("requeue", 3) {
         return Ok(ScontrolCommand::Requeue {
-            jobs: some(keyword, requeue_jobs(rest))?,
+            jobs: some(keyword, requeue_jobs(rest)?)?,
             hold: false,
         });
     }
@@ -163,10 +163,13 @@ pub(in crate::commands) fn abbreviates(text: &str, name: &str, least: usize) -> 
 }
 
 /// What follows `requeue`'s own flags, such as `incomplete`.
-fn requeue_jobs(words: &[String]) -> &[String] {
+fn requeue_jobs(words: &[String]) -> Result<&[String], ScontrolUsageError> {
     match words {
-        [flag, rest @ ..] if flag.eq_ignore_ascii_case("incomplete") => rest,
-        words => words,
+        [flag, rest @ ..] if flag.eq_ignore_ascii_case("incomplete") => requeue_jobs(rest),
+        [flag, ..] if flag.to_ascii_lowercase().starts_with("state=") => {
+            Err(ScontrolUsageError::RequeueState(flag.clone()))
+        }
+        words => Ok(words),
     }
 }
 
