@@ -45,25 +45,21 @@ pub fn place_step(
     let candidates = candidates(request, job)?;
     let wanted = Wanted::of(request, job, &candidates);
     if wanted.least > candidates.len() {
-        return Err(never(
-            "Requested node configuration is not available",
-            &format!(
-                "the job has {} of the {} nodes that are asked",
-                candidates.len(),
-                wanted.least
-            ),
-        ));
+        return Err(too_few_nodes(request, job, candidates.len(), wanted.least));
     }
-    let attempt = |least_cpus| {
+    let attempt = |held: &[&[NodeShare]], least_cpus| {
         let offers = offers(request, &candidates, held, least_cpus);
         let picked = pick(request, offers, &wanted, each)?;
         let counts = layout(request, &picked, wanted.tasks(picked.len()), least_cpus)?;
         Some((picked, counts))
     };
-    // As in Slurm, tasks that ask for CPUs need not find all of theirs on their own node, where none fit
-    // so: all nodes together have to have them.
-    let loose = || (request.exact && each > 1).then(|| attempt(1)).flatten();
-    let Some((picked, counts)) = attempt(each).or_else(loose) else {
+    // As in Slurm, tasks that ask for CPUs need not find all of theirs on their own node where the job has
+    // no room for that: all nodes together have to have them.
+    let loose = || {
+        let is_loose = request.exact && each > 1 && attempt(&[], each).is_none();
+        is_loose.then(|| attempt(held, 1)).flatten()
+    };
+    let Some((picked, counts)) = attempt(held, each).or_else(loose) else {
         let waits = held.iter().any(|held| !held.is_empty());
         return Err(if waits && fits_empty(request, job, each) {
             StepRefusal::Busy
@@ -107,6 +103,38 @@ fn layout(request: &StepRequest, picked: &[Offer<'_>], tasks: u32, each: u32) ->
     counted
         .all(|(offer, count)| *count <= offer.gpu_tasks)
         .then_some(counts)
+}
+
+/// The job has not as many nodes as are asked: in `srun`'s own words where it counts them itself.
+fn too_few_nodes(
+    request: &StepRequest,
+    job: &Allocation,
+    candidates: usize,
+    asked: usize,
+) -> StepRefusal {
+    let all = job.nodes.len();
+    if let Some(first) = request.relative {
+        let option = if request.nodes_inherited {
+            "SLURM_JOB_NUM_NODES"
+        } else {
+            "--nodes"
+        };
+        return StepRefusal::Never {
+            message: format!(
+                "--relative and {option} option incompatible with count of allocated nodes \
+                 ({first}+{asked}>{all})"
+            ),
+        };
+    }
+    if asked > all {
+        return StepRefusal::Never {
+            message: format!("Only allocated {all} nodes asked for {asked}"),
+        };
+    }
+    never(
+        "Requested node configuration is not available",
+        &format!("the job has {candidates} of the {asked} nodes that are asked"),
+    )
 }
 
 /// Slurm's words, and what there is.

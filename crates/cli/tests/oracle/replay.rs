@@ -143,6 +143,18 @@ const GPU_BIND: Part = Part {
     sleepers: SLEEPERS,
 };
 
+/// Which nodes and GPUs steps get, and what is said of them.
+const STEPS: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/steps/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/steps/differ.txt"),
+    file: "manage/steps/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: SLEEPERS,
+};
+
 /// Nodes and partitions that are changed, made and removed.
 const CHANGES: Part = Part {
     gres_conf: None,
@@ -471,6 +483,11 @@ mod slow {
     #[test]
     fn tasks_are_bound_to_gpus_as_recorded_or_are_listed() {
         play(&GPU_BIND);
+    }
+
+    #[test]
+    fn steps_get_nodes_and_gpus_as_recorded_or_are_listed() {
+        play(&STEPS);
     }
 
     #[test]

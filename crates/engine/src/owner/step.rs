@@ -19,6 +19,8 @@ use model::{
 use sched::{Job, StepRefusal, place_step};
 use std::borrow::Cow;
 
+const JOB_NAME: &str = "SLURM_JOB_NAME";
+
 impl Owner {
     /// The first step of an allocation that was submitted in this turn, where nothing is in its way. What is,
     /// its client hears as it asks for the step by itself.
@@ -249,6 +251,11 @@ impl Owner {
         let node = place.first_node + place.node;
         let share = step.nodes.get(node)?;
         let mut variables = job_environment::step_variables(&started, step);
+        // A step may have a name of its own there.
+        let mut given = launch.environment.iter();
+        if given.any(|(name, _)| name == JOB_NAME) {
+            variables.retain(|(name, _)| name != JOB_NAME);
+        }
         variables.extend(self.component_variables(record));
         if !launch.parts.is_empty() {
             variables.extend(job_environment::union_variables(&step.nodes));

@@ -160,6 +160,12 @@ pub fn resolve(
         carried.extend(own);
     }
     let (mut srun, mut said, groups) = resolve_one(&lines[0], variables, surroundings);
+    if lines.len() == 1
+        && let Some(error) = groups_of_plain_job(&groups, srun.job, variables)
+    {
+        said.push(error);
+        return (srun, said);
+    }
     if lines.len() == 1 && groups.is_empty() {
         if srun.job.is_none() || variables("SLURM_HET_SIZE").is_none() {
             return (srun, said);
@@ -193,6 +199,23 @@ pub fn resolve(
         (srun.request, srun.step) = (first.request.clone(), first.step.clone());
     }
     (srun, said)
+}
+
+/// Components that `--het-group` names of the job around, which has none.
+fn groups_of_plain_job(
+    groups: &[u32],
+    job: Option<JobId>,
+    variables: &dyn Fn(&str) -> Option<String>,
+) -> Option<Diagnostic> {
+    let around = variables("SLURM_JOB_ID")?.parse().ok().map(JobId);
+    if around != job || variables("SLURM_HET_SIZE").is_some() {
+        return None;
+    }
+    let message = match groups.iter().max()? {
+        0 => "No directives to start application on any available hetjob components".to_owned(),
+        named => format!("Requested het-group offset exceeds highest hetjob index ({named} > 0)"),
+    };
+    Some(Diagnostic::error("het-group", Span::Whole, message, 1))
 }
 
 /// Components that are named twice, or that the job around does not have.
@@ -251,10 +274,17 @@ fn resolve_one(
     if reading.options.job.is_some() && reading.options.gpus_per_task.is_some() {
         reading.options.gpus = None;
     }
-    // One that counts its GPUs in all does so in place of the job's count on each node, as from 24.11 on.
+    // GPUs in all that are asked of it stand in place of the job's count on each node, as from 24.11 on; so do
+    // those of --gres.
     let is_step = reading.options.job.is_some();
-    if is_step && reading.by_hand(Key::Gpus) && !reading.by_hand(Key::GpusPerNode) {
+    let counts = reading.by_hand(Key::Gpus) || reading.by_hand(Key::Gres);
+    if is_step && counts && !reading.by_hand(Key::GpusPerNode) {
         reading.options.gpus_per_node = None;
+    }
+    if is_step && reading.by_hand(Key::Begin) {
+        let message = "error: --begin is ignored because nodes are already allocated.";
+        let warning = Diagnostic::warning("begin", Span::Whole, message);
+        reading.diagnostics.push(warning);
     }
     let description = asked_job::settle(&mut reading);
     tasks_per_node(&mut reading);
@@ -269,11 +299,19 @@ fn resolve_one(
     };
     let o = &reading.options;
     let groups = o.het_groups.clone();
+    let mut launch = launch(o, surroundings);
+    // Its tasks have the step's name for their job's.
+    let named = o
+        .job_name
+        .as_ref()
+        .filter(|_| reading.by_hand(Key::JobName));
+    let named = named.map(|name| ("SLURM_JOB_NAME".to_owned(), name.clone()));
+    launch.handed_on.extend(named);
     let srun = Srun {
         job: o.job,
         step: step(&reading, base),
         parts: Vec::new(),
-        launch: launch(o, surroundings),
+        launch,
         command: command.clone(),
         export: o.export.clone().unwrap_or_default(),
         immediate: o.immediate,
@@ -486,6 +524,38 @@ mod tests {
     }
 
     #[test]
+    fn begin_and_components_mean_nothing_in_a_plain_job() {
+        let (_, said) = read("--begin=now+1hour true", JOB);
+        let said: Vec<String> = said.iter().map(|it| it.printed(Command::Srun)).collect();
+        assert_eq!(
+            said,
+            ["srun: error: --begin is ignored because nodes are already allocated.\n"]
+        );
+        for (group, want) in [
+            (
+                0,
+                "No directives to start application on any available hetjob components",
+            ),
+            (
+                1,
+                "Requested het-group offset exceeds highest hetjob index (1 > 0)",
+            ),
+        ] {
+            let (_, said) = read(&format!("--het-group={group} true"), JOB);
+            let error = crate::options::first_error(&said).map(|it| it.message.as_str());
+            assert_eq!(error, Some(want));
+        }
+    }
+
+    #[test]
+    fn tasks_have_the_steps_name_for_their_jobs() {
+        let (srun, _) = read("-J foo true", JOB);
+        let name = ("SLURM_JOB_NAME".to_owned(), "foo".to_owned());
+        assert_eq!(srun.launch.handed_on, [name]);
+        assert_eq!(read("true", JOB).0.launch.handed_on, []);
+    }
+
+    #[test]
     fn an_allocation_of_open_size_has_a_task_on_each_node() {
         let (srun, diagnostics) = read("-N2-4 true", &[]);
         assert_eq!(diagnostics, []);
@@ -496,6 +566,8 @@ mod tests {
             (step.min_nodes, step.max_nodes, step.tasks),
             (Some(1), Some(3), Some(5))
         );
+        let (srun, _) = read("-N1-2 -n3 --gpus=2 true", &[]);
+        assert_eq!(srun.step.gpus_per_node, None);
     }
 
     #[test]

@@ -79,10 +79,12 @@ fn step_gpus(reading: &Reading<'_>) -> Option<GpuCount> {
             count: 0,
         });
     }
+    // A job of its own whose number of nodes is open has them where they are.
+    let is_open = o.job.is_none() && is_range(o);
     let in_all = o
         .gpus
         .as_ref()
-        .filter(|_| reading.by_hand(Key::Gpus))
+        .filter(|_| reading.by_hand(Key::Gpus) && !is_open)
         .and_then(GresList::gpus)
         .map(|gpus| GpuCount {
             kind: gpus.kind.clone(),

@@ -193,9 +193,18 @@ fn more_than_the_job_has_is_never() {
         &nodes,
         &job,
         &[],
-        expect![[r#"
-            Requested node configuration is not available
-              there   the job has 1 of the 2 nodes that are asked"#]],
+        expect!["Only allocated 1 nodes asked for 2"],
+    );
+    let second = StepRequest {
+        relative: Some(1),
+        min_nodes: Some(1),
+        ..StepRequest::default()
+    };
+    check(
+        &second,
+        &job,
+        &[],
+        expect!["--relative and --nodes option incompatible with count of allocated nodes (1+1>1)"],
     );
 }
 
@@ -311,6 +320,28 @@ fn cpus_of_tasks_may_be_on_different_nodes() {
         expect![[r#"
             More processors requested than permitted
               there   the job has fewer CPUs than tasks with their CPUs need"#]],
+    );
+}
+
+#[test]
+fn tasks_wait_for_their_cpus_where_the_job_has_room_for_them() {
+    let job = job(&[("a", &[0, 1, 2, 3]), ("b", &[0, 1, 2, 3])]);
+    let three = StepRequest {
+        tasks: Some(2),
+        cpus_per_task: Some(3),
+        exact: true,
+        memory: Some(0),
+        ..StepRequest::default()
+    };
+    let other = NodeShare {
+        cpus: vec![0, 1],
+        ..job.nodes[0].clone()
+    };
+    check(
+        &three,
+        &job,
+        &[&[other]],
+        expect!["Requested nodes are busy"],
     );
 }
 

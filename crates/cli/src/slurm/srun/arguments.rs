@@ -62,6 +62,7 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
         wait: options.wait.filter(|wait| *wait > 0).map(seconds),
         quit_on_interrupt: options.quit_on_interrupt,
         quiet: asked.quiet,
+        verbose: asked.verbose > 0,
         immediate: asked.immediate.map(seconds),
         programs: AroundStep::asked(&options.programs),
         allocation: asked.request,

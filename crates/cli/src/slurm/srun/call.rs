@@ -34,6 +34,8 @@ pub struct StepCall {
     pub quit_on_interrupt: bool,
     /// `--quiet`: only errors are said.
     pub quiet: bool,
+    /// `--verbose`: where its tasks start is said, too.
+    pub verbose: bool,
     /// `--immediate`: gives up where the resources are not free within so long.
     pub immediate: Option<Duration>,
     /// `--prolog` and `--epilog`, or the cluster's.

@@ -6,7 +6,7 @@ use super::input::Input;
 use super::interrupts::{Interrupts, Reaction, SIGINT};
 use super::output::Output;
 use super::step::NamedRequest;
-use super::task_ends::TaskEnds;
+use super::task_ends::{TaskEnds, listed};
 use super::watchers::Watchers;
 use crate::printer::Printer;
 use crate::terminal_text::JobOutput;
@@ -61,6 +61,8 @@ pub struct Session<'a> {
     untold: Vec<u32>,
     first_end: Option<Instant>,
     aborted: bool,
+    /// It was ended from outside, which its supervisors said.
+    is_cancelled: bool,
     prolog_failed: bool,
     lost_node: bool,
     /// Nodes without which its job goes on.
@@ -112,6 +114,7 @@ impl<'a> Session<'a> {
             untold: Vec::new(),
             first_end: None,
             aborted: false,
+            is_cancelled: false,
             prolog_failed: false,
             lost_node: false,
             lost_nodes: HashSet::new(),
@@ -143,7 +146,8 @@ impl<'a> Session<'a> {
         // The terminal first: in raw mode a new line would not begin at the left.
         self.raw = None;
         self.tell_ends();
-        if !self.lost_nodes.is_empty() {
+        let is_forced = self.ends.were_killed() && !self.is_cancelled && !self.lost_node;
+        if is_forced || !self.lost_nodes.is_empty() {
             self.say(&format!("srun: Force Terminated {}", self.ends.step()));
         }
         std::mem::take(&mut self.watchers).finish();
@@ -271,6 +275,15 @@ impl<'a> Session<'a> {
         let mut node = Node { stream, untaken: 0 };
         let index = usize::try_from(header.node_index).unwrap_or(usize::MAX);
         self.ends.place(index, &header.ranks);
+        if self.call.verbose
+            && let Some(share) = self.record.nodes.get(index)
+        {
+            let (step, node) = (self.ends.step(), &share.node);
+            let (count, ranks) = (header.ranks.len(), listed(&header.ranks));
+            self.say(&format!(
+                "srun: launching {step} on host {node}, {count} tasks: {ranks}"
+            ));
+        }
         if self.call.pty
             && let Some(size) = sys::terminal::size(&std::io::stdin())
         {
@@ -338,6 +351,7 @@ impl<'a> Session<'a> {
             FromSupervisor::Say(text) => {
                 self.say(&text);
                 if text.starts_with(STEP_ENDED) {
+                    self.is_cancelled = true;
                     self.note_abort();
                 }
             }
@@ -435,7 +449,9 @@ impl<'a> Session<'a> {
     fn terminate(&mut self) {
         if !self.aborted {
             let step = self.ends.step();
-            self.say(&format!("srun: Terminating {step}"));
+            self.say(&format!(
+                "srun: launch/slurm: _step_signal: Terminating {step}"
+            ));
             self.abort();
         }
     }

@@ -10,7 +10,7 @@ use super::session::{Ended, Session};
 use crate::printer::Printer;
 use crate::slurm::token::token;
 use api::{CallError, Client, NewStep, Refusal, StepLaunch, StepRequestName};
-use model::{JobId, StepRecord, WaitStatus};
+use model::{JobId, StepRecord, WaitStatus, node_list};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -186,8 +186,15 @@ fn create(
                     ));
                 }
                 if announced && !call.quiet {
-                    let step = format!("StepId={}.{}", record.job, record.step);
-                    printer.say(&format!("srun: Step created for {step}"));
+                    printer.say(&format!("srun: Step created for job {job}"));
+                }
+                if call.verbose {
+                    let names = record.nodes.iter().map(|share| &share.node);
+                    printer.say(&format!(
+                        "srun: jobid {job}: nodes({}):`{}'",
+                        record.nodes.len(),
+                        node_list::fold(names)
+                    ));
                 }
                 return Some(record);
             }
@@ -201,9 +208,10 @@ fn create(
                 if !announced && begun.elapsed() >= SILENT {
                     announced = true;
                     if !call.quiet {
-                        printer.say(
-                            "srun: Job step creation temporarily disabled, retrying (Requested nodes are busy)",
-                        );
+                        printer.say(&format!(
+                            "srun: Job {job} step creation temporarily disabled, retrying \
+                             (Requested nodes are busy)"
+                        ));
                     }
                 }
             }
@@ -222,6 +230,9 @@ fn create(
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
+
+/// How words begin that `srun` says of the job around it before it asks for a step.
+const OF_SRUN: [&str; 2] = ["Only allocated ", "--relative and "];
 
 fn refuse(error: &CallError, job: JobId, printer: &Printer) {
     let why = match error.refusal() {
@@ -249,9 +260,12 @@ fn refuse(error: &CallError, job: JobId, printer: &Printer) {
         _ => error.to_string(),
     };
     let (words, there) = why.split_once('\n').unwrap_or((&why, ""));
-    printer.say(&format!(
-        "srun: error: Unable to create step for job {job}: {words}"
-    ));
+    let unable = if OF_SRUN.iter().any(|start| words.starts_with(start)) {
+        String::new()
+    } else {
+        format!("Unable to create step for job {job}: ")
+    };
+    printer.say(&format!("srun: error: {unable}{words}"));
     for line in there.lines() {
         printer.say(&format!("srun: {line}"));
     }

@@ -114,6 +114,16 @@ impl TaskEnds {
         codes.max().unwrap_or(0)
     }
 
+    /// Whether a task ended with SIGKILL or SIGTERM.
+    pub fn were_killed(&self) -> bool {
+        self.tasks.iter().any(|task| match task.end {
+            Some(End::Status(status)) => {
+                status != OUT_OF_MEMORY && [9, 15].contains(&status.signal_number())
+            }
+            Some(End::Lost) | None => false,
+        })
+    }
+
     /// The worst as a wait status, for the job's record.
     pub fn worst(&self) -> WaitStatus {
         let statuses = self.tasks.iter().filter_map(|task| match task.end {
@@ -205,6 +215,14 @@ fn code(status: WaitStatus) -> u8 {
 fn named(ranks: &[u32]) -> String {
     let plural = if ranks.len() == 1 { "" } else { "s" };
     format!("task{plural} {}", ranges(ranks))
+}
+
+/// `3`, `[0-2,4]`
+pub fn listed(ranks: &[u32]) -> String {
+    match ranks {
+        [one] => one.to_string(),
+        many => format!("[{}]", ranges(many)),
+    }
 }
 
 fn ranges(ranks: &[u32]) -> String {

@@ -11,7 +11,8 @@ accounting/commands.txt (`accounting`, likewise) is what sacctmgr shows beside a
 bad/commands.txt (`bad`, likewise) is what each command says of jobs, nodes, users, fields and moments that there are not.
 environment/commands.txt (`environment`, also on a cluster without jobs) is 165 ways to ask for resources, each with
 its job and the environment of its script and of its first task; gpu_bind/commands.txt (`gpu_bind`, likewise) what tasks
-are told of their GPUs; node_lists/commands.txt (`node_lists`, likewise) is about files that name nodes, and tasks that
+are told of their GPUs; steps/commands.txt (`steps`, likewise) which nodes and GPUs steps get;
+node_lists/commands.txt (`node_lists`, likewise) is about files that name nodes, and tasks that
 follow a list of nodes; hold/commands.txt (`hold`, likewise) is about jobs that are held, updates/commands.txt (`updates`, on one that was
 just brought up with FRESH=1 and SCHEDPARAMS=bf_interval=1) what `scontrol update` changes of jobs.
 future/commands.txt (`future`) is about nodes that are not there yet, and licences/commands.txt (`licences`) about licences of
