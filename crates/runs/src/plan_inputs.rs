@@ -8,7 +8,7 @@ use model::nearest;
 use std::fs;
 use std::path::Path;
 use sys::Places;
-use train::{Plan, Python, PythonChoice, RunFile, Source};
+use train::{Image, Plan, Python, PythonChoice, RunFile, Source};
 
 /// Refuses a plan for the cluster here that names a file which is not there. Data for a Slurm may be
 /// where its nodes alone see it: that is a note.
@@ -26,6 +26,7 @@ pub fn check(plan: &mut Plan) -> Result<(), Failure> {
     {
         let source = container.image.source.to_string();
         check_path(path, "[environment.container] image", &source)?;
+        refuse_file_as_folder(&container.image.value, &source)?;
     }
     plan.notes.extend(mounts_note(plan));
     let source = plan.data.stage.source.to_string();
@@ -40,6 +41,20 @@ pub fn check(plan: &mut Plan) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// A file whose name is that of no image would be taken for a folder.
+fn refuse_file_as_folder(image: &Image, source: &str) -> Result<(), Failure> {
+    match image {
+        Image::Folder(path) if path.is_file() => Err(Failure::new(
+            FailureKind::Usage,
+            format!("{} is a file, and no image", path.display()),
+        )
+        .asked(format!("[environment.container] image ({source})"))
+        .there("images are .sif, .sqsh, .def and Dockerfile files, folders, and docker://NAME")
+        .todo("name one of those")),
+        _ => Ok(()),
+    }
 }
 
 /// Mounts of a container whose source is not on this machine, where the ranks run here.

@@ -215,10 +215,12 @@ impl RunRequest {
             Some((path, text)) => (Some(parse(&path, &text)?), Some(text)),
             None => (None, None),
         };
+        let unread = self.unread_run_file();
         let note = self.sweep.as_ref().and_then(|sweep| {
             let file = run_file.get_or_insert_with(|| RunFile::parse("", RUN_FILE).0);
             sweep.apply(file)
         });
+        let note = note.or(unread);
         let folder = base.file_name().unwrap_or_default().to_string_lossy();
         let program = program_name(&self.command);
         let default_name = match (&run_file, program) {
@@ -285,6 +287,14 @@ impl RunRequest {
             .todo(format!("yard run {}", path.display())));
         }
         Ok(Some((path, text)))
+    }
+
+    /// A note of the current folder's run file where a command stands in its place.
+    fn unread_run_file(&self) -> Option<String> {
+        let is_unread = self.file.is_none() && !self.command.is_empty();
+        (is_unread && Path::new(RUN_FILE).is_file()).then(|| {
+            format!("{RUN_FILE} of this folder is not read; yard run {RUN_FILE} -- COMMAND takes what it sets")
+        })
     }
 
     /// All flags; all that is wrong with them is said at once.

@@ -50,6 +50,7 @@ fn missing(name: &str, source: &str) -> Failure {
                 "it is not set, and neither ~/wandb_credentials.txt nor ~/.netrc ({WANDB_HOST}) has one"
             )
         }
+        _ if std::env::var_os(name).is_some() => "it is set to nothing in this shell".to_owned(),
         _ => "it is not set in this shell".to_owned(),
     };
     Failure::new(
