@@ -47,6 +47,16 @@ impl Selected {
     /// Its job, or why there is none.
     pub fn job(&self) -> Result<JobId, Failure> {
         self.job.ok_or_else(|| {
+            if let Some(run) = self.run.as_ref().filter(|run| !run.entry.folder.exists()) {
+                let folder = run.entry.folder.display();
+                let what = format!(
+                    "the folder of {} is gone, and with it which job it has",
+                    self.name()
+                );
+                return Failure::new(FailureKind::Failed, what)
+                    .there(format!("no {folder}; its job may run"))
+                    .todo("squeue --me shows your jobs, scancel NUMBER ends one");
+            }
             Failure::new(
                 FailureKind::Failed,
                 format!("{} was never submitted", self.name()),

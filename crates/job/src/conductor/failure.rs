@@ -18,6 +18,31 @@ pub fn first_failed(run: &RunFolder, attempt: Attempt) -> Option<RankExit> {
     exits.into_iter().find(|exit| exit.status != 0)
 }
 
+/// How long before the others a rank has to end for it to be worth a word, in milliseconds.
+const EARLY_MS: i64 = 10_000;
+
+/// Ranks that ended well long before the others were told to end, in words: what is waited for from one of them
+/// never comes, and each rank that waits looks as if it worked.
+#[must_use]
+pub fn left_early(run: &RunFolder, attempt: Attempt) -> Option<String> {
+    let exits = run.read_exits(attempt).ok()?;
+    let told = exits.iter().find(|exit| exit.is_told())?;
+    let is_early = |exit: &&RankExit| {
+        exit.status == 0 && !exit.is_told() && told.at.0.saturating_sub(exit.at.0) >= EARLY_MS
+    };
+    let early: Vec<&RankExit> = exits.iter().filter(is_early).collect();
+    let first = early.first()?;
+    let RankExit { rank, host, .. } = first;
+    let more = match early.len() {
+        1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    let seconds = told.at.0.saturating_sub(first.at.0) / 1000;
+    Some(format!(
+        "rank {rank} on {host}{more} ended with 0, and other ranks were at work for {seconds} s more until they were told to end; if they waited for it, it never came"
+    ))
+}
+
 /// Whether a rank's wrapper was killed, in words: a task of the step ended by a signal, its wrapper
 /// has not written how, and no rank failed by itself before. A program that is killed is another
 /// matter: its wrapper says so, and the same memory would fill again.
@@ -252,6 +277,42 @@ mod tests {
             words,
             "rank 1 on n1 ended with exit code 1: RuntimeError: CUDA out of memory"
         );
+    }
+
+    #[test]
+    fn a_rank_that_ended_well_while_others_waited_for_it_is_named() {
+        let check = |exits: &[(u32, i32, bool, i64)], want: Option<&str>| {
+            let root = tempfile::tempdir().unwrap();
+            let run = RunFolder::at(root.path());
+            let attempt = Attempt { job: 7, restart: 0 };
+            fs::create_dir_all(run.links()).unwrap();
+            for (rank, status, told_to_end, seconds) in exits {
+                let exit = RankExit {
+                    told_to_end: *told_to_end,
+                    rank: *rank,
+                    status: *status,
+                    signal: None,
+                    at: Timestamp(seconds * 1000),
+                    host: format!("n{rank}"),
+                };
+                run.write_exit(attempt, &exit).unwrap();
+            }
+            let said = left_early(&run, attempt);
+            let begin = said.as_deref().and_then(|text| text.split(", and").next());
+            assert_eq!(begin, want);
+        };
+        check(
+            &[(0, 143, true, 60), (1, 0, false, 3), (2, 143, true, 60)],
+            Some("rank 1 on n1 ended with 0"),
+        );
+        check(
+            &[(0, 143, true, 60), (1, 0, false, 3), (2, 0, false, 4)],
+            Some("rank 1 on n1 and 1 more ended with 0"),
+        );
+        // A moment before, or all well, or ended by itself.
+        check(&[(0, 143, true, 60), (1, 0, false, 55)], None);
+        check(&[(0, 0, false, 60), (1, 0, false, 3)], None);
+        check(&[(0, 1, false, 60), (1, 0, false, 3)], None);
     }
 
     #[track_caller]

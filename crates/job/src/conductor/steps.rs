@@ -10,7 +10,7 @@ use crate::protocol::{Order, Report};
 use crate::srun;
 use crate::srun_words::SrunLoss;
 use crate::trained;
-use folder::RunFolder;
+use folder::{Event, RunFolder};
 use signal_hook::consts::SIGTERM;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
@@ -279,6 +279,9 @@ impl Steps {
             let lost = lost.or_else(|| silent.then(|| cause.clone()));
             let cause = lost.clone().unwrap_or(cause);
             let first_failed = first.map(|exit| (exit.rank, exit.status));
+            if let Some(text) = failure::left_early(&run, attempt) {
+                let _ = sender.send(Message::Record(Event::Note { text }));
+            }
             tell(
                 &sender,
                 trial,
