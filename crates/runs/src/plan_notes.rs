@@ -15,7 +15,7 @@ const NAMED: usize = 3;
 pub fn add(plan: &mut Plan, base: &Path) {
     let unsaved = train::unsaved_notes(plan, &programs(plan, base));
     let missing = missing_note(plan, base);
-    let ignored = ignored_note(plan, base);
+    let ignored = ignored_notes(plan, base);
     plan.notes.extend(missing);
     plan.notes.extend(unsaved);
     plan.notes.extend(ignored);
@@ -86,15 +86,16 @@ fn programs(plan: &Plan, base: &Path) -> Vec<String> {
     values(plan).filter_map(text).collect()
 }
 
-/// Those that the command names; where it names none, folders beside the run file.
-fn ignored_note(plan: &Plan, base: &Path) -> Option<String> {
+/// Those that the command names; where it names none, folders beside the run file. Of what is staged, where it is
+/// on the nodes.
+fn ignored_notes(plan: &Plan, base: &Path) -> Vec<String> {
     let named: Vec<PathBuf> = values(plan)
         .filter_map(|value| below(base, value))
         .filter(|path| path.exists())
         .collect();
     let folders = folders(base);
     if named.is_empty() && folders.is_empty() {
-        return None;
+        return Vec::new();
     }
     let source = folder::find_source(base);
     let mut ignored = source.ignored(&named);
@@ -103,25 +104,36 @@ fn ignored_note(plan: &Plan, base: &Path) -> Option<String> {
     }
     ignored.sort();
     ignored.dedup();
+    let relative = |path: &Path| {
+        let path = path.strip_prefix(base).unwrap_or(path);
+        path.display().to_string()
+    };
+    let sources = &plan.data.stage.value;
+    let is_staged = |path: &PathBuf| {
+        let mut sources = sources.iter();
+        sources.any(|source| path.starts_with(base.join(source)))
+    };
+    let (staged, ignored): (Vec<PathBuf>, Vec<PathBuf>) = ignored.into_iter().partition(is_staged);
+    let staged = staged.first().map(|first| {
+        let (name, place) = (relative(first), plan.data.place(first));
+        format!(
+            "{name} is staged, and not in the run's copy of the code: the program finds it as {{data}}/{}, so pass it that path",
+            place.display()
+        )
+    });
     let more = match ignored.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let shown = ignored.iter().take(NAMED);
-    let shown: Vec<String> = shown
-        .map(|path| {
-            path.strip_prefix(base)
-                .unwrap_or(path)
-                .display()
-                .to_string()
-        })
-        .collect();
-    (!shown.is_empty()).then(|| {
+    let shown: Vec<String> = shown.map(|path| relative(path)).collect();
+    let ignored = (!shown.is_empty()).then(|| {
         format!(
             "the run's copy of the code is without {}{more}, which git ignores, and relative outputs are written into that copy; use a full path or [data] stage for data, and a full path or {{logs}} for outputs",
             shown.join(", ")
         )
-    })
+    });
+    ignored.into_iter().chain(staged).collect()
 }
 
 /// A relative path that does not leave the folder.
