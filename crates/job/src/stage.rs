@@ -227,7 +227,12 @@ fn bring(path: &Path, place: &Path, data: &Path, progress: &mut Progress<'_>) ->
                     sys::copy_tree::folder(path, &target, &mut |bytes| progress.came(bytes));
                 // What failed is said with the source; of a full disk the kind counts.
                 return match copied {
-                    Ok((_, bytes)) => Ok(bytes),
+                    Ok(copied) => {
+                        if let Some(text) = lead_nowhere(&copied.dangling) {
+                            (progress.say)(Event::Note { text });
+                        }
+                        Ok(copied.bytes)
+                    }
                     Err(error) if error.path == path => Err(error.source),
                     Err(error) => Err(io::Error::new(error.source.kind(), error)),
                 };
@@ -240,6 +245,18 @@ fn bring(path: &Path, place: &Path, data: &Path, progress: &mut Progress<'_>) ->
             Ok(bytes)
         }
     }
+}
+
+/// What is said of links that lead nowhere.
+fn lead_nowhere(dangling: &[PathBuf]) -> Option<String> {
+    let first = dangling.first()?;
+    let more = match dangling.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {} like it", model::counted(more, "link")),
+    };
+    Some(format!(
+        "{first:?} is a link that leads nowhere{more}: staged as it is"
+    ))
 }
 
 /// Returns the bytes of the files, which are fewer than those of the archive.

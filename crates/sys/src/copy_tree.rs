@@ -41,12 +41,12 @@ fn threads() -> usize {
 }
 
 /// Copies the folder `from` to `to`, which need not be there; what is there under a name of `from` is
-/// replaced. Links are followed: what arrives does not lead back to where it came from. `came` gets the
-/// bytes that arrived since it was last called. Returns files and bytes.
+/// replaced. Links are followed: what arrives does not lead back to where it came from. One that leads nowhere
+/// is copied as the link that it is. `came` gets the bytes that arrived since it was last called.
 ///
 /// # Errors
 /// The first file or folder that can't be read or written; others may have arrived by then.
-pub fn folder(from: &Path, to: &Path, came: &mut dyn FnMut(u64)) -> Result<(u64, u64), CopyError> {
+pub fn folder(from: &Path, to: &Path, came: &mut dyn FnMut(u64)) -> Result<Copied, CopyError> {
     copy(from, to, Links::Follow, came)
 }
 
@@ -57,6 +57,17 @@ pub fn folder(from: &Path, to: &Path, came: &mut dyn FnMut(u64)) -> Result<(u64,
 /// As [`folder`].
 pub fn folder_with_links(from: &Path, to: &Path) -> Result<(), CopyError> {
     copy(from, to, Links::Keep, &mut |_| {}).map(|_| ())
+}
+
+/// What was copied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Copied {
+    /// Files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Links that lead nowhere.
+    pub dangling: Vec<PathBuf>,
 }
 
 /// What becomes of symbolic links.
@@ -74,7 +85,7 @@ fn copy(
     to: &Path,
     links: Links,
     came: &mut dyn FnMut(u64),
-) -> Result<(u64, u64), CopyError> {
+) -> Result<Copied, CopyError> {
     let shared = Shared {
         links,
         umask: crate::process::umask(),
@@ -120,7 +131,11 @@ fn copy(
     let failure = shared.failure.into_inner().unwrap_or_default();
     match failure {
         Some(error) => Err(error),
-        None => Ok((shared.files.into_inner(), shared.bytes.into_inner())),
+        None => Ok(Copied {
+            files: shared.files.into_inner(),
+            bytes: shared.bytes.into_inner(),
+            dangling: shared.dangling.into_inner().unwrap_or_default(),
+        }),
     }
 }
 
@@ -132,6 +147,7 @@ struct Shared {
     bytes: AtomicU64,
     has_failed: AtomicBool,
     failure: Mutex<Option<CopyError>>,
+    dangling: Mutex<Vec<PathBuf>>,
 }
 
 impl Shared {
@@ -139,6 +155,12 @@ impl Shared {
         self.has_failed.store(true, Ordering::Relaxed);
         if let Ok(mut failure) = self.failure.lock() {
             failure.get_or_insert(error);
+        }
+    }
+
+    fn leads_nowhere(&self, path: PathBuf) {
+        if let Ok(mut dangling) = self.dangling.lock() {
+            dangling.push(path);
         }
     }
 
@@ -158,9 +180,13 @@ struct Folders {
 }
 
 impl Folders {
+    fn path_of(&self, name: &CString) -> PathBuf {
+        self.path.join(std::ffi::OsStr::from_bytes(name.as_bytes()))
+    }
+
     fn error(&self, name: &CString, source: impl Into<io::Error>) -> CopyError {
         CopyError {
-            path: self.path.join(std::ffi::OsStr::from_bytes(name.as_bytes())),
+            path: self.path_of(name),
             source: source.into(),
         }
     }
@@ -254,9 +280,16 @@ impl Walk<'_> {
             let kind = match entry.file_type() {
                 FileType::Symlink if keeps => FileType::Symlink,
                 FileType::Symlink | FileType::Unknown => {
-                    let facts = rustix::fs::statat(&folders.from, &name, flags);
-                    let facts = facts.map_err(|errno| folders.error(&name, errno))?;
-                    FileType::from_raw_mode(facts.st_mode)
+                    match rustix::fs::statat(&folders.from, &name, flags) {
+                        Ok(facts) => FileType::from_raw_mode(facts.st_mode),
+                        Err(Errno::NOENT) if entry.file_type() == FileType::Symlink => {
+                            self.shared.leads_nowhere(folders.path_of(&name));
+                            // One of an earlier copy.
+                            let _ = rustix::fs::unlinkat(&folders.to, &name, AtFlags::empty());
+                            FileType::Symlink
+                        }
+                        Err(errno) => return Err(folders.error(&name, errno)),
+                    }
                 }
                 kind => kind,
             };
@@ -411,8 +444,8 @@ mod tests {
         symlink("a/7", from.join("link")).unwrap();
         symlink("a", from.join("folder")).unwrap();
         let mut came = 0;
-        let (files, bytes) = folder(&from, &to, &mut |more| came += more).unwrap();
-        assert_eq!((files, bytes), (200 + 1 + 2 + 1 + 201, came));
+        let copied = folder(&from, &to, &mut |more| came += more).unwrap();
+        assert_eq!((copied.files, copied.bytes), (200 + 1 + 2 + 1 + 201, came));
         assert_eq!(fs::read(to.join("a/b/large")).unwrap(), large);
         assert_eq!(
             fs::read_to_string(to.join("folder/199")).unwrap(),
@@ -428,7 +461,7 @@ mod tests {
         assert_eq!(mode & 0o777, 0o755);
         assert_eq!(fs::read(to.join("empty")).unwrap(), b"");
         // Again, over what is there.
-        assert_eq!(folder(&from, &to, &mut |_| {}).unwrap(), (files, bytes));
+        assert_eq!(folder(&from, &to, &mut |_| {}).unwrap(), copied);
     }
 
     #[test]
@@ -455,15 +488,32 @@ mod tests {
         assert!(!to.join("socket").exists());
     }
 
+    /// A data set with one such link could not be staged at all.
+    #[test]
+    fn a_link_that_leads_nowhere_is_copied_as_it_is_and_named() {
+        let root = tempfile::tempdir().unwrap();
+        let (from, to) = (root.path().join("from"), root.path().join("to"));
+        fs::create_dir_all(from.join("a")).unwrap();
+        fs::write(from.join("a/x"), "x").unwrap();
+        symlink("nowhere", from.join("a/broken")).unwrap();
+        for _ in 0..2 {
+            let copied = folder(&from, &to, &mut |_| {}).unwrap();
+            assert_eq!(copied.dangling, [from.join("a/broken")]);
+            let link = fs::read_link(to.join("a/broken")).unwrap();
+            assert_eq!(link, Path::new("nowhere"));
+            assert_eq!(fs::read_to_string(to.join("a/x")).unwrap(), "x");
+        }
+    }
+
     #[test]
     fn what_can_not_be_copied_is_named() {
         let root = tempfile::tempdir().unwrap();
         let from = root.path().join("from");
         fs::create_dir_all(from.join("a")).unwrap();
-        symlink("nowhere", from.join("a/broken")).unwrap();
+        symlink("loop", from.join("a/loop")).unwrap();
         let error = folder(&from, &root.path().join("to"), &mut |_| {}).unwrap_err();
-        assert!(error.path.ends_with("a/broken"), "{error}");
-        fs::remove_file(from.join("a/broken")).unwrap();
+        assert!(error.path.ends_with("a/loop"), "{error}");
+        fs::remove_file(from.join("a/loop")).unwrap();
         symlink("..", from.join("a/up")).unwrap();
         let error = folder(&from, &root.path().join("to"), &mut |_| {}).unwrap_err();
         assert!(error.to_string().contains("inside itself"), "{error}");

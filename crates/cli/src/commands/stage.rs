@@ -51,6 +51,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             printer.moving(&what, &format!("{}{of}", words::bytes(done)));
         }
         Event::Staged { bytes, took_ms, .. } => done = Some((bytes, took_ms)),
+        Event::Note { text } => printer.show_line(&row("note", &text)),
         _ => {}
     });
     result.map_err(|error| failure(&error))?;
