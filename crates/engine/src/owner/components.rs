@@ -7,7 +7,8 @@ use super::turn::Turn;
 use crate::SupervisorKey;
 use crate::job_record::record_of;
 use api::{Refusal, StepPart};
-use model::job_environment::{self, StartedJob};
+use model::component_environment;
+use model::job_environment::StartedJob;
 use model::{
     ComponentPlace, Ending, JobId, JobRecord, Outcome, StepId, StepRequest, Variables, WaitStatus,
 };
@@ -159,6 +160,6 @@ impl Owner {
         let records: Vec<JobRecord> = jobs.map(|job| record_of(job, None)).collect();
         let records = records.iter();
         let all: Vec<StartedJob<'_>> = records.filter_map(|it| started(it, self)).collect();
-        job_environment::component_variables(place, &all)
+        component_environment::component_variables(place, &all)
     }
 }

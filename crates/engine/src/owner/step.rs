@@ -11,6 +11,7 @@ use crate::message::Peer;
 use crate::spec::{AroundTask, Environment, Program, Reach, StepSpec, Streams, SupervisorCall};
 use crate::store::StepRow;
 use api::{Answer, NewStep, Refusal, StepLaunch, StepRequestName, StepTask};
+use model::component_environment;
 use model::job_environment;
 use model::{
     Allocation, Distribution, GpuCount, JobId, JobState, NodeName, NodeShare, OpenMode, Request,
@@ -258,7 +259,7 @@ impl Owner {
         }
         variables.extend(self.component_variables(record));
         if !launch.parts.is_empty() {
-            variables.extend(job_environment::union_variables(&step.nodes));
+            variables.extend(component_environment::union_variables(&step.nodes));
         }
         variables.extend(job_environment::step_node_variables(
             step,

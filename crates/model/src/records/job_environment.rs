@@ -5,7 +5,7 @@
 //! start and end times came with 23.02.
 
 use crate::records::{ArrayFacts, ArrayTask, JobRecord, JobState, StepRecord};
-use crate::requests::{COMPONENT_VARIABLES, ComponentPlace, Request, StepRequest};
+use crate::requests::{Request, StepRequest};
 use crate::values::{
     Allocation, Distribution, GpuCount, GpuIndex, Levels, MemoryRequest, NodeName, NodeShare,
     Seconds, Setter, StepId, Timestamp, Variables, node_list,
@@ -77,41 +77,6 @@ pub fn salloc_variables(job: &StartedJob<'_>) -> Variables {
     let of_each = job.record.request.rare.asked.tasks_of_each;
     set.maybe("SLURM_NTASKS_PER_GPU", of_each);
     set.0.retain(|(name, _)| !OF_NODES.contains(&name.as_str()));
-    set.0
-}
-
-/// Those that `salloc` sets for the command of a heterogeneous job: what each component has, with its
-/// number, and of all together the id and the tasks alone.
-#[must_use]
-pub fn salloc_component_variables(place: ComponentPlace, all: &[StartedJob<'_>]) -> Variables {
-    const ALSO: [&str; 4] = [
-        "SLURM_JOBID",
-        "SLURM_NNODES",
-        "SLURM_NODELIST",
-        "SLURM_NODE_ALIASES",
-    ];
-    let mut set = Setter(component_variables(place, all));
-    let mut tasks: u32 = 0;
-    for job in all {
-        let offset = job.record.request.rare.component.map_or(0, |it| it.offset);
-        for (name, value) in salloc_variables(job) {
-            if name == "SLURM_NTASKS" {
-                tasks += value.parse().unwrap_or(0);
-            }
-            if ALSO.contains(&name.as_str()) {
-                for group in ["HET", "PACK"] {
-                    set.to(&format!("{name}_{group}_GROUP_{offset}"), &value);
-                }
-            }
-            if name == "SLURM_CLUSTER_NAME" {
-                set.to(&name, value);
-            }
-        }
-    }
-    set.to("SLURM_JOB_ID", place.leader);
-    for name in ["SLURM_NTASKS", "SLURM_NPROCS"] {
-        set.to(name, tasks);
-    }
     set.0
 }
 
@@ -209,48 +174,6 @@ pub fn tasks_per_gpu_variables(request: &StepRequest) -> Variables {
     set.0
 }
 
-/// What all components of a heterogeneous job were given, each under its own number; the older names
-/// (`PACK`) too, as 22.05 sets them.
-#[must_use]
-pub fn component_variables(place: ComponentPlace, all: &[StartedJob<'_>]) -> Variables {
-    let mut set = Setter::default();
-    for name in ["SLURM_HET_SIZE", "SLURM_PACK_SIZE"] {
-        set.to(name, place.size);
-    }
-    for job in all {
-        let number = job
-            .record
-            .request
-            .rare
-            .component
-            .map_or(0, |own| own.offset);
-        let mut own = Setter::default();
-        own.allocation(job);
-        for (name, value) in own.0 {
-            if COMPONENT_VARIABLES.contains(&name.as_str()) {
-                for group in ["HET", "PACK"] {
-                    set.to(&format!("{name}_{group}_GROUP_{number}"), &value);
-                }
-            }
-        }
-    }
-    set.0
-}
-
-/// The variables of a job by the nodes of a step that runs in several components.
-#[must_use]
-pub fn union_variables(nodes: &[NodeShare]) -> Variables {
-    let mut set = Setter::default();
-    let names = node_list::fold(nodes.iter().map(|share| &share.node));
-    for name in ["SLURM_JOB_NODELIST", "SLURM_NODELIST"] {
-        set.to(name, &names);
-    }
-    set.to("SLURM_JOB_NUM_NODES", nodes.len());
-    let cpus: Vec<u32> = nodes.iter().map(cpus_of).collect();
-    set.to("SLURM_JOB_CPUS_PER_NODE", counts_text(&cpus));
-    set.0
-}
-
 /// The variables of one task.
 #[must_use]
 pub fn task_variables(rank: u32, local: u32) -> Variables {
@@ -317,7 +240,7 @@ pub(super) fn list_text(numbers: &[u32]) -> String {
 }
 
 impl Setter {
-    fn allocation(&mut self, job: &StartedJob<'_>) {
+    pub(super) fn allocation(&mut self, job: &StartedJob<'_>) {
         let (record, request) = (job.record, &job.record.request);
         for name in ["SLURM_JOB_ID", "SLURM_JOBID"] {
             self.to(name, record.id);
@@ -471,7 +394,7 @@ pub(super) fn cpus_per_node(allocation: &Allocation) -> String {
     counts_text(&cpus)
 }
 
-fn cpus_of(share: &NodeShare) -> u32 {
+pub(super) fn cpus_of(share: &NodeShare) -> u32 {
     u32::try_from(share.cpus.len()).unwrap_or(u32::MAX)
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod accounting_transaction;
 pub(crate) mod array_facts;
 pub(crate) mod batch_files;
 pub(crate) mod cluster_changes;
+pub mod component_environment;
 pub mod job_environment;
 pub(crate) mod job_files;
 pub(crate) mod job_info;
