@@ -186,6 +186,27 @@ mod slow {
     }
 
     #[test]
+    #[ignore = "half a minute of downloads"]
+    fn toil() {
+        let Some((mut env, python)) = with_packages("toil", &["toil==9.6.0"]) else {
+            return;
+        };
+        start_four(&mut env, &["--cpus-per-node", "2"]);
+        let work = env.work().display().to_string();
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/with_toil.py");
+        let mut command = env.program(&python, &[program]);
+        command.args([&format!("file:{work}/store"), "--batchLogsDir", &work]);
+        command.args(["--batchSystem", "slurm", "--slurmTime", "5:00"]);
+        command.args(["--disableCaching", "--logWarning"]);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "toil: [4, 9]\n");
+        wait_until_empty(&env);
+        env.yard(&["engine", "stop", "four"]).success();
+    }
+
+    #[test]
     #[ignore = "a minute of downloads and of waits that are snakemake's own"]
     fn snakemake() {
         let packages = [
