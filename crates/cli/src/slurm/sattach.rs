@@ -9,7 +9,9 @@ use model::sattach::{SattachAction, SattachArgs, USAGE, layout_text, parse};
 use model::{StepId, StepRecord, StepState};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// What `--help` prints.
 pub const HELP: &str = "\
@@ -70,7 +72,7 @@ fn attach(asked: &SattachArgs, printer: &Printer) -> Result<u8, String> {
         return Ok(0);
     }
     let stream = attached_socket(client.folder().root(), job, step)
-        .and_then(UnixStream::connect)
+        .and_then(|socket| connect(&socket))
         .map_err(|_| {
             format!("step {job}.{step} has no srun whose streams could be shared: its output is in files")
         })?;
@@ -103,6 +105,20 @@ fn attach(asked: &SattachArgs, printer: &Printer) -> Result<u8, String> {
     let tasks = record.nodes.iter().map(|share| share.tasks).sum();
     attached.share(tasks, printer)
 }
+
+/// Connects to an `srun`, which may come to listen a moment after its step began.
+fn connect(socket: &Path) -> io::Result<UnixStream> {
+    let began = Instant::now();
+    loop {
+        match UnixStream::connect(socket) {
+            Err(_) if began.elapsed() < MOMENT => thread::sleep(MOMENT / 50),
+            connected => return connected,
+        }
+    }
+}
+
+/// The longest that is waited for an `srun` to listen.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// The connection with the step's `srun`.
 struct Attached<'a> {

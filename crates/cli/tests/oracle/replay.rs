@@ -217,6 +217,24 @@ const SINFO: Part = Part {
     sleepers: SLEEPERS,
 };
 
+/// `sshare`, `sdiag`, `sprio`, `sstat`, `sattach` and `salloc`, option by option and column by column.
+const OPTIONS: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/options/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/options/differ.txt"),
+    file: "manage/options/differ.txt",
+    hidden: &[
+        "allocation ",
+        "SLURM_JOB_ID=",
+        "SLURM_JOBID=",
+        "SLURM_TASK_PID=",
+        "JobId=",
+    ],
+    keeps_numbers: true,
+    sleepers: &["fast", "runs", "no-shell"],
+};
+
 /// What sacctmgr shows beside accounts, and what the controller keeps of them.
 const ACCOUNTING: Part = Part {
     gres_conf: None,
@@ -286,7 +304,7 @@ impl Twin {
         std::fs::create_dir(&links).expect("a folder");
         for name in [
             "salloc", "sattach", "sbatch", "scancel", "scontrol", "sdiag", "sinfo", "sprio",
-            "squeue", "srun", "sshare", "sstat",
+            "sacct", "sacctmgr", "squeue", "srun", "sshare", "sstat",
         ] {
             symlink(env!("CARGO_BIN_EXE_yard"), links.join(name)).expect("a link");
         }
@@ -322,6 +340,7 @@ impl Twin {
         let mut command = match &words[..] {
             // Pipes and commands in the line itself, not in a quoted script.
             _ if words.iter().any(|word| word == "|")
+                || line.contains(r#"\""#)
                 || line.starts_with("scontrol ") && line.contains("$(") =>
             {
                 self.env.program("bash", &["-c", &line])
@@ -478,6 +497,11 @@ mod slow {
     #[test]
     fn jobs_are_shown_and_started_as_recorded_or_are_listed() {
         play(&ENVIRONMENT);
+    }
+
+    #[test]
+    fn options_of_views_and_allocations_are_as_recorded_or_are_listed() {
+        play(&OPTIONS);
     }
 
     #[test]

@@ -242,22 +242,25 @@ impl Owner {
         turn: &mut Turn,
     ) {
         let rows = self.state.rows_of_array(array_job);
-        let rows: Vec<(JobId, Option<u32>)> = rows
+        let is_named = |task: &u32| tasks.contains(task);
+        let rows: Vec<(JobId, Named)> = rows
             .map(|row| {
-                let task = row.array.as_ref().and_then(|place| match place.task {
-                    ArrayTask::One(task) => Some(task),
-                    ArrayTask::Waiting(_) => None,
-                });
-                (row.id, task)
+                let named = match row.array.as_ref().map(|place| &place.task) {
+                    // All that wait together end together: none gets an id of its own.
+                    Some(ArrayTask::Waiting(waiting)) if waiting.indices.iter().all(is_named) => {
+                        Named::Whole
+                    }
+                    Some(ArrayTask::Waiting(_)) => Named::Partly,
+                    Some(ArrayTask::One(task)) if is_named(task) => Named::Whole,
+                    Some(ArrayTask::One(_)) | None => Named::Not,
+                };
+                (row.id, named)
             })
             .collect();
-        for (id, task) in rows {
-            match task {
-                Some(task) if tasks.contains(&task) => {
-                    self.cancel_job(id, signal, batch, full, peer, turn);
-                }
-                Some(_) => {}
-                None if signal.is_none_or(|signal| signal == SIGKILL) => {
+        for (id, named) in rows {
+            match named {
+                Named::Whole => self.cancel_job(id, signal, batch, full, peer, turn),
+                Named::Partly if signal.is_none_or(|signal| signal == SIGKILL) => {
                     self.state.apply(Event::CancelledElements {
                         job: id,
                         tasks: tasks.to_vec(),
@@ -266,7 +269,7 @@ impl Owner {
                     });
                     turn.durable = true;
                 }
-                None => {}
+                Named::Partly | Named::Not => {}
             }
         }
     }
@@ -296,6 +299,14 @@ impl Owner {
         }
         Ok(())
     }
+}
+
+/// How much of a row of an array is meant.
+enum Named {
+    Whole,
+    /// Some of the elements that wait together, or none of them.
+    Partly,
+    Not,
 }
 
 fn matches(selector: &Selector, record: &Job) -> bool {

@@ -15,7 +15,7 @@ pub struct SattachArgs {
     pub label: bool,
     /// `--input-filter`: the only task that gets input.
     pub input: Option<u32>,
-    /// `--output-filter`: the only task whose output is printed.
+    /// `--output-filter`: the only task of which is printed what it writes.
     pub output: Option<u32>,
     /// `--error-filter`: the only task whose error output is printed.
     pub error: Option<u32>,
@@ -136,6 +136,8 @@ pub fn parse(args: &[String]) -> Result<SattachArgs, SattachUsageError> {
         ),
     };
     asked.step = (id, step);
+    // That of the output is of both, where errors have none of their own.
+    asked.error = asked.error.or(asked.output);
     Ok(asked)
 }
 

@@ -148,7 +148,7 @@ fn times(lines: &mut Lines, job: &JobInfo) {
     lines.add(format_args!(
         "SubmitTime={} EligibleTime={}",
         at(Some(job.submitted)),
-        at(job.eligible)
+        at(job.told_eligible())
     ));
     lines.add(format_args!("AccrueTime={}", at(job.accrues_since())));
     lines.add(format_args!(

@@ -150,7 +150,7 @@ const COLUMNS: &[Column] = &[
     ('t', "TRES", |row| row.tres(true)),
     ('T', "TRES", |row| row.tres(false)),
     ('u', "USER", |row| row.of_job(|job| job.user.clone())),
-    ('y', "PRIORITY", |row| row.of_job(|job| format!("{:.8}", f64::from(job.priority) / f64::from(u32::MAX)))),
+    ('y', "PRIORITY", |row| row.of_job(|job| format!("{:.14}", norm_priority(job)))),
     ('Y', "PRIORITY", |row| row.of_job(|job| job.priority.to_string())),
 ];
 
@@ -193,6 +193,13 @@ impl Cells<'_> {
     }
 }
 
+/// Beside the highest that there is; one that was set by hand stays what it is.
+fn norm_priority(job: &JobPriorityInfo) -> f64 {
+    let is_set = job.parts == PriorityParts::default() && job.priority > 0;
+    let most = if is_set { 1.0 } else { f64::from(u32::MAX) };
+    f64::from(job.priority) / most
+}
+
 fn unweighted(part: f64, weight: f64) -> f64 {
     if weight == 0.0 { 0.0 } else { part / weight }
 }
@@ -203,6 +210,8 @@ struct Chosen {
     width: usize,
     right: bool,
     suffix: String,
+    /// What stands before the first column.
+    prefix: String,
 }
 
 impl SprioArgs {
@@ -355,6 +364,8 @@ impl SprioArgs {
             None => self.default_format(weights),
         };
         let mut columns = Vec::new();
+        let before = text.split('%').next().unwrap_or_default();
+        let mut before = before.to_owned();
         for token in text.split('%').skip(1).filter(|token| !token.is_empty()) {
             let right = token.starts_with('.');
             let rest = &token[usize::from(right)..];
@@ -368,6 +379,7 @@ impl SprioArgs {
                     width: asked_width(width).map_or(0, isize::unsigned_abs),
                     right,
                     suffix: rest[1..].to_owned(),
+                    prefix: std::mem::take(&mut before),
                 }),
                 None => complaints.push(format!(
                     "sprio: error: Invalid job format specification: {}",
@@ -431,6 +443,7 @@ fn line(columns: &[Chosen], cell: impl Fn(&Column) -> String) -> String {
             0 => text,
             width => text.chars().take(width).collect(),
         };
+        line.push_str(&chosen.prefix);
         line.push_str(&padded(&text, width, !chosen.right));
         line.push_str(&chosen.suffix);
     }

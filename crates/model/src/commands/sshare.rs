@@ -315,7 +315,11 @@ impl SshareArgs {
         };
         let named = format.split(',').filter(|word| !word.is_empty());
         let mut columns: Vec<Chosen> = Vec::new();
-        for word in named {
+        for (index, word) in named.clone().enumerate() {
+            // A word that was there before counts once.
+            if named.clone().take(index).any(|before| before == word) {
+                continue;
+            }
             let (name, width) = word.split_once('%').unwrap_or((word, ""));
             let lower = name.to_ascii_lowercase();
             let column = COLUMNS.iter().find(|column| {
@@ -325,10 +329,6 @@ impl SshareArgs {
             let column = column.ok_or_else(|| SshareUsageError::Field(name.to_owned()))?;
             if column.0 == "GrpTRESRaw" {
                 return Err(SshareUsageError::NotCounted);
-            }
-            // Each stands once, where it was named first.
-            if columns.iter().any(|chosen| chosen.column.0 == column.0) {
-                continue;
             }
             let width = asked_width(width).filter(|width| *width != 0);
             columns.push(Chosen {

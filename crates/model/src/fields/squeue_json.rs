@@ -263,7 +263,7 @@ impl JobJson {
             cpus_per_task: job.cpus_per_task,
             current_working_directory: job.work_dir().into_owned(),
             dependency: text(job.dependency.as_deref()),
-            eligible_time: seconds(job.eligible),
+            eligible_time: seconds(job.told_eligible()),
             end_time: seconds(job.end),
             exit_code: job.exit_code.0,
             features: text(job.features()),

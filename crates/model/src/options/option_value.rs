@@ -314,7 +314,7 @@ impl Reading<'_> {
             Key::QuitOnInterrupt => o.quit_on_interrupt = true,
             Key::Reboot => o.reboot = true,
             Key::Relative => o.relative = number(0)?,
-            Key::Reservation => o.reservation = owned(),
+            Key::Reservation => o.reservation = owned().filter(|name| !name.is_empty()),
             Key::SendLibs => value_check::send_libraries(text).ok_or_else(invalid)?,
             Key::Signal => {
                 let batch = self.command == Command::Sbatch;

@@ -286,6 +286,13 @@ impl JobInfo {
         }
     }
 
+    /// Since when it may start, as Slurm tells of it: of one that is held while it runs it no longer knows.
+    #[must_use]
+    pub fn told_eligible(&self) -> Option<Timestamp> {
+        let is_held = self.base_state == JobStateName::Running && self.priority == 0;
+        self.eligible.filter(|_| !is_held)
+    }
+
     /// Since when it gains priority by its age; one that waits for a moment does not yet.
     #[must_use]
     pub fn accrues_since(&self) -> Option<Timestamp> {

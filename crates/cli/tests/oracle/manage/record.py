@@ -21,6 +21,10 @@ gpu_sockets/commands.txt (`gpu_sockets`, on one that was brought up with SOCKETS
 SCHEDPARAMS=batch_sched_delay=0,sched_min_interval=0,bf_interval=1) is which CPUs and GPUs jobs get where GPUs are at sockets.
 sinfo/commands.txt (`sinfo`, likewise) is `sinfo`, option by option; its node4 is down and comes back in the second part when its
 slurmd registers again, for which its pauses stand.
+options/commands.txt (`options`, on one that was just brought up with FRESH=1 and SCHEDPARAMS as for gpu_sockets, five minutes
+after it came up) is `sshare`, `sdiag`, `sprio`, `sstat`, `sattach` and `salloc`, option by option; its part `sstat` was recorded
+anew on a fresh one (FIRSTJOB=14). cancel/commands.txt (`cancel`, on one like that) is `scancel`, and is
+read by people alone: what stands of a job that is just ending hangs on the moment.
 het/commands.txt (`het`, on one that was just brought up with FRESH=1 and SCHEDPARAMS=bf_interval=1) is about
 heterogeneous jobs, which only backfill starts there.
 

@@ -80,7 +80,7 @@ impl<'a> SacctRow<'a> {
             "End" => moment(self.end()),
             // That of a step that went with its node is not known.
             "ExitCode" if self.went_with_its_node() => String::new(),
-            "ExitCode" => exit_text(self.status()),
+            "ExitCode" => shell_exit_text(self.status()),
             "GID" => of_job(job.submitter.gid.to_string()),
             "Group" => of_job(job.submitter.group.clone()),
             "JobID" => self.id(&job.id_text(false)),
@@ -390,6 +390,13 @@ impl<'a> SacctRow<'a> {
             None => name.long().to_owned(),
         }
     }
+}
+
+/// A shell's code of a command that a signal ended is shown without the 128 in it.
+fn shell_exit_text(status: WaitStatus) -> String {
+    let code = status.code();
+    let code = if code < 128 { code } else { code - 128 };
+    format!("{code}:{}", status.signal_number())
 }
 
 fn exit_text(status: WaitStatus) -> String {
