@@ -4,7 +4,8 @@ use crate::replay::Twin;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use testkit::wait_until;
+use std::process::Command;
+use testkit::{skip, wait_until};
 
 const RECORDED: &str = include_str!("json/values-22.05.8.txt");
 /// Lines `COMMAND PATH` of values that are others here, under the reasons.
@@ -23,6 +24,7 @@ const JOBS: &[(&str, &str, &str)] = &[
     ("dep", "-d afterok:1 -t 10", "sleep 600"),
     ("failed", "-t 5", "exit 3"),
     ("done", "-t 5", "srun true"),
+    ("het", "-n1 -t 5 : -J het2 -n2 -t 5", "sleep 600"),
 ];
 
 /// Values by their paths, as `.steps[0].tasks.count`.
@@ -84,9 +86,14 @@ fn values_of_json_are_a_real_slurms_or_are_listed() {
             .slurm("squeue", &["-h", "-t", "all", "-o", "%j %T"])
             .stdout;
         let steps = env.slurm("squeue", &["-h", "-s", "-o", "%j"]).stdout;
-        ["failed FAILED", "done COMPLETED", "gres RUNNING"]
-            .iter()
-            .all(|line| jobs.contains(line))
+        [
+            "failed FAILED",
+            "done COMPLETED",
+            "gres RUNNING",
+            "het2 RUNNING",
+        ]
+        .iter()
+        .all(|line| jobs.contains(line))
             && steps.contains("sleep")
     });
     let mut ours = BTreeMap::new();
@@ -135,4 +142,55 @@ fn values_of_json_are_a_real_slurms_or_are_listed() {
         .map(|(path, what)| format!("{path}\n  {what}"))
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A YAML document as JSON, by the reader that Python programs use.
+const READ_YAML: &str = "import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin)))";
+
+#[test]
+fn yaml_has_the_values_of_json() {
+    let has_reader = Command::new("python3").args(["-c", "import yaml"]).output();
+    if !has_reader.is_ok_and(|output| output.status.success()) {
+        return skip("yaml_has_the_values_of_json", "python3 has no yaml");
+    }
+    let twin = Twin::start("");
+    let env = &twin.env;
+    for (name, options, _) in JOBS {
+        let mut words = vec![
+            "-H",
+            "-J",
+            name,
+            "--comment=a: 'b' #c \\ \"d\" - yes",
+            "-o",
+            "/dev/null",
+        ];
+        words.extend(options.split_whitespace());
+        words.extend(["--wrap", "true"]);
+        env.slurm("sbatch", &words).success();
+    }
+    for command in ["squeue", "sinfo", "sacct"] {
+        let json = env.slurm(command, &["--json"]).success();
+        let json: Value = serde_json::from_str(&json).expect("it is JSON");
+        let line = format!("{command} --yaml | python3 -c '{READ_YAML}'");
+        let read = env
+            .program("bash", &["-c", &line])
+            .output()
+            .expect("it runs");
+        let read = String::from_utf8_lossy(&read.stdout).into_owned();
+        let yaml: Value = serde_json::from_str(&read).expect("it was read");
+        let (mut of_json, mut of_yaml) = (BTreeMap::new(), BTreeMap::new());
+        values(&json, String::new(), &mut of_json);
+        values(&yaml, String::new(), &mut of_yaml);
+        // Seconds pass between the two.
+        let of_moment = ["time", "load", "last_sched_evaluation", "free_mem"];
+        let differ: Vec<&String> = of_json
+            .iter()
+            .filter(|(path, _)| !of_moment.iter().any(|end| path.ends_with(end)))
+            .filter(|(path, value)| of_yaml.get(*path) != Some(*value))
+            .map(|(path, _)| path)
+            .collect();
+        assert_eq!(differ, [""; 0], "{command}");
+        assert_eq!(of_json.len(), of_yaml.len(), "{command}");
+    }
+    env.slurm("scancel", &["-u", "root"]).success();
 }

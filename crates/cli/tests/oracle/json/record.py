@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records what `--json` of a real Slurm 22.05 says of seven kinds of jobs and of nodes, value by value.
+"""Records what `--json` of a real Slurm 22.05 says of eight kinds of jobs and of nodes, value by value.
 
 As root, beside `../manage/cluster.sh`, which brings one up:
     LAB=/tmp/slurm-lab ../manage/cluster.sh up && LAB=/tmp/slurm-lab ./record.py > values-22.05.8.txt
@@ -17,6 +17,7 @@ JOBS = [
     ("dep", "-d afterok:RUN -t 10", "sleep 600"),
     ("failed", "-t 5", "exit 3"),
     ("done", "-t 5", "srun true"),
+    ("het", "-n1 -t 5 : -J het2 -n2 -t 5", "sleep 600"),
 ]
 OWN = re.compile(
     r"time|start|\.end|submi|eligible|elapsed|_sched|reinstated|_id\b|_id_set|\.id$|pid|address|hostname|port|load"
@@ -59,7 +60,7 @@ for name, options, command in JOBS:
     ids[name] = slurm(line).strip()
     while name == "run" and "RUNNING" not in slurm(f"squeue -h -o %T -j {ids['run']}"):
         time.sleep(0.1)
-while not all(word in slurm("squeue -h -t all -o '%j %T'") for word in ("failed FAILED", "done COMPLETED")):
+while not all(word in slurm("squeue -h -t all -o '%j %T'") for word in ("failed FAILED", "done COMPLETED", "het2 RUNNING")):
     time.sleep(0.2)
 time.sleep(6)  # accounting lags
 first = min(int(number) for number in ids.values())
