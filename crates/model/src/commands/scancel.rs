@@ -294,7 +294,7 @@ fn words(text: &str) -> Vec<&str> {
 fn target(word: &str) -> Option<ScancelTarget> {
     let (job, step) = match word.split_once('.') {
         None => (word, None),
-        Some((job, "batch")) => (job, Some(StepId::Batch)),
+        // `JOB.batch` is no step to Slurm's: --batch signals that one.
         Some((job, step)) => (job, Some(StepId::Number(step.parse().ok()?))),
     };
     if let (Some((leader, offset)), None) = (job.split_once('+'), step) {
@@ -348,9 +348,9 @@ mod tests {
             expect!["[Elements(JobId(12), [1, 2, 3, 7]), Job(JobId(15))] None"],
         );
         check(
-            "12_* 13.0 14_2.batch",
+            "12_* 13.0 14_2.1",
             expect![
-                "[Job(JobId(12)), Step(JobId(13), Number(0)), ElementStep(JobId(14), 2, Batch)] None"
+                "[Job(JobId(12)), Step(JobId(13), Number(0)), ElementStep(JobId(14), 2, Number(1))] None"
             ],
         );
         check("-s USR1 -b 5", expect!["[Job(JobId(5))] Some(10)"]);
@@ -365,6 +365,7 @@ mod tests {
         );
         check("abc", expect!["scancel: error: Invalid job id abc"]);
         check("0", expect!["scancel: error: Invalid job id 0"]);
+        check("2.batch", expect!["scancel: error: Invalid job id 2.batch"]);
         check("-s NOSUCH 4", expect!["Unknown job signal: NOSUCH"]);
         check(
             "-t bad",
