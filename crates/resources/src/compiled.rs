@@ -135,9 +135,7 @@ impl Compiled {
                 .map(|gres| gres.count.min(1))
                 .collect(),
         };
-        if class.tmp_mib.is_some_and(|there| there < demand.tmp_mib)
-            || tasks > most_tasks(demand, class)
-        {
+        if !has_disk(demand, class) || tasks > most_tasks(demand, class) {
             return None;
         }
         // A node with fewer CPUs than the most tasks of one need is none, however many it would have;
@@ -213,6 +211,28 @@ pub(crate) fn most_tasks(demand: &Demand, class: &NodeClass) -> u32 {
         most = of_both.fold(most, u32::min);
     }
     most
+}
+
+impl Demand {
+    /// What Slurm says of nodes of a class that have too few CPUs, too little memory or temporary disk, or
+    /// other sockets than are asked for; none where they have enough of each.
+    pub(crate) fn lacking(&self, class: &NodeClass) -> Option<&'static str> {
+        if self.min_cpus_of_node() > u64::from(class.total.cpus) {
+            return Some("CPU count per node can not be satisfied");
+        }
+        if self.node.mem_mib > u64::from(class.total.mem_mib) {
+            return Some("Memory specification can not be satisfied");
+        }
+        if !has_disk(self, class) {
+            return Some("Temporary disk specification can not be satisfied");
+        }
+        let words = "Socket, core and/or thread specification can not be satisfied";
+        (!has_sockets(self, class)).then_some(words)
+    }
+}
+
+fn has_disk(demand: &Demand, class: &NodeClass) -> bool {
+    class.tmp_mib.is_none_or(|there| there >= demand.tmp_mib)
 }
 
 fn has_sockets(demand: &Demand, class: &NodeClass) -> bool {

@@ -56,7 +56,14 @@ pub fn recorded_of(record: &JobRecord, facts: &ViewFacts) -> Recorded {
         reason: PendingReason::JobHeldUser,
     };
     let demand = Demand::of(&record.request, &defaults);
-    recorded(&demand, largest, record.state == held)
+    let is_held = record.state == held;
+    let mut recorded = recorded(&demand, largest, is_held);
+    // The scheduler that looked at it found so many nodes for it.
+    if demand.spread && !is_held {
+        let most = demand.nodes.most.unwrap_or(facts.node_count);
+        recorded.nodes = recorded.tasks.min(most).max(demand.nodes.least);
+    }
+    recorded
 }
 
 /// CPUs in all: what `sbatch` sends as the least, unless tasks that follow from nodes are more.

@@ -120,8 +120,8 @@ impl State {
                 } => {
                     let end = match change {
                         JobChange::End(end) => {
-                            let seconds = Seconds(end.since(*since).max(0).unsigned_abs() / 1000);
-                            let to = LimitChange::To(TimeLimitRequest::Limit(seconds));
+                            let limit = limit_until(*end, *since, *limit);
+                            let to = LimitChange::To(TimeLimitRequest::Limit(limit));
                             Some(JobChange::TimeLimit(to))
                         }
                         _ => None,
@@ -379,6 +379,16 @@ fn change_throttle(record: &Job, update: &mut JobUpdate, most: u32) {
     }
 }
 
+/// The limit of a running job that is to end at a moment: Slurm keeps whole minutes. It adds as many as are
+/// nearest, and takes off half a minute's less.
+fn limit_until(end: Timestamp, since: Timestamp, limit: Option<Seconds>) -> Seconds {
+    let length = end.since(since).max(0) / 1000;
+    let former = limit.map_or(0, |limit| i64::try_from(limit.0).unwrap_or(i64::MAX));
+    let moved = (length.saturating_sub(former) + 30) / 60;
+    let next = former.saturating_add(moved.saturating_mul(60));
+    Seconds(u64::try_from(next).unwrap_or(0))
+}
+
 fn change_running(
     (limit, nodes): (Option<Seconds>, u32),
     update: &mut JobUpdate,
@@ -470,5 +480,26 @@ fn changed_limit(
         (LimitChange::More(more), Some(now)) => Ok(Some(Seconds(now.0.saturating_add(more.0)))),
         (LimitChange::Less(less), Some(now)) if less < now => Ok(Some(Seconds(now.0 - less.0))),
         (LimitChange::Less(_), Some(_)) => Err(ChangeDenial::TimeLimit),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(seconds: i64, limit: Option<u64>, want: u64) {
+        let limit = limit_until(Timestamp(seconds * 1000), Timestamp(0), limit.map(Seconds));
+        assert_eq!(limit, Seconds(want));
+    }
+
+    /// `scontrol update JobId= EndTime=`
+    #[test]
+    fn an_end_moves_the_limit_by_whole_minutes() {
+        check(1207, Some(300), 1200);
+        check(1237, Some(300), 1260);
+        check(100, Some(300), 180);
+        check(1207, None, 1200);
+        check(-5, Some(300), 60);
     }
 }

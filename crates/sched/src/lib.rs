@@ -36,6 +36,7 @@ mod estimate;
 mod event;
 mod fault;
 mod few_switches;
+mod first_asked;
 mod held;
 mod job;
 mod kinds;

@@ -305,13 +305,17 @@ impl State {
                 }
             }
         }
-        if let Some(shares) = found {
+        if let Some(mut shares) = found {
             let may_have =
                 self.may_have(&self.ledger, key.job, (&choice, span.limit), &shares, now);
             if let Err(reason) = may_have {
                 pass.limited.insert(key.job, reason);
                 pass.passed.insert(queue, key);
                 return;
+            }
+            if !is_behind {
+                let found = (choice, span, shares);
+                (choice, span, shares) = self.first_asked(pass, key.job, found, now);
             }
             // One that kept others waiting in another of its partitions does so no more.
             let lets_others = pass.blocked.values().any(|job| *job == key.job);
@@ -451,7 +455,7 @@ impl State {
     }
 
     /// A place that delays no job with a promise.
-    fn find_now(
+    pub(crate) fn find_now(
         &self,
         pass: &mut Pass,
         choice: &Choice,

@@ -149,6 +149,7 @@ pub fn view_facts_of(
         cluster: cluster.into(),
         partition: sys::OWN_ENGINE_NAME.into(),
         qos: "normal".into(),
+        node_count: 1,
         node_cpus: 1,
         node_memory: 0,
         partitions: BTreeMap::new(),
@@ -172,6 +173,7 @@ pub fn view_facts_of(
                 .map(|node| (node.name.clone(), node.gpus.clone()))
                 .collect();
         }
+        facts.node_count = u32::try_from(engine.nodes.len()).unwrap_or(u32::MAX);
         let largest = engine.nodes.iter().max_by_key(|node| node.cpus);
         if let Some(node) = largest {
             facts.node_cpus = node.cpus.max(1);

@@ -4,7 +4,7 @@ use super::conf_line::{ConfLine, Pair};
 use super::global::{list, megabytes};
 use super::{Importer, known_options, said};
 use crate::gpu_model;
-use crate::{Gpu, Named, Nodes, NodesState, Source, Sourced};
+use crate::{Gpu, Mib, Named, Nodes, NodesState, Source, Sourced};
 use model::{NodeName, node_list};
 use std::collections::HashSet;
 
@@ -49,6 +49,10 @@ impl Importer {
                 .saturating_mul(part(&nodes.cores_per_socket))
                 .saturating_mul(part(&nodes.threads_per_core));
             nodes.cpus = said(line, if known { cpus } else { 1 });
+        }
+        // Slurm's own default.
+        if nodes.tmp_disk.is_none() {
+            nodes.tmp_disk = said(line, Mib(0));
         }
         let name = self.group_name(&nodes, &names);
         self.file.nodes.push(Named {

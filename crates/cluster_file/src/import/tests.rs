@@ -52,6 +52,7 @@ fn nodes_and_partitions() {
             cores_per_socket = 4
             threads_per_core = 2
             memory = "16000M"
+            tmp_disk = "0M"
             features = ["v100", "ib"]
             gres = ["nvme:1"]
 
@@ -66,6 +67,7 @@ fn nodes_and_partitions() {
             names = "big"
             cpus = 64
             memory = "500000M"
+            tmp_disk = "0M"
             weight = 9
 
             [nodes.i]
@@ -73,6 +75,7 @@ fn nodes_and_partitions() {
             names = "i[1-2]"
             cpus = 2
             memory = "16000M"
+            tmp_disk = "0M"
 
             [partition.gpu]
             from = "slurm.conf:13"
@@ -128,16 +131,19 @@ fn what_slurm_refuses_is_said_with_its_line() {
             from = "slurm.conf:3"
             names = "a[1-2]"
             sockets = 2
+            tmp_disk = "0M"
 
             [nodes."b]"]
             from = "slurm.conf:4"
             names = "b[1-"
             cpus = 2
+            tmp_disk = "0M"
 
             [nodes.c]
             from = "slurm.conf:8"
             names = "c"
             cpus = 1
+            tmp_disk = "0M"
 
             [partition.p]
             from = "slurm.conf:6"
@@ -247,18 +253,21 @@ fn defaults_are_for_what_stands_behind_them() {
             from = "slurm.conf:1"
             names = "a"
             cpus = 2
+            tmp_disk = "0M"
 
             [nodes.b]
             from = "slurm.conf:4"
             names = "b"
             cpus = 4
             memory = "1000M"
+            tmp_disk = "0M"
 
             [nodes.c]
             from = "slurm.conf:7"
             names = "c"
             cpus = 8
             memory = "1000M"
+            tmp_disk = "0M"
 
             [partition.p]
             nodes = { value = "a,b", from = "slurm.conf:3" }
@@ -305,6 +314,7 @@ fn types_come_from_gres_conf() {
             from = "slurm.conf:1"
             names = "a[1-2]"
             cpus = 8
+            tmp_disk = "0M"
 
             [[nodes.a.gpu]]
             type = { value = "tesla_v100-sxm2", from = "gres.conf:3" }
@@ -321,6 +331,7 @@ fn types_come_from_gres_conf() {
             from = "slurm.conf:2"
             names = "b"
             cpus = 8
+            tmp_disk = "0M"
 
             [[nodes.b.gpu]]
             count = { value = 2, from = "slurm.conf:2" }
@@ -351,6 +362,7 @@ fn types_that_differ_from_those_of_gres_conf_are_noted() {
             from = "slurm.conf:1"
             names = "a"
             cpus = 8
+            tmp_disk = "0M"
 
             [[nodes.v100.gpu]]
             from = "slurm.conf:1"
@@ -493,6 +505,7 @@ fn qos_of_partitions_are_not_all() {
             from = "slurm.conf:1"
             names = "n1"
             cpus = 2
+            tmp_disk = "0M"
 
             [partition.a]
             from = "slurm.conf:2"
@@ -528,8 +541,8 @@ fn nothing_is_dropped_in_silence() {
     imported
         .file
         .visit("", &mut |_, _, entries| values += entries.len());
-    // ClusterName, MaxArraySize, names, CPUs, Nodes, GraceTime, and what ReturnToService is by default.
-    assert_eq!(values, 7);
+    // ClusterName, MaxArraySize, names, CPUs, Nodes, GraceTime, and what TmpDisk and ReturnToService are by default.
+    assert_eq!(values, 8);
     let noted: Vec<&str> = imported
         .notes
         .iter()

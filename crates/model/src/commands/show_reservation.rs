@@ -2,6 +2,7 @@
 
 use crate::commands::ShowStyle;
 use crate::records::{Reservation, ReservationFlag};
+use crate::values::array_text::ranges;
 use crate::values::{Seconds, Timestamp, moment_text, node_list, one_line, padded_elapsed_text};
 use jiff::tz::TimeZone;
 
@@ -23,7 +24,7 @@ pub fn show_reservation(
     let (start, end) = (reservation.start, reservation.end);
     let nodes = Some(node_list::fold(&reservation.nodes));
     let delay = reservation.max_start_delay;
-    let lines = [
+    let mut lines = vec![
         format!(
             "ReservationName={} StartTime={} EndTime={} Duration={}",
             reservation.name,
@@ -39,6 +40,10 @@ pub fn show_reservation(
             or_null(reservation.partition.clone()),
             flags_text(reservation),
         ),
+    ];
+    let cores = reservation.nodes.iter().zip(&reservation.core_ids);
+    lines.extend(cores.map(|(node, ids)| format!("  NodeName={node} CoreIDs={}", ranges(ids))));
+    lines.extend([
         format!(
             "TRES={}",
             or_null((cpus > 0).then(|| format!("cpu={cpus}")))
@@ -51,8 +56,8 @@ pub fn show_reservation(
             or_null(reservation.licences.clone()),
         ),
         format!("MaxStartDelay={}", or_null(delay.map(length_text))),
-    ];
-    let lines = lines.each_ref().map(|line| one_line(line));
+    ]);
+    let lines: Vec<_> = lines.iter().map(|line| one_line(line)).collect();
     if style.one_line {
         return format!("{}\n", lines.join(" "));
     }
@@ -76,4 +81,29 @@ fn flags_text(reservation: &Reservation) -> String {
     };
     let flags: Vec<String> = reservation.flags.iter().map(flag).collect();
     flags.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::NodeName;
+
+    #[test]
+    fn cores_of_each_node_have_a_line() {
+        let one = Reservation {
+            nodes: ["node1", "node2"].map(NodeName::new).to_vec(),
+            cores: vec![4, 2],
+            core_ids: vec![vec![0, 1, 2, 5], vec![0, 1]],
+            ..Reservation::default()
+        };
+        let (style, zone) = (ShowStyle::default(), TimeZone::UTC);
+        let shown = show_reservation(&one, (6, 6), style, Timestamp(0), &zone);
+        let lines: Vec<&str> = shown.lines().skip(2).take(3).collect();
+        let want = [
+            "     NodeName=node1 CoreIDs=0-2,5",
+            "     NodeName=node2 CoreIDs=0-1",
+            "   TRES=cpu=6",
+        ];
+        assert_eq!(lines, want);
+    }
 }

@@ -29,6 +29,8 @@ pub struct ViewFacts {
     pub partition: Arc<str>,
     /// QOS of jobs that name none.
     pub qos: Arc<str>,
+    /// How many nodes there are.
+    pub node_count: u32,
     /// CPUs of the largest node.
     pub node_cpus: u32,
     /// MiB of the largest node.

@@ -25,6 +25,8 @@ pub struct Reservation {
     pub nodes: Vec<NodeName>,
     /// So many cores of each of them, where it leaves the others to other jobs; none: whole nodes.
     pub cores: Vec<u32>,
+    /// Which those are, of each of its nodes.
+    pub core_ids: Vec<Vec<u32>>,
     /// The features by which they were chosen.
     pub features: Option<String>,
     /// The partition that it was made in.

@@ -30,7 +30,8 @@ fn stepped(indices: &[u32]) -> Option<String> {
         .then(|| format!("{first}-{last}:{step}"))
 }
 
-fn ranges(indices: &[u32]) -> String {
+/// `0-3,5`: ascending numbers, as ranges.
+pub(crate) fn ranges(indices: &[u32]) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut rest = indices;
     while let [first, ..] = rest {

@@ -57,7 +57,7 @@ pub(super) fn judge_again(
             let is_sure = other.fate == Fate::Refused && !other.assumed;
             is_sure && (other_key == own || !before.contains(&other_key))
         };
-        finding.of_nodes = finding.word_of_nodes();
+        finding.of_nodes = finding.of_nodes.or(finding.word_of_nodes());
         finding.instead.retain(|change| {
             let changed = change.applied(request);
             changed.is_none_or(|changed| !judge(&changed).iter().any(stands))

@@ -167,6 +167,25 @@ impl Place<'_> {
     }
 }
 
+impl Place<'_> {
+    /// What Slurm says of nodes that have too little, whatever else is free: of the last kind of them that
+    /// has (`_build_node_list` of 22.05).
+    fn word_of_nodes(&self, demand: &Demand) -> Option<&'static str> {
+        let cluster = self.idle.cluster(Trust::All);
+        let own = self.name().and_then(|name| cluster.find_partition(name));
+        let mut words = Vec::new();
+        let mut last = None;
+        for node in cluster.nodes_of(own).iter() {
+            let class = cluster.class_id(node);
+            if last != Some(class) {
+                words.extend(demand.lacking(cluster.class(node)));
+                last = Some(class);
+            }
+        }
+        words.pop()
+    }
+}
+
 /// Why no nodes of a partition, or of all, can serve.
 pub(super) fn no_nodes(
     idle: &Idle<'_>,
@@ -206,11 +225,13 @@ pub(super) fn no_nodes(
     }
     let demand = place.asked(request, Trust::All);
     let instead = place.advice(request, &demand);
+    let of_nodes = place.word_of_nodes(&demand);
     let asked = Requested::OfNodes(Box::new(NodesRequested::of(demand, request)));
     Some(Finding {
         at: at(),
         span: span(),
         assumed,
+        of_nodes,
         ..finding(
             Denial::NodeConfig,
             asked,

@@ -121,6 +121,34 @@ fn answers_that_follow_from_the_rules() {
     check("-q test -t 5 -a 1-4", "");
 }
 
+/// What `sbatch` prints before the refusal, of nodes that have too little of something (`_set_err_msg` of 22.05).
+#[test]
+fn what_no_node_has_is_said_first() {
+    let text = "[nodes.n]\nnames = \"n[1-2]\"\ncpus = 8\nsockets = 1\ncores_per_socket = 8\n\
+                threads_per_core = 1\nmemory = \"16G\"\ntmp_disk = \"0M\"\n[partition.p]\nnodes = \"ALL\"\n\
+                default = true\n";
+    let file = ClusterFile::parse("lab", text).unwrap();
+    #[track_caller]
+    fn check(file: &ClusterFile, line: &str, want: Option<&str>) {
+        let refusal = resources::admit(file, &request(&format!("{line} --wrap true")), None);
+        let refusal = refusal.unwrap_err();
+        assert_eq!(refusal.fate, Fate::Refused, "{line}");
+        let want = want.map(|what| format!("{what} can not be satisfied"));
+        assert_eq!(refusal.detail_line(), want, "{line}");
+    }
+    let cpus = Some("CPU count per node");
+    check(&file, "--mincpus=9", cpus);
+    check(&file, "-N1 --ntasks-per-node=9", cpus);
+    check(&file, "-c 9", cpus);
+    check(&file, "--mem=20G", Some("Memory specification"));
+    check(&file, "--tmp=1T", Some("Temporary disk specification"));
+    let sockets = Some("Socket, core and/or thread specification");
+    check(&file, "-B 2:4:1", sockets);
+    check(&file, "--sockets-per-node=2", sockets);
+    check(&file, "--threads-per-core=2", sockets);
+    check(&file, "-N3", None);
+}
+
 /// What is refused on grounds that nobody said is marked.
 #[test]
 fn assumptions_are_marked() {
@@ -388,4 +416,11 @@ fn what_is_proposed_is_taken() {
 
 fn wrapped(line: &str) -> String {
     format!("{line} --wrap true")
+}
+
+/// As if it weren't given.
+#[test]
+fn an_empty_reservation_is_none() {
+    let asked = request("--reservation= --wrap true");
+    assert_eq!(asked.rare.reservation, None);
 }

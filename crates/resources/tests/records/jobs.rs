@@ -18,6 +18,7 @@ pub fn facts() -> ViewFacts {
         cluster: "lab".into(),
         partition: "gpu".into(),
         qos: "normal".into(),
+        node_count: 4,
         node_cpus: 8,
         node_memory: 16_000,
         partitions: ["cpu", "gpu", "test"].map(partition).into(),

@@ -4,8 +4,8 @@ use crate::jobs::{NOW, allocation, facts, held_job};
 use expect_test::{Expect, expect};
 use model::{
     ArrayPlace, ArraySpec, ArrayTask, GpuCount, JobId, JobInfo, JobRecord, JobState, MailEvent,
-    MemoryRequest, Outcome, PendingReason, Ran, Seconds, ShowStyle, Timestamp, WaitStatus,
-    show_job,
+    MemoryRequest, NodeOptions, Outcome, PendingReason, Ran, RareOptions, Request, Seconds,
+    ShowStyle, Timestamp, WaitStatus, show_job,
 };
 use std::sync::Arc;
 
@@ -212,4 +212,37 @@ fn no_value_makes_a_line_of_its_own() {
     let text = show_job(&JobInfo::of(&job, &facts()), ShowStyle::default());
     assert!(text.starts_with("JobId=12 JobName=x\\n   UserId=root(0)\\x1b[2J\n   UserId=dave"));
     assert!(text.contains("Comment=a\\rb"));
+}
+
+/// A job that waits shows the nodes that the scheduler found for it.
+#[test]
+fn a_job_that_spreads_waits_for_as_many_nodes_as_it_has_tasks() {
+    #[track_caller]
+    fn check(least: u32, most: Option<u32>, tasks: u32, want: u32) {
+        let mut job = held_job(1);
+        job.state = JobState::Pending {
+            reason: PendingReason::Resources,
+        };
+        let request = Request {
+            min_nodes: Some(least),
+            max_nodes: most,
+            tasks: Some(tasks),
+            rare: RareOptions {
+                node_options: Some(Box::new(NodeOptions {
+                    spread: true,
+                    ..NodeOptions::default()
+                })),
+                ..RareOptions::default()
+            }
+            .into(),
+            ..Request::default()
+        };
+        job.request = Arc::new(request);
+        assert_eq!(JobInfo::of(&job, &facts()).node_count, want);
+    }
+    check(1, Some(3), 3, 3);
+    check(1, Some(3), 9, 3);
+    check(1, None, 3, 3);
+    check(1, None, 9, 4);
+    check(2, Some(2), 9, 2);
 }

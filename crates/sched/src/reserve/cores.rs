@@ -5,6 +5,7 @@ use super::clash::meet;
 use crate::State;
 use model::{Reservation, ReservationDenial};
 use resources::{NodeId, NodeSet};
+use std::collections::BTreeSet;
 
 impl State {
     /// The nodes of one that names none: as few as it takes, or so many as are asked for. Its cores on each
@@ -23,8 +24,27 @@ impl State {
             None => self.cluster.default_partition(),
         };
         let partition = partition.ok_or(ReservationDenial::NoDefaultPartition)?;
-        let mut there = self.cluster.partition(partition).nodes.clone();
-        there.keep(self.held.free.up());
+        let mut up = self.cluster.partition(partition).nodes.clone();
+        up.keep(self.held.free.up());
+        let mut left = up.clone();
+        left.drop_all(&self.reserved_at(next));
+        let found = self.pick_with_cores(next, &left, counts, cores);
+        match found {
+            Err(ReservationDenial::Busy) if next.may_overlap() => {
+                self.pick_with_cores(next, &up, counts, cores)
+            }
+            found => found,
+        }
+    }
+
+    /// Those of a set.
+    fn pick_with_cores(
+        &self,
+        next: &mut Reservation,
+        there: &NodeSet,
+        counts: &[u32],
+        cores: &[u32],
+    ) -> Result<NodeSet, ReservationDenial> {
         let all = sum(cores);
         let count = sum(counts);
         let free = there.iter().map(|node| (node, self.free_cores(next, node)));
@@ -91,8 +111,27 @@ impl State {
             .iter()
             .map(|node| self.cluster.node_name(*node).clone());
         next.nodes = names.collect();
+        let firsts = nodes.iter().zip(&given);
+        let firsts = firsts.map(|(node, given)| self.first_cores(next, *node, *given));
+        next.core_ids = firsts.collect();
         next.cores = given;
         Ok(())
+    }
+
+    /// The first cores of a node that no other reservation has in the time of one.
+    fn first_cores(&self, next: &Reservation, node: NodeId, count: u32) -> Vec<u32> {
+        let name = self.cluster.node_name(node);
+        let others = self
+            .reservations()
+            .filter(|other| other.name != next.name && meet(next, other));
+        let taken = others.flat_map(|other| {
+            let own = other.nodes.iter().zip(&other.core_ids);
+            own.filter(|(own, _)| *own == name)
+                .flat_map(|(_, ids)| ids.iter().copied())
+        });
+        let taken: BTreeSet<u32> = taken.collect();
+        let free = (0..).filter(|id| !taken.contains(id));
+        free.take(count as usize).collect()
     }
 
     /// The cores of a node that no other reservation of cores has in the time of one.

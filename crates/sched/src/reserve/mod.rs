@@ -212,12 +212,12 @@ impl State {
         if nodes.is_empty() {
             return Err(ReservationDenial::NodeName);
         }
+        self.clashes_with_reservations(next, &nodes)?;
         if let Some(cores) = cores {
             next.partition = next.partition.take().or_else(|| self.default_partition());
             let nodes: Vec<NodeId> = nodes.iter().collect();
             return self.share_cores(next, &nodes, cores);
         }
-        self.clashes_with_reservations(next, &nodes)?;
         if asked.core_counts.is_none() {
             self.clashes_with_jobs(next, &nodes)?;
         }

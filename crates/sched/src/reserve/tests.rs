@@ -318,6 +318,46 @@ fn cores_are_dealt_out_over_nodes() {
 }
 
 #[test]
+fn cores_are_not_taken_of_nodes_under_maintenance() {
+    let named = |list: &str| Some(ReservedNodes::To(node_list::expand(list).unwrap()));
+    let under = |flags: &[ReservationFlag]| {
+        let mut lab = Lab::new();
+        lab.reserve(flags, 0, |asked| {
+            of_ann(asked);
+            (asked.node_counts, asked.nodes) = (None, named("n[1-2]"));
+        });
+        lab
+    };
+    let lab = under(&[ReservationFlag::Maint]);
+    let two = |asked: &mut ReservationRequest| asked.core_counts = Some(vec![2]);
+    check_cores(&lab, two, Some("n3 [2]"));
+    check_cores(
+        &lab,
+        |asked| (asked.core_counts, asked.node_counts) = (Some(vec![4]), Some(vec![2])),
+        Some("n[3-4] [2, 2]"),
+    );
+    check_cores(
+        &lab,
+        |asked| (asked.core_counts, asked.node_counts) = (Some(vec![6]), Some(vec![3])),
+        None,
+    );
+    check_cores(
+        &lab,
+        |asked| {
+            (asked.core_counts, asked.node_counts) = (Some(vec![6]), Some(vec![3]));
+            asked.flags.push((ReservationFlag::Overlap, true));
+        },
+        Some("n[1-3] [2, 2, 2]"),
+    );
+    // Named ones are its own all the same, but not those of others.
+    let on_first = |asked: &mut ReservationRequest| {
+        (asked.core_counts, asked.nodes) = (Some(vec![1]), named("n1"));
+    };
+    check_cores(&lab, on_first, Some("n1 [1]"));
+    check_cores(&under(&[]), on_first, None);
+}
+
+#[test]
 fn one_of_cores_leaves_the_others_to_others() {
     let mut lab = Lab::new();
     lab.reserve(&[], 0, |asked| {

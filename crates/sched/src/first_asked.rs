@@ -1,0 +1,123 @@
+//! In which of several partitions a job starts that was just submitted.
+//!
+//! Slurm tries it once as it comes, in the partitions of the highest tier in the order in which they are named
+//! (`_select_nodes_parts` of 22.05); only what then waits has a place in the queue of each by its priority there.
+
+use crate::State;
+use crate::deadline::Span;
+use crate::kinds::Choice;
+use crate::ledger::{Chain, Ledger};
+use crate::pass::Pass;
+use model::{JobId, Timestamp};
+use resources::Share;
+
+/// A partition, how long the job may be there, and its place.
+pub(crate) type Start = (Choice, Span, Vec<Share>);
+
+impl State {
+    /// Where a job starts for which a partition has a place: in one that it names before that, where it is new.
+    pub(crate) fn first_asked(
+        &self,
+        pass: &mut Pass,
+        id: JobId,
+        found: Start,
+        now: Timestamp,
+    ) -> Start {
+        let job = &self.jobs[&id];
+        if !self.unseen.contains(&id) || job.derived.choices.len() < 2 {
+            return found;
+        }
+        let tier = |choice: &Choice| self.cluster.partition(choice.partition).tier;
+        let reserved = self.reservations.left_to(&job.record.request);
+        let user = job.record.submitter.uid;
+        let named_before = job.derived.choices.iter();
+        let named_before = named_before.take_while(|it| it.partition != found.0.partition);
+        for choice in named_before.filter(|choice| tier(choice) == tier(&found.0)) {
+            let line = (choice.partition, reserved.number());
+            if pass.blocked.contains_key(&line) || self.may_start(job, choice).is_err() {
+                continue;
+            }
+            let mut choice = choice.clone();
+            choice.few_until = self.few_until(job, &choice).filter(|until| *until > now);
+            let span = self.span_of(job, &choice, false, now);
+            if Ledger::counts(&self.cluster) {
+                let chain = Chain::of(&self.cluster, &job.record, Some(choice.partition));
+                let may_spend = self.may_spend(&chain, now).is_ok()
+                    && self.before(&self.ledger, &chain, span.limit, now).is_ok();
+                if !may_spend {
+                    continue;
+                }
+            }
+            let shares = self.find_now(pass, &choice, user, span.length, now, &reserved);
+            if let Some(shares) = shares
+                && self
+                    .may_have(&self.ledger, id, (&choice, span.limit), &shares, now)
+                    .is_ok()
+            {
+                return (choice, span, shares);
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+    use crate::{Event, Job, State};
+    use cluster_file::ClusterFile;
+    use model::{Request, Submitter, Timestamp};
+    use resources::{Cluster, Trust};
+    use std::sync::Arc;
+
+    /// The partition in which a job starts that names some; `busy` has a job that takes its node.
+    #[track_caller]
+    fn check(named: &str, busy: Option<&str>, want: &str) {
+        let partition = |name: &str, factor: u32, tier: u32| {
+            format!(
+                "[partition.{name}]\nnodes = [\"{name}\"]\npriority_factor = {factor}\n\
+                 priority_tier = {tier}\n[nodes.{name}]\nnames = \"{name}1\"\ncpus = 1\n"
+            )
+        };
+        let text = format!(
+            "{}{}{}[priority]\npartition = 100\n",
+            partition("gpu", 1, 1),
+            partition("test", 10, 1),
+            partition("high", 1, 2),
+        );
+        let file = ClusterFile::parse("lab", &text).unwrap();
+        let mut state = State::new(Arc::new(Cluster::build(&file, Trust::All)), Arc::new([]));
+        let mut id = None;
+        for partition in busy.into_iter().chain([named]) {
+            let request = Request {
+                partition: Some(partition.to_owned()),
+                ..Request::default()
+            };
+            let new = state.new_id();
+            state.apply(Event::Submitted {
+                record: Box::new(Job::submitted(
+                    new,
+                    request,
+                    Arc::new(Submitter::default()),
+                    Timestamp(0),
+                )),
+                array: None,
+                history: Vec::new(),
+                at: Timestamp(0),
+            });
+            state.schedule(Timestamp(0));
+            id = Some(new);
+        }
+        let got = state.job(id.unwrap()).unwrap().partition.clone();
+        assert_eq!(got.as_deref(), Some(want), "{named}");
+    }
+
+    #[test]
+    fn a_new_job_starts_in_the_first_partition_that_it_names() {
+        check("gpu,test", None, "gpu");
+        check("test,gpu", None, "test");
+        check("gpu,test", Some("gpu"), "test");
+        check("gpu,test,high", None, "high");
+    }
+}
