@@ -14,6 +14,8 @@ pub const REFUSED: u8 = 3;
 pub const UNREACHABLE: u8 = 4;
 /// A file or folder can't be read or written.
 pub const IO: u8 = 5;
+/// The run is done, and something of it could not be saved and stays on a node.
+pub const UNSAVED: u8 = 6;
 /// `yard wait --timeout`: not over yet; as `timeout(1)` says it.
 pub const TIMED_OUT: u8 = 124;
 /// Interrupted before anything was submitted.

@@ -1,8 +1,9 @@
 //! The whole checkpoints of a run.
 
 use crate::manifest::step_of;
-use crate::{Contents, FileHash, FolderError, Manifest, RunFolder, json_file};
-use std::cmp::Reverse;
+use crate::{
+    Age, Contents, FileHash, FolderError, Manifest, Parts, RunFolder, json_file, newest_first,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -32,8 +33,8 @@ pub enum Damage {
 /// The checkpoints of a run.
 #[derive(Debug, Default)]
 pub struct CheckpointsThere {
-    /// The whole ones, the newest first: by step, then by when they came. What has no step comes
-    /// after what has one: nodes' clocks differ, and names without one (`last`) are mostly copies.
+    /// The whole ones, the best to resume from first: what lacks no node's part before what does, and of
+    /// each the newest first ([`newest_first`]).
     pub whole: Vec<Manifest>,
     /// What is wrong with the others.
     pub unusable: Vec<Unusable>,
@@ -97,10 +98,8 @@ impl RunFolder {
                 Err(error) => there.unusable.push(Unusable::Manifest(error)),
             }
         }
-        let newest = |manifest: &Manifest| (manifest.step, manifest.at, manifest.name.clone());
-        there
-            .whole
-            .sort_by_key(|manifest| Reverse(newest(manifest)));
+        there.whole = newest_first(there.whole, Manifest::age);
+        there.whole.sort_by_key(|manifest| manifest.parts.lacks > 0);
         Ok(there)
     }
 
@@ -167,6 +166,14 @@ impl Manifest {
         Ok(())
     }
 
+    /// What tells whether another one is newer.
+    #[must_use]
+    pub fn age(&self) -> Age {
+        // Of one that was saved before that was written down, the copy's time is all that is known.
+        let written = self.contents.written.unwrap_or(self.at);
+        Age::new(&self.name, self.step, Some(written), Some(self.bytes()))
+    }
+
     /// Bytes of all its files.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -190,6 +197,7 @@ impl Manifest {
             step: step_of(name),
             at,
             proven,
+            parts: Parts::default(),
             contents,
         }
     }
@@ -271,6 +279,7 @@ mod tests {
                 target: "a".into(),
             }],
             folders: vec!["empty".into()],
+            written: None,
         };
         let manifest = Manifest::new("step-5", Timestamp(0), true, contents);
         assert!(manifest.check_sizes(&entry).is_err(), "the link is missing");

@@ -136,6 +136,9 @@ pub enum Event {
     Finished {
         /// The ranks' exit code: 0.
         status: i32,
+        /// What is on a node only, with how to fetch it; in words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        left: Option<String>,
     },
     /// The job failed and doesn't come back by itself.
     Failed {

@@ -16,9 +16,24 @@ pub struct Manifest {
     pub at: Timestamp,
     /// Whether it was seen to be whole, and not only that nothing changed.
     pub proven: bool,
+    /// Which nodes' parts it was put together from.
+    #[serde(default)]
+    pub parts: Parts,
     /// All that it consists of.
     #[serde(flatten)]
     pub contents: Contents,
+}
+
+/// Which nodes' parts a checkpoint was put together from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parts {
+    /// The nodes that gave one.
+    pub nodes: Vec<String>,
+    /// How many disks the nodes of the job had; 0: not known.
+    pub of: usize,
+    /// How many parts it lacks that others of its series have. It is kept, and resumed from only where no
+    /// other lacks nothing.
+    pub lacks: usize,
 }
 
 /// What an entry consists of.
@@ -32,6 +47,9 @@ pub struct Contents {
     /// Folders that hold nothing, by path.
     #[serde(default)]
     pub folders: Vec<PathBuf>,
+    /// When the program wrote the last of its files, by the node's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<Timestamp>,
 }
 
 /// A symbolic link of a checkpoint.

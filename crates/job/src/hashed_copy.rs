@@ -52,6 +52,10 @@ pub fn copy_metered(
             meter(so_far)
         })?
     };
+    // A copy is as old as what it is a copy of; a disk that keeps no times is no reason to lose it.
+    if let Ok(written) = facts.modified() {
+        let _ = target.set_modified(written);
+    }
     target.sync_all()?;
     Ok(found)
 }

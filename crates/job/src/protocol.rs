@@ -66,6 +66,11 @@ pub enum Order {
         /// What `{resume}` holds.
         resume: Option<String>,
     },
+    /// A node has the marker of this entry: what you have of it is complete too once it is not written any more.
+    Marked {
+        /// Its name in `{checkpoints}`.
+        name: String,
+    },
     /// Copy your part of this entry; say so when it is missing.
     Copy {
         /// The entry's name in `{checkpoints}`.
@@ -95,6 +100,9 @@ pub enum Order {
         /// Whether they can't catch it: SIGKILL to all their processes, else SIGTERM to the ranks.
         kill: bool,
     },
+    /// The ranks were asked to save and end, and all have ended by an exit of their own: what they closed they
+    /// had finished.
+    Left,
     /// Copy out everything that is complete, then say [`Report::Drained`].
     Drain {
         /// Tells this drain from an earlier one.
@@ -151,6 +159,9 @@ pub enum Report {
     Kept {
         /// Its name.
         name: String,
+        /// When the program wrote it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        written: Option<Timestamp>,
     },
     /// Says that the agent is there.
     Hello {
@@ -195,6 +206,9 @@ pub enum Report {
         name: String,
         /// What this node has of it.
         bytes: u64,
+        /// When the program wrote it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        written: Option<Timestamp>,
     },
     /// This agent's part of an entry stands in the run folder's incoming place.
     Part {

@@ -106,6 +106,7 @@ fn of_path(path: &Path) -> Result<StartingPoint, StartingPointError> {
     let tree = tree(&path).map_err(unreadable)?;
     let mut contents = Contents {
         files: Vec::new(),
+        written: tree.written(),
         links: tree.links,
         folders: tree.folders,
     };

@@ -280,7 +280,12 @@ fn trains_to_its_end_over_several_jobs(nodes: u32) {
             }
         }
         run.nothing_is_left_on_the_nodes();
-        if run.events(restart).last() == Some(&Event::Finished { status: 0 }) {
+        if run.events(restart).last()
+            == Some(&Event::Finished {
+                status: 0,
+                left: None,
+            })
+        {
             break;
         }
         restart += 1;
@@ -502,7 +507,12 @@ fn a_successor_waits_from_the_start_takes_over_and_is_dropped_in_the_end() {
         assert_eq!(conductor.wait().unwrap().code(), Some(0));
         let lines = EventTail::new(run.run.events(attempt)).read().unwrap();
         let last = lines.last().map(|line| line.event.clone());
-        if last == Some(Event::Finished { status: 0 }) {
+        if last
+            == Some(Event::Finished {
+                status: 0,
+                left: None,
+            })
+        {
             break;
         }
         let how = folder::ComingBack::Successor { job: job + 1 };

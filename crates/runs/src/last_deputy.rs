@@ -225,7 +225,10 @@ mod tests {
         // The conductor was about to have it requeued.
         let how = ComingBack::Requeue;
         check(&killed, &[&[Event::ComingBack { how }]], &[], true);
-        let finished = Event::Finished { status: 0 };
+        let finished = Event::Finished {
+            status: 0,
+            left: None,
+        };
         check(&killed, &[std::slice::from_ref(&finished)], &[], false);
         check(&killed, &[&[finished], &[]], &[], true);
         // The program's own failure, and one that SIGTERM ended.

@@ -111,7 +111,7 @@ impl Listed {
         );
         match (&self.state, &self.what) {
             (RunState::Running { since: Some(since) }, _) => Some(*since),
-            (RunState::Done { at }, _) => Some(*at),
+            (RunState::Done { at, .. }, _) => Some(*at),
             (_, ListedKind::Run { run, view }) => {
                 let submitted = view.as_ref().and_then(|view| view.submitted);
                 let last = run.last_events().last().map(|line| line.at);

@@ -143,7 +143,10 @@ mod tests {
             false,
             None,
         );
-        let done = Event::Finished { status: 0 };
+        let done = Event::Finished {
+            status: 0,
+            left: None,
+        };
         check(&[&[(1, launched()), (22, ended()), (22, done)]], true, None);
     }
 }

@@ -69,6 +69,7 @@ fn state(view: &JobView) -> RunState {
         ViewState::Running { since, .. } => RunState::Running { since: *since },
         ViewState::Ended { how, at, .. } if how == "COMPLETED" => RunState::Done {
             at: at.unwrap_or_default(),
+            left: None,
         },
         ViewState::Ended { how, .. } if how == "CANCELLED" => RunState::Cancelled,
         ViewState::Ended { how, exit, .. } => RunState::Failed {

@@ -183,7 +183,10 @@ mod tests {
 
     #[test]
     fn what_may_run_stays() {
-        let done = || RunState::Done { at: Timestamp(0) };
+        let done = || RunState::Done {
+            at: Timestamp(0),
+            left: None,
+        };
         let running = || ViewState::Running {
             since: None,
             nodes: String::new(),

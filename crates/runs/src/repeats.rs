@@ -175,10 +175,14 @@ pub fn together(mut all: Vec<RunState>) -> RunState {
     let count = all.len();
     // Of those that are done, the last one's end.
     let done = all.iter().filter_map(|state| match state {
-        RunState::Done { at } => Some(*at),
+        RunState::Done { at, .. } => Some(*at),
         _ => None,
     });
     let last = done.max();
+    let left = all.iter().find_map(|state| match state {
+        RunState::Done { left, .. } => left.clone(),
+        _ => None,
+    });
     all.sort_by_key(|state| match state {
         RunState::Running { .. } => 0,
         RunState::Waiting { .. } | RunState::Resuming { .. } => 1,
@@ -191,8 +195,9 @@ pub fn together(mut all: Vec<RunState>) -> RunState {
         (Some(RunState::Failed { cause }), count) if count > 1 => RunState::Failed {
             cause: format!("{failed} of {count}, the first: {cause}"),
         },
-        (Some(RunState::Done { at }), _) => RunState::Done {
+        (Some(RunState::Done { at, .. }), _) => RunState::Done {
             at: last.unwrap_or(at),
+            left,
         },
         (Some(first), _) => first,
         (None, _) => RunState::NotSubmitted,
@@ -217,7 +222,10 @@ mod tests {
 
     #[test]
     fn several_states_in_one() {
-        let done = |at| RunState::Done { at: Timestamp(at) };
+        let done = |at| RunState::Done {
+            at: Timestamp(at),
+            left: None,
+        };
         let failed = || RunState::Failed {
             cause: "rank 1".to_owned(),
         };

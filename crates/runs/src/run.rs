@@ -514,7 +514,14 @@ mod tests {
         world.events(8, 0, &[started(8)]);
         world.link(3, 9, Some(8));
         world.check(&[(8, 0, "runs"), (9, 0, "waits")], "running");
-        world.events(8, 0, &[Event::Finished { status: 0 }]);
+        world.events(
+            8,
+            0,
+            &[Event::Finished {
+                status: 0,
+                left: None,
+            }],
+        );
         world.check(&[(8, 0, "runs"), (9, 0, "waits")], "done");
         assert_eq!(world.run().jobs().map(|job| job.0).max(), Some(9));
     }

@@ -42,6 +42,8 @@ pub enum RunState {
     Done {
         /// When.
         at: Timestamp,
+        /// What is on a node only, with how to fetch it; in words.
+        left: Option<String>,
     },
     /// Ended without being done.
     Failed {
@@ -68,13 +70,14 @@ impl RunState {
     }
 
     /// All words for a column.
-    pub const WORDS: [&'static str; 9] = [
+    pub const WORDS: [&'static str; 10] = [
         "not submitted",
         "refused",
         "waiting",
         "running",
         "resuming",
         "done",
+        "unsaved",
         "failed",
         "cancelled",
         "unknown",
@@ -89,7 +92,8 @@ impl RunState {
             RunState::Waiting { .. } => "waiting",
             RunState::Running { .. } => "running",
             RunState::Resuming { .. } => "resuming",
-            RunState::Done { .. } => "done",
+            RunState::Done { left: None, .. } => "done",
+            RunState::Done { left: Some(_), .. } => "unsaved",
             RunState::Failed { .. } => "failed",
             RunState::Cancelled => "cancelled",
             RunState::Unknown { .. } => "unknown",
@@ -104,10 +108,10 @@ impl RunState {
             RunState::Refused { why } => why.clone(),
             RunState::Failed { cause } => cause.clone(),
             RunState::Unknown { what } => what.clone(),
-            RunState::NotSubmitted
-            | RunState::Running { .. }
-            | RunState::Done { .. }
-            | RunState::Cancelled => String::new(),
+            RunState::Done { left, .. } => left.clone().unwrap_or_default(),
+            RunState::NotSubmitted | RunState::Running { .. } | RunState::Cancelled => {
+                String::new()
+            }
         }
     }
 }
@@ -205,7 +209,10 @@ fn was_terminated(line: &EventLine) -> bool {
 /// The state that an event settles for good.
 fn said(line: &EventLine) -> Option<RunState> {
     match &line.event {
-        Event::Finished { .. } => Some(RunState::Done { at: line.at }),
+        Event::Finished { left, .. } => Some(RunState::Done {
+            at: line.at,
+            left: left.clone(),
+        }),
         Event::Failed { cause, .. } => Some(RunState::Failed {
             cause: cause.clone(),
         }),
@@ -313,7 +320,13 @@ mod tests {
 
     #[test]
     fn the_conductors_word_counts_first() {
-        let done = [started(), event(Event::Finished { status: 0 })];
+        let done = [
+            started(),
+            event(Event::Finished {
+                status: 0,
+                left: None,
+            }),
+        ];
         check(
             Some(SUBMITTED),
             &done,

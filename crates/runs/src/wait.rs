@@ -91,6 +91,12 @@ pub enum WaitEnd {
 }
 
 impl WaitEnd {
+    /// Whether it is done, and something of it is on a node only.
+    #[must_use]
+    pub fn is_unsaved(&self) -> bool {
+        matches!(self, WaitEnd::Run(RunState::Done { left: Some(_), .. }))
+    }
+
     /// Whether it did what it was to do.
     #[must_use]
     pub fn is_success(&self) -> bool {

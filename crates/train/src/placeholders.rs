@@ -37,7 +37,12 @@ pub const PLACEHOLDERS: [Placeholder; 10] = [
         name: "resume",
         doc: "A folder with the newest complete checkpoint, inside it under its own name: what the \
               program wrote as `{checkpoints}/step-300` is `{resume}/step-300`. Empty at the first \
-              start. For DeepSpeed, a file `latest` in it names the checkpoint.",
+              start. For DeepSpeed, a file `latest` in it names the checkpoint. The newest is, of \
+              names that differ in numbers alone, the one with the highest step (the last number of \
+              the name), else the one that the program wrote last; one without a step in its name is \
+              newer than one with a step where it was written a minute later, and is none where it \
+              has less than half of the bytes of the largest. Files of one checkpoint belong into one \
+              folder: of `model_140.pt` and `optim_140.pt` one is brought back.",
         variable: YARD_RESUME,
     },
     Placeholder {

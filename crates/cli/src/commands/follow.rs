@@ -28,6 +28,8 @@ pub struct Summary {
     pub how: &'static str,
     /// Trained to its end.
     pub done: bool,
+    /// What of it is on a node only, in words.
+    pub left: Option<String>,
     /// Starts of its jobs.
     pub starts: usize,
     /// The last line of rank 0: what a training prints when it is done.
@@ -173,7 +175,8 @@ fn summary(
     printer: &Printer,
 ) -> Summary {
     let (how, done) = match state {
-        RunState::Done { .. } => ("done in", true),
+        RunState::Done { left: None, .. } => ("done in", true),
+        RunState::Done { left: Some(_), .. } => ("done, and not all saved, in", true),
         RunState::Cancelled => ("cancelled after", false),
         RunState::Unknown { what } => {
             printer.show_line(&row("unknown", what));
@@ -191,9 +194,14 @@ fn summary(
         | RunState::Running { .. }
         | RunState::Resuming { .. } => ("ended after", false),
     };
+    let left = match state {
+        RunState::Done { left, .. } => left.clone(),
+        _ => None,
+    };
     Summary {
         how,
         done,
+        left,
         starts: follower.starts(),
         last_line: last_line.filter(|_line| done),
     }

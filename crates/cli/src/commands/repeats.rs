@@ -56,7 +56,7 @@ fn cells(run: &Run, state: &RunState, now: Timestamp) -> Vec<String> {
         _ => run.job().map(|job| job.to_string()),
     };
     let since = match state {
-        RunState::Done { at } => Some(*at),
+        RunState::Done { at, .. } => Some(*at),
         RunState::Running { since: Some(since) } => Some(*since),
         _ => run.last_events().last().map(|line| line.at),
     };

@@ -147,7 +147,12 @@ pub(super) fn submit(
                 "kept in",
                 &submitted.folder.path().display().to_string(),
             ));
-            Ok(if summary.done {
+            if let Some(left) = &summary.left {
+                printer.show_line(&row("not saved", left));
+            }
+            Ok(if summary.left.is_some() {
+                exit_code::UNSAVED
+            } else if summary.done {
                 exit_code::DONE
             } else {
                 exit_code::FAILED

@@ -84,6 +84,9 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
         RunState::Failed { cause } => add("cause", cause),
         RunState::Refused { why } => add("refused", why),
         RunState::Unknown { what } => add("why", what),
+        RunState::Done {
+            left: Some(left), ..
+        } => add("not saved", left),
         RunState::Running { since: Some(since) } => {
             add("running for", &words::length(now.since(*since)));
         }
@@ -201,7 +204,10 @@ fn start_text(
                 let reason = reason.map(end_word).or(by_cluster);
                 end = Some(reason.unwrap_or("ended by a signal").to_owned());
             }
-            Event::Finished { .. } => end = Some("finished".to_owned()),
+            Event::Finished { left: None, .. } => end = Some("finished".to_owned()),
+            Event::Finished { left: Some(_), .. } => {
+                end = Some("finished, not all saved".to_owned());
+            }
             Event::Failed { .. } => end = Some("failed".to_owned()),
             _ => {}
         }

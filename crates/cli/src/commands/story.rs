@@ -379,7 +379,13 @@ mod tests {
                 (2, started()),
                 (2, resumed()),
                 (2, launched()),
-                (2, Event::Finished { status: 0 }),
+                (
+                    2,
+                    Event::Finished {
+                        status: 0,
+                        left: None,
+                    },
+                ),
             ],
             expect![[r#"
                 shown

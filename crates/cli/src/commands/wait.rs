@@ -89,6 +89,8 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         printer.show_line(&format!("{} {}", one.name, words(&end)));
         if !end.is_success() {
             code = exit_code::FAILED;
+        } else if end.is_unsaved() && code == exit_code::DONE {
+            code = exit_code::UNSAVED;
         }
     }
     Ok(code)
@@ -122,7 +124,10 @@ fn words(end: &WaitEnd) -> String {
 /// How a run ended, as the end of a sentence that begins with its name.
 fn outcome(state: &RunState) -> String {
     match state {
-        RunState::Done { .. } => "is done".to_owned(),
+        RunState::Done { left: None, .. } => "is done".to_owned(),
+        RunState::Done {
+            left: Some(left), ..
+        } => format!("is done, but {left}"),
         RunState::Failed { cause } => format!("failed: {cause}"),
         RunState::Cancelled => "was cancelled".to_owned(),
         RunState::Refused { why } => format!("was refused: {why}"),

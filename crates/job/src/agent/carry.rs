@@ -196,7 +196,11 @@ impl Keeper {
             return self.copy(name);
         }
         let bytes = tree.files.iter().map(|(_, facts)| facts.len()).sum();
-        self.outbox.say(Report::Complete { name, bytes });
+        self.outbox.say(Report::Complete {
+            name,
+            bytes,
+            written: tree.written(),
+        });
     }
 
     /// Copies an entry, or promises to, or reports that it is missing.
@@ -212,6 +216,9 @@ impl Keeper {
                 from,
                 incoming,
             });
+        } else if self.watcher.is_unfinished(&name) && self.all_seen {
+            // No process will finish it.
+            self.not_finished(name);
         } else if self.watcher.is_unfinished(&name) {
             self.owed.insert(name);
         } else {
@@ -335,13 +342,7 @@ impl Keeper {
         }
         self.draining = None;
         for name in std::mem::take(&mut self.owed) {
-            let why = "this node had not finished writing its part".to_owned();
-            self.outbox.say(Report::NotCopied {
-                name,
-                why,
-                again: false,
-                disk: false,
-            });
+            self.not_finished(name);
         }
         if ranks_gone {
             self.all_seen = true;
@@ -350,6 +351,19 @@ impl Keeper {
             }
         }
         self.outbox.say(Report::Drained { round });
+    }
+
+    /// Asked for a part that is not complete, and may never be.
+    fn not_finished(&self, name: String) {
+        let left = self.watcher.left().into_iter().find(|one| one.0 == name);
+        let cause = left.map_or_else(String::new, |(_, why)| format!(": {why}"));
+        let why = format!("{} had not finished writing its part{cause}", self.at.node);
+        self.outbox.say(Report::NotCopied {
+            name,
+            why,
+            again: false,
+            disk: false,
+        });
     }
 
     /// What can't be kept of an entry, and what is kept otherwise than it stands.

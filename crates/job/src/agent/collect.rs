@@ -2,6 +2,7 @@
 //! with its original, before the node is cleaned up.
 
 use super::keeper::Keeper;
+use super::tree::stays_within;
 use super::work::Work;
 use crate::hashed_copy;
 use crate::local_folder::LocalFolder;
@@ -18,7 +19,7 @@ use train::say_bytes;
 const RETRY: Duration = Duration::from_secs(1);
 
 /// What was collected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
     /// Files that were copied.
     pub files: u64,
@@ -26,6 +27,8 @@ pub struct Collected {
     pub bytes: u64,
     /// Files of which a newer copy was there.
     pub older: u64,
+    /// Links and others that were not collected: they stay where they are.
+    pub left: Vec<PathBuf>,
 }
 
 /// Why not all was collected.
@@ -52,8 +55,8 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> CollectError {
     move |source| CollectError::System { path, source }
 }
 
-/// Copies the files below `data` that a pattern names to the same places below `to`. What has a copy
-/// that is as new already is left alone.
+/// Copies what is below `data` and which a pattern names to the same places below `to`: files, folders that hold
+/// nothing, and links that stay within `data`, as links. What has a copy that is as new already is left alone.
 ///
 /// # Errors
 /// The first file that can't be copied. What was copied before stays, and another call goes on.
@@ -63,7 +66,9 @@ pub fn collect(data: &Path, patterns: &[String], to: &Path) -> Result<Collected,
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
         let path = data.join(&folder);
+        let mut is_empty = true;
         for entry in fs::read_dir(&path).map_err(at(&path))? {
+            is_empty = false;
             let entry = entry.map_err(at(&path))?;
             let place = folder.join(entry.file_name());
             let kind = entry.file_type().map_err(at(&entry.path()))?;
@@ -71,7 +76,20 @@ pub fn collect(data: &Path, patterns: &[String], to: &Path) -> Result<Collected,
                 folders.push(place);
             } else if kind.is_file() && wanted.is_match(&place) {
                 copy(&entry.path(), &to.join(&place), &mut collected)?;
+            } else if kind.is_symlink() && wanted.is_match(&place) {
+                let target = fs::read_link(entry.path()).map_err(at(&entry.path()))?;
+                if stays_within(&place, &target) {
+                    link(&target, &to.join(&place))?;
+                } else {
+                    collected.left.push(place);
+                }
+            } else if wanted.is_match(&place) {
+                collected.left.push(place);
             }
+        }
+        if is_empty && wanted.is_match(&folder) {
+            let there = to.join(&folder);
+            fs::create_dir_all(&there).map_err(at(&there))?;
         }
     }
     Ok(collected)
@@ -84,6 +102,21 @@ fn set_of(patterns: &[String]) -> Result<GlobSet, globset::Error> {
         set.add(GlobBuilder::new(pattern).literal_separator(true).build()?);
     }
     set.build()
+}
+
+/// Makes a link anew; what is no link in its place stays.
+fn link(target: &Path, to: &Path) -> Result<(), CollectError> {
+    if let Ok(there) = fs::symlink_metadata(to) {
+        let is_same = fs::read_link(to).is_ok_and(|there| there == target);
+        if is_same || !there.is_symlink() {
+            return Ok(());
+        }
+        fs::remove_file(to).map_err(at(to))?;
+    }
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).map_err(at(folder))?;
+    }
+    std::os::unix::fs::symlink(target, to).map_err(at(to))
 }
 
 fn copy(from: &Path, to: &Path, collected: &mut Collected) -> Result<(), CollectError> {
@@ -185,9 +218,23 @@ impl Keeper {
                 files,
                 bytes,
                 older,
+                left,
             }) => {
                 self.collecting = Collecting::Idle;
-                local.all_collected();
+                if left.is_empty() {
+                    local.all_collected();
+                } else {
+                    // Else it would be tried again, and removed in the end.
+                    self.collecting = Collecting::GivenUp;
+                    let names: Vec<String> =
+                        left.iter().map(|path| path.display().to_string()).collect();
+                    let folder = local.data();
+                    let text = format!(
+                        "not collected from {node}, as they are links that lead out of {{data}}, or no files: {}; they stay in {folder:?} there",
+                        names.join(", ")
+                    );
+                    self.outbox.note(text);
+                }
                 let mut text = format!(
                     "{} ({}) collected from {node}",
                     model::counted(usize::try_from(files).unwrap_or(usize::MAX), "file"),
@@ -223,7 +270,8 @@ impl Keeper {
             return true;
         }
         let patterns = &self.at.plan.data.collect.value;
-        let done = collect(&earlier.data(), patterns, &self.collected_folder()).is_ok();
+        let done = collect(&earlier.data(), patterns, &self.collected_folder());
+        let done = done.is_ok_and(|collected| collected.left.is_empty());
         if done {
             earlier.all_collected();
         }
@@ -241,6 +289,26 @@ mod tests {
             .set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 - seconds));
         let file = File::options().write(true).open(path).unwrap();
         file.set_times(times).unwrap();
+    }
+
+    /// They were dropped without a word, and removed with the node's folder.
+    #[test]
+    fn links_and_empty_folders_come_and_what_leads_out_is_named() {
+        use std::os::unix::fs::symlink;
+        let root = tempfile::tempdir().unwrap();
+        let (data, to) = (root.path().join("data"), root.path().join("collected"));
+        fs::create_dir_all(data.join("results/empty")).unwrap();
+        fs::write(data.join("results/a"), "1").unwrap();
+        symlink("a", data.join("results/newest")).unwrap();
+        symlink("/etc/hostname", data.join("results/out")).unwrap();
+        let all = ["results/**".to_owned()];
+        for _ in 0..2 {
+            let found = collect(&data, &all, &to).unwrap();
+            assert_eq!(found.left, [PathBuf::from("results/out")]);
+            let link = fs::read_link(to.join("results/newest")).unwrap();
+            assert_eq!(link, Path::new("a"));
+            assert!(to.join("results/empty").is_dir());
+        }
     }
 
     #[test]
@@ -265,7 +333,8 @@ mod tests {
                 Collected {
                     files,
                     bytes,
-                    older
+                    older,
+                    left: Vec::new()
                 }
             );
         };

@@ -134,6 +134,7 @@ fn copy_files(
     let tree = tree(from)?;
     let mut contents = Contents {
         files: Vec::new(),
+        written: tree.written(),
         links: tree.links,
         folders: tree.folders,
     };

@@ -4,6 +4,7 @@
 use super::carry::Held;
 use super::clean_up::{Left, Removal};
 use super::collect::Collecting;
+use super::kept::Kept;
 use super::log_mirror::LogMirror;
 use super::outbox::Outbox;
 use super::rescue::all_saved;
@@ -144,9 +145,12 @@ impl Keeper {
     pub fn hello(&mut self) -> Result<(), AgentError> {
         let earlier = self.local.earlier();
         let kept = earlier.iter().flat_map(|earlier| self.kept_in(earlier));
-        let names: BTreeSet<String> = kept.map(|kept| kept.record.name).collect();
-        for name in names {
-            self.outbox.say(Report::Kept { name });
+        let written = |kept: &Kept| tree(&kept.path).ok().and_then(|tree| tree.written());
+        let kept: BTreeMap<String, Option<Timestamp>> = kept
+            .map(|kept| (kept.record.name.clone(), written(&kept)))
+            .collect();
+        for (name, written) in kept {
+            self.outbox.say(Report::Kept { name, written });
         }
         let system = |what| move |source| AgentError::System { what, source };
         let facts =
@@ -325,6 +329,13 @@ impl Keeper {
             }
             Order::StartServices { resume } => self.start_services(resume.as_deref()),
             Order::Rescue { resume } => self.rescue(resume.as_deref())?,
+            Order::Marked { name } => {
+                if self.copier {
+                    self.watcher.marked_elsewhere(name);
+                    self.look()?;
+                }
+            }
+            Order::Left => self.watcher.left_by_themselves(),
             Order::Copy { name, from } => {
                 if from.contains(&self.at.id) {
                     self.copy(name);

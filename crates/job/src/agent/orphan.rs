@@ -177,10 +177,12 @@ impl Keeper {
             bytes,
             took_ms,
             proven,
+            node: self.at.node.clone(),
         };
+        let asked = conductor::PartsAsked { least: 1, of: 1 };
         let now = Timestamp(sys::now());
-        let out =
-            conductor::publish(run, name, &[part], false, now).map_err(|not_out| not_out.why)?;
+        let out = conductor::publish(run, name, &[part], false, asked, now)
+            .map_err(|not_out| not_out.why)?;
         Ok(Some(Event::CheckpointOut {
             name: name.to_owned(),
             step: out.step,

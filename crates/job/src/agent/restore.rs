@@ -3,7 +3,7 @@
 use super::tree::{make_rest, tree};
 use crate::hashed_copy;
 use folder::{Contents, Manifest, RunFolder};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -130,10 +130,18 @@ pub fn restore_kept(kept: &Path, name: &str, resume: &Path) -> Result<(), Restor
         if let Some(folder) = to.parent() {
             fs::create_dir_all(folder).map_err(disk)?;
         }
-        sys::copy::file(&from, &to).map_err(disk)?;
+        sys::copy::file(&from, &to)
+            .and_then(|_| as_old_as(&from, &to))
+            .map_err(disk)?;
     }
     make_rest(&resume.join(name), &tree.links, &tree.folders).map_err(disk)?;
     point_latest(name, resume).map_err(disk)
+}
+
+/// A program that looks for its newest file by time finds the same one as before.
+fn as_old_as(from: &Path, to: &Path) -> io::Result<()> {
+    let written = fs::metadata(from)?.modified()?;
+    File::options().write(true).open(to)?.set_modified(written)
 }
 
 /// DeepSpeed finds its folder through a file `latest` beside it.
@@ -188,6 +196,7 @@ mod tests {
                 target: "../mp_rank_00_model_states.pt".into(),
             }],
             folders: vec!["empty".into()],
+            written: None,
         };
         run.write_manifest(&Manifest::new("global_step5", Timestamp(0), true, contents))
             .unwrap();

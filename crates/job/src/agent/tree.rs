@@ -2,7 +2,7 @@
 //! kept.
 
 use folder::LinkInside;
-use model::one_line;
+use model::{Timestamp, one_line};
 use std::fs::{self, FileType, Metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -84,6 +84,14 @@ pub fn tree(path: &Path) -> io::Result<Tree> {
 }
 
 impl Tree {
+    /// When the last of its files was written.
+    #[must_use]
+    pub fn written(&self) -> Option<Timestamp> {
+        let millis = |facts: &Metadata| facts.mtime() * 1000 + facts.mtime_nsec() / 1_000_000;
+        let times = self.files.iter().map(|(_, facts)| millis(facts));
+        times.max().map(Timestamp)
+    }
+
     fn add_link(&mut self, root: &Path, place: PathBuf, disk: u64) -> io::Result<()> {
         let target = fs::read_link(root.join(&place))?;
         let shown = format!("{} -> {}", shown(&place), shown(&target));
@@ -117,7 +125,7 @@ fn shown(path: &Path) -> String {
 }
 
 /// Whether a link at `place` says something that is true of every copy of the entry.
-fn stays_within(place: &Path, target: &Path) -> bool {
+pub fn stays_within(place: &Path, target: &Path) -> bool {
     let mut depth = place.components().count() - 1;
     for part in target.components() {
         match part {

@@ -120,7 +120,14 @@ mod tests {
             };
             assert_eq!(found, want);
         };
-        check("a", &[Event::Finished { status: 0 }], "done");
+        check(
+            "a",
+            &[Event::Finished {
+                status: 0,
+                left: None,
+            }],
+            "done",
+        );
         let failed = Event::Failed {
             cause: "rank 1".to_owned(),
             status: Some(1),

@@ -4,10 +4,12 @@
 //! its manifest is written beside the incoming bytes, the bytes are renamed into place, the
 //! manifest is put where it makes them count. [`recover`] takes the steps that are missing.
 
-use super::copies::Part;
+use super::copies::{Part, PartsAsked};
 use super::state::{Known, NotOut, Out};
 use crate::agent::make_rest;
-use folder::{Contents, FileHash, FolderError, IncomingPart, LinkInside, Manifest, RunFolder};
+use folder::{
+    Contents, FileHash, FolderError, IncomingPart, LinkInside, Manifest, Parts, RunFolder,
+};
 use model::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -15,11 +17,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use train::Keep;
 
-/// The names and steps of these checkpoints.
+/// What decides between these checkpoints.
 pub fn known(whole: &[Manifest]) -> Vec<Known> {
     let known = |manifest: &Manifest| Known {
         name: manifest.name.clone(),
         step: manifest.step,
+        written: Some(manifest.contents.written.unwrap_or(manifest.at)),
+        bytes: Some(manifest.bytes()),
+        parts: manifest.parts.clone(),
     };
     whole.iter().map(known).collect()
 }
@@ -48,7 +53,7 @@ pub fn recover(run: &RunFolder) -> io::Result<()> {
 }
 
 /// Puts parts together and publishes them under `name`. With `merge` they join the checkpoint of
-/// that name which is there.
+/// that name which is there. A checkpoint of fewer nodes than `asked` says lacks something.
 ///
 /// # Errors
 /// In words. What was there under the name stays or is replaced as a whole.
@@ -57,6 +62,7 @@ pub fn publish(
     name: &str,
     parts: &[Part],
     merge: bool,
+    asked: PartsAsked,
     now: Timestamp,
 ) -> Result<Out, NotOut> {
     let words = |error: io::Error| NotOut {
@@ -77,7 +83,14 @@ pub fn publish(
     };
     let contents = join(name, &places, old.as_ref())?;
     let proven = parts.iter().all(|part| part.proven) && old.as_ref().is_none_or(|old| old.proven);
-    let manifest = Manifest::new(name, now, proven, contents);
+    let before = old.iter().flat_map(|old| &old.parts.nodes);
+    let nodes: BTreeSet<&String> = before.chain(parts.iter().map(|part| &part.node)).collect();
+    let mut manifest = Manifest::new(name, now, proven, contents);
+    manifest.parts = Parts {
+        of: asked.of,
+        lacks: asked.least.saturating_sub(nodes.len()),
+        nodes: nodes.into_iter().cloned().collect(),
+    };
     let put = || -> io::Result<()> {
         for other in others {
             gather(other, &first.data())?;
@@ -99,6 +112,7 @@ pub fn publish(
         bytes: parts.iter().map(|part| part.bytes).sum(),
         took_ms: parts.iter().map(|part| part.took_ms).max().unwrap_or(0),
         proven: manifest.proven,
+        parts: manifest.parts,
     })
 }
 
@@ -119,6 +133,12 @@ fn join(name: &str, places: &[IncomingPart], old: Option<&Manifest>) -> Result<C
         why: format!("a part of it can't be read: {error}"),
         disk: sys::disk_errors::may_pass(&error),
     })?;
+    let written = old
+        .iter()
+        .map(|old| old.contents.written)
+        .chain(lists.iter().map(|list| list.written))
+        .max()
+        .flatten();
     let differ = |path: &Path| {
         for_good(format!(
             "two nodes wrote different {name}/{}: let one rank write it, or give each rank's file a name of its own",
@@ -145,6 +165,7 @@ fn join(name: &str, places: &[IncomingPart], old: Option<&Manifest>) -> Result<C
         files: files.into_values().collect(),
         links: links.into_values().collect(),
         folders: folders.into_iter().collect(),
+        written,
     })
 }
 
@@ -174,7 +195,8 @@ fn move_into_place(part: &IncomingPart, entry: &Path) -> io::Result<()> {
 }
 
 /// Removes older checkpoints as the run file allows. The newest whole one stays, and of those that
-/// are proven the newest too. Returns the names of the removed.
+/// are proven the newest too. One that lacks a part does not count, and stays while no newer one lacks
+/// nothing: the part may still come. Returns the names of the removed.
 ///
 /// # Errors
 /// The run folder can't be read or written.
@@ -182,12 +204,23 @@ pub fn retain(run: &RunFolder, keep: Keep) -> io::Result<Vec<String>> {
     let Keep::Newest(many) = keep else {
         return Ok(Vec::new());
     };
-    let whole = run.look_at_checkpoints()?.whole;
+    let whole = folder::newest_first(run.look_at_checkpoints()?.whole, Manifest::age);
     let many = usize::try_from(many.max(1)).unwrap_or(usize::MAX);
-    let proven = whole.iter().position(|manifest| manifest.proven);
+    let lacks_nothing = |manifest: &&Manifest| manifest.parts.lacks == 0;
+    let proven = whole
+        .iter()
+        .filter(lacks_nothing)
+        .position(|manifest| manifest.proven);
     let mut removed = Vec::new();
-    for (index, manifest) in whole.iter().enumerate().skip(many) {
-        if Some(index) == proven {
+    let mut seen = 0;
+    for manifest in &whole {
+        if lacks_nothing(&manifest) {
+            let (is_kept, is_proven) = (seen < many, Some(seen) == proven);
+            seen += 1;
+            if is_kept || is_proven {
+                continue;
+            }
+        } else if seen == 0 {
             continue;
         }
         // The manifest first: without it the rest counts as nothing.

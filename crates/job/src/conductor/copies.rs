@@ -1,12 +1,16 @@
 //! Which entry is being copied out, and which wait for it. Pure.
 //!
 //! One entry at a time: each is asked of all agents that have a disk, and is published when all of
-//! them have answered, so that no checkpoint lacks a node's shards. The agents keep what they were
+//! them have answered. It is asked for once as many nodes see it complete as others of its series (names that
+//! differ in numbers alone) were put together from, so that no checkpoint lacks a node's shards: nodes write at
+//! their own pace. Where one does not write for [`LONGEST_LAG_MS`] while the training goes on, it takes no part
+//! any more; what is put together without it because the training ends lacks its part. The agents keep what they were
 //! asked for until it is saved: what could not be copied is tried again after a while, when something
 //! else got through, and at the end.
 
 use super::state::NotOut;
 use crate::protocol::AgentId;
+use folder::{Age, Parts};
 use model::Timestamp;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -14,6 +18,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 const PAUSE_MS: i64 = 30_000;
 /// The longest one.
 const LONGEST_PAUSE_MS: i64 = 600_000;
+
+/// So long after the first node of a checkpoint its others are waited for.
+const LONGEST_LAG_MS: i64 = 60_000;
 
 /// Stands among the agents that are asked while an entry is being published.
 const PUBLISHING: AgentId = AgentId::MAX;
@@ -29,6 +36,17 @@ pub struct Part {
     pub took_ms: u64,
     /// Whether its completeness was seen.
     pub proven: bool,
+    /// The node that gave it.
+    pub node: String,
+}
+
+/// How many nodes have a part of a checkpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PartsAsked {
+    /// As many as others of its series were put together from.
+    pub least: usize,
+    /// So many disks the job's nodes have.
+    pub of: usize,
 }
 
 /// What to do next.
@@ -49,6 +67,8 @@ pub enum Next {
         parts: Vec<Part>,
         /// Whether they are added to what is published under this name already: an agent was late.
         merge: bool,
+        /// How many nodes have a part of it.
+        asked: PartsAsked,
     },
     /// Of what was broken off; no longer of use.
     Discard(Vec<Part>),
@@ -69,6 +89,16 @@ pub struct Copies {
     copiers: BTreeSet<AgentId>,
     waiting: VecDeque<Wanted>,
     current: Option<Current>,
+    /// Who sees an entry complete that was not asked for since.
+    complete: BTreeMap<String, BTreeSet<AgentId>>,
+    /// What was asked for and is not saved.
+    asked: BTreeSet<String>,
+    /// Until when an entry waits for the parts of more nodes.
+    lagging: BTreeMap<String, Timestamp>,
+    /// From how many nodes the checkpoints of each series were put together.
+    least: BTreeMap<String, usize>,
+    /// When the program wrote each entry.
+    written: BTreeMap<String, Timestamp>,
     /// The largest part of each entry that a node has seen complete.
     sizes: BTreeMap<String, u64>,
     /// Who gave parts of what was published last under each name.
@@ -112,6 +142,18 @@ impl Copies {
         }
     }
 
+    /// With what is known of earlier checkpoints, the newest first: of how many nodes they consist.
+    #[must_use]
+    pub fn least<'a>(mut self, known: impl IntoIterator<Item = (&'a str, &'a Parts)>) -> Copies {
+        for (name, parts) in known {
+            if parts.of == self.copiers.len() && parts.lacks == 0 {
+                let series = folder::series(name);
+                self.least.entry(series).or_insert(parts.nodes.len());
+            }
+        }
+        self
+    }
+
     /// The agents that have a disk.
     #[must_use]
     pub fn copiers(&self) -> &BTreeSet<AgentId> {
@@ -124,6 +166,25 @@ impl Copies {
         self.waiting.is_empty() && self.current.is_none()
     }
 
+    /// Whether parts of it were put together since the start.
+    #[must_use]
+    pub fn is_put_together(&self, name: &str) -> bool {
+        self.given.contains_key(name)
+    }
+
+    /// What is not through: each entry with the agents that have not answered, where it is asked of some.
+    #[must_use]
+    pub fn unanswered(&self) -> Vec<(&str, Vec<AgentId>)> {
+        let current = self.current.iter().map(|current| {
+            let asked = current.asked.iter().copied();
+            let asked = asked.filter(|agent| *agent != PUBLISHING);
+            (current.wanted.name.as_str(), asked.collect())
+        });
+        let waiting = self.waiting.iter();
+        let waiting = waiting.map(|wanted| (wanted.name.as_str(), Vec::new()));
+        current.chain(waiting).collect()
+    }
+
     /// Whether one is being put together in the run folder.
     #[must_use]
     pub fn is_publishing(&self) -> bool {
@@ -131,8 +192,27 @@ impl Copies {
         current.is_some_and(|current| current.asked.contains(&PUBLISHING))
     }
 
-    /// An agent sees a complete entry, of which it has so much, where that is known.
-    pub fn complete(&mut self, agent: AgentId, name: String, bytes: Option<u64>) {
+    /// An agent has a part that what is published under this name lacks.
+    pub fn complete_late(&mut self, agent: AgentId, name: String) {
+        let only = Some(agent);
+        let wanted = Wanted { name, only };
+        if !self.waiting.contains(&wanted) {
+            self.waiting.push_back(wanted);
+        }
+    }
+
+    /// An agent sees a complete entry, of which it has so much and which was written then, where that is known.
+    pub fn complete(
+        &mut self,
+        agent: AgentId,
+        name: String,
+        bytes: Option<u64>,
+        written: Option<Timestamp>,
+    ) {
+        if let Some(written) = written {
+            let last = self.written.entry(name.clone()).or_insert(written);
+            *last = written.max(*last);
+        }
         if let Some(bytes) = bytes {
             let largest = self.sizes.entry(name.clone()).or_default();
             *largest = bytes.max(*largest);
@@ -145,6 +225,7 @@ impl Copies {
         {
             return;
         }
+        self.complete.entry(name.clone()).or_default().insert(agent);
         // A part that this agent had not given joins the others; one that it had is a new version.
         let late = self
             .given
@@ -164,28 +245,37 @@ impl Copies {
         }
     }
 
-    /// What to do now, if anything: call it after each change. `newest_first`: time is short.
-    pub fn next(&mut self, newest_first: bool, now: Timestamp) -> Option<Next> {
+    /// What to do now, if anything: call it after each change. `newest_first`: time is short. `last`: no
+    /// node will see anything complete any more.
+    pub fn next(&mut self, newest_first: bool, last: bool, now: Timestamp) -> Option<Next> {
         if let Some(current) = &self.current {
             if !current.asked.is_empty() {
                 return None;
             }
-            return self.close(now);
+            return self.close(last, now);
         }
         if self.waiting.is_empty() {
             let due = self.failed.values().find(|failed| failed.due <= now);
             self.waiting.extend(due.map(|failed| failed.wanted.clone()));
         }
-        let wanted = if newest_first {
-            // The one that came last, where names tell no step.
-            let waiting = self.waiting.iter().enumerate();
-            let newest =
-                waiting.max_by_key(|(index, wanted)| (folder::step_of(&wanted.name), *index));
-            let newest = newest.map(|(index, _)| index)?;
-            self.waiting.remove(newest)
+        let ready = self.ready(last, now);
+        let next = if newest_first {
+            // The one that came last, where nothing else tells.
+            let age = |index: &usize| {
+                let name = &self.waiting[*index].name;
+                let bytes = self.sizes.get(name).copied();
+                let step = folder::step_of(name);
+                Age::new(name, step, self.written.get(name).copied(), bytes)
+            };
+            let newest = folder::newest_first(ready.into_iter().rev().collect(), age);
+            newest.into_iter().next()
         } else {
-            self.waiting.pop_front()
+            ready.first().copied()
         }?;
+        let wanted = self.waiting.remove(next)?;
+        self.lagging.remove(&wanted.name);
+        self.complete.remove(&wanted.name);
+        self.asked.insert(wanted.name.clone());
         let asked: BTreeSet<AgentId> = match wanted.only {
             Some(agent) => BTreeSet::from([agent]),
             None => self.copiers.clone(),
@@ -201,6 +291,31 @@ impl Copies {
         Some(Next::Ask { name, from })
     }
 
+    /// What of what waits is complete on all nodes that take part, or must do without some.
+    fn ready(&mut self, last: bool, now: Timestamp) -> Vec<usize> {
+        let mut ready = Vec::new();
+        let mut without = Vec::new();
+        for (index, wanted) in self.waiting.iter().enumerate() {
+            let is_tried_again = self.asked.contains(&wanted.name);
+            if has_all_parts(&self.complete, &self.least, wanted) || is_tried_again {
+                ready.push(index);
+                continue;
+            }
+            let first = Timestamp(now.0.saturating_add(LONGEST_LAG_MS));
+            let until = *self.lagging.entry(wanted.name.clone()).or_insert(first);
+            if last {
+                without.push(index);
+            } else if now >= until {
+                // The training goes on: this node writes none of these any more.
+                let there = self.complete.get(&wanted.name).map_or(1, BTreeSet::len);
+                self.least.insert(folder::series(&wanted.name), there);
+                ready.push(index);
+            }
+        }
+        // What lacks something comes after all that lacks nothing, however short time is.
+        if ready.is_empty() { without } else { ready }
+    }
+
     /// The entry in work, where a newer one waits that is sooner saved than what is `left` to copy of it: it is to
     /// be broken off, and waits again.
     pub fn overtaken(&mut self, left: impl Fn(&str) -> Option<u64>) -> Option<String> {
@@ -213,14 +328,16 @@ impl Copies {
         let (step, left) = (folder::step_of(name)?, left(name)?);
         let is_sooner = |wanted: &Wanted| {
             let size = self.sizes.get(&wanted.name);
-            folder::step_of(&wanted.name) > Some(step) && size.is_some_and(|size| *size < left)
+            folder::step_of(&wanted.name) > Some(step)
+                && size.is_some_and(|size| *size < left)
+                && has_all_parts(&self.complete, &self.least, wanted)
         };
         current.broken_off = self.waiting.iter().any(is_sooner);
         current.broken_off.then(|| name.clone())
     }
 
     /// All have answered. What is published stays the current one until [`Copies::published`].
-    fn close(&mut self, now: Timestamp) -> Option<Next> {
+    fn close(&mut self, last: bool, now: Timestamp) -> Option<Next> {
         let current = self.current.as_mut()?;
         let name = current.wanted.name.clone();
         let parts: Vec<Part> = current.parts.values().cloned().collect();
@@ -245,7 +362,7 @@ impl Copies {
             // It was gone everywhere before it could be held.
             self.failed.remove(&name);
             self.current = None;
-            return self.next(false, now);
+            return self.next(false, last, now);
         }
         // Not asked again while it is being published.
         current.asked.insert(PUBLISHING);
@@ -256,7 +373,16 @@ impl Copies {
             given.clear();
         }
         given.extend(givers);
-        Some(Next::Publish { name, parts, merge })
+        let (there, of) = (given.len(), self.copiers.len());
+        let least = self.least.entry(folder::series(&name)).or_default();
+        *least = there.max(*least);
+        let asked = PartsAsked { least: *least, of };
+        Some(Next::Publish {
+            name,
+            parts,
+            merge,
+            asked,
+        })
     }
 
     /// An agent's part arrived.
@@ -314,6 +440,8 @@ impl Copies {
         }
         self.failed.remove(name);
         self.sizes.remove(name);
+        self.written.remove(name);
+        self.asked.remove(name);
         for failed in self.failed.values_mut() {
             failed.due = now;
         }
@@ -367,9 +495,23 @@ impl Copies {
         match &self.current {
             // It is tried when that one is through.
             Some(_) => None,
-            None => self.failed.values().map(|failed| failed.due).min(),
+            None => {
+                let failed = self.failed.values().map(|failed| failed.due);
+                failed.chain(self.lagging.values().copied()).min()
+            }
         }
     }
+}
+
+/// Whether as many nodes see it complete as others of its series have parts. A part that joins the others is one.
+fn has_all_parts(
+    complete: &BTreeMap<String, BTreeSet<AgentId>>,
+    least: &BTreeMap<String, usize>,
+    wanted: &Wanted,
+) -> bool {
+    let there = complete.get(&wanted.name).map_or(0, BTreeSet::len);
+    let least = least.get(&folder::series(&wanted.name));
+    wanted.only.is_some() || least.is_none_or(|least| there >= *least)
 }
 
 #[cfg(test)]
@@ -391,6 +533,7 @@ mod tests {
             bytes: 1,
             took_ms: 1,
             proven: true,
+            node: incoming.to_owned(),
         }
     }
 
@@ -407,28 +550,38 @@ mod tests {
             name: name.to_owned(),
             parts,
             merge,
+            asked: PartsAsked::default(),
         })
+    }
+
+    /// Without what is asked of all parts.
+    fn next(copies: &mut Copies, newest_first: bool, now: Timestamp) -> Option<Next> {
+        let mut next = copies.next(newest_first, false, now);
+        if let Some(Next::Publish { asked, .. }) = &mut next {
+            *asked = PartsAsked::default();
+        }
+        next
     }
 
     #[test]
     fn one_disk() {
         let mut copies = Copies::new([0]);
-        copies.complete(0, "1".into(), Some(9));
-        copies.complete(0, "2".into(), Some(9));
-        assert_eq!(copies.next(false, NOW), ask("1", &[0]));
-        assert_eq!(copies.next(false, NOW), None);
+        copies.complete(0, "1".into(), Some(9), None);
+        copies.complete(0, "2".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("1", &[0]));
+        assert_eq!(next(&mut copies, false, NOW), None);
         copies.part(0, "1", part("a"));
-        assert_eq!(copies.next(false, NOW), publish("1", &["a"], false));
-        assert_eq!(copies.next(false, NOW), None, "it is being published");
+        assert_eq!(next(&mut copies, false, NOW), publish("1", &["a"], false));
+        assert_eq!(next(&mut copies, false, NOW), None, "it is being published");
         copies.published("1", NOW);
-        assert_eq!(copies.next(false, NOW), ask("2", &[0]));
+        assert_eq!(next(&mut copies, false, NOW), ask("2", &[0]));
         copies.refused(0, "2", full(), false);
         let gave_up = Next::GiveUp {
             name: "2".into(),
             why: full(),
             parts: vec![],
         };
-        assert_eq!(copies.next(false, NOW), Some(gave_up));
+        assert_eq!(next(&mut copies, false, NOW), Some(gave_up));
         assert!(copies.is_idle());
     }
 
@@ -436,35 +589,35 @@ mod tests {
     fn newest_first_when_time_is_short() {
         let mut copies = Copies::new([0]);
         for name in ["1", "2", "3"] {
-            copies.complete(0, name.into(), Some(9));
+            copies.complete(0, name.into(), Some(9), None);
         }
-        assert_eq!(copies.next(true, NOW), ask("3", &[0]));
+        assert_eq!(next(&mut copies, true, NOW), ask("3", &[0]));
     }
 
     /// So much is left to copy of `old` when `new` is seen; whether it is broken off.
     #[track_caller]
     fn check_overtaken(old: &str, new: &str, left: Option<u64>, want: bool) {
         let mut copies = Copies::new([0, 1]);
-        copies.complete(0, old.into(), Some(900));
-        assert_eq!(copies.next(true, NOW), ask(old, &[0, 1]));
+        copies.complete(0, old.into(), Some(900), None);
+        assert_eq!(next(&mut copies, true, NOW), ask(old, &[0, 1]));
         copies.part(1, old, part("b"));
-        copies.complete(0, new.into(), Some(9));
+        copies.complete(0, new.into(), Some(9), None);
         let overtaken = copies.overtaken(|_| left);
         assert_eq!(overtaken, want.then(|| old.to_owned()), "{old} {new}");
         assert_eq!(copies.overtaken(|_| left), None, "it is asked once");
-        assert_eq!(copies.next(true, NOW), None);
+        assert_eq!(next(&mut copies, true, NOW), None);
         if !want {
             return;
         }
         copies.refused(0, old, full(), true);
         let discarded = Next::Discard(vec![part("b")]);
-        assert_eq!(copies.next(true, NOW), Some(discarded));
-        assert_eq!(copies.next(true, NOW), ask(new, &[0, 1]));
+        assert_eq!(next(&mut copies, true, NOW), Some(discarded));
+        assert_eq!(next(&mut copies, true, NOW), ask(new, &[0, 1]));
         copies.part(0, new, part("c"));
         copies.no_part(1, new);
-        assert_eq!(copies.next(true, NOW), publish(new, &["c"], false));
+        assert_eq!(next(&mut copies, true, NOW), publish(new, &["c"], false));
         copies.published(new, NOW);
-        assert_eq!(copies.next(true, NOW), ask(old, &[0, 1]));
+        assert_eq!(next(&mut copies, true, NOW), ask(old, &[0, 1]));
     }
 
     #[test]
@@ -480,24 +633,30 @@ mod tests {
     #[test]
     fn one_that_came_nevertheless_is_saved() {
         let mut copies = Copies::new([0]);
-        copies.complete(0, "step-1".into(), Some(900));
-        assert_eq!(copies.next(true, NOW), ask("step-1", &[0]));
-        copies.complete(0, "step-2".into(), Some(9));
+        copies.complete(0, "step-1".into(), Some(900), None);
+        assert_eq!(next(&mut copies, true, NOW), ask("step-1", &[0]));
+        copies.complete(0, "step-2".into(), Some(9), None);
         assert!(copies.overtaken(|_| Some(800)).is_some());
         copies.part(0, "step-1", part("a"));
-        assert_eq!(copies.next(true, NOW), publish("step-1", &["a"], false));
+        assert_eq!(
+            next(&mut copies, true, NOW),
+            publish("step-1", &["a"], false)
+        );
     }
 
     #[test]
     fn shards_of_two_nodes_are_one_checkpoint() {
         let mut copies = Copies::new([0, 2]);
-        copies.complete(2, "1".into(), Some(9));
-        assert_eq!(copies.next(false, NOW), ask("1", &[0, 2]));
-        copies.complete(0, "1".into(), Some(9));
+        copies.complete(2, "1".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("1", &[0, 2]));
+        copies.complete(0, "1".into(), Some(9), None);
         copies.part(2, "1", part("b"));
-        assert_eq!(copies.next(false, NOW), None);
+        assert_eq!(next(&mut copies, false, NOW), None);
         copies.part(0, "1", part("a"));
-        assert_eq!(copies.next(false, NOW), publish("1", &["a", "b"], false));
+        assert_eq!(
+            next(&mut copies, false, NOW),
+            publish("1", &["a", "b"], false)
+        );
         copies.published("1", NOW);
         assert!(copies.is_idle());
     }
@@ -505,36 +664,42 @@ mod tests {
     #[test]
     fn a_late_shard_is_added_and_a_new_version_replaces() {
         let mut copies = Copies::new([0, 1]);
-        copies.complete(0, "last".into(), Some(9));
-        assert_eq!(copies.next(false, NOW), ask("last", &[0, 1]));
+        copies.complete(0, "last".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("last", &[0, 1]));
         copies.part(0, "last", part("a"));
         copies.no_part(1, "last");
-        assert_eq!(copies.next(false, NOW), publish("last", &["a"], false));
-        copies.complete(1, "last".into(), Some(9));
+        assert_eq!(
+            next(&mut copies, false, NOW),
+            publish("last", &["a"], false)
+        );
+        copies.complete(1, "last".into(), Some(9), None);
         copies.published("last", NOW);
-        assert_eq!(copies.next(false, NOW), ask("last", &[1]));
+        assert_eq!(next(&mut copies, false, NOW), ask("last", &[1]));
         copies.part(1, "last", part("b"));
-        assert_eq!(copies.next(false, NOW), publish("last", &["b"], true));
+        assert_eq!(next(&mut copies, false, NOW), publish("last", &["b"], true));
         copies.published("last", NOW);
-        copies.complete(0, "last".into(), Some(9));
-        assert_eq!(copies.next(false, NOW), ask("last", &[0, 1]));
+        copies.complete(0, "last".into(), Some(9), None);
+        // Both wrote a part of it before.
+        assert_eq!(next(&mut copies, false, NOW), None);
+        copies.complete(1, "last".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("last", &[0, 1]));
     }
 
     #[test]
     fn gone_before_it_was_held() {
         let mut copies = Copies::new([0]);
-        copies.complete(0, "1".into(), Some(9));
-        copies.complete(0, "2".into(), Some(9));
-        assert_eq!(copies.next(false, NOW), ask("1", &[0]));
+        copies.complete(0, "1".into(), Some(9), None);
+        copies.complete(0, "2".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("1", &[0]));
         copies.no_part(0, "1");
-        assert_eq!(copies.next(false, NOW), ask("2", &[0]));
+        assert_eq!(next(&mut copies, false, NOW), ask("2", &[0]));
     }
 
     #[test]
     fn what_found_no_room_is_tried_again() {
         let mut copies = Copies::new([0, 1]);
-        copies.complete(0, "1".into(), Some(9));
-        assert_eq!(copies.next(false, NOW), ask("1", &[0, 1]));
+        copies.complete(0, "1".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("1", &[0, 1]));
         copies.part(0, "1", part("a"));
         copies.refused(1, "1", full(), true);
         let gave_up = Next::GiveUp {
@@ -542,29 +707,112 @@ mod tests {
             why: full(),
             parts: vec![part("a")],
         };
-        assert_eq!(copies.next(false, NOW), Some(gave_up));
+        assert_eq!(next(&mut copies, false, NOW), Some(gave_up));
         assert!(copies.is_idle());
-        assert_eq!(copies.next(false, Timestamp(29_999)), None);
+        assert_eq!(next(&mut copies, false, Timestamp(29_999)), None);
         assert_eq!(copies.next_due(), Some(Timestamp(30_000)));
         // Another one got through: now there may be room.
-        copies.complete(0, "2".into(), Some(9));
-        assert_eq!(copies.next(false, NOW), ask("2", &[0, 1]));
+        copies.complete(0, "2".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("2", &[0, 1]));
         copies.part(0, "2", part("b"));
         copies.no_part(1, "2");
-        assert_eq!(copies.next(false, NOW), publish("2", &["b"], false));
+        assert_eq!(next(&mut copies, false, NOW), publish("2", &["b"], false));
         copies.published("2", Timestamp(5));
-        assert_eq!(copies.next(false, Timestamp(5)), ask("1", &[0, 1]));
+        assert_eq!(next(&mut copies, false, Timestamp(5)), ask("1", &[0, 1]));
         copies.part(0, "1", part("a"));
         copies.part(1, "1", part("c"));
-        assert_eq!(copies.next(false, NOW), publish("1", &["a", "c"], false));
+        assert_eq!(
+            next(&mut copies, false, NOW),
+            publish("1", &["a", "c"], false)
+        );
         // Such as a rename that failed; the next pause is longer.
         copies.not_published("1", NOW);
         assert_eq!(copies.next_due(), Some(Timestamp(60_000)));
         copies.retry_all();
-        assert_eq!(copies.next(true, NOW), ask("1", &[0, 1]));
+        assert_eq!(next(&mut copies, true, NOW), ask("1", &[0, 1]));
         copies.no_part(0, "1");
         copies.no_part(1, "1");
-        assert_eq!(copies.next(true, NOW), None);
+        assert_eq!(next(&mut copies, true, NOW), None);
         assert!(copies.is_idle() && copies.next_due().is_none());
+    }
+
+    /// Copies of two nodes of which each checkpoint has a part.
+    fn of_both() -> Copies {
+        let parts = Parts {
+            nodes: vec!["n0".to_owned(), "n1".to_owned()],
+            of: 2,
+            lacks: 0,
+        };
+        Copies::new([0, 1]).least([("step-5", &parts)])
+    }
+
+    fn least(copies: &mut Copies, last: bool, now: Timestamp) -> Option<usize> {
+        match copies.next(false, last, now) {
+            Some(Next::Publish { asked, .. }) => Some(asked.least),
+            _ => None,
+        }
+    }
+
+    /// It was saved with the part of the first node alone, and resumed from.
+    #[test]
+    fn a_node_that_lags_is_waited_for_and_holds_up_nothing_else() {
+        let mut copies = of_both();
+        copies.complete(0, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, true, NOW), None);
+        assert!(!copies.is_idle());
+        copies.complete(0, "best.pt".into(), Some(9), None);
+        assert_eq!(next(&mut copies, true, NOW), ask("best.pt", &[0, 1]));
+        copies.part(0, "best.pt", part("a"));
+        copies.no_part(1, "best.pt");
+        assert_eq!(
+            next(&mut copies, true, NOW),
+            publish("best.pt", &["a"], false)
+        );
+        copies.published("best.pt", NOW);
+        copies.complete(1, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, true, NOW), ask("step-10", &[0, 1]));
+    }
+
+    #[test]
+    fn at_the_end_what_lacks_a_part_comes_after_what_lacks_none_and_says_so() {
+        let mut copies = of_both();
+        copies.complete(0, "step-15".into(), Some(9), None);
+        for agent in [0, 1] {
+            copies.complete(agent, "step-10".into(), Some(9), None);
+        }
+        assert_eq!(copies.next(true, true, NOW), ask("step-10", &[0, 1]));
+        copies.part(0, "step-10", part("a"));
+        copies.part(1, "step-10", part("b"));
+        assert_eq!(least(&mut copies, true, NOW), Some(2));
+        copies.published("step-10", NOW);
+        assert_eq!(copies.next(true, true, NOW), ask("step-15", &[0, 1]));
+        copies.part(0, "step-15", part("a"));
+        copies.no_part(1, "step-15");
+        assert_eq!(least(&mut copies, true, NOW), Some(2));
+    }
+
+    #[test]
+    fn a_node_that_writes_none_any_more_is_not_waited_for_again() {
+        let mut copies = of_both();
+        copies.complete(0, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), None);
+        let late = copies.next_due().unwrap();
+        assert_eq!(next(&mut copies, false, late), ask("step-10", &[0, 1]));
+        copies.part(0, "step-10", part("a"));
+        copies.no_part(1, "step-10");
+        assert_eq!(least(&mut copies, false, late), Some(1));
+        copies.published("step-10", late);
+        copies.complete(0, "step-15".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, late), ask("step-15", &[0, 1]));
+    }
+
+    /// The run was resumed from the other one.
+    #[test]
+    fn of_names_without_a_step_the_one_that_was_written_last_goes_first() {
+        let mut copies = Copies::new([0]);
+        for (name, written) in [("last.pt", 20), ("best.pt", 10)] {
+            copies.complete(0, name.into(), Some(9), Some(Timestamp(written)));
+        }
+        assert_eq!(next(&mut copies, true, NOW), ask("last.pt", &[0]));
     }
 }

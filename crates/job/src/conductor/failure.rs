@@ -43,6 +43,17 @@ pub fn left_early(run: &RunFolder, attempt: Attempt) -> Option<String> {
     ))
 }
 
+/// Whether all ranks ended by an exit of their own, with whatever code, and none by a signal.
+#[must_use]
+pub fn all_exited(run: &RunFolder, attempt: Attempt, tasks: u32) -> bool {
+    let exits = run.read_exits(attempt).unwrap_or_default();
+    let has_exited = |rank| {
+        let mut exits = exits.iter();
+        exits.any(|exit| exit.rank == rank && exit.signal.is_none())
+    };
+    (0..tasks).all(has_exited)
+}
+
 /// Whether a rank's wrapper was killed, in words: a task of the step ended by a signal, its wrapper
 /// has not written how, and no rank failed by itself before. A program that is killed is another
 /// matter: its wrapper says so, and the same memory would fill again.

@@ -82,7 +82,13 @@ mod tests {
             rendezvous: String::new(),
         };
         check(vec![launched], true);
-        check(vec![Event::Finished { status: 0 }], false);
+        check(
+            vec![Event::Finished {
+                status: 0,
+                left: None,
+            }],
+            false,
+        );
         check(vec![Event::Terminated { reason: None }], false);
         assert_eq!(nodes_without_end(&[]), None);
     }

@@ -152,8 +152,14 @@ mod tests {
         let mut log = EventLog::open(&run.events(attempt(7, 0))).unwrap();
         assert!(!trained_before(&run, attempt(7, 0)).unwrap());
         assert!(!trained_before(&run, attempt(7, 1)).unwrap());
-        log.append(Timestamp(0), Event::Finished { status: 0 })
-            .unwrap();
+        log.append(
+            Timestamp(0),
+            Event::Finished {
+                status: 0,
+                left: None,
+            },
+        )
+        .unwrap();
         assert!(trained_before(&run, attempt(7, 1)).unwrap());
         assert!(!trained_before(&run, attempt(8, 0)).unwrap());
         run.write_asked_again().unwrap();

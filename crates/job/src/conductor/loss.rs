@@ -93,10 +93,7 @@ impl Conductor {
         let attempt = self.steps.allocation.attempt;
         let events = history::events_of(&self.run, attempt).unwrap_or_default();
         let resumed = events.iter().find_map(|event| match event {
-            Event::Resumed { checkpoint, step } => Some(Known {
-                name: checkpoint.clone(),
-                step: *step,
-            }),
+            Event::Resumed { checkpoint, .. } => Some(Known::named(checkpoint)),
             _ => None,
         });
         let progress = folder::has_progress(&events);

@@ -19,6 +19,7 @@ mod launching;
 mod loss;
 mod opening;
 mod quiet;
+mod siblings;
 mod state;
 mod steps;
 mod succession;
@@ -28,7 +29,7 @@ pub use allocation::{Allocation, AllocationError};
 pub use checkpoints::publish;
 pub use cluster_word::{BatchStep, ClusterWord, lost_nodes};
 pub use conductor_error::ConductorError;
-pub use copies::Part;
+pub use copies::{Part, PartsAsked};
 pub(crate) use failure::first_failed;
 pub use keeper::keep;
 pub use loss::without_batch_step;
@@ -287,7 +288,12 @@ impl Conductor {
                 self.start_ranks(&hellos, resume.as_ref(), now)?
             }
             Effect::AbortRanks => abort(self.ranks),
-            Effect::Publish { name, parts, merge } => self.publish(trial, name, parts, merge),
+            Effect::Publish {
+                name,
+                parts,
+                merge,
+                asked,
+            } => self.publish(trial, name, parts, merge, asked),
             Effect::Discard(parts) => {
                 for part in parts {
                     folder::IncomingPart::new(&self.run, &part.incoming).remove();
@@ -306,14 +312,24 @@ impl Conductor {
     }
 
     /// Beside the loop: a parallel file system may take its time for a rename.
-    fn publish(&self, trial: TrialId, name: String, parts: Vec<Part>, merge: bool) {
+    fn publish(
+        &self,
+        trial: TrialId,
+        name: String,
+        parts: Vec<Part>,
+        merge: bool,
+        asked: PartsAsked,
+    ) {
         let (run, sender, keep) = (
             self.run.clone(),
             self.sender.clone(),
             self.json.plan.checkpoints.keep.value,
         );
         std::thread::spawn(move || {
-            let result = checkpoints::publish(&run, &name, &parts, merge, Timestamp(sys::now()));
+            let result = {
+                let now = Timestamp(sys::now());
+                checkpoints::publish(&run, &name, &parts, merge, asked, now)
+            };
             if result.is_ok()
                 && let Err(error) = checkpoints::retain(&run, keep)
             {

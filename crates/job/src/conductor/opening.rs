@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use sys::disk_errors::{self, patiently};
-use train::{Keep, Notify, OnHang, ResumeBy, ResumeOn};
+use train::{Complete, Keep, Notify, OnHang, ResumeBy, ResumeOn};
 
 /// How long agents may take to say hello: a node that boots its file system cache is slow.
 const HELLO: Duration = Duration::from_secs(180);
@@ -256,6 +256,10 @@ impl Conductor {
             stuck_before,
             lost_before,
             trained,
+            by_marker: matches!(
+                self.json.plan.checkpoints.complete.value,
+                Complete::Marker { .. }
+            ),
             keep_all: self.json.plan.checkpoints.keep.value == Keep::All,
             kill_wait: Duration::from_secs(self.json.facts.comeback.kill_wait.0),
             node_folder: self.local.checkpoints(),

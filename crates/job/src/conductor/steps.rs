@@ -235,6 +235,7 @@ impl Steps {
         let args = srun::ranks(&ranks, &command);
         let (sender, run) = (self.sender.clone(), self.run.clone());
         let tasks = plan.tasks();
+        let is_agents = plan.launcher.value.shape() == Shape::Agents;
         let told_to_end = Arc::clone(&self.told_to_end);
         let log = run.conductor_log(attempt.job);
         let log_before = std::fs::metadata(&log).map_or(0, |log| log.len());
@@ -282,12 +283,15 @@ impl Steps {
             if let Some(text) = failure::left_early(&run, attempt) {
                 let _ = sender.send(Message::Record(Event::Note { text }));
             }
+            // How an agent ended tells nothing of its workers.
+            let exited = !is_agents && failure::all_exited(&run, attempt, tasks);
             tell(
                 &sender,
                 trial,
                 StateEvent::RanksEnded {
                     status,
                     first_failed,
+                    exited,
                     lost: lost.is_some(),
                     cause,
                 },

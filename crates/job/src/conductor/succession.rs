@@ -274,7 +274,15 @@ mod tests {
             how: ComingBack::Successor { job: 8 },
         };
         check(&[back], 0, Some(StopReason::Cancelled), true);
-        check(&[Event::Finished { status: 0 }], 0, None, false);
+        check(
+            &[Event::Finished {
+                status: 0,
+                left: None,
+            }],
+            0,
+            None,
+            false,
+        );
         let failed = Event::Failed {
             cause: "rank 1".to_owned(),
             status: Some(1),

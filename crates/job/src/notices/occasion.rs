@@ -110,7 +110,14 @@ mod tests {
             nodes: Vec::new(),
         };
         check(started(), false, &[Begin]);
-        check(Event::Finished { status: 0 }, false, &[End]);
+        check(
+            Event::Finished {
+                status: 0,
+                left: None,
+            },
+            false,
+            &[End],
+        );
         check(failed, false, &[End, Fail]);
         check(Event::Terminated { reason }, false, &[End]);
         check(Event::ComingBack { how }, true, &[Requeue, TimeLimit]);

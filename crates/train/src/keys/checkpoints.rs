@@ -28,7 +28,11 @@ impl Section for CheckpointSection {
                 ),
                 flag: None,
                 doc: "How a checkpoint is seen to be complete: the program renames it into place, \
-                      writes a file `marker` last, or nothing of it changed for `settle`.",
+                      writes a file `marker` last, or nothing of it changed for `settle`. Where several \
+                      nodes write parts, it is saved once as many of them have theirs complete as earlier \
+                      ones of its series had (names that differ in numbers alone are one); a node that \
+                      writes none for a minute takes no part any more. One that lacks a part because the \
+                      training ends stays, and is resumed from only where no other has all parts.",
                 example: "\"rename\"",
             },
             read: |row, own, reader, raw| own.complete = reader.word(row, raw),
@@ -40,7 +44,8 @@ impl Section for CheckpointSection {
                 default: KeyDefault::Described("needed with `complete = \"marker\"`"),
                 flag: None,
                 doc: "The file that the program writes last: inside the checkpoint's folder, or \
-                      beside it as `CHECKPOINT.MARKER`.",
+                      beside it as `CHECKPOINT.MARKER`. One node's counts for the parts of all, once \
+                      they have not changed for two seconds.",
                 example: "\"done\"",
             },
             read: |row, own, reader, raw| own.marker = marker(row, reader, raw),

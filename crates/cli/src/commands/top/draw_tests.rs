@@ -324,7 +324,10 @@ fn each_key_does_what_the_page_of_keys_says() {
 
 #[test]
 fn one_key_shows_what_has_ended_and_hides_it_again() {
-    let ended = RunState::Done { at: NOW };
+    let ended = RunState::Done {
+        at: NOW,
+        left: None,
+    };
     let runs = [listed("old-k3f9", "ibex", ended)];
     let mut state = state(&runs, &look(1, 0));
     for shown in [1, 0] {

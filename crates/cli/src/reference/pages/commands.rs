@@ -35,7 +35,7 @@ command takes `--help`, and `yard` itself `--version`.
 
 const EXIT_CODES: &str = r"Exit codes: 0 done, 1 the run failed or `lint` and `cluster check` found an error, 2 wrong usage, 3 it
 could never start there, 4 the engine or the cluster can't be reached, 5 a file can't be read or
-written, 124 `wait` reached its `--timeout`, 130 interrupted before anything was submitted. Slurm's names keep Slurm's own.
+written, 6 the run is done and something of it could not be saved and stays on a node, 124 `wait` reached its `--timeout`, 130 interrupted before anything was submitted. Slurm's names keep Slurm's own.
 
 ";
 

@@ -16,9 +16,9 @@ mod shape;
 pub use shape::Shape;
 
 use super::recognise::Recognised;
+use folder::series;
 use model::{Seconds, Timestamp};
 use names::{is_marker, looks_temporary};
-use shape::series;
 use std::collections::{BTreeMap, BTreeSet};
 use train::Complete;
 
@@ -72,6 +72,10 @@ pub struct Watcher {
     writers: Writers,
     /// The newest entry that was finished, by series.
     finished: BTreeMap<String, (String, Shape)>,
+    /// Entries of which another node has the marker.
+    marked_elsewhere: BTreeSet<String>,
+    /// Whether the writers were asked to save and end, and all ended by an exit of their own.
+    left_by_themselves: bool,
 }
 
 /// Those who write the entries.
@@ -130,7 +134,15 @@ impl Watcher {
             draining: None,
             writers: Writers::Live,
             finished: BTreeMap::new(),
+            marked_elsewhere: BTreeSet::new(),
+            left_by_themselves: false,
         }
+    }
+
+    /// Another node has the marker of that entry: one rank writes it for all. Without a barrier before it
+    /// this node may still be at work, so that the entry must be unchanged for a moment.
+    pub fn marked_elsewhere(&mut self, name: String) {
+        self.marked_elsewhere.insert(name);
     }
 
     /// Takes what is there now; returns what has become complete, in the order in which it was
@@ -182,7 +194,11 @@ impl Watcher {
         // As they were written: each is compared with what was finished before it.
         order.sort();
         for (since, step, name) in order {
-            let believed = self.is_believed(name);
+            self.note_what_was_left(name, inside);
+            let believed = match self.rule {
+                Complete::Marker { .. } => self.marked_elsewhere.contains(name),
+                _ => self.is_believed(name),
+            };
             let Some(entry) = self.entries.get_mut(name) else {
                 continue;
             };
@@ -255,6 +271,25 @@ impl Watcher {
         self.finished.insert(series(name), (name.to_owned(), shape));
     }
 
+    /// The writers were asked to save and end, and have done so by an exit of their own, with whatever code: what
+    /// is closed they had finished, unless it lacks something that the finished one before it has.
+    pub fn left_by_themselves(&mut self) {
+        self.left_by_themselves = true;
+    }
+
+    fn note_what_was_left(&mut self, name: &str, inside: &mut dyn Inside) {
+        let are_gone = matches!(self.writers, Writers::Gone { .. });
+        if self.left_by_themselves
+            && are_gone
+            && !looks_temporary(name)
+            && let Some(entry) = self.entries.get_mut(name)
+            && !entry.reported
+            && entry.closed.is_none()
+        {
+            entry.closed = (!inside.open(name)).then(|| inside.shape(name));
+        }
+    }
+
     /// Whether an entry that no process will change any more was whole by what can be known: its writers
     /// had closed it before they were signalled to end, and had gone on to the next of its series, or it
     /// lacks nothing that the finished one before it has.
@@ -267,9 +302,10 @@ impl Watcher {
             return false;
         };
         // Files of writers that died by themselves were closed by that.
-        let by_hand = signalled || at.since(entry.since) >= RECENT_MS;
+        let by_hand = self.left_by_themselves || signalled || at.since(entry.since) >= RECENT_MS;
         let before = self.finished.get(&series(name));
-        let like = || before.is_some_and(|(named, before)| shape.lacks(before, named).is_none());
+        let lacks = |(named, before): &(String, Shape)| shape.lacks(before, named).is_some();
+        let like = || before.map_or(self.left_by_themselves, |before| !lacks(before));
         self.is_left_for_the_next(name, entry) || (by_hand && like())
     }
 
@@ -316,7 +352,11 @@ impl Watcher {
                     .to_owned()
             }
             Complete::Recognise { settle } | Complete::Settle { settle } => {
-                let writing = || "the program was still writing it when it ended".to_owned();
+                let writing = || {
+                    "the program was ended, or failed, within moments of writing it, and nothing tells \
+                     that it is whole"
+                        .to_owned()
+                };
                 let (Some(shape), Writers::Gone { at, .. }) = (&entry.closed, self.writers) else {
                     return writing();
                 };
@@ -344,7 +384,8 @@ impl Watcher {
     }
 }
 
-/// `Some(proven)` once it is complete. `believed`: it need not stand still for that.
+/// `Some(proven)` once it is complete. `believed`: it need not stand still for that, or another node has its
+/// marker.
 fn complete(
     rule: &Complete,
     name: &str,
@@ -371,7 +412,11 @@ fn complete(
     };
     match rule {
         Complete::Rename => Some(true),
-        Complete::Marker { name: marker } => inside.marked(name, marker).then_some(true),
+        Complete::Marker { name: marker } => {
+            let calm = writers != Writers::Live || still >= RECENT_MS;
+            let marked = inside.marked(name, marker) || (believed && calm && !inside.open(name));
+            marked.then_some(true)
+        }
         Complete::Settle { settle } => unknown(entry, inside, millis(*settle)),
         Complete::Recognise { settle } => match inside.recognised(name) {
             Recognised::Whole(_) => Some(true),

@@ -1,5 +1,6 @@
 //! What an entry consists of, as far as the next of its series can be compared with it.
 
+use folder::series;
 use std::collections::BTreeMap;
 
 /// The files of an entry by name (its path below the entry; empty where the entry is a file itself)
@@ -76,20 +77,6 @@ impl Shape {
     }
 }
 
-/// What entries have in common of which one is written after the other: the name without numbers.
-#[must_use]
-pub fn series(name: &str) -> String {
-    let mut series = String::with_capacity(name.len());
-    for letter in name.chars() {
-        match letter.is_ascii_digit() {
-            true if series.ends_with('#') => {}
-            true => series.push('#'),
-            false => series.push(letter),
-        }
-    }
-    series
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,8 +143,6 @@ mod tests {
             "it lacks m-2.r0, which step-2 has",
         );
         check("m.r0 5", "m.r0 5 m.r1 5", "it lacks m.r1, which step-2 has");
-        assert_eq!(series("epoch=13-step=1000.ckpt"), "epoch=#-step=#.ckpt");
-        assert_eq!(series("last"), "last");
     }
 
     #[test]

@@ -95,6 +95,29 @@ fn the_same_name_again_is_told_again() {
     check(Complete::Rename, "last.ckpt", "11--11", PLAIN, "1 5");
 }
 
+/// One rank writes it for the parts of all nodes.
+#[test]
+fn a_marker_on_another_node_counts_once_the_part_is_not_written_any_more() {
+    let mut watcher = Watcher::new(marker());
+    let looks = |watcher: &mut Watcher, now: i64, bytes: u64, open: bool| {
+        let print = Fingerprint {
+            bytes,
+            digest: bytes,
+        };
+        let there = [("step-5".to_owned(), print)];
+        let mut evidence = Evidence { open, ..PLAIN };
+        watcher.look(&there, Timestamp(now), &mut evidence).len()
+    };
+    assert_eq!(looks(&mut watcher, 0, 1, false), 0);
+    assert_eq!(looks(&mut watcher, 5_000, 1, false), 0, "no marker");
+    watcher.marked_elsewhere("step-5".to_owned());
+    assert_eq!(looks(&mut watcher, 5_100, 1, true), 0, "it is open");
+    assert_eq!(looks(&mut watcher, 5_200, 1, false), 1);
+    assert_eq!(looks(&mut watcher, 5_300, 2, false), 0, "it goes on");
+    assert_eq!(looks(&mut watcher, 5_400, 2, false), 0);
+    assert_eq!(looks(&mut watcher, 7_400, 2, false), 1);
+}
+
 #[test]
 fn markers() {
     check(marker(), "step-5", "1111", PLAIN, "");
@@ -209,7 +232,7 @@ fn what_a_finished_training_left_need_not_stand_still() {
     look(&mut killed, 0);
     killed.drain(Timestamp(50), true, false);
     assert_eq!(look(&mut killed, 60), 0, "it may be half a file");
-    let why = "the program was still writing it when it ended".to_owned();
+    let why = WRITING.to_owned();
     assert_eq!(killed.left(), [("final".to_owned(), why)]);
 }
 
@@ -262,6 +285,8 @@ impl Inside for Folder {
 enum End {
     Requested,
     Died,
+    /// Of an exit of their own, after they were asked to.
+    Left,
 }
 
 /// Three looks, 100 ms each, at every state of a folder; `resumed` was resumed from. Then the writers
@@ -289,8 +314,10 @@ fn ended(resumed: &'static str, states: &[&'static str], late: i64, end: End) ->
     for file in &mut folder.0 {
         file.3 = false;
     }
-    if matches!(end, End::Requested) {
-        watcher.ending(None);
+    match end {
+        End::Requested => watcher.ending(None),
+        End::Left => watcher.left_by_themselves(),
+        End::Died => {}
     }
     let there = folder.there();
     let mut found = watcher.look(&there, Timestamp(now), &mut folder);
@@ -308,7 +335,8 @@ fn check_end(states: &[&'static str], want: &str) {
     assert_eq!(ended("", states, 100, End::Requested), want, "{states:?}");
 }
 
-const WRITING: &str = "the program was still writing it when it ended";
+const WRITING: &str = "the program was ended, or failed, within moments of writing it, and nothing tells \
+                       that it is whole";
 
 #[test]
 fn what_writers_had_closed_before_they_were_ended_counts_if_it_is_like_the_one_before() {
@@ -320,6 +348,20 @@ fn what_writers_had_closed_before_they_were_ended_counts_if_it_is_like_the_one_b
     check_end(
         &["s-1/a 4 s-1/b 4", "s-1/a 4 s-1/b 4 s-2/a 4 s-2/b 4"],
         "s-2; s-1",
+    );
+}
+
+/// It was lost with the words that the program was still writing it.
+#[test]
+fn what_a_program_saves_that_is_asked_to_end_counts_whatever_code_it_exits_with() {
+    let check = |states: &[&'static str], want: &str| {
+        assert_eq!(ended("", states, 10, End::Left), want, "{states:?}");
+    };
+    check(&["step-1 9w"], "step-1");
+    check(&["step-1 9", "step-1 9 step-2 9w"], "step-2; step-1");
+    check(
+        &["step-1 90", "step-1 90 step-2 9"],
+        "step-1; step-2: it has 9 bytes, and 90 in the previous checkpoint step-1",
     );
 }
 

@@ -34,11 +34,24 @@ impl Run {
             bytes: 1,
             took_ms: 1,
             proven: true,
+            node: incoming.to_owned(),
         }
     }
 
     fn publish(&self, name: &str, parts: &[Part], merge: bool) -> Result<Out, NotOut> {
-        publish(&self.run, name, parts, merge, Timestamp(5))
+        self.publish_of(name, parts, merge, 0)
+    }
+
+    /// `least`: so many nodes have a part of it.
+    fn publish_of(
+        &self,
+        name: &str,
+        parts: &[Part],
+        merge: bool,
+        least: usize,
+    ) -> Result<Out, NotOut> {
+        let asked = PartsAsked { least, of: 2 };
+        publish(&self.run, name, parts, merge, asked, Timestamp(5))
     }
 
     fn names(&self) -> Vec<String> {

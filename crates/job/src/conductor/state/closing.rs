@@ -57,6 +57,7 @@ impl ConductorState {
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) {
+        self.say_unfinished(effects);
         effects.push(Effect::Send(Order::Finish { clean }));
         let last = later(now, AGENTS_LEAVE);
         let until = match (self.facts.deadlines, &why) {
@@ -116,7 +117,8 @@ impl ConductorState {
     }
 
     pub(super) fn done(&mut self, effects: &mut Vec<Effect>) {
-        effects.push(Effect::Record(Event::Finished { status: 0 }));
+        let left = self.left_on_nodes();
+        effects.push(Effect::Record(Event::Finished { status: 0, left }));
         self.over(0, effects);
     }
 

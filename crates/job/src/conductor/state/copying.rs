@@ -2,8 +2,8 @@
 
 use super::{ConductorState, Draining, Effect, NotOut, Out, Phase, Stage};
 use crate::conductor::copies::Next;
-use crate::protocol::Order;
-use folder::{Event, is_newer};
+use crate::protocol::{AgentId, Order};
+use folder::{Event, Parts, is_newer};
 use model::Timestamp;
 
 impl ConductorState {
@@ -22,9 +22,12 @@ impl ConductorState {
             }
         };
         self.copies.published(name, now);
-        self.newest_out = self.newest_out.max(Some(out.step));
-        let resumed = self.resumed.as_ref().and_then(|known| known.step);
-        self.progress |= is_newer(out.step, resumed);
+        let lacks = out.parts.lacks > 0;
+        if !lacks {
+            self.newest_out = self.newest_out.max(Some(out.step));
+            let resumed = self.resumed.as_ref().and_then(|known| known.step);
+            self.progress |= is_newer(out.step, resumed);
+        }
         if let Phase::Draining(Draining {
             stage: Stage::Saving { asked },
             ..
@@ -38,6 +41,10 @@ impl ConductorState {
             name: name.to_owned(),
         }));
         let name = name.to_owned();
+        if lacks {
+            let text = lacking(&name, &out.parts);
+            return effects.push(Effect::Record(Event::Note { text }));
+        }
         if !self.facts.keep_all {
             self.give_up_older(out.step, effects);
         }
@@ -46,7 +53,9 @@ impl ConductorState {
             bytes,
             took_ms,
             proven,
+            parts: _,
         } = out;
+        let belong_together = self.siblings.saved(&name);
         effects.push(Effect::Record(Event::CheckpointOut {
             name,
             step,
@@ -54,13 +63,15 @@ impl ConductorState {
             took_ms,
             proven,
         }));
+        effects.extend(belong_together.map(|text| Effect::Record(Event::Note { text })));
     }
 
     /// Where only the newest are kept, one that is older than what is saved needs no further try.
     fn give_up_older(&mut self, out: Option<u64>, effects: &mut Vec<Effect>) {
         let names: Vec<String> = self.not_out.keys().cloned().collect();
         for name in names {
-            if out.is_some() && folder::step_of(&name) < out && self.copies.forget(&name) {
+            let is_older = folder::step_of(&name).is_some_and(|step| Some(step) < out);
+            if is_older && self.copies.forget(&name) {
                 self.not_out.remove(&name);
                 effects.push(Effect::Send(Order::Forget { name }));
             }
@@ -90,18 +101,59 @@ impl ConductorState {
         })
     }
 
+    /// Once for each checkpoint: another node may have it whole, by a marker that counts for all.
+    pub(super) fn say_unfinished(&mut self, effects: &mut Vec<Effect>) {
+        let several = self.copies.copiers().len() > 1;
+        for ((name, agent), why) in std::mem::take(&mut self.unfinished) {
+            if self.copies.is_put_together(&name) {
+                continue;
+            }
+            let why = if several {
+                format!("{} has a part of it, and {why}", self.node_of(agent))
+            } else {
+                why
+            };
+            effects.push(Effect::Record(Event::CheckpointNotOut { name, why }));
+        }
+    }
+
+    /// What is not copied, and which nodes have not given their parts; in words.
+    pub(super) fn unanswered(&self) -> Option<String> {
+        let shown = |(name, agents): (&str, Vec<AgentId>)| {
+            let nodes: Vec<String> = agents.iter().map(|agent| self.node_of(*agent)).collect();
+            if nodes.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{name} (no part of {} came)", nodes.join(", "))
+            }
+        };
+        let all: Vec<String> = self.copies.unanswered().into_iter().map(shown).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+
     pub(super) fn copy_on(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         let hurry = matches!(self.phase, Phase::Draining(_));
         if hurry && let Some(name) = self.copies.overtaken(|name| self.copy_progress.left(name)) {
             effects.push(Effect::Send(Order::BreakOff { name }));
         }
-        while let Some(next) = self.copies.next(hurry, now) {
+        let last = matches!(&self.phase, Phase::Draining(Draining { stage: Stage::Last, waiting, .. }) if waiting.is_empty());
+        while let Some(next) = self.copies.next(hurry, last, now) {
             match next {
                 Next::Ask { name, from } => {
                     effects.push(Effect::Send(Order::Copy { name, from }));
                 }
-                Next::Publish { name, parts, merge } => {
-                    effects.push(Effect::Publish { name, parts, merge });
+                Next::Publish {
+                    name,
+                    parts,
+                    merge,
+                    asked,
+                } => {
+                    effects.push(Effect::Publish {
+                        name,
+                        parts,
+                        merge,
+                        asked,
+                    });
                 }
                 Next::Discard(parts) => {
                     if !parts.is_empty() {
@@ -118,6 +170,35 @@ impl ConductorState {
         }
     }
 
+    /// What only the nodes have of a training that is done, and how to fetch it; in words.
+    pub(super) fn left_on_nodes(&self) -> Option<String> {
+        // Of an older one than one that is saved nothing is lost.
+        let is_newest = |name: &&String| {
+            let step = folder::step_of(name);
+            self.newest_out
+                .is_none_or(|newest| step.is_none() || step > newest)
+        };
+        let names: Vec<&str> = self
+            .not_out
+            .keys()
+            .filter(is_newest)
+            .map(String::as_str)
+            .collect();
+        let first = names.first()?;
+        let mut copiers = self.copies.copiers().iter();
+        let node = copiers.next().map(|agent| self.node_of(*agent));
+        let from = self.facts.node_folder.join(first);
+        let command = format!(
+            "rsync -a {}:{} FOLDER",
+            node.unwrap_or_default(),
+            from.display()
+        );
+        Some(format!(
+            "{} is not saved and stays on the node; fetch it: {command}",
+            names.join(", ")
+        ))
+    }
+
     /// What only the nodes have, in words.
     pub(super) fn left_behind(&self) -> String {
         let names: Vec<&str> = self.not_out.keys().map(String::as_str).collect();
@@ -127,4 +208,13 @@ impl ConductorState {
             self.facts.node_folder
         )
     }
+}
+
+/// What is said of a checkpoint that is copied, and not all of it.
+fn lacking(name: &str, parts: &Parts) -> String {
+    let least = parts.nodes.len() + parts.lacks;
+    format!(
+        "checkpoint {name} has the part of {} only, and others of this run have parts of {least} nodes: it is kept, and resumed from only where no other has all parts",
+        parts.nodes.join(", ")
+    )
 }

@@ -23,8 +23,15 @@ fn has_crashed(own: &Why) -> bool {
 }
 
 impl ConductorState {
-    /// `own`: what their end says of the training, where no one had ended them.
-    pub(super) fn ranks_ended(&mut self, own: Why, now: Timestamp, effects: &mut Vec<Effect>) {
+    /// `own`: what their end says of the training, where no one had ended them. `exited`: none was ended by a
+    /// signal.
+    pub(super) fn ranks_ended(
+        &mut self,
+        own: Why,
+        exited: bool,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) {
         // Who ends well was not in the middle of a file, whoever told them to end.
         let finished = matches!(own, Why::Done);
         let why = match &self.phase {
@@ -45,6 +52,11 @@ impl ConductorState {
             | Phase::Leaving { .. }
             | Phase::Over => return,
         };
+        // They were asked to save and end, and did so in their own time.
+        let left = exited && matches!(self.phase, Phase::Draining(_));
+        if left {
+            effects.push(Effect::Send(Order::Left));
+        }
         if let Why::Lost { cause } = &why {
             self.record_loss(cause, effects);
             // Without their srun or their wrapper they may go on.
@@ -312,6 +324,9 @@ impl ConductorState {
                 let mut text = "time was over before everything was copied out".to_owned();
                 if let Some(copies) = self.copy_progress.now(|agent| self.node_of(agent)) {
                     text.push_str(&format!(": {copies}"));
+                }
+                if let Some(names) = self.unanswered() {
+                    text.push_str(&format!("; not saved: {names}"));
                 }
                 effects.push(Effect::Record(Event::Note { text }));
                 self.part(why, false, now, effects);

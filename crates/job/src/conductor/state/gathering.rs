@@ -6,7 +6,6 @@ use crate::protocol::{AgentId, Order};
 use crate::trained::DONE_BEFORE;
 use folder::Event;
 use model::Timestamp;
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl ConductorState {
@@ -47,7 +46,12 @@ impl ConductorState {
             disks.entry(hello.disk.clone()).or_insert(*agent);
         }
         let copiers: BTreeSet<AgentId> = disks.into_values().collect();
-        self.copies = Copies::new(copiers.iter().copied());
+        let known = &self.facts.checkpoints;
+        self.copies = Copies::new(copiers.iter().copied()).least(
+            known
+                .iter()
+                .map(|known| (known.name.as_str(), &known.parts)),
+        );
         self.candidates = candidates(&self.facts.checkpoints, self.kept_here(&copiers));
         effects.push(Effect::Send(Order::Roles {
             copiers: copiers.into_iter().collect(),
@@ -133,29 +137,30 @@ impl ConductorState {
             |agents: &BTreeSet<AgentId>| copiers.len() == 1 && !agents.is_disjoint(copiers);
         let kept = self.kept.iter().filter(|(_, agents)| is_here(agents));
         kept.map(|(name, _)| Known {
-            name: name.clone(),
-            step: folder::step_of(name),
+            written: self.kept_written.get(name).copied(),
+            ..Known::named(name)
         })
         .collect()
     }
 
     /// Has what the nodes keep of earlier starts copied out, but for what is of no use any more.
     fn bring_kept_out(&mut self, effects: &mut Vec<Effect>) {
+        let whole = |known: &&Known| known.parts.lacks == 0;
         let newest = self
             .facts
             .checkpoints
             .iter()
+            .filter(whole)
             .map(|known| known.step)
             .max()
             .flatten();
         for (name, agents) in &self.kept {
-            let is_out = self
-                .facts
-                .checkpoints
-                .iter()
-                .any(|known| known.name == *name)
-                && folder::step_of(name).is_some();
-            let is_old = !self.facts.keep_all && folder::step_of(name) < newest;
+            let mut out = self.facts.checkpoints.iter();
+            let out = out.find(|known| known.name == *name && known.step.is_some());
+            let lacks = out.is_some_and(|known| known.parts.lacks > 0);
+            let is_out = out.is_some() && !lacks;
+            let step = folder::step_of(name);
+            let is_old = !self.facts.keep_all && step.is_some() && step < newest;
             if is_out || is_old {
                 effects.push(Effect::Send(Order::Forget { name: name.clone() }));
                 continue;
@@ -165,7 +170,11 @@ impl ConductorState {
                 .copied()
                 .collect::<Vec<_>>()
             {
-                self.copies.complete(agent, name.clone(), None);
+                if lacks {
+                    self.copies.complete_late(agent, name.clone());
+                } else {
+                    self.copies.complete(agent, name.clone(), None, None);
+                }
             }
         }
     }
@@ -204,8 +213,8 @@ impl ConductorState {
     }
 }
 
-/// What may be resumed from, the best first: by step, and of one step what the run folder has,
-/// which has hashes. What has no step comes last, and then what a node keeps is the newer.
+/// What may be resumed from, the best first: what lacks no node's part before what does, the newest first,
+/// and of one step what the run folder has, which has hashes. Of what has no step a node keeps the newer.
 fn candidates(whole: &[Known], kept: Vec<Known>) -> Vec<Candidate> {
     let kept = kept
         .into_iter()
@@ -215,11 +224,17 @@ fn candidates(whole: &[Known], kept: Vec<Known>) -> Vec<Candidate> {
         kept: false,
     });
     let mut all: Vec<Candidate> = out.chain(kept).collect();
-    all.sort_by_key(|candidate| {
-        let step = candidate.known.step;
-        let second = candidate.kept != step.is_none();
-        (Reverse(step), second)
-    });
+    all.sort_by_key(|candidate| candidate.kept != candidate.known.step.is_none());
+    let age = |candidate: &Candidate| match candidate {
+        // Its bytes are those that the run folder has: their hashes decide.
+        Candidate { known, kept: true } if known.step.is_some() => {
+            let out = whole.iter().find(|out| out.name == known.name);
+            out.map_or_else(|| known.age(), Known::age)
+        }
+        candidate => candidate.known.age(),
+    };
+    all = folder::newest_first(all, age);
+    all.sort_by_key(|candidate| candidate.known.parts.lacks > 0);
     all
 }
 
@@ -230,11 +245,7 @@ mod tests {
     #[track_caller]
     fn check(out: &[&str], kept: &[&str], want: &[&str]) {
         let known = |names: &[&str]| -> Vec<Known> {
-            let known = names.iter().map(|name| Known {
-                name: (*name).to_owned(),
-                step: folder::step_of(name),
-            });
-            known.collect()
+            names.iter().map(|name| Known::named(name)).collect()
         };
         let found = candidates(&known(out), known(kept));
         let shown: Vec<String> = found

@@ -102,7 +102,7 @@ impl ConductorState {
             // They can't be ended here; the cluster ends what is left of the job.
             Some(Hang::Killed { why, until }) if now >= until => {
                 effects.push(Effect::AbortRanks);
-                self.ranks_ended(why, now, effects);
+                self.ranks_ended(why, false, now, effects);
             }
             still => self.hang = still,
         }

@@ -1,10 +1,10 @@
 //! What goes into the conductor's decisions, and what follows from them.
 
-use crate::conductor::copies::Part;
+use crate::conductor::copies::{Part, PartsAsked};
 use crate::grace::Deadlines;
 use crate::protocol::{AgentId, DiskId, Order, Report};
 use crate::srun_words::SrunLoss;
-use folder::{Event, StopReason};
+use folder::{Age, Event, Parts, StopReason};
 use model::Timestamp;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,6 +35,8 @@ pub struct Facts {
     pub lost_before: u32,
     /// Whether the start before this one trained to its end and was lost before it could say so.
     pub trained: bool,
+    /// Whether the program marks what it has finished, which one rank does for all.
+    pub by_marker: bool,
     /// Whether every checkpoint is wanted, however many newer ones are saved.
     pub keep_all: bool,
     /// The program's `{checkpoints}` on each node.
@@ -67,6 +69,32 @@ pub struct Known {
     pub name: String,
     /// The last integer of its name.
     pub step: Option<u64>,
+    /// When the program wrote it, where that is known.
+    pub written: Option<Timestamp>,
+    /// Its size, where that is known.
+    pub bytes: Option<u64>,
+    /// Of which nodes' parts it consists.
+    pub parts: Parts,
+}
+
+impl Known {
+    /// One of which only the name is known.
+    #[must_use]
+    pub fn named(name: &str) -> Known {
+        Known {
+            name: name.to_owned(),
+            step: folder::step_of(name),
+            written: None,
+            bytes: None,
+            parts: Parts::default(),
+        }
+    }
+
+    /// What tells whether another one is newer.
+    #[must_use]
+    pub fn age(&self) -> Age {
+        Age::new(&self.name, self.step, self.written, self.bytes)
+    }
 }
 
 /// What an agent said of itself.
@@ -110,6 +138,8 @@ pub enum StateEvent {
         status: i32,
         /// The rank that failed first and its exit code.
         first_failed: Option<(u32, i32)>,
+        /// Whether all ranks ended by an exit of their own, with whatever code.
+        exited: bool,
         /// Whether srun or a wrapper was killed, and not the program that it had started.
         lost: bool,
         /// In words, with what that rank printed last.
@@ -165,6 +195,8 @@ pub struct Out {
     pub took_ms: u64,
     /// Whether its completeness was seen.
     pub proven: bool,
+    /// Which nodes' parts it consists of, and how many it lacks.
+    pub parts: Parts,
 }
 
 /// What is to be done at the edge.
@@ -193,6 +225,8 @@ pub enum Effect {
         parts: Vec<Part>,
         /// Whether they join what is there.
         merge: bool,
+        /// How many nodes have a part of it.
+        asked: PartsAsked,
     },
     /// Remove parts that are of no use.
     Discard(Vec<Part>),

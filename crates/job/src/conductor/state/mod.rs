@@ -27,8 +27,9 @@ pub use rescuing::Loss;
 pub use trainings::{Concerns, Trainings, TrialId};
 
 use super::copies::{Copies, Part};
+use super::siblings::Siblings;
 use crate::grace::Deadlines;
-use crate::protocol::{AgentId, Report};
+use crate::protocol::{AgentId, Order, Report};
 use copy_progress::CopyProgress;
 use folder::{Event, StopReason};
 use hanging::Hang;
@@ -50,6 +51,7 @@ pub struct ConductorState {
     gone: BTreeSet<AgentId>,
     copies: Copies,
     copy_progress: CopyProgress,
+    siblings: Siblings,
     /// What `{resume}` holds.
     resumed: Option<Known>,
     /// Whether a checkpoint was saved that is newer than the one resumed from.
@@ -58,10 +60,14 @@ pub struct ConductorState {
     hung: bool,
     /// Checkpoints that are on their nodes only, and why: they could not be copied.
     not_out: BTreeMap<String, NotOut>,
+    /// What nodes had not finished when the ranks were gone, and why it is taken for that.
+    unfinished: BTreeMap<(String, AgentId), String>,
     /// The step of the newest that is out.
     newest_out: Option<Option<u64>>,
     /// Complete checkpoints of earlier starts that the nodes have, and the agents that see them.
     kept: BTreeMap<String, BTreeSet<AgentId>>,
+    /// When the program wrote them, where that is known.
+    kept_written: BTreeMap<String, Timestamp>,
     /// What may be resumed from, the best first.
     candidates: Vec<Candidate>,
     deadlines: Option<Deadlines>,
@@ -178,11 +184,14 @@ impl ConductorState {
             gone: BTreeSet::new(),
             copies: Copies::default(),
             copy_progress: CopyProgress::default(),
+            siblings: Siblings::default(),
             resumed: None,
             progress: false,
             hung: false,
             not_out: BTreeMap::new(),
+            unfinished: BTreeMap::new(),
             kept: BTreeMap::new(),
+            kept_written: BTreeMap::new(),
             candidates: Vec::new(),
             round: 0,
             submitting: false,
@@ -256,6 +265,7 @@ impl ConductorState {
             StateEvent::RanksEnded {
                 status,
                 first_failed,
+                exited,
                 lost,
                 cause,
             } => {
@@ -272,7 +282,7 @@ impl ConductorState {
                     (_, false) => Why::Failed { status, cause },
                 };
                 let why = self.why_killed().filter(|_| status != 0).unwrap_or(why);
-                self.ranks_ended(why, now, effects);
+                self.ranks_ended(why, exited, now, effects);
             }
             StateEvent::Published { name, result } => self.published(&name, result, now, effects),
             StateEvent::Terminated => self.terminated(now, effects),
@@ -317,7 +327,16 @@ impl ConductorState {
                 let text = format!("checkpoint {name} can't be resumed from: {why}");
                 self.restored(agent, Some(text), effects);
             }
-            Report::Complete { name, bytes } => self.copies.complete(agent, name, Some(bytes)),
+            Report::Complete {
+                name,
+                bytes,
+                written,
+            } => {
+                if self.facts.by_marker && self.copies.copiers().len() > 1 {
+                    effects.push(Effect::Send(Order::Marked { name: name.clone() }));
+                }
+                self.copies.complete(agent, name, Some(bytes), written);
+            }
             Report::Part {
                 name,
                 incoming,
@@ -330,6 +349,7 @@ impl ConductorState {
                     bytes,
                     took_ms,
                     proven,
+                    node: self.node_of(agent),
                 };
                 self.copies.part(agent, &name, part);
             }
@@ -343,7 +363,7 @@ impl ConductorState {
                 .copies
                 .refused(agent, &name, NotOut { why, disk }, again),
             Report::Unfinished { name, why } => {
-                effects.push(Effect::Record(Event::CheckpointNotOut { name, why }));
+                self.unfinished.insert((name, agent), why);
             }
             Report::Left { name, why } => {
                 self.is_not_out(name, NotOut { why, disk: false }, effects);
@@ -363,7 +383,12 @@ impl ConductorState {
             Report::Note { text } => effects.push(Effect::Record(Event::Note { text })),
             Report::Stack(stack) => self.stack(stack),
             Report::Looked => self.looked(agent),
-            Report::Kept { name } => drop(self.kept.entry(name).or_default().insert(agent)),
+            Report::Kept { name, written } => {
+                if let Some(written) = written {
+                    self.kept_written.insert(name.clone(), written);
+                }
+                self.kept.entry(name).or_default().insert(agent);
+            }
             Report::Broken { why, disk } => {
                 let node = self.node_of(agent);
                 let cause = format!("the agent on {node} can't work: {why}");

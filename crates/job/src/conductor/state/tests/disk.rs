@@ -141,7 +141,7 @@ fn a_training_that_is_done_while_the_disk_is_full_waits_for_its_last_checkpoint(
                 event {"event":"note","text":"c-1 could not be copied and stays on the node in \"/tmp/node/checkpoints\" until the run's next start there"}
                 send {"order":"finish","clean":false}
             80 agents 0
-                event {"event":"finished","status":0}
+                event {"event":"finished","status":0,"left":"c-1 is not saved and stays on the node; fetch it: rsync -a n0:/tmp/node/checkpoints/c-1 FOLDER"}
                 Exit(0)
             80 requeued
         "#]],
@@ -212,7 +212,7 @@ fn what_a_retry_does_not_mend_is_not_waited_for() {
                 event {"event":"note","text":"c-1 could not be copied and stays on the node in \"/tmp/node/checkpoints\" until the run's next start there"}
                 send {"order":"finish","clean":false}
             20 agents 0
-                event {"event":"finished","status":0}
+                event {"event":"finished","status":0,"left":"c-1 is not saved and stays on the node; fetch it: rsync -a n0:/tmp/node/checkpoints/c-1 FOLDER"}
                 Exit(0)
         "#]],
     );

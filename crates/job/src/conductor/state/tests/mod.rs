@@ -43,6 +43,7 @@ fn facts() -> Facts {
         lost_before: 0,
         trained: false,
         keep_all: true,
+        by_marker: false,
         kill_wait: Duration::from_secs(30),
         node_folder: "/tmp/node/checkpoints".into(),
         grace: Duration::from_secs(60),
@@ -51,10 +52,7 @@ fn facts() -> Facts {
 }
 
 fn with_checkpoints(facts: Facts) -> Facts {
-    let known = |step| Known {
-        name: format!("ckpt-{step}"),
-        step: Some(step),
-    };
+    let known = |step: u64| Known::named(&format!("ckpt-{step}"));
     Facts {
         checkpoints: vec![known(200), known(100)],
         ..facts
@@ -109,7 +107,13 @@ fn event(words: &[&str]) -> StateEvent {
         "complete" => {
             let bytes = words.get(2).map_or(9, |bytes| bytes.parse().unwrap());
             let name = name(1);
-            StateEvent::Report(0, Report::Complete { name, bytes })
+            let written = None;
+            let report = Report::Complete {
+                name,
+                bytes,
+                written,
+            };
+            StateEvent::Report(0, report)
         }
         "part" => {
             let report = Report::Part {
@@ -130,7 +134,13 @@ fn event(words: &[&str]) -> StateEvent {
                 disk: words[0] == "full",
             },
         ),
-        "kept" => StateEvent::Report(0, Report::Kept { name: name(1) }),
+        "kept" => StateEvent::Report(
+            0,
+            Report::Kept {
+                name: name(1),
+                written: None,
+            },
+        ),
         "quiet" => StateEvent::Quiet {
             quiet: Duration::from_secs(words[1].parse().unwrap()),
         },
@@ -158,6 +168,7 @@ fn event(words: &[&str]) -> StateEvent {
                     bytes: 9,
                     took_ms: 3,
                     proven: true,
+                    parts: folder::Parts::default(),
                 }),
             }
         }
@@ -171,6 +182,7 @@ fn event(words: &[&str]) -> StateEvent {
             let status: i32 = words[1].parse().unwrap();
             let first_failed = (status != 0).then_some((1, status));
             StateEvent::RanksEnded {
+                exited: false,
                 status,
                 first_failed,
                 lost: false,
@@ -180,6 +192,7 @@ fn event(words: &[&str]) -> StateEvent {
         "finished" => StateEvent::Report(words[1].parse().unwrap(), Report::Finished),
         "agents" => StateEvent::AgentsEnded(words[1].parse().unwrap()),
         "wrapper-killed" => StateEvent::RanksEnded {
+            exited: false,
             status: 137,
             first_failed: None,
             lost: true,
@@ -244,7 +257,9 @@ fn render(effect: &Effect) -> String {
             let nodes: Vec<&str> = hellos.iter().map(|hello| hello.node.as_str()).collect();
             format!("start ranks on {} from {resume}", nodes.join(","))
         }
-        Effect::Publish { name, parts, merge } => {
+        Effect::Publish {
+            name, parts, merge, ..
+        } => {
             format!("publish {name}: {} parts, merge {merge}", parts.len())
         }
         other => format!("{other:?}"),
