@@ -291,7 +291,7 @@ mod tests {
         file.set_times(times).unwrap();
     }
 
-    /// They were dropped without a word, and removed with the node's folder.
+    /// They were dropped without a message, and removed with the node's folder.
     #[test]
     fn links_and_empty_folders_come_and_what_leads_out_is_named() {
         use std::os::unix::fs::symlink;

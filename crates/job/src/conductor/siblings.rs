@@ -38,7 +38,7 @@ mod tests {
         assert_eq!(said.count(), want, "{names:?}");
     }
 
-    /// Training went on with a new optimizer, without a word.
+    /// Training went on with a new optimizer, without a message.
     #[test]
     fn two_files_of_one_step_are_named_once() {
         check(&["model_140.pt", "optim_140.pt"], 1);

@@ -106,6 +106,8 @@ struct Entry {
     reported: bool,
     /// What it consisted of when no process had it open any more, before the writers were signalled to end.
     closed: Option<Shape>,
+    /// Whether a process was seen to have it open.
+    was_open: bool,
     /// Its format says that something is missing.
     partial: bool,
 }
@@ -119,8 +121,14 @@ impl Entry {
             looks: 0,
             reported: false,
             closed: None,
+            was_open: false,
             partial: false,
         }
+    }
+
+    fn look_whether_closed(&mut self, name: &str, inside: &mut dyn Inside) {
+        self.was_open = inside.open(name);
+        self.closed = (!self.was_open).then(|| inside.shape(name));
     }
 }
 
@@ -261,7 +269,7 @@ impl Watcher {
         let Some(inside) = inside else { return };
         for (name, entry) in &mut self.entries {
             if !entry.reported && entry.closed.is_none() && !looks_temporary(name) {
-                entry.closed = (!inside.open(name)).then(|| inside.shape(name));
+                entry.look_whether_closed(name, inside);
             }
         }
     }
@@ -286,7 +294,7 @@ impl Watcher {
             && !entry.reported
             && entry.closed.is_none()
         {
-            entry.closed = (!inside.open(name)).then(|| inside.shape(name));
+            entry.look_whether_closed(name, inside);
         }
     }
 
@@ -353,6 +361,9 @@ impl Watcher {
             }
             Complete::Recognise { settle } | Complete::Settle { settle } => {
                 let writing = || {
+                    if entry.was_open {
+                        return "the program was still writing it when it ended".to_owned();
+                    }
                     "the program was ended, or failed, within moments of writing it, and nothing tells \
                      that it is whole"
                         .to_owned()
@@ -402,7 +413,7 @@ fn complete(
     };
     let unknown = |entry: &mut Entry, inside: &mut dyn Inside, after: i64| {
         if writers == Writers::Live && entry.closed.is_none() {
-            entry.closed = (!inside.open(name)).then(|| inside.shape(name));
+            entry.look_whether_closed(name, inside);
         }
         if believed {
             (!inside.open(name)).then_some(false)

@@ -232,7 +232,10 @@ fn what_a_finished_training_left_need_not_stand_still() {
     look(&mut killed, 0);
     killed.drain(Timestamp(50), true, false);
     assert_eq!(look(&mut killed, 60), 0, "it may be half a file");
-    let why = WRITING.to_owned();
+    let why =
+        "the program was ended, or failed, within moments of writing it, and nothing tells that \
+               it is whole"
+            .to_owned();
     assert_eq!(killed.left(), [("final".to_owned(), why)]);
 }
 
@@ -335,8 +338,7 @@ fn check_end(states: &[&'static str], want: &str) {
     assert_eq!(ended("", states, 100, End::Requested), want, "{states:?}");
 }
 
-const WRITING: &str = "the program was ended, or failed, within moments of writing it, and nothing tells \
-                       that it is whole";
+const WRITING: &str = "the program was still writing it when it ended";
 
 #[test]
 fn what_writers_had_closed_before_they_were_ended_counts_if_it_is_like_the_one_before() {
