@@ -232,10 +232,7 @@ fn what_a_finished_training_left_need_not_stand_still() {
     look(&mut killed, 0);
     killed.drain(Timestamp(50), true, false);
     assert_eq!(look(&mut killed, 60), 0, "it may be half a file");
-    let why =
-        "the program was ended, or failed, within moments of writing it, and nothing tells that \
-               it is whole"
-            .to_owned();
+    let why = MOMENTS.to_owned();
     assert_eq!(killed.left(), [("final".to_owned(), why)]);
 }
 
@@ -338,6 +335,8 @@ fn check_end(states: &[&'static str], want: &str) {
     assert_eq!(ended("", states, 100, End::Requested), want, "{states:?}");
 }
 
+const MOMENTS: &str = "the program was ended, or failed, within moments of writing it, and nothing tells \
+                       that it is whole";
 const WRITING: &str = "the program was still writing it when it ended";
 
 #[test]
@@ -421,7 +420,7 @@ fn who_dies_closes_files_that_are_not_finished() {
     let states = ["s-1 9", "s-1 9 s-2 9"];
     assert_eq!(
         ended("", &states, 100, End::Died),
-        format!("s-1; s-2: {WRITING}")
+        format!("s-1; s-2: {MOMENTS}")
     );
     assert_eq!(ended("", &states, 2_000, End::Died), "s-2; s-1");
 }
