@@ -116,7 +116,7 @@ fn slurm(places: &Places, name: &str, why: Why) -> Result<Target, Failure> {
             Err(
                 no_such_cluster(places, name, found.as_deref()).asked(match why {
                     Why::Config(place) => format!("on = \"{name}\" ({place})"),
-                    Why::Said => format!("{TRAINYARD_ENGINE}={name}"),
+                    Why::Variable => format!("{TRAINYARD_ENGINE}={name}"),
                     _ => format!("--on {name}"),
                 }),
             )

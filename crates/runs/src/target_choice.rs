@@ -21,7 +21,7 @@ pub enum Why {
     /// `on` of the user's config, there.
     Config(String),
     /// `TRAINYARD_ENGINE`: a job of the embedded engine, which has it, stays there.
-    Said,
+    Variable,
     /// This machine is set up for a Slurm.
     SlurmHere,
     /// It is not.
@@ -40,7 +40,7 @@ impl fmt::Display for Why {
         match self {
             Why::Flag => f.write_str("target by --on"),
             Why::Config(place) => write!(f, "target by {place}"),
-            Why::Said => f.write_str("target by TRAINYARD_ENGINE"),
+            Why::Variable => f.write_str("target by TRAINYARD_ENGINE"),
             Why::SlurmHere => f.write_str("target by default: this machine's Slurm"),
             Why::NoSlurmHere => f.write_str("target by default: no Slurm here"),
         }
@@ -52,7 +52,7 @@ pub fn decided<'a>(given: Given<'a>) -> Option<(&'a str, Why)> {
     let flag = given.flag.map(|name| (name, Why::Flag));
     let config = given.config;
     let config = config.map(|(name, place)| (name, Why::Config(place.to_owned())));
-    let job = given.engine.map(|name| (name, Why::Said));
+    let job = given.engine.map(|name| (name, Why::Variable));
     flag.or(config).or(job)
 }
 
@@ -81,7 +81,7 @@ mod tests {
             config: None,
             ..config
         };
-        assert_eq!(decided(job), Some(("local", Why::Said)));
+        assert_eq!(decided(job), Some(("local", Why::Variable)));
         assert_eq!(decided(Given::default()), None);
     }
 

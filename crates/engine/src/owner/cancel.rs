@@ -301,7 +301,7 @@ impl Owner {
     }
 }
 
-/// How much of a row of an array is meant.
+/// How much of a row of an array a filter chose.
 enum Named {
     Whole,
     /// Some of the elements that wait together, or none of them.

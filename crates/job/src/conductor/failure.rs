@@ -21,7 +21,7 @@ pub fn first_failed(run: &RunFolder, attempt: Attempt) -> Option<RankExit> {
 /// How long before the others a rank has to end for it to be worth a word, in milliseconds.
 const EARLY_MS: i64 = 10_000;
 
-/// Ranks that ended well long before the others were told to end, in words: what is waited for from one of them
+/// Ranks that ended well long before the others received SIGTERM, in words: what is waited for from one of them
 /// never comes, and each rank that waits looks as if it worked.
 #[must_use]
 pub fn left_early(run: &RunFolder, attempt: Attempt) -> Option<String> {
@@ -39,7 +39,7 @@ pub fn left_early(run: &RunFolder, attempt: Attempt) -> Option<String> {
     };
     let seconds = told.at.0.saturating_sub(first.at.0) / 1000;
     Some(format!(
-        "rank {rank} on {host}{more} ended with 0, and other ranks were at work for {seconds} s more until they were told to end; if they waited for it, it never came"
+        "rank {rank} on {host}{more} ended with 0, and other ranks were at work for {seconds} s more until SIGTERM ended them; if they waited for it, it never came"
     ))
 }
 
