@@ -14,7 +14,7 @@ use std::io::{self, Read, Seek, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 use sys::lock::FileLock;
-use sys::process::{self, NamespaceKeeper, PidFd};
+use sys::process::{self, PidFd};
 use sys::signals::SIGKILL;
 
 /// What can't be killed for so long hangs in the kernel.
@@ -28,7 +28,7 @@ pub(super) struct JobNamespace {
     path: PathBuf,
     /// The file at `path`; its lock is shared by those who hold the namespace.
     file: File,
-    keeper: NamespaceKeeper,
+    keeper: PidFd,
 }
 
 impl JobNamespace {
@@ -53,7 +53,7 @@ impl JobNamespace {
         // Waits for the end of one that is ending.
         file.lock_shared()?;
         let keeper = match kept(&mut file) {
-            Some(keeper) => NamespaceKeeper::known(keeper),
+            Some(keeper) => keeper,
             None => {
                 let engine = EngineFolder::new(&spec.engine);
                 // Else the fork server would end it with what a killed supervisor left.

@@ -27,7 +27,7 @@ pub use fork::{Fork, exit_now, fork};
 pub use node_view::NodeView;
 pub use own::OwnProcesses;
 pub use pid_fd::PidFd;
-pub use pid_namespace::{NamespaceKeeper, keep_pid_namespace, namespace_of, pid_namespace};
+pub use pid_namespace::{keep_pid_namespace, namespace_of, pid_namespace};
 pub use reap::{Reaped, Used, reap, wait};
 pub use spawn::{Spawn, Spawned, User};
 pub use stat::{has_begun_to_end, is_ending, is_same, is_stopped, parent, session, start_time};

@@ -6,51 +6,14 @@ use super::user_namespace::write_maps;
 use super::{PidFd, exit_now, fork};
 use rustix::process::{getegid, geteuid};
 use std::fs::{self, File};
-use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::mem::ManuallyDrop;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
-use std::time::Duration;
 
 /// The least number that a namespace's second process has: what the kernel itself does not give again.
 const FIRST_PID: u32 = 300;
 /// How many numbers a system has at least.
 const PIDS: u32 = 32_768;
-
-/// The process that keeps a namespace.
-#[derive(Debug)]
-pub struct NamespaceKeeper {
-    process: PidFd,
-    /// What it runs on, where it has this process's memory.
-    stack: Vec<u128>,
-}
-
-impl NamespaceKeeper {
-    /// One that is there.
-    #[must_use]
-    pub fn known(process: PidFd) -> NamespaceKeeper {
-        NamespaceKeeper {
-            process,
-            stack: Vec::new(),
-        }
-    }
-}
-
-impl std::ops::Deref for NamespaceKeeper {
-    type Target = PidFd;
-
-    fn deref(&self) -> &PidFd {
-        &self.process
-    }
-}
-
-impl Drop for NamespaceKeeper {
-    fn drop(&mut self) {
-        if !matches!(self.process.wait_exit(Some(Duration::ZERO)), Ok(true)) {
-            std::mem::forget(std::mem::take(&mut self.stack));
-        }
-    }
-}
 
 /// Makes a namespace with a process, this one's sibling, that keeps it as long as a process holds a shared
 /// `flock` on the file `lock`. In it runs `enter` first, with its number as this process sees it; what that
@@ -66,81 +29,46 @@ pub fn keep_pid_namespace<T>(
     name: &str,
     user: Option<u32>,
     enter: impl FnOnce(u32) -> T,
-) -> io::Result<NamespaceKeeper> {
+) -> io::Result<PidFd> {
     if fork::threads() != 1 {
         return Err(io::Error::other("a process with threads can't be forked"));
     }
     let ids = (geteuid().as_raw(), getegid().as_raw());
     let new_ids = (ids.0 != 0 && user.is_none()).then_some(ids);
-    let (mut reader, writer) = io::pipe()?;
-    // A keeper in this memory still looks at it when this process has closed its own.
-    let writer = ManuallyDrop::new(writer);
-    let mut wait = |started: io::Result<()>| {
-        // SAFETY: nothing here uses it again.
-        unsafe { libc::close(writer.as_raw_fd()) };
-        started?;
-        wait_for(&mut reader)
-    };
-    let mut enter = Some(enter);
-    let mut keep = |entered: io::Result<Option<u32>>| match (entered, enter.take()) {
-        (Ok(None), Some(enter)) => {
-            keep_on(prepare(lock, name, new_ids, writer.as_fd(), enter), &writer);
-        }
-        (Err(error), _) => keep_on::<T>(Err(error), &writer),
-        (Ok(_), _) => exit_now(0),
-    };
-    if new_ids.is_none() && user.is_none() {
-        let mut stack = vec![0; STACK / size_of::<u128>()];
-        let started = start_in_this_memory(&mut stack, &mut || keep(Ok(None)), &mut wait);
-        let process = match started {
-            Ok(process) => process,
-            Err(error) => {
-                // It may be running on it still.
-                std::mem::forget(stack);
-                return Err(error);
-            }
-        };
-        return Ok(NamespaceKeeper { process, stack });
-    }
-    let forked = match user {
+    let new_user = new_ids.map_or(0, |_| libc::CLONE_NEWUSER);
+    let (mut reader, mut writer) = io::pipe()?;
+    let first = match user {
         // A process of its own enters the user namespace and forks the keeper, since none leaves one again.
-        Some(_) => fork_sibling(0),
-        None => fork_sibling(libc::CLONE_NEWPID | libc::CLONE_NEWUSER),
+        Some(_) => fork_sibling(0)?,
+        None => fork_sibling(libc::CLONE_NEWPID | new_user)?,
     };
-    if matches!(forked, Ok(None)) {
-        keep(user.map_or(Ok(None), |user| {
+    if first.is_none() {
+        drop(reader);
+        let entered = user.map_or(Ok(None), |user| {
             enter_user(user)?;
             fork_sibling(libc::CLONE_NEWPID)
-        }));
+        });
+        let ready = match entered {
+            Ok(Some(_keeper)) => exit_now(0),
+            Ok(None) => prepare(lock, name, new_ids, writer.as_fd(), enter),
+            Err(error) => Err(error),
+        };
+        let (code, number) = match &ready {
+            Ok((number, ..)) => (0, *number),
+            Err(error) => (error.raw_os_error().unwrap_or(libc::EIO), 0),
+        };
+        let words = [code.to_ne_bytes(), number.to_ne_bytes()].concat();
+        let _gone = writer.write_all(&words);
+        drop(writer);
+        if let Ok((_, lock, _entered)) = ready {
+            while lock
+                .lock()
+                .is_err_and(|error| error.kind() == io::ErrorKind::Interrupted)
+            {}
+        }
+        exit_now(0);
     }
-    wait(forked.map(drop)).map(NamespaceKeeper::known)
-}
-
-/// What a keeper runs on that has this process's memory.
-const STACK: usize = 128 * 1024;
-
-/// The keeper's life once it is ready, or failed.
-fn keep_on<T>(ready: io::Result<(u32, File, T)>, mut writer: &PipeWriter) {
-    let (code, number) = match &ready {
-        Ok((number, ..)) => (0, *number),
-        Err(error) => (error.raw_os_error().unwrap_or(libc::EIO), 0),
-    };
-    let mut words = [0; 8];
-    words[..4].copy_from_slice(&code.to_ne_bytes());
-    words[4..].copy_from_slice(&number.to_ne_bytes());
-    let _gone = writer.write_all(&words);
-    // From here on its maker runs, too, maybe in this memory: nothing is allocated or freed.
-    if let Ok((_, lock, _entered)) = &ready {
-        while lock
-            .lock()
-            .is_err_and(|error| error.kind() == io::ErrorKind::Interrupted)
-        {}
-    }
-    exit_now(0);
-}
-
-/// Waits until the keeper is ready. Until then it may be using this memory: nothing is allocated or freed.
-fn wait_for(reader: &mut PipeReader) -> io::Result<PidFd> {
+    drop(writer);
     let (mut code, mut number) = ([0; 4], [0; 4]);
     reader.read_exact(&mut code)?;
     reader.read_exact(&mut number)?;
@@ -148,32 +76,6 @@ fn wait_for(reader: &mut PipeReader) -> io::Result<PidFd> {
         0 => PidFd::open(u32::from_ne_bytes(number)),
         code => Err(io::Error::from_raw_os_error(code)),
     }
-}
-
-/// Starts a sibling of this process, which has one thread, in a PID namespace and on a stack of its own, but in
-/// this memory: to copy that, and then each page that is written, takes longer than all else that a short step
-/// needs. `wait` returns once `run` is done with what this process may change.
-fn start_in_this_memory<T>(
-    stack: &mut [u128],
-    mut run: &mut dyn FnMut(),
-    wait: &mut dyn FnMut(io::Result<()>) -> io::Result<T>,
-) -> io::Result<T> {
-    extern "C" fn begin(run: *mut libc::c_void) -> libc::c_int {
-        // SAFETY: it leads to the parent's `run`, which lives until `wait` returns.
-        unsafe { (*run.cast::<&mut dyn FnMut()>())() };
-        0
-    }
-    let flags = libc::CLONE_VM | libc::CLONE_NEWPID | libc::CLONE_PARENT | libc::SIGCHLD;
-    // SAFETY: the child has a stack of its own, and until `wait` returns this process only waits.
-    let pid = unsafe {
-        let top = stack.as_mut_ptr().add(stack.len()).cast();
-        libc::clone(begin, top, flags, (&raw mut run).cast())
-    };
-    wait(if pid < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    })
 }
 
 /// Forks a sibling of this process, which has one thread, into namespaces of these kinds; the child gets none.
