@@ -37,10 +37,11 @@ impl Age {
         }
     }
 
-    /// Whether it has no step and less than half of the bytes of the largest: `log.txt` is no checkpoint.
+    /// Whether it has less than half of the bytes of the largest: `log.txt` and `metrics-rank0.jsonl` are no
+    /// checkpoints.
     fn is_beside(&self, largest: u64) -> bool {
         let is_small = |bytes: u64| bytes.saturating_mul(2) < largest;
-        self.step.is_none() && self.bytes.is_some_and(is_small)
+        self.bytes.is_some_and(is_small)
     }
 
     /// Compares those of one series.
@@ -57,7 +58,7 @@ impl Age {
 }
 
 /// The newest first: in a series (names that differ in numbers alone) by step, else by when the program
-/// wrote them. Those that are equally new keep their order. Small files without a step come last.
+/// wrote them. Those that are equally new keep their order. Series whose newest is small come last.
 pub fn newest_first<T>(all: Vec<T>, age: impl Fn(&T) -> Age) -> Vec<T> {
     let largest = all.iter().filter_map(|one| age(one).bytes).max();
     let largest = largest.unwrap_or(0);
@@ -107,7 +108,8 @@ mod tests {
     fn check(all: &[(&str, &str)], want: &[&str]) {
         let age = |(name, at): &(&str, &str)| {
             let written = at.parse().ok().map(|second: i64| Timestamp(second * 1000));
-            let bytes = if *name == "log.txt" { 9 } else { 20 };
+            let is_small = ["log.txt", "metrics-rank0.jsonl"].contains(name);
+            let bytes = if is_small { 9 } else { 20 };
             Age::new(name, crate::step_of(name), written, Some(bytes))
         };
         let ordered = newest_first(all.to_vec(), age);
@@ -148,6 +150,10 @@ mod tests {
     fn a_small_file_beside_the_checkpoints_is_none_however_new() {
         check(&[("log.txt", "900"), ("a-10", "100")], &["a-10", "log.txt"]);
         check(&[("log.txt", "900"), ("last", "100")], &["last", "log.txt"]);
+        check(
+            &[("metrics-rank0.jsonl", "900"), ("a-10", "100")],
+            &["a-10", "metrics-rank0.jsonl"],
+        );
     }
 
     #[test]
