@@ -204,7 +204,11 @@ impl Watcher {
         for (since, step, name) in order {
             self.note_what_was_left(name, inside);
             let believed = match self.rule {
-                Complete::Marker { .. } => self.marked_elsewhere.contains(name),
+                Complete::Marker { .. } => {
+                    // Its writers' death may have closed it in the middle.
+                    let may_be = matches!(self.writers, Writers::Live | Writers::Finished);
+                    self.marked_elsewhere.contains(name) && (may_be || self.is_believed(name))
+                }
                 _ => self.is_believed(name),
             };
             let Some(entry) = self.entries.get_mut(name) else {
@@ -218,6 +222,8 @@ impl Watcher {
                     complete(&self.rule, name, entry, now, self.writers, believed, inside)
             {
                 entry.reported = true;
+                // The next of this name needs a marker of its own.
+                self.marked_elsewhere.remove(name);
                 if let Some(shape) = &entry.closed {
                     self.finished
                         .insert(series(name), (name.clone(), shape.clone()));

@@ -114,8 +114,31 @@ fn a_marker_on_another_node_counts_once_the_part_is_not_written_any_more() {
     assert_eq!(looks(&mut watcher, 5_100, 1, true), 0, "it is open");
     assert_eq!(looks(&mut watcher, 5_200, 1, false), 1);
     assert_eq!(looks(&mut watcher, 5_300, 2, false), 0, "it goes on");
-    assert_eq!(looks(&mut watcher, 5_400, 2, false), 0);
-    assert_eq!(looks(&mut watcher, 7_400, 2, false), 1);
+    assert_eq!(looks(&mut watcher, 7_400, 2, false), 0, "a new version");
+    watcher.marked_elsewhere("step-5".to_owned());
+    assert_eq!(looks(&mut watcher, 7_500, 2, false), 1);
+}
+
+/// The marker of one node made a whole part of what another's death had cut.
+#[test]
+fn a_marker_on_another_node_says_nothing_of_what_was_closed_by_death() {
+    let mut watcher = Watcher::new(marker());
+    let print = Fingerprint {
+        bytes: 1,
+        digest: 1,
+    };
+    let there = [("step-5".to_owned(), print)];
+    let mut evidence = PLAIN;
+    assert!(watcher.look(&there, Timestamp(0), &mut evidence).is_empty());
+    watcher.marked_elsewhere("step-5".to_owned());
+    watcher.drain(Timestamp(100), true, false);
+    for now in [200, 5_000, 9_000] {
+        assert!(
+            watcher
+                .look(&there, Timestamp(now), &mut evidence)
+                .is_empty()
+        );
+    }
 }
 
 #[test]
