@@ -3,8 +3,9 @@
 //! One entry at a time: each is asked of all agents that have a disk, and is published when all of
 //! them have answered. It is asked for once as many nodes see it complete as others of its series (names that
 //! differ in numbers alone) were put together from, so that no checkpoint lacks a node's shards: nodes write at
-//! their own pace. Where one does not write for [`LONGEST_LAG_MS`] while the training goes on, it takes no part
-//! any more; what is put together without it because the training ends lacks its part. The agents keep what they were
+//! their own pace. One that does not write for [`LONGEST_LAG_MS`] is not waited for: what is put together without
+//! it lacks its part, as at the end. Where it is missing at the next of the series too, it takes no part
+//! any more. The agents keep what they were
 //! asked for until it is saved: what could not be copied is tried again after a while, when something
 //! else got through, and at the end.
 
@@ -93,6 +94,10 @@ pub struct Copies {
     complete: BTreeMap<String, BTreeSet<AgentId>>,
     /// What was asked for and is not saved.
     asked: BTreeSet<String>,
+    /// What the nodes keep of earlier starts, to which no node adds anything now.
+    earlier: BTreeSet<String>,
+    /// How many of each series in a row were put together while a node was missing.
+    late: BTreeMap<String, u32>,
     /// Until when an entry waits for the parts of more nodes.
     lagging: BTreeMap<String, Timestamp>,
     /// From how many nodes the checkpoints of each series were put together.
@@ -152,6 +157,23 @@ impl Copies {
             }
         }
         self
+    }
+
+    /// With what these knew of how many nodes checkpoints consist, where they are of as many nodes.
+    #[must_use]
+    pub fn after(mut self, before: &Copies) -> Copies {
+        if before.copiers.len() == self.copiers.len() {
+            let known = before.least.iter();
+            let known = known.map(|(series, nodes)| (series.clone(), *nodes));
+            self.least.extend(known);
+        }
+        self
+    }
+
+    /// An agent keeps a complete entry of an earlier start.
+    pub fn complete_earlier(&mut self, agent: AgentId, name: String) {
+        self.earlier.insert(name.clone());
+        self.complete(agent, name, None, None);
     }
 
     /// The agents that have a disk.
@@ -238,6 +260,7 @@ impl Copies {
         if only.is_none() {
             // The newer version takes the place of the one that could not be copied.
             self.failed.remove(&name);
+            self.asked.remove(&name);
         }
         let wanted = Wanted { name, only };
         if !self.waiting.contains(&wanted) {
@@ -254,11 +277,13 @@ impl Copies {
             }
             return self.close(last, now);
         }
-        if self.waiting.is_empty() {
-            let due = self.failed.values().find(|failed| failed.due <= now);
+        let mut ready = self.ready(last, now);
+        if ready.is_empty() {
+            let mut failed = self.failed.values();
+            let due = failed.find(|it| it.due <= now && !self.waiting.contains(&it.wanted));
             self.waiting.extend(due.map(|failed| failed.wanted.clone()));
+            ready = self.ready(last, now);
         }
-        let ready = self.ready(last, now);
         let next = if newest_first {
             // The one that came last, where nothing else tells.
             let age = |index: &usize| {
@@ -297,7 +322,11 @@ impl Copies {
         let mut without = Vec::new();
         for (index, wanted) in self.waiting.iter().enumerate() {
             let is_tried_again = self.asked.contains(&wanted.name);
-            if has_all_parts(&self.complete, &self.least, wanted) || is_tried_again {
+            let has_all = has_all_parts(&self.complete, &self.least, wanted);
+            if has_all && wanted.only.is_none() {
+                self.late.remove(&folder::series(&wanted.name));
+            }
+            if has_all || is_tried_again {
                 ready.push(index);
                 continue;
             }
@@ -306,9 +335,16 @@ impl Copies {
             if last {
                 without.push(index);
             } else if now >= until {
-                // The training goes on: this node writes none of these any more.
-                let there = self.complete.get(&wanted.name).map_or(1, BTreeSet::len);
-                self.least.insert(folder::series(&wanted.name), there);
+                let series = folder::series(&wanted.name);
+                let times = self.late.entry(series.clone()).or_default();
+                if !self.earlier.contains(&wanted.name) {
+                    *times += 1;
+                }
+                // The training went on without it: this node writes none of these any more.
+                if *times > 1 {
+                    let there = self.complete.get(&wanted.name).map_or(1, BTreeSet::len);
+                    self.least.insert(series, there);
+                }
                 ready.push(index);
             }
         }
@@ -354,6 +390,7 @@ impl Copies {
                 self.set_aside(now);
             } else {
                 self.failed.remove(&name);
+                self.asked.remove(&name);
                 self.current = None;
             }
             return Some(Next::GiveUp { name, why, parts });
@@ -361,6 +398,7 @@ impl Copies {
         if parts.is_empty() {
             // It was gone everywhere before it could be held.
             self.failed.remove(&name);
+            self.asked.remove(&name);
             self.current = None;
             return self.next(false, last, now);
         }
@@ -486,6 +524,7 @@ impl Copies {
     /// Gives an entry up that could not be copied; whether there was one.
     pub fn forget(&mut self, name: &str) -> bool {
         self.waiting.retain(|wanted| wanted.name != name);
+        self.asked.remove(name);
         self.failed.remove(name).is_some()
     }
 
@@ -791,19 +830,91 @@ mod tests {
         assert_eq!(least(&mut copies, true, NOW), Some(2));
     }
 
+    /// Has `name` come from the first node alone, after it was waited for; of how many nodes it should be.
+    fn late_part(copies: &mut Copies, name: &str, now: Timestamp) -> (Timestamp, Option<usize>) {
+        assert_eq!(next(copies, false, now), None);
+        let late = copies.next_due().unwrap();
+        assert_eq!(next(copies, false, late), ask(name, &[0, 1]));
+        copies.part(0, name, part("a"));
+        copies.no_part(1, name);
+        let asked = least(copies, false, late);
+        copies.published(name, late);
+        (late, asked)
+    }
+
+    /// It may hang, and the training with it: the first one without its part was taken for whole.
     #[test]
-    fn a_node_that_writes_none_any_more_is_not_waited_for_again() {
+    fn a_node_that_writes_none_twice_is_not_waited_for_again() {
         let mut copies = of_both();
         copies.complete(0, "step-10".into(), Some(9), None);
-        assert_eq!(next(&mut copies, false, NOW), None);
-        let late = copies.next_due().unwrap();
-        assert_eq!(next(&mut copies, false, late), ask("step-10", &[0, 1]));
-        copies.part(0, "step-10", part("a"));
-        copies.no_part(1, "step-10");
-        assert_eq!(least(&mut copies, false, late), Some(1));
-        copies.published("step-10", late);
+        let (late, asked) = late_part(&mut copies, "step-10", NOW);
+        assert_eq!(asked, Some(2));
         copies.complete(0, "step-15".into(), Some(9), None);
-        assert_eq!(next(&mut copies, false, late), ask("step-15", &[0, 1]));
+        let (late, asked) = late_part(&mut copies, "step-15", late);
+        assert_eq!(asked, Some(1));
+        copies.complete(0, "step-20".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, late), ask("step-20", &[0, 1]));
+    }
+
+    /// Half a checkpoint that an earlier start left on one node was published as a whole one.
+    #[test]
+    fn what_nodes_keep_of_earlier_starts_says_nothing_of_who_writes_now() {
+        let mut copies = of_both();
+        let mut now = NOW;
+        for name in ["step-10", "step-15", "step-20"] {
+            copies.complete_earlier(0, name.into());
+            let (late, asked) = late_part(&mut copies, name, now);
+            assert_eq!(asked, Some(2), "{name}");
+            now = late;
+        }
+    }
+
+    #[test]
+    fn a_rescue_knows_of_how_many_nodes_checkpoints_are() {
+        let mut copies = Copies::new([0, 1]).after(&of_both());
+        copies.complete(0, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), None);
+        let mut fewer = Copies::new([0]).after(&of_both());
+        fewer.complete(0, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut fewer, false, NOW), ask("step-10", &[0]));
+    }
+
+    /// The second node's old part was put beside the first one's new one.
+    #[test]
+    fn a_new_version_of_what_could_not_be_copied_waits_for_all_its_parts() {
+        let mut copies = of_both();
+        for agent in [0, 1] {
+            copies.complete(agent, "step-10".into(), Some(9), None);
+        }
+        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[0, 1]));
+        copies.part(1, "step-10", part("b"));
+        copies.refused(0, "step-10", full(), true);
+        assert!(matches!(
+            next(&mut copies, false, NOW),
+            Some(Next::GiveUp { .. })
+        ));
+        copies.complete(0, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), None);
+        copies.complete(1, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[0, 1]));
+    }
+
+    /// Its due moment was past, and the conductor looked again and again.
+    #[test]
+    fn what_is_due_again_does_not_wait_for_what_lags() {
+        let mut copies = of_both();
+        copies.complete(0, "best.pt".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("best.pt", &[0, 1]));
+        copies.refused(0, "best.pt", full(), true);
+        copies.no_part(1, "best.pt");
+        assert!(matches!(
+            next(&mut copies, false, NOW),
+            Some(Next::GiveUp { .. })
+        ));
+        copies.complete(0, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), None);
+        let due = copies.next_due().unwrap();
+        assert_eq!(next(&mut copies, false, due), ask("best.pt", &[0, 1]));
     }
 
     /// The run was resumed from the other one.

@@ -47,11 +47,11 @@ impl ConductorState {
         }
         let copiers: BTreeSet<AgentId> = disks.into_values().collect();
         let known = &self.facts.checkpoints;
-        self.copies = Copies::new(copiers.iter().copied()).least(
-            known
-                .iter()
-                .map(|known| (known.name.as_str(), &known.parts)),
-        );
+        let known = known.iter();
+        let known = known.map(|known| (known.name.as_str(), &known.parts));
+        let copies = Copies::new(copiers.iter().copied()).least(known);
+        // In a rescue more is known than when the start began.
+        self.copies = copies.after(&self.copies);
         self.candidates = candidates(&self.facts.checkpoints, self.kept_here(&copiers));
         effects.push(Effect::Send(Order::Roles {
             copiers: copiers.into_iter().collect(),
@@ -145,22 +145,24 @@ impl ConductorState {
 
     /// Has what the nodes keep of earlier starts copied out, but for what is of no use any more.
     fn bring_kept_out(&mut self, effects: &mut Vec<Effect>) {
-        let whole = |known: &&Known| known.parts.lacks == 0;
-        let newest = self
-            .facts
-            .checkpoints
-            .iter()
-            .filter(whole)
-            .map(|known| known.step)
-            .max()
-            .flatten();
+        let newest = |name: &str| {
+            let whole = self.facts.checkpoints.iter();
+            let whole = whole.filter(|known| known.parts.lacks == 0);
+            // Steps of other series count something else.
+            let same = whole.filter(|known| folder::series(&known.name) == folder::series(name));
+            same.filter_map(|known| known.step).max()
+        };
+        let resumed = self.resumed.as_ref().map(|known| known.name.as_str());
         for (name, agents) in &self.kept {
             let mut out = self.facts.checkpoints.iter();
             let out = out.find(|known| known.name == *name && known.step.is_some());
             let lacks = out.is_some_and(|known| known.parts.lacks > 0);
             let is_out = out.is_some() && !lacks;
             let step = folder::step_of(name);
-            let is_old = !self.facts.keep_all && step.is_some() && step < newest;
+            let is_old = !self.facts.keep_all
+                && step.is_some()
+                && step < newest(name)
+                && resumed != Some(name.as_str());
             if is_out || is_old {
                 effects.push(Effect::Send(Order::Forget { name: name.clone() }));
                 continue;
@@ -173,7 +175,7 @@ impl ConductorState {
                 if lacks {
                     self.copies.complete_late(agent, name.clone());
                 } else {
-                    self.copies.complete(agent, name.clone(), None, None);
+                    self.copies.complete_earlier(agent, name.clone());
                 }
             }
         }
