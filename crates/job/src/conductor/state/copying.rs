@@ -185,16 +185,17 @@ impl ConductorState {
             .map(String::as_str)
             .collect();
         let first = names.first()?;
-        let mut copiers = self.copies.copiers().iter();
-        let node = copiers.next().map(|agent| self.node_of(*agent));
+        let copiers = self.copies.copiers().iter();
+        let nodes: Vec<String> = copiers.map(|agent| self.node_of(*agent)).collect();
         let from = self.facts.node_folder.join(first);
-        let command = format!(
-            "rsync -a {}:{} FOLDER",
-            node.unwrap_or_default(),
-            from.display()
-        );
+        // Of several nodes each may have a part.
+        let (node, each) = match &nodes[..] {
+            [node] => (node.as_str(), String::new()),
+            _ => ("NODE", format!(", of each of {}", nodes.join(", "))),
+        };
+        let command = format!("rsync -a {node}:{} FOLDER", from.display());
         Some(format!(
-            "{} is not saved and stays on the node; fetch it: {command}",
+            "{} is not saved and stays on the node; fetch it: {command}{each}",
             names.join(", ")
         ))
     }

@@ -17,9 +17,14 @@ const BY_SIGNAL: i32 = 128;
 /// Signals that a program gets for its own mistakes: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
 const OF_CRASHES: [i32; 5] = [4, 6, 7, 8, 11];
 
-/// Whether a rank crashed, which one that was asked to save and end never does for that.
-fn has_crashed(own: &Why) -> bool {
-    matches!(own, Why::Failed { status, .. } if OF_CRASHES.contains(&(status - BY_SIGNAL)))
+/// How a rank crashed, in words.
+fn crash(own: &Why) -> Option<String> {
+    match own {
+        Why::Failed { status, cause } if OF_CRASHES.contains(&(status - BY_SIGNAL)) => {
+            Some(cause.clone())
+        }
+        _ => None,
+    }
 }
 
 impl ConductorState {
@@ -34,13 +39,14 @@ impl ConductorState {
     ) {
         // Who ends well was not in the middle of a file, whoever told them to end.
         let finished = matches!(own, Why::Done);
+        let crashed = crash(&own);
         let why = match &self.phase {
             Phase::Running => own,
             Phase::Draining(Draining {
                 stage: Stage::Saving { .. },
                 why: Why::Limit,
                 ..
-            }) if !self.facts.notify || has_crashed(&own) => own,
+            }) if !self.facts.notify => own,
             // They were told to end: how they took it says nothing about the training.
             Phase::Draining(draining) => draining.why.clone(),
             Phase::Rescuing(_) => return self.ranks_gone(finished, now, effects),
@@ -52,8 +58,19 @@ impl ConductorState {
             | Phase::Leaving { .. }
             | Phase::Over => return,
         };
+        // Who saves, and then crashes as it ends, has lost nothing; who crashes each time instead is ended by
+        // having made no progress. Either way it is said.
+        if let (Phase::Draining(_), Why::Limit, Some(cause)) = (&self.phase, &why, &crashed) {
+            let text = format!("after it was asked to save and end: {cause}");
+            effects.push(Effect::Record(Event::Note { text }));
+        }
         // They were asked to save and end, and did so in their own time.
-        let left = exited && matches!(self.phase, Phase::Draining(_));
+        let were_asked = |draining: &Draining| match draining.stage {
+            Stage::Saving { asked } => asked,
+            Stage::Stopping | Stage::Killing => true,
+            Stage::Last => false,
+        };
+        let left = exited && matches!(&self.phase, Phase::Draining(it) if were_asked(it));
         if left {
             effects.push(Effect::Send(Order::Left));
         }

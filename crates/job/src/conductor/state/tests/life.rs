@@ -124,7 +124,7 @@ fn ranks_that_do_not_stop_are_killed() {
 }
 
 #[test]
-fn a_program_that_is_told_and_crashes_has_failed() {
+fn a_program_that_is_told_and_crashes_comes_back_and_that_is_said() {
     check_running(
         Facts {
             notify: true,
@@ -141,12 +141,13 @@ fn a_program_that_is_told_and_crashes_has_failed() {
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             91 ranks 139
                 event {"event":"ranks-ended","status":139,"first_failed":[1,139]}
+                event {"event":"note","text":"after it was asked to save and end: rank 1 ended with 139"}
                 send {"order":"drain","round":2,"until":96000,"ranks_gone":true,"finished":false}
             91.5 drained 2
                 send {"order":"finish","clean":true}
             91.7 agents 0
-                event {"event":"failed","cause":"rank 1 ended with 139","status":139}
-                Exit(139)
+                event {"event":"coming-back","how":"requeue"}
+                Requeue
         "#]],
     );
 }
