@@ -94,9 +94,12 @@ impl State {
     ) -> Result<JobUpdate, ChangeDenial> {
         let mut update = JobUpdate::of(record);
         for change in changes {
-            if matches!(change, JobChange::Deadline(at) if *at < now)
-                && matches!(record.state, JobState::Pending { .. })
-            {
+            let is_passed = match (&record.state, change) {
+                (JobState::Pending { .. }, JobChange::Deadline(at))
+                | (JobState::Running { .. }, JobChange::End(at)) => *at < now,
+                _ => false,
+            };
+            if is_passed {
                 return Err(ChangeDenial::Passed);
             }
             if let JobChange::ArrayThrottle(most) = change {

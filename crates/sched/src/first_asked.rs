@@ -34,7 +34,11 @@ impl State {
         let named_before = named_before.take_while(|it| it.partition != found.0.partition);
         for choice in named_before.filter(|choice| tier(choice) == tier(&found.0)) {
             let line = (choice.partition, reserved.number());
-            if pass.blocked.contains_key(&line) || self.may_start(job, choice).is_err() {
+            // What waits there may go first.
+            let queue = self.queue_of(&job.record, choice.partition);
+            let mut waiting = self.ready.get(&queue).into_iter().flatten();
+            let is_led = waiting.any(|key| key.job != id);
+            if is_led || pass.blocked.contains_key(&line) || self.may_start(job, choice).is_err() {
                 continue;
             }
             let mut choice = choice.clone();
@@ -71,9 +75,10 @@ mod tests {
     use resources::{Cluster, Trust};
     use std::sync::Arc;
 
-    /// The partition in which a job starts that names some; `busy` has a job that takes its node.
+    /// The partition in which a job starts that names some; `busy` have each a job that takes its node, or that
+    /// waits there.
     #[track_caller]
-    fn check(named: &str, busy: Option<&str>, want: &str) {
+    fn check(named: &str, busy: &[&str], want: &str) {
         let partition = |name: &str, factor: u32, tier: u32| {
             format!(
                 "[partition.{name}]\nnodes = [\"{name}\"]\npriority_factor = {factor}\n\
@@ -89,7 +94,7 @@ mod tests {
         let file = ClusterFile::parse("lab", &text).unwrap();
         let mut state = State::new(Arc::new(Cluster::build(&file, Trust::All)), Arc::new([]));
         let mut id = None;
-        for partition in busy.into_iter().chain([named]) {
+        for partition in busy.iter().copied().chain([named]) {
             let request = Request {
                 partition: Some(partition.to_owned()),
                 ..Request::default()
@@ -115,9 +120,10 @@ mod tests {
 
     #[test]
     fn a_new_job_starts_in_the_first_partition_that_it_names() {
-        check("gpu,test", None, "gpu");
-        check("test,gpu", None, "test");
-        check("gpu,test", Some("gpu"), "test");
-        check("gpu,test,high", None, "high");
+        check("gpu,test", &[], "gpu");
+        check("test,gpu", &[], "test");
+        check("gpu,test", &["gpu"], "test");
+        check("gpu,test", &["gpu", "gpu"], "test");
+        check("gpu,test,high", &[], "high");
     }
 }

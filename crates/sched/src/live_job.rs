@@ -105,8 +105,13 @@ impl LiveJob {
 
     /// Works out again what follows from the cluster.
     pub(crate) fn on_cluster(&mut self, cluster: &ClusterRef, kinds: &mut Kinds) {
-        self.derived.choices = LiveJob::choices(&self.record, cluster, kinds);
+        self.choose_anew(cluster, kinds);
         self.derived.holding = LiveJob::holding(&self.record, cluster);
+    }
+
+    /// Works out again what it asks for, for its next start.
+    pub(crate) fn choose_anew(&mut self, cluster: &ClusterRef, kinds: &mut Kinds) {
+        self.derived.choices = LiveJob::choices(&self.record, cluster, kinds);
     }
 
     /// Works out again what it holds.

@@ -273,6 +273,7 @@ impl State {
         if found.is_none() {
             found = self.find_now(pass, &choice, user, span.length, now, &reserved);
         }
+        let mut has_taken = false;
         if found.is_none() {
             let wanting = Wanting {
                 job: key.job,
@@ -283,7 +284,8 @@ impl State {
             };
             match self.preempt_for(pass, &wanting) {
                 Ok(taken) => {
-                    pass.has_overtaken |= !taken.is_empty();
+                    has_taken = !taken.is_empty();
+                    pass.has_overtaken |= has_taken;
                     if taken.iter().any(|it| matches!(it, Action::Suspend(_))) {
                         pass.failed.clear();
                         let reserved = self.reservations.left_to(&request);
@@ -313,7 +315,8 @@ impl State {
                 pass.passed.insert(queue, key);
                 return;
             }
-            if !is_behind {
+            // Not beside what was suspended for it.
+            if !is_behind && !has_taken {
                 let found = (choice, span, shares);
                 (choice, span, shares) = self.first_asked(pass, key.job, found, now);
             }

@@ -81,6 +81,9 @@ impl State {
         {
             *former = limit;
         }
+        if !is_pending {
+            job.choose_anew(&self.cluster, &mut self.kinds);
+        }
         if is_pending {
             if let Some(begin) = update.begin {
                 job.record.not_before = Some(begin);

@@ -4,6 +4,9 @@ use super::Why;
 use crate::{Event, Finished, Job, State};
 use model::{JobState, PendingReason, Timestamp};
 
+/// All of the state is copied for it: with more jobs that takes too long to be done for whoever asks.
+const MOST_JOBS: usize = 5_000;
+
 impl State {
     /// Why a job would wait if it were submitted now, its dependencies settled by those that have ended; none where
     /// it would start, or where it takes too much work to say. Nothing changes.
@@ -14,7 +17,7 @@ impl State {
         history: Vec<Finished>,
         now: Timestamp,
     ) -> Option<Why> {
-        if !self.is_pass_short() {
+        if !self.is_pass_short() || self.waiting_count() + self.running_count() > MOST_JOBS {
             return None;
         }
         let id = record.id;
