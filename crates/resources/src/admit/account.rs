@@ -100,7 +100,14 @@ impl<'a> Judge<'a, '_> {
         if !enforced || (file.accounts.is_empty() && file.users.is_empty()) {
             return;
         }
+        // Without a list they are in those of which the file says something.
+        let of_associations = user.filter(|user| !user.associations.is_empty());
+        let of_associations = of_associations.map(|user| {
+            let names = user.associations.iter().map(|own| own.name.clone());
+            Sourced::new(names.collect(), Source::Stated)
+        });
         let own = user.and_then(|user| user.accounts.as_ref());
+        let own = own.or(of_associations.as_ref());
         if let (None, Some(name)) = (user, name)
             && !file.users.is_empty()
         {
