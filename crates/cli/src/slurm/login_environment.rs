@@ -36,8 +36,10 @@ pub fn login_environment(other: Option<AsUser>) -> Result<Variables, String> {
     let mut login = Command::new(shell);
     if let Some(AsUser { uid, gid }) = other {
         // Leaves the caller's other groups too.
-        login.uid(uid).gid(gid);
+        login.uid(uid).gid(gid).current_dir("/");
     }
+    // Its files are that user's, who must not reach the caller's terminal.
+    sys::process::start_in_own_session(&mut login);
     let mut child = login
         // A dash before its name makes a shell a login's (bash(1), INVOCATION).
         .arg0(format!("-{name}"))
@@ -50,14 +52,13 @@ pub fn login_environment(other: Option<AsUser>) -> Result<Variables, String> {
         .stdin(Stdio::null())
         .stdout(writer)
         .stderr(Stdio::null())
-        .process_group(0)
         .spawn()
         .map_err(|error| format!("{shell}: {error}"))?;
     let (sender, printed) = mpsc::channel();
     thread::spawn(move || sender.send(read_to_mark(reader)));
     let found = printed.recv_timeout(LONGEST);
-    if found.is_err() {
-        // What its files started too: they hold the pipe, and nobody waits for them.
+    if found.is_err() || other.is_some() {
+        // What its files started too: they may hold the pipe, and would be waited for.
         let _ = sys::process::kill_group(child.id(), KILL);
     }
     let _ = child.wait();

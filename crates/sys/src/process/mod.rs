@@ -34,7 +34,8 @@ pub use stat::{has_begun_to_end, is_ending, is_same, is_stopped, parent, session
 pub use this::{
     become_subreaper, close_all_but, descriptor_limit, end_with_parent, group_of_this,
     leads_a_group, leave_stdio, new_session, oom_score_adj, parent_of_this, session_of_this,
-    set_name, set_umask, umask, umask_of_one_thread, user, write_errors_to, write_output_to,
+    set_name, set_umask, start_in_own_session, umask, umask_of_one_thread, user, write_errors_to,
+    write_output_to,
 };
 pub use tree_usage::{TreeUsage, memory_of, tree_usage};
 pub use user_networks::UserNetworks;

@@ -4,7 +4,9 @@ use rustix::process::{getpid, getppid, set_child_subreaper, setsid};
 use std::ffi::CString;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 
 /// Becomes the parent of descendants whose own parent ends, so that no descendant is lost.
 ///
@@ -21,6 +23,12 @@ pub fn become_subreaper() -> io::Result<()> {
 /// This process leads a group already.
 pub fn new_session() -> io::Result<()> {
     Ok(setsid().map(drop)?)
+}
+
+/// Has what a command starts lead a session of its own, without this one's terminal.
+pub fn start_in_own_session(command: &mut Command) {
+    // SAFETY: between fork and exec nothing but setsid is called.
+    unsafe { command.pre_exec(new_session) };
 }
 
 /// Whether a process leads a group that it was put into without a session of its own.
