@@ -78,6 +78,7 @@ pub fn collect(data: &Path, patterns: &[String], to: &Path) -> Result<Collected,
                 copy(&entry.path(), &to.join(&place), &mut collected)?;
             } else if kind.is_symlink() && wanted.is_match(&place) {
                 let target = fs::read_link(entry.path()).map_err(at(&entry.path()))?;
+                let target = within(data, &place, target);
                 if stays_within(&place, &target) {
                     link(&target, &to.join(&place))?;
                 } else {
@@ -93,6 +94,17 @@ pub fn collect(data: &Path, patterns: &[String], to: &Path) -> Result<Collected,
         }
     }
     Ok(collected)
+}
+
+/// What a link at `place` leads to, seen from there where it is named as a whole path below `data`.
+fn within(data: &Path, place: &Path, target: PathBuf) -> PathBuf {
+    let Ok(inside) = target.strip_prefix(data) else {
+        return target;
+    };
+    let folders = place.components().count() - 1;
+    let mut seen = PathBuf::from_iter(std::iter::repeat_n("..", folders));
+    seen.push(inside);
+    seen
 }
 
 /// `*` is within one folder, `**` goes through all.
@@ -281,6 +293,18 @@ impl Keeper {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_whole_path_below_the_data_leads_there_in_the_copy_too() {
+        let check = |place: &str, target: &str, want: &str| {
+            let seen = super::within("/n/data".as_ref(), place.as_ref(), target.into());
+            assert_eq!(seen.to_str(), Some(want));
+        };
+        check("results/best", "/n/data/results/a", "../results/a");
+        check("best", "/n/data/results/a", "results/a");
+        check("results/best", "a", "a");
+        check("results/best", "/etc/hostname", "/etc/hostname");
+    }
+
     use super::*;
     use std::time::SystemTime;
 
