@@ -162,6 +162,9 @@ pub enum Report {
         /// When the program wrote it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         written: Option<Timestamp>,
+        /// Its size.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bytes: Option<u64>,
     },
     /// Says that the agent is there.
     Hello {

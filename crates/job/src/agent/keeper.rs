@@ -146,11 +146,19 @@ impl Keeper {
         let earlier = self.local.earlier();
         let kept = earlier.iter().flat_map(|earlier| self.kept_in(earlier));
         let written = |kept: &Kept| tree(&kept.path).ok().and_then(|tree| tree.written());
-        let kept: BTreeMap<String, Option<Timestamp>> = kept
-            .map(|kept| (kept.record.name.clone(), written(&kept)))
+        let kept: BTreeMap<String, (Option<Timestamp>, u64)> = kept
+            .map(|kept| {
+                let facts = (written(&kept), kept.record.bytes);
+                (kept.record.name, facts)
+            })
             .collect();
-        for (name, written) in kept {
-            self.outbox.say(Report::Kept { name, written });
+        for (name, (written, bytes)) in kept {
+            let bytes = Some(bytes);
+            self.outbox.say(Report::Kept {
+                name,
+                written,
+                bytes,
+            });
         }
         let system = |what| move |source| AgentError::System { what, source };
         let facts =

@@ -9,7 +9,7 @@ use super::{AgentError, copy_out, tree, unseen};
 use crate::conductor;
 use crate::deputy::{Deputy, Stopping};
 use crate::trained;
-use folder::{ComebackClaim, Event, EventLog, EventTail, IncomingPart, StopReason};
+use folder::{Age, ComebackClaim, Event, EventLog, EventTail, IncomingPart, StopReason};
 use model::Timestamp;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -133,10 +133,15 @@ impl Keeper {
             unseen::all_seen(&self.local);
         }
         let kept = self.held.iter().chain(&self.copying).chain(&self.given);
-        let mut kept: Vec<(String, PathBuf, bool)> = kept
+        let kept: Vec<(String, PathBuf, bool)> = kept
             .map(|(name, held)| (name.clone(), held.path().to_owned(), held.proven()))
             .collect();
-        kept.sort_by_key(|(name, ..)| std::cmp::Reverse(folder::step_of(name)));
+        let kept = folder::newest_first(kept, |(name, path, _)| {
+            let tree = tree::tree(path).ok();
+            let written = tree.as_ref().and_then(tree::Tree::written);
+            let bytes = tree.map(|tree| tree.files.iter().map(|(_, facts)| facts.len()).sum());
+            Age::new(name, folder::step_of(name), written, bytes)
+        });
         let mut all_out = true;
         let mut log = EventLog::open(&self.at.run.events(self.at.attempt)).ok();
         for (name, path, proven) in kept {

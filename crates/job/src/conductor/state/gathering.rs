@@ -136,9 +136,14 @@ impl ConductorState {
         let is_here =
             |agents: &BTreeSet<AgentId>| copiers.len() == 1 && !agents.is_disjoint(copiers);
         let kept = self.kept.iter().filter(|(_, agents)| is_here(agents));
-        kept.map(|(name, _)| Known {
-            written: self.kept_written.get(name).copied(),
-            ..Known::named(name)
+        kept.map(|(name, _)| {
+            let facts = self.kept_facts.get(name).copied();
+            let (written, bytes) = facts.unwrap_or_default();
+            Known {
+                written,
+                bytes,
+                ..Known::named(name)
+            }
         })
         .collect()
     }

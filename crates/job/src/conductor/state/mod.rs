@@ -66,8 +66,8 @@ pub struct ConductorState {
     newest_out: Option<Option<u64>>,
     /// Complete checkpoints of earlier starts that the nodes have, and the agents that see them.
     kept: BTreeMap<String, BTreeSet<AgentId>>,
-    /// When the program wrote them, where that is known.
-    kept_written: BTreeMap<String, Timestamp>,
+    /// When the program wrote them, and their sizes, where that is known.
+    kept_facts: BTreeMap<String, (Option<Timestamp>, Option<u64>)>,
     /// What may be resumed from, the best first.
     candidates: Vec<Candidate>,
     deadlines: Option<Deadlines>,
@@ -191,7 +191,7 @@ impl ConductorState {
             not_out: BTreeMap::new(),
             unfinished: BTreeMap::new(),
             kept: BTreeMap::new(),
-            kept_written: BTreeMap::new(),
+            kept_facts: BTreeMap::new(),
             candidates: Vec::new(),
             round: 0,
             submitting: false,
@@ -383,10 +383,12 @@ impl ConductorState {
             Report::Note { text } => effects.push(Effect::Record(Event::Note { text })),
             Report::Stack(stack) => self.stack(stack),
             Report::Looked => self.looked(agent),
-            Report::Kept { name, written } => {
-                if let Some(written) = written {
-                    self.kept_written.insert(name.clone(), written);
-                }
+            Report::Kept {
+                name,
+                written,
+                bytes,
+            } => {
+                self.kept_facts.insert(name.clone(), (written, bytes));
                 self.kept.entry(name).or_default().insert(agent);
             }
             Report::Broken { why, disk } => {

@@ -139,6 +139,7 @@ fn event(words: &[&str]) -> StateEvent {
             Report::Kept {
                 name: name(1),
                 written: None,
+                bytes: None,
             },
         ),
         "quiet" => StateEvent::Quiet {
