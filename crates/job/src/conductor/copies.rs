@@ -96,8 +96,8 @@ pub struct Copies {
     asked: BTreeSet<String>,
     /// What the nodes keep of earlier starts, to which no node adds anything now.
     earlier: BTreeSet<String>,
-    /// How many of each series in a row were put together while a node was missing.
-    late: BTreeMap<String, u32>,
+    /// How many of each series in a row a node missed that was waited for, and when that of the last was over.
+    late: BTreeMap<String, (u32, Timestamp)>,
     /// Until when an entry waits for the parts of more nodes.
     lagging: BTreeMap<String, Timestamp>,
     /// From how many nodes the checkpoints of each series were put together.
@@ -298,8 +298,11 @@ impl Copies {
             ready.first().copied()
         }?;
         let wanted = self.waiting.remove(next)?;
-        self.lagging.remove(&wanted.name);
-        self.complete.remove(&wanted.name);
+        let waited = self.lagging.remove(&wanted.name);
+        let complete = self.complete.remove(&wanted.name).unwrap_or_default();
+        if let Some(until) = waited.filter(|until| now >= *until && !last) {
+            self.missed_by_a_node(&wanted, complete.len(), until, now);
+        }
         self.asked.insert(wanted.name.clone());
         let asked: BTreeSet<AgentId> = match wanted.only {
             Some(agent) => BTreeSet::from([agent]),
@@ -314,6 +317,32 @@ impl Copies {
             broken_off: false,
         });
         Some(Next::Ask { name, from })
+    }
+
+    /// So many nodes see an entry complete, for whose other parts it waited `until` then.
+    fn missed_by_a_node(
+        &mut self,
+        wanted: &Wanted,
+        there: usize,
+        until: Timestamp,
+        now: Timestamp,
+    ) {
+        let series = folder::series(&wanted.name);
+        let has_all = self.least.get(&series).is_none_or(|least| there >= *least);
+        if has_all || wanted.only.is_some() || self.earlier.contains(&wanted.name) {
+            return;
+        }
+        let begun = until.0.saturating_sub(LONGEST_LAG_MS);
+        let never = (0, Timestamp(i64::MIN));
+        let (times, over) = self.late.entry(series.clone()).or_insert(never);
+        // What was written while the first was waited for may be of the same standstill.
+        if begun >= over.0 {
+            (*times, *over) = (*times + 1, now);
+        }
+        // The training went on without it: this node writes none of these any more.
+        if *times > 1 {
+            self.least.insert(series, there.max(1));
+        }
     }
 
     /// What of what waits is complete on all nodes that take part, or must do without some.
@@ -335,16 +364,6 @@ impl Copies {
             if last {
                 without.push(index);
             } else if now >= until {
-                let series = folder::series(&wanted.name);
-                let times = self.late.entry(series.clone()).or_default();
-                if !self.earlier.contains(&wanted.name) {
-                    *times += 1;
-                }
-                // The training went on without it: this node writes none of these any more.
-                if *times > 1 {
-                    let there = self.complete.get(&wanted.name).map_or(1, BTreeSet::len);
-                    self.least.insert(series, there);
-                }
                 ready.push(index);
             }
         }
@@ -854,6 +873,23 @@ mod tests {
         assert_eq!(asked, Some(1));
         copies.complete(0, "step-20".into(), Some(9), None);
         assert_eq!(next(&mut copies, false, late), ask("step-20", &[0, 1]));
+    }
+
+    #[test]
+    fn two_that_a_node_missed_in_one_standstill_are_one() {
+        let mut copies = of_both();
+        for name in ["step-10", "step-15"] {
+            copies.complete(0, name.into(), Some(9), None);
+        }
+        assert_eq!(next(&mut copies, false, NOW), None);
+        let late = copies.next_due().unwrap();
+        for name in ["step-10", "step-15"] {
+            assert_eq!(next(&mut copies, false, late), ask(name, &[0, 1]));
+            copies.part(0, name, part("a"));
+            copies.no_part(1, name);
+            assert_eq!(least(&mut copies, false, late), Some(2), "{name}");
+            copies.published(name, late);
+        }
     }
 
     /// Half a checkpoint that an earlier start left on one node was published as a whole one.
