@@ -38,8 +38,13 @@ impl Age {
     }
 
     /// Whether it has less than half of the bytes of the largest: `log.txt` and `metrics-rank0.jsonl` are no
-    /// checkpoints.
-    fn is_beside(&self, largest: u64) -> bool {
+    /// checkpoints. One with a step is so beside others with steps alone: `adapter-10` may be smaller than the
+    /// `base.pt` that it goes with.
+    fn is_beside(&self, largest: &Largest) -> bool {
+        let largest = match self.step {
+            Some(_) => largest.with_step,
+            None => largest.of_all,
+        };
         let is_small = |bytes: u64| bytes.saturating_mul(2) < largest;
         self.bytes.is_some_and(is_small)
     }
@@ -57,11 +62,24 @@ impl Age {
     }
 }
 
+/// The most bytes that one has.
+struct Largest {
+    of_all: u64,
+    with_step: u64,
+}
+
 /// The newest first: in a series (names that differ in numbers alone) by step, else by when the program
 /// wrote them. Those that are equally new keep their order. Series whose newest is small come last.
 pub fn newest_first<T>(all: Vec<T>, age: impl Fn(&T) -> Age) -> Vec<T> {
-    let largest = all.iter().filter_map(|one| age(one).bytes).max();
-    let largest = largest.unwrap_or(0);
+    let ages: Vec<Age> = all.iter().map(&age).collect();
+    let most = |is: &dyn Fn(&&Age) -> bool| {
+        let bytes = ages.iter().filter(is).filter_map(|age| age.bytes);
+        bytes.max().unwrap_or(0)
+    };
+    let largest = Largest {
+        of_all: most(&|_| true),
+        with_step: most(&|age| age.step.is_some()),
+    };
     let mut by_series: BTreeMap<String, Vec<(Age, T)>> = BTreeMap::new();
     for one in all {
         let age = age(&one);
@@ -76,7 +94,7 @@ pub fn newest_first<T>(all: Vec<T>, age: impl Fn(&T) -> Age) -> Vec<T> {
     let mut ordered = Vec::new();
     loop {
         let heads = by_series.values_mut().filter(|same| !same.is_empty());
-        let key = |(age, _): &(Age, T)| (!age.is_beside(largest), age.among_series());
+        let key = |(age, _): &(Age, T)| (!age.is_beside(&largest), age.among_series());
         let newest = heads.max_by_key(|same| same.last().map(key));
         match newest.and_then(Vec::pop) {
             Some((_, one)) => ordered.push(one),
@@ -108,7 +126,8 @@ mod tests {
     fn check(all: &[(&str, &str)], want: &[&str]) {
         let age = |(name, at): &(&str, &str)| {
             let written = at.parse().ok().map(|second: i64| Timestamp(second * 1000));
-            let is_small = ["log.txt", "metrics-rank0.jsonl"].contains(name);
+            let small = ["log.txt", "metrics-rank0.jsonl", "adapter-10"];
+            let is_small = small.contains(name);
             let bytes = if is_small { 9 } else { 20 };
             Age::new(name, crate::step_of(name), written, Some(bytes))
         };
@@ -153,6 +172,10 @@ mod tests {
         check(
             &[("metrics-rank0.jsonl", "900"), ("a-10", "100")],
             &["a-10", "metrics-rank0.jsonl"],
+        );
+        check(
+            &[("base.pt", "1"), ("adapter-10", "100")],
+            &["adapter-10", "base.pt"],
         );
     }
 

@@ -40,8 +40,8 @@ pub const PLACEHOLDERS: [Placeholder; 10] = [
               start. For DeepSpeed, a file `latest` in it names the checkpoint. The newest is, of \
               names that differ in numbers alone, the one with the highest step (the last number of \
               the name), else the one that the program wrote last; one without a step in its name is \
-              newer than one with a step where it was written a minute later, and is none where it \
-              has less than half of the bytes of the largest. Files of one checkpoint belong into one \
+              newer than one with a step where it was written a minute later, and what has less than half \
+              of the bytes of the largest (of names with a step, of those) comes last. Files of one checkpoint belong into one \
               folder: of `model_140.pt` and `optim_140.pt` one is brought back.",
         variable: YARD_RESUME,
     },
