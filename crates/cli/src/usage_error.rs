@@ -404,9 +404,9 @@ mod tests {
         check(
             "yard ls --state bad",
             expect![[r#"
-            bad is not a value of --state <STATE>
-            not submitted, refused, waiting, running, resuming, done, failed, cancelled, unknown
-            see yard ls --help"#]],
+                bad is not a value of --state <STATE>
+                not submitted, refused, waiting, running, resuming, done, unsaved, failed, cancelled, unknown
+                see yard ls --help"#]],
         );
         check(
             "yard ls --newer 3",

@@ -112,7 +112,8 @@ fn a_last_checkpoint_that_finds_no_room_stays_on_its_node() {
         &env,
         "head -c 9000000 /dev/zero > $1/new && mv $1/new $1/step-9\necho $1\n",
     );
-    let said = env.yard(&["run"]).success();
+    // Done, and not all of it saved.
+    let said = env.yard(&["run"]).code(6).stdout;
     let place = said.lines().find_map(|line| line.strip_prefix("  [0] "));
     let kept = Path::new(place.unwrap()).join("step-9");
     assert_eq!(fs::metadata(&kept).unwrap().len(), 9_000_000, "{said}");
@@ -121,6 +122,11 @@ fn a_last_checkpoint_that_finds_no_room_stays_on_its_node() {
         kept.parent().unwrap()
     );
     assert!(said.contains(&words), "{said}");
+    let fetch = format!(":{} FOLDER", kept.display());
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(one_line(&said).contains(&fetch), "{said}");
+    let listed = env.yard(&["ls"]).success();
+    assert!(listed.contains("unsaved"), "{listed}");
     // What the run's next start there does.
     let run = kept.parent().and_then(Path::parent).unwrap();
     fs::remove_dir_all(run).unwrap();
