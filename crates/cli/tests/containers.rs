@@ -591,7 +591,11 @@ fn stand_ins_of_the_other_runtimes() {
         let program = bin.join(name);
         fs::write(&program, STAND_IN).unwrap();
         fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
-        env.write(image, "");
+        if image.contains('.') {
+            env.write(image, "");
+        } else {
+            fs::create_dir_all(env.work().join(image)).unwrap();
+        }
     }
     env.set_var("PATH", format!("{}:{PATH}", bin.display()));
     env.set_var("HF_TOKEN", "two\nlines");
