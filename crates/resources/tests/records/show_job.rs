@@ -90,7 +90,7 @@ fn a_running_job_with_its_holdings() {
                Requeue=1 Restarts=1 BatchFlag=1 Reboot=0 ExitCode=0:0
                DerivedExitCode=0:0
                RunTime=1-02:03:04 TimeLimit=1-03:46:40 TimeMin=N/A
-               SubmitTime=2023-11-14T22:13:20 EligibleTime=2023-11-14T22:13:20
+               SubmitTime=2023-11-14T22:13:20 EligibleTime=Unknown
                AccrueTime=2023-11-14T22:13:20
                StartTime=2023-11-13T20:10:16 EndTime=2023-11-14T23:56:56 Deadline=N/A
                SuspendTime=None SecsPreSuspend=0 LastSchedEval=2023-11-13T20:10:16 Scheduler=Main
