@@ -243,7 +243,8 @@ mod slow {
         let slurm = RealSlurm::start(SlurmShape { nodes: 1, cpus: 2 }).expect("a Slurm comes up");
         let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
         env.set_var("SLURM_CONF", slurm.conf());
-        train(&env, 80);
+        // Long enough not to end by itself before Slurm ends it.
+        train(&env, 200);
         wait_for_checkpoint(&env);
         signal(&env, 9, |command| command.contains(" job conductor "));
         let waited = env.yard(&["wait", "count"]);
