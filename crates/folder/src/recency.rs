@@ -108,10 +108,10 @@ pub fn newest_first<T>(all: Vec<T>, age: impl Fn(&T) -> Age) -> Vec<T> {
 pub fn series(name: &str) -> String {
     let mut series = String::with_capacity(name.len());
     for letter in name.chars() {
-        match letter.is_ascii_digit() {
-            true if series.ends_with('#') => {}
-            true => series.push('#'),
-            false => series.push(letter),
+        let next = if letter.is_ascii_digit() { '#' } else { letter };
+        // Digits that follow each other are one number.
+        if !letter.is_ascii_digit() || !series.ends_with('#') {
+            series.push(next);
         }
     }
     series
