@@ -2,7 +2,7 @@
 
 use crate::commands::ShowStyle;
 use crate::records::{Reservation, ReservationFlag};
-use crate::values::array_text::ranges;
+use crate::values::number_ranges;
 use crate::values::{Seconds, Timestamp, moment_text, node_list, one_line, padded_elapsed_text};
 use jiff::tz::TimeZone;
 
@@ -42,7 +42,9 @@ pub fn show_reservation(
         ),
     ];
     let cores = reservation.nodes.iter().zip(&reservation.core_ids);
-    lines.extend(cores.map(|(node, ids)| format!("  NodeName={node} CoreIDs={}", ranges(ids))));
+    lines.extend(
+        cores.map(|(node, ids)| format!("  NodeName={node} CoreIDs={}", number_ranges(ids))),
+    );
     lines.extend([
         format!(
             "TRES={}",

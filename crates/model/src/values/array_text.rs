@@ -8,7 +8,7 @@ const ROOM: usize = 61;
 #[must_use]
 pub fn array_elements_text(indices: &[u32], throttle: Option<u32>, whole: bool) -> String {
     let mut text = stepped(indices).unwrap_or_else(|| {
-        let text = ranges(indices);
+        let text = number_ranges(indices);
         if whole || text.len() <= ROOM {
             text
         } else {
@@ -31,7 +31,8 @@ fn stepped(indices: &[u32]) -> Option<String> {
 }
 
 /// `0-3,5`: ascending numbers, as ranges.
-pub(crate) fn ranges(indices: &[u32]) -> String {
+#[must_use]
+pub fn number_ranges(indices: &[u32]) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut rest = indices;
     while let [first, ..] = rest {

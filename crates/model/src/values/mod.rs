@@ -3,7 +3,7 @@
 pub(crate) mod allocation;
 pub(crate) mod amount_text;
 pub(crate) mod array_spec;
-pub(crate) mod array_text;
+mod array_text;
 pub(crate) mod begin_time;
 pub(crate) mod constraint;
 pub(crate) mod counted;
@@ -45,7 +45,7 @@ pub(crate) mod wrap;
 pub use allocation::{Allocation, GpuIndex, NodeShare};
 pub use amount_text::{amount_text, mebibytes_text};
 pub use array_spec::ArraySpec;
-pub use array_text::array_elements_text;
+pub use array_text::{array_elements_text, number_ranges};
 pub use begin_time::parse_moment;
 pub use constraint::Constraint;
 pub use counted::counted;

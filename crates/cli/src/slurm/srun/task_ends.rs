@@ -1,6 +1,6 @@
 //! How a step's tasks ended: what `srun` says of it, and its exit code.
 
-use model::{NodeName, OUT_OF_MEMORY, StepRecord, WaitStatus, signal_description};
+use model::{NodeName, OUT_OF_MEMORY, StepRecord, WaitStatus, number_ranges, signal_description};
 
 /// The tasks of a step, by rank.
 #[derive(Debug)]
@@ -214,34 +214,15 @@ fn code(status: WaitStatus) -> u8 {
 /// `task 3`, `tasks 0-2,5`
 fn named(ranks: &[u32]) -> String {
     let plural = if ranks.len() == 1 { "" } else { "s" };
-    format!("task{plural} {}", ranges(ranks))
+    format!("task{plural} {}", number_ranges(ranks))
 }
 
 /// `3`, `[0-2,4]`
 pub fn listed(ranks: &[u32]) -> String {
     match ranks {
         [one] => one.to_string(),
-        many => format!("[{}]", ranges(many)),
+        many => format!("[{}]", number_ranges(many)),
     }
-}
-
-fn ranges(ranks: &[u32]) -> String {
-    let mut parts: Vec<(u32, u32)> = Vec::new();
-    for rank in ranks {
-        match parts.last_mut() {
-            Some((_, last)) if *last + 1 == *rank => *last = *rank,
-            _ => parts.push((*rank, *rank)),
-        }
-    }
-    let part = |(first, last): (u32, u32)| {
-        if first == last {
-            first.to_string()
-        } else {
-            format!("{first}-{last}")
-        }
-    };
-    let parts: Vec<String> = parts.into_iter().map(part).collect();
-    parts.join(",")
 }
 
 #[cfg(test)]
