@@ -1,11 +1,12 @@
-//! A job as the tables hold it: its row, its last start, and what was submitted; into them and back.
+//! A job as the tables hold it: its row with its last start and what was submitted; into them and back.
 
-use super::rows::{NamedRow, count, json, json_or_none, node_list, to_json};
+use super::hold::Hold;
+use super::rows::{NamedRow, json, json_or_none};
+use super::start_row::StartRow;
 use crate::shared_parts::SharedParts;
 use model::{
-    Allocation, ArrayPlace, ArraySpec, ArrayTask, Dependency, Ending, HeldBy, JobId, JobState,
-    JobStateName, NodeShare, Outcome, PendingReason, Ran, Request, RestartCount, Seconds,
-    Submitter, Suspension, Timestamp,
+    Allocation, ArrayPlace, ArraySpec, ArrayTask, Dependency, Ending, JobId, JobState,
+    JobStateName, Outcome, PendingReason, Ran, Request, Submitter, Timestamp,
 };
 use sched::Job;
 use std::borrow::Cow;
@@ -25,47 +26,19 @@ pub(super) const JOB_COLUMNS: &str = "jobs.id, jobs.submission, jobs.task, jobs.
 pub(super) const JOBS: &str = "jobs JOIN submissions ON submissions.job = jobs.submission \
      LEFT JOIN job_starts ON job_starts.job = jobs.id AND job_starts.restart = jobs.restarts";
 
-/// A row of `jobs`. Columns that only copy the request or the start, to be filtered by, are made as
-/// it is written.
+/// What a row of `jobs` says otherwise than the job itself. Columns that only copy the job, what it asks for or
+/// its start are written and read beside it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct JobRow {
-    pub(super) id: JobId,
     pub(super) submission: JobId,
     pub(super) task: Option<u32>,
     /// The elements that wait, once rows of others may be forgotten.
     pub(super) waiting: Option<String>,
     pub(super) state: JobStateName,
-    pub(super) submitted_at: Timestamp,
-    pub(super) eligible_at: Option<Timestamp>,
-    pub(super) not_before: Option<Timestamp>,
-    pub(super) dependency: Option<String>,
     pub(super) hold: Option<Hold>,
-    pub(super) restarts: RestartCount,
     pub(super) ending: Option<Ending>,
     pub(super) outcome: Option<Outcome>,
     pub(super) ended_at: Option<Timestamp>,
-    pub(super) version: u64,
-}
-
-/// Why a job is held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hold {
-    User,
-    Admin,
-    Requeued,
-    LaunchFailed,
-    ReservationDeleted,
-}
-
-/// What a row of `job_starts` says of a job that runs or ran.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct StartRow<'a> {
-    pub(super) partition: Option<Cow<'a, str>>,
-    pub(super) started_at: Timestamp,
-    pub(super) limit: Option<Seconds>,
-    pub(super) shares: Cow<'a, [NodeShare]>,
-    pub(super) priority: Option<u32>,
-    pub(super) suspension: Option<Suspension>,
 }
 
 /// What a row of `submissions` says of all its jobs.
@@ -76,67 +49,6 @@ pub(super) struct SubmissionRow {
     /// The elements, as submitted.
     pub(super) array: Option<ArraySpec>,
     pub(super) batch: bool,
-}
-
-impl Hold {
-    const ALL: [Hold; 5] = [
-        Hold::User,
-        Hold::Admin,
-        Hold::Requeued,
-        Hold::LaunchFailed,
-        Hold::ReservationDeleted,
-    ];
-
-    /// As the column has it.
-    pub(super) fn text(self) -> &'static str {
-        match self {
-            Hold::User => "user",
-            Hold::Admin => "admin",
-            Hold::Requeued => "requeued",
-            Hold::LaunchFailed => "launch_failed",
-            Hold::ReservationDeleted => "reservation_deleted",
-        }
-    }
-
-    fn of(job: &Job) -> Option<Hold> {
-        match &job.state {
-            JobState::Pending { reason } if job.priority == 0 => Some(match reason {
-                PendingReason::LaunchFailedRequeuedHeld => Hold::LaunchFailed,
-                PendingReason::ReservationDeleted => Hold::ReservationDeleted,
-                PendingReason::JobHeldAdmin => Hold::Admin,
-                PendingReason::RequeuedHeld => Hold::Requeued,
-                _ => Hold::User,
-            }),
-            JobState::Running {
-                held: Some(held), ..
-            } => Some(match held {
-                HeldBy::User => Hold::User,
-                HeldBy::Admin => Hold::Admin,
-            }),
-            _ if job.priority == 0 => Some(Hold::User),
-            JobState::Pending { .. } | JobState::Running { .. } | JobState::Ended { .. } => None,
-        }
-    }
-
-    /// Who holds a job that runs.
-    fn by(self) -> Option<HeldBy> {
-        match self {
-            Hold::User => Some(HeldBy::User),
-            Hold::Admin => Some(HeldBy::Admin),
-            Hold::Requeued | Hold::LaunchFailed | Hold::ReservationDeleted => None,
-        }
-    }
-
-    /// A reason that no pass would find.
-    fn reason(self) -> PendingReason {
-        match self {
-            Hold::User => PendingReason::None,
-            Hold::Admin => PendingReason::JobHeldAdmin,
-            Hold::Requeued => PendingReason::RequeuedHeld,
-            Hold::LaunchFailed => PendingReason::LaunchFailedRequeuedHeld,
-            Hold::ReservationDeleted => PendingReason::ReservationDeleted,
-        }
-    }
 }
 
 impl JobRow {
@@ -157,7 +69,6 @@ impl JobRow {
             }
         };
         JobRow {
-            id: job.id,
             submission: job.submitted_as(),
             task,
             waiting,
@@ -166,75 +77,43 @@ impl JobRow {
                 JobState::Running { .. } => JobStateName::Running,
                 state => JobStateName::of(state),
             },
-            submitted_at: job.submitted,
-            eligible_at: job.eligible,
-            not_before: job.not_before,
-            dependency: job.dependency.as_ref().map(|it| it.to_string()),
             hold: Hold::of(job),
-            restarts: job.restarts,
             ending,
             outcome,
             ended_at,
-            version: job.version,
         }
     }
 
     fn read(row: &NamedRow<'_>) -> rusqlite::Result<JobRow> {
-        let moment = |column: &str| -> rusqlite::Result<Option<Timestamp>> {
-            Ok(row.get::<Option<i64>>(column)?.map(Timestamp))
-        };
         let state: String = row.get("state")?;
         let hold: Option<String> = row.get("hold")?;
-        let version: i64 = row.get("version")?;
-        let ended_at = moment("ended_at")?;
+        let ended_at = moment(row, "ended_at")?;
         Ok(JobRow {
-            id: JobId(row.get("id")?),
             submission: JobId(row.get("submission")?),
             task: row.get("task")?,
             waiting: row.get("waiting")?,
             state: JobStateName::parse(&state).unwrap_or(JobStateName::Pending),
-            submitted_at: Timestamp(row.get("submitted_at")?),
-            eligible_at: moment("eligible_at")?,
-            not_before: moment("not_before")?,
-            dependency: row.get("dependency")?,
             hold: hold.map(|text| {
                 let known = Hold::ALL.into_iter().find(|hold| hold.text() == text);
                 known.unwrap_or(Hold::User)
             }),
-            restarts: row.get("restarts")?,
             ending: json_or_none(row, "ending")?,
             outcome: ended_at.map(|_| json(row, "outcome")).transpose()?,
             ended_at,
-            version: u64::try_from(version).unwrap_or(0),
         })
     }
 
-    /// The job; `own_elements` are those of its array that have rows of their own.
-    fn into_job(
-        self,
-        submission: &SubmissionRow,
-        request: Arc<Request>,
-        start: Option<StartRow<'_>>,
-        own_elements: &BTreeSet<u32>,
-    ) -> Job {
-        let started_with = start.as_ref().and_then(|start| start.priority);
-        let priority = match (self.hold, self.state, started_with) {
+    fn priority(&self, request: &Request, start: Option<&StartRow<'_>>) -> u32 {
+        match (self.hold, self.state, start.and_then(|it| it.priority)) {
             (Some(_), state, _) if state != JobStateName::Running => 0,
-            (None, JobStateName::Pending, _) | (_, _, None) => sched::priority_of(&request),
+            (None, JobStateName::Pending, _) | (_, _, None) => sched::priority_of(request),
             (_, _, Some(priority)) => priority,
-        };
-        let array = submission.array.as_ref().map(|spec| ArrayPlace {
-            array_job: self.submission,
-            task: self.array_task(spec, own_elements),
-            throttle: request
-                .rare
-                .array_throttle
-                .or(spec.throttle)
-                .filter(|most| *most > 0),
-        });
-        let partition = start.as_ref().and_then(|start| start.partition.clone());
-        let (outcome, ended_at) = (self.outcome, self.ended_at);
-        let state = match (outcome.zip(ended_at), start) {
+        }
+    }
+
+    /// Where the job stands.
+    fn job_state(self, start: Option<StartRow<'_>>) -> JobState {
+        match (self.outcome.zip(self.ended_at), start) {
             (Some((outcome, at)), start) => JobState::Ended {
                 outcome,
                 at,
@@ -260,24 +139,21 @@ impl JobRow {
             (None, _) => JobState::Pending {
                 reason: self.hold.map_or(PendingReason::None, Hold::reason),
             },
-        };
-        let partition = partition.filter(|_| !matches!(state, JobState::Pending { .. }));
-        let dependency = self.dependency.as_deref().and_then(Dependency::parse);
-        Job {
-            id: self.id,
-            array: array.map(Box::new),
-            submitter: Arc::clone(&submission.submitter),
-            request,
-            partition: partition.map(Cow::into_owned),
-            not_before: self.not_before,
-            dependency: dependency.map(Arc::new),
-            state,
-            submitted: self.submitted_at,
-            eligible: self.eligible_at,
-            priority,
-            restarts: self.restarts,
-            batch: submission.batch,
-            version: self.version,
+        }
+    }
+
+    /// Its place in an array that was submitted so; `own_elements` are those that have rows of their own.
+    fn array_place(
+        &self,
+        submitted: &ArraySpec,
+        request: &Request,
+        own_elements: &BTreeSet<u32>,
+    ) -> ArrayPlace {
+        let throttle = request.rare.array_throttle.or(submitted.throttle);
+        ArrayPlace {
+            array_job: self.submission,
+            task: self.array_task(submitted, own_elements),
+            throttle: throttle.filter(|most| *most > 0),
         }
     }
 
@@ -292,60 +168,6 @@ impl JobRow {
             indices,
             ..submitted.clone()
         })
-    }
-}
-
-impl<'a> StartRow<'a> {
-    /// The start of a job that runs or ran.
-    pub(super) fn of(job: &'a Job) -> Option<StartRow<'a>> {
-        let (started_at, allocation, limit, suspension) = match &job.state {
-            JobState::Pending { .. } => return None,
-            JobState::Running {
-                since,
-                allocation,
-                limit,
-                suspension,
-                ..
-            } => (*since, allocation, *limit, *suspension),
-            JobState::Ended { ran, .. } => {
-                let ran = ran.as_ref()?;
-                (ran.since, &ran.allocation, ran.limit, None)
-            }
-        };
-        Some(StartRow {
-            partition: job.partition.as_deref().map(Cow::Borrowed),
-            started_at,
-            limit,
-            shares: Cow::Borrowed(&allocation.nodes),
-            priority: Some(job.priority),
-            suspension,
-        })
-    }
-
-    fn read(row: &NamedRow<'_>) -> rusqlite::Result<Option<StartRow<'static>>> {
-        let started_at: Option<i64> = row.get("started_at")?;
-        let shares: Option<Vec<NodeShare>> = json_or_none(row, "shares")?;
-        let (Some(started_at), Some(shares)) = (started_at, shares) else {
-            return Ok(None);
-        };
-        let partition: Option<String> = row.get("start_partition")?;
-        Ok(Some(StartRow {
-            partition: partition.map(Cow::Owned),
-            started_at: Timestamp(started_at),
-            limit: count(row, "time_limit")?.map(Seconds),
-            shares: Cow::Owned(shares),
-            priority: row.get("priority")?,
-            suspension: json_or_none(row, "suspension")?,
-        }))
-    }
-
-    /// The nodes in Slurm's folded form.
-    pub(super) fn node_list(&self) -> String {
-        node_list(&self.shares)
-    }
-
-    pub(super) fn shares_text(&self) -> rusqlite::Result<String> {
-        to_json(&self.shares)
     }
 }
 
@@ -391,6 +213,10 @@ impl LastSubmission {
     }
 }
 
+fn moment(row: &NamedRow<'_>, column: &str) -> rusqlite::Result<Option<Timestamp>> {
+    Ok(row.get::<Option<i64>>(column)?.map(Timestamp))
+}
+
 /// A job, as the columns of [`JOB_COLUMNS`] tell of it. Of an array's row that waits, `own` gives the
 /// elements that have rows of their own.
 pub(super) fn read_job(
@@ -398,25 +224,77 @@ pub(super) fn read_job(
     last: &mut LastSubmission,
     own: impl FnOnce(JobId) -> rusqlite::Result<BTreeSet<u32>>,
 ) -> rusqlite::Result<Job> {
-    let job = JobRow::read(row)?;
+    let of_row = JobRow::read(row)?;
     let start = StartRow::read(row)?;
-    let submission = last.of_row(row, job.submission)?;
+    let submission = last.of_row(row, of_row.submission)?;
     // Changed since by `scontrol update`.
     let request = match json_or_none::<Request>(row, "own_request")? {
         Some(own) => Arc::new(own),
         None => Arc::clone(&submission.request),
     };
-    let own = match (&submission.array, job.task) {
-        (Some(_), None) => own(job.submission)?,
+    let own = match (&submission.array, of_row.task) {
+        (Some(_), None) => own(of_row.submission)?,
         _ => BTreeSet::new(),
     };
-    Ok(job.into_job(submission, request, start, &own))
+    let array = submission.array.as_ref();
+    let array = array.map(|spec| Box::new(of_row.array_place(spec, &request, &own)));
+    let dependency: Option<String> = row.get("dependency")?;
+    let dependency = dependency.as_deref().and_then(Dependency::parse);
+    let partition = start.as_ref().and_then(|start| start.partition.clone());
+    let priority = of_row.priority(&request, start.as_ref());
+    let state = of_row.job_state(start);
+    let version: i64 = row.get("version")?;
+    Ok(Job {
+        id: JobId(row.get("id")?),
+        array,
+        submitter: Arc::clone(&submission.submitter),
+        request,
+        partition: partition
+            .filter(|_| !matches!(state, JobState::Pending { .. }))
+            .map(Cow::into_owned),
+        not_before: moment(row, "not_before")?,
+        dependency: dependency.map(Arc::new),
+        state,
+        submitted: Timestamp(row.get("submitted_at")?),
+        eligible: moment(row, "eligible_at")?,
+        priority,
+        restarts: row.get("restarts")?,
+        batch: submission.batch,
+        version: u64::try_from(version).unwrap_or(0),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::NodeName;
+    use crate::owner::Clock;
+    use crate::store::{Batch, NewSubmission, Store};
+    use model::{HeldBy, NodeName, NodeShare, Seconds, Suspension};
+    use std::collections::BTreeMap;
+
+    /// Writes a job, with what was submitted the first time; it may have just started then.
+    fn write(store: &mut Store, submission: Option<&NewSubmission>, job: &Job) {
+        let clock = Clock::of(store).unwrap();
+        let reasons = submission.map(|_| (job.id, PendingReason::None));
+        let reasons: BTreeMap<JobId, PendingReason> = reasons.into_iter().collect();
+        let batch = Batch {
+            durable: false,
+            next_id: 9,
+            clock: &clock,
+            jobs: vec![job],
+            steps: Vec::new(),
+            submissions: submission.into_iter().collect(),
+            reasons: &reasons,
+            ended_starts: &[],
+            nodes: Vec::new(),
+            events: Vec::new(),
+            reservations: Vec::new(),
+            updated: &[],
+            usage: &[],
+            spent: &[],
+        };
+        store.write(&batch).unwrap();
+    }
 
     /// What is written is what is read.
     #[track_caller]
@@ -426,24 +304,48 @@ mod tests {
             user: "ann".to_owned(),
             ..Submitter::default()
         });
-        let mut request = Request::default();
+        let mut request = Request {
+            partition: Some("cpu".to_owned()),
+            ..Request::default()
+        };
         request.rare.dependency = Some("afterok:3:4,singleton".to_owned());
         let mut job = Job::submitted(JobId(7), request, submitter, Timestamp(5));
         change(&mut job);
-        let submission = SubmissionRow {
+        if StartRow::of(&job).is_some() {
+            job.partition = Some("gpu".to_owned());
+        }
+        let mut asked = Request::clone(&job.request);
+        asked.rare.array = job.array.as_ref().map(|_| ArraySpec {
+            indices: vec![1, 2, 3],
+            step: 1,
+            throttle: Some(2),
+        });
+        let submission = NewSubmission {
+            job: job.submitted_as(),
+            token: "token".to_owned(),
             submitter: Arc::clone(&job.submitter),
-            request: Arc::clone(&job.request),
-            array: job.array.as_ref().map(|_| ArraySpec {
-                indices: vec![1, 2, 3],
-                step: 1,
-                throttle: Some(2),
-            }),
-            batch: job.batch,
+            umask: 0o022,
+            arguments: Vec::new(),
+            request: serde_json::to_string(&asked).unwrap(),
+            script: job.batch.then(|| "#!/bin/sh\n".to_owned()),
+            environment: "[]".to_owned(),
+            own_environment: "[]".to_owned(),
         };
-        let (row, start) = (JobRow::of(&job), StartRow::of(&job));
-        let request = Arc::clone(&job.request);
-        let read = row.into_job(&submission, request, start, &BTreeSet::from([1]));
-        assert_eq!(read, job);
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("store.sqlite"), None).unwrap();
+        let mut before = job.clone();
+        if let Some(place) = &mut before.array {
+            (before.id, place.task) = (JobId(8), ArrayTask::One(1));
+        }
+        if let JobState::Ended { ran: Some(_), .. } = &job.state {
+            before.state = running(None, None);
+        }
+        write(&mut store, Some(&submission), &before);
+        write(&mut store, None, &job);
+        let mut read = store.saved().unwrap().live;
+        read.extend(store.ended_since(Timestamp(0)).unwrap());
+        let read = read.into_iter().find(|read| read.id == job.id);
+        assert_eq!(read, Some(job));
     }
 
     fn allocation() -> Allocation {
@@ -499,7 +401,6 @@ mod tests {
         });
         check(|job| {
             job.state = running(Some(Ending::Requeue { hold: true }), None);
-            job.partition = Some("gpu".to_owned());
             (job.eligible, job.dependency) = (Some(Timestamp(6)), None);
         });
         check(|job| {
@@ -519,7 +420,7 @@ mod tests {
                 ran: Some(Ran {
                     since: Timestamp(9),
                     allocation: allocation(),
-                    limit: None,
+                    limit: Some(Seconds(60)),
                     suspended_ms: 0,
                 }),
             };

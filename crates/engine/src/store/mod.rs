@@ -7,6 +7,7 @@
 mod accounting;
 mod committed;
 mod contents;
+mod hold;
 mod job_row;
 #[cfg(test)]
 mod migration_tests;
@@ -15,6 +16,7 @@ mod open;
 mod prune;
 mod read;
 mod rows;
+mod start_row;
 mod stock;
 mod store_error;
 mod wal;

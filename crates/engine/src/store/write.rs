@@ -1,7 +1,9 @@
 //! Writing: one transaction for all that happened since the last.
 
-use super::job_row::{Hold, JobRow, StartRow};
+use super::hold::Hold;
+use super::job_row::JobRow;
 use super::rows::{self, to_json as json};
+use super::start_row::StartRow;
 use super::{StepRow, Store, StoreError, contents};
 use crate::owner::Clock;
 use model::{
@@ -202,7 +204,7 @@ fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
                  outcome = excluded.outcome, version = excluded.version",
         )?
         .execute(params![
-            row.id.0,
+            job.id.0,
             row.submission.0,
             row.task,
             row.waiting,
@@ -214,27 +216,27 @@ fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
             request.rare.comment,
             row.ended_at.is_none(),
             row.state.long(),
-            row.submitted_at.0,
-            row.eligible_at.map(|at| at.0),
-            row.not_before.map(|at| at.0),
-            row.dependency,
+            job.submitted.0,
+            job.eligible.map(|at| at.0),
+            job.not_before.map(|at| at.0),
+            job.dependency.as_ref().map(ToString::to_string),
             row.hold.map(Hold::text),
             start.as_ref().map(|start| start.started_at.0),
             row.ended_at.map(|at| at.0),
             start.as_ref().map(StartRow::node_list),
-            row.restarts,
+            job.restarts,
             row.ending.as_ref().map(json).transpose()?,
             row.outcome.as_ref().map(json).transpose()?,
-            i64::try_from(row.version).unwrap_or(i64::MAX),
+            i64::try_from(job.version).unwrap_or(i64::MAX),
         ])?;
     match row.ended_at {
         Some(at) => transaction
             .prepare_cached("INSERT OR REPLACE INTO folders VALUES (?1, ?2)")?
-            .execute(params![row.id.0, at.0])?,
+            .execute(params![job.id.0, at.0])?,
         // Queued again, its folder is needed again; only then can there be one to forget.
-        None if row.restarts > 0 => transaction
+        None if job.restarts > 0 => transaction
             .prepare_cached("DELETE FROM folders WHERE job = ?1")?
-            .execute([row.id.0])?,
+            .execute([job.id.0])?,
         None => 0,
     };
     Ok(())
