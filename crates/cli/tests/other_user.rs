@@ -173,6 +173,14 @@ fn root_submits_jobs_of_another_user() {
         .code(0)
         .stderr;
     assert!(said.contains("to start at"), "{said}");
+    // An image would be made ready by root.
+    let image = format!("--container-image={}", secret.display());
+    let said = submit(&["--uid=nobody", &image], "true").code(1).stderr;
+    assert!(
+        said.contains("a container for a job of user nobody"),
+        "{said}"
+    );
+    assert!(said.contains("runuser -u nobody -- sbatch"), "{said}");
     for (option, want) in [
         ("--uid=no-such", "Invalid --uid specification"),
         ("--uid=3999999999", "Invalid --uid specification"),

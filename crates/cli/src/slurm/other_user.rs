@@ -38,6 +38,20 @@ impl OtherUser {
         }))
     }
 
+    /// What is to be said where the job would run in a container, whose image the caller would make ready and own;
+    /// none where that is the caller's own job.
+    pub fn no_image_of_theirs(&self) -> Option<[String; 4]> {
+        let name = &self.name;
+        (self.as_user.uid != sys::process::user()).then(|| {
+            [
+                "pyxis: an image is made ready by the user whose job it is".to_owned(),
+                format!("  asked   a container for a job of user {name}"),
+                "  there   --uid submits it, and its image and the cache would be yours".to_owned(),
+                format!("  do      submit it as {name}: runuser -u {name} -- sbatch …"),
+            ]
+        })
+    }
+
     /// What is to be said where the user can't reach the engine's folder, in which a job's script is; none where
     /// that is open.
     pub fn kept_out_of(&self, engine: &EngineFolder) -> Option<[String; 4]> {

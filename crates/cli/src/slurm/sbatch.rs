@@ -192,7 +192,11 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
     for note in super::job_mail::unsent(&asked.request) {
         printer.say(&format!("sbatch: {note}"));
     }
-    let container = step_container::made_ready(&asked.container, &cwd, "sbatch", printer);
+    let whose = other.as_ref().filter(|_| asked.container.is_asked());
+    let container = match whose.and_then(OtherUser::no_image_of_theirs) {
+        Some(lines) => Err(lines.to_vec()),
+        None => step_container::made_ready(&asked.container, &cwd, "sbatch", printer),
+    };
     let container = container.map_err(|lines| {
         for line in lines {
             printer.say(&format!("sbatch: error: {line}"));
