@@ -173,6 +173,15 @@ fn root_submits_jobs_of_another_user() {
         .code(0)
         .stderr;
     assert!(said.contains("to start at"), "{said}");
+    // Who was only asked about gets no folder.
+    let said = submit(&["--uid=daemon", "--test-only"], "true")
+        .code(0)
+        .stderr;
+    assert!(said.contains("to start at"), "{said}");
+    let daemon = sys::users::user("daemon").unwrap().unwrap().id;
+    let of_users = shared.engine.join("srun-of-users");
+    assert!(of_users.join(OTHER.to_string()).exists());
+    assert!(!of_users.join(daemon.to_string()).exists());
     // An image would be made ready by root.
     let image = format!("--container-image={}", secret.display());
     let said = submit(&["--uid=nobody", &image], "true").code(1).stderr;

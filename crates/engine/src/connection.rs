@@ -139,6 +139,8 @@ impl Connection<'_> {
                         );
                         if names_its_caller {
                             greeting.users.learn(peer.uid, peer.gid);
+                        }
+                        if matches!(call, Call::Submit(_)) {
                             srun_folder::make(&greeting.folder, peer.uid, peer.gid);
                         }
                         self.ask(call, peer, greeting)
