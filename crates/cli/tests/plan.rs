@@ -5,6 +5,7 @@
 
 use expect_test::{Expect, expect};
 use std::ffi::OsStr;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use testkit::{TestEnv, VirtualCluster};
 
@@ -276,6 +277,24 @@ fn flags_go_into_the_script_that_is_printed() {
         .yard(&["plan", "--on", "local", "--script", "--time", "1h"])
         .success();
     assert!(printed.contains("#SBATCH --time=01:00:00\n"), "{printed}");
+}
+
+#[test]
+fn code_that_is_too_large_is_refused_wherever_it_would_run() {
+    let env = env();
+    env.write(
+        "yard.toml",
+        "command = [\"true\"]\nresources.time = \"1h\"\n",
+    );
+    let large = fs::File::create(env.work().join("model.bin")).unwrap();
+    large.set_len(300_000_000).unwrap();
+    for on in ["local", "plai"] {
+        let said = env.yard(&["plan", "--on", on]).code(5).stderr;
+        assert!(
+            said.contains("has 300 MB and at most 200 MB are copied"),
+            "{on}: {said}"
+        );
+    }
 }
 
 #[test]

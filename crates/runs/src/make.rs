@@ -238,9 +238,14 @@ impl Planned {
     /// # Errors
     /// It can't be listed, or is too large.
     pub fn check_code(&self, places: &Places) -> Result<(), Failure> {
-        let source = folder::find_source(&self.base);
-        Ok(source.check(&places.scratch, &left_out(&self.plan))?)
+        check_code(&self.base, &self.plan, places)
     }
+}
+
+/// The same for the code in a folder.
+pub(crate) fn check_code(base: &Path, plan: &Plan, places: &Places) -> Result<(), Failure> {
+    let source = folder::find_source(base);
+    Ok(source.check(&places.scratch, &left_out(plan))?)
 }
 
 /// What stays where it is when the code is copied: secrets, and the image.

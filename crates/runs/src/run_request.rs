@@ -4,6 +4,7 @@ use crate::awaited::NamedRuns;
 use crate::failure::{Failure, FailureKind};
 use crate::input_file;
 use crate::known_cluster::KnownCluster;
+use crate::make::check_code;
 use crate::plan_by_cluster::{Layers, plan_here, plan_of_known, site_plan};
 use crate::sweep::WandbSweep;
 use crate::target::{Target, target};
@@ -187,6 +188,7 @@ impl RunRequest {
             container_runtime::Known::ByFile,
         );
         container_runtime::check(&mut site.plan, there, by_file)?;
+        check_code(&layers.base, &site.plan, places)?;
         plan_notes::add(&mut site.plan, &layers.base);
         Ok(site)
     }
