@@ -244,7 +244,7 @@ mod slow {
         let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
         env.set_var("SLURM_CONF", slurm.conf());
         // Long enough not to end by itself before Slurm ends it.
-        train(&env, 200);
+        train(&env, 80);
         wait_for_checkpoint(&env);
         signal(&env, 9, |command| command.contains(" job conductor "));
         let waited = env.yard(&["wait", "count"]);
@@ -252,5 +252,35 @@ mod slow {
         let (saved, resumed) = (last_of(&env, 0, "saved"), last_of(&env, 1, "from"));
         assert!(resumed >= saved, "{resumed} of {saved}: {}", show(&env));
         check_brought_back_by_a_client(&env);
+    }
+
+    /// Its agent asks the cluster what became of the batch step, which may take its time to answer.
+    #[test]
+    fn a_training_that_ends_while_its_agent_waits_for_a_real_slurm_is_done() {
+        if let Some(reason) = RealSlurm::missing() {
+            let name = "a_training_that_ends_while_its_agent_waits_for_a_real_slurm_is_done";
+            return skip(name, &reason);
+        }
+        let mut slurm =
+            RealSlurm::start(SlurmShape { nodes: 1, cpus: 2 }).expect("a Slurm comes up");
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        env.set_var("SLURM_CONF", slurm.conf());
+        train(&env, 40);
+        wait_for_checkpoint(&env);
+        let folder = run_folder(&env);
+        slurm.stop_controller();
+        signal(&env, 9, |command| command.contains(" job conductor "));
+        wait_until("the training is done", || {
+            let names = fs::read_dir(folder.join("links")).unwrap().flatten();
+            let mut names = names.map(|entry| entry.file_name().into_string().unwrap());
+            names.any(|name| name.contains(".exit."))
+        });
+        slurm.start_controller().expect("the controller comes back");
+        let waited = env.yard(&["wait", "count"]);
+        assert_eq!(waited.status, 0, "{}\n{}", waited.snapshot(), show(&env));
+        let shown = show(&env);
+        assert_eq!(shown["starts"].as_array().unwrap().len(), 1, "{shown}");
+        let manifest = folder.join("checkpoints/.manifests/step-40.json");
+        assert!(manifest.exists(), "the last checkpoint is out: {shown}");
     }
 }

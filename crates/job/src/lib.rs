@@ -18,6 +18,7 @@ mod exit_code;
 mod grace;
 mod hashed_copy;
 pub mod image;
+mod labelled_reports;
 pub mod leftovers;
 mod local_folder;
 mod made_once;

@@ -1,9 +1,9 @@
 //! What conductor and agents say to each other: JSON lines, orders on the agents' standard input
 //! (srun sends it to all of them), reports on their labelled standard output.
 //!
-//! A line stays under [`LONGEST`]: Slurm's srun passes output on in messages of 1,024 bytes and
-//! breaks a longer line in two, with a label in the middle. Lists of files therefore travel through
-//! the run folder and not through here.
+//! A line stays under [`LONGEST`]: Slurm's srun passes output on in messages of 1,024 bytes, and what it
+//! breaks in two is put together by [`crate::labelled_reports`]. Lists of files travel through the run
+//! folder and not through here.
 
 use crate::rank_stack::RankStack;
 use folder::Event;
@@ -355,47 +355,11 @@ impl Report {
             | Report::Drained { .. } => None,
         }
     }
-
-    /// Reads a line as `srun --label` prints it: the task's number, a colon, a blank, the report.
-    /// `None` for anything else: what a library prints into an agent's output is not ours.
-    #[must_use]
-    pub fn parse_labelled(line: &str) -> Option<(AgentId, Report)> {
-        let (task, report) = line.split_once(':')?;
-        Some((
-            task.trim().parse().ok()?,
-            serde_json::from_str(report).ok()?,
-        ))
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[track_caller]
-    fn check(line: &str, want: Option<(AgentId, Report)>) {
-        assert_eq!(Report::parse_labelled(line), want);
-    }
-
-    #[test]
-    fn labelled_lines() {
-        let drained = Report::Drained { round: 2 };
-        check(
-            r#"0: {"report":"drained","round":2}"#,
-            Some((0, drained.clone())),
-        );
-        check(
-            r#" 7: {"report":"drained","round":2}"#,
-            Some((7, drained.clone())),
-        );
-        check(
-            &format!("12: {}", drained.clone().line()),
-            Some((12, drained)),
-        );
-        check("slurmstepd: error: something", None);
-        check("0: {\"report\":\"dra", None);
-        check("", None);
-    }
 
     #[test]
     fn orders_come_back() {
@@ -436,10 +400,7 @@ mod tests {
         }
         .line();
         assert!(line.len() <= LONGEST, "{}", line.len());
-        check(
-            &format!("0: {line}"),
-            serde_json::from_str(&line).ok().map(|report| (0, report)),
-        );
+        assert!(serde_json::from_str::<Report>(&line).is_ok());
         let name = "n".repeat(255);
         let part = Report::Part {
             name: name.clone(),

@@ -54,6 +54,8 @@ impl Keeper {
             }
             return Ok(());
         };
+        // The training may have come to its end meanwhile.
+        let trained = trained || trained::is_done(&self.at.run, self.at.attempt);
         // A run that comes back is first of all brought back: little time may be left. One that is
         // done is so when its last checkpoint is out.
         if trained {

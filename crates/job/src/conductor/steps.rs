@@ -6,7 +6,8 @@ use super::failure;
 use super::state::{Concerns, StateEvent, TrialId};
 use super::succession::Place;
 use crate::exit_code;
-use crate::protocol::{Order, Report};
+use crate::labelled_reports::LabelledReports;
+use crate::protocol::Order;
 use crate::srun;
 use crate::srun_words::SrunLoss;
 use crate::trained;
@@ -144,8 +145,11 @@ impl Steps {
                     tell(&sender, trial, event);
                 }
             };
-            for line in BufReader::new(reports).lines().map_while(Result::ok) {
-                if let Some((agent, report)) = Report::parse_labelled(&line) {
+            let mut labelled = LabelledReports::default();
+            // By bytes: other programs may write there too, and srun may break a line within a letter.
+            let lines = BufReader::new(reports).split(b'\n').map_while(Result::ok);
+            for line in lines {
+                if let Some((agent, report)) = labelled.take(&line) {
                     tell(StateEvent::Report(agent, report));
                 }
             }
@@ -166,7 +170,6 @@ impl Steps {
         let (sender, replaced) = (self.sender.clone(), Arc::clone(replaced));
         let told_to_end = Arc::clone(&self.told_to_end);
         std::thread::spawn(move || {
-            // By bytes: other programs may write there too.
             let lines = BufReader::new(words).split(b'\n').map_while(Result::ok);
             for line in lines {
                 let mut log = io::stderr().lock();
