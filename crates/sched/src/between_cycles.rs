@@ -8,14 +8,14 @@
 
 use crate::fault::{self, Fault};
 use crate::kinds::{Choice, Need, find_unreserved};
-use crate::ledger::{Chain, Ledger};
 use crate::member::{self, Member};
 use crate::pass::Pass;
+use crate::possible_start::{Attempt, PossibleStart};
 use crate::promise::Promises;
 use crate::queue::Key;
 use crate::{Action, Event, Job, State};
-use model::{JobId, Seconds, Timestamp};
-use resources::{Free, Pick, QosId, Share};
+use model::{JobId, Timestamp};
+use resources::{Cluster, Free, Pick, QosId};
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -77,8 +77,7 @@ impl Untried {
 
 /// What a job gets between two cycles.
 enum Beside {
-    /// A place, until its limit.
-    Fits(Vec<Share>, Option<Seconds>),
+    Fits(PossibleStart),
     /// Nothing before the next cycle: until then there is only less.
     NoRoom,
     /// Nothing while a limit keeps it, which may be over before the next cycle.
@@ -94,18 +93,13 @@ impl LeftFree {
     }
 
     /// A job starts: what it gets is free no more, to whatever moment.
-    pub(crate) fn take(
-        &mut self,
-        state: &resources::Cluster,
-        choice: &Choice,
-        user: u32,
-        shares: &[Share],
-    ) {
-        let sharing = choice.need.compiled.demand.sharing;
+    pub(crate) fn take(&mut self, cluster: &Cluster, start: &PossibleStart) {
+        let Attempt { user, choice, .. } = &start.attempt;
+        let (sharing, shares) = (choice.need.compiled.demand.sharing, &start.shares);
         let left = self.0.as_mut().map(Arc::make_mut);
         for (_, free) in left.into_iter().flat_map(|left| &mut left.until) {
             if shares.iter().all(|share| free.has(share, sharing)) {
-                free.take(state, shares, sharing, user);
+                free.take(cluster, shares, sharing, *user);
             } else {
                 shares
                     .iter()
@@ -202,23 +196,21 @@ impl State {
         }
         let choices = self.jobs[&id].derived.choices.clone();
         choices
-            .into_iter()
+            .iter()
             .find_map(|choice| self.start_beside_promises_in(id, choice, now))
     }
 
     fn start_beside_promises_in(
         &mut self,
         id: JobId,
-        mut choice: Choice,
+        choice: &Choice,
         now: Timestamp,
     ) -> Option<Action> {
-        choice.few_until = self
-            .few_until(&self.jobs[&id], &choice)
-            .filter(|until| *until > now);
-        match self.beside_promises(id, &choice, now) {
-            Beside::Fits(shares, limit) => {
+        let attempt = self.attempt(&self.jobs[&id], choice, true, now);
+        match self.beside_promises(&attempt, now) {
+            Beside::Fits(start) => {
                 self.looked.backfilled += 1;
-                self.start(id, &choice, limit, &shares, now)
+                self.start(&start, now)
             }
             Beside::NoRoom => None,
             Beside::Limited => {
@@ -237,46 +229,35 @@ impl State {
     }
 
     /// What a job gets beside what the last cycle promised.
-    fn beside_promises(&self, id: JobId, choice: &Choice, now: Timestamp) -> Beside {
+    fn beside_promises(&self, attempt: &Attempt, now: Timestamp) -> Beside {
         let Some(left) = &self.left_free.0 else {
             return Beside::NoRoom;
         };
-        let job = &self.jobs[&id];
-        let user = job.record.submitter.uid;
-        if left
-            .untried
-            .goes_before(&choice.need, self.owner(&job.record))
-        {
+        let (choice, length) = (&attempt.choice, attempt.span.length);
+        let record = &self.jobs[&attempt.job].record;
+        if left.untried.goes_before(&choice.need, self.owner(record)) {
             return Beside::NoRoom;
         }
-        let span = self.span_of(job, choice, true, now);
-        let mut may_start = self.may_start(job, choice);
-        if may_start.is_ok() && Ledger::counts(&self.cluster) {
-            let chain = Chain::of(&self.cluster, &job.record, Some(choice.partition));
-            may_start = self
-                .may_spend(&chain, now)
-                .and_then(|()| Ok(self.before(&self.ledger, &chain, span.limit, now)?));
-        }
-        if may_start.is_err() {
+        if self.may_attempt(attempt, now).is_err() {
             return Beside::Limited;
         }
-        let end = now.0.saturating_add(span.length);
+        let end = now.0.saturating_add(length);
         let Some((_, free)) = left.until.iter().find(|(until, _)| end <= *until) else {
             return Beside::NoRoom;
         };
-        let reserved = self.reservations.left_to(&job.record.request);
-        let closed = reserved.closed(&self.cluster, now.0, span.length);
+        let reserved = self.reservations.left_to(&record.request);
+        let closed = reserved.closed(&self.cluster, now.0, length);
         let pick = Pick {
-            user,
+            user: attempt.user,
             few_switches: choice.few_until.is_some(),
             ..Pick::default()
         };
         let Some(shares) = find_unreserved(&self.cluster, choice, free, pick, closed) else {
             return Beside::NoRoom;
         };
-        let may_have = self.may_have(&self.ledger, id, (choice, span.limit), &shares, now);
-        match may_have {
-            Ok(()) => Beside::Fits(shares, span.limit),
+        let start = attempt.starting(now, shares);
+        match self.may_have(&self.ledger, &start, now) {
+            Ok(()) => Beside::Fits(start),
             Err(_) => Beside::Limited,
         }
     }

@@ -25,7 +25,8 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    fn of(limit: Option<Seconds>, needed: Option<Seconds>, now: Timestamp) -> Span {
+    /// With a limit, until a place is needed no more.
+    pub(crate) fn of(limit: Option<Seconds>, needed: Option<Seconds>, now: Timestamp) -> Span {
         Span {
             limit,
             length: (now + needed.unwrap_or(UNLIMITED)).since(now),

@@ -4,8 +4,9 @@
 //! that wait are not counted.
 
 use crate::State;
+use crate::deadline::Span;
 use crate::kinds::find_unreserved;
-use crate::promise::UNLIMITED;
+use crate::possible_start::{Attempt, PossibleStart};
 use model::{JobId, NodeName, Request, Timestamp, node_list};
 use resources::{Denial, Finding, Free, Pick, Share};
 
@@ -40,19 +41,26 @@ impl State {
         let begin = request.rare.begin.map_or(now, |begin| begin.max(now));
         let mut free = self.held.free.clone();
         let reserved = self.reservations.left_to(request);
+        let attempts = choices.into_iter().map(|choice| {
+            let limit = self.limit_in(request, choice.partition);
+            Attempt {
+                job: JobId(self.next_id()),
+                user,
+                choice,
+                span: Span::of(limit, limit, begin),
+            }
+        });
+        let attempts: Vec<Attempt> = attempts.collect();
         let fits = |at: Timestamp, free: &Free| {
-            choices.iter().find_map(|choice| {
-                let limit = self
-                    .limit_in(request, choice.partition)
-                    .unwrap_or(UNLIMITED);
-                let length = (at + limit).since(at);
+            attempts.iter().find_map(|attempt| {
+                let (choice, length) = (&attempt.choice, attempt.span.length);
                 let pick = Pick {
                     user,
                     ..Pick::default()
                 };
                 let closed = reserved.closed(&self.cluster, at.0, length);
                 let shares = find_unreserved(&self.cluster, choice, free, pick, closed)?;
-                Some((choice, shares))
+                Some(attempt.starting(at, shares))
             })
         };
         let mut moments: Vec<Timestamp> = self.reservations.moments().collect();
@@ -89,13 +97,21 @@ impl State {
                 "ask again when they have ended",
             ),
         });
-        let (choice, shares) = found?;
-        let demand = &choice.need.compiled.demand;
+        let PossibleStart {
+            attempt,
+            at,
+            shares,
+        } = found?;
+        let demand = &attempt.choice.need.compiled.demand;
         Ok(Estimate {
             at,
             cpus: shares.iter().map(Share::cpus).fold(0, u32::saturating_add),
             nodes: crate::held::names(&self.cluster, demand, shares.iter().map(|share| share.node)),
-            partition: self.cluster.partition(choice.partition).name.clone(),
+            partition: self
+                .cluster
+                .partition(attempt.choice.partition)
+                .name
+                .clone(),
             no_limit,
         })
     }

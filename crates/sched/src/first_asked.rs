@@ -4,61 +4,45 @@
 //! (`_select_nodes_parts` of 22.05); only what then waits has a place in the queue of each by its priority there.
 
 use crate::State;
-use crate::deadline::Span;
-use crate::kinds::Choice;
-use crate::ledger::{Chain, Ledger};
 use crate::pass::Pass;
-use model::{JobId, Timestamp};
-use resources::Share;
-
-/// A partition, how long the job may be there, and its place.
-pub(crate) type Start = (Choice, Span, Vec<Share>);
+use crate::possible_start::PossibleStart;
+use model::Timestamp;
+use resources::PartId;
 
 impl State {
     /// Where a job starts for which a partition has a place: in one that it names before that, where it is new.
     pub(crate) fn first_asked(
         &self,
         pass: &mut Pass,
-        id: JobId,
-        found: Start,
+        found: PossibleStart,
         now: Timestamp,
-    ) -> Start {
+    ) -> PossibleStart {
+        let (id, found_in) = (found.attempt.job, found.attempt.choice.partition);
         let job = &self.jobs[&id];
         if !self.unseen.contains(&id) || job.derived.choices.len() < 2 {
             return found;
         }
-        let tier = |choice: &Choice| self.cluster.partition(choice.partition).tier;
-        let reserved = self.reservations.left_to(&job.record.request);
-        let user = job.record.submitter.uid;
+        let tier = |partition: PartId| self.cluster.partition(partition).tier;
+        let reserved = self.reserved_for(id);
         let named_before = job.derived.choices.iter();
-        let named_before = named_before.take_while(|it| it.partition != found.0.partition);
-        for choice in named_before.filter(|choice| tier(choice) == tier(&found.0)) {
+        let named_before = named_before.take_while(|it| it.partition != found_in);
+        for choice in named_before.filter(|choice| tier(choice.partition) == tier(found_in)) {
             let line = (choice.partition, reserved.number());
             // What waits there may go first.
             let queue = self.queue_of(&job.record, choice.partition);
             let mut waiting = self.ready.get(&queue).into_iter().flatten();
             let is_led = waiting.any(|key| key.job != id);
-            if is_led || pass.blocked.contains_key(&line) || self.may_start(job, choice).is_err() {
+            if is_led || pass.blocked.contains_key(&line) {
                 continue;
             }
-            let mut choice = choice.clone();
-            choice.few_until = self.few_until(job, &choice).filter(|until| *until > now);
-            let span = self.span_of(job, &choice, false, now);
-            if Ledger::counts(&self.cluster) {
-                let chain = Chain::of(&self.cluster, &job.record, Some(choice.partition));
-                let may_spend = self.may_spend(&chain, now).is_ok()
-                    && self.before(&self.ledger, &chain, span.limit, now).is_ok();
-                if !may_spend {
-                    continue;
-                }
+            let attempt = self.attempt(job, choice, false, now);
+            if self.may_attempt(&attempt, now).is_err() {
+                continue;
             }
-            let shares = self.find_now(pass, &choice, user, span.length, now, &reserved);
-            if let Some(shares) = shares
-                && self
-                    .may_have(&self.ledger, id, (&choice, span.limit), &shares, now)
-                    .is_ok()
+            if let Some(start) = self.find_now(pass, &attempt, now, &reserved)
+                && self.may_have(&self.ledger, &start, now).is_ok()
             {
-                return (choice, span, shares);
+                return start;
             }
         }
         found

@@ -13,8 +13,8 @@
 //! queue.rs   the order of those that wait
 //! prioritise.rs  where a job stands in it
 //! limits.rs  whether one may start now, whatever is free
-//! pass.rs    who of them starts; promise.rs: who would delay which of those ahead; cycle.rs: when
-//!            those behind are tried
+//! pass.rs    who of them is next; turn.rs: whether it starts; possible_start.rs: where it could
+//! promise.rs who would delay which of those ahead; cycle.rs: when those behind are tried
 //! preempt/   whose places they take
 //! deadline.rs  until when one may start, and with which limit
 //! reasons.rs why those wait that did not
@@ -51,6 +51,7 @@ mod outlook;
 mod pass;
 mod place_step;
 mod planner;
+mod possible_start;
 mod preempt;
 mod prioritise;
 pub mod priority;
@@ -68,6 +69,7 @@ mod suspend;
 #[cfg(test)]
 mod testing;
 mod together;
+mod turn;
 mod update;
 mod why;
 

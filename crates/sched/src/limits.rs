@@ -4,12 +4,11 @@ use crate::kinds::Choice;
 use crate::ledger::{Chain, Ledger, Passed, Used, Wanted};
 use crate::live_job::LiveJob;
 use crate::member;
+use crate::possible_start::{Attempt, PossibleStart};
 use crate::{Job, State};
 use cluster_file::PartitionState;
-use model::{
-    JobId, JobState, PendingReason, Request, Seconds, Submitter, TimeLimitRequest, Timestamp,
-};
-use resources::{Denial, PartId, Share};
+use model::{JobState, PendingReason, Request, Seconds, Submitter, TimeLimitRequest, Timestamp};
+use resources::{Denial, PartId};
 
 impl State {
     /// Whether a job may start now in one of its partitions; the reason that it waits for if not.
@@ -105,29 +104,30 @@ impl State {
         ledger.before(chain, limit, &kept)
     }
 
-    /// Whether limits let a job have shares now, beside what a ledger counts: of one that starts, of
-    /// several that start together, and of one for which others would lose their places.
+    /// Whether limits let a job start so now, beside what a ledger counts: one that starts, one of several that
+    /// start together, and one for which others would lose their places.
     pub(crate) fn may_have(
         &self,
         ledger: &Ledger,
-        job: JobId,
-        (choice, limit): (&Choice, Option<Seconds>),
-        shares: &[Share],
+        start: &PossibleStart,
         now: Timestamp,
     ) -> Result<(), PendingReason> {
         if !Ledger::counts(&self.cluster) {
             return Ok(());
         }
-        let record = &self.jobs[&job].record;
+        let Attempt {
+            job, choice, span, ..
+        } = &start.attempt;
+        let record = &self.jobs[job].record;
         let chain = Chain::of(&self.cluster, record, Some(choice.partition));
         self.may_spend(&chain, now)?;
-        self.before(ledger, &chain, limit, now)?;
+        self.before(ledger, &chain, span.limit, now)?;
         let partition = Some(self.cluster.partition(choice.partition));
-        let used = Used::of(&self.cluster, partition, &record.request, shares);
+        let used = Used::of(&self.cluster, partition, &record.request, &start.shares);
         let wanted = Wanted {
             used: &used,
-            nodes: shares.len() as u64,
-            limit,
+            nodes: start.shares.len() as u64,
+            limit: span.limit,
             now,
         };
         self.may_use(ledger, &chain, wanted)?;
@@ -161,6 +161,7 @@ mod tests {
     use super::*;
     use crate::Event;
     use cluster_file::ClusterFile;
+    use model::JobId;
     use resources::{Cluster, Trust};
     use std::sync::Arc;
 

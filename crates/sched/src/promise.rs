@@ -1,10 +1,10 @@
 //! Promises to jobs that wait: when they are expected to start, and who would delay them.
 
-use crate::deadline::Span;
 use crate::fault::{self, Fault};
 use crate::held::names;
-use crate::kinds::{Choice, find_unreserved};
+use crate::kinds::find_unreserved;
 use crate::planner::{BackfillParameters, Planning, Timeline};
+use crate::possible_start::{Attempt, PossibleStart};
 use crate::reservations::{Kind, Reserved};
 use crate::{Amount, State};
 use model::{JobId, JobState, KILL_WAIT, PendingReason, Seconds, Timestamp};
@@ -24,14 +24,14 @@ const FIRST_LENGTH: i64 = 30_000;
 /// When jobs that wait are expected to start, by the last pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Plan {
-    starts: BTreeMap<JobId, PlannedStart>,
+    starts: BTreeMap<JobId, ExpectedStart>,
     /// The nodes that are kept for them.
     nodes: NodeSet,
 }
 
 /// A start that is expected.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PlannedStart {
+pub(crate) struct ExpectedStart {
     pub(crate) at: Timestamp,
     /// What the job holds then.
     pub(crate) needs: Amount,
@@ -132,27 +132,28 @@ impl Promises {
     pub(crate) fn earliest(
         &self,
         state: &State,
-        choice: &Choice,
-        user: u32,
-        limit: i64,
+        attempt: &Attempt,
         moments: std::ops::RangeInclusive<i64>,
         reserved: &Reserved<'_>,
-    ) -> Option<(i64, Vec<Share>)> {
+    ) -> Option<PossibleStart> {
+        let (choice, length) = (&attempt.choice, attempt.span.length);
         let find = |at: i64, free: &Free| {
             let is_kept = at <= self.now && !self.not_now.is_empty();
             let pick = Pick {
-                user,
+                user: attempt.user,
                 without: is_kept.then_some(&self.not_now),
                 few_switches: choice.few_until.is_some_and(|until| at < until.0),
                 ..Pick::default()
             };
-            let closed = reserved.closed(&state.cluster, at, limit);
+            let closed = reserved.closed(&state.cluster, at, length);
             find_unreserved(&state.cluster, choice, free, pick, closed)
         };
         let keep = |free: &mut Free, other: &Free| free.keep(&state.cluster, other);
         let fits = |at: i64, free: &Free| find(at, free).is_some();
-        self.timeline
-            .earliest(moments, limit, fits, Some(keep), find)
+        let found = self
+            .timeline
+            .earliest(moments, length, fits, Some(keep), find);
+        found.map(|(at, shares)| attempt.starting(Timestamp(at), shares))
     }
 
     /// What is free from now until each of some moments, which ascend.
@@ -161,18 +162,12 @@ impl Promises {
         self.timeline.free_until(ends, keep)
     }
 
-    /// A job starts.
-    pub(crate) fn take(
-        &mut self,
-        state: &State,
-        choice: &Choice,
-        user: u32,
-        shares: &[Share],
-        times: (i64, i64),
-    ) {
+    /// A job has a place for a time.
+    pub(crate) fn take(&mut self, state: &State, start: &PossibleStart, times: (i64, i64)) {
+        let Attempt { user, choice, .. } = &start.attempt;
         let sharing = choice.need.compiled.demand.sharing;
         self.timeline.reserve(times.0, times.1, |free| {
-            free.take(&state.cluster, shares, sharing, user);
+            free.take(&state.cluster, &start.shares, sharing, *user);
         });
     }
 
@@ -185,69 +180,54 @@ impl Promises {
     pub(crate) fn promise(
         &mut self,
         state: &State,
-        job: JobId,
-        choice: &Choice,
-        user: u32,
-        span: Span,
+        attempt: &Attempt,
         now: Timestamp,
     ) -> Result<bool, PendingReason> {
-        let limit = span.length;
-        let reserved = state.reserved_for(job);
-        let need = std::sync::Arc::as_ptr(&choice.need) as usize;
-        let owner = if self.by_user { user } else { 0 };
-        let kind = (need, owner, reserved.kind());
+        let length = attempt.span.length;
+        let waits_for_few = attempt.choice.few_until.is_some();
+        let reserved = state.reserved_for(attempt.job);
+        let owner = if self.by_user { attempt.user } else { 0 };
+        let kind = (attempt.need(), owner, reserved.kind());
         let known = self.bounds.get(&kind);
-        let known = known.filter(|_| choice.few_until.is_none() && !fault::forgets());
+        let known = known.filter(|_| !waits_for_few && !fault::forgets());
         let is_high = fault::is(Fault::BoundTooHigh);
-        let from = known.filter(|(longest, _)| *longest <= limit || is_high);
+        let from = known.filter(|(longest, _)| *longest <= length || is_high);
         let from = from.map_or(now.0, |(_, at)| *at);
-        let found = self.earliest(state, choice, user, limit, from..=i64::MAX, &reserved);
-        let Some((at, shares)) = found else {
+        let Some(start) = self.earliest(state, attempt, from..=i64::MAX, &reserved) else {
             return Ok(false);
         };
-        state.may_have(&state.ledger, job, (choice, span.limit), &shares, now)?;
-        if choice.few_until.is_none() {
-            self.bounds.insert(kind, (limit, at));
+        state.may_have(&state.ledger, &start, now)?;
+        if !waits_for_few {
+            self.bounds.insert(kind, (length, start.at.0));
         }
-        if let Some(times) = self.note(job, &shares, (at, limit), now) {
+        if let Some(times) = self.note(&start, now) {
             if self.planning.whole_nodes {
-                self.keep_nodes(&shares, times);
+                self.keep_nodes(&start, times);
             } else {
-                self.take(state, choice, user, &shares, times);
+                self.take(state, &start, times);
             }
         }
         Ok(true)
     }
 
-    /// Promises a job what was found for it, on whole nodes: `(at, length)`.
-    pub(crate) fn promised(
-        &mut self,
-        job: JobId,
-        shares: &[Share],
-        span: (i64, i64),
-        now: Timestamp,
-    ) {
-        if let Some(times) = self.note(job, shares, span, now) {
-            self.keep_nodes(shares, times);
+    /// Promises a job what was found for it, on whole nodes.
+    pub(crate) fn promised(&mut self, start: &PossibleStart, now: Timestamp) {
+        if let Some(times) = self.note(start, now) {
+            self.keep_nodes(start, times);
         }
     }
 
     /// Notes when a job is expected to start; the time for which that is kept free, unless it lies
     /// too far ahead.
-    fn note(
-        &mut self,
-        job: JobId,
-        shares: &[Share],
-        (at, length): (i64, i64),
-        now: Timestamp,
-    ) -> Option<(i64, i64)> {
-        let is_far = at.saturating_sub(now.0) > self.planning.window;
-        let nodes = shares.iter().map(|share| share.node);
-        let planned = PlannedStart {
-            at: Timestamp(at),
-            needs: Amount::of_shares(shares),
+    fn note(&mut self, start: &PossibleStart, now: Timestamp) -> Option<(i64, i64)> {
+        let is_far = start.at.since(now) > self.planning.window;
+        let nodes = start.shares.iter().map(|share| share.node);
+        let planned = ExpectedStart {
+            at: start.at,
+            needs: start.amount(),
             nodes: nodes.clone().filter(|_| !is_far).collect(),
         };
+        let job = start.attempt.job;
         let known = self.plan.starts.get(&job);
         if known.is_none_or(|known| planned.at < known.at) {
             self.plan.starts.insert(job, planned);
@@ -256,13 +236,13 @@ impl Promises {
             return None;
         }
         self.plan.nodes.add(&nodes.collect());
-        let end = self.planning.end(at, length);
-        Some((self.planning.begin(at, now.0), end))
+        let end = self.planning.end(start.at.0, start.attempt.span.length);
+        Some((self.planning.begin(start.at.0, now.0), end))
     }
 
-    fn keep_nodes(&mut self, shares: &[Share], times: (i64, i64)) {
+    fn keep_nodes(&mut self, start: &PossibleStart, times: (i64, i64)) {
         self.timeline.reserve(times.0, times.1, |free| {
-            for share in shares {
+            for share in &start.shares {
                 free.set_up(share.node, false);
             }
         });
@@ -270,18 +250,12 @@ impl Promises {
 
     /// Takes the nodes of one component from the others; of a node that is this whole machine, its
     /// shares.
-    pub(crate) fn occupy(
-        &mut self,
-        state: &State,
-        choice: &Choice,
-        shares: &[Share],
-        times: (i64, i64),
-    ) {
+    pub(crate) fn occupy(&mut self, state: &State, start: &PossibleStart) {
         let splits = |share: &Share| state.cluster.class(share.node).splits;
-        if shares.iter().any(splits) {
-            self.take(state, choice, 0, shares, times);
+        if start.shares.iter().any(splits) {
+            self.take(state, start, start.needed());
         } else {
-            self.keep_nodes(shares, times);
+            self.keep_nodes(start, start.needed());
         }
     }
 
@@ -329,7 +303,7 @@ impl State {
     /// When a job that waits is expected to start, by the last pass.
     #[must_use]
     pub fn planned(&self, job: JobId) -> Option<Timestamp> {
-        self.planned_start(job).map(|planned| planned.at)
+        self.expected_start(job).map(|planned| planned.at)
     }
 
     /// Nodes that the last pass kept for jobs that wait.
@@ -338,14 +312,14 @@ impl State {
         &self.plan.nodes
     }
 
-    pub(crate) fn planned_start(&self, job: JobId) -> Option<&PlannedStart> {
+    pub(crate) fn expected_start(&self, job: JobId) -> Option<&ExpectedStart> {
         self.plan.starts.get(&job)
     }
 
     /// The same with its nodes.
     #[must_use]
     pub fn planned_on(&self, job: JobId) -> Option<model::PlannedStart> {
-        let planned = self.planned_start(job)?;
+        let planned = self.expected_start(job)?;
         let choice = self.jobs.get(&job)?.derived.choices.first()?;
         Some(model::PlannedStart {
             at: planned.at,

@@ -1,24 +1,21 @@
 //! A job starts: it leaves the queues and holds its shares, and what waits for it is looked at anew.
 
-use crate::kinds::Choice;
+use crate::possible_start::{Attempt, PossibleStart};
 use crate::{Action, State};
-use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
-use resources::Share;
+use model::{JobState, PendingReason, Timestamp};
 
 impl State {
     /// Starts a job, or the first of the elements that wait in its row.
-    pub(crate) fn start(
-        &mut self,
-        row: JobId,
-        choice: &Choice,
-        limit: Option<Seconds>,
-        shares: &[Share],
-        now: Timestamp,
-    ) -> Option<Action> {
+    pub(crate) fn start(&mut self, start: &PossibleStart, now: Timestamp) -> Option<Action> {
+        let Attempt {
+            job: row,
+            user,
+            ref choice,
+            span,
+        } = start.attempt;
         let job = &self.jobs[&row];
         let reason = job.reason().cloned().unwrap_or(PendingReason::None);
         let demand = &choice.need.compiled.demand;
-        let user = job.record.submitter.uid;
         let id = match job.waiting() {
             [] => row,
             [first, ..] => {
@@ -27,8 +24,8 @@ impl State {
             }
         };
         self.unfile(id);
-        let (allocation, holding) = self.held.start(&self.cluster, demand, user, shares);
-        self.left_free.take(&self.cluster, choice, user, shares);
+        let (allocation, holding) = self.held.start(&self.cluster, demand, user, &start.shares);
+        self.left_free.take(&self.cluster, start);
         let partition = &self.cluster.partition(choice.partition).name;
         let job = self.jobs.get_mut(&id)?;
         job.record.partition = Some(partition.clone());
@@ -40,7 +37,7 @@ impl State {
         job.record.state = JobState::Running {
             since: now,
             allocation,
-            limit,
+            limit: span.limit,
             ending: None,
             suspension: None,
             held: None,

@@ -5,27 +5,17 @@
 //! backfill, which alone starts such jobs there, has it (whole nodes are kept for each in turn). A magnetic
 //! reservation draws none of them, as Slurm's backfill counts no reservation that a component doesn't name.
 
-use crate::deadline::Span;
-use crate::kinds::Choice;
 use crate::ledger::Ledger;
 use crate::pass::Pass;
-use crate::promise::{Promises, UNLIMITED};
+use crate::possible_start::{Attempt, PossibleStart};
+use crate::promise::Promises;
 use crate::queue::{Key, QueueId};
 use crate::{Action, Job, State};
-use model::{Allocation, JobId, JobState, PendingReason, Seconds, Timestamp};
-use resources::{PartId, Share};
+use model::{Allocation, JobId, JobState, PendingReason, Timestamp};
+use resources::PartId;
 
 /// A moment at which all fit is looked for so often: each look moves to where one more of them fits.
 const LOOKS: usize = 64;
-
-/// A component, and where it is to start.
-#[derive(Debug)]
-struct Placed {
-    job: JobId,
-    choice: Choice,
-    limit: Option<Seconds>,
-    shares: Vec<Share>,
-}
 
 impl State {
     /// The live components of a heterogeneous job, in order; a job alone where it is none.
@@ -100,8 +90,8 @@ impl State {
         let is_behind = pass.blocked.contains_key(&line);
         pass.passed.insert(queue, key);
         let ids = self.components(key.job);
-        let choices = match self.choices_together(&ids, partition, now) {
-            Ok(choices) => choices,
+        let attempts = match self.attempts_together(&ids, partition, now) {
+            Ok(attempts) => attempts,
             Err(reason) => {
                 pass.limited.insert(key.job, reason);
                 return Vec::new();
@@ -117,12 +107,10 @@ impl State {
         if self.backfill.is_none() && line.1 == 0 {
             promises.leave(&pass.withdrawn);
         }
-        let found = self.earliest_together(&promises, &choices, now, now);
-        let found = found.map(|(_, placed)| placed);
-        if let Some(all) = found {
+        if let Some(all) = self.earliest_together(&promises, &attempts, now, now) {
             let mut ledger = self.ledger.clone();
-            for placed in &all {
-                if let Err(reason) = self.count_component(&mut ledger, placed, now) {
+            for start in &all {
+                if let Err(reason) = self.count_component(&mut ledger, start, now) {
                     pass.limited.insert(key.job, reason);
                     return Vec::new();
                 }
@@ -130,14 +118,11 @@ impl State {
             let lets_others = pass.blocked.values().any(|job| *job == key.job);
             pass.has_overtaken |= is_behind || lets_others;
             let mut actions = Vec::new();
-            for placed in all {
-                let end = now + placed.limit.unwrap_or(UNLIMITED);
+            for start in all {
                 if let Some(promises) = &mut pass.promises {
-                    let times = (now.0, end.0);
-                    promises.take(self, &placed.choice, user, &placed.shares, times);
+                    promises.take(self, &start, start.until_limit());
                 }
-                let (job, limit) = (placed.job, placed.limit);
-                actions.extend(self.start(job, &placed.choice, limit, &placed.shares, now));
+                actions.extend(self.start(&start, now));
             }
             return actions;
         }
@@ -158,10 +143,9 @@ impl State {
         if *promised < parameters.promises && !self.keeps_no_place(key.job) {
             *promised += 1;
             let far = Timestamp(i64::MAX);
-            if let Some((at, all)) = self.earliest_together(&promises, &choices, now, far) {
-                for placed in &all {
-                    let length = (now + placed.limit.unwrap_or(UNLIMITED)).since(now);
-                    promises.promised(placed.job, &placed.shares, (at, length), now);
+            if let Some(all) = self.earliest_together(&promises, &attempts, now, far) {
+                for start in &all {
+                    promises.promised(start, now);
                 }
             }
             pass.promises = Some(promises);
@@ -171,12 +155,12 @@ impl State {
 
     /// The partitions in which each may start: the first of them in this one, each of the others in
     /// its own; the error is why one may start in none.
-    fn choices_together(
+    fn attempts_together(
         &self,
         ids: &[JobId],
         partition: PartId,
         now: Timestamp,
-    ) -> Result<Vec<(JobId, Vec<Choice>)>, PendingReason> {
+    ) -> Result<Vec<Vec<Attempt>>, PendingReason> {
         let of_job = |(index, id): (usize, &JobId)| {
             let job = &self.jobs[id];
             let all = job.derived.choices.iter();
@@ -184,20 +168,14 @@ impl State {
             let (mut open, mut reason) = (Vec::new(), PendingReason::Resources);
             for choice in all {
                 match self.may_start(job, choice) {
-                    Ok(()) => {
-                        let until = self.few_until(job, choice);
-                        open.push(Choice {
-                            few_until: until.filter(|until| *until > now),
-                            ..choice.clone()
-                        });
-                    }
+                    Ok(()) => open.push(self.attempt(job, choice, true, now)),
                     Err(closed) => reason = closed,
                 }
             }
             if open.is_empty() {
                 return Err(reason);
             }
-            Ok((*id, open))
+            Ok(open)
         };
         ids.iter().enumerate().map(of_job).collect()
     }
@@ -206,28 +184,30 @@ impl State {
     fn count_component(
         &self,
         ledger: &mut Ledger,
-        placed: &Placed,
+        start: &PossibleStart,
         now: Timestamp,
     ) -> Result<(), PendingReason> {
         if !Ledger::counts(&self.cluster) {
             return Ok(());
         }
-        let partition = self.cluster.partition(placed.choice.partition);
+        let Attempt {
+            job, choice, span, ..
+        } = &start.attempt;
+        let partition = self.cluster.partition(choice.partition);
         let record = Job {
             partition: Some(partition.name.clone()),
             state: JobState::Running {
                 since: now,
                 allocation: Allocation { nodes: Vec::new() },
-                limit: placed.limit,
+                limit: span.limit,
                 ending: None,
                 suspension: None,
                 held: None,
             },
-            ..self.jobs[&placed.job].record.clone()
+            ..self.jobs[job].record.clone()
         };
-        let wanted = (&placed.choice, placed.limit);
-        self.may_have(ledger, placed.job, wanted, &placed.shares, now)?;
-        ledger.started(&self.cluster, &record, &placed.shares);
+        self.may_have(ledger, start, now)?;
+        ledger.started(&self.cluster, &record, &start.shares);
         Ok(())
     }
 
@@ -236,41 +216,28 @@ impl State {
     fn earliest_together(
         &self,
         promises: &Promises,
-        choices: &[(JobId, Vec<Choice>)],
+        attempts: &[Vec<Attempt>],
         from: Timestamp,
         until: Timestamp,
-    ) -> Option<(i64, Vec<Placed>)> {
-        let mut at = from.0;
+    ) -> Option<Vec<PossibleStart>> {
+        let mut at = from;
         'look: for _ in 0..LOOKS {
             let mut left = promises.clone();
             let mut all = Vec::new();
-            for (id, choices) in choices {
-                let job = &self.jobs[id];
-                let reserved = self.reserved_for(*id);
-                let found = choices.iter().filter_map(|choice| {
-                    let Span { limit, length } = self.span_of(job, choice, true, from);
-                    let moments = at..=until.0;
-                    let user = job.record.submitter.uid;
-                    let (begin, shares) =
-                        left.earliest(self, choice, user, length, moments, &reserved)?;
-                    let placed = Placed {
-                        job: *id,
-                        choice: choice.clone(),
-                        limit,
-                        shares,
-                    };
-                    Some((begin, length, placed))
+            for of_one in attempts {
+                let found = of_one.iter().filter_map(|attempt| {
+                    let reserved = self.reserved_for(attempt.job);
+                    left.earliest(self, attempt, at.0..=until.0, &reserved)
                 });
-                let (begin, length, placed) = found.min_by_key(|(begin, ..)| *begin)?;
-                if begin > at {
-                    at = begin;
+                let start = found.min_by_key(|start| start.at)?;
+                if start.at > at {
+                    at = start.at;
                     continue 'look;
                 }
-                let end = at.saturating_add(length);
-                left.occupy(self, &placed.choice, &placed.shares, (at, end));
-                all.push(placed);
+                left.occupy(self, &start);
+                all.push(start);
             }
-            return Some((at, all));
+            return Some(all);
         }
         None
     }

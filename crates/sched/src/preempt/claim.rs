@@ -5,12 +5,12 @@ use super::rules::{self, Claimant};
 use crate::fault::{self, Fault};
 use crate::kinds::Choice;
 use crate::pass::Pass;
+use crate::possible_start::{Attempt, PossibleStart};
 use crate::promise::Promises;
 use crate::reservations::{Kept, Kind};
 use crate::{Action, State};
 use cluster_file::PreemptMode;
 use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
-use resources::Share;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -18,18 +18,9 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     /// Room that jobs wait for until those that had it are gone.
-    taken: Vec<Claim>,
+    taken: Vec<PossibleStart>,
     /// What found no room, by the shortest limit.
     failed: HashMap<(usize, Claimant, u32, Kind), i64>,
-}
-
-#[derive(Debug)]
-struct Claim {
-    choice: Choice,
-    user: u32,
-    shares: Vec<Share>,
-    /// When its promise begins, or its end: from now until then.
-    times: (i64, i64),
 }
 
 /// A running job, or the components of one, that may lose its place.
@@ -41,17 +32,6 @@ struct Victim {
     grace: Option<Seconds>,
 }
 
-/// A job that finds no room.
-#[derive(Debug)]
-pub(crate) struct Wanting<'a> {
-    pub(crate) job: JobId,
-    pub(crate) choice: &'a Choice,
-    pub(crate) limit: Option<Seconds>,
-    /// In milliseconds.
-    pub(crate) length: i64,
-    pub(crate) now: Timestamp,
-}
-
 impl State {
     /// Takes as many places as a job needs that finds no room, where limits would let it have them.
     /// Those that are suspended for it give back their CPUs at once.
@@ -60,30 +40,28 @@ impl State {
     pub(crate) fn preempt_for(
         &mut self,
         pass: &mut Pass,
-        wanting: &Wanting<'_>,
+        attempt: &Attempt,
+        now: Timestamp,
     ) -> Result<Vec<Action>, PendingReason> {
-        let Wanting {
+        let Attempt {
             job,
+            user,
             choice,
-            limit,
-            length,
-            now,
-        } = *wanting;
-        let record = &self.jobs[&job].record;
+            span,
+        } = attempt;
+        let (length, record) = (span.length, &self.jobs[job].record);
         let lender = self.takes_back(&record.request);
         if lender.is_none() && !rules::is_on(&self.cluster) {
             return Ok(Vec::new());
         }
         let claimant = rules::claimant(&self.cluster, record, choice.partition);
-        let user = record.submitter.uid;
         let candidates = self.candidates(claimant, lender, choice, now);
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
         let request = Arc::clone(&record.request);
         let reserved = self.reservations.left_to(&request);
-        let need = Arc::as_ptr(&choice.need) as usize;
-        let like = (need, claimant, user, reserved.kind());
+        let like = (attempt.need(), claimant, *user, reserved.kind());
         let failed = pass.claims.failed.get(&like);
         let failed = failed.filter(|_| !fault::forgets());
         if failed.is_some_and(|shortest| *shortest <= length) {
@@ -97,9 +75,7 @@ impl State {
                     view.lose(self, *id, victim.mode);
                 }
             }
-            let moments = now.0..=now.0;
-            let found = view.earliest(self, choice, user, length, moments, &reserved);
-            found.map(|(_, shares)| shares)
+            view.earliest(self, attempt, now.0..=now.0, &reserved)
         };
         let chosen = if room(&[]).is_some() {
             // Those that are being ended have room enough for it.
@@ -107,24 +83,18 @@ impl State {
         } else {
             choose(&candidates, |victims| room(victims).is_some())
         };
-        let shares = chosen.as_ref().and_then(|victims| room(victims));
-        let (Some(mut chosen), Some(shares)) = (chosen, shares) else {
+        let start = chosen.as_ref().and_then(|victims| room(victims));
+        let (Some(mut chosen), Some(start)) = (chosen, start) else {
             pass.claims.failed.insert(like, length);
             return Ok(Vec::new());
         };
-        self.may_have(&self.ledger, job, (choice, limit), &shares, now)?;
+        self.may_have(&self.ledger, &start, now)?;
         // Those that stop for a while do so once the others are gone: the job starts then.
         let stops = |victim: &Victim| victim.mode == PreemptMode::Suspend;
         if !chosen.iter().all(stops) || self.is_any_ending() {
             chosen.retain(|victim| !stops(victim));
         }
-        let end = now.0.saturating_add(length);
-        pass.claims.taken.push(Claim {
-            choice: choice.clone(),
-            user,
-            shares,
-            times: (now.0, end),
-        });
+        pass.claims.taken.push(start);
         let mut actions = Vec::new();
         for victim in chosen {
             if stops(&victim)
@@ -159,7 +129,7 @@ impl State {
             }
         }
         for claim in &pass.claims.taken {
-            soon.take(self, &claim.choice, claim.user, &claim.shares, claim.times);
+            soon.take(self, claim, claim.needed());
         }
         soon
     }

@@ -17,5 +17,5 @@ mod lose;
 mod resume;
 pub(crate) mod rules;
 
-pub(crate) use claim::{Claims, Wanting};
+pub(crate) use claim::Claims;
 pub(crate) use lose::grace_of;

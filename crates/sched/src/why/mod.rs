@@ -18,7 +18,7 @@ use crate::Job;
 use crate::State;
 use budget::Budget;
 use model::{
-    Allocation, JobId, JobState, NodeName, PendingReason, ReachedLimit, Request, Reservation,
+    Allocation, JobId, JobState, PendingReason, PlannedStart, ReachedLimit, Request, Reservation,
     Timestamp, parse_licences,
 };
 pub use never::NeverMet;
@@ -50,7 +50,7 @@ pub struct Why {
     /// under the limit that it would pass.
     pub holders: Vec<Holder>,
     /// When it would start if all jobs ran until their limits, and on which nodes.
-    pub start: Option<model::PlannedStart>,
+    pub start: Option<PlannedStart>,
     /// The start is not known because it comes after this job, which has no time limit.
     pub no_limit: Option<JobId>,
     /// What can no longer happen that it waits for.
@@ -126,8 +126,7 @@ impl Amount {
 
 /// A start that was planned.
 struct Planned {
-    at: Timestamp,
-    nodes: Vec<NodeName>,
+    start: PlannedStart,
     needs: Amount,
     /// Jobs that run now and end before it, in that order.
     ended: Vec<JobId>,
@@ -205,10 +204,7 @@ impl State {
             there,
             ahead,
             holders: holders.filter_map(|holder| self.holder(*holder)).collect(),
-            start: start.map(|planned| model::PlannedStart {
-                at: planned.at,
-                nodes: planned.nodes.clone(),
-            }),
+            start: start.map(|planned| planned.start.clone()),
             no_limit,
             never_met: if *reason == PendingReason::DependencyNeverSatisfied {
                 self.never_met(record, now)
@@ -327,15 +323,16 @@ impl State {
 
     /// When a job starts by the plan of the last pass.
     fn by_plan(&self, record: &Job, now: Timestamp) -> Option<Planned> {
-        let planned = self.planned_start(record.id)?;
-        let nodes = self.planned_on(record.id)?.nodes;
+        let needs = self.expected_start(record.id)?.needs;
+        let mut start = self.planned_on(record.id)?;
         let ends = self.ends(now).into_iter();
-        let before = ends.take_while(|(end, _)| *end <= planned.at);
+        let before = ends.take_while(|(end, _)| *end <= start.at);
+        let ended = before.map(|(_, job)| job.record.id).collect();
+        start.at = start.at.max(now);
         Some(Planned {
-            at: planned.at.max(now),
-            nodes,
-            needs: planned.needs,
-            ended: before.map(|(_, job)| job.record.id).collect(),
+            start,
+            needs,
+            ended,
         })
     }
 }

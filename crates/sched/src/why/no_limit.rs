@@ -18,7 +18,7 @@ impl State {
             let record = self.job(*job);
             record.is_some_and(|record| runs_without_limit(&record.state))
         });
-        let comes_late = planned.at >= now + UNLIMITED;
+        let comes_late = planned.start.at >= now + UNLIMITED;
         let waiting = ahead.iter().copied().filter(|_| comes_late).find(|job| {
             let job = self.jobs.get(job);
             job.and_then(|job| Some((job, job.derived.choices.first()?)))

@@ -4,7 +4,7 @@ use super::budget::Budget;
 use super::{Amount, Planned};
 use crate::promise::expected_end;
 use crate::{Action, Event, Job, State};
-use model::{JobId, JobState, Outcome, Request, Timestamp};
+use model::{JobId, JobState, Outcome, PlannedStart, Request, Timestamp};
 use std::sync::Arc;
 
 impl State {
@@ -37,9 +37,11 @@ impl State {
             });
             if let Some(allocation) = own {
                 return Some(Planned {
-                    at,
                     needs: Amount::of(&allocation),
-                    nodes: allocation.nodes.into_iter().map(|it| it.node).collect(),
+                    start: PlannedStart {
+                        at,
+                        nodes: allocation.nodes.into_iter().map(|it| it.node).collect(),
+                    },
                     ended,
                 });
             }

@@ -134,14 +134,14 @@ fn the_plan_says_what_comes() {
             .unwrap();
         let planned = state.by_plan(record, Timestamp(0)).unwrap();
         assert_eq!(
-            (planned.at, planned.needs, planned.nodes),
-            (played.at, played.needs, played.nodes),
+            (planned.start.at, planned.needs, planned.start.nodes),
+            (played.start.at, played.needs, played.start.nodes),
             "{job}"
         );
-        assert_eq!(state.planned(job), Some(planned.at));
+        assert_eq!(state.planned(job), Some(planned.start.at));
         assert_eq!(
             moment(&state.why(job, Timestamp(0)).unwrap()),
-            Some(planned.at)
+            Some(planned.start.at)
         );
     }
 }

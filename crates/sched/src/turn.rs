@@ -1,0 +1,316 @@
+//! One job at its turn in the queue of a partition: it starts, takes the place of others, is promised one,
+//! or waits for something else than room.
+
+use crate::fault::{self, Fault};
+use crate::kinds::find_unreserved;
+use crate::pass::{Line, Pass};
+use crate::possible_start::{Attempt, PossibleStart};
+use crate::promise::Promises;
+use crate::queue::{Key, QueueId};
+use crate::reservations::Reserved;
+use crate::{Action, State};
+use model::{JobId, PendingReason, Timestamp};
+use resources::{NodeSet, PartId, Pick};
+use std::borrow::Cow;
+
+impl State {
+    /// Starts a job, or an element of it, if it may start and something is free for it.
+    pub(crate) fn try_one(
+        &mut self,
+        pass: &mut Pass,
+        queue: QueueId,
+        key: Key,
+        actions: &mut Vec<Action>,
+        now: Timestamp,
+    ) {
+        let partition = queue.partition;
+        let job = &self.jobs[&key.job];
+        let Some(choice) = job.choice(partition) else {
+            pass.passed.insert(queue, key);
+            return;
+        };
+        let line = (partition, self.reserved_for(key.job).number());
+        let is_behind = pass.blocked.contains_key(&line);
+        let later = self.attempt(job, choice, true, now);
+        let attempt = if is_behind {
+            later.clone()
+        } else {
+            self.attempt(job, choice, false, now)
+        };
+        if let Err(reason) = self.may_attempt(&attempt, now) {
+            pass.limited.insert(key.job, reason);
+            pass.passed.insert(queue, key);
+            return;
+        }
+        if let Some((name, start)) = self.drawn(pass, &attempt, now) {
+            pass.has_overtaken |= is_behind;
+            let start = self.start_in_pass(pass, &start, now);
+            if let Some(Action::Start { job, .. }) = &start {
+                self.draw(*job, name);
+                self.count_reserved_cores(now);
+            }
+            actions.extend(start);
+            return;
+        }
+        if is_behind && !self.may_try(pass, partition, attempt.user) {
+            pass.passed.insert(queue, key);
+            pass.not_tried.push(key.job);
+            return;
+        }
+        let before = actions.len();
+        let found = match self.find_room(pass, (&attempt, &later), is_behind, actions, now) {
+            Ok(found) => found,
+            Err(reason) => {
+                pass.limited.insert(key.job, reason);
+                pass.passed.insert(queue, key);
+                return;
+            }
+        };
+        if let Some(mut start) = found {
+            if let Err(reason) = self.may_have(&self.ledger, &start, now) {
+                pass.limited.insert(key.job, reason);
+                pass.passed.insert(queue, key);
+                return;
+            }
+            // Not beside what was suspended for it.
+            if !is_behind && actions.len() == before {
+                start = self.first_asked(pass, start, now);
+            }
+            // One that kept others waiting in another of its partitions does so no more.
+            let lets_others = pass.blocked.values().any(|job| *job == key.job);
+            pass.has_overtaken |= is_behind || lets_others;
+            self.looked.backfilled += u64::from(is_behind);
+            actions.extend(self.start_in_pass(pass, &start, now));
+            return;
+        }
+        pass.passed.insert(queue, key);
+        self.keep_waiting(pass, line, &later, now);
+    }
+
+    /// Starts a job, and takes its place from those that are promised one.
+    fn start_in_pass(
+        &mut self,
+        pass: &mut Pass,
+        start: &PossibleStart,
+        now: Timestamp,
+    ) -> Option<Action> {
+        if let Some(promises) = &mut pass.promises
+            && !fault::is(Fault::SpentTwice)
+        {
+            promises.take(self, start, start.until_limit());
+        }
+        self.start(start, now)
+    }
+
+    /// A place for a job, at its turn or behind a blocked one; of one that finds none, once it took those of others
+    /// that stop for it, or with its shortest limit where nobody has to go.
+    ///
+    /// The error is the limit that does not let it have the places of others.
+    fn find_room(
+        &mut self,
+        pass: &mut Pass,
+        (attempt, later): (&Attempt, &Attempt),
+        is_behind: bool,
+        actions: &mut Vec<Action>,
+        now: Timestamp,
+    ) -> Result<Option<PossibleStart>, PendingReason> {
+        let reserved = self.reserved_for(attempt.job);
+        let is_in_line = !is_behind && self.backfill.is_some() && reserved.number() == 0;
+        if is_in_line && !pass.withdrawn.is_empty() {
+            // As Slurm's main scheduler goes: beside the nodes of partitions whose first job waits.
+            let kept = pass.not_now.clone();
+            pass.not_now.add(&pass.withdrawn);
+            let found = self.find_now(pass, attempt, now, &reserved);
+            pass.not_now = kept;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        let found = self.find_now(pass, attempt, now, &reserved);
+        if found.is_some() {
+            return Ok(found);
+        }
+        let taken = self.preempt_for(pass, attempt, now)?;
+        pass.has_overtaken |= !taken.is_empty();
+        let suspends = taken.iter().any(|it| matches!(it, Action::Suspend(_)));
+        let is_shorter = later.span.length < attempt.span.length;
+        let again = if suspends {
+            pass.failed.clear();
+            Some(attempt)
+        } else {
+            let has_shorter = taken.is_empty() && self.backfill.is_some() && is_shorter;
+            has_shorter.then_some(later)
+        };
+        actions.extend(taken);
+        let reserved = self.reserved_for(attempt.job);
+        Ok(again.and_then(|attempt| self.find_now(pass, attempt, now, &reserved)))
+    }
+
+    /// Nothing is free for a job now: it may block those behind it, and may be promised a place.
+    fn keep_waiting(&self, pass: &mut Pass, line: Line, later: &Attempt, now: Timestamp) {
+        let Attempt { job, choice, .. } = later;
+        let partition = choice.partition;
+        let is_behind = pass.blocked.contains_key(&line);
+        let named = choice.need.compiled.demand.required.iter();
+        let named: NodeSet = named.filter_map(|name| self.cluster.node(name)).collect();
+        let request = &self.jobs[job].record.request;
+        let times = (now, later.span.length);
+        if let Some(reason) = self.waits_for_reservation(request, &named, partition, times) {
+            pass.limited.insert(*job, reason);
+            self.promise(pass, later, now);
+            return;
+        }
+        if !is_behind {
+            let reason = self.why_first(choice, pass);
+            if named.is_empty() {
+                if let Some(reason) = reason {
+                    pass.unavailable.insert(*job, reason);
+                }
+                pass.blocked.insert(line, *job);
+                if line.1 == 0 && !fault::is(Fault::NodesNotWithdrawn) {
+                    pass.withdrawn.add(&self.cluster.partition(partition).nodes);
+                }
+            } else {
+                // Those behind it wait for none but the nodes that it names.
+                let reason = reason.unwrap_or(PendingReason::Resources);
+                pass.limited.insert(*job, reason);
+                pass.withdrawn.add(&named);
+                pass.named.add(&named);
+                self.promise(pass, later, now);
+                return;
+            }
+        }
+        if self.backfill.is_none() && self.reservations.is_empty() {
+            pass.closed.insert(partition);
+            return;
+        }
+        let is_planned = self.promise(pass, later, now);
+        if is_behind
+            && is_planned == Some(false)
+            && (self.too_few_nodes(choice, &NodeSet::default()) || self.lacks_nodes(choice))
+        {
+            let all = &self.cluster.partition(partition).nodes;
+            let reason = self.unavailable(choice, self.nodes_that_are_down(all.iter()));
+            pass.limited.insert(*job, reason);
+        }
+    }
+
+    /// A place in a reservation that draws jobs to itself, for one that names none.
+    fn drawn(
+        &self,
+        pass: &mut Pass,
+        attempt: &Attempt,
+        now: Timestamp,
+    ) -> Option<(String, PossibleStart)> {
+        let record = &self.jobs[&attempt.job].record;
+        for reserved in self.reservations.magnetic(record, now) {
+            let found = self.find_now(pass, attempt, now, &reserved);
+            if let (Some(start), Some(name)) = (found, reserved.name())
+                && self.may_have(&self.ledger, &start, now).is_ok()
+            {
+                return Some((name.to_owned(), start));
+            }
+        }
+        None
+    }
+
+    /// Promises a job its place, where a pass promises it one: whether there will be one.
+    fn promise(&self, pass: &mut Pass, attempt: &Attempt, now: Timestamp) -> Option<bool> {
+        let parameters = self.backfill.as_ref()?;
+        let partition = attempt.choice.partition;
+        let promised = pass.promised.entry(partition).or_default();
+        // One whose QOS says NoReserve starts when it can, and nothing is kept for it.
+        if *promised >= parameters.promises || self.keeps_no_place(attempt.job) {
+            return None;
+        }
+        *promised += 1;
+        let promises = pass.promises.take();
+        let mut promises = promises.unwrap_or_else(|| Promises::new(self, parameters, now));
+        let is_planned = promises.promise(self, attempt, now);
+        pass.promises = Some(promises);
+        match is_planned {
+            Ok(is_planned) => Some(is_planned),
+            Err(reason) => {
+                pass.unavailable.insert(attempt.job, reason);
+                None
+            }
+        }
+    }
+
+    /// Whether a job's QOS has the flag `NoReserve`.
+    pub(crate) fn keeps_no_place(&self, job: JobId) -> bool {
+        let qos = crate::member::qos_of(&self.cluster, &self.jobs[&job].record);
+        qos.is_some_and(|qos| self.cluster.qos()[usize::from(qos.0)].has_flag("NoReserve"))
+    }
+
+    /// Whether one more job behind a blocked one is tried; counts it.
+    pub(crate) fn may_try(&self, pass: &mut Pass, partition: PartId, user: u32) -> bool {
+        let Some(parameters) = &self.backfill else {
+            return false;
+        };
+        let of_partition = pass.tried_of_partition.entry(partition).or_default();
+        if pass.tried >= parameters.tests || *of_partition >= parameters.tests_of_partition {
+            pass.closed.insert(partition);
+            return false;
+        }
+        let of_user = pass.tried_of_user.entry(user).or_default();
+        if *of_user >= parameters.tests_of_user {
+            return false;
+        }
+        pass.tried += 1;
+        *of_partition += 1;
+        *of_user += 1;
+        true
+    }
+
+    /// A place that delays no job with a promise.
+    pub(crate) fn find_now(
+        &self,
+        pass: &mut Pass,
+        attempt: &Attempt,
+        now: Timestamp,
+        reserved: &Reserved<'_>,
+    ) -> Option<PossibleStart> {
+        let choice = &attempt.choice;
+        let waits = choice.few_until.is_some();
+        let owner = if pass.by_user { attempt.user } else { 0 };
+        let like = (attempt.need(), owner, reserved.kind(), waits);
+        let failed = pass.failed.get(&like).filter(|_| !fault::forgets());
+        let is_stale = fault::is(Fault::StaleMemo);
+        let length = attempt.span.length;
+        if failed.is_some_and(|shortest| *shortest <= length || is_stale) {
+            return None;
+        }
+        let mut attempt = Cow::Borrowed(attempt);
+        if fault::is(Fault::LimitIgnored) {
+            attempt.to_mut().span.length = 1000;
+        }
+        let promises = pass.promises.as_mut();
+        let promises = promises.filter(|_| !fault::is(Fault::PromiseIgnored));
+        let found = if let Some(promises) = promises {
+            promises.not_now.clone_from(&pass.not_now);
+            promises.earliest(self, &attempt, now.0..=now.0, reserved)
+        } else {
+            let is_kept =
+                self.backfill.is_none() && !pass.withdrawn.is_empty() && reserved.number() == 0;
+            let mut without = pass.not_now.clone();
+            if is_kept {
+                without.add(&pass.withdrawn);
+            }
+            let (cluster, free) = (&self.cluster, &self.held.free);
+            let closed = reserved.closed(cluster, now.0, attempt.span.length);
+            let pick = Pick {
+                user: attempt.user,
+                without: (!without.is_empty()).then_some(&without),
+                few_switches: waits,
+                ..Pick::default()
+            };
+            let shares = find_unreserved(cluster, choice, free, pick, closed);
+            shares.map(|shares| attempt.starting(now, shares))
+        };
+        if found.is_none() && pass.not_now.is_empty() {
+            pass.failed.insert(like, attempt.span.length);
+        }
+        found
+    }
+}
