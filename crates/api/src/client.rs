@@ -11,8 +11,8 @@ use crate::{
 };
 use model::{
     Accounting, AccountingTransaction, JobChange, JobHistory, JobId, JobRecord, NodeEvent,
-    PriorityReport, Request, ReservationRequest, RestartCount, SchedulerStatistics, ShareRow,
-    StepHolders, StepId, StepRecord, WaitStatus,
+    PriorityReport, Request, RequeueHold, ReservationRequest, RestartCount, SchedulerStatistics,
+    ShareRow, StepHolders, StepId, StepRecord, WaitStatus,
 };
 use std::io::{self, BufReader, Write};
 use std::net::Shutdown;
@@ -450,12 +450,36 @@ impl Client {
     pub fn requeue(
         &mut self,
         job: impl Into<NamedJob>,
-        hold: bool,
+        hold: RequeueHold,
         restart: Option<RestartCount>,
     ) -> Result<(), CallError> {
         let job = job.into();
-        let call = Call::Requeue { job, hold, restart };
+        let call = Call::Requeue {
+            job,
+            hold,
+            restart,
+            running_alone: false,
+        };
         self.done(&call, restart.is_some())
+    }
+
+    /// Requeues a job, or what of an array is named; `running_alone` leaves those that don't run as they are.
+    ///
+    /// # Errors
+    /// Refused, or no engine.
+    pub fn requeue_named(
+        &mut self,
+        job: NamedJob,
+        hold: RequeueHold,
+        running_alone: bool,
+    ) -> Result<(), CallError> {
+        let call = Call::Requeue {
+            job,
+            hold,
+            restart: None,
+            running_alone,
+        };
+        self.done(&call, false)
     }
 
     /// Sends a line to where a running job's user sees it.

@@ -7,9 +7,9 @@ use crate::{
 };
 use model::{
     Accounting, AccountingTransaction, GpuIndex, JobChange, JobId, JobRecord, JobRefusal,
-    MemoryRequest, NodeEvent, NodeName, OpenMode, PriorityReport, Request, ReservationRequest,
-    RestartCount, SchedulerStatistics, Seconds, ShareRow, StepHolders, StepId, StepRecord,
-    StepRequest, Submitter, Timestamp, WaitStatus,
+    MemoryRequest, NodeEvent, NodeName, OpenMode, PriorityReport, Request, RequeueHold,
+    ReservationRequest, RestartCount, SchedulerStatistics, Seconds, ShareRow, StepHolders, StepId,
+    StepRecord, StepRequest, Submitter, Timestamp, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -112,10 +112,13 @@ pub enum Call {
         /// Which job; an array's id is all of its elements.
         #[serde(flatten)]
         job: NamedJob,
-        /// Stays held afterwards.
-        hold: bool,
+        /// Whether it waits for its release afterwards.
+        hold: RequeueHold,
         /// Only if it is still in this start: makes a repeated call harmless.
         restart: Option<RestartCount>,
+        /// Only those that run; nothing is said of others.
+        #[serde(default)]
+        running_alone: bool,
     },
     /// `scontrol suspend` and `resume`. Answer: `done`.
     Suspend {

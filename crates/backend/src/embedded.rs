@@ -9,7 +9,7 @@ use api::{
     CallError, CancelRequest, Client, EngineFolder, JobFilter, Refusal, Selector, Submission,
     WhyWaiting,
 };
-use model::{ClusterFacts, JobId, PassedLimits, RestartCount, Timestamp};
+use model::{ClusterFacts, JobId, PassedLimits, RequeueHold, RestartCount, Timestamp};
 use std::path::Path;
 use std::time::Duration;
 
@@ -194,7 +194,7 @@ impl Transport for EmbeddedTransport {
         restart: Option<RestartCount>,
     ) -> Result<(), TransportError> {
         self.client
-            .requeue(job, false, restart)
+            .requeue(job, RequeueHold::No, restart)
             .map_err(|error| refused(&self.name, error))
     }
 }

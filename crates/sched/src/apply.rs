@@ -182,11 +182,11 @@ impl State {
         let held = *held;
         let soon = at.since(*since) < SOON_MS;
         match ending {
-            Some(Ending::Requeue { hold: true }) => {
-                self.queue_again(id, 0, PendingReason::RequeuedHeld, at);
+            Some(Ending::Requeue { hold }) if let Some(reason) = hold.reason() => {
+                self.queue_again(id, 0, reason, at);
             }
             Some(
-                Ending::Requeue { hold: false }
+                Ending::Requeue { .. }
                 | Ending::Preempted {
                     requeue: true,
                     grace: None,

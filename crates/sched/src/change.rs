@@ -4,9 +4,9 @@ use crate::{Job, JobUpdate, State};
 use cluster_file::ClusterFile;
 use model::{
     Dependency, GresList, JobChange, JobId, JobState, LimitChange, NodeOptions, Request, Seconds,
-    TimeLimitRequest, Timestamp,
+    ShownOptions, TimeLimitRequest, Timestamp,
 };
-use resources::{Denial, no_licence};
+use resources::{Denial, NodeClass, PartId, no_licence};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -76,6 +76,18 @@ pub enum ChangeDenial {
     /// It is no dependency.
     #[error("Job dependency problem")]
     Dependency,
+    /// There are fewer CPUs, of a node or in all.
+    #[error("Requested partition configuration not available now")]
+    TooManyCpus,
+    /// No node has such a feature.
+    #[error("Invalid preferred feature specification")]
+    PreferredFeature,
+    /// They are asked for at the submission alone.
+    #[error("Invalid Trackable RESource (TRES) specification")]
+    Tres,
+    /// There is no other cluster: in these words Slurm says it.
+    #[error("Unspecified error")]
+    OtherClusters,
 }
 
 impl State {
@@ -206,21 +218,16 @@ impl State {
             JobChange::Tasks(0) => return Err(ChangeDenial::TaskCount),
             JobChange::Tasks(tasks) => request.tasks = Some(*tasks),
             JobChange::Cpus(cpus) => {
+                if u64::from(*cpus) > self.most_cpus(request) {
+                    return Err(ChangeDenial::TooManyCpus);
+                }
                 let each = request.cpus_per_task.unwrap_or(1).max(1);
                 request.tasks = Some(cpus.div_ceil(each));
             }
             JobChange::CpusPerTask(cpus) => request.cpus_per_task = Some(*cpus),
             JobChange::Memory(memory) => request.memory = Some(*memory),
             JobChange::Features(features) => {
-                let mut names = features.iter().flat_map(|text| {
-                    text.split(|letter: char| !letter.is_alphanumeric() && !"_-.".contains(letter))
-                });
-                let is_known = |name: &str| {
-                    name.is_empty()
-                        || name.bytes().all(|byte| byte.is_ascii_digit())
-                        || cluster.with_feature(name).is_some()
-                };
-                if !names.all(is_known) {
+                if !self.has_features(features.as_deref()) {
                     return Err(ChangeDenial::Feature);
                 }
                 request.rare.constraint.clone_from(features);
@@ -266,7 +273,37 @@ impl State {
                 }
                 request.nice = *nice;
             }
-            JobChange::MinCpus(cpus) => options_of(request).min_cpus = Some(*cpus),
+            JobChange::MinCpus(cpus) => {
+                let has = |class: &NodeClass| u64::from(class.total.cpus) >= u64::from(*cpus);
+                if !cluster.classes().iter().any(has) {
+                    return Err(ChangeDenial::TooManyCpus);
+                }
+                options_of(request).min_cpus = Some(*cpus);
+            }
+            JobChange::Sockets(count) => options_of(request).sockets_per_node = Some(*count),
+            JobChange::Cores(count) => options_of(request).cores_per_socket = Some(*count),
+            JobChange::Threads(count) => options_of(request).threads_per_core = Some(*count),
+            JobChange::TasksPerNode(count) => {
+                request.tasks_per_node = Some(*count).filter(|count| *count > 0);
+            }
+            JobChange::Prefer(features) => {
+                if !self.has_features(features.as_deref()) {
+                    return Err(ChangeDenial::PreferredFeature);
+                }
+                options_of(request).prefer.clone_from(features);
+            }
+            JobChange::Wckey(key) => shown_of(request).wckey.clone_from(key),
+            // No cores are kept for the system; in these words Slurm refuses it then.
+            JobChange::CoreSpec => return Err(ChangeDenial::Permission),
+            JobChange::Reboot(false) => {}
+            // No node is booted for a job.
+            JobChange::Reboot(true) | JobChange::BurstBuffer => {
+                return Err(ChangeDenial::NotSupported);
+            }
+            JobChange::OtherClusters => return Err(ChangeDenial::OtherClusters),
+            JobChange::ResetAccrueTime => update.resets_age = true,
+            JobChange::OtherTres(text) if text.is_empty() => {}
+            JobChange::OtherTres(_) => return Err(ChangeDenial::Tres),
             JobChange::TmpDisk(mib) => {
                 options_of(request).tmp_mib = Some(*mib).filter(|mib| *mib > 0);
             }
@@ -315,14 +352,54 @@ impl State {
             JobChange::Deadline(at) => request.rare.deadline = Some(*at),
             JobChange::TimeMin(least) => request.rare.time_min = *least,
             JobChange::Output(path) => request.output.clone_from(path),
+            JobChange::AdminComment(_) if !is_operator => return Err(ChangeDenial::Permission),
             JobChange::Name(_)
             | JobChange::Comment(_)
+            | JobChange::AdminComment(_)
+            | JobChange::DelayBoot(_)
             | JobChange::Requeue(_)
             | JobChange::MailTypes(_)
             | JobChange::MailUser(_)
+            | JobChange::SwitchWait(_)
+            | JobChange::TresBind(_)
+            | JobChange::TresFrequency(_)
             | JobChange::Switches(_) => change_any(request, change),
         }
         Ok(())
+    }
+
+    fn has_features(&self, features: Option<&str>) -> bool {
+        let mut names = features.into_iter().flat_map(|text| {
+            text.split(|letter: char| !letter.is_alphanumeric() && !"_-.".contains(letter))
+        });
+        names.all(|name| {
+            name.is_empty()
+                || name.bytes().all(|byte| byte.is_ascii_digit())
+                || self.cluster.with_feature(name).is_some()
+        })
+    }
+
+    /// CPUs of all the nodes that the job may have.
+    fn most_cpus(&self, request: &Request) -> u64 {
+        let cluster = &self.cluster;
+        let named = request.partition.iter().flat_map(|names| names.split(','));
+        let named: Vec<PartId> = named
+            .filter_map(|name| cluster.find_partition(name))
+            .collect();
+        let partitions = if named.is_empty() {
+            cluster.default_partition().into_iter().collect()
+        } else {
+            named
+        };
+        let nodes = partitions
+            .iter()
+            .flat_map(|id| cluster.partition(*id).nodes.iter());
+        let mut nodes: Vec<u64> = nodes
+            .map(|node| cluster.class(node).total.cpus.into())
+            .collect();
+        nodes.sort_unstable_by(|a, b| b.cmp(a));
+        let most = request.max_nodes.map_or(usize::MAX, |most| most as usize);
+        nodes.iter().take(most).sum()
     }
 }
 
@@ -374,6 +451,10 @@ fn options_of(request: &mut Request) -> &mut NodeOptions {
     request.rare.node_options.get_or_insert_default()
 }
 
+fn shown_of(request: &mut Request) -> &mut ShownOptions {
+    request.rare.shown.get_or_insert_default()
+}
+
 /// Of a job that is no array nothing is changed.
 fn change_throttle(record: &Job, update: &mut JobUpdate, most: u32) {
     if record.array.is_some() {
@@ -414,12 +495,20 @@ fn change_running(
                 Some(next.map_or(TimeLimitRequest::Unlimited, TimeLimitRequest::Limit));
             update.limit = Some(next);
         }
+        JobChange::AdminComment(_) if !is_operator => return Err(ChangeDenial::Permission),
         JobChange::Name(_)
         | JobChange::Comment(_)
+        | JobChange::AdminComment(_)
+        | JobChange::DelayBoot(_)
         | JobChange::Requeue(_)
         | JobChange::MailTypes(_)
         | JobChange::MailUser(_)
+        | JobChange::SwitchWait(_)
+        | JobChange::TresBind(_)
+        | JobChange::TresFrequency(_)
         | JobChange::Switches(_) => change_any(&mut update.request, change),
+        JobChange::BurstBuffer => return Err(ChangeDenial::NotSupported),
+        JobChange::OtherClusters => return Err(ChangeDenial::OtherClusters),
         JobChange::Priority(0) => update.hold = true,
         JobChange::Priority(priority) if is_operator => {
             update.request.rare.priority = Some(*priority);
@@ -459,6 +548,18 @@ fn change_any(request: &mut Request, change: &JobChange) {
         JobChange::Name(name) => request.name.clone_from(name),
         JobChange::Comment(comment) => {
             request.rare.comment = Some(comment.clone()).filter(|text| !text.is_empty());
+        }
+        JobChange::AdminComment(comment) => shown_of(request).admin_comment = Some(comment.clone()),
+        JobChange::DelayBoot(delay) => {
+            shown_of(request).delay_boot = Some(*delay).filter(|delay| *delay > Seconds(0));
+        }
+        JobChange::TresBind(bind) => request.rare.asked.bind.clone_from(bind),
+        JobChange::TresFrequency(text) => request.rare.asked.frequency.clone_from(text),
+        JobChange::SwitchWait(wait) => {
+            let options = request.rare.node_options.as_mut();
+            if let Some(switches) = options.and_then(|options| options.switches.as_mut()) {
+                switches.wait = Some(*wait);
+            }
         }
         JobChange::Requeue(requeue) => request.rare.requeue = Some(*requeue),
         JobChange::MailTypes(types) => request.rare.mail_types.clone_from(types),

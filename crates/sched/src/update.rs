@@ -20,6 +20,8 @@ pub struct JobUpdate {
     pub hold: bool,
     /// So many elements of its array run at once from now on; 0 does not bound them.
     pub throttle: Option<u32>,
+    /// Its age begins anew.
+    pub resets_age: bool,
 }
 
 impl JobUpdate {
@@ -33,6 +35,7 @@ impl JobUpdate {
             limit: None,
             hold: false,
             throttle: None,
+            resets_age: false,
         }
     }
 }
@@ -85,14 +88,16 @@ impl State {
             job.choose_anew(&self.cluster, &mut self.kinds);
         }
         if is_pending {
+            // Whether it may start is found out anew; its age goes on where nothing kept it back.
+            if update.resets_age || update.begin.is_some() || update.dependency.is_some() {
+                job.record.eligible = None;
+            }
             if let Some(begin) = update.begin {
                 job.record.not_before = Some(begin);
             }
             if let Some(dependency) = update.dependency {
                 job.record.dependency = dependency.map(Arc::new);
             }
-            // Whether it may start is found out anew.
-            job.record.eligible = None;
             if !job.reason().is_some_and(PendingReason::is_hold) {
                 job.record.state = JobState::Pending {
                     reason: PendingReason::None,

@@ -411,9 +411,10 @@ impl World {
     fn update(&mut self, record: &Job, settings: &[&str]) -> Result<(), String> {
         let pairs = settings.iter().map(|setting| {
             let (key, value) = setting.split_once('=').expect("KEY=VALUE");
-            (key.to_owned(), self.named(value))
+            let word = format!("{key}={}", self.named(value));
+            model::WrittenChange::read(&word, &mut || None)
         });
-        let pairs: Vec<(String, String)> = pairs.collect();
+        let pairs: Vec<model::WrittenChange> = pairs.collect();
         let zone = jiff::tz::TimeZone::UTC;
         let changes =
             model::job_changes(&pairs, self.now, &zone).map_err(|it| it.lines[0].clone())?;

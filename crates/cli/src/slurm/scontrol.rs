@@ -114,11 +114,13 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
             let done = connect()?.reconfigure();
             Ok(say_changed(done, "slurm_reconfigure error", printer))
         }
-        ScontrolCommand::Requeue { jobs, hold } => {
-            each_job(jobs, asked.quiet, printer, &mut |client, job| {
-                client.requeue(job, *hold, None)
-            })
-        }
+        ScontrolCommand::Requeue {
+            jobs,
+            hold,
+            running_alone,
+        } => each_job(jobs, asked.quiet, printer, &mut |client, job| {
+            client.requeue_named(job, *hold, *running_alone)
+        }),
         ScontrolCommand::Suspend { jobs, suspend } => {
             each_job(jobs, asked.quiet, printer, &mut |client, job| {
                 match client.suspend(job, *suspend) {

@@ -5,15 +5,21 @@ use super::scontrol_show_jobs::{jobs, single_job};
 use crate::printer::Printer;
 use api::{CallError, Client, JobFilter, NamedJob, Refusal};
 use model::scontrol::{self, ScontrolJob};
-use model::{ArrayTask, ArrayTaskInfo, JobChange, JobId, JobRecord, JobState, Timestamp};
+use model::{
+    ArrayTask, ArrayTaskInfo, JobChange, JobId, JobRecord, JobState, Timestamp, WrittenChange,
+};
 
 /// Changes jobs as the words say.
 pub fn update_jobs(
     jobs: &str,
-    changes: &[(String, String)],
+    changes: &[WrittenChange],
     quiet: bool,
     printer: &Printer,
 ) -> Result<u8, CommandError> {
+    if let Some(name) = changes.iter().find_map(unknown_user) {
+        printer.say(&format!("Invalid UserID: {name}\nRequest aborted"));
+        return Ok(1);
+    }
     let zone = sys::local_zone();
     let changes = match model::job_changes(changes, Timestamp(sys::now()), &zone) {
         Ok(changes) => changes,
@@ -22,10 +28,25 @@ pub fn update_jobs(
             return Ok(error.status);
         }
     };
+    let resizes =
+        |change: &JobChange| matches!(change, JobChange::Nodes(..) | JobChange::NodeList(_));
+    if jobs.contains(',') && changes.iter().any(resizes) {
+        printer.say(&format!("scontrol: error: Invalid job ID {jobs}"));
+        return Ok(1);
+    }
     let jobs = by_name(&[jobs.to_owned()])?;
     each_job(&jobs, quiet, printer, &mut |client, job| {
         client.update(job, changes.clone())
     })
+}
+
+/// The value of `UserID=` that names no user. Otherwise it changes nothing: it is for jobs by their name.
+fn unknown_user(change: &WrittenChange) -> Option<&str> {
+    let is_user = change.key.len() >= 3 && "userid".starts_with(&change.key.to_ascii_lowercase());
+    let name = change.value.as_deref().filter(|_| is_user)?;
+    let is_known =
+        name.parse::<u32>().is_ok() || matches!(sys::users::user_by_name(name), Ok(Some(_)));
+    (!is_known).then_some(name)
 }
 
 /// Sends a line to a job, in the words of the real one where it can't.

@@ -95,6 +95,30 @@ const UPDATES: Part = Part {
     sleepers: SLEEPERS,
 };
 
+/// Jobs that are queued again and held, with the state SPECIAL_EXIT too.
+const REQUEUE: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/requeue/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/requeue/differ.txt"),
+    file: "manage/requeue/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: &["wrap"],
+};
+
+/// Every key that `scontrol update` takes of jobs that wait, run and are over.
+const JOB_KEYS: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/job_keys/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/job_keys/differ.txt"),
+    file: "manage/job_keys/differ.txt",
+    hidden: &["Priority=", " Scheduler="],
+    keeps_numbers: true,
+    sleepers: &["wrap"],
+};
+
 /// Heterogeneous jobs: what is said and done of their components, and their steps.
 const HET: Part = Part {
     gres_conf: None,
@@ -469,6 +493,16 @@ fn jobs_are_held_as_recorded_or_are_listed() {
 #[test]
 fn jobs_are_changed_as_recorded_or_are_listed() {
     play(&UPDATES);
+}
+
+#[test]
+fn jobs_are_queued_again_as_recorded_or_are_listed() {
+    play(&REQUEUE);
+}
+
+#[test]
+fn keys_of_updates_are_answered_as_recorded_or_are_listed() {
+    play(&JOB_KEYS);
 }
 
 #[test]

@@ -6,7 +6,9 @@ use super::{Owner, rights};
 use crate::message::Peer;
 use crate::spec::{Reach, SupervisorCall};
 use api::{Answer, CancelRequest, NamedJob, Refusal, Selector};
-use model::{ArrayTask, Ending, JobId, JobState, Outcome, StepId, Timestamp, WaitStatus};
+use model::{
+    ArrayTask, Ending, JobId, JobState, JobStateName, Outcome, StepId, Timestamp, WaitStatus,
+};
 use sched::{Event, Job};
 use sys::signals::SIGKILL;
 
@@ -322,15 +324,11 @@ fn matches(selector: &Selector, record: &Job) -> bool {
         return false;
     };
     let request = &record.request;
-    let state_name = match &record.state {
-        JobState::Pending { .. } => ["PENDING", "PD"],
-        JobState::Running {
-            ending: Some(_), ..
-        } => ["COMPLETING", "CG"],
-        state @ JobState::Running { .. } if state.is_suspended() => ["SUSPENDED", "S"],
-        JobState::Running { .. } => ["RUNNING", "R"],
-        JobState::Ended { .. } => return false,
-    };
+    if matches!(record.state, JobState::Ended { .. }) {
+        return false;
+    }
+    let state_name = JobStateName::of(&record.state);
+    let state_name = [state_name.long(), state_name.compact()];
     let same = |asked: &Option<String>, has: Option<&str>| {
         asked.as_deref().is_none_or(|asked| Some(asked) == has)
     };

@@ -14,8 +14,8 @@ use crate::spec::{Because, ExitFile, SupervisorCall};
 use crate::store::EndedStart;
 use api::EngineFolder;
 use model::{
-    Ending, JobId, JobState, JobStateName, NodeName, Outcome, StepId, StepState, Timestamp, Usage,
-    WaitStatus,
+    Ending, JobId, JobState, JobStateName, NodeName, Outcome, RequeueHold, StepId, StepState,
+    Timestamp, Usage, WaitStatus,
 };
 use sched::Event;
 use std::collections::HashSet;
@@ -183,7 +183,9 @@ impl Owner {
     /// A node of the job is lost, and with it all of its components, as in Slurm.
     pub(super) fn node_failed_under(&mut self, job: JobId, turn: &mut Turn) {
         let ending = if self.state.may_requeue(job) {
-            Ending::Requeue { hold: false }
+            Ending::Requeue {
+                hold: RequeueHold::No,
+            }
         } else {
             Ending::End(Outcome::NodeFail)
         };

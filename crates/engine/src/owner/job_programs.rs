@@ -17,7 +17,7 @@ use api::StepPrograms;
 use api::step_io::PROLOG_FAILED;
 use cluster_file::{Programs, Sourced};
 use model::program_environment::{ProgramPlace, program_variables};
-use model::{Ending, JobId, NodeMark, NodeName, Outcome, StepId, WaitStatus};
+use model::{Ending, JobId, NodeMark, NodeName, Outcome, RequeueHold, StepId, WaitStatus};
 use sched::Event;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -327,7 +327,9 @@ impl Owner {
         } else if is_lost {
             // As Slurm: a job with a script comes back, any other is lost.
             let ending = if is_batch {
-                Ending::Requeue { hold: false }
+                Ending::Requeue {
+                    hold: RequeueHold::No,
+                }
             } else {
                 let status = WaitStatus::default();
                 Ending::End(Outcome::Cancelled { by, status })

@@ -73,6 +73,7 @@ pub(crate) use keep::Keep;
 pub(crate) use mail::MailQueue;
 pub(crate) use missing_groups::LastLook;
 use model::{JobId, NodeEvent, NodeName, Timestamp};
+use requeue::Requeue;
 use rights::Act;
 use sched::State;
 pub(crate) use statistics::Statistics;
@@ -273,7 +274,19 @@ impl Owner {
                     refusals: refusals.collect(),
                 })
             }
-            Call::Requeue { job, hold, restart } => self.requeue(job, hold, restart, peer, turn),
+            Call::Requeue {
+                job,
+                hold,
+                restart,
+                running_alone,
+            } => {
+                let again = Requeue {
+                    hold,
+                    restart,
+                    running_alone,
+                };
+                self.requeue(job, again, peer, turn)
+            }
             Call::Update { job, changes } => self.update(job, &changes, peer, turn),
             Call::Hold { job, hold, user } => {
                 let by = hold.then(|| rights::holder(peer.uid, user));

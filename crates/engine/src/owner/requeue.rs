@@ -4,16 +4,27 @@ use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
 use api::{Answer, NamedJob, Refusal};
-use model::{ArrayFacts, Ending, HeldBy, JobId, JobState, PendingReason, RestartCount};
+use model::{
+    ArrayFacts, Ending, HeldBy, JobId, JobState, PendingReason, RequeueHold, RestartCount,
+};
 use sched::{Event, Job, priority_of};
+
+/// How jobs are queued again.
+#[derive(Clone, Copy)]
+pub(super) struct Requeue {
+    pub(super) hold: RequeueHold,
+    /// Only one that is still in this start.
+    pub(super) restart: Option<RestartCount>,
+    /// Only those that run.
+    pub(super) running_alone: bool,
+}
 
 impl Owner {
     /// Queues a job again, all running elements of an array, or one of them.
     pub(super) fn requeue(
         &mut self,
         named: NamedJob,
-        hold: bool,
-        restart: Option<RestartCount>,
+        again: Requeue,
         peer: Peer,
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
@@ -22,56 +33,58 @@ impl Owner {
         }
         let rows = match self.named_jobs(named, peer, turn.now) {
             Err(Refusal::AlreadyEnded { job }) => {
-                return self.requeue_ended(job, hold, restart, peer, turn);
+                return self.requeue_ended(job, again, peer, turn);
             }
             // The other components of a heterogeneous job come back with the first.
             rows => self.leaders(rows?)?,
         };
-        let mut refused: Vec<(Vec<u32>, Refusal)> = Vec::new();
+        // Elements by what became of them.
+        let mut answers: Vec<(Vec<u32>, Option<Refusal>)> = Vec::new();
         for job in rows {
             let elements = self.state.job(job).map_or_else(Vec::new, Job::elements);
-            let Err(refusal) = self.requeue_live(job, hold, restart, turn) else {
-                continue;
-            };
-            match refused.iter_mut().find(|(_, known)| *known == refusal) {
+            let answer = self.requeue_live(job, again, turn).err();
+            match answers.iter_mut().find(|(_, known)| *known == answer) {
                 Some((known, _)) => known.extend(elements),
-                None => refused.push((elements, refusal)),
+                None => answers.push((elements, answer)),
             }
         }
-        match (refused.pop(), refused.is_empty()) {
-            (None, _) => Ok(Answer::Done),
-            (Some((elements, refusal)), true) if elements.is_empty() || named.element.is_some() => {
-                Err(refusal)
-            }
-            (Some(last), _) => {
-                refused.push(last);
-                let each = refused.into_iter().map(|(mut elements, refusal)| {
-                    elements.sort_unstable();
-                    (elements, refusal.to_string())
-                });
-                Err(Refusal::OfElements {
-                    job: named.job,
-                    each: each.collect(),
-                })
-            }
+        if answers.iter().all(|(_, answer)| answer.is_none()) {
+            return Ok(Answer::Done);
         }
+        let is_one = |elements: &[u32]| elements.is_empty() || named.element.is_some();
+        if let [(elements, Some(refusal))] = &answers[..]
+            && is_one(elements)
+        {
+            return Err(refusal.clone());
+        }
+        for (elements, _) in &mut answers {
+            elements.sort_unstable();
+        }
+        answers.sort_by_key(|(elements, _)| elements.first().copied());
+        let each = answers.into_iter().map(|(elements, answer)| {
+            // As Slurm says it of those that are queued again beside others.
+            let words = answer.map_or_else(|| "No error".to_owned(), |it| it.to_string());
+            (elements, words)
+        });
+        Err(Refusal::OfElements {
+            job: named.job,
+            each: each.collect(),
+        })
     }
 
-    fn requeue_live(
-        &mut self,
-        job: JobId,
-        hold: bool,
-        restart: Option<RestartCount>,
-        turn: &mut Turn,
-    ) -> Result<(), Refusal> {
+    fn requeue_live(&mut self, job: JobId, again: Requeue, turn: &mut Turn) -> Result<(), Refusal> {
         let record = self.state.job(job).ok_or(Refusal::NoSuchJob { job })?;
-        if restart.is_some_and(|restart| restart < record.restarts) {
+        let is_late = again
+            .restart
+            .is_some_and(|restart| restart < record.restarts);
+        let is_running = matches!(record.state, JobState::Running { .. });
+        if is_late || again.running_alone && !is_running {
             return Ok(());
         }
         refuse_unless_allowed(record)?;
         match &record.state {
             JobState::Running { .. } => {
-                self.decide(job, Ending::Requeue { hold }, turn);
+                self.decide(job, Ending::Requeue { hold: again.hold }, turn);
                 self.consider_end(job, turn);
             }
             JobState::Pending { .. } | JobState::Ended { .. } => {
@@ -88,8 +101,7 @@ impl Owner {
     fn requeue_ended(
         &mut self,
         job: JobId,
-        hold: bool,
-        restart: Option<RestartCount>,
+        again: Requeue,
         peer: Peer,
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
@@ -103,7 +115,10 @@ impl Owner {
                 owner: record.submitter.user.clone(),
             });
         }
-        if restart.is_some_and(|restart| restart < record.restarts) {
+        let is_late = again
+            .restart
+            .is_some_and(|restart| restart < record.restarts);
+        if is_late || again.running_alone {
             return Ok(Answer::Done);
         }
         refuse_unless_allowed(&record)?;
@@ -117,18 +132,18 @@ impl Owner {
             None => Ok(None),
         };
         let elements = elements.map_err(|error| super::submit::store_refusal(&error))?;
+        let held = again.hold.reason();
+        record.priority = match held {
+            Some(_) => 0,
+            None => priority_of(&record.request),
+        };
         record.state = JobState::Pending {
-            reason: PendingReason::None,
+            reason: held.unwrap_or(PendingReason::None),
         };
         record.restarts += 1;
         record.submitted = turn.now;
         record.eligible = None;
         record.partition = None;
-        record.priority = if hold {
-            0
-        } else {
-            priority_of(&record.request)
-        };
         self.state.apply(Event::Submitted {
             record: Box::new(record),
             array: elements.as_ref().map(ArrayFacts::of),

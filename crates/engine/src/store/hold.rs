@@ -9,15 +9,19 @@ pub(super) enum Hold {
     User,
     Admin,
     Requeued,
+    SpecialExit,
+    HeldSpecialExit,
     LaunchFailed,
     ReservationDeleted,
 }
 
 impl Hold {
-    pub(super) const ALL: [Hold; 5] = [
+    pub(super) const ALL: [Hold; 7] = [
         Hold::User,
         Hold::Admin,
         Hold::Requeued,
+        Hold::SpecialExit,
+        Hold::HeldSpecialExit,
         Hold::LaunchFailed,
         Hold::ReservationDeleted,
     ];
@@ -28,6 +32,8 @@ impl Hold {
             Hold::User => "user",
             Hold::Admin => "admin",
             Hold::Requeued => "requeued",
+            Hold::SpecialExit => "special_exit",
+            Hold::HeldSpecialExit => "held_special_exit",
             Hold::LaunchFailed => "launch_failed",
             Hold::ReservationDeleted => "reservation_deleted",
         }
@@ -40,6 +46,8 @@ impl Hold {
                 PendingReason::ReservationDeleted => Hold::ReservationDeleted,
                 PendingReason::JobHeldAdmin => Hold::Admin,
                 PendingReason::RequeuedHeld => Hold::Requeued,
+                PendingReason::SpecialExit => Hold::SpecialExit,
+                PendingReason::HeldSpecialExit => Hold::HeldSpecialExit,
                 _ => Hold::User,
             }),
             JobState::Running {
@@ -58,7 +66,11 @@ impl Hold {
         match self {
             Hold::User => Some(HeldBy::User),
             Hold::Admin => Some(HeldBy::Admin),
-            Hold::Requeued | Hold::LaunchFailed | Hold::ReservationDeleted => None,
+            Hold::Requeued
+            | Hold::SpecialExit
+            | Hold::HeldSpecialExit
+            | Hold::LaunchFailed
+            | Hold::ReservationDeleted => None,
         }
     }
 
@@ -68,6 +80,8 @@ impl Hold {
             Hold::User => PendingReason::None,
             Hold::Admin => PendingReason::JobHeldAdmin,
             Hold::Requeued => PendingReason::RequeuedHeld,
+            Hold::SpecialExit => PendingReason::SpecialExit,
+            Hold::HeldSpecialExit => PendingReason::HeldSpecialExit,
             Hold::LaunchFailed => PendingReason::LaunchFailedRequeuedHeld,
             Hold::ReservationDeleted => PendingReason::ReservationDeleted,
         }

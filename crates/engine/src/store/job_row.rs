@@ -75,7 +75,7 @@ impl JobRow {
             state: match &job.state {
                 // One that is being ended is still `RUNNING` here: its start has no end.
                 JobState::Running { .. } => JobStateName::Running,
-                state => JobStateName::of(state),
+                state => JobStateName::base_of(state),
             },
             hold: Hold::of(job),
             ending,
@@ -384,7 +384,12 @@ mod tests {
             };
             (job.priority, job.restarts) = (0, 2);
         });
-        for reason in [PendingReason::JobHeldAdmin, PendingReason::RequeuedHeld] {
+        for reason in [
+            PendingReason::JobHeldAdmin,
+            PendingReason::RequeuedHeld,
+            PendingReason::SpecialExit,
+            PendingReason::HeldSpecialExit,
+        ] {
             check(|job| {
                 job.state = JobState::Pending {
                     reason: reason.clone(),

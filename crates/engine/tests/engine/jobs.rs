@@ -201,13 +201,17 @@ fn requeued_from_within() {
          [ -n \"$SLURM_RESTART_COUNT\" ] || { touch first; exec sleep 600; }",
     );
     until("it runs", || is_there(&house.work(), "first"));
-    client.requeue(job, false, Some(0)).unwrap();
+    client
+        .requeue(job, model::RequeueHold::No, Some(0))
+        .unwrap();
     let (outcome, row) = ended(&mut client, job);
     assert_eq!(outcome, Outcome::Completed);
     assert_eq!(row.restarts, 1);
     assert_eq!(house.text("starts"), "0\n1\n");
     // Said twice, it counts once.
-    client.requeue(job, false, Some(0)).unwrap();
+    client
+        .requeue(job, model::RequeueHold::No, Some(0))
+        .unwrap();
     assert_eq!(all(&mut client).len(), 1);
 }
 

@@ -80,7 +80,7 @@ pub struct ScancelFilter {
     pub user: Option<String>,
     /// `--me`
     pub me: bool,
-    /// `--wckey`: no job of ours has one.
+    /// `--wckey`
     pub wckey: Option<String>,
 }
 

@@ -292,6 +292,9 @@ fn request(lines: &mut Lines, job: &JobInfo) {
     if let Some(features) = &job.shown().cluster_features {
         lines.add(format_args!("ClusterFeatures={features}"));
     }
+    if let Some(features) = &job.node_options().prefer {
+        lines.add(format_args!("Prefer={features}"));
+    }
     if let Some(name) = &job.reservation() {
         lines.add(format_args!("Reservation={name}"));
     }
@@ -307,6 +310,9 @@ fn request(lines: &mut Lines, job: &JobInfo) {
 }
 
 fn files(lines: &mut Lines, job: &JobInfo) {
+    if let Some(comment) = &job.shown().admin_comment {
+        lines.add(format_args!("AdminComment={comment} "));
+    }
     if let Some(comment) = &job.comment() {
         lines.add(format_args!("Comment={comment} "));
     }

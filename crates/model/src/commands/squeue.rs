@@ -184,6 +184,7 @@ impl SqueueArgs {
             StateFilter::Live => matches!(
                 job.state,
                 JobStateName::Pending
+                    | JobStateName::SpecialExit
                     | JobStateName::Running
                     | JobStateName::Configuring
                     | JobStateName::Suspended

@@ -117,7 +117,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(Some('U'), &["userid"], "UID", Number, |job| number(job.uid())),
     field(Some('v'), &["reservation"], "RESERVATION", Text, |job| optional(job.reservation())),
     field(Some('V'), &["submittime"], "SUBMIT_TIME", Moment, |job| moment(job, Some(job.submitted))),
-    field(Some('w'), &["wckey"], "WCKEY", Text, |_| Cell::Null),
+    field(Some('w'), &["wckey"], "WCKEY", Text, |job| optional(job.shown().wckey.as_deref())),
     field(Some('W'), &["licenses"], "LICENSES", Text, |job| optional(job.licenses())),
     field(Some('x'), &[], "EXC_NODES", Nodes, |job| nodes(job.excluded_nodes())),
     field(Some('X'), &["corespec"], "CORE_SPEC", Text, |_| text("N/A")),
@@ -126,7 +126,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(Some('z'), &["sct"], "S:C:T", Text, |_| text("*:*:*")),
     field(Some('Z'), &["workdir"], "WORK_DIR", Text, |job| text(&job.work_dir())),
     field(None, &["accruetime"], "ACCRUE_TIME", Moment, |job| moment(job, job.accrues_since())),
-    field(None, &["admin_comment"], "ADMIN_COMMENT", Text, |_| Cell::Null),
+    field(None, &["admin_comment"], "ADMIN_COMMENT", Text, |job| optional(job.shown().admin_comment.as_deref())),
     field(None, &["allocnodes"], "ALLOC_NODES", Text, |job| text(&job.submitter.host)),
     field(None, &["allocsid"], "ALLOC_SID", Number, |job| number(job.shown().session)),
     field(None, &["associd"], "ASSOC_ID", Number, |_| number(0)),
@@ -339,6 +339,7 @@ fn reason_or_nodes(job: &JobInfo) -> Cell {
     let tells_reason = matches!(
         job.state,
         JobStateName::Pending
+            | JobStateName::SpecialExit
             | JobStateName::Timeout
             | JobStateName::OutOfMemory
             | JobStateName::Deadline

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub struct JobJson {
     pub account: String,
     pub accrue_time: i64,
-    pub admin_comment: &'static str,
+    pub admin_comment: String,
     pub array_job_id: u32,
     pub array_max_tasks: u32,
     pub array_task_id: Option<u32>,
@@ -131,7 +131,7 @@ pub struct JobJson {
     pub tres_req_str: String,
     pub user_id: u32,
     pub user_name: String,
-    pub wckey: &'static str,
+    pub wckey: String,
 }
 
 /// The whole answer of `squeue --json`; each job is made as it is written, since there may be many.
@@ -299,7 +299,7 @@ impl JobJson {
             user_id: job.uid(),
             user_name: job.user().to_owned(),
             accrue_time: seconds(job.accrues_since()),
-            admin_comment: "",
+            admin_comment: text(job.shown().admin_comment.as_deref()),
             array_max_tasks: job.array.as_ref().and_then(|it| it.throttle).unwrap_or(0),
             association_id: 0,
             batch_features: "",
@@ -379,7 +379,7 @@ impl JobJson {
             tres_per_node: text(job.tres_per_node().as_deref()),
             tres_per_socket: text(job.tres_per_socket().as_deref()),
             tres_per_task: text(job.tres_per_task().as_deref()),
-            wckey: "",
+            wckey: text(job.shown().wckey.as_deref()),
         }
     }
 }

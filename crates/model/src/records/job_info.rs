@@ -319,10 +319,13 @@ impl JobInfo {
         kind.map(|kind| format!(":{kind}")).unwrap_or_default()
     }
 
-    /// Whether it waits: PENDING, and not on its way there.
+    /// Whether it waits: PENDING or SPECIAL_EXIT, and not on its way there.
     #[must_use]
     pub fn is_pending(&self) -> bool {
-        self.state == JobStateName::Pending
+        matches!(
+            self.state,
+            JobStateName::Pending | JobStateName::SpecialExit
+        )
     }
 
     /// `12`, `12_3`, `12_[0-3]`, `12+1`; `whole` leaves nothing out of a long array.

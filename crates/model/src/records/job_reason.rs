@@ -29,7 +29,10 @@ fn pending_text(reason: &PendingReason) -> Cow<'_, str> {
         PendingReason::Priority => "Priority",
         PendingReason::JobHeldUser => "JobHeldUser",
         PendingReason::JobHeldAdmin => "JobHeldAdmin",
-        PendingReason::RequeuedHeld => "job requeued in held state",
+        PendingReason::RequeuedHeld | PendingReason::HeldSpecialExit => {
+            "job requeued in held state"
+        }
+        PendingReason::SpecialExit => "job requeued in special exit state",
         PendingReason::BeginTime => "BeginTime",
         PendingReason::Dependency => "Dependency",
         PendingReason::DependencyNeverSatisfied => "DependencyNeverSatisfied",

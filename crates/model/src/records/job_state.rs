@@ -12,6 +12,7 @@
 //! A job that is being killed stays `Running` with `ending` set until its processes are gone:
 //! Slurm shows it as COMPLETING.
 
+use crate::records::RequeueHold;
 use crate::values::{Allocation, Seconds, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -60,8 +61,8 @@ pub enum Ending {
     End(Outcome),
     /// It will be `Pending` again; `hold` as `scontrol requeuehold` asks.
     Requeue {
-        /// Stays held after the requeue.
-        hold: bool,
+        /// Whether it waits for its release then.
+        hold: RequeueHold,
     },
     /// Another job takes its place.
     Preempted {
@@ -160,6 +161,10 @@ pub enum PendingReason {
     JobHeldAdmin,
     /// `scontrol requeuehold`.
     RequeuedHeld,
+    /// `scontrol requeue State=SpecialExit`.
+    SpecialExit,
+    /// `scontrol requeuehold State=SpecialExit`.
+    HeldSpecialExit,
     /// `--begin` lies ahead, or the requeue delay.
     BeginTime,
     /// Waits for other jobs.
@@ -250,6 +255,8 @@ impl PendingReason {
             PendingReason::JobHeldUser
                 | PendingReason::JobHeldAdmin
                 | PendingReason::RequeuedHeld
+                | PendingReason::SpecialExit
+                | PendingReason::HeldSpecialExit
                 | PendingReason::LaunchFailedRequeuedHeld
                 | PendingReason::ReservationDeleted
         )

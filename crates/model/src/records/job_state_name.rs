@@ -1,6 +1,6 @@
 //! Slurm's names of job states.
 
-use crate::records::{Ending, JobState, Outcome};
+use crate::records::{Ending, JobState, Outcome, PendingReason};
 use serde::{Deserialize, Serialize};
 
 /// A job's state by Slurm's name. What no job of ours is ever in stands here too: filters name it,
@@ -70,6 +70,9 @@ impl JobStateName {
     #[must_use]
     pub fn of(state: &JobState) -> JobStateName {
         match state {
+            JobState::Pending {
+                reason: PendingReason::SpecialExit | PendingReason::HeldSpecialExit,
+            } => Name::SpecialExit,
             JobState::Pending { .. } => Name::Pending,
             JobState::Running { .. } if state.is_ending() => Name::Completing,
             JobState::Running { .. } if state.is_suspended() => Name::Suspended,
@@ -78,10 +81,12 @@ impl JobStateName {
         }
     }
 
-    /// The state below the flag COMPLETING: what the job will be, once its processes are gone.
+    /// The state below the flags COMPLETING and SPECIAL_EXIT: what the job is, or will be once its processes
+    /// are gone.
     #[must_use]
     pub fn base_of(state: &JobState) -> JobStateName {
         match state {
+            JobState::Pending { .. } => Name::Pending,
             JobState::Running {
                 ending: Some(Ending::End(outcome)),
                 ..

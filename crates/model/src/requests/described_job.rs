@@ -210,6 +210,7 @@ fn shown_options(reading: &Reading<'_>) -> Option<Box<ShownOptions>> {
     let shown = ShownOptions {
         network: o.network.clone(),
         cluster_features: last("cluster-constraint"),
+        wckey: o.wckey.clone(),
         delay_boot: match delay {
             Some(TimeLimitRequest::Limit(seconds)) => Some(seconds),
             Some(TimeLimitRequest::Unlimited) | None => None,

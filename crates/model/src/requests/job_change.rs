@@ -4,7 +4,7 @@ use crate::requests::AskedSwitches;
 use crate::values::mail_type::parse_mail_types;
 use crate::values::{
     Constraint, MailEvent, MemoryRequest, NodeCount, NodeName, Seconds, TimeLimitRequest,
-    Timestamp, node_list, parse_moment,
+    Timestamp, abbreviates, node_list, parse_moment,
 };
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
@@ -85,6 +85,78 @@ pub enum JobChange {
     Switches(Option<AskedSwitches>),
     /// `TimeMin=`; none has no shorter limit than its own.
     TimeMin(Option<TimeLimitRequest>),
+    /// `AdminComment=`
+    AdminComment(String),
+    /// `WCKey=`; none has none.
+    Wckey(Option<String>),
+    /// `DelayBoot=`
+    DelayBoot(Seconds),
+    /// `CoreSpec=`, `ThreadSpec=`: no cluster here keeps cores for the system.
+    CoreSpec,
+    /// `Reboot=`
+    Reboot(bool),
+    /// `BurstBuffer=`: there is none.
+    BurstBuffer,
+    /// `ClusterFeatures=`, `Clusters=`: there is one cluster.
+    OtherClusters,
+    /// `ReqSockets=`
+    Sockets(u32),
+    /// `ReqCores=`
+    Cores(u32),
+    /// `ReqThreads=`
+    Threads(u32),
+    /// `TasksPerNode=`; 0 asks for none.
+    TasksPerNode(u32),
+    /// `Prefer=`; none asks for none.
+    Prefer(Option<String>),
+    /// `wait-for-switch=`, in seconds.
+    SwitchWait(u64),
+    /// `ResetAccrueTime`: its age begins anew.
+    ResetAccrueTime,
+    /// `TresBind=`; none asks for none.
+    TresBind(Option<String>),
+    /// `TresFreq=`; none asks for none.
+    TresFrequency(Option<String>),
+    /// `CpusPerTres=`, `MemPerTres=`, `TresPerJob=`, `TresPerSocket=`, `TresPerTask=`; nothing asks for none.
+    OtherTres(String),
+}
+
+/// A word of `scontrol update`: `KEY=VALUE`, `KEY+=VALUE`, `KEY VALUE`, or a key alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenChange {
+    /// Without the sign.
+    pub key: String,
+    /// `+` or `-` before the `=`.
+    pub sign: Option<char>,
+    /// None where nothing follows the key.
+    pub value: Option<String>,
+    /// The last of its words, which an error repeats.
+    pub written: String,
+}
+
+impl WrittenChange {
+    /// One word; a key alone takes the next word as its value, but for those that need none.
+    #[must_use]
+    pub fn read(word: &str, next: &mut dyn FnMut() -> Option<String>) -> WrittenChange {
+        if let Some((key, value)) = word.split_once('=') {
+            let sign = key.chars().last().filter(|sign| "+-".contains(*sign));
+            let sign = sign.filter(|_| key.len() > 1);
+            return WrittenChange {
+                key: key[..key.len() - usize::from(sign.is_some())].to_owned(),
+                sign,
+                value: Some(value.to_owned()),
+                written: word.to_owned(),
+            };
+        }
+        let is_bare = abbreviates(word, "Nice", 2) || abbreviates(word, "ResetAccrueTime", 3);
+        let value = if is_bare { None } else { next() };
+        WrittenChange {
+            key: word.to_owned(),
+            sign: None,
+            written: value.clone().unwrap_or_else(|| word.to_owned()),
+            value,
+        }
+    }
 }
 
 /// How a time limit changes.
@@ -108,20 +180,22 @@ pub struct JobChangeError {
     pub status: u8,
 }
 
-/// Reads `KEY=VALUE` pairs.
+/// Reads what `scontrol update` is to change.
 ///
 /// # Errors
 /// The first that can't be read, in Slurm's words; or there is none.
 pub fn job_changes(
-    pairs: &[(String, String)],
+    words: &[WrittenChange],
     now: Timestamp,
     zone: &TimeZone,
 ) -> Result<Vec<JobChange>, JobChangeError> {
-    if pairs.is_empty() {
+    let changes = words.iter().map(|word| one(word, now, zone));
+    let changes = changes.collect::<Result<Vec<_>, _>>()?;
+    let changes: Vec<JobChange> = changes.into_iter().flatten().collect();
+    if changes.is_empty() {
         return Err(wrong(&["No changes specified"]));
     }
-    let changes = pairs.iter().map(|(key, value)| one(key, value, now, zone));
-    changes.collect()
+    Ok(changes)
 }
 
 fn wrong(lines: &[&str]) -> JobChangeError {
@@ -131,138 +205,325 @@ fn wrong(lines: &[&str]) -> JobChangeError {
     }
 }
 
+/// None where a word changes nothing by itself.
 fn one(
-    key: &str,
-    value: &str,
+    word: &WrittenChange,
     now: Timestamp,
     zone: &TimeZone,
-) -> Result<JobChange, JobChangeError> {
-    let invalid = |name: &str| wrong(&[&format!("scontrol: error: Invalid {name} value: {value}")]);
-    let number = |name: &'static str| {
-        let read = value.parse::<u32>();
-        read.map_err(|_| {
-            let numeric = format!("scontrol: error: Invalid numeric value \"{value}\" for {name}.");
-            let invalid = format!("scontrol: error: Invalid {name} value: {value}");
-            wrong(&[&numeric, &invalid])
-        })
-    };
-    let nodes = || {
-        let list = node_list::expand(value);
-        list.map_err(|error| wrong(&[&error.to_string()]))
-    };
-    let lower = key.to_ascii_lowercase();
+) -> Result<Option<JobChange>, JobChangeError> {
     // Slurm takes the beginning of a name that is long enough to tell it from others.
-    let is = |name: &str, least: usize| {
-        lower.len() >= least && name.to_ascii_lowercase().starts_with(&lower)
+    let is = |name: &str, least: usize| abbreviates(&word.key, name, least);
+    let Some(value) = word.value.as_deref() else {
+        return if is("Nice", 2) {
+            Ok(Some(JobChange::Nice(DEFAULT_NICE)))
+        } else if is("ResetAccrueTime", 3) {
+            Ok(Some(JobChange::ResetAccrueTime))
+        } else {
+            let what = format!("Invalid input: {}", word.written);
+            Err(wrong(&[&what, "Request aborted"]))
+        };
     };
-    let text = || Some(value.to_owned()).filter(|text| !text.is_empty());
-    let change = if is("TimeLimit", 5) {
-        JobChange::TimeLimit(
-            limit(value).ok_or_else(|| wrong(&["scontrol: error: Invalid TimeLimit value"]))?,
-        )
-    } else if is("TimeMin", 5) {
-        let least = TimeLimitRequest::parse(value);
-        let least = least.ok_or_else(|| wrong(&["scontrol: error: Invalid TimeMin value"]))?;
-        // Here no time is none, and not no limit as in options.
-        let is_zero = value.bytes().all(|byte| b"0:-".contains(&byte));
-        JobChange::TimeMin(Some(least).filter(|_| !is_zero))
-    } else if is("Deadline", 3) {
-        let moment = parse_moment(value, now, zone);
-        JobChange::Deadline(moment.map_err(|message| wrong(&[&message, "No changes specified"]))?)
-    } else if is("Partition", 2) {
-        JobChange::Partition(value.to_owned())
-    } else if is("QOS", 3) {
-        JobChange::Qos(value.to_owned())
-    } else if is("Account", 1) {
-        JobChange::Account(value.to_owned())
-    } else if is("NumNodes", 5) || is("ReqNodes", 8) {
-        let count = NodeCount::parse(value).map_err(|_| JobChangeError {
-            lines: vec![format!(
-                "scontrol: error: Invalid numeric value \"{value}\" for requested node count."
-            )],
-            status: 0,
-        })?;
-        JobChange::Nodes(count.min, count.max)
-    } else if is("NumTasks", 5) || is("ReqProcs", 8) {
-        JobChange::Tasks(number("NumTasks")?)
-    } else if is("MinCPUsNode", 4) {
-        JobChange::MinCpus(value.parse().map_err(|_| invalid("MinCPUsNode"))?)
-    } else if is("MinTmpDiskNode", 5) {
-        JobChange::TmpDisk(value.parse().map_err(|_| invalid("MinTmpDiskNode"))?)
-    } else if is("MailType", 5) {
-        let types = parse_mail_types(value);
-        let types = types.ok_or_else(|| wrong(&[&format!("Invalid MailType: {value}")]))?;
-        JobChange::MailTypes(types)
-    } else if is("MailUser", 5) {
-        JobChange::MailUser(text())
-    } else if is("StdOut", 6) {
-        JobChange::Output(text())
-    } else if is("Switches", 5) {
-        JobChange::Switches(switches(value))
-    } else if is("Gres", 2) {
-        JobChange::Gres(value.to_owned())
-    } else if is("TresPerNode", 8) {
-        let of = value
-            .split(',')
-            .map(|it| it.strip_prefix("gres:").unwrap_or(it));
-        JobChange::Gres(of.collect::<Vec<_>>().join(","))
-    } else if is("Licenses", 1) {
-        JobChange::Licenses(text())
-    } else if is("Contiguous", 3) {
-        JobChange::Contiguous(yes_no(value).ok_or_else(|| invalid("Contiguous"))?)
-    } else if is("OverSubscribe", 2) || is("Shared", 2) {
-        JobChange::OverSubscribe(yes_no(value).ok_or_else(|| invalid("OverSubscribe"))?)
-    } else if is("WorkDir", 5) {
-        JobChange::WorkDir(value.to_owned())
-    } else if is("EndTime", 2) {
-        let moment = parse_moment(value, now, zone);
-        JobChange::End(moment.map_err(|message| wrong(&[&message, "No changes specified"]))?)
-    } else if is("NumCPUs", 6) {
-        JobChange::Cpus(number("NumCPUs")?.max(1))
-    } else if is("CPUsPerTask", 9) {
-        JobChange::CpusPerTask(number("CPUsPerTask")?.max(1))
-    } else if is("MinMemoryNode", 10) {
-        let mib = value.parse().map_err(|_| invalid("MinMemoryNode"))?;
-        JobChange::Memory(MemoryRequest::PerNode(mib))
-    } else if is("MinMemoryCPU", 10) {
-        let mib = value.parse().map_err(|_| invalid("MinMemoryCPU"))?;
-        JobChange::Memory(MemoryRequest::PerCpu(mib))
-    } else if is("Features", 1) {
-        if text().is_some_and(|text| Constraint::parse(&text).is_none()) {
-            return Err(invalid("Features"));
+    let value = Value {
+        text: value,
+        now,
+        zone,
+    };
+    let takes_sign = is("TimeLimit", 5) || is("AdminComment", 6);
+    let change = match word.sign {
+        Some('-') if is("AdminComment", 6) => {
+            return Err(wrong(&[
+                "scontrol: error: Invalid syntax, AdminComment can not be subtracted from.",
+            ]));
         }
-        JobChange::Features(text())
-    } else if is("ReqNodeList", 8) || lower == "nodelist" {
-        JobChange::NodeList(nodes()?)
-    } else if is("ExcNodeList", 3) {
-        JobChange::Exclude(nodes()?)
-    } else if is("Dependency", 1) {
-        JobChange::Dependency(text().filter(|text| text != "0"))
-    } else if is("StartTime", 2) || is("EligibleTime", 2) {
-        let moment = parse_moment(value, now, zone);
-        JobChange::Begin(moment.map_err(|message| wrong(&[&message, "No changes specified"]))?)
-    } else if is("JobName", 4) || lower == "name" {
-        JobChange::Name(value.to_owned())
-    } else if is("Comment", 3) {
-        JobChange::Comment(value.to_owned())
-    } else if is("Priority", 2) {
-        JobChange::Priority(value.parse().map_err(|_| invalid("Priority"))?)
-    } else if is("Nice", 2) {
-        match value.parse::<i64>() {
-            Ok(nice) if nice.abs() <= MOST_NICE => JobChange::Nice(nice),
-            Ok(_) => {
-                let what = format!("must be between -{MOST_NICE} and {MOST_NICE}");
-                return Err(wrong(&[&format!("scontrol: error: Nice value {what}")]));
+        // The sign stands in the comment, as in Slurm.
+        Some(sign) if is("AdminComment", 6) => {
+            let comment = format!("{sign}={}", value.text);
+            Some(JobChange::AdminComment(comment))
+        }
+        Some(sign) if is("TimeLimit", 5) => {
+            if value.text.starts_with(['+', '-']) {
+                let what = "scontrol: error: Invalid syntax, variations of +=- are not accepted.";
+                return Err(wrong(&[what]));
             }
-            Err(_) => return Err(invalid("Nice")),
+            let signed = format!("{sign}{}", value.text);
+            Some(JobChange::TimeLimit(limit(&signed).ok_or_else(|| {
+                wrong(&["scontrol: error: Invalid TimeLimit value"])
+            })?))
         }
-    } else if is("ArrayTaskThrottle", 10) {
-        JobChange::ArrayThrottle(number("ArrayTaskThrottle")?)
-    } else if is("ReservationName", 3) {
-        JobChange::Reservation(text())
-    } else if is("SiteFactor", 5) {
-        // As `strtoll`: what is no number is 0.
-        let digits = value.trim_start_matches(['-', '+']);
+        _ => value.of_job(&is)?.or(value.of_demand(&is)?),
+    };
+    match change {
+        _ if is("UserID", 3) => Ok(None),
+        None => {
+            let what = format!(
+                "Update of this parameter is not supported: {}",
+                word.written
+            );
+            Err(wrong(&[&what, "Request aborted"]))
+        }
+        Some(_) if word.sign.is_some() && !takes_sign => Err(wrong(&[&format!(
+            "scontrol: error: Option {} does not accept [+|-]= syntax",
+            word.written
+        )])),
+        change => Ok(change),
+    }
+}
+
+/// What is to be set, and what its reading depends on.
+#[derive(Clone, Copy)]
+struct Value<'a> {
+    text: &'a str,
+    now: Timestamp,
+    zone: &'a TimeZone,
+}
+
+type Read = Result<Option<JobChange>, JobChangeError>;
+
+impl Value<'_> {
+    fn invalid(self, name: &str) -> JobChangeError {
+        wrong(&[&format!(
+            "scontrol: error: Invalid {name} value: {}",
+            self.text
+        )])
+    }
+
+    /// As `parse_uint32`: nothing is 0.
+    fn number(self, name: &str) -> Result<u32, JobChangeError> {
+        match self.text {
+            "" => Ok(0),
+            text => text.parse().map_err(|_| self.invalid(name)),
+        }
+    }
+
+    /// As `parse_uint16`.
+    fn short(self, name: &str) -> Result<u32, JobChangeError> {
+        self.number(name)
+            .ok()
+            .filter(|number| *number <= u32::from(u16::MAX))
+            .ok_or_else(|| self.invalid(name))
+    }
+
+    fn mebibytes(self, name: &str) -> Result<u64, JobChangeError> {
+        self.text.parse().map_err(|_| self.invalid(name))
+    }
+
+    /// `yes` and `no`, or the beginning of them, or a number.
+    fn flag(self, name: &str) -> Result<bool, JobChangeError> {
+        let begins = |word: &str| abbreviates(self.text, word, 1);
+        if begins("YES") {
+            Ok(true)
+        } else if begins("NO") {
+            Ok(false)
+        } else {
+            Ok(self.short(name)? != 0)
+        }
+    }
+
+    fn text(self) -> Option<String> {
+        Some(self.text.to_owned()).filter(|text| !text.is_empty())
+    }
+
+    fn moment(self) -> Result<Timestamp, JobChangeError> {
+        let moment = parse_moment(self.text, self.now, self.zone);
+        moment.map_err(|message| wrong(&[&message, "No changes specified"]))
+    }
+
+    fn nodes(self) -> Result<Vec<NodeName>, JobChangeError> {
+        let list = node_list::expand(self.text);
+        list.map_err(|error| wrong(&[&error.to_string()]))
+    }
+
+    /// What is said of the job, and when it may run.
+    fn of_job(self, is: &dyn Fn(&str, usize) -> bool) -> Read {
+        let value = self.text;
+        let change = if is("TimeLimit", 5) {
+            JobChange::TimeLimit(
+                limit(value).ok_or_else(|| wrong(&["scontrol: error: Invalid TimeLimit value"]))?,
+            )
+        } else if is("TimeMin", 5) {
+            let least = TimeLimitRequest::parse(value);
+            let least = least.ok_or_else(|| wrong(&["scontrol: error: Invalid TimeMin value"]))?;
+            // Here no time is none, and not no limit as in options.
+            let is_zero = value.bytes().all(|byte| b"0:-".contains(&byte));
+            JobChange::TimeMin(Some(least).filter(|_| !is_zero))
+        } else if is("AdminComment", 6) {
+            JobChange::AdminComment(value.to_owned())
+        } else if is("DelayBoot", 5) {
+            match TimeLimitRequest::parse(value) {
+                Some(TimeLimitRequest::Limit(delay)) => JobChange::DelayBoot(delay),
+                _ if value.bytes().all(|byte| byte == b'0') => JobChange::DelayBoot(Seconds(0)),
+                _ => return Err(wrong(&["scontrol: error: Invalid DelayBoot value"])),
+            }
+        } else if is("Deadline", 3) {
+            JobChange::Deadline(self.moment()?)
+        } else if is("Partition", 2) {
+            JobChange::Partition(value.to_owned())
+        } else if is("QOS", 3) {
+            JobChange::Qos(value.to_owned())
+        } else if is("MailType", 5) {
+            let types = parse_mail_types(value);
+            let types = types.ok_or_else(|| wrong(&[&format!("Invalid MailType: {value}")]))?;
+            JobChange::MailTypes(types)
+        } else if is("MailUser", 5) {
+            JobChange::MailUser(self.text())
+        } else if is("StdOut", 6) {
+            JobChange::Output(self.text())
+        } else if is("WorkDir", 2) {
+            JobChange::WorkDir(value.to_owned())
+        } else if is("EndTime", 2) {
+            JobChange::End(self.moment()?)
+        } else if is("StartTime", 2) || is("EligibleTime", 2) {
+            JobChange::Begin(self.moment()?)
+        } else if is("JobName", 4) || is("Name", 2) {
+            JobChange::Name(value.to_owned())
+        } else if is("Comment", 3) {
+            JobChange::Comment(value.to_owned())
+        } else if is("Clusters", 8) || is("ClusterFeatures", 8) {
+            JobChange::OtherClusters
+        } else if is("Priority", 2) {
+            JobChange::Priority(value.parse().map_err(|_| self.invalid("Priority"))?)
+        } else if is("Nice", 2) {
+            JobChange::Nice(self.factor("Nice")?)
+        } else if is("SiteFactor", 5) {
+            JobChange::SiteFactor(self.factor("SiteFactor")?)
+        } else if is("ArrayTaskThrottle", 10) {
+            JobChange::ArrayThrottle(self.number("ArrayTaskThrottle")?)
+        } else if is("ReservationName", 3) {
+            JobChange::Reservation(self.text())
+        } else if is("Requeue", 4) {
+            JobChange::Requeue(self.short("Requeue")? != 0)
+        } else if is("Reboot", 3) {
+            JobChange::Reboot(self.flag("reboot")?)
+        } else if is("WCKey", 1) {
+            JobChange::Wckey(self.text())
+        } else if is("Account", 1) {
+            JobChange::Account(value.to_owned())
+        } else if is("BurstBuffer", 1) {
+            JobChange::BurstBuffer
+        } else if is("Dependency", 1) {
+            JobChange::Dependency(self.text().filter(|text| text != "0"))
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(change))
+    }
+
+    /// What it asks of nodes.
+    fn of_demand(self, is: &dyn Fn(&str, usize) -> bool) -> Read {
+        let value = self.text;
+        let change = if is("NumNodes", 8) || is("ReqNodes", 8) {
+            let count = NodeCount::parse(value).map_err(|_| JobChangeError {
+                lines: vec![format!(
+                    "scontrol: error: Invalid numeric value \"{value}\" for requested node count."
+                )],
+                status: 0,
+            })?;
+            JobChange::Nodes(count.min, count.max)
+        } else if is("NumTasks", 8) || is("ReqProcs", 8) {
+            JobChange::Tasks(self.number("NumTasks")?)
+        } else if is("NumCPUs", 6) {
+            JobChange::Cpus(self.cpus()?)
+        } else if is("CPUsPerTask", 9) {
+            JobChange::CpusPerTask(self.short("CPUsPerTask")?.max(1))
+        } else if is("MinCPUsNode", 4) {
+            JobChange::MinCpus(self.short("MinCPUsNode")?)
+        } else if is("MinMemoryNode", 10) {
+            JobChange::Memory(MemoryRequest::PerNode(self.mebibytes("MinMemoryNode")?))
+        } else if is("MinMemoryCPU", 10) {
+            JobChange::Memory(MemoryRequest::PerCpu(self.mebibytes("MinMemoryCPU")?))
+        } else if is("MinTmpDiskNode", 5) {
+            JobChange::TmpDisk(self.mebibytes("MinTmpDiskNode")?)
+        } else if is("ReqSockets", 4) {
+            JobChange::Sockets(self.short("ReqSockets")?)
+        } else if is("ReqCores", 4) {
+            JobChange::Cores(self.short("ReqCores")?)
+        } else if is("ReqThreads", 4) {
+            JobChange::Threads(self.short("ReqThreads")?)
+        } else if is("TasksPerNode", 2) {
+            JobChange::TasksPerNode(self.short("TasksPerNode")?)
+        } else if is("CoreSpec", 4) || is("ThreadSpec", 4) {
+            let name = if is("CoreSpec", 4) {
+                "CoreSpec"
+            } else {
+                "ThreadSpec"
+            };
+            if !matches!(value, "-1" | "*") {
+                self.short(name)?;
+            }
+            JobChange::CoreSpec
+        } else if is("Switches", 5) {
+            JobChange::Switches(switches(value))
+        } else if is("wait-for-switch", 5) {
+            JobChange::SwitchWait(self.number("wait-for-switch")?.into())
+        } else if is("Gres", 2) {
+            JobChange::Gres(value.to_owned())
+        } else if is("TresBind", 5) {
+            JobChange::TresBind(self.text())
+        } else if is("TresFreq", 5) {
+            JobChange::TresFrequency(self.text())
+        } else if is("CpusPerTres", 9)
+            || is("MemPerTres", 5)
+            || is("TresPerJob", 8)
+            || is("TresPerSocket", 8)
+            || is("TresPerTask", 8)
+        {
+            JobChange::OtherTres(value.to_owned())
+        } else if is("TresPerNode", 8) {
+            let of = value
+                .split(',')
+                .map(|it| it.strip_prefix("gres:").unwrap_or(it));
+            JobChange::Gres(of.collect::<Vec<_>>().join(","))
+        } else if is("Licenses", 1) {
+            JobChange::Licenses(self.text())
+        } else if is("Contiguous", 3) {
+            JobChange::Contiguous(self.flag("Contiguous")?)
+        } else if is("OverSubscribe", 2) || is("Shared", 2) {
+            JobChange::OverSubscribe(self.flag("OverSubscribe")?)
+        } else if is("ExcNodeList", 3) {
+            JobChange::Exclude(self.nodes()?)
+        } else if is("ReqNodeList", 8) || is("NodeList", 8) {
+            JobChange::NodeList(self.nodes()?)
+        } else if is("Features", 1) {
+            JobChange::Features(self.features("Features")?)
+        } else if is("Prefer", 3) {
+            JobChange::Prefer(self.features("Prefer")?)
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(change))
+    }
+
+    fn features(self, name: &str) -> Result<Option<String>, JobChangeError> {
+        match self.text() {
+            Some(text) if Constraint::parse(&text).is_none() => Err(self.invalid(name)),
+            text => Ok(text),
+        }
+    }
+
+    /// `LEAST[-MOST]`; here a job gets no more than the least.
+    fn cpus(self) -> Result<u32, JobChangeError> {
+        let value = self.text;
+        let (least, most) = value.split_once('-').unwrap_or((value, ""));
+        let numeric = || {
+            let numeric =
+                format!("scontrol: error: Invalid numeric value \"{value}\" for NumCPUs.");
+            let invalid = format!("scontrol: error: Invalid NumCPUs value: {value}");
+            wrong(&[&numeric, &invalid])
+        };
+        let least: u32 = least.parse().map_err(|_| numeric())?;
+        let most: u32 = match most {
+            "" => least,
+            most => most.parse().map_err(|_| numeric())?,
+        };
+        if least == 0 || most < least {
+            return Err(self.invalid("NumCPUs"));
+        }
+        Ok(least)
+    }
+
+    /// As `strtoll`: what is no number is 0.
+    fn factor(self, name: &str) -> Result<i64, JobChangeError> {
+        let digits = self.text.trim_start_matches(['-', '+']);
         let end = digits.find(|letter: char| !letter.is_ascii_digit());
         let digits = &digits[..end.unwrap_or(digits.len())];
         let factor = if digits.is_empty() {
@@ -272,26 +533,14 @@ fn one(
         };
         if factor > MOST_NICE {
             let what = format!("out of range (+/- {MOST_NICE}). Value ignored");
-            return Err(wrong(&[&format!(
-                "scontrol: error: SiteFactor value {what}"
-            )]));
+            return Err(wrong(&[&format!("scontrol: error: {name} value {what}")]));
         }
-        JobChange::SiteFactor(if value.starts_with('-') {
+        Ok(if self.text.starts_with('-') {
             -factor
         } else {
             factor
         })
-    } else if is("Requeue", 4) {
-        match value.to_ascii_lowercase().as_str() {
-            "0" | "no" => JobChange::Requeue(false),
-            "1" | "yes" => JobChange::Requeue(true),
-            _ => return Err(invalid("Requeue")),
-        }
-    } else {
-        let what = format!("Update of this parameter is not supported: {key}={value}");
-        return Err(wrong(&[&what, "Request aborted"]));
-    };
-    Ok(change)
+    }
 }
 
 /// `COUNT[@TIME]`: as `strtol`, what is no number is 0, which asks for none; the wait is one of whole minutes.
@@ -308,16 +557,10 @@ fn switches(value: &str) -> Option<AskedSwitches> {
     Some(AskedSwitches { count, wait })
 }
 
-fn yes_no(value: &str) -> Option<bool> {
-    match value.to_ascii_lowercase().as_str() {
-        "0" | "no" => Some(false),
-        "1" | "yes" => Some(true),
-        _ => None,
-    }
-}
-
 /// `NICE_OFFSET` - 3 of Slurm.
 const MOST_NICE: i64 = 2_147_483_645;
+/// `Nice` without a number.
+const DEFAULT_NICE: i64 = 100;
 
 fn limit(value: &str) -> Option<LimitChange> {
     let seconds = |text: &str| match TimeLimitRequest::parse(text)? {
@@ -326,7 +569,7 @@ fn limit(value: &str) -> Option<LimitChange> {
     };
     match (value.strip_prefix('+'), value.strip_prefix('-')) {
         (Some(more), _) => seconds(more).map(LimitChange::More),
-        (None, Some(less)) if value != "-1" => seconds(less).map(LimitChange::Less),
+        (None, Some(less)) => seconds(less).map(LimitChange::Less),
         _ if value.is_empty() => None,
         _ => TimeLimitRequest::parse(value).map(LimitChange::To),
     }
@@ -338,8 +581,8 @@ mod tests {
 
     #[track_caller]
     fn check(key: &str, value: &str, want: &str) {
-        let pairs = [(key.to_owned(), value.to_owned())];
-        let text = match job_changes(&pairs, Timestamp(0), &TimeZone::UTC) {
+        let word = WrittenChange::read(&format!("{key}={value}"), &mut || None);
+        let text = match job_changes(&[word], Timestamp(0), &TimeZone::UTC) {
             Ok(changes) => format!("{changes:?}"),
             Err(error) => format!("{} ({})", error.lines.join("; "), error.status),
         };
@@ -425,7 +668,7 @@ mod tests {
         check(
             "nice",
             "99999999999",
-            "scontrol: error: Nice value must be between -2147483645 and 2147483645 (1)",
+            "scontrol: error: Nice value out of range (+/- 2147483645). Value ignored (1)",
         );
     }
 }

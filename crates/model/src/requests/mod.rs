@@ -28,7 +28,7 @@ pub mod submission_environment;
 pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, KILL_WAIT, NodeGroup};
 pub use component::{COMPONENT_VARIABLES, ComponentPlace, OWN_OF_COMPONENTS};
 pub use container_runtime::{ContainerFacts, ContainerRuntime};
-pub use job_change::{JobChange, JobChangeError, LimitChange, job_changes};
+pub use job_change::{JobChange, JobChangeError, LimitChange, WrittenChange, job_changes};
 pub use job_refusal::JobRefusal;
 pub use rare_options::{RareOptions, RareOptionsBox};
 pub use request::{AskedSwitches, AskedTres, NodeOptions, Request, Sharing};

@@ -23,6 +23,12 @@ pub struct ShownOptions {
     /// `--delay-boot`, whole minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_boot: Option<Seconds>,
+    /// What an operator noted, with `scontrol update`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub admin_comment: Option<String>,
+    /// `--wckey`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wckey: Option<String>,
     /// `--kill-on-invalid-dep`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kills_on_invalid_dependency: Option<bool>,

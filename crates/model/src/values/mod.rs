@@ -1,5 +1,6 @@
 //! What one option, field or variable holds, and how it is read and printed.
 
+pub(crate) mod abbreviation;
 pub(crate) mod allocation;
 pub(crate) mod amount_text;
 pub(crate) mod array_spec;
@@ -42,6 +43,7 @@ pub(crate) mod usage;
 pub(crate) mod variables;
 pub(crate) mod wrap;
 
+pub(crate) use abbreviation::abbreviates;
 pub use allocation::{Allocation, GpuIndex, NodeShare};
 pub use amount_text::{amount_text, mebibytes_text};
 pub use array_spec::ArraySpec;

@@ -13,7 +13,8 @@ environment/commands.txt (`environment`, also on a cluster without jobs) is 165 
 its job and the environment of its script and of its first task; gpu_bind/commands.txt (`gpu_bind`, likewise) what tasks
 are told of their GPUs; steps/commands.txt (`steps`, likewise) which nodes and GPUs steps get;
 node_lists/commands.txt (`node_lists`, likewise) is about files that name nodes, and tasks that
-follow a list of nodes; hold/commands.txt (`hold`, likewise) is about jobs that are held, updates/commands.txt (`updates`, on one that was
+follow a list of nodes; hold/commands.txt (`hold`, likewise) is about jobs that are held, requeue/commands.txt and job_keys/commands.txt
+(`requeue`, `job_keys`, as `updates`) about those that are queued again and all keys of `scontrol update`, updates/commands.txt (`updates`, on one that was
 just brought up with FRESH=1 and SCHEDPARAMS=bf_interval=1) what `scontrol update` changes of jobs.
 future/commands.txt (`future`) is about nodes that are not there yet, and licences/commands.txt (`licences`) about licences of
 reservations; each on a cluster that was brought up with its own slurm.conf as EXTRA.

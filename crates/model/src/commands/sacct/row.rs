@@ -67,6 +67,8 @@ impl<'a> SacctRow<'a> {
                 _ => String::new(),
             },
             "Cluster" => job.cluster.to_string(),
+            "AdminComment" => of_job(job.shown().admin_comment.clone().unwrap_or_default()),
+            "WCKey" => of_job(job.shown().wckey.clone().unwrap_or_default()),
             "Comment" => of_job(job.comment().unwrap_or_default().to_owned()),
             "Constraints" => of_job(job.features().unwrap_or_default().to_owned()),
             "CPUTime" => padded_elapsed_text(cpu_time),
@@ -320,6 +322,8 @@ impl<'a> SacctRow<'a> {
             (Some(StepState::Running), _) => WaitStatus::default(),
             // That scancel ended the script is no exit of the job's.
             (None, Some(start)) if start.state == JobStateName::Cancelled => WaitStatus::default(),
+            // It is written down as queued again before its script ends.
+            (None, Some(start)) if start.state == JobStateName::Requeued => WaitStatus::default(),
             (None, Some(start)) => start.status,
             // Its accounting has a code where the controller has a signal.
             (None, None) if self.job.state == JobStateName::Deadline => WaitStatus::exit(1),
@@ -372,7 +376,7 @@ impl<'a> SacctRow<'a> {
             (Some(StepState::Ended { .. }), _) => JobStateName::Failed,
             (None, Some(_)) if self.is_suspended() => JobStateName::Suspended,
             (None, Some(start)) => start.state,
-            (None, None) => self.job.state,
+            (None, None) => self.job.base_state,
         };
         let by = match &self.history.job.state {
             JobState::Ended {

@@ -124,16 +124,26 @@ mod tests {
         );
         check(
             "requeue 12,13",
-            expect![[r#"Requeue { jobs: ["12,13"], hold: false }"#]],
+            expect![[r#"Requeue { jobs: ["12,13"], hold: No, running_alone: false }"#]],
         );
         check(
             "requeuehold incomplete 12",
-            expect![[r#"Requeue { jobs: ["12"], hold: true }"#]],
+            expect![[r#"Requeue { jobs: ["12"], hold: Held, running_alone: true }"#]],
         );
-        let words = ["requeuehold", "State=SpecialExit", "12"].map(str::to_owned);
-        let refused = super::super::keyword::command(&words);
-        let want = ScontrolUsageError::RequeueState("State=SpecialExit".to_owned());
-        assert_eq!(refused, Err(want));
+        check(
+            "requeuehold state=specialexit inc 12 13",
+            expect![[
+                r#"Requeue { jobs: ["12", "13"], hold: HeldSpecialExit, running_alone: true }"#
+            ]],
+        );
+        check(
+            "requeue State=SE 12",
+            expect![[r#"Requeue { jobs: ["12"], hold: SpecialExit, running_alone: false }"#]],
+        );
+        check(
+            "requeuehold State=SpecialExit",
+            expect!["Requeue { jobs: [], hold: HeldSpecialExit, running_alone: false }"],
+        );
         check(
             "uhold 12",
             expect![[r#"Hold { jobs: ["12"], hold: true, user: true }"#]],
@@ -161,7 +171,9 @@ mod tests {
         check("show hostlist", expect!["invalid encode argument"]);
         check(
             "update job 3 TimeLimit=5",
-            expect![[r#"UpdateJobs { jobs: "3", changes: [("TimeLimit", "5")] }"#]],
+            expect![[
+                r#"UpdateJobs { jobs: "3", changes: [WrittenChange { key: "TimeLimit", sign: None, value: Some("5"), written: "TimeLimit=5" }] }"#
+            ]],
         );
         check("update", expect!["too few arguments for update keyword"]);
         check(

@@ -1,5 +1,8 @@
 //! What a `scontrol` does.
 
+use crate::records::RequeueHold;
+use crate::requests::WrittenChange;
+
 /// What a `scontrol` does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScontrolCommand {
@@ -43,8 +46,10 @@ pub enum ScontrolCommand {
     Requeue {
         /// As written: `12`, `12_3`, `12,13`.
         jobs: Vec<String>,
-        /// Stays held.
-        hold: bool,
+        /// Whether they wait for their release then.
+        hold: RequeueHold,
+        /// Only those that run.
+        running_alone: bool,
     },
     /// `hold ID …`, `uhold ID …`, `release ID …`
     Hold {
@@ -69,7 +74,7 @@ pub enum ScontrolCommand {
         /// As written; `JobName=…` stands for jobs by their name.
         jobs: String,
         /// Keys and values.
-        changes: Vec<(String, String)>,
+        changes: Vec<WrittenChange>,
     },
     /// `create reservation KEY=VALUE …`, `update ReservationName=NAME KEY=VALUE …`
     Reserve {

@@ -1,8 +1,8 @@
 //! Keywords of `scontrol` that are about Slurm's daemons, and those that only set how it prints.
 
 use super::command::ScontrolCommand;
-use super::keyword::abbreviates;
 use super::usage_error::ScontrolUsageError;
+use crate::values::abbreviates;
 
 /// As `scontrol errnumstr` of 22.05.8 says them: number, words.
 const ERRORS: &str = include_str!("error_numbers.tsv");

@@ -1,8 +1,9 @@
 //! `scontrol update`, `create` and `delete`, by what they name.
 
 use super::command::{ClusterCommand, ScontrolCommand};
-use super::keyword::abbreviates;
 use super::usage_error::ScontrolUsageError;
+use crate::requests::WrittenChange;
+use crate::values::abbreviates;
 
 /// `update`, by what it names.
 pub(super) fn update(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
@@ -10,7 +11,7 @@ pub(super) fn update(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageE
         return Err(ScontrolUsageError::TooFewForUpdate);
     }
     // First, as a job's partition and reservation can be changed too.
-    if let Some(update) = update_jobs(words) {
+    if let Some(update) = update_jobs(words)? {
         return Ok(update);
     }
     if names(words, "ReservationName", 3) {
@@ -183,22 +184,23 @@ pub(super) fn delete(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageE
 }
 
 /// `update` of jobs: `JobId=12 …`, `job 12 …`, `JobName=x …`; none where it is of something else.
-fn update_jobs(words: &[String]) -> Option<ScontrolCommand> {
+fn update_jobs(words: &[String]) -> Result<Option<ScontrolCommand>, ScontrolUsageError> {
     let (mut jobs, mut changes) = (None, Vec::new());
     let mut name = None;
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        let (key, value) = match word.split_once('=') {
-            Some((key, value)) => (key, value.to_owned()),
-            None => (word.as_str(), words.next().cloned().unwrap_or_default()),
-        };
-        let lower = key.to_ascii_lowercase();
-        if jobs.is_none() && lower.len() >= 3 && "jobid".starts_with(&lower) {
-            jobs = Some(value);
-        } else if lower.len() >= 4 && "jobname".starts_with(&lower) {
-            name = Some((key.to_owned(), value));
+        let change = WrittenChange::read(word, &mut || words.next().cloned());
+        let is = |key: &str, least: usize| abbreviates(&change.key, key, least);
+        let value = || change.value.clone().unwrap_or_default();
+        let is_relative = change.sign.is_some() || value().starts_with(['+', '-']);
+        if is("JobId", 3) {
+            jobs = Some(value());
+        } else if is("JobName", 4) {
+            name = Some(change);
+        } else if jobs.is_none() && is_relative && is("TimeLimit", 5) {
+            return Err(ScontrolUsageError::JobIdFirst);
         } else {
-            changes.push((key.to_owned(), value));
+            changes.push(change);
         }
     }
     // Beside an id a name is a change, without one it says which jobs.
@@ -207,8 +209,8 @@ fn update_jobs(words: &[String]) -> Option<ScontrolCommand> {
             changes.extend(name);
             jobs
         }
-        (None, Some((_, name))) => format!("JobName={name}"),
-        (None, None) => return None,
+        (None, Some(name)) => format!("JobName={}", name.value.unwrap_or_default()),
+        (None, None) => return Ok(None),
     };
-    Some(ScontrolCommand::UpdateJobs { jobs, changes })
+    Ok(Some(ScontrolCommand::UpdateJobs { jobs, changes }))
 }

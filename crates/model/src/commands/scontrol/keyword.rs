@@ -5,6 +5,8 @@ use super::daemons::of_daemons;
 use super::entity::{create, delete, update};
 use super::show::show;
 use super::usage_error::ScontrolUsageError;
+use crate::records::RequeueHold;
+use crate::values::abbreviates;
 
 /// Keywords of Slurm's that the embedded engine has no use for or no answer to yet.
 const NOT_BUILT_IN: &[&str] = &[
@@ -25,44 +27,39 @@ pub(super) fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsage
     if is("show", 2) {
         return show(rest);
     }
-    if is("requeuehold", 8) {
-        return Ok(ScontrolCommand::Requeue {
-            jobs: some(keyword, requeue_jobs(rest)?)?,
-            hold: true,
-        });
+    // Not shortened, as in Slurm.
+    if is("requeuehold", 11) {
+        return requeue(keyword, rest, true);
     }
     if is("requeue", 3) {
-        return Ok(ScontrolCommand::Requeue {
-            jobs: some(keyword, requeue_jobs(rest)?)?,
-            hold: false,
-        });
+        return requeue(keyword, rest, false);
     }
     if ["hold", "holdu", "uhold"]
         .iter()
         .any(|name| keyword.eq_ignore_ascii_case(name))
     {
         return Ok(ScontrolCommand::Hold {
-            jobs: some(keyword, rest)?,
+            jobs: without_keys(some(keyword, rest)?),
             hold: true,
             user: !keyword.eq_ignore_ascii_case("hold"),
         });
     }
     if is("release", 3) {
         return Ok(ScontrolCommand::Hold {
-            jobs: some(keyword, rest)?,
+            jobs: without_keys(some(keyword, rest)?),
             hold: false,
             user: false,
         });
     }
     if is("suspend", 2) {
         return Ok(ScontrolCommand::Suspend {
-            jobs: some(keyword, rest)?,
+            jobs: without_keys(some(keyword, rest)?),
             suspend: true,
         });
     }
     if is("resume", 3) {
         return Ok(ScontrolCommand::Suspend {
-            jobs: some(keyword, rest)?,
+            jobs: without_keys(some(keyword, rest)?),
             suspend: false,
         });
     }
@@ -97,7 +94,7 @@ pub(super) fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsage
         };
     }
     if is("top", 3) {
-        return Ok(ScontrolCommand::Top(some(keyword, rest)?));
+        return Ok(ScontrolCommand::Top(without_keys(some(keyword, rest)?)));
     }
     let bare = [
         ("reconfigure", 3, ScontrolCommand::Reconfigure),
@@ -154,23 +151,59 @@ fn write(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
     }
 }
 
-/// `text` is `name` or the beginning of it, at least so many letters long, in any case.
-pub(in crate::commands) fn abbreviates(text: &str, name: &str, least: usize) -> bool {
-    text.len() >= least
-        && name
-            .get(..text.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(text))
+/// `requeue [incomplete] [State=SpecialExit] ID …`; flags alone do nothing, as in Slurm.
+fn requeue(
+    keyword: &str,
+    words: &[String],
+    hold: bool,
+) -> Result<ScontrolCommand, ScontrolUsageError> {
+    let (mut running_alone, mut special_exit) = (false, false);
+    let mut rest = some(keyword, words)?.into_iter().peekable();
+    while let Some(word) = rest.peek() {
+        if abbreviates(word, "incomplete", 0) {
+            running_alone = true;
+        } else if is_special_exit(word) {
+            special_exit = true;
+        } else {
+            break;
+        }
+        rest.next();
+    }
+    Ok(ScontrolCommand::Requeue {
+        // The real `requeuehold` takes ids alone.
+        jobs: if hold {
+            rest.collect()
+        } else {
+            without_keys(rest.collect())
+        },
+        hold: match (hold, special_exit) {
+            (false, false) => RequeueHold::No,
+            (true, false) => RequeueHold::Held,
+            (false, true) => RequeueHold::SpecialExit,
+            (true, true) => RequeueHold::HeldSpecialExit,
+        },
+        running_alone,
+    })
 }
 
-/// What follows `requeue`'s own flags, such as `incomplete`.
-fn requeue_jobs(words: &[String]) -> Result<&[String], ScontrolUsageError> {
-    match words {
-        [flag, rest @ ..] if flag.eq_ignore_ascii_case("incomplete") => requeue_jobs(rest),
-        [flag, ..] if flag.to_ascii_lowercase().starts_with("state=") => {
-            Err(ScontrolUsageError::RequeueState(flag.clone()))
+/// `State=SpecialExit`, `State=SE`; what follows in the word is not read, as in Slurm.
+fn is_special_exit(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    let state = word.strip_prefix("state=");
+    state.is_some_and(|state| state.starts_with("specialexit") || state.starts_with("se"))
+}
+
+/// Ids without the `JobID=` or `Job=` that may stand before them.
+fn without_keys(mut jobs: Vec<String>) -> Vec<String> {
+    for job in &mut jobs {
+        for key in ["jobid=", "job="] {
+            let starts = job.get(..key.len());
+            if starts.is_some_and(|start| start.eq_ignore_ascii_case(key)) {
+                job.drain(..key.len());
+            }
         }
-        words => Ok(words),
     }
+    jobs
 }
 
 fn some(keyword: &str, words: &[String]) -> Result<Vec<String>, ScontrolUsageError> {

@@ -9,8 +9,8 @@ mod keyword;
 mod show;
 mod usage_error;
 
+pub(super) use crate::values::abbreviates;
 pub use args::{ScontrolArgs, parse};
 pub use command::{ClusterCommand, ScontrolCommand};
 pub use jobs::{ScontrolJob, job_ids};
-pub(super) use keyword::abbreviates;
 pub use usage_error::ScontrolUsageError;

@@ -1,8 +1,8 @@
 //! `scontrol show`
 
 use super::command::ScontrolCommand;
-use super::keyword::abbreviates;
 use super::usage_error::ScontrolUsageError;
+use crate::values::abbreviates;
 
 /// What is shown.
 pub(super) fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {

@@ -26,16 +26,14 @@ pub enum ScontrolUsageError {
     /// `write` of something else.
     #[error("invalid write argument:{0}")]
     WriteEntity(String),
-    /// `requeuehold State=SpecialExit`
-    #[error(
-        "scontrol: error: no state is given to a job that waits held\nscontrol:   asked   {0}\nscontrol:   do      leave it out: requeuehold holds the job all the same"
-    )]
-    RequeueState(String),
     /// `update` of nothing that there is.
     #[error(
         "No valid entity in update command\nInput line must include \"NodeName\", \"PartitionName\", \"Reservation\", \"JobId\", or \"SlurmctldDebug\""
     )]
     NoEntity,
+    /// A limit that is made longer or shorter before it is said whose.
+    #[error("scontrol: error: JobId must precede TimeLimit increment or decrement")]
+    JobIdFirst,
     /// `update` alone.
     #[error("too few arguments for update keyword")]
     TooFewForUpdate,
