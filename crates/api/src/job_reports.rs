@@ -167,6 +167,7 @@ mod tests {
             },
             submitted: Timestamp(7),
             eligible: None,
+            resized: None,
             planned: Some(PlannedStart {
                 at: Timestamp(9),
                 nodes: vec![NodeName::new("n1")],

@@ -17,6 +17,7 @@ pub(crate) fn record_of(job: &Job, planned: Option<PlannedStart>) -> JobRecord {
         state: job.state.clone(),
         submitted: job.submitted,
         eligible: job.eligible,
+        resized: job.resized,
         planned,
         priority: if is_held { 0 } else { job.priority },
         restarts: job.restarts,

@@ -65,7 +65,7 @@ impl State {
             Event::Held { job, hold, at } => self.held(job, hold, at),
             Event::Suspended { job, at } => self.suspend(job, true, false, at),
             Event::Resumed { job, at } => self.suspend(job, false, false, at),
-            Event::NodeLost { job, node, at } => self.lose_share(job, &node, at),
+            Event::Shrunk { job, nodes, at } => self.shrink(job, &nodes, at),
             Event::ClockSet { by_ms } => self.clock_set(by_ms),
             Event::GpusBarred(gpus) => {
                 self.barred = gpus.into_iter().collect();
@@ -89,14 +89,20 @@ impl State {
         self.expiries = moved.map(|(at, job)| (plus(at, by_ms), job)).collect();
         let ids: Vec<JobId> = self.running.iter().copied().collect();
         for id in ids {
-            let job = self.jobs.get_mut(&id);
-            if let Some(JobState::Running {
+            let Some(job) = self.jobs.get_mut(&id) else {
+                continue;
+            };
+            if let JobState::Running {
                 since,
                 suspension,
                 ending,
                 ..
-            }) = job.map(|job| &mut job.record.state)
+            } = &mut job.record.state
             {
+                // What a former start gave back stays where it was.
+                if let Some(resized) = job.record.resized.as_mut().filter(|at| **at > *since) {
+                    *resized = plus(*resized, by_ms);
+                }
                 *since = plus(*since, by_ms);
                 if let Some(Ending::Preempted {
                     grace: Some(until), ..

@@ -3,8 +3,8 @@
 use crate::{Job, JobUpdate, State};
 use cluster_file::ClusterFile;
 use model::{
-    Dependency, GresList, JobChange, JobId, JobState, LimitChange, NodeOptions, Request, Seconds,
-    ShownOptions, TimeLimitRequest, Timestamp,
+    Dependency, GresList, JobChange, JobId, JobState, LimitChange, NodeName, NodeOptions,
+    NodeShare, Request, Seconds, ShownOptions, TimeLimitRequest, Timestamp,
 };
 use resources::{Denial, NodeClass, PartId, no_licence};
 use std::collections::BTreeSet;
@@ -142,8 +142,12 @@ impl State {
                         _ => None,
                     };
                     let change = end.as_ref().unwrap_or(change);
-                    let nodes = u32::try_from(allocation.nodes.len()).unwrap_or(u32::MAX);
-                    change_running((*limit, nodes), &mut update, change, is_operator)?;
+                    let nodes = given_back(change, &allocation.nodes, record.batch)?;
+                    if let Some(gives_back) = nodes {
+                        update.gives_back = gives_back;
+                        continue;
+                    }
+                    change_running(*limit, &mut update, change, is_operator)?;
                 }
                 JobState::Ended { .. } => return Err(ChangeDenial::Finished),
             }
@@ -473,8 +477,36 @@ fn limit_until(end: Timestamp, since: Timestamp, limit: Option<Seconds>) -> Seco
     Seconds(u64::try_from(next).unwrap_or(0))
 }
 
+/// The nodes that a running job gives back by a change of their number or their list; `None` where it is
+/// another change. The first one stays where its script runs there.
+fn given_back(
+    change: &JobChange,
+    held: &[NodeShare],
+    has_script: bool,
+) -> Result<Option<Vec<NodeName>>, ChangeDenial> {
+    let names = || held.iter().map(|share| &share.node);
+    match change {
+        JobChange::Nodes(0, _) => Err(ChangeDenial::NodeCount),
+        JobChange::Nodes(least, _) if *least as usize > held.len() => {
+            Err(ChangeDenial::NotSupported)
+        }
+        JobChange::Nodes(least, Some(most)) if most != least => Err(ChangeDenial::NotPending),
+        JobChange::Nodes(least, _) => Ok(Some(names().skip(*least as usize).cloned().collect())),
+        JobChange::NodeList(kept) => {
+            let host = names().next().filter(|_| has_script);
+            let is_part = kept.iter().all(|node| names().any(|held| held == node));
+            if kept.is_empty() || !is_part || host.is_some_and(|host| !kept.contains(host)) {
+                return Err(ChangeDenial::NodeName);
+            }
+            let gone = names().filter(|node| !kept.contains(node));
+            Ok(Some(gone.cloned().collect()))
+        }
+        _ => Ok(None),
+    }
+}
+
 fn change_running(
-    (limit, nodes): (Option<Seconds>, u32),
+    limit: Option<Seconds>,
     update: &mut JobUpdate,
     change: &JobChange,
     is_operator: bool,
@@ -521,10 +553,6 @@ fn change_running(
             set_site_factor(&mut update.request, *factor, is_operator)?;
         }
         JobChange::Nice(nice) if is_operator || *nice >= 0 => update.request.nice = *nice,
-        JobChange::Nodes(0, _) => return Err(ChangeDenial::NodeCount),
-        // Those that it has; fewer are not given back here.
-        JobChange::Nodes(least, _) if *least == nodes => {}
-        JobChange::Nodes(..) => return Err(ChangeDenial::NotSupported),
         _ => return Err(ChangeDenial::NotPending),
     }
     Ok(())
@@ -590,6 +618,53 @@ fn changed_limit(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[track_caller]
+    fn gives(change: &JobChange, has_script: bool, want: Result<&[&str], ChangeDenial>) {
+        let share = |name: &str| NodeShare {
+            node: NodeName::new(name),
+            cpus: vec![0],
+            memory: 0,
+            gpus: Vec::new(),
+            tasks: 1,
+        };
+        let held = ["n1", "n2", "n3"].map(share);
+        let given = given_back(change, &held, has_script);
+        let given = given.map(|nodes| nodes.unwrap_or_default());
+        let names = want.map(|names| names.iter().map(|name| NodeName::new(name)).collect());
+        assert_eq!(given, names, "{change:?}");
+    }
+
+    /// `scontrol update JobId= NumNodes=` and `NodeList=`
+    #[test]
+    fn a_running_job_gives_back_nodes() {
+        let list = |names: &[&str]| {
+            JobChange::NodeList(names.iter().map(|name| NodeName::new(name)).collect())
+        };
+        gives(&JobChange::Nodes(3, Some(3)), true, Ok(&[]));
+        gives(&JobChange::Nodes(2, Some(2)), true, Ok(&["n3"]));
+        gives(&JobChange::Nodes(1, None), false, Ok(&["n2", "n3"]));
+        gives(
+            &JobChange::Nodes(0, None),
+            true,
+            Err(ChangeDenial::NodeCount),
+        );
+        gives(
+            &JobChange::Nodes(4, None),
+            true,
+            Err(ChangeDenial::NotSupported),
+        );
+        gives(
+            &JobChange::Nodes(1, Some(2)),
+            true,
+            Err(ChangeDenial::NotPending),
+        );
+        gives(&list(&["n1", "n3"]), true, Ok(&["n2"]));
+        gives(&list(&["n3"]), false, Ok(&["n1", "n2"]));
+        for list in [list(&["n2", "n3"]), list(&["n1", "n4"]), list(&[])] {
+            gives(&list, true, Err(ChangeDenial::NodeName));
+        }
+    }
 
     #[track_caller]
     fn check(seconds: i64, limit: Option<u64>, want: u64) {

@@ -111,12 +111,12 @@ pub enum Event {
         /// By how many milliseconds it jumped ahead.
         by_ms: i64,
     },
-    /// A running job goes on without one of its nodes.
-    NodeLost {
+    /// A running job goes on without some of its nodes: they were lost, or given back.
+    Shrunk {
         /// Which.
         job: JobId,
-        /// The node, of several that it has.
-        node: NodeName,
+        /// The nodes; it has others.
+        nodes: Vec<NodeName>,
         /// When.
         at: Timestamp,
     },

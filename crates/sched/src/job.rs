@@ -33,6 +33,8 @@ pub struct Job {
     pub submitted: Timestamp,
     /// Since when it may start; `None` while held or dependent.
     pub eligible: Option<Timestamp>,
+    /// When it last lost nodes or gave some back while it ran; a requeue does not forget it.
+    pub resized: Option<Timestamp>,
     /// 0 is held.
     pub priority: u32,
     /// How often it was requeued.
@@ -79,6 +81,7 @@ impl Job {
             },
             submitted: at,
             eligible: None,
+            resized: None,
             priority: if is_held { 0 } else { priority_of(&request) },
             request: Arc::new(request),
             restarts: 0,

@@ -44,7 +44,7 @@ mod ledger;
 mod limits;
 mod live_job;
 mod live_jobs;
-mod lost_share;
+
 mod member;
 mod names;
 mod outlook;
@@ -63,6 +63,7 @@ mod refile;
 pub mod replay;
 mod reservations;
 mod reserve;
+mod shrink;
 mod start;
 mod state;
 mod suspend;

@@ -2,7 +2,7 @@
 
 use crate::live_job::LiveJob;
 use crate::{Finished, Job, State};
-use model::{Dependency, JobId, JobState, PendingReason, Request, Seconds, Timestamp};
+use model::{Dependency, JobId, JobState, NodeName, PendingReason, Request, Seconds, Timestamp};
 use std::sync::Arc;
 
 /// What becomes of a job.
@@ -18,6 +18,8 @@ pub struct JobUpdate {
     pub limit: Option<Option<Seconds>>,
     /// It is held.
     pub hold: bool,
+    /// Nodes that a running job gives back; it keeps others.
+    pub gives_back: Vec<NodeName>,
     /// So many elements of its array run at once from now on; 0 does not bound them.
     pub throttle: Option<u32>,
     /// Its age begins anew.
@@ -34,6 +36,7 @@ impl JobUpdate {
             begin: None,
             limit: None,
             hold: false,
+            gives_back: Vec::new(),
             throttle: None,
             resets_age: false,
         }

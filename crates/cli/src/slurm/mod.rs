@@ -29,6 +29,7 @@ mod scontrol_cluster;
 mod scontrol_help;
 mod scontrol_job;
 mod scontrol_reservation;
+mod scontrol_resize;
 mod scontrol_show;
 mod scontrol_show_cluster;
 mod scontrol_show_jobs;

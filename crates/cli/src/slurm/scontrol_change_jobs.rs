@@ -1,6 +1,7 @@
 //! What `scontrol` does to jobs, one after another.
 
 use super::connection::{CommandError, connect};
+use super::scontrol_resize::{is_resize, leave_scripts, one_job};
 use super::scontrol_show_jobs::{jobs, single_job};
 use crate::printer::Printer;
 use api::{CallError, Client, JobFilter, NamedJob, Refusal};
@@ -28,16 +29,24 @@ pub fn update_jobs(
             return Ok(error.status);
         }
     };
-    let resizes =
-        |change: &JobChange| matches!(change, JobChange::Nodes(..) | JobChange::NodeList(_));
-    if jobs.contains(',') && changes.iter().any(resizes) {
-        printer.say(&format!("scontrol: error: Invalid job ID {jobs}"));
-        return Ok(1);
-    }
     let jobs = by_name(&[jobs.to_owned()])?;
-    each_job(&jobs, quiet, printer, &mut |client, job| {
-        client.update(job, changes.clone())
-    })
+    let mut change = |client: &mut Client, job| client.update(job, changes.clone());
+    let (true, [name]) = (changes.iter().any(is_resize), &jobs[..]) else {
+        return each_job(&jobs, quiet, printer, &mut change);
+    };
+    let mut client = connect()?;
+    let job = match one_job(name, &mut client)? {
+        Ok(job) => job,
+        Err(words) => {
+            printer.say(&format!("scontrol: error: {words}"));
+            return Ok(1);
+        }
+    };
+    let status = each_job(&jobs, quiet, printer, &mut change)?;
+    if status == 0 {
+        leave_scripts(job, &mut client, printer)?;
+    }
+    Ok(status)
 }
 
 /// The value of `UserID=` that names no user. Otherwise it changes nothing: it is for jobs by their name.

@@ -83,8 +83,8 @@ fn a_job_with_no_kill_goes_on_without_a_node() {
     env.write("go", "");
     ended(
         &env,
-        "1|COMPLETED|0:0|0:9|node1\n1.batch|COMPLETED|0:0||node1\n1.0|CANCELLED|0:9||node[1-2]\n\
-         1.1|COMPLETED|0:0||node1\n",
+        "1|RESIZING|0:0|0:0|node[1-2]\n1.batch|RESIZING|0:0||node1\n1.0|RESIZING|0:0||node[1-2]\n\
+         1|COMPLETED|0:0|0:9|node1\n1.1|COMPLETED|0:0||node1\n",
     );
     assert_eq!(read(&env, "left"), "node1\nnode1\n");
     assert_eq!(
@@ -118,7 +118,7 @@ fn a_step_with_no_kill_goes_on_without_a_node() {
     assert_eq!(read(&env, "done"), "done\n");
     ended(
         &env,
-        "1|FAILED|0:9|0:9|node1\n1.0|CANCELLED|0:9||node[1-2]\n",
+        "1|RESIZING|0:0|0:0|node[1-2]\n1.0|RESIZING|0:0||node[1-2]\n1|FAILED|0:9|0:9|node1\n",
     );
     env.yard(&["engine", "stop", "two"]).success();
 }

@@ -119,6 +119,18 @@ const JOB_KEYS: Part = Part {
     sleepers: &["wrap"],
 };
 
+/// Running jobs that give back nodes.
+const RESIZE: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/resize/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/resize/differ.txt"),
+    file: "manage/resize/differ.txt",
+    hidden: &["Priority=", " Scheduler="],
+    keeps_numbers: true,
+    sleepers: &["wrap"],
+};
+
 /// Heterogeneous jobs: what is said and done of their components, and their steps.
 const HET: Part = Part {
     gres_conf: None,
@@ -503,6 +515,11 @@ fn jobs_are_queued_again_as_recorded_or_are_listed() {
 #[test]
 fn keys_of_updates_are_answered_as_recorded_or_are_listed() {
     play(&JOB_KEYS);
+}
+
+#[test]
+fn running_jobs_give_back_nodes_as_recorded_or_are_listed() {
+    play(&RESIZE);
 }
 
 #[test]

@@ -47,6 +47,20 @@ pub(super) fn of(record: &Job) -> Option<StepRow> {
     })
 }
 
+/// Starts without regard to sizes that they had one after the other: each with its first nodes and its end.
+pub(super) fn whole_starts(parts: &[JobStart]) -> Vec<JobStart> {
+    let of_start = parts.chunk_by(|a, b| a.restart == b.restart);
+    let whole = of_start.filter_map(|parts| {
+        let (first, last) = (parts.first()?, parts.last()?);
+        Some(JobStart {
+            since: first.since,
+            nodes: first.nodes.clone(),
+            ..last.clone()
+        })
+    });
+    whole.collect()
+}
+
 /// The batch step of a start, where `steps` of the job have no row of it: then it had no other step.
 pub(super) fn of_start(job: JobId, start: &JobStart, steps: &[StepRecord]) -> Option<StepRecord> {
     let mut of_start = steps.iter().filter(|step| step.restart == start.restart);

@@ -342,7 +342,7 @@ impl Owner {
     }
 
     /// Empties `/tmp` of those of the nodes that have no job now.
-    fn empty_disks(&mut self, nodes: &[NodeName]) {
+    pub(super) fn empty_disks(&mut self, nodes: &[NodeName]) {
         let Some(place) = self.isolation.nodes().map(Path::to_owned) else {
             return;
         };

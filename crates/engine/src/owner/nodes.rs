@@ -5,8 +5,9 @@ use super::turn::Turn;
 use crate::SupervisorKey;
 use crate::engine_cluster::{EngineCluster, file_name, read_cluster};
 use crate::spec::{Because, Reach, SupervisorCall};
+use crate::store::FormerSize;
 use api::{Answer, Refusal};
-use model::{ClusterChanges, JobId, JobState, StepId, Timestamp};
+use model::{ClusterChanges, JobId, JobState, NodeName, StepId, Timestamp};
 use resources::NodeId;
 use sched::Event;
 use std::collections::BTreeSet;
@@ -43,7 +44,7 @@ impl Owner {
                 turn.words.push((key, kill));
             }
             if goes_on {
-                self.shrink(job, node, turn);
+                self.go_on_without(job, node, turn);
                 continue;
             }
             self.tell_of_loss(job, node, turn);
@@ -71,8 +72,8 @@ impl Owner {
         record.request.rare.no_kill && allocation.nodes.len() > 1 && !has_script_there
     }
 
-    /// Goes on without a node: what was there is killed, and the steps that had a part there hear of it.
-    fn shrink(&mut self, job: JobId, node: NodeId, turn: &mut Turn) {
+    /// Goes on without a lost node: the steps that had a part there hear of it.
+    fn go_on_without(&mut self, job: JobId, node: NodeId, turn: &mut Turn) {
         let name = self.state.cluster().node_name(node).clone();
         let gone = self.supervisors_on(job, node);
         let steps: BTreeSet<StepId> = gone.iter().map(|key| key.step).collect();
@@ -82,11 +83,33 @@ impl Owner {
             turn.words.push((key, call));
         }
         tracing::warn!(job = job.0, node = %name, "a node was lost, and its job goes on");
-        self.state.apply(Event::NodeLost {
-            job,
-            node: name,
-            at: turn.now,
-        });
+        self.shrink(job, vec![name], turn);
+    }
+
+    /// A running job has some nodes less from now on, which are free.
+    fn shrink(&mut self, job: JobId, nodes: Vec<NodeName>, turn: &mut Turn) {
+        let record = self.state.job(job);
+        let former = record.and_then(|record| FormerSize::of(record, turn.now));
+        turn.former_sizes.extend(former);
+        let at = turn.now;
+        self.state.apply(Event::Shrunk { job, nodes, at });
+    }
+
+    /// Gives back nodes of a running job that keeps others: what it has there is killed.
+    pub(super) fn give_back(&mut self, job: JobId, nodes: Vec<NodeName>, turn: &mut Turn) {
+        let cluster = self.state.cluster();
+        let ids: Vec<NodeId> = nodes.iter().filter_map(|node| cluster.node(node)).collect();
+        for key in ids.iter().flat_map(|node| self.supervisors_on(job, *node)) {
+            let kill = SupervisorCall::Signal {
+                signal: SIGKILL,
+                reach: Reach::All,
+            };
+            turn.words.push((key, kill));
+        }
+        self.last_busy
+            .extend(nodes.iter().map(|node| (node.clone(), turn.now)));
+        self.shrink(job, nodes.clone(), turn);
+        self.empty_disks(&nodes);
     }
 
     /// Has the steps of a job end that had a part on a lost node, and say so.

@@ -199,7 +199,8 @@ impl Owner {
             let starts: Vec<JobStart> = own.map(|(_, start)| start).collect();
             let own = std::iter::from_fn(|| rows.next_if(|row| row.record.job == job.id));
             let mut steps: Vec<StepRecord> = own.map(|row| row.record).collect();
-            let batch = starts.iter().filter(|_| job.batch);
+            let whole = batch_step::whole_starts(&starts);
+            let batch = whole.iter().filter(|_| job.batch);
             let batch: Vec<StepRecord> = batch
                 .filter_map(|start| batch_step::of_start(job.id, start, &steps))
                 .collect();

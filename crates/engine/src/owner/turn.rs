@@ -7,7 +7,7 @@ use crate::SupervisorKey;
 use crate::job_program::JobProgram;
 use crate::message::Peer;
 use crate::spec::{StepSpec, SupervisorCall};
-use crate::store::{Batch, EndedStart, NewSubmission, StepRow};
+use crate::store::{Batch, EndedStart, FormerSize, NewSubmission, StepRow};
 use api::{Answer, Call, NewStep, Refusal};
 use model::{JobId, JobProlog, PendingReason, StepId, Timestamp};
 use sched::{Action, Job};
@@ -32,6 +32,8 @@ pub(crate) struct Turn {
     pub(crate) first_steps: Vec<(JobId, Box<NewStep>, Peer)>,
     /// Starts of jobs that ended.
     pub(crate) ended_starts: Vec<EndedStart>,
+    /// What jobs held that lose nodes or give some back.
+    pub(crate) former_sizes: Vec<FormerSize>,
     /// Supervisors to start.
     pub(crate) launches: Vec<StepSpec>,
     /// Jobs whose programs before them are to be looked at.
@@ -58,6 +60,7 @@ impl Turn {
             reasons: BTreeMap::new(),
             first_steps: Vec::new(),
             ended_starts: Vec::new(),
+            former_sizes: Vec::new(),
             launches: Vec::new(),
             begun: Vec::new(),
             programs: Vec::new(),
@@ -140,6 +143,7 @@ impl Owner {
             submissions: turn.submissions.iter().collect(),
             reasons: &turn.reasons,
             ended_starts: &turn.ended_starts,
+            former_sizes: &turn.former_sizes,
             jobs,
             updated: &changes.updated,
             usage: &changes.usage,

@@ -39,7 +39,8 @@ impl Owner {
             updates.push((id, update, history));
         }
         // Nothing is refused from here on: all rows change, or none did.
-        for (job, update, history) in updates {
+        for (job, mut update, history) in updates {
+            let gives_back = std::mem::take(&mut update.gives_back);
             let hold = update.hold;
             let limit = update.limit;
             self.state.apply(Event::Updated {
@@ -52,6 +53,9 @@ impl Owner {
                 let at = turn.now;
                 let hold = Some(rights::holder(peer.uid, false));
                 self.state.apply(Event::Held { job, hold, at });
+            }
+            if !gives_back.is_empty() {
+                self.give_back(job, gives_back, turn);
             }
             if limit.is_some() {
                 self.tell_deadline(job, turn);

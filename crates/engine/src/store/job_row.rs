@@ -18,7 +18,7 @@ pub(super) const JOB_COLUMNS: &str = "jobs.id, jobs.submission, jobs.task, jobs.
      submissions.gid, submissions.user_name, submissions.group_name, submissions.request, \
      submissions.batch, submissions.command, submissions.submit_host, jobs.state, \
      jobs.submitted_at, jobs.eligible_at, jobs.not_before, jobs.dependency, jobs.hold, \
-     jobs.restarts, jobs.ending, jobs.outcome, jobs.ended_at, jobs.version, \
+     jobs.restarts, jobs.ending, jobs.outcome, jobs.ended_at, jobs.version, jobs.resized_at, \
      jobs.request AS own_request, jobs.partition, job_starts.started_at, job_starts.time_limit, job_starts.shares, \
      job_starts.priority, job_starts.suspension, job_starts.partition AS start_partition";
 
@@ -257,6 +257,7 @@ pub(super) fn read_job(
         state,
         submitted: Timestamp(row.get("submitted_at")?),
         eligible: moment(row, "eligible_at")?,
+        resized: moment(row, "resized_at")?,
         priority,
         restarts: row.get("restarts")?,
         batch: submission.batch,
@@ -286,6 +287,7 @@ mod tests {
             submissions: submission.into_iter().collect(),
             reasons: &reasons,
             ended_starts: &[],
+            former_sizes: &[],
             nodes: Vec::new(),
             events: Vec::new(),
             reservations: Vec::new(),
@@ -402,7 +404,7 @@ mod tests {
             if let JobState::Running { held, .. } = &mut job.state {
                 *held = Some(HeldBy::Admin);
             }
-            job.priority = 42;
+            (job.priority, job.resized) = (42, Some(Timestamp(11)));
         });
         check(|job| {
             job.state = running(Some(Ending::Requeue { hold: true }), None);
@@ -416,7 +418,7 @@ mod tests {
                 is_preempted: false,
             };
             job.state = running(None, Some(suspension));
-            job.priority = 42;
+            (job.priority, job.resized) = (42, Some(Timestamp(11)));
         });
         check(|job| {
             job.state = JobState::Ended {

@@ -155,4 +155,18 @@ CREATE INDEX transactions_at ON transactions (at);
 -- Which user cancelled a step.
 ALTER TABLE steps ADD COLUMN cancelled_by INTEGER;
 ",
+    "
+-- When a job last lost nodes or gave some back while it ran.
+ALTER TABLE jobs ADD COLUMN resized_at INTEGER;
+
+-- What a start held until then; for how long it was suspended before. `shares` is JSON.
+CREATE TABLE former_sizes (
+    job INTEGER NOT NULL,
+    restart INTEGER NOT NULL,
+    until_at INTEGER NOT NULL,
+    suspended_ms INTEGER NOT NULL,
+    shares TEXT NOT NULL,
+    PRIMARY KEY (job, restart, until_at)
+) STRICT, WITHOUT ROWID;
+",
 ];

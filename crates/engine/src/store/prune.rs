@@ -65,6 +65,8 @@ fn remove(db: &Connection, job: u32) -> rusqlite::Result<()> {
         .execute([job])?;
     db.prepare_cached("DELETE FROM job_starts WHERE job = ?1")?
         .execute([job])?;
+    db.prepare_cached("DELETE FROM former_sizes WHERE job = ?1")?
+        .execute([job])?;
     db.prepare_cached("DELETE FROM steps WHERE job = ?1")?
         .execute([job])?;
     // What was submitted goes with the last job that came of it.

@@ -2,6 +2,7 @@
 
 use super::job_row::{self, LastSubmission};
 use super::rows::Columns;
+use super::sizes::{self, FormerSize};
 use super::{Store, StoreError, contents, rows};
 use crate::RecordTag;
 use crate::owner::Clock;
@@ -338,16 +339,27 @@ impl Store {
     /// The starts of jobs, by job and restart.
     pub(crate) fn starts(&self, jobs: &[JobId]) -> Result<Vec<(JobId, JobStart)>, StoreError> {
         let read = || -> rusqlite::Result<Vec<(JobId, JobStart)>> {
+            let jobs = list(jobs);
+            let sizes = sizes::read(&self.db, &jobs)?;
             let mut statement = self.db.prepare_cached(
                 "SELECT * FROM job_starts WHERE job IN (SELECT value FROM json_each(?1))
                  ORDER BY job, restart",
             )?;
             let columns = Columns::of(&statement);
-            let starts = statement.query_map([list(jobs)], |row| {
+            let starts = statement.query_map([&jobs], |row| {
                 let row = columns.name(row);
                 Ok((JobId(row.get("job")?), rows::read_start(&row)?))
             })?;
-            starts.collect()
+            let mut all = Vec::new();
+            for start in starts {
+                let (job, start) = start?;
+                let of_start =
+                    |size: &&FormerSize| (size.job, size.restart) == (job, start.restart);
+                let own: Vec<FormerSize> = sizes.iter().filter(of_start).cloned().collect();
+                let parts = sizes::split(start, &own).into_iter();
+                all.extend(parts.map(|part| (job, part)));
+            }
+            Ok(all)
         };
         read().map_err(|error| rows::read_error(self, &error))
     }

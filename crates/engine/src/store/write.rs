@@ -3,6 +3,7 @@
 use super::hold::Hold;
 use super::job_row::JobRow;
 use super::rows::{self, to_json as json};
+use super::sizes::{self, FormerSize};
 use super::start_row::StartRow;
 use super::{StepRow, Store, StoreError, contents};
 use crate::owner::Clock;
@@ -29,6 +30,8 @@ pub(crate) struct Batch<'a> {
     /// Why jobs that were started waited last.
     pub(crate) reasons: &'a BTreeMap<JobId, PendingReason>,
     pub(crate) ended_starts: &'a [EndedStart],
+    /// What jobs held that lost nodes or gave some back.
+    pub(crate) former_sizes: &'a [FormerSize],
     /// Nodes of which something else is said than before; nothing any more where there is no mark.
     pub(crate) nodes: Vec<(&'a NodeName, Option<&'a NodeMark>)>,
     /// Times in which nodes took no jobs, that began or ended.
@@ -120,6 +123,9 @@ impl Store {
         for ended in batch.ended_starts {
             write_ended_start(&transaction, ended)?;
         }
+        for size in batch.former_sizes {
+            sizes::write(&transaction, size)?;
+        }
         for record in &batch.jobs {
             write_job(&transaction, record)?;
             if batch.updated.contains(&record.id) {
@@ -190,9 +196,10 @@ fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
             // Whose a job is and what it is called never changes: those indexes are left alone.
             "INSERT INTO jobs (id, submission, task, waiting, uid, name, account, partition, qos,
                  comment, live, state, submitted_at, eligible_at, not_before, dependency, hold,
-                 started_at, ended_at, node_list, restarts, ending, outcome, version, request)
+                 started_at, ended_at, node_list, restarts, ending, outcome, version, resized_at,
+                 request)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18, ?19, ?20, ?21, ?22, ?23, ?24,
+                 ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25,
                  (SELECT own.request FROM jobs own WHERE own.id = ?2 AND ?1 <> ?2))
              ON CONFLICT (id) DO UPDATE SET task = excluded.task, waiting = excluded.waiting,
                  live = excluded.live, state = excluded.state, partition = excluded.partition,
@@ -201,7 +208,8 @@ fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
                  hold = excluded.hold, started_at = excluded.started_at,
                  ended_at = excluded.ended_at, node_list = excluded.node_list,
                  restarts = excluded.restarts, ending = excluded.ending,
-                 outcome = excluded.outcome, version = excluded.version",
+                 outcome = excluded.outcome, version = excluded.version,
+                 resized_at = excluded.resized_at",
         )?
         .execute(params![
             job.id.0,
@@ -228,6 +236,7 @@ fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
             row.ending.as_ref().map(json).transpose()?,
             row.outcome.as_ref().map(json).transpose()?,
             i64::try_from(job.version).unwrap_or(i64::MAX),
+            job.resized.map(|at| at.0),
         ])?;
     match row.ended_at {
         Some(at) => transaction
@@ -284,8 +293,7 @@ fn write_start(
                 limit,
                 start.suspension.as_ref().map(json).transpose()?,
             ])?;
-        // It may have lost nodes.
-        if job.request.rare.no_kill {
+        if job.resized.is_some() {
             transaction
                 .prepare_cached(
                     "UPDATE job_starts SET node_list = ?3, shares = ?4

@@ -151,6 +151,9 @@ fn times(lines: &mut Lines, job: &JobInfo) {
         at(job.told_eligible())
     ));
     lines.add(format_args!("AccrueTime={}", at(job.accrues_since())));
+    if job.resized.is_some() {
+        lines.add(format_args!("ResizeTime={}", at(job.resized)));
+    }
     lines.add(format_args!(
         "StartTime={} EndTime={} Deadline={}",
         at(job.start),

@@ -168,7 +168,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(None, &["reboot"], "REBOOT", Number, |_| number(0)),
     field(None, &["reqswitch"], "REQ_SWITCH", Number, |_| number(0)),
     field(None, &["requeue"], "REQUEUE", Number, |job| number(u32::from(job.requeue))),
-    field(None, &["resizetime"], "RESIZE_TIME", Length, |_| text("N/A")),
+    field(None, &["resizetime"], "RESIZE_TIME", Length, resize_time),
     field(None, &["restartcnt"], "RESTART_COUNT", Number, |job| number(job.restarts)),
     field(None, &["siblingsactive"], "ACTIVE_SIBLINGS", Text, |_| text("NA")),
     field(None, &["siblingsactiveraw"], "ACTIVE_SIBLINGS_RAW", Text, |_| text("NA")),
@@ -325,6 +325,11 @@ fn min_memory(job: &JobInfo) -> String {
         MemoryRequest::PerNode(mib) | MemoryRequest::PerCpu(mib) => mebibytes_text(mib),
         MemoryRequest::PerGpu(_) => "0".to_owned(),
     }
+}
+
+/// 22.05 takes the moment for a length of time, which is too long for one.
+fn resize_time(job: &JobInfo) -> Cell {
+    text(job.resized.map_or("N/A", |_| "INVALID"))
 }
 
 fn pending_time(job: &JobInfo) -> Cell {

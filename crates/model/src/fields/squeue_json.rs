@@ -347,7 +347,7 @@ impl JobJson {
             profile: None,
             reboot: false,
             required_nodes: list(job.required_nodes()),
-            resize_time: 0,
+            resize_time: seconds(job.resized),
             resv_name: text(job.reservation()),
             shared: match options.sharing {
                 Some(Sharing::User) => Some("user"),

@@ -114,6 +114,8 @@ pub struct JobInfo {
     pub submitted: Timestamp,
     /// Since when it may start.
     pub eligible: Option<Timestamp>,
+    /// When it last gave back nodes or lost some while it ran.
+    pub resized: Option<Timestamp>,
     /// When the scheduler last looked at it.
     pub looked_at: Option<Timestamp>,
     /// Its start: real, or planned, or the time before which it may not start.
@@ -151,6 +153,8 @@ pub struct JobInfo {
     /// Memory as asked, or the default.
     pub memory: MemoryRequest,
     tres: TresCounts,
+    /// The same as was asked for.
+    asked_tres: TresCounts,
     /// Type of its GPUs, where it holds those of one, or named one.
     pub gpu_kind: Option<String>,
     /// The cluster.
@@ -231,6 +235,7 @@ impl JobInfo {
             exit_code: exit_code(&record.state),
             submitted: record.submitted,
             eligible: record.eligible.or_else(|| begin(record, facts.now)),
+            resized: record.resized,
             looked_at: match record.state {
                 JobState::Pending { .. } => facts.looked_at,
                 JobState::Running { since, .. } => Some(since),
@@ -280,6 +285,7 @@ impl JobInfo {
                 Some(memory) => memory,
             },
             tres: counts.tres(request, facts),
+            asked_tres: counts.asked,
             allocation: counts.allocation,
             gpu_kind,
             cluster: Arc::clone(&facts.cluster),
@@ -305,6 +311,18 @@ impl JobInfo {
     #[must_use]
     pub fn tres(&self) -> String {
         self.tres.text()
+    }
+
+    /// What it asked for, as the controller counted it, in the same form.
+    #[must_use]
+    pub fn asked_tres(&self) -> String {
+        self.asked_tres.text()
+    }
+
+    /// How many nodes it asked for.
+    #[must_use]
+    pub fn asked_nodes(&self) -> u32 {
+        self.asked_tres.nodes
     }
 
     /// What `TRES` counts, by name.
@@ -406,11 +424,19 @@ struct Counts {
     min_cpus_per_node: u32,
     memory: u64,
     gpus: u64,
+    asked: TresCounts,
 }
 
 impl Counts {
     fn of(record: &JobRecord, facts: &ViewFacts) -> Counts {
         let recorded = (facts.recorded)(record, facts);
+        let asked = TresCounts {
+            cpus: recorded.cpus,
+            memory: recorded.mem_mib,
+            nodes: recorded.least_nodes,
+            gpus: recorded.gpu_count(),
+            kinds: asked_kinds(&record.request, recorded.gpu_count()),
+        };
         let Some(allocation) = allocation(&record.state) else {
             return Counts {
                 allocation: None,
@@ -422,6 +448,7 @@ impl Counts {
                 min_cpus_per_node: recorded.min_cpus_per_node,
                 memory: recorded.mem_mib,
                 gpus: recorded.gpu_count(),
+                asked,
             };
         };
         let nodes = count(allocation.nodes.len());
@@ -430,11 +457,17 @@ impl Counts {
             tres_nodes: nodes,
             max_nodes: 0,
             cpus: count(allocation.cpus()),
-            tasks: recorded.tasks.max(allocation.tasks()),
+            tasks: match record.resized {
+                // As many as there are nodes where nobody said how many.
+                Some(_) if asks_no_tasks(&record.request) => nodes,
+                Some(_) => recorded.tasks,
+                None => recorded.tasks.max(allocation.tasks()),
+            },
             min_cpus_per_node: recorded.min_cpus_per_node,
             memory: allocation.nodes.iter().map(|share| share.memory).sum(),
             gpus: allocation.gpus() as u64,
             allocation: Some(allocation.clone()),
+            asked,
         }
     }
 
@@ -443,10 +476,8 @@ impl Counts {
         let mut kinds: Vec<(String, u64)> = Vec::new();
         if self.gpus > 0 {
             kinds.extend(self.held_kinds(facts));
-            if kinds.is_empty()
-                && let Some(kind) = asked_gpus(request).and_then(|count| count.kind.clone())
-            {
-                kinds.push((kind, self.gpus));
+            if kinds.is_empty() {
+                kinds = asked_kinds(request, self.gpus);
             }
         }
         TresCounts {
@@ -533,6 +564,17 @@ impl Span {
             },
         }
     }
+}
+
+/// So many GPUs of the type that it asked for.
+fn asked_kinds(request: &Request, gpus: u64) -> Vec<(String, u64)> {
+    let kind = asked_gpus(request).and_then(|count| count.kind.clone());
+    let kind = kind.filter(|_| gpus > 0);
+    kind.map(|kind| (kind, gpus)).into_iter().collect()
+}
+
+fn asks_no_tasks(request: &Request) -> bool {
+    request.tasks.is_none() && request.tasks_per_node.is_none()
 }
 
 /// The nodes on which it is planned to start, while it waits.

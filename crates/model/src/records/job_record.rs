@@ -55,6 +55,9 @@ pub struct JobStanding {
     /// Since when it may start; `None` while held or dependent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eligible: Option<Timestamp>,
+    /// When it last gave back nodes or lost some while it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resized: Option<Timestamp>,
     /// Its start by the scheduler's plan; of a live job in an answer alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<PlannedStart>,

@@ -4,12 +4,13 @@ use crate::records::{JobRecord, JobStateName, StepRecord, StepState, Suspension,
 use crate::values::{NodeShare, RestartCount, Seconds, StepId, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 
-/// One start of a job.
+/// One start of a job, or a size that it had in one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobStart {
     /// Which, counted from 0.
     pub restart: RestartCount,
-    /// How it ended, or that it runs.
+    /// How it ended, or that it runs; `RESIZING` is a size that the job had before it lost nodes or gave
+    /// some back.
     pub state: JobStateName,
     /// The submission or requeue that led to it.
     pub submitted: Timestamp,
@@ -51,7 +52,8 @@ impl JobHistory {
     /// The worst end of a start's numbered steps, as Slurm compares them.
     #[must_use]
     pub fn derived_status(&self, restart: RestartCount) -> WaitStatus {
-        let start = self.starts.iter().find(|start| start.restart == restart);
+        let mut starts = self.starts.iter().rev();
+        let start = starts.find(|start| start.restart == restart);
         // What the end of the job ended does not count.
         let all_count = start.is_none_or(|start| {
             matches!(

@@ -24,6 +24,7 @@ pub(crate) fn job(request: Request, task: Option<ArrayTask>) -> JobRecord {
         },
         submitted: Timestamp(0),
         eligible: None,
+        resized: None,
         planned: None,
         priority: 0,
         batch: true,

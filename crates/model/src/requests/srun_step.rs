@@ -21,7 +21,9 @@ pub(super) fn is_range(o: &GivenOptions) -> bool {
 /// What the step asks of its job; `base` is its program's name.
 pub(super) fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
     let o = &reading.options;
-    let tasks = tasks(o);
+    let nodes_inherited = o.nodes.is_some() && !reading.by_hand(Key::Nodes);
+    // The job may have fewer nodes by now: then as many tasks as are left.
+    let tasks = o.tasks.or_else(|| tasks(o).filter(|_| !nodes_inherited));
     // The job's own name is inherited too, and is not the step's.
     let named = o.job_name.clone().filter(|_| reading.by_hand(Key::JobName));
     let gpus = step_gpus(reading);
@@ -29,7 +31,7 @@ pub(super) fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
         name: named.unwrap_or_else(|| base.to_owned()),
         min_nodes: o.nodes.map(|nodes| nodes.min.max(1)),
         max_nodes: o.nodes.and_then(|nodes| nodes.max),
-        nodes_inherited: o.nodes.is_some() && !reading.by_hand(Key::Nodes),
+        nodes_inherited,
         tasks,
         tasks_per_node: o.tasks_per_node,
         cpus_per_task: o.cpus_per_task,

@@ -76,6 +76,7 @@ pub fn held_job(id: u32) -> JobRecord {
         dependency: None,
         submitted: NOW,
         eligible: None,
+        resized: None,
         planned: None,
         priority: 0,
         restarts: 0,

@@ -290,8 +290,11 @@ fn watch(job: JobId, mut client: Client, events: Sender<Event>) {
                         if let Some(held) = held {
                             let nodes: Vec<NodeName> =
                                 held.nodes.iter().map(|share| share.node.clone()).collect();
-                            for lost in had.iter().filter(|node| !nodes.contains(node)) {
-                                let _ended = events.send(Event::NodeLost(lost.clone()));
+                            had.retain(|node| !nodes.contains(node));
+                            // What was given back is not lost.
+                            let lost = Some(&had[..]).filter(|gone| !gone.is_empty());
+                            if let Some(lost) = lost.and_then(|gone| lost_node(&mut client, gone)) {
+                                let _ended = events.send(Event::NodeLost(lost));
                             }
                             had = nodes;
                         }

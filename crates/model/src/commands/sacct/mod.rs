@@ -507,8 +507,12 @@ impl SacctArgs {
             if job.is_pending() || starts.is_empty() || job.allocation.is_none() {
                 starts.push(None);
             }
-            let skipped = if self.duplicates { 0 } else { starts.len() - 1 };
-            for start in &starts[skipped..] {
+            let last = starts.len() - 1;
+            for (place, start) in starts.iter().enumerate() {
+                let is_size = start.is_some_and(|it| it.state == JobStateName::Resizing);
+                if place < last && !is_size && !self.duplicates {
+                    continue;
+                }
                 let row = SacctRow {
                     job,
                     history,
@@ -523,7 +527,16 @@ impl SacctArgs {
                 let Some(start) = start.filter(|_| !self.jobs_alone) else {
                     continue;
                 };
-                let of_start = |step: &&StepRecord| step.restart == start.restart;
+                // Of a start that had several sizes, the ones that began with that size.
+                let began = starts[..place].iter().flatten();
+                let began = began.filter(|former| former.restart == start.restart);
+                let began = began.filter_map(|former| former.ended).max();
+                let of_start = |step: &&StepRecord| {
+                    let is_later = began.is_some_and(|began| step.since < began);
+                    let is_former = start.state == JobStateName::Resizing
+                        && start.ended.is_some_and(|ended| step.since >= ended);
+                    step.restart == start.restart && !is_later && !is_former
+                };
                 let steps = history.steps.iter().filter(of_start);
                 let steps = steps.filter(|step| self.wants_row(job, Some(step)));
                 rows.extend(steps.map(|step| SacctRow {

@@ -123,10 +123,10 @@ impl<'a> SacctRow<'a> {
                 tres_memory(&job.tres()).map_or_else(String::new, |text| self.units.of_text(text)),
             ),
             "ReqNodes" => match self.step() {
-                None => job.node_count.to_string(),
+                None => job.asked_nodes().to_string(),
                 Some(_) => self.shares().len().to_string(),
             },
-            "ReqTRES" => of_job(self.units.of_tres(&job.tres())),
+            "ReqTRES" => of_job(self.units.of_tres(&job.asked_tres())),
             // Slurm keeps them as words of their own for jobs, and as numbers for steps.
             "ReqCPUFreqMin" | "ReqCPUFreqMax" | "ReqCPUFreqGov" => {
                 (if is_job { "Unknown" } else { "0" }).to_owned()
@@ -210,11 +210,12 @@ impl<'a> SacctRow<'a> {
             let types = tres.split(',').filter(|part| part.starts_with("gres/gpu:"));
             let types: Vec<&str> = types.collect();
             match (self.step, &types[..]) {
-                (None, types) => parts.extend(types.iter().map(|part| (*part).to_owned())),
-                (Some(_), [only]) => {
+                // A former size of a job has its own number.
+                (_, [only]) => {
                     let name = only.split('=').next().unwrap_or(only);
                     parts.push(format!("{name}={gpus}"));
                 }
+                (None, types) => parts.extend(types.iter().map(|part| (*part).to_owned())),
                 // Of several types a step's are not told apart.
                 (Some(_), _) => {}
             }
@@ -267,6 +268,9 @@ impl<'a> SacctRow<'a> {
     /// When it ended.
     #[must_use]
     pub fn end(&self) -> Option<Timestamp> {
+        if let Some(resized) = self.outlived() {
+            return Some(resized);
+        }
         match (self.step.map(|step| &step.state), self.start) {
             (Some(StepState::Ended { at, .. }), _) => Some(*at),
             (Some(StepState::Running), _) => None,
@@ -317,6 +321,9 @@ impl<'a> SacctRow<'a> {
     /// How it ended.
     #[must_use]
     pub fn status(&self) -> WaitStatus {
+        if self.outlived().is_some() {
+            return WaitStatus::default();
+        }
         match (self.step.map(|step| &step.state), self.start) {
             (Some(StepState::Ended { status, .. }), _) => *status,
             (Some(StepState::Running), _) => WaitStatus::default(),
@@ -334,6 +341,12 @@ impl<'a> SacctRow<'a> {
     /// The worst end of its start's steps, but for the script.
     #[must_use]
     pub fn derived_status(&self) -> WaitStatus {
+        if self
+            .start
+            .is_some_and(|start| start.state == JobStateName::Resizing)
+        {
+            return WaitStatus::default();
+        }
         let restart = self.start.map_or(self.job.restarts, |start| start.restart);
         self.history.derived_status(restart)
     }
@@ -353,8 +366,22 @@ impl<'a> SacctRow<'a> {
             })
     }
 
+    /// The end of the size that its job had as it began, where it is a step that ran on: as in Slurm,
+    /// nothing later is recorded of it.
+    fn outlived(&self) -> Option<Timestamp> {
+        let resized = self
+            .start
+            .filter(|start| start.state == JobStateName::Resizing)?
+            .ended?;
+        match self.step?.state {
+            StepState::Ended { at, .. } if at < resized => None,
+            StepState::Ended { .. } | StepState::Running => Some(resized),
+        }
+    }
+
     fn state(&self) -> String {
         let name = match (self.step.map(|step| &step.state), self.start) {
+            _ if self.outlived().is_some() => JobStateName::Resizing,
             (Some(StepState::Running), _) if self.is_suspended() => JobStateName::Suspended,
             (Some(StepState::Running), _) => JobStateName::Running,
             _ if self.went_with_its_node() => JobStateName::Cancelled,

@@ -1,12 +1,12 @@
-//! Running jobs that go on without one of their nodes.
+//! Running jobs that go on without some of their nodes.
 
 use crate::State;
 use model::{Allocation, JobId, JobState, NodeName, Timestamp};
 
 impl State {
-    /// Takes a node from a running job that has others and isn't being ended. What it used there so far
+    /// Takes nodes from a running job that has others and isn't being ended. What it used there so far
     /// is settled now, since the job's end counts only what it holds then.
-    pub(crate) fn lose_share(&mut self, id: JobId, node: &NodeName, at: Timestamp) {
+    pub(crate) fn shrink(&mut self, id: JobId, nodes: &[NodeName], at: Timestamp) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
@@ -18,20 +18,16 @@ impl State {
         else {
             return;
         };
-        let is_lost = |share: &&model::NodeShare| share.node == *node;
-        let Some(lost) = allocation.nodes.iter().find(is_lost).cloned() else {
-            return;
-        };
-        if allocation.nodes.len() == 1 {
+        let held = allocation.nodes.iter().cloned();
+        let (gone, left): (Vec<_>, Vec<_>) = held.partition(|share| nodes.contains(&share.node));
+        if gone.is_empty() || left.is_empty() {
             return;
         }
         self.left_free.forget();
         if let (Some(holding), false) = (job.derived.holding.take(), self.held.is_overdrawn) {
             self.held.give(&self.cluster, &holding, allocation);
         }
-        let only_lost = Allocation { nodes: vec![lost] };
-        let mut kept = std::mem::replace(allocation, only_lost);
-        kept.nodes.retain(|share| share.node != *node);
+        *allocation = Allocation { nodes: gone };
         job.hold_anew(&self.cluster);
         if self.cluster.priority().is_multifactor {
             self.priorities.settle(&self.cluster, &job.record, at);
@@ -41,8 +37,9 @@ impl State {
             return;
         };
         if let JobState::Running { allocation, .. } = &mut job.record.state {
-            *allocation = kept;
+            *allocation = Allocation { nodes: left };
         }
+        job.record.resized = Some(at);
         self.held.hold_anew(&self.cluster, job);
         if let Some(shares) = job.counted_shares(&self.cluster) {
             self.ledger.started(&self.cluster, &job.record, &shares);

@@ -1,0 +1,175 @@
+//! Sizes that starts had before their jobs lost nodes or gave some back: a row each, shown as starts of
+//! their own.
+
+use super::rows::{self, Columns, to_json};
+use model::{JobId, JobStart, JobStateName, NodeShare, RestartCount, Suspension, Timestamp};
+use rusqlite::{Connection, Transaction, params};
+use sched::Job;
+
+/// What a start held until a moment.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FormerSize {
+    pub(crate) job: JobId,
+    pub(crate) restart: RestartCount,
+    pub(crate) until: Timestamp,
+    /// For how long the start was suspended until then.
+    pub(crate) suspended_ms: i64,
+    pub(crate) shares: Vec<NodeShare>,
+}
+
+impl FormerSize {
+    /// What a running job holds; `None` of another.
+    pub(crate) fn of(job: &Job, until: Timestamp) -> Option<FormerSize> {
+        let model::JobState::Running { allocation, .. } = &job.state else {
+            return None;
+        };
+        Some(FormerSize {
+            job: job.id,
+            restart: job.restarts,
+            until,
+            suspended_ms: job.state.suspended_ms(until),
+            shares: allocation.nodes.clone(),
+        })
+    }
+}
+
+/// Of two changes in one moment the first is kept: what came between lasted for no time.
+pub(super) fn write(transaction: &Transaction<'_>, size: &FormerSize) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("INSERT OR IGNORE INTO former_sizes VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute(params![
+            size.job.0,
+            size.restart,
+            size.until.0,
+            size.suspended_ms,
+            to_json(&size.shares)?,
+        ])?;
+    Ok(())
+}
+
+/// The former sizes of jobs, in the order of starts; `jobs` is their ids as JSON.
+pub(super) fn read(db: &Connection, jobs: &str) -> rusqlite::Result<Vec<FormerSize>> {
+    let mut statement = db.prepare_cached(
+        "SELECT * FROM former_sizes WHERE job IN (SELECT value FROM json_each(?1))
+         ORDER BY job, restart, until_at",
+    )?;
+    let columns = Columns::of(&statement);
+    let sizes = statement.query_map([jobs], |row| {
+        let row = columns.name(row);
+        Ok(FormerSize {
+            job: JobId(row.get("job")?),
+            restart: row.get("restart")?,
+            until: Timestamp(row.get("until_at")?),
+            suspended_ms: row.get("suspended_ms")?,
+            shares: rows::json(&row, "shares")?,
+        })
+    })?;
+    sizes.collect()
+}
+
+/// A start as its sizes, the last one last. It is suspended in the last one where it still is.
+pub(super) fn split(start: JobStart, sizes: &[FormerSize]) -> Vec<JobStart> {
+    let mut parts = Vec::with_capacity(sizes.len() + 1);
+    let (mut since, mut suspended_ms) = (start.since, 0);
+    for size in sizes {
+        let suspended = size.suspended_ms - suspended_ms;
+        parts.push(JobStart {
+            state: JobStateName::Resizing,
+            since,
+            ended: Some(size.until),
+            suspension: (suspended > 0).then_some(Suspension {
+                at: size.until,
+                is_now: false,
+                before_ms: suspended,
+                is_preempted: false,
+            }),
+            nodes: size.shares.clone(),
+            status: model::WaitStatus::default(),
+            usage: None,
+            ..start.clone()
+        });
+        (since, suspended_ms) = (size.until, size.suspended_ms);
+    }
+    let suspension = start.suspension.map(|suspension| Suspension {
+        before_ms: suspension.before_ms - suspended_ms,
+        ..suspension
+    });
+    parts.push(JobStart {
+        since,
+        suspension,
+        ..start
+    });
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{NodeName, WaitStatus};
+
+    fn share(node: &str) -> NodeShare {
+        NodeShare {
+            node: NodeName::new(node),
+            cpus: vec![0],
+            memory: 1,
+            gpus: Vec::new(),
+            tasks: 1,
+        }
+    }
+
+    fn size(until: i64, suspended_ms: i64) -> FormerSize {
+        FormerSize {
+            job: JobId(7),
+            restart: 1,
+            until: Timestamp(until),
+            suspended_ms,
+            shares: vec![share("n1"), share("n2")],
+        }
+    }
+
+    /// The parts of a start from 10 to 90 that was suspended for so long: state, begin, end, suspension.
+    #[track_caller]
+    fn check(suspended_ms: i64, sizes: &[FormerSize], want: &[(&str, i64, i64, i64)]) {
+        let start = JobStart {
+            restart: 1,
+            state: JobStateName::Completed,
+            submitted: Timestamp(1),
+            eligible: None,
+            since: Timestamp(10),
+            ended: Some(Timestamp(90)),
+            limit: None,
+            suspension: Some(Suspension {
+                at: Timestamp(20),
+                is_now: false,
+                before_ms: suspended_ms,
+                is_preempted: false,
+            }),
+            nodes: vec![share("n1")],
+            priority: Some(5),
+            reason: None,
+            status: WaitStatus::exit(3),
+            usage: None,
+        };
+        let parts = split(start, sizes);
+        let parts = parts.iter().map(|part| {
+            let ended = part.ended.unwrap();
+            let suspended = part.suspension.map_or(0, |it| it.until(ended));
+            (part.state.long(), part.since.0, ended.0, suspended)
+        });
+        assert_eq!(parts.collect::<Vec<_>>(), want);
+    }
+
+    #[test]
+    fn a_start_is_shown_as_its_sizes() {
+        check(5, &[], &[("COMPLETED", 10, 90, 5)]);
+        check(
+            5,
+            &[size(30, 2), size(40, 2)],
+            &[
+                ("RESIZING", 10, 30, 2),
+                ("RESIZING", 30, 40, 0),
+                ("COMPLETED", 40, 90, 3),
+            ],
+        );
+    }
+}
