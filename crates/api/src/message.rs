@@ -359,7 +359,18 @@ pub struct WouldStart {
     pub no_limit: Option<JobId>,
     /// What it would wait for, limits and jobs that wait counted, which the moment leaves out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waits: Option<Box<WhyWaiting>>,
+    pub waits: Option<Box<WouldWait>>,
+}
+
+/// What a job would wait for if it were submitted now.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WouldWait {
+    /// Slurm's word for it.
+    pub reason: String,
+    /// When it would start if all jobs ran until their limits, where that is known.
+    pub start: Option<Timestamp>,
+    /// The limit of a QOS, an account or a user that it would pass.
+    pub limit: Option<model::ReachedLimit>,
 }
 
 /// Why a job waits.

@@ -3,7 +3,7 @@
 use crate::cluster_view::ClusterView;
 use crate::job_view::JobView;
 use crate::output_file::OutputFile;
-use api::WhyWaiting;
+use api::{WhyWaiting, WouldWait};
 use model::{JobId, JobRefusal, Request, RestartCount, Timestamp};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub struct TestedStart {
     /// It comes after this job, which has no time limit: the moment is a guess.
     pub no_limit: Option<JobId>,
     /// What it would wait for, limits and jobs that wait counted, where the engine says so.
-    pub waits: Option<Box<WhyWaiting>>,
+    pub waits: Option<Box<WouldWait>>,
 }
 
 /// A way to an engine: the embedded one, or a real Slurm.

@@ -69,6 +69,10 @@ fn measure(nodes: u32, waiting: usize) {
         if backfill == Some(BackfillParameters::default()) {
             say("why the last one waits, ms", median(rounds, || bench.why()));
             say(
+                "what one would wait for that is not submitted, ms",
+                median(rounds, || bench.wait_if_submitted()),
+            );
+            say(
                 "a submission that starts at once, ms",
                 median(rounds, || bench.start_at_once("quick")),
             );
@@ -206,6 +210,17 @@ impl Bench {
         let last = self.state.live().last().expect("one waits").id;
         let at = Timestamp(self.now);
         timed(|| assert!(self.state.why(last, at).is_some(), "it waits"))
+    }
+
+    /// What a job would wait for that is like the others, and is not submitted.
+    fn wait_if_submitted(&mut self) -> f64 {
+        let request = self.training();
+        let (id, at) = (JobId(self.state.next_id()), Timestamp(self.now));
+        let job = Job::submitted(id, request, Arc::clone(&self.users[0]), at);
+        timed(|| {
+            let wait = self.state.wait_if_submitted(job, Vec::new(), at);
+            assert!(wait.is_some(), "it would wait");
+        })
     }
 
     /// Submits a job of a CPU for the node that is free, or for one that is not whole taken, and ends it

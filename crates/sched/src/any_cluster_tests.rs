@@ -3,7 +3,7 @@
 
 use super::properties::{
     check_gpus, check_limits, check_memory, check_nodes, check_order, check_plan, check_sharing,
-    check_tiers, starts_alone,
+    check_tiers, check_wait, starts_alone,
 };
 use super::{ShortRequest, World};
 use crate::preempt::rules;
@@ -484,6 +484,7 @@ fn submit(world: &mut World, request: Request) {
     let is_admitted = world.state.admit(&request).is_ok() && reserved.is_ok();
     if is_admitted && world.has_room_for(&request) {
         starts_alone(&world.state, &request);
+        check_wait(&world.state, &request, world.now);
         world.submit(request);
     }
 }

@@ -221,6 +221,11 @@ impl State {
         }
     }
 
+    /// Whether a job would get a place beside what the last cycle promised.
+    pub(crate) fn fits_between_cycles(&self, attempt: &Attempt, now: Timestamp) -> bool {
+        matches!(self.beside_promises(attempt, now), Beside::Fits(_))
+    }
+
     fn owner(&self, record: &Job) -> Owner {
         (
             Member::of(&self.cluster, record),

@@ -88,4 +88,4 @@ pub use queue::priority_of;
 pub use reserve::GroupMembers;
 pub use state::{Saved, State};
 pub use update::JobUpdate;
-pub use why::{Amount, Holder, LicenceNeed, NeverMet, NodesNeeded, OutOfUse, Why};
+pub use why::{Amount, Holder, LicenceNeed, NeverMet, NodesNeeded, OutOfUse, Why, WouldWait};

@@ -112,7 +112,7 @@ impl State {
     }
 
     /// The job that is next over all queues: one that may preempt another goes before it.
-    fn next_in_order(&self, pass: &Pass) -> Option<(QueueId, Key)> {
+    pub(crate) fn next_in_order(&self, pass: &Pass) -> Option<(QueueId, Key)> {
         let open = self
             .ready
             .iter()

@@ -29,6 +29,12 @@ pub(crate) struct Plan {
     nodes: NodeSet,
 }
 
+impl Plan {
+    pub(crate) fn start_of(&self, job: JobId) -> Option<Timestamp> {
+        self.starts.get(&job).map(|expected| expected.at)
+    }
+}
+
 /// A start that is expected.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ExpectedStart {
@@ -93,6 +99,11 @@ impl Promises {
             now: now.0,
             not_now: NodeSet::default(),
         }
+    }
+
+    /// A job may be looked at from this moment on, whatever is free.
+    pub(crate) fn begin_step(&mut self, at: Timestamp) {
+        self.timeline.begin_step(at.0);
     }
 
     /// A running job loses its place: it ends sooner than was expected.
@@ -303,7 +314,7 @@ impl State {
     /// When a job that waits is expected to start, by the last pass.
     #[must_use]
     pub fn planned(&self, job: JobId) -> Option<Timestamp> {
-        self.expected_start(job).map(|planned| planned.at)
+        self.plan.start_of(job)
     }
 
     /// Nodes that the last pass kept for jobs that wait.

@@ -290,3 +290,33 @@ pub(super) fn starts_alone(state: &State, request: &Request) {
         );
     }
 }
+
+/// What is said of a job before it is submitted is so afterwards, and saying it changes nothing.
+pub(super) fn check_wait(state: &State, request: &Request, now: Timestamp) {
+    let mut state = state.clone();
+    state.schedule(now);
+    let id = JobId(state.next_id());
+    let record = || Job {
+        array: None,
+        ..World::record(id, request.clone(), now)
+    };
+    let before = state.clone();
+    let said = state.wait_if_submitted(record(), Vec::new(), now);
+    assert_eq!(state, before, "saying it changes nothing");
+    if crate::preempt::rules::is_on(&state.cluster) {
+        return;
+    }
+    state.apply(Event::Submitted {
+        record: Box::new(record()),
+        array: None,
+        history: Vec::new(),
+        at: now,
+    });
+    state.schedule(now);
+    let reason = match state.job(id).map(|job| &job.state) {
+        Some(JobState::Pending { reason }) => Some(reason),
+        _ => None,
+    };
+    let said = said.map(|wait| wait.reason);
+    assert_eq!(said.as_ref(), reason, "what {request:?} would wait for");
+}

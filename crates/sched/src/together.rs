@@ -6,7 +6,7 @@
 //! reservation draws none of them, as Slurm's backfill counts no reservation that a component doesn't name.
 
 use crate::ledger::Ledger;
-use crate::pass::Pass;
+use crate::pass::{Line, Pass};
 use crate::possible_start::{Attempt, PossibleStart};
 use crate::promise::Promises;
 use crate::queue::{Key, QueueId};
@@ -76,29 +76,31 @@ impl State {
         }
     }
 
-    /// Starts all components of a job if there is room for all.
-    pub(crate) fn try_together(
-        &mut self,
+    fn line_together(&self, queue: QueueId, job: JobId) -> Line {
+        (queue.partition, self.reserved_for(job).number())
+    }
+
+    /// A job's components at their turn in a queue; none where they may not start whatever is free.
+    fn turn_together(
+        &self,
         pass: &mut Pass,
         queue: QueueId,
         key: Key,
         now: Timestamp,
-    ) -> Vec<Action> {
-        let partition = queue.partition;
-        let user = self.jobs[&key.job].record.submitter.uid;
-        let line = (partition, self.reserved_for(key.job).number());
-        let is_behind = pass.blocked.contains_key(&line);
+    ) -> Option<(Promises, Vec<Vec<Attempt>>)> {
+        let line = self.line_together(queue, key.job);
         pass.passed.insert(queue, key);
         let ids = self.components(key.job);
-        let attempts = match self.attempts_together(&ids, partition, now) {
+        let attempts = match self.attempts_together(&ids, queue.partition, now) {
             Ok(attempts) => attempts,
             Err(reason) => {
                 pass.limited.insert(key.job, reason);
-                return Vec::new();
+                return None;
             }
         };
-        if is_behind && !self.may_try(pass, partition, user) {
-            return Vec::new();
+        let user = self.jobs[&key.job].record.submitter.uid;
+        if pass.blocked.contains_key(&line) && !self.may_try(pass, queue.partition, user) {
+            return None;
         }
         let parameters = self.backfill.unwrap_or_default();
         let taken = pass.promises.clone();
@@ -107,6 +109,30 @@ impl State {
         if self.backfill.is_none() && line.1 == 0 {
             promises.leave(&pass.withdrawn);
         }
+        Some((promises, attempts))
+    }
+
+    /// A job's components wait at their turn.
+    pub(crate) fn wait_together(&self, pass: &mut Pass, queue: QueueId, key: Key, now: Timestamp) {
+        if let Some((promises, attempts)) = self.turn_together(pass, queue, key, now) {
+            let line = self.line_together(queue, key.job);
+            self.keep_together(pass, key.job, line, (promises, &attempts), now);
+        }
+    }
+
+    /// Starts all components of a job if there is room for all.
+    pub(crate) fn try_together(
+        &mut self,
+        pass: &mut Pass,
+        queue: QueueId,
+        key: Key,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        let line = self.line_together(queue, key.job);
+        let is_behind = pass.blocked.contains_key(&line);
+        let Some((promises, attempts)) = self.turn_together(pass, queue, key, now) else {
+            return Vec::new();
+        };
         if let Some(all) = self.earliest_together(&promises, &attempts, now, now) {
             let mut ledger = self.ledger.clone();
             for start in &all {
@@ -126,31 +152,44 @@ impl State {
             }
             return actions;
         }
-        if !is_behind {
-            pass.blocked.insert(line, key.job);
+        self.keep_together(pass, key.job, line, (promises, &attempts), now);
+        Vec::new()
+    }
+
+    /// Nothing is free for a job's components now: they may block those behind them, and may be promised a place.
+    fn keep_together(
+        &self,
+        pass: &mut Pass,
+        job: JobId,
+        line: Line,
+        (mut promises, attempts): (Promises, &[Vec<Attempt>]),
+        now: Timestamp,
+    ) {
+        let partition = line.0;
+        if !pass.blocked.contains_key(&line) {
+            pass.blocked.insert(line, job);
             if line.1 == 0 {
                 let nodes = &self.cluster.partition(partition).nodes;
                 pass.withdrawn.add(nodes);
             }
         }
-        if self.backfill.is_none() {
+        let Some(parameters) = &self.backfill else {
             if self.reservations.is_empty() {
                 pass.closed.insert(partition);
             }
-            return Vec::new();
-        }
+            return;
+        };
         let promised = pass.promised.entry(partition).or_default();
-        if *promised < parameters.promises && !self.keeps_no_place(key.job) {
+        if *promised < parameters.promises && !self.keeps_no_place(job) {
             *promised += 1;
             let far = Timestamp(i64::MAX);
-            if let Some(all) = self.earliest_together(&promises, &attempts, now, far) {
+            if let Some(all) = self.earliest_together(&promises, attempts, now, far) {
                 for start in &all {
                     promises.promised(start, now);
                 }
             }
             pass.promises = Some(promises);
         }
-        Vec::new()
     }
 
     /// The partitions in which each may start: the first of them in this one, each of the others in

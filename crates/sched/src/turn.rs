@@ -13,23 +13,32 @@ use model::{JobId, PendingReason, Timestamp};
 use resources::{NodeSet, PartId, Pick};
 use std::borrow::Cow;
 
+/// A job that may start as far as its limits go.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    pub(crate) attempt: Attempt,
+    /// The same as it is promised a place.
+    pub(crate) later: Attempt,
+    pub(crate) line: Line,
+    /// Another of its line waits.
+    pub(crate) is_behind: bool,
+}
+
 impl State {
-    /// Starts a job, or an element of it, if it may start and something is free for it.
-    pub(crate) fn try_one(
-        &mut self,
+    /// A job at its turn in a queue; none where it may not start whatever is free.
+    pub(crate) fn turn(
+        &self,
         pass: &mut Pass,
         queue: QueueId,
         key: Key,
-        actions: &mut Vec<Action>,
         now: Timestamp,
-    ) {
-        let partition = queue.partition;
+    ) -> Option<Turn> {
         let job = &self.jobs[&key.job];
-        let Some(choice) = job.choice(partition) else {
+        let Some(choice) = job.choice(queue.partition) else {
             pass.passed.insert(queue, key);
-            return;
+            return None;
         };
-        let line = (partition, self.reserved_for(key.job).number());
+        let line = (queue.partition, self.reserved_for(key.job).number());
         let is_behind = pass.blocked.contains_key(&line);
         let later = self.attempt(job, choice, true, now);
         let attempt = if is_behind {
@@ -40,9 +49,30 @@ impl State {
         if let Err(reason) = self.may_attempt(&attempt, now) {
             pass.limited.insert(key.job, reason);
             pass.passed.insert(queue, key);
-            return;
+            return None;
         }
-        if let Some((name, start)) = self.drawn(pass, &attempt, now) {
+        Some(Turn {
+            attempt,
+            later,
+            line,
+            is_behind,
+        })
+    }
+
+    /// Starts a job, or an element of it, if it may start and something is free for it.
+    pub(crate) fn try_one(
+        &mut self,
+        pass: &mut Pass,
+        queue: QueueId,
+        key: Key,
+        actions: &mut Vec<Action>,
+        now: Timestamp,
+    ) {
+        let Some(turn) = self.turn(pass, queue, key, now) else {
+            return;
+        };
+        let (attempt, is_behind) = (&turn.attempt, turn.is_behind);
+        if let Some((name, start)) = self.drawn(pass, attempt, now) {
             pass.has_overtaken |= is_behind;
             let start = self.start_in_pass(pass, &start, now);
             if let Some(Action::Start { job, .. }) = &start {
@@ -52,13 +82,13 @@ impl State {
             actions.extend(start);
             return;
         }
-        if is_behind && !self.may_try(pass, partition, attempt.user) {
+        if is_behind && !self.may_try(pass, queue.partition, attempt.user) {
             pass.passed.insert(queue, key);
             pass.not_tried.push(key.job);
             return;
         }
         let before = actions.len();
-        let found = match self.find_room(pass, (&attempt, &later), is_behind, actions, now) {
+        let found = match self.find_room(pass, &turn, actions, now) {
             Ok(found) => found,
             Err(reason) => {
                 pass.limited.insert(key.job, reason);
@@ -84,7 +114,7 @@ impl State {
             return;
         }
         pass.passed.insert(queue, key);
-        self.keep_waiting(pass, line, &later, now);
+        self.keep_waiting(pass, &turn, now);
     }
 
     /// Starts a job, and takes its place from those that are promised one.
@@ -102,20 +132,42 @@ impl State {
         self.start(start, now)
     }
 
-    /// A place for a job, at its turn or behind a blocked one; of one that finds none, once it took those of others
-    /// that stop for it, or with its shortest limit where nobody has to go.
+    /// A place for a job; of one that finds none, once it took those of others that stop for it, or with its
+    /// shortest limit where nobody has to go.
     ///
     /// The error is the limit that does not let it have the places of others.
     fn find_room(
         &mut self,
         pass: &mut Pass,
-        (attempt, later): (&Attempt, &Attempt),
-        is_behind: bool,
+        turn: &Turn,
         actions: &mut Vec<Action>,
         now: Timestamp,
     ) -> Result<Option<PossibleStart>, PendingReason> {
+        let found = self.find_free(pass, turn, now);
+        if found.is_some() {
+            return Ok(found);
+        }
+        let Turn { attempt, later, .. } = turn;
+        let taken = self.preempt_for(pass, attempt, now)?;
+        pass.has_overtaken |= !taken.is_empty();
+        let again = if taken.iter().any(|it| matches!(it, Action::Suspend(_))) {
+            pass.failed.clear();
+            Some(attempt)
+        } else if taken.is_empty() && self.has_shorter(turn) {
+            Some(later)
+        } else {
+            None
+        };
+        actions.extend(taken);
         let reserved = self.reserved_for(attempt.job);
-        let is_in_line = !is_behind && self.backfill.is_some() && reserved.number() == 0;
+        Ok(again.and_then(|attempt| self.find_now(pass, attempt, now, &reserved)))
+    }
+
+    /// A place for a job at its turn that nobody else has to leave.
+    fn find_free(&self, pass: &mut Pass, turn: &Turn, now: Timestamp) -> Option<PossibleStart> {
+        let attempt = &turn.attempt;
+        let reserved = self.reserved_for(attempt.job);
+        let is_in_line = !turn.is_behind && self.backfill.is_some() && reserved.number() == 0;
         if is_in_line && !pass.withdrawn.is_empty() {
             // As Slurm's main scheduler goes: beside the nodes of partitions whose first job waits.
             let kept = pass.not_now.clone();
@@ -123,34 +175,42 @@ impl State {
             let found = self.find_now(pass, attempt, now, &reserved);
             pass.not_now = kept;
             if found.is_some() {
-                return Ok(found);
+                return found;
             }
         }
-        let found = self.find_now(pass, attempt, now, &reserved);
-        if found.is_some() {
-            return Ok(found);
-        }
-        let taken = self.preempt_for(pass, attempt, now)?;
-        pass.has_overtaken |= !taken.is_empty();
-        let suspends = taken.iter().any(|it| matches!(it, Action::Suspend(_)));
-        let is_shorter = later.span.length < attempt.span.length;
-        let again = if suspends {
-            pass.failed.clear();
-            Some(attempt)
-        } else {
-            let has_shorter = taken.is_empty() && self.backfill.is_some() && is_shorter;
-            has_shorter.then_some(later)
-        };
-        actions.extend(taken);
-        let reserved = self.reserved_for(attempt.job);
-        Ok(again.and_then(|attempt| self.find_now(pass, attempt, now, &reserved)))
+        self.find_now(pass, attempt, now, &reserved)
+    }
+
+    /// Whether a job has a shorter limit that is tried where its own finds no room.
+    fn has_shorter(&self, turn: &Turn) -> bool {
+        self.backfill.is_some() && turn.later.span.length < turn.attempt.span.length
+    }
+
+    /// The same for one that takes nobody's place.
+    pub(crate) fn find_beside(
+        &self,
+        pass: &mut Pass,
+        turn: &Turn,
+        now: Timestamp,
+    ) -> Option<PossibleStart> {
+        let found = self.find_free(pass, turn, now);
+        let reserved = self.reserved_for(turn.attempt.job);
+        found.or_else(|| {
+            let later = self.has_shorter(turn).then_some(&turn.later)?;
+            self.find_now(pass, later, now, &reserved)
+        })
     }
 
     /// Nothing is free for a job now: it may block those behind it, and may be promised a place.
-    fn keep_waiting(&self, pass: &mut Pass, line: Line, later: &Attempt, now: Timestamp) {
+    pub(crate) fn keep_waiting(&self, pass: &mut Pass, turn: &Turn, now: Timestamp) {
+        let Turn {
+            later,
+            line,
+            is_behind,
+            ..
+        } = turn;
         let Attempt { job, choice, .. } = later;
         let partition = choice.partition;
-        let is_behind = pass.blocked.contains_key(&line);
         let named = choice.need.compiled.demand.required.iter();
         let named: NodeSet = named.filter_map(|name| self.cluster.node(name)).collect();
         let request = &self.jobs[job].record.request;
@@ -166,7 +226,7 @@ impl State {
                 if let Some(reason) = reason {
                     pass.unavailable.insert(*job, reason);
                 }
-                pass.blocked.insert(line, *job);
+                pass.blocked.insert(*line, *job);
                 if line.1 == 0 && !fault::is(Fault::NodesNotWithdrawn) {
                     pass.withdrawn.add(&self.cluster.partition(partition).nodes);
                 }
@@ -185,7 +245,7 @@ impl State {
             return;
         }
         let is_planned = self.promise(pass, later, now);
-        if is_behind
+        if *is_behind
             && is_planned == Some(false)
             && (self.too_few_nodes(choice, &NodeSet::default()) || self.lacks_nodes(choice))
         {
@@ -196,7 +256,7 @@ impl State {
     }
 
     /// A place in a reservation that draws jobs to itself, for one that names none.
-    fn drawn(
+    pub(crate) fn drawn(
         &self,
         pass: &mut Pass,
         attempt: &Attempt,

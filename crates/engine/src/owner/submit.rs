@@ -4,9 +4,9 @@ use super::Owner;
 use super::turn::Turn;
 use crate::message::Peer;
 use crate::store::{NewSubmission, split_environment};
-use api::{Answer, Refusal, StepPrograms, Submission, WouldStart};
+use api::{Answer, Refusal, StepPrograms, Submission, WouldStart, WouldWait};
 use cluster_file::ClusterFile;
-use model::{ComponentPlace, Dependency, JobId, Request, Submitter, Timestamp};
+use model::{ComponentPlace, Dependency, JobId, JobState, Request, Submitter, Timestamp};
 use sched::{Event, Finished, Job};
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl Owner {
         room.map_err(|refusal| never_fits(&refusal))?;
         let estimate = self.state.estimate(&request, peer.uid, now);
         let estimate = estimate.map_err(|refusal| never_fits(&refusal))?;
-        let why = self.state.why_if_submitted(record, history, now);
+        let wait = self.state.wait_if_submitted(record, history, now);
         Ok(Answer::WouldStart(WouldStart {
             job: id,
             at: estimate.at,
@@ -41,7 +41,7 @@ impl Owner {
             nodes: estimate.nodes,
             partition: estimate.partition,
             no_limit: estimate.no_limit,
-            waits: why.map(|why| Box::new(self.waiting(id, why))),
+            waits: wait.map(|wait| Box::new(would_wait(wait))),
         }))
     }
 
@@ -276,6 +276,19 @@ pub(super) fn dependency_of(text: Option<&str>) -> Result<Option<Dependency>, Re
         None => Err(Refusal::Invalid {
             message: "Job dependency problem".to_owned(),
         }),
+    }
+}
+
+fn would_wait(wait: sched::WouldWait) -> WouldWait {
+    let sched::WouldWait {
+        reason,
+        start,
+        limit,
+    } = wait;
+    WouldWait {
+        reason: model::reason_text(&JobState::Pending { reason }),
+        start,
+        limit,
     }
 }
 

@@ -25,7 +25,7 @@ impl Owner {
     }
 
     /// What a client gets to know of a job that waits.
-    pub(super) fn waiting(&self, job: JobId, why: Why) -> WhyWaiting {
+    fn waiting(&self, job: JobId, why: Why) -> WhyWaiting {
         let wire = |amount: Amount| CpusAndGpus {
             cpus: amount.cpus,
             gpus: amount.gpus,

@@ -17,6 +17,7 @@ mod smaller;
 use crate::Job;
 use crate::State;
 use budget::Budget;
+pub use if_submitted::WouldWait;
 use model::{
     Allocation, JobId, JobState, PendingReason, PlannedStart, ReachedLimit, Request, Reservation,
     Timestamp, parse_licences,

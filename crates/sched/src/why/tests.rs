@@ -4,7 +4,8 @@ use super::budget::Budget;
 use crate::{BackfillParameters, Event, Job, State};
 use cluster_file::ClusterFile;
 use model::{
-    GpuCount, JobId, PendingReason, Request, Seconds, Submitter, TimeLimitRequest, Timestamp,
+    GpuCount, JobId, PendingReason, RareOptions, Request, Seconds, Submitter, TimeLimitRequest,
+    Timestamp,
 };
 use resources::{Cluster, Trust};
 use std::sync::Arc;
@@ -314,8 +315,8 @@ fn a_job_that_is_not_submitted_yet_waits_for_what_it_would_wait_for_then() {
         let before = state.clone();
         let id = JobId(state.next_id());
         let record = Job::submitted(id, asked, Arc::new(submitter), Timestamp(0));
-        let why = state.why_if_submitted(record, Vec::new(), Timestamp(0));
-        let found = why.map(|why| (why.reason.clone(), moment(&why).map(|at| at.0 / 60_000)));
+        let wait = state.wait_if_submitted(record, Vec::new(), Timestamp(0));
+        let found = wait.map(|wait| (wait.reason, wait.start.map(|at| at.0 / 60_000)));
         assert_eq!(found, want, "{qos}");
         assert_eq!(state, before);
     };
@@ -340,4 +341,26 @@ fn a_job_that_is_not_submitted_yet_waits_for_what_it_would_wait_for_then() {
         gpus(4, 10),
         Some((PendingReason::Priority, Some(60))),
     );
+    let with = |change: fn(&mut RareOptions)| {
+        let mut request = gpus(2, 60);
+        change(&mut request.rare);
+        request
+    };
+    check(
+        "",
+        &[gpus(2, 60)],
+        with(|rare| rare.begin = Some(Timestamp(7_200_000))),
+        Some((PendingReason::BeginTime, Some(120))),
+    );
+    check(
+        "",
+        &[gpus(2, 60)],
+        with(|rare| rare.dependency = Some("afterok:1".to_owned())),
+        Some((PendingReason::Dependency, Some(60))),
+    );
+    let held = Request {
+        hold: true,
+        ..gpus(2, 60)
+    };
+    check("", &[], held, Some((PendingReason::JobHeldUser, None)));
 }

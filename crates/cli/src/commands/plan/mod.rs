@@ -11,7 +11,7 @@ use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
-use api::WhyWaiting;
+use api::WouldWait;
 use backend::{TestedJob, TestedStart, Transport, TransportError};
 use clap::Args as ClapArgs;
 use cluster_file::ClusterFile;
@@ -223,7 +223,7 @@ fn start_row(start: &TestedStart, transport: &dyn Transport) -> Row {
 }
 
 /// When one would start that waits, and for what: the limit that holds it, with its numbers.
-fn waiting_row(waits: &WhyWaiting) -> Row {
+fn waiting_row(waits: &WouldWait) -> Row {
     let wait = waits.start.map(|start| start.0.saturating_sub(now().0));
     Row {
         name: "start",
