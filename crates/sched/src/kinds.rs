@@ -2,7 +2,7 @@
 
 use crate::ClusterRef;
 use crate::fault::{self, Fault};
-use crate::reservations::{Closed, ClosedCpus};
+use crate::reserved::{Closed, ClosedCpus};
 use model::Timestamp;
 use resources::{Compiled, Demand, Free, NodeSet, Order, PartId, Pick, Share, Sharing, place};
 use std::collections::HashMap;

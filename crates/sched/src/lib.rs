@@ -63,6 +63,7 @@ mod refile;
 pub mod replay;
 mod reservations;
 mod reserve;
+mod reserved;
 mod shrink;
 mod start;
 mod state;

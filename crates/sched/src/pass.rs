@@ -11,7 +11,7 @@ use crate::fault::{self, Fault};
 use crate::preempt::{Claims, rules};
 use crate::promise::Promises;
 use crate::queue::{Key, QueueId};
-use crate::reservations::Kind;
+use crate::reserved::Kind;
 use crate::{Action, State};
 use model::{JobId, PendingReason, Timestamp};
 use resources::{NodeSet, PartId};

@@ -5,7 +5,7 @@ use crate::held::names;
 use crate::kinds::find_unreserved;
 use crate::planner::{BackfillParameters, Planning, Timeline};
 use crate::possible_start::{Attempt, PossibleStart};
-use crate::reservations::{Kind, Reserved};
+use crate::reserved::{Kind, Reserved};
 use crate::{Amount, State};
 use model::{JobId, JobState, KILL_WAIT, PendingReason, Seconds, Timestamp};
 use resources::{Free, NodeId, NodeSet, Pick, Share};

@@ -4,15 +4,13 @@
 //! nodes alone, from its beginning on; it is ended with it, and what still waits for it then is held
 //! (`job_test_resv`, `_advance_resv_time` and `job_time_limit` of 22.05).
 
-use crate::fault::{self, Fault};
 use crate::promise::UNLIMITED;
-use crate::reserve::ends_within;
 use crate::{Action, ClusterRef, Job, State};
 use model::{
     JobId, JobState, NodeName, PendingReason, Request, Reservation, ReservationFlag, Seconds,
     Timestamp,
 };
-use resources::{Denial, Finding, NodeId, NodeSet, PartId};
+use resources::{Denial, Finding, NodeId, NodeSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -33,17 +31,6 @@ pub(crate) struct Kept {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Reservations(BTreeMap<String, Kept>);
 
-/// What reservations leave of the cluster to a job.
-#[derive(Clone, Debug)]
-pub(crate) struct Reserved<'a> {
-    all: &'a Reservations,
-    own: Option<&'a Kept>,
-    /// It names one that there isn't.
-    is_lost: bool,
-    /// It ends so soon after its signal (`--signal=R:`): those with a longer `MaxStartDelay` are no others.
-    ends_within: Option<Seconds>,
-}
-
 /// What running jobs of a reservation of cores hold. It follows from what two states are compared by, and is
 /// no part of it.
 #[derive(Clone, Debug, Default)]
@@ -53,28 +40,6 @@ impl PartialEq for Used {
     fn eq(&self, _other: &Used) -> bool {
         true
     }
-}
-
-/// A reservation's number, and how soon a job ends that borrows from others.
-pub(crate) type Kind = (usize, Option<Seconds>);
-
-/// Nodes that reservations close to a job.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Closed {
-    Nothing,
-    Nodes(NodeSet),
-    /// Nodes, and CPUs of others.
-    Cpus(NodeSet, Vec<(NodeId, ClosedCpus)>),
-    All,
-}
-
-/// Which CPUs of a node are closed to a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ClosedCpus {
-    /// So many of those that are free.
-    Some(u32),
-    /// All that are free but so many.
-    AllBut(u32),
 }
 
 impl Reservations {
@@ -153,29 +118,6 @@ impl Reservations {
         }
     }
 
-    /// Those in which a user's job may run that names none, with what they leave to it.
-    pub(crate) fn magnetic<'a>(
-        &'a self,
-        record: &'a Job,
-        now: Timestamp,
-    ) -> impl Iterator<Item = Reserved<'a>> {
-        let (who, request) = (&record.submitter, &record.request);
-        let is_free = request.rare.reservation.is_none();
-        let draws = move |kept: &&Kept| {
-            let own = &kept.reservation;
-            is_free
-                && own.is(ReservationFlag::Magnetic)
-                && own.is_active(now)
-                && own.admits(&who.user, &who.group, request.account.as_deref())
-        };
-        self.iter().filter(draws).map(|own| Reserved {
-            all: self,
-            own: Some(own),
-            is_lost: false,
-            ends_within: ends_within(request),
-        })
-    }
-
     pub(crate) fn get(&self, name: &str) -> Option<&Kept> {
         self.0.get(name)
     }
@@ -198,107 +140,17 @@ impl Reservations {
     fn purges(&self) -> impl Iterator<Item = Timestamp> + '_ {
         self.iter().filter_map(|kept| kept.reservation.purged_at())
     }
-
-    /// What they leave to a job.
-    pub(crate) fn left_to(&self, request: &Request) -> Reserved<'_> {
-        let name = request.rare.reservation.as_deref();
-        let own = name.and_then(|name| self.get(name));
-        Reserved {
-            all: self,
-            own,
-            is_lost: name.is_some() && own.is_none(),
-            ends_within: ends_within(request),
-        }
-    }
-}
-
-impl Reserved<'_> {
-    /// The reservation that the job is in.
-    pub(crate) fn name(&self) -> Option<&str> {
-        self.own.map(|own| own.reservation.name.as_str())
-    }
-
-    /// The number of the reservation that the job is in; 0 is none.
-    pub(crate) fn number(&self) -> usize {
-        self.own.map_or(0, |own| own.number)
-    }
-
-    /// Tells jobs apart to which something else is left.
-    pub(crate) fn kind(&self) -> Kind {
-        let ends_within = self.ends_within.filter(|_| self.all.lend());
-        (self.number(), ends_within)
-    }
-
-    /// The nodes that a job is not given if it begins at a moment and may last for so long; both in
-    /// milliseconds.
-    pub(crate) fn closed(&self, cluster: &ClusterRef, at: i64, limit: i64) -> Closed {
-        if fault::is(Fault::ReservationIgnored) {
-            return Closed::Nothing;
-        }
-        if self.is_lost {
-            return Closed::All;
-        }
-        let (from, until) = (Timestamp(at), Timestamp(at.saturating_add(limit)));
-        let mut closed = NodeSet::default();
-        let mut cpus = Vec::new();
-        if let Some(kept) = self.own {
-            let (reservation, nodes) = (&kept.reservation, &kept.nodes);
-            if !reservation.is(ReservationFlag::Flex) {
-                if !reservation.is_active(from) {
-                    return Closed::All;
-                }
-                if !reservation.is(ReservationFlag::AnyNodes) {
-                    closed = NodeSet::first(cluster.node_count());
-                    closed.drop_all(nodes);
-                }
-            }
-            cpus.extend(
-                kept.left(from)
-                    .map(|(node, left)| (node, ClosedCpus::AllBut(left))),
-            );
-            if reservation.may_overlap() {
-                return Closed::of(closed, cpus);
-            }
-        }
-        for other in self.all.iter() {
-            let is_own = self.own.is_some_and(|own| own.number == other.number);
-            if is_own || other.is_lent(self.ends_within) || !other.reservation.overlaps(from, until)
-            {
-                continue;
-            }
-            if other.reservation.is_of_cores() {
-                cpus.extend(
-                    other
-                        .left(from)
-                        .map(|(node, left)| (node, ClosedCpus::Some(left))),
-                );
-            } else {
-                closed.add(&other.nodes);
-            }
-        }
-        Closed::of(closed, cpus)
-    }
 }
 
 impl Kept {
     /// The CPUs on each of its nodes that its jobs leave at a moment, where it is one of cores.
-    fn left(&self, at: Timestamp) -> impl Iterator<Item = (NodeId, u32)> + '_ {
+    pub(crate) fn left(&self, at: Timestamp) -> impl Iterator<Item = (NodeId, u32)> + '_ {
         self.cpus.iter().map(move |(node, cpus)| {
             let there = self.used.0.iter();
             let there = there.filter(|(own, _, end)| own == node && *end > at);
             let used = there.fold(0, |sum: u32, (_, cpus, _)| sum.saturating_add(*cpus));
             (*node, cpus.saturating_sub(used))
         })
-    }
-}
-
-impl Closed {
-    fn of(nodes: NodeSet, cpus: Vec<(NodeId, ClosedCpus)>) -> Closed {
-        match (nodes.is_empty(), cpus.is_empty()) {
-            (_, false) => Closed::Cpus(nodes, cpus),
-            (true, true) => Closed::Nothing,
-            (false, true) => Closed::Nodes(nodes),
-        }
     }
 }
 
@@ -382,14 +234,6 @@ impl State {
     pub fn jobs_of_reservation<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Job> + 'a {
         self.live()
             .filter(move |record| record.request.rare.reservation.as_deref() == Some(name))
-    }
-
-    /// What reservations leave to a live job.
-    pub(crate) fn reserved_for(&self, job: JobId) -> Reserved<'_> {
-        match self.jobs.get(&job) {
-            Some(job) => self.reservations.left_to(&job.record.request),
-            None => self.reservations.left_to(&Request::default()),
-        }
     }
 
     pub(crate) fn reservation_changed(&mut self, name: String, now: Option<Reservation>) {
@@ -522,62 +366,5 @@ impl State {
             self.touch(id);
             self.updated.insert(id);
         }
-    }
-
-    /// Why a job that is given no place waits, where that is for a reservation; it keeps no other job
-    /// waiting then.
-    pub(crate) fn waits_for_reservation(
-        &self,
-        request: &Request,
-        named: &NodeSet,
-        partition: PartId,
-        (now, limit): (Timestamp, i64),
-    ) -> Option<PendingReason> {
-        if request.rare.reservation.is_some() {
-            let reserved = self.reservations.left_to(request);
-            let is_closed = reserved.closed(&self.cluster, now.0, limit) == Closed::All;
-            return is_closed.then_some(PendingReason::Reservation);
-        }
-        let until = Timestamp(now.0.saturating_add(limit));
-        let ends_within = ends_within(request);
-        let there = self.reservations.iter();
-        let before_its_end = there.filter(|kept| {
-            let own = &kept.reservation;
-            !own.is_of_cores() && own.overlaps(now, until) && !kept.is_lent(ends_within)
-        });
-        let before_its_end: Vec<&Kept> = before_its_end.collect();
-        // One of all nodes of a cluster or a partition is taken for maintenance, as in Slurm.
-        let is_maintained = |kept: &Kept| {
-            let has = |flag| kept.reservation.is(flag);
-            let is_of_partition = kept.reservation.partition.as_ref()
-                == Some(&self.cluster.partition(partition).name);
-            has(ReservationFlag::Maint)
-                || has(ReservationFlag::AllNodes)
-                || (has(ReservationFlag::PartNodes) && is_of_partition)
-        };
-        let is_named = |kept: &&&Kept| kept.nodes.iter().any(|node| named.contains(node));
-        if let Some(kept) = before_its_end.iter().find(is_named) {
-            return Some(if is_maintained(kept) {
-                PendingReason::ReservedForMaintenance
-            } else {
-                PendingReason::ReservedForOthers
-            });
-        }
-        // Nothing of the partition is left.
-        let mut left = self.cluster.partition(partition).nodes.clone();
-        let is_up = left.iter().all(|node| self.held.free.up().contains(node));
-        let (mut has_maintained, mut has_reserved) = (false, false);
-        for kept in before_its_end {
-            let overlaps = kept.nodes.iter().any(|node| left.contains(node));
-            has_maintained |= overlaps && is_maintained(kept);
-            has_reserved |= overlaps;
-            left.drop_all(&kept.nodes);
-        }
-        if left.is_empty() && has_maintained {
-            return Some(PendingReason::ReservedForMaintenance);
-        }
-        let least = request.min_nodes.unwrap_or(1) as usize;
-        let is_too_few = has_reserved && is_up && left.iter().count() < least;
-        is_too_few.then_some(PendingReason::ReservedForOthers)
     }
 }

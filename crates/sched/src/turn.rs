@@ -7,7 +7,7 @@ use crate::pass::{Line, Pass};
 use crate::possible_start::{Attempt, PossibleStart};
 use crate::promise::Promises;
 use crate::queue::{Key, QueueId};
-use crate::reservations::Reserved;
+use crate::reserved::Reserved;
 use crate::{Action, State};
 use model::{JobId, PendingReason, Timestamp};
 use resources::{NodeSet, PartId, Pick};

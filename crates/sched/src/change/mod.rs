@@ -1,0 +1,186 @@
+//! What `scontrol update JobId=` makes of a job that waits or runs.
+
+mod denial;
+mod running;
+mod waiting;
+
+use crate::{Job, JobUpdate, State};
+use cluster_file::ClusterFile;
+pub use denial::ChangeDenial;
+use model::{
+    JobChange, JobState, LimitChange, NodeOptions, Request, Seconds, ShownOptions,
+    TimeLimitRequest, Timestamp,
+};
+use running::{change_running, given_back, limit_until};
+
+impl State {
+    /// What becomes of a job by changes that are asked; nothing becomes of it yet. `rules` has accounts
+    /// and QOS, where there are some.
+    ///
+    /// # Errors
+    /// The first that can't be.
+    pub fn changed(
+        &self,
+        record: &Job,
+        changes: &[JobChange],
+        is_operator: bool,
+        rules: Option<&ClusterFile>,
+        now: Timestamp,
+    ) -> Result<JobUpdate, ChangeDenial> {
+        let mut update = JobUpdate::of(record);
+        for change in changes {
+            let is_passed = match (&record.state, change) {
+                (JobState::Pending { .. }, JobChange::Deadline(at))
+                | (JobState::Running { .. }, JobChange::End(at)) => *at < now,
+                _ => false,
+            };
+            if is_passed {
+                return Err(ChangeDenial::Passed);
+            }
+            if let JobChange::ArrayThrottle(most) = change {
+                change_throttle(record, &mut update, *most);
+                continue;
+            }
+            match &record.state {
+                JobState::Pending { .. } => {
+                    self.change_waiting(record, &mut update, change, is_operator, rules)?;
+                }
+                JobState::Running { held: Some(_), .. }
+                    if matches!(change, JobChange::Priority(1..)) =>
+                {
+                    return Err(ChangeDenial::Held);
+                }
+                JobState::Running {
+                    limit,
+                    since,
+                    allocation,
+                    ..
+                } => {
+                    let end = match change {
+                        JobChange::End(end) => {
+                            let limit = limit_until(*end, *since, *limit);
+                            let to = LimitChange::To(TimeLimitRequest::Limit(limit));
+                            Some(JobChange::TimeLimit(to))
+                        }
+                        _ => None,
+                    };
+                    let change = end.as_ref().unwrap_or(change);
+                    let nodes = given_back(change, &allocation.nodes, record.batch)?;
+                    if let Some(gives_back) = nodes {
+                        update.gives_back = gives_back;
+                        continue;
+                    }
+                    change_running(*limit, &mut update, change, is_operator)?;
+                }
+                JobState::Ended { .. } => return Err(ChangeDenial::Finished),
+            }
+        }
+        let sets_time =
+            |change: &JobChange| matches!(change, JobChange::TimeLimit(_) | JobChange::TimeMin(_));
+        if changes.iter().any(sets_time) && self.is_least_over_limit(&update) {
+            return Err(ChangeDenial::TimeMin);
+        }
+        Ok(update)
+    }
+
+    fn is_least_over_limit(&self, update: &JobUpdate) -> bool {
+        let request = &update.request;
+        let limit = match update.limit {
+            Some(limit) => limit,
+            None => self.limit_asked(request),
+        };
+        match request.rare.time_min {
+            Some(TimeLimitRequest::Limit(least)) => limit.is_some_and(|limit| least > limit),
+            Some(TimeLimitRequest::Unlimited) => limit.is_some(),
+            None => false,
+        }
+    }
+
+    /// The limit of a job that waits: its own, or that of the first of its partitions.
+    fn limit_asked(&self, request: &Request) -> Option<Seconds> {
+        let cluster = &self.cluster;
+        let named = request.partition.as_deref();
+        let first = named.and_then(|names| names.split(',').next());
+        let partition = first
+            .and_then(|name| cluster.find_partition(name))
+            .or(cluster.default_partition());
+        match request.time {
+            Some(TimeLimitRequest::Limit(limit)) => Some(limit),
+            Some(TimeLimitRequest::Unlimited) => None,
+            None => partition.and_then(|id| cluster.partition(id).default_time),
+        }
+    }
+}
+
+fn options_of(request: &mut Request) -> &mut NodeOptions {
+    request.rare.node_options.get_or_insert_default()
+}
+
+fn shown_of(request: &mut Request) -> &mut ShownOptions {
+    request.rare.shown.get_or_insert_default()
+}
+
+/// Of a job that is no array nothing is changed.
+fn change_throttle(record: &Job, update: &mut JobUpdate, most: u32) {
+    if record.array.is_some() {
+        update.throttle = Some(most);
+        update.request.rare.array_throttle = Some(most);
+    }
+}
+
+fn set_site_factor(
+    request: &mut Request,
+    factor: i64,
+    is_operator: bool,
+) -> Result<(), ChangeDenial> {
+    if !is_operator {
+        return Err(ChangeDenial::Permission);
+    }
+    request.rare.site_factor = factor;
+    Ok(())
+}
+
+/// What may change whether or not the job runs.
+fn change_any(request: &mut Request, change: &JobChange) {
+    match change {
+        JobChange::Name(name) => request.name.clone_from(name),
+        JobChange::Comment(comment) => {
+            request.rare.comment = Some(comment.clone()).filter(|text| !text.is_empty());
+        }
+        JobChange::AdminComment(comment) => shown_of(request).admin_comment = Some(comment.clone()),
+        JobChange::DelayBoot(delay) => {
+            shown_of(request).delay_boot = Some(*delay).filter(|delay| *delay > Seconds(0));
+        }
+        JobChange::TresBind(bind) => request.rare.asked.bind.clone_from(bind),
+        JobChange::TresFrequency(text) => request.rare.asked.frequency.clone_from(text),
+        JobChange::SwitchWait(wait) => {
+            let options = request.rare.node_options.as_mut();
+            if let Some(switches) = options.and_then(|options| options.switches.as_mut()) {
+                switches.wait = Some(*wait);
+            }
+        }
+        JobChange::Requeue(requeue) => request.rare.requeue = Some(*requeue),
+        JobChange::MailTypes(types) => request.rare.mail_types.clone_from(types),
+        JobChange::MailUser(user) => request.rare.mail_user.clone_from(user),
+        JobChange::Switches(switches)
+            if switches.is_some() || request.rare.node_options.is_some() =>
+        {
+            options_of(request).switches = *switches;
+        }
+        _ => {}
+    }
+}
+
+fn changed_limit(
+    now: Option<Seconds>,
+    change: LimitChange,
+) -> Result<Option<Seconds>, ChangeDenial> {
+    match (change, now) {
+        (LimitChange::To(TimeLimitRequest::Limit(limit)), _) => Ok(Some(limit)),
+        (LimitChange::To(TimeLimitRequest::Unlimited), _) => Ok(None),
+        (LimitChange::More(_) | LimitChange::Less(_), None) => Ok(None),
+        (LimitChange::More(more), Some(now)) => Ok(Some(Seconds(now.0.saturating_add(more.0)))),
+        (LimitChange::Less(less), Some(now)) if less < now => Ok(Some(Seconds(now.0 - less.0))),
+        (LimitChange::Less(_), Some(_)) => Err(ChangeDenial::TimeLimit),
+    }
+}

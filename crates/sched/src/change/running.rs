@@ -1,0 +1,164 @@
+//! A change of a job that runs: of its limit, of its nodes, which only become fewer, and of what is noted of it.
+
+use super::{ChangeDenial, change_any, changed_limit, set_site_factor};
+use crate::JobUpdate;
+use model::{JobChange, NodeName, NodeShare, Seconds, TimeLimitRequest, Timestamp};
+
+/// The limit of a running job that is to end at a moment: Slurm keeps whole minutes. It adds as many as are
+/// nearest, and takes off half a minute's less.
+pub(super) fn limit_until(end: Timestamp, since: Timestamp, limit: Option<Seconds>) -> Seconds {
+    let length = end.since(since).max(0) / 1000;
+    let former = limit.map_or(0, |limit| i64::try_from(limit.0).unwrap_or(i64::MAX));
+    let moved = (length.saturating_sub(former) + 30) / 60;
+    let next = former.saturating_add(moved.saturating_mul(60));
+    Seconds(u64::try_from(next).unwrap_or(0))
+}
+
+/// The nodes that a running job gives back by a change of their number or their list; `None` where it is
+/// another change. The first one stays where its script runs there.
+pub(super) fn given_back(
+    change: &JobChange,
+    held: &[NodeShare],
+    has_script: bool,
+) -> Result<Option<Vec<NodeName>>, ChangeDenial> {
+    let names = || held.iter().map(|share| &share.node);
+    match change {
+        JobChange::Nodes(0, _) => Err(ChangeDenial::NodeCount),
+        JobChange::Nodes(least, _) if *least as usize > held.len() => {
+            Err(ChangeDenial::NotSupported)
+        }
+        JobChange::Nodes(least, Some(most)) if most != least => Err(ChangeDenial::NotPending),
+        JobChange::Nodes(least, _) => Ok(Some(names().skip(*least as usize).cloned().collect())),
+        JobChange::NodeList(kept) => {
+            let host = names().next().filter(|_| has_script);
+            let is_part = kept.iter().all(|node| names().any(|held| held == node));
+            if kept.is_empty() || !is_part || host.is_some_and(|host| !kept.contains(host)) {
+                return Err(ChangeDenial::NodeName);
+            }
+            let gone = names().filter(|node| !kept.contains(node));
+            Ok(Some(gone.cloned().collect()))
+        }
+        _ => Ok(None),
+    }
+}
+
+pub(super) fn change_running(
+    limit: Option<Seconds>,
+    update: &mut JobUpdate,
+    change: &JobChange,
+    is_operator: bool,
+) -> Result<(), ChangeDenial> {
+    match change {
+        JobChange::TimeLimit(change) => {
+            let now = update.limit.unwrap_or(limit);
+            let next = changed_limit(now, *change)?;
+            let is_more = match (limit, next) {
+                (None, _) => false,
+                (Some(_), None) => true,
+                (Some(limit), Some(next)) => next > limit,
+            };
+            if is_more && !is_operator {
+                return Err(ChangeDenial::Permission);
+            }
+            update.request.time =
+                Some(next.map_or(TimeLimitRequest::Unlimited, TimeLimitRequest::Limit));
+            update.limit = Some(next);
+        }
+        JobChange::AdminComment(_) if !is_operator => return Err(ChangeDenial::Permission),
+        JobChange::Name(_)
+        | JobChange::Comment(_)
+        | JobChange::AdminComment(_)
+        | JobChange::DelayBoot(_)
+        | JobChange::Requeue(_)
+        | JobChange::MailTypes(_)
+        | JobChange::MailUser(_)
+        | JobChange::SwitchWait(_)
+        | JobChange::TresBind(_)
+        | JobChange::TresFrequency(_)
+        | JobChange::Switches(_) => change_any(&mut update.request, change),
+        JobChange::BurstBuffer => return Err(ChangeDenial::NotSupported),
+        JobChange::OtherClusters => return Err(ChangeDenial::OtherClusters),
+        JobChange::Priority(0) => update.hold = true,
+        JobChange::Priority(priority) if is_operator => {
+            update.request.rare.priority = Some(*priority);
+        }
+        // They decide when it starts and with which limit.
+        JobChange::Deadline(_) | JobChange::TimeMin(_) => {}
+        // It may leave its reservation, and enters none.
+        JobChange::Reservation(None) => update.request.rare.reservation = None,
+        JobChange::SiteFactor(factor) => {
+            set_site_factor(&mut update.request, *factor, is_operator)?;
+        }
+        JobChange::Nice(nice) if is_operator || *nice >= 0 => update.request.nice = *nice,
+        _ => return Err(ChangeDenial::NotPending),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn gives(change: &JobChange, has_script: bool, want: Result<&[&str], ChangeDenial>) {
+        let share = |name: &str| NodeShare {
+            node: NodeName::new(name),
+            cpus: vec![0],
+            memory: 0,
+            gpus: Vec::new(),
+            tasks: 1,
+        };
+        let held = ["n1", "n2", "n3"].map(share);
+        let given = given_back(change, &held, has_script);
+        let given = given.map(|nodes| nodes.unwrap_or_default());
+        let names = want.map(|names| names.iter().map(|name| NodeName::new(name)).collect());
+        assert_eq!(given, names, "{change:?}");
+    }
+
+    /// `scontrol update JobId= NumNodes=` and `NodeList=`
+    #[test]
+    fn a_running_job_gives_back_nodes() {
+        let list = |names: &[&str]| {
+            JobChange::NodeList(names.iter().map(|name| NodeName::new(name)).collect())
+        };
+        gives(&JobChange::Nodes(3, Some(3)), true, Ok(&[]));
+        gives(&JobChange::Nodes(2, Some(2)), true, Ok(&["n3"]));
+        gives(&JobChange::Nodes(1, None), false, Ok(&["n2", "n3"]));
+        gives(
+            &JobChange::Nodes(0, None),
+            true,
+            Err(ChangeDenial::NodeCount),
+        );
+        gives(
+            &JobChange::Nodes(4, None),
+            true,
+            Err(ChangeDenial::NotSupported),
+        );
+        gives(
+            &JobChange::Nodes(1, Some(2)),
+            true,
+            Err(ChangeDenial::NotPending),
+        );
+        gives(&list(&["n1", "n3"]), true, Ok(&["n2"]));
+        gives(&list(&["n3"]), false, Ok(&["n1", "n2"]));
+        for list in [list(&["n2", "n3"]), list(&["n1", "n4"]), list(&[])] {
+            gives(&list, true, Err(ChangeDenial::NodeName));
+        }
+    }
+
+    #[track_caller]
+    fn check(seconds: i64, limit: Option<u64>, want: u64) {
+        let limit = limit_until(Timestamp(seconds * 1000), Timestamp(0), limit.map(Seconds));
+        assert_eq!(limit, Seconds(want));
+    }
+
+    /// `scontrol update JobId= EndTime=`
+    #[test]
+    fn an_end_moves_the_limit_by_whole_minutes() {
+        check(1207, Some(300), 1200);
+        check(1237, Some(300), 1260);
+        check(100, Some(300), 180);
+        check(1207, None, 1200);
+        check(-5, Some(300), 60);
+    }
+}

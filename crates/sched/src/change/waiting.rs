@@ -1,0 +1,271 @@
+//! A change of a job that waits: of what it asks for, as its submission would be checked.
+
+use super::{ChangeDenial, change_any, changed_limit, options_of, set_site_factor, shown_of};
+use crate::{Job, JobUpdate, State};
+use cluster_file::ClusterFile;
+use model::{Dependency, GresList, JobChange, JobId, Request, TimeLimitRequest};
+use resources::{Denial, NodeClass, PartId, no_licence};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+impl State {
+    pub(super) fn change_waiting(
+        &self,
+        record: &Job,
+        update: &mut JobUpdate,
+        change: &JobChange,
+        is_operator: bool,
+        rules: Option<&ClusterFile>,
+    ) -> Result<(), ChangeDenial> {
+        let cluster = &self.cluster;
+        let request = &mut update.request;
+        match change {
+            JobChange::TimeLimit(change) => {
+                let limit = changed_limit(self.limit_asked(request), *change)?;
+                request.time =
+                    Some(limit.map_or(TimeLimitRequest::Unlimited, TimeLimitRequest::Limit));
+            }
+            JobChange::Partition(names) => {
+                let is_known = |name: &str| cluster.find_partition(name).is_some();
+                if names.is_empty() || !names.split(',').all(is_known) {
+                    return Err(ChangeDenial::Partition);
+                }
+                request.partition = Some(names.clone());
+            }
+            JobChange::Qos(name) if name.is_empty() => request.qos = None,
+            JobChange::Qos(name) => {
+                request.qos = Some(name.clone());
+                if cluster.find_qos(name).is_none() || may_not(rules, request, record) {
+                    return Err(ChangeDenial::Qos);
+                }
+            }
+            JobChange::Account(name) => {
+                request.account = Some(name.clone());
+                let is_known = rules.is_none_or(|rules| {
+                    rules.accounts.is_empty() || cluster.find_account(name).is_some()
+                });
+                if !is_known || may_not(rules, request, record) {
+                    return Err(ChangeDenial::Account);
+                }
+            }
+            JobChange::Nodes(least, most) => {
+                let bounds = [*most, request.max_nodes].into_iter().flatten();
+                if *least == 0 || bounds.min().is_some_and(|most| most < *least) {
+                    return Err(ChangeDenial::NodeCount);
+                }
+                (request.min_nodes, request.max_nodes) = (Some(*least), *most);
+            }
+            JobChange::Tasks(0) => return Err(ChangeDenial::TaskCount),
+            JobChange::Tasks(tasks) => request.tasks = Some(*tasks),
+            JobChange::Cpus(cpus) => {
+                if u64::from(*cpus) > self.most_cpus(request) {
+                    return Err(ChangeDenial::TooManyCpus);
+                }
+                let each = request.cpus_per_task.unwrap_or(1).max(1);
+                request.tasks = Some(cpus.div_ceil(each));
+            }
+            JobChange::CpusPerTask(cpus) => request.cpus_per_task = Some(*cpus),
+            JobChange::Memory(memory) => request.memory = Some(*memory),
+            JobChange::Features(features) => {
+                if !self.has_features(features.as_deref()) {
+                    return Err(ChangeDenial::Feature);
+                }
+                request.rare.constraint.clone_from(features);
+            }
+            JobChange::NodeList(nodes) | JobChange::Exclude(nodes) => {
+                if !nodes.iter().all(|node| cluster.node(node).is_some()) {
+                    return Err(ChangeDenial::NodeName);
+                }
+                let nodes = Arc::new(nodes.clone());
+                if matches!(change, JobChange::NodeList(_)) {
+                    request.rare.nodelist = nodes;
+                } else {
+                    request.rare.exclude = nodes;
+                }
+            }
+            JobChange::Dependency(dependency) => {
+                let read = dependency
+                    .as_deref()
+                    .map(|text| Dependency::parse(text).ok_or(ChangeDenial::Dependency));
+                let read = read.transpose()?;
+                if read
+                    .as_ref()
+                    .is_some_and(|it| self.comes_back_to(record, it))
+                {
+                    return Err(ChangeDenial::Dependency);
+                }
+                update.dependency = Some(read);
+            }
+            JobChange::Begin(at) => update.begin = Some(*at),
+            JobChange::Priority(0) => update.hold = true,
+            JobChange::Priority(priority) => {
+                if record.priority == 0 {
+                    return Err(ChangeDenial::Held);
+                }
+                if *priority > record.priority && !is_operator {
+                    return Err(ChangeDenial::Permission);
+                }
+                request.rare.priority = Some(*priority);
+            }
+            JobChange::Nice(nice) => {
+                if *nice < 0 && *nice < request.nice && !is_operator {
+                    return Err(ChangeDenial::Permission);
+                }
+                request.nice = *nice;
+            }
+            JobChange::MinCpus(cpus) => {
+                let has = |class: &NodeClass| u64::from(class.total.cpus) >= u64::from(*cpus);
+                if !cluster.classes().iter().any(has) {
+                    return Err(ChangeDenial::TooManyCpus);
+                }
+                options_of(request).min_cpus = Some(*cpus);
+            }
+            JobChange::Sockets(count) => options_of(request).sockets_per_node = Some(*count),
+            JobChange::Cores(count) => options_of(request).cores_per_socket = Some(*count),
+            JobChange::Threads(count) => options_of(request).threads_per_core = Some(*count),
+            JobChange::TasksPerNode(count) => {
+                request.tasks_per_node = Some(*count).filter(|count| *count > 0);
+            }
+            JobChange::Prefer(features) => {
+                if !self.has_features(features.as_deref()) {
+                    return Err(ChangeDenial::PreferredFeature);
+                }
+                options_of(request).prefer.clone_from(features);
+            }
+            JobChange::Wckey(key) => shown_of(request).wckey.clone_from(key),
+            // No cores are kept for the system; in these words Slurm refuses it then.
+            JobChange::CoreSpec => return Err(ChangeDenial::Permission),
+            JobChange::Reboot(false) => {}
+            // No node is booted for a job.
+            JobChange::Reboot(true) | JobChange::BurstBuffer => {
+                return Err(ChangeDenial::NotSupported);
+            }
+            JobChange::OtherClusters => return Err(ChangeDenial::OtherClusters),
+            JobChange::ResetAccrueTime => update.resets_age = true,
+            JobChange::OtherTres(text) if text.is_empty() => {}
+            JobChange::OtherTres(_) => return Err(ChangeDenial::Tres),
+            JobChange::TmpDisk(mib) => {
+                options_of(request).tmp_mib = Some(*mib).filter(|mib| *mib > 0);
+            }
+            JobChange::Contiguous(contiguous) => options_of(request).contiguous = *contiguous,
+            JobChange::OverSubscribe(shares) => {
+                request.exclusive = !shares;
+                options_of(request).sharing = shares.then_some(model::Sharing::Anybody);
+            }
+            JobChange::Gres(text) => {
+                let list = GresList::of_gres(text).unwrap_or_default();
+                let items = list.items().map_err(|_| ChangeDenial::Gres)?;
+                for item in &items {
+                    let lanes = || {
+                        let lanes = cluster.classes().iter().flat_map(|class| &class.lanes);
+                        lanes.flatten().filter(|lane| lane.name == item.name)
+                    };
+                    if lanes().next().is_none() {
+                        return Err(ChangeDenial::Gres);
+                    }
+                    if item.kind.is_some() && !lanes().any(|lane| lane.kind == item.kind) {
+                        return Err(ChangeDenial::GresType);
+                    }
+                }
+                request.gpus_per_node = list.gpus();
+                request.rare.asked.is_by_gres = !list.is_empty();
+                request.rare.asked.per_node = list;
+            }
+            JobChange::Licenses(licences) => {
+                request.rare.licenses.clone_from(licences);
+                if no_licence(cluster.licences(), request).is_some() {
+                    return Err(ChangeDenial::Licence);
+                }
+            }
+            JobChange::WorkDir(folder) => request.chdir = folder.into(),
+            JobChange::End(_) => return Err(ChangeDenial::NotRunning),
+            // Whether or not it waits.
+            JobChange::ArrayThrottle(_) => {}
+            JobChange::Reservation(name) => {
+                request.rare.reservation.clone_from(name);
+                let may =
+                    self.may_be_reserved(request, &record.submitter.user, &record.submitter.group);
+                may.map_err(|finding| ChangeDenial::Reservation(finding.denial))?;
+            }
+            JobChange::SiteFactor(factor) => set_site_factor(request, *factor, is_operator)?,
+            JobChange::Deadline(_) if !is_operator => return Err(ChangeDenial::Permission),
+            JobChange::Deadline(at) => request.rare.deadline = Some(*at),
+            JobChange::TimeMin(least) => request.rare.time_min = *least,
+            JobChange::Output(path) => request.output.clone_from(path),
+            JobChange::AdminComment(_) if !is_operator => return Err(ChangeDenial::Permission),
+            JobChange::Name(_)
+            | JobChange::Comment(_)
+            | JobChange::AdminComment(_)
+            | JobChange::DelayBoot(_)
+            | JobChange::Requeue(_)
+            | JobChange::MailTypes(_)
+            | JobChange::MailUser(_)
+            | JobChange::SwitchWait(_)
+            | JobChange::TresBind(_)
+            | JobChange::TresFrequency(_)
+            | JobChange::Switches(_) => change_any(request, change),
+        }
+        Ok(())
+    }
+
+    fn has_features(&self, features: Option<&str>) -> bool {
+        let mut names = features.into_iter().flat_map(|text| {
+            text.split(|letter: char| !letter.is_alphanumeric() && !"_-.".contains(letter))
+        });
+        names.all(|name| {
+            name.is_empty()
+                || name.bytes().all(|byte| byte.is_ascii_digit())
+                || self.cluster.with_feature(name).is_some()
+        })
+    }
+
+    /// CPUs of all the nodes that the job may have.
+    fn most_cpus(&self, request: &Request) -> u64 {
+        let cluster = &self.cluster;
+        let named = request.partition.iter().flat_map(|names| names.split(','));
+        let named: Vec<PartId> = named
+            .filter_map(|name| cluster.find_partition(name))
+            .collect();
+        let partitions = if named.is_empty() {
+            cluster.default_partition().into_iter().collect()
+        } else {
+            named
+        };
+        let nodes = partitions
+            .iter()
+            .flat_map(|id| cluster.partition(*id).nodes.iter());
+        let mut nodes: Vec<u64> = nodes
+            .map(|node| cluster.class(node).total.cpus.into())
+            .collect();
+        nodes.sort_unstable_by(|a, b| b.cmp(a));
+        let most = request.max_nodes.map_or(usize::MAX, |most| most as usize);
+        nodes.iter().take(most).sum()
+    }
+
+    /// Whether a job that waits so would wait for itself, by way of others or not.
+    fn comes_back_to(&self, record: &Job, dependency: &Dependency) -> bool {
+        let own = record.submitted_as();
+        let mut next: Vec<JobId> = dependency.targets().collect();
+        let mut seen = BTreeSet::new();
+        while let Some(target) = next.pop() {
+            if target == own || target == record.id {
+                return true;
+            }
+            if seen.insert(target) {
+                let waits_for = self.jobs.get(&target).map(|job| &job.record.dependency);
+                next.extend(waits_for.into_iter().flatten().flat_map(|it| it.targets()));
+            }
+        }
+        false
+    }
+}
+
+/// Whether the cluster's rules keep a job's user from its account or QOS.
+fn may_not(rules: Option<&ClusterFile>, request: &Request, record: &Job) -> bool {
+    let Some(rules) = rules else {
+        return false;
+    };
+    let all = resources::findings(rules, request, Some(&record.submitter.user));
+    all.iter()
+        .any(|refusal| matches!(refusal.denial, Denial::Account | Denial::Qos))
+}
