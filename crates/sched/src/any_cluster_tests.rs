@@ -11,8 +11,9 @@ use crate::{BackfillParameters, Event, Job, State};
 use cluster_file::{ClusterFile, PreemptMode};
 use model::{
     ArraySpec, Ending, GpuCount, JobId, JobState, LengthChange, MemoryRequest, NamesChange,
-    NodeMark, NodeName, NodeOptions, Outcome, RareOptions, Request, Reservation, ReservationFlag,
-    ReservationRequest, ReservedNodes, Seconds, Sharing, TimeLimitRequest, Timestamp,
+    NodeMark, NodeName, NodeOptions, Outcome, RareOptions, Request, RequeueHold, Reservation,
+    ReservationFlag, ReservationRequest, ReservedNodes, Seconds, Sharing, TimeLimitRequest,
+    Timestamp,
 };
 use proptest::prelude::*;
 use resources::{Amounts, Cluster, Free, NodeId, Share, Trust};
@@ -538,7 +539,9 @@ pub(super) fn play(case: &Case) {
             }
             Step::Requeue(which) => {
                 if let Some(job) = pick(which) {
-                    let ending = Ending::Requeue { hold: false };
+                    let ending = Ending::Requeue {
+                        hold: RequeueHold::No,
+                    };
                     world.state.apply(Event::Ending { job, ending });
                     let outcome = Outcome::NodeFail;
                     world.state.apply(Event::Gone { job, outcome, at });

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Job;
-use model::HeldBy;
+use model::{HeldBy, RequeueHold};
 use proptest::prelude::*;
 
 /// One thing that happens in a random history.
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 pub(super) enum Step {
     Submit(ShortRequest),
     End(usize, bool),
-    Requeue(usize, bool),
+    Requeue(usize, RequeueHold),
     Cancel(usize),
     CancelElement(usize, u32),
     Hold(usize, bool),
@@ -68,11 +68,16 @@ fn any_request() -> impl Strategy<Value = Request> {
     )
 }
 
+fn any_hold() -> impl Strategy<Value = RequeueHold> {
+    use RequeueHold::{Held, HeldSpecialExit, No, SpecialExit};
+    prop_oneof![3 => Just(No), 1 => Just(Held), 1 => Just(SpecialExit), 1 => Just(HeldSpecialExit)]
+}
+
 fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => any_request().prop_map(|request| Step::Submit(ShortRequest(Box::new(request)))),
         4 => (any::<usize>(), any::<bool>()).prop_map(|(which, ok)| Step::End(which, ok)),
-        1 => (any::<usize>(), any::<bool>()).prop_map(|(which, hold)| Step::Requeue(which, hold)),
+        1 => (any::<usize>(), any_hold()).prop_map(|(which, hold)| Step::Requeue(which, hold)),
         1 => any::<usize>().prop_map(Step::Cancel),
         1 => (any::<usize>(), 0u32..6).prop_map(|(which, task)| Step::CancelElement(which, task)),
         1 => (any::<usize>(), any::<bool>()).prop_map(|(which, hold)| Step::Hold(which, hold)),
@@ -177,9 +182,7 @@ pub(super) fn play(steps: &[(Step, bool)]) {
                     outcome: Outcome::Completed,
                     at,
                 },
-                JobState::Pending {
-                    reason: PendingReason::JobHeldUser | PendingReason::RequeuedHeld,
-                } => Event::Held {
+                JobState::Pending { reason } if reason.is_hold() => Event::Held {
                     job,
                     hold: None,
                     at,

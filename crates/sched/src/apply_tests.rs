@@ -3,8 +3,8 @@ use crate::testing::machine;
 use crate::{Action, Event, Finished, Job, Saved, State};
 use model::{
     ArraySpec, ArrayTask, ComponentPlace, Ending, HeldBy, JobId, JobState, NodeMark, Outcome,
-    PendingReason, RareOptions, Request, Seconds, Submitter, TimeLimitRequest, Timestamp,
-    WaitStatus,
+    PendingReason, RareOptions, Request, RequeueHold, Seconds, Submitter, TimeLimitRequest,
+    Timestamp, WaitStatus,
 };
 use resources::{Cluster, Denial, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -574,12 +574,12 @@ fn a_requeue_counts_and_a_cancel_overrules_it() {
         ending: Ending::Requeue { hold },
     };
     world.now = world.now + Seconds(1);
-    world.state.apply(requeue(false));
+    world.state.apply(requeue(RequeueHold::No));
     world.pass();
     world.completed(id);
     assert_eq!(world.state_of(id), "Running");
     assert_eq!(world.rows[&id].restarts, 1);
-    world.state.apply(requeue(true));
+    world.state.apply(requeue(RequeueHold::Held));
     world.completed(id);
     assert_eq!(world.state_of(id), "RequeuedHeld");
     let at = world.now;
@@ -589,7 +589,7 @@ fn a_requeue_counts_and_a_cancel_overrules_it() {
         at,
     });
     world.pass();
-    world.state.apply(requeue(false));
+    world.state.apply(requeue(RequeueHold::No));
     let cancelled = Outcome::Cancelled {
         by: 0,
         status: WaitStatus::signal(15),
@@ -608,7 +608,9 @@ fn a_job_that_requeues_itself_at_once_waits_a_second() {
     let id = world.submit(Request::default());
     world.pass();
     for restart in 1..4 {
-        let ending = Ending::Requeue { hold: false };
+        let ending = Ending::Requeue {
+            hold: RequeueHold::No,
+        };
         world.state.apply(Event::Ending { job: id, ending });
         world.completed(id);
         assert_eq!(world.state_of(id), "BeginTime");
@@ -640,7 +642,9 @@ fn an_element_that_waits_again_goes_before_what_came_after_its_array() {
     world.pass();
     let element = JobId(after.0 + 1);
     assert_eq!(world.state_of(element), "Running");
-    let ending = Ending::Requeue { hold: true };
+    let ending = Ending::Requeue {
+        hold: RequeueHold::Held,
+    };
     let job = element;
     world.state.apply(Event::Ending { job, ending });
     world.completed(element);
@@ -884,7 +888,9 @@ fn a_job_that_is_held_while_it_runs_waits_held_once_it_is_queued_again() {
     assert_eq!(world.state_of(id), "Running");
     world.state.apply(Event::Ending {
         job: id,
-        ending: Ending::Requeue { hold: false },
+        ending: Ending::Requeue {
+            hold: RequeueHold::No,
+        },
     });
     world.completed(id);
     assert_eq!(world.state_of(id), "JobHeldAdmin");
