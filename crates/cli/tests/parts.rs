@@ -1,6 +1,8 @@
 //! Checkpoints of which each node writes a part: what comes back has all of them.
 
-use testkit::TestEnv;
+use std::fs;
+use std::path::PathBuf;
+use testkit::{TestEnv, that_mention, wait_until};
 
 /// Trains on two nodes until the limit ends it; started again, each rank says what it finds. `save` is run
 /// each step, with the step in `$i`, the rank in `$R` and the folder in `$2`.
@@ -64,4 +66,82 @@ fn a_checkpoint_that_one_node_writes_later_is_not_saved_without_its_part() {
         r#"if [ $R = 1 ]; then sleep 0.9; else sleep 0.3; fi; mkdir -p "$2/step-$i"
 echo "$i" > "$2/step-$i/shard$R.bin""#,
     );
+}
+
+/// Nobody could put its parts together before the next start, which resumed from an older one and put it together
+/// beside the ranks.
+#[test]
+fn what_only_the_nodes_have_is_put_together_and_resumed_from() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.set_var("TMPDIR", "/tmp");
+    let program = r#"R=$SLURM_PROCID
+if [ -n "$(ls -A "$1")" ]; then echo resumed from $(cd "$1" && find . -type f | sort); exit 0; fi
+i=0
+while :; do i=$((i+1)); mkdir "$2/.step-$i"; echo "$i" > "$2/.step-$i/shard$R.bin"
+mv "$2/.step-$i" "$2/step-$i"; echo "saved $i"; sleep 0.3; done
+"#;
+    env.write("train.sh", program);
+    env.write(
+        "yard.toml",
+        "name = \"two\"\ncommand = [\"sh\", \"train.sh\", \"{resume}\", \"{checkpoints}\"]\n\
+         resources = { nodes = 2, time = \"10m\" }\ncheckpoints = { complete = \"rename\" }\n",
+    );
+    env.yard(&["engine", "start", "two", "--nodes", "2"])
+        .success();
+    env.yard(&["run", "--on", "two", "--detach"]).success();
+    let shown = env.yard(&["show", "two", "--json"]).success();
+    let shown: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+    let folder = PathBuf::from(shown["folder"].as_str().expect("a folder"));
+    let newest_out = || -> u32 {
+        let all = fs::read_dir(folder.join("checkpoints/.manifests"));
+        let names = all.into_iter().flatten().flatten();
+        let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+        let steps = names.filter_map(|name| {
+            let step = name.strip_prefix("step-")?.strip_suffix(".json")?;
+            step.parse().ok()
+        });
+        steps.max().unwrap_or(0)
+    };
+    let saved_by = |rank: u32| -> u32 {
+        let log = fs::read_to_string(folder.join(format!("logs/1.0.{rank}")));
+        let log = log.unwrap_or_default();
+        let last = log
+            .lines()
+            .rev()
+            .find_map(|line| line.strip_prefix("saved "));
+        last.and_then(|step| step.parse().ok()).unwrap_or(0)
+    };
+    let signal = |number, word: &str| {
+        for (process, command) in that_mention(&folder) {
+            if command.contains(word) {
+                // One that ended with another is as good.
+                let _ = sys::process::signal(process, number);
+            }
+        }
+    };
+    wait_until("a checkpoint is out", || newest_out() > 0);
+    // It stands still, so that nothing is put together any more.
+    signal(19, " job conduct ");
+    let out = newest_out();
+    wait_until("the nodes have newer ones", || {
+        saved_by(0).min(saved_by(1)) >= out + 3
+    });
+    let saved = saved_by(0).min(saved_by(1));
+    signal(9, " job conduct");
+    let waited = env.yard(&["wait", "two"]);
+    assert_eq!(waited.status, 0, "{}", waited.snapshot());
+    let printed = env.yard(&["logs", "two"]).success();
+    let shown = env.yard(&["show", "two"]).success();
+    for line in ["shard0.bin", "shard1.bin"] {
+        let step = printed
+            .lines()
+            .filter(|printed| printed.contains("resumed from ./") && printed.contains(line))
+            .filter_map(|line| line.split("step-").nth(1)?.split('/').next()?.parse().ok());
+        let steps: Vec<u32> = step.collect();
+        assert!(
+            steps.len() == 2 && steps.iter().all(|step| *step >= saved),
+            "{steps:?} of {saved}, {out} out\n{printed}\n{shown}"
+        );
+    }
+    env.yard(&["engine", "stop", "two"]).success();
 }

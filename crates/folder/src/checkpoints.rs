@@ -1,8 +1,9 @@
 //! The whole checkpoints of a run.
 
 use crate::manifest::step_of;
+use crate::whole_checkpoints::best_first;
 use crate::{
-    Age, Contents, FileHash, FolderError, Manifest, Parts, RunFolder, json_file, newest_first,
+    Age, Contents, FileHash, FolderError, Manifest, Parts, RunFolder, WholeCheckpoints, json_file,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ pub enum Damage {
 #[derive(Debug, Default)]
 pub struct CheckpointsThere {
     /// The whole ones, the best to resume from first: what lacks no node's part before what does, and of
-    /// each the newest first ([`newest_first`]).
+    /// each the newest first.
     pub whole: Vec<Manifest>,
     /// What is wrong with the others.
     pub unusable: Vec<Unusable>,
@@ -98,8 +99,9 @@ impl RunFolder {
                 Err(error) => there.unusable.push(Unusable::Manifest(error)),
             }
         }
-        there.whole = newest_first(there.whole, Manifest::age);
-        there.whole.sort_by_key(|manifest| manifest.parts.lacks > 0);
+        there.whole = best_first(there.whole, Manifest::age, |manifest| {
+            manifest.parts.lacks > 0
+        });
         Ok(there)
     }
 
@@ -117,6 +119,14 @@ impl RunFolder {
     /// It can't be written.
     pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), FolderError> {
         json_file::write(&self.manifest(&manifest.name), manifest)
+    }
+}
+
+impl CheckpointsThere {
+    /// What decides between the whole ones.
+    #[must_use]
+    pub fn known(&self) -> WholeCheckpoints {
+        WholeCheckpoints::new(self.whole.iter().map(Manifest::known).collect())
     }
 }
 
@@ -169,9 +179,7 @@ impl Manifest {
     /// What tells whether another one is newer.
     #[must_use]
     pub fn age(&self) -> Age {
-        // Of one that was saved before that was written down, the copy's time is all that is known.
-        let written = self.contents.written.unwrap_or(self.at);
-        Age::new(&self.name, self.step, Some(written), Some(self.bytes()))
+        self.known().age()
     }
 
     /// Bytes of all its files.

@@ -30,6 +30,7 @@ mod run_folder;
 mod run_json;
 mod starting_point;
 mod submission;
+mod whole_checkpoints;
 
 pub use attempt::Attempt;
 pub use checkpoints::{CheckpointsThere, Damage, Unusable};
@@ -57,3 +58,4 @@ pub use run_json::{
 };
 pub use starting_point::{StartedFrom, StartingPoint};
 pub use submission::{NewLink, NotSubmitted, SubmissionError, Submitter};
+pub use whole_checkpoints::{Candidate, KnownCheckpoint, WholeCheckpoints};

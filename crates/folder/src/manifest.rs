@@ -34,6 +34,10 @@ pub struct Parts {
     /// How many parts it lacks that others of its series have. It is kept, and resumed from only where no
     /// other lacks nothing.
     pub lacks: usize,
+    /// Whether a start has resumed from an older one although this one is there: it is written again then, and
+    /// no part that comes belongs to it any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub passed_over: bool,
 }
 
 /// What an entry consists of.

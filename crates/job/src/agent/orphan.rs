@@ -11,6 +11,7 @@ use crate::deputy::{Deputy, Stopping};
 use crate::trained;
 use folder::{Age, ComebackClaim, Event, EventLog, EventTail, IncomingPart, StopReason};
 use model::Timestamp;
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -134,8 +135,9 @@ impl Keeper {
         if !self.watcher.waits() && self.held.values().all(Held::is_linked) {
             unseen::all_seen(&self.local);
         }
-        let kept = self.held.iter().chain(&self.copying).chain(&self.given);
+        let kept = newest_versions([&self.given, &self.copying, &self.held]);
         let kept: Vec<(String, PathBuf, bool)> = kept
+            .into_iter()
             .map(|(name, held)| (name.clone(), held.path().to_owned(), held.proven()))
             .collect();
         let kept = folder::newest_first(kept, |(name, path, _)| {
@@ -197,5 +199,34 @@ impl Keeper {
             took_ms: out.took_ms,
             proven: out.proven,
         }))
+    }
+}
+
+/// The newest version of each name: a program that writes `last` again while the one before is copied has two of
+/// them, and the older must not take the newer one's place. What is `given` was held before what is being copied.
+fn newest_versions<T>(oldest_first: [&BTreeMap<String, T>; 3]) -> BTreeMap<&String, &T> {
+    oldest_first.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The older version was published last and was resumed from.
+    #[test]
+    fn of_a_name_that_was_written_again_the_newest_is_saved() {
+        let of = |all: &[(&str, u32)]| -> BTreeMap<String, u32> {
+            let all = all.iter();
+            all.map(|(name, version)| ((*name).to_owned(), *version))
+                .collect()
+        };
+        let (given, copying) = (of(&[("last", 1), ("step-5", 1)]), of(&[("best", 2)]));
+        let held = of(&[("best", 3), ("last", 2)]);
+        let newest = newest_versions([&given, &copying, &held]);
+        let shown: Vec<(&str, u32)> = newest
+            .iter()
+            .map(|(name, version)| (name.as_str(), **version))
+            .collect();
+        assert_eq!(shown, [("best", 3), ("last", 2), ("step-5", 1)]);
     }
 }

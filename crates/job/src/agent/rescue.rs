@@ -74,13 +74,11 @@ pub(crate) fn all_saved(run: &RunFolder, local: &LocalFolder) -> bool {
 /// Whether the ranks of a folder's start left a complete checkpoint there that no agent had seen and that
 /// is newer than all of the run folder.
 pub(crate) fn has_newer(run: &RunFolder, local: &LocalFolder, rule: &Complete) -> bool {
-    let out = run.look_at_checkpoints().ok();
-    let newest = out.and_then(|there| there.whole.first()?.step);
+    let out = run.look_at_checkpoints().unwrap_or_default().known();
     let done = kept::of_done(run, local, rule);
     done.iter().chain(&unseen::complete(local)).any(|kept| {
         let (name, path) = (&kept.record.name, &kept.path);
-        let is_older = folder::step_of(name).is_some_and(|step| Some(step) <= newest);
-        !is_older && !tree::tree(path).is_ok_and(|tree| is_out(run, name, path, &tree))
+        !out.have_as_new(name) && !tree::tree(path).is_ok_and(|tree| is_out(run, name, path, &tree))
     })
 }
 

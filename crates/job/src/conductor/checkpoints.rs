@@ -5,7 +5,7 @@
 //! manifest is put where it makes them count. [`recover`] takes the steps that are missing.
 
 use super::copies::{Part, PartsAsked};
-use super::state::{Known, NotOut, Out};
+use super::state::{NotOut, Out};
 use crate::agent::make_rest;
 use folder::{
     Contents, FileHash, FolderError, IncomingPart, LinkInside, Manifest, Parts, RunFolder,
@@ -16,18 +16,6 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use train::Keep;
-
-/// What decides between these checkpoints.
-pub fn known(whole: &[Manifest]) -> Vec<Known> {
-    let known = |manifest: &Manifest| Known {
-        name: manifest.name.clone(),
-        step: manifest.step,
-        written: Some(manifest.contents.written.unwrap_or(manifest.at)),
-        bytes: Some(manifest.bytes()),
-        parts: manifest.parts.clone(),
-    };
-    whole.iter().map(known).collect()
-}
 
 /// Finishes what a conductor before this one had begun to publish, and removes what is left of
 /// copies that never ended.
@@ -90,6 +78,7 @@ pub fn publish(
         of: asked.of,
         lacks: asked.least.saturating_sub(nodes.len()),
         nodes: nodes.into_iter().cloned().collect(),
+        passed_over: false,
     };
     let put = || -> io::Result<()> {
         for other in others {
@@ -109,7 +98,8 @@ pub fn publish(
     }
     result.map(|()| Out {
         step: manifest.step,
-        bytes: parts.iter().map(|part| part.bytes).sum(),
+        written: manifest.contents.written,
+        bytes: manifest.bytes(),
         took_ms: parts.iter().map(|part| part.took_ms).max().unwrap_or(0),
         proven: manifest.proven,
         parts: manifest.parts,
@@ -194,9 +184,20 @@ fn move_into_place(part: &IncomingPart, entry: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes older checkpoints as the run file allows. The newest whole one stays, and of those that
-/// are proven the newest too. One that lacks a part does not count, and stays while no newer one lacks
-/// nothing: the part may still come. Returns the names of the removed.
+/// Writes down that a start resumes from an older checkpoint than these, which lack parts.
+///
+/// # Errors
+/// The run folder can't be read or written.
+pub fn pass_over(run: &RunFolder, names: &[String]) -> io::Result<()> {
+    for name in names {
+        let mut manifest = run.read_manifest(name)?;
+        manifest.parts.passed_over = true;
+        run.write_manifest(&manifest)?;
+    }
+    Ok(())
+}
+
+/// Removes older checkpoints as the run file allows. Returns the names of the removed.
 ///
 /// # Errors
 /// The run folder can't be read or written.
@@ -204,36 +205,18 @@ pub fn retain(run: &RunFolder, keep: Keep) -> io::Result<Vec<String>> {
     let Keep::Newest(many) = keep else {
         return Ok(Vec::new());
     };
-    let whole = folder::newest_first(run.look_at_checkpoints()?.whole, Manifest::age);
-    let many = usize::try_from(many.max(1)).unwrap_or(usize::MAX);
-    let lacks_nothing = |manifest: &&Manifest| manifest.parts.lacks == 0;
-    let proven = whole
-        .iter()
-        .filter(lacks_nothing)
-        .position(|manifest| manifest.proven);
-    let mut removed = Vec::new();
-    let mut seen = 0;
-    for manifest in &whole {
-        if lacks_nothing(&manifest) {
-            let (is_kept, is_proven) = (seen < many, Some(seen) == proven);
-            seen += 1;
-            if is_kept || is_proven {
-                continue;
-            }
-        } else if seen == 0 {
-            continue;
-        }
+    let superfluous = run.look_at_checkpoints()?.known().superfluous(many);
+    for name in &superfluous {
         // The manifest first: without it the rest counts as nothing.
-        fs::remove_file(run.manifest(&manifest.name))?;
-        let entry = run.checkpoint(&manifest.name);
+        fs::remove_file(run.manifest(name))?;
+        let entry = run.checkpoint(name);
         if entry.is_dir() {
             fs::remove_dir_all(entry)?
         } else {
             fs::remove_file(entry)?
         }
-        removed.push(manifest.name.clone());
     }
-    Ok(removed)
+    Ok(superfluous)
 }
 
 #[cfg(test)]

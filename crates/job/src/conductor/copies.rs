@@ -135,6 +135,8 @@ struct Current {
     refused: Option<(NotOut, bool)>,
     /// A newer one goes first: who still copies breaks off.
     broken_off: bool,
+    /// Until when it was waited for a node that had no part of it then.
+    waited: Option<Timestamp>,
 }
 
 impl Copies {
@@ -180,6 +182,12 @@ impl Copies {
     #[must_use]
     pub fn copiers(&self) -> &BTreeSet<AgentId> {
         &self.copiers
+    }
+
+    /// From how many nodes the checkpoints of that one's series were put together, where that is known.
+    #[must_use]
+    pub fn parts_of(&self, name: &str) -> Option<usize> {
+        self.least.get(&folder::series(name)).copied()
     }
 
     /// Whether nothing waits and nothing is in work; what is to be tried again later does not count.
@@ -256,15 +264,38 @@ impl Copies {
         let answered = self.current.as_ref().is_some_and(|current| {
             current.wanted.name == name && !current.parts.contains_key(&agent)
         });
-        let only = (late || answered).then_some(agent);
+        // What all are asked for once more is not there to be joined.
+        let failed = self.failed.get(&name);
+        let is_asked_again = failed.is_some_and(|failed| failed.wanted.only.is_none());
+        let only = (!is_asked_again && (late || answered)).then_some(agent);
         if only.is_none() {
             // The newer version takes the place of the one that could not be copied.
             self.failed.remove(&name);
             self.asked.remove(&name);
         }
-        let wanted = Wanted { name, only };
+        let wanted = Wanted {
+            name: name.clone(),
+            only,
+        };
         if !self.waiting.contains(&wanted) {
             self.waiting.push_back(wanted);
+        }
+        if only.is_some() {
+            self.note_late_part(&name);
+        }
+    }
+
+    /// Who comes late takes part nevertheless: where all have written it in the end, nothing was missed.
+    fn note_late_part(&mut self, name: &str) {
+        let failed = self.failed.get(name).map(|failed| &failed.wanted);
+        let joining = self.waiting.iter().chain(failed);
+        let joining = joining.filter(|wanted| wanted.name == *name);
+        let mut there: BTreeSet<AgentId> = joining.filter_map(|wanted| wanted.only).collect();
+        there.extend(self.given.get(name).into_iter().flatten());
+        let series = folder::series(name);
+        let least = self.least.get(&series);
+        if least.is_none_or(|least| there.len() >= *least) {
+            self.late.remove(&series);
         }
     }
 
@@ -299,10 +330,10 @@ impl Copies {
         }?;
         let wanted = self.waiting.remove(next)?;
         let waited = self.lagging.remove(&wanted.name);
-        let complete = self.complete.remove(&wanted.name).unwrap_or_default();
-        if let Some(until) = waited.filter(|until| now >= *until && !last) {
-            self.missed_by_a_node(&wanted, complete.len(), until, now);
-        }
+        self.complete.remove(&wanted.name);
+        // Of a training that is being ended nothing tells who takes part no more.
+        let goes_on = !newest_first && !last;
+        let waited = waited.filter(|until| now >= *until && goes_on);
         self.asked.insert(wanted.name.clone());
         let asked: BTreeSet<AgentId> = match wanted.only {
             Some(agent) => BTreeSet::from([agent]),
@@ -315,33 +346,23 @@ impl Copies {
             parts: BTreeMap::new(),
             refused: None,
             broken_off: false,
+            waited,
         });
         Some(Next::Ask { name, from })
     }
 
-    /// So many nodes see an entry complete, for whose other parts it waited `until` then.
-    fn missed_by_a_node(
-        &mut self,
-        wanted: &Wanted,
-        there: usize,
-        until: Timestamp,
-        now: Timestamp,
-    ) {
-        let series = folder::series(&wanted.name);
-        let has_all = self.least.get(&series).is_none_or(|least| there >= *least);
-        if has_all || wanted.only.is_some() || self.earlier.contains(&wanted.name) {
-            return;
-        }
+    /// One of that series is put together from so few nodes, after it was waited for the others `until` then.
+    fn missed_by_a_node(&mut self, series: &str, there: usize, until: Timestamp, now: Timestamp) {
         let begun = until.0.saturating_sub(LONGEST_LAG_MS);
         let never = (0, Timestamp(i64::MIN));
-        let (times, over) = self.late.entry(series.clone()).or_insert(never);
+        let (times, over) = self.late.entry(series.to_owned()).or_insert(never);
         // What was written while the first was waited for may be of the same standstill.
         if begun >= over.0 {
             (*times, *over) = (*times + 1, now);
         }
         // The training went on without it: this node writes none of these any more.
         if *times > 1 {
-            self.least.insert(series, there.max(1));
+            self.least.insert(series.to_owned(), there.max(1));
         }
     }
 
@@ -423,7 +444,7 @@ impl Copies {
         }
         // Not asked again while it is being published.
         current.asked.insert(PUBLISHING);
-        let merge = current.wanted.only.is_some();
+        let (merge, waited) = (current.wanted.only.is_some(), current.waited);
         let givers = current.parts.keys().copied();
         let given = self.given.entry(name.clone()).or_default();
         if !merge {
@@ -431,7 +452,14 @@ impl Copies {
         }
         given.extend(givers);
         let (there, of) = (given.len(), self.copiers.len());
-        let least = self.least.entry(folder::series(&name)).or_default();
+        let series = folder::series(&name);
+        if self.least.get(&series).is_none_or(|least| there >= *least) {
+            // All came after all.
+            self.late.remove(&series);
+        } else if let Some(until) = waited.filter(|_| !merge && !self.earlier.contains(&name)) {
+            self.missed_by_a_node(&series, there, until, now);
+        }
+        let least = self.least.entry(series).or_default();
         *least = there.max(*least);
         let asked = PartsAsked { least: *least, of };
         Some(Next::Publish {
@@ -492,13 +520,17 @@ impl Copies {
 
     /// It is saved. What had found no room may find some now.
     pub fn published(&mut self, name: &str, now: Timestamp) {
-        if self.is_current(name) {
-            self.current = None;
-        }
-        self.failed.remove(name);
+        let joined = self.current.take_if(|current| current.wanted.name == name);
+        let joined = joined.and_then(|current| current.wanted.only);
+        // Another node's part that could not join it is still to come.
+        self.failed.retain(|other, failed| {
+            other != name || (joined.is_some() && failed.wanted.only != joined)
+        });
         self.sizes.remove(name);
         self.written.remove(name);
-        self.asked.remove(name);
+        if !self.failed.contains_key(name) {
+            self.asked.remove(name);
+        }
         for failed in self.failed.values_mut() {
             failed.due = now;
         }
@@ -506,15 +538,16 @@ impl Copies {
 
     /// It could not be put together: its parts are gone from the run folder, not from the nodes.
     pub fn not_published(&mut self, name: &str, now: Timestamp) {
-        if self.is_current(name) {
-            self.set_aside(now);
+        let current = self.current.as_ref();
+        let Some(current) = current.filter(|current| current.wanted.name == name) else {
+            return;
+        };
+        // What it was to join is there as before.
+        match (current.wanted.only, self.given.get_mut(name)) {
+            (Some(agent), Some(given)) => drop(given.remove(&agent)),
+            _ => drop(self.given.remove(name)),
         }
-    }
-
-    fn is_current(&self, name: &str) -> bool {
-        self.current
-            .as_ref()
-            .is_some_and(|current| current.wanted.name == name)
+        self.set_aside(now);
     }
 
     /// Tries the current one again later.
@@ -527,6 +560,11 @@ impl Copies {
         let pause = (PAUSE_MS << tries.min(5)).min(LONGEST_PAUSE_MS);
         let due = Timestamp(now.0.saturating_add(pause));
         let name = wanted.name.clone();
+        if wanted.only.is_none() {
+            // All are asked again: a part that came late must not go before, alone.
+            self.waiting
+                .retain(|other| other.name != name || other.only.is_none());
+        }
         let failed = Failed { wanted, tries, due };
         self.failed.insert(name, failed);
     }
@@ -800,6 +838,7 @@ mod tests {
             nodes: vec!["n0".to_owned(), "n1".to_owned()],
             of: 2,
             lacks: 0,
+            passed_over: false,
         };
         Copies::new([0, 1]).least([("step-5", &parts)])
     }
@@ -961,5 +1000,108 @@ mod tests {
             copies.complete(0, name.into(), Some(9), Some(Timestamp(written)));
         }
         assert_eq!(next(&mut copies, true, NOW), ask("last.pt", &[0]));
+    }
+
+    /// It came after it was asked for: the next one without it was taken for whole.
+    #[test]
+    fn a_part_that_comes_after_all_is_not_missed() {
+        let mut copies = of_both();
+        copies.complete(0, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), None);
+        let late = copies.next_due().unwrap();
+        assert_eq!(next(&mut copies, false, late), ask("step-10", &[0, 1]));
+        for agent in [0, 1] {
+            copies.part(agent, "step-10", part("a"));
+        }
+        assert_eq!(least(&mut copies, false, late), Some(2));
+        copies.published("step-10", late);
+        copies.complete(0, "step-15".into(), Some(9), None);
+        assert_eq!(late_part(&mut copies, "step-15", late).1, Some(2));
+    }
+
+    /// Its nodes knew it as out.
+    #[test]
+    fn a_late_part_does_not_go_alone_before_what_could_not_be_published() {
+        let mut copies = Copies::new([0, 1]);
+        copies.complete(0, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[0, 1]));
+        copies.part(0, "step-10", part("a"));
+        copies.no_part(1, "step-10");
+        assert_eq!(
+            next(&mut copies, false, NOW),
+            publish("step-10", &["a"], false)
+        );
+        copies.complete(1, "step-10".into(), Some(9), None);
+        copies.not_published("step-10", NOW);
+        let due = copies.next_due().unwrap();
+        assert_eq!(next(&mut copies, false, due), ask("step-10", &[0, 1]));
+    }
+
+    /// It was forgotten when another node's part joined, and that node then taken for one that takes no part.
+    #[test]
+    fn a_late_part_that_could_not_be_copied_is_asked_for_again() {
+        let mut copies = Copies::new([0, 1, 2]);
+        copies.complete(0, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[0, 1, 2]));
+        copies.part(0, "step-10", part("a"));
+        copies.no_part(1, "step-10");
+        copies.no_part(2, "step-10");
+        assert!(next(&mut copies, false, NOW).is_some());
+        copies.published("step-10", NOW);
+        copies.complete(1, "step-10".into(), Some(9), None);
+        copies.complete(2, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[1]));
+        copies.refused(1, "step-10", full(), true);
+        let gave_up = next(&mut copies, false, NOW);
+        assert!(matches!(gave_up, Some(Next::GiveUp { .. })), "{gave_up:?}");
+        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[2]));
+        copies.part(2, "step-10", part("c"));
+        assert_eq!(
+            next(&mut copies, false, NOW),
+            publish("step-10", &["c"], true)
+        );
+        copies.published("step-10", NOW);
+        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[1]));
+    }
+
+    #[test]
+    fn a_node_that_had_written_before_and_writes_none_any_more_is_not_waited_for_again() {
+        let mut copies = of_both();
+        let mut now = NOW;
+        for agent in [0, 1] {
+            copies.complete(agent, "step-10".into(), Some(9), None);
+        }
+        assert_eq!(next(&mut copies, false, now), ask("step-10", &[0, 1]));
+        for agent in [0, 1] {
+            copies.part(agent, "step-10", part("a"));
+        }
+        assert_eq!(least(&mut copies, false, now), Some(2));
+        copies.published("step-10", now);
+        for (name, want) in [("step-15", 2), ("step-20", 1)] {
+            copies.complete(0, name.into(), Some(9), None);
+            let (late, asked) = late_part(&mut copies, name, now);
+            assert_eq!(asked, Some(want), "{name}");
+            now = late;
+        }
+    }
+
+    /// The part of the first node, which was out, was replaced.
+    #[test]
+    fn a_late_part_that_could_not_be_published_leaves_what_it_was_to_join() {
+        let mut copies = Copies::new([0, 1, 2]);
+        copies.complete(0, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[0, 1, 2]));
+        copies.part(0, "step-10", part("a"));
+        copies.no_part(1, "step-10");
+        copies.no_part(2, "step-10");
+        assert!(next(&mut copies, false, NOW).is_some());
+        copies.published("step-10", NOW);
+        copies.complete(1, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[1]));
+        copies.part(1, "step-10", part("b"));
+        assert!(next(&mut copies, false, NOW).is_some());
+        copies.not_published("step-10", NOW);
+        copies.complete(2, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[2]));
     }
 }

@@ -1,12 +1,12 @@
 //! How a conductor starts the ranks.
 
 use super::quiet::QuietWatch;
-use super::state::{Hello, Known};
+use super::state::Hello;
 use super::steps::RanksPlace;
 use super::{Conductor, ConductorError};
 use crate::protocol::Order;
 use crate::start_values::start_values;
-use folder::{Event, LaunchFile, ReadyImage};
+use folder::{Event, KnownCheckpoint, LaunchFile, ReadyImage};
 use model::{ContainerRuntime, Timestamp};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -20,7 +20,7 @@ impl Conductor {
     pub(super) fn start_ranks(
         &mut self,
         hellos: &[Hello],
-        resume: Option<&Known>,
+        resume: Option<&KnownCheckpoint>,
         now: Timestamp,
     ) -> Result<(), ConductorError> {
         let plan = &self.json.plan;

@@ -2,10 +2,10 @@
 //! where the parent is gone as well, an agent says what becomes of the run.
 
 use super::opening::Opened;
-use super::state::{ConductorState, Known, Loss, Trainings};
+use super::state::{ConductorState, Loss, Trainings};
 use super::{Conductor, ConductorError, history, listen_to_signals};
 use crate::trained;
-use folder::{Attempt, Event, LinkState, RunFolder};
+use folder::{Attempt, Event, KnownCheckpoint, LinkState, RunFolder};
 use model::Timestamp;
 use signal_hook::consts::{SIGKILL, SIGTERM};
 use std::path::Path;
@@ -93,7 +93,7 @@ impl Conductor {
         let attempt = self.steps.allocation.attempt;
         let events = history::events_of(&self.run, attempt).unwrap_or_default();
         let resumed = events.iter().find_map(|event| match event {
-            Event::Resumed { checkpoint, .. } => Some(Known::named(checkpoint)),
+            Event::Resumed { checkpoint, .. } => Some(KnownCheckpoint::named(checkpoint)),
             _ => None,
         });
         let progress = folder::has_progress(&events);

@@ -294,6 +294,15 @@ impl Conductor {
                 merge,
                 asked,
             } => self.publish(trial, name, parts, merge, asked),
+            Effect::PassOver(names) => {
+                if let Err(error) = checkpoints::pass_over(&self.run, &names) {
+                    let names = names.join(", ");
+                    let text = format!(
+                        "{names}, which lacks parts, can't be marked as passed over: {error}"
+                    );
+                    self.record(Event::Note { text }, now)?;
+                }
+            }
             Effect::Discard(parts) => {
                 for part in parts {
                     folder::IncomingPart::new(&self.run, &part.incoming).remove();

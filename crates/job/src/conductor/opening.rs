@@ -244,7 +244,7 @@ impl Conductor {
                 .map(|end| Deadlines::before_limit(allocation.start, end, grace)),
             hello_by: Timestamp(now.0 + i64::try_from(HELLO.as_millis()).unwrap_or(i64::MAX)),
             stage: !self.json.plan.data.stage.value.is_empty() || self.run.collected().is_dir(),
-            checkpoints: checkpoints::known(&there.whole),
+            checkpoints: there.known(),
             comeback: Comeback {
                 after_limit: resume.on.value.contains(&ResumeOn::Timeout),
                 after_loss: resume.on.value.contains(&ResumeOn::NodeFailure),

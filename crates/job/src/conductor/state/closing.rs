@@ -25,7 +25,10 @@ impl ConductorState {
             | Phase::ComingBack { .. }
             | Phase::Leaving { .. }
             | Phase::Over => {}
-            Phase::Gathering | Phase::Staging { .. } | Phase::Restoring { .. } => {
+            Phase::Gathering
+            | Phase::Staging { .. }
+            | Phase::Assembling { .. }
+            | Phase::Restoring { .. } => {
                 self.part_early(why, now, effects);
             }
             Phase::Rescuing(ref rescuing) => {

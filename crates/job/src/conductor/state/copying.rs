@@ -23,8 +23,8 @@ impl ConductorState {
         };
         self.copies.published(name, now);
         let lacks = out.parts.lacks > 0;
+        self.out.publish(out.known(name));
         if !lacks {
-            self.newest_out = self.newest_out.max(Some(out.step));
             let resumed = self.resumed.as_ref().and_then(|known| known.step);
             self.progress |= is_newer(out.step, resumed);
         }
@@ -46,14 +46,14 @@ impl ConductorState {
             return effects.push(Effect::Record(Event::Note { text }));
         }
         if !self.facts.keep_all {
-            self.give_up_older(out.step, effects);
+            self.give_up_older(effects);
         }
         let Out {
             step,
             bytes,
             took_ms,
             proven,
-            parts: _,
+            ..
         } = out;
         let belong_together = self.siblings.saved(&name);
         effects.push(Effect::Record(Event::CheckpointOut {
@@ -67,11 +67,10 @@ impl ConductorState {
     }
 
     /// Where only the newest are kept, one that is older than what is saved needs no further try.
-    fn give_up_older(&mut self, out: Option<u64>, effects: &mut Vec<Effect>) {
+    fn give_up_older(&mut self, effects: &mut Vec<Effect>) {
         let names: Vec<String> = self.not_out.keys().cloned().collect();
         for name in names {
-            let is_older = folder::step_of(&name).is_some_and(|step| Some(step) < out);
-            if is_older && self.copies.forget(&name) {
+            if self.out.outdo(&name) && self.copies.forget(&name) {
                 self.not_out.remove(&name);
                 effects.push(Effect::Send(Order::Forget { name }));
             }
@@ -92,13 +91,8 @@ impl ConductorState {
     /// Whether what was done last is on its node only, because a disk refuses it for a while. An older
     /// checkpoint than one that is out is not worth waiting for.
     pub(super) fn disk_refuses(&self) -> bool {
-        self.not_out.iter().any(|(name, not_out)| {
-            let step = folder::step_of(name);
-            let is_newest = self
-                .newest_out
-                .is_none_or(|newest| step.is_some() && step > newest);
-            not_out.disk && is_newest
-        })
+        let mut not_out = self.not_out.iter();
+        not_out.any(|(name, not_out)| not_out.disk && !self.out.have_as_new(name))
     }
 
     /// Once for each checkpoint: another node may have it whole, by a marker that counts for all.
@@ -173,11 +167,7 @@ impl ConductorState {
     /// What only the nodes have of a training that is done, and how to fetch it; in words.
     pub(super) fn left_on_nodes(&self) -> Option<String> {
         // Of an older one than one that is saved nothing is lost.
-        let is_newest = |name: &&String| {
-            let step = folder::step_of(name);
-            self.newest_out
-                .is_none_or(|newest| step.is_none() || step > newest)
-        };
+        let is_newest = |name: &&String| !self.out.have_as_new(name);
         let names: Vec<&str> = self
             .not_out
             .keys()

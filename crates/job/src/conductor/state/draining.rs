@@ -52,6 +52,7 @@ impl ConductorState {
             Phase::Rescuing(_) => return self.ranks_gone(finished, now, effects),
             Phase::Gathering
             | Phase::Staging { .. }
+            | Phase::Assembling { .. }
             | Phase::Restoring { .. }
             | Phase::Closing { .. }
             | Phase::ComingBack { .. }
@@ -88,6 +89,7 @@ impl ConductorState {
             Phase::ComingBack { .. } | Phase::Leaving { .. } | Phase::Over => {}
             Phase::Gathering
             | Phase::Staging { .. }
+            | Phase::Assembling { .. }
             | Phase::Restoring { .. }
             | Phase::Running
             | Phase::Draining(_)
@@ -103,6 +105,7 @@ impl ConductorState {
             // Agents that were there and have not said what is wrong are lost with their srun, which
             // says 1 of a node that failed.
             Phase::Staging { .. }
+            | Phase::Assembling { .. }
             | Phase::Restoring { .. }
             | Phase::Running
             | Phase::Draining(_) => {
@@ -128,7 +131,10 @@ impl ConductorState {
         self.hurry(self.deadlines, now, self.facts.kill_wait);
         let why = Why::Terminated(None);
         match &mut self.phase {
-            Phase::Gathering | Phase::Staging { .. } | Phase::Restoring { .. } => {
+            Phase::Gathering
+            | Phase::Staging { .. }
+            | Phase::Assembling { .. }
+            | Phase::Restoring { .. } => {
                 self.part_early(why, now, effects);
             }
             Phase::Running => {
@@ -168,6 +174,7 @@ impl ConductorState {
             Phase::Draining(Draining { why, .. }) | Phase::Closing { why, .. } => why,
             Phase::Gathering
             | Phase::Staging { .. }
+            | Phase::Assembling { .. }
             | Phase::Restoring { .. }
             | Phase::Running
             | Phase::Rescuing(_)
@@ -271,7 +278,10 @@ impl ConductorState {
         };
         match &mut self.phase {
             Phase::Gathering if now >= self.facts.hello_by => self.missing_agents(now, effects),
-            Phase::Gathering | Phase::Staging { .. } | Phase::Restoring { .. }
+            Phase::Gathering
+            | Phase::Staging { .. }
+            | Phase::Assembling { .. }
+            | Phase::Restoring { .. }
                 if now >= at.warn =>
             {
                 self.part_early(Why::Limit, now, effects);

@@ -1,10 +1,10 @@
 //! From the agents' hello to the ranks' start: Gathering, Staging, Restoring.
 
-use super::{Candidate, ConductorState, Effect, Hello, Known, Phase, Stage, Why};
+use super::{ConductorState, Effect, Hello, Phase, Stage, Why};
 use crate::conductor::copies::Copies;
 use crate::protocol::{AgentId, Order};
 use crate::trained::DONE_BEFORE;
-use folder::Event;
+use folder::{Candidate, Event, KnownCheckpoint};
 use model::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +35,7 @@ impl ConductorState {
             self.phase = Phase::Staging { waiting };
             effects.push(Effect::Send(Order::Stage));
         } else {
-            self.restore(0, effects);
+            self.assemble(Vec::new(), effects);
         }
     }
 
@@ -46,13 +46,12 @@ impl ConductorState {
             disks.entry(hello.disk.clone()).or_insert(*agent);
         }
         let copiers: BTreeSet<AgentId> = disks.into_values().collect();
-        let known = &self.facts.checkpoints;
-        let known = known.iter();
+        let known = self.out.candidates(Vec::new());
+        let known = known.iter().map(|one| &one.known);
         let known = known.map(|known| (known.name.as_str(), &known.parts));
         let copies = Copies::new(copiers.iter().copied()).least(known);
         // In a rescue more is known than when the start began.
         self.copies = copies.after(&self.copies);
-        self.candidates = candidates(&self.facts.checkpoints, self.kept_here(&copiers));
         effects.push(Effect::Send(Order::Roles {
             copiers: copiers.into_iter().collect(),
         }));
@@ -71,7 +70,7 @@ impl ConductorState {
         if let Phase::Staging { waiting } = &mut self.phase {
             waiting.remove(&agent);
             if waiting.is_empty() {
-                self.restore(0, effects);
+                self.assemble(Vec::new(), effects);
             }
         }
     }
@@ -83,7 +82,7 @@ impl ConductorState {
     }
 
     /// Tries the checkpoint at `index`, or starts without one.
-    fn restore(&mut self, index: usize, effects: &mut Vec<Effect>) {
+    pub(super) fn restore(&mut self, index: usize, effects: &mut Vec<Effect>) {
         let Some(Candidate { known, kept }) = self.candidates.get(index).cloned() else {
             if index > 0 {
                 let text =
@@ -93,6 +92,7 @@ impl ConductorState {
             }
             return self.start(None, effects);
         };
+        self.pass_over_newer(&known, effects);
         effects.push(Effect::Send(Order::Restore {
             name: known.name,
             kept,
@@ -132,51 +132,49 @@ impl ConductorState {
     }
 
     /// The checkpoints that the job's only disk keeps. Of several disks each may have a part.
-    fn kept_here(&self, copiers: &BTreeSet<AgentId>) -> Vec<Known> {
-        let is_here =
-            |agents: &BTreeSet<AgentId>| copiers.len() == 1 && !agents.is_disjoint(copiers);
-        let kept = self.kept.iter().filter(|(_, agents)| is_here(agents));
-        kept.map(|(name, _)| {
-            let facts = self.kept_facts.get(name).copied();
-            let (written, bytes) = facts.unwrap_or_default();
-            Known {
-                written,
-                bytes,
-                ..Known::named(name)
-            }
-        })
-        .collect()
+    pub(super) fn kept_here(&self) -> Vec<KnownCheckpoint> {
+        let is_only = self.copiers().len() == 1;
+        let names = self.kept.keys();
+        let names = names.filter(|name| is_only && !self.keepers_of(name).is_empty());
+        names.map(|name| self.known_kept(name)).collect()
+    }
+
+    /// The agents that keep it, and copy for their disk.
+    pub(super) fn keepers_of(&self, name: &str) -> Vec<AgentId> {
+        let seen = self.kept.get(name).into_iter().flatten();
+        let agents = seen.map(|(agent, _)| *agent);
+        let copiers = self.copies.copiers();
+        agents.filter(|agent| copiers.contains(agent)).collect()
+    }
+
+    pub(super) fn known_kept(&self, name: &str) -> KnownCheckpoint {
+        let seen = self.kept.get(name);
+        let parts = self.keepers_of(name).into_iter();
+        let parts: Vec<_> = parts
+            .filter_map(|agent| seen?.get(&agent).copied())
+            .collect();
+        KnownCheckpoint {
+            written: parts.iter().filter_map(|(written, _)| *written).max(),
+            // Of all nodes together, as in the run folder.
+            bytes: parts.iter().map(|(_, bytes)| *bytes).sum(),
+            ..KnownCheckpoint::named(name)
+        }
     }
 
     /// Has what the nodes keep of earlier starts copied out, but for what is of no use any more.
     fn bring_kept_out(&mut self, effects: &mut Vec<Effect>) {
-        let newest = |name: &str| {
-            let whole = self.facts.checkpoints.iter();
-            let whole = whole.filter(|known| known.parts.lacks == 0);
-            // Steps of other series count something else.
-            let same = whole.filter(|known| folder::series(&known.name) == folder::series(name));
-            same.filter_map(|known| known.step).max()
-        };
         let resumed = self.resumed.as_ref().map(|known| known.name.as_str());
-        for (name, agents) in &self.kept {
-            let mut out = self.facts.checkpoints.iter();
-            let out = out.find(|known| known.name == *name && known.step.is_some());
+        for name in self.kept.keys() {
+            let out = self.out.joinable(name);
             let lacks = out.is_some_and(|known| known.parts.lacks > 0);
             let is_out = out.is_some() && !lacks;
-            let step = folder::step_of(name);
-            let is_old = !self.facts.keep_all
-                && step.is_some()
-                && step < newest(name)
-                && resumed != Some(name.as_str());
+            let is_old =
+                !self.facts.keep_all && self.out.outdo(name) && resumed != Some(name.as_str());
             if is_out || is_old {
                 effects.push(Effect::Send(Order::Forget { name: name.clone() }));
                 continue;
             }
-            for agent in agents
-                .intersection(self.copies.copiers())
-                .copied()
-                .collect::<Vec<_>>()
-            {
+            for agent in self.keepers_of(name) {
                 if lacks {
                     self.copies.complete_late(agent, name.clone());
                 } else {
@@ -217,58 +215,5 @@ impl ConductorState {
 
     pub(super) fn copiers(&self) -> BTreeSet<AgentId> {
         self.copies.copiers().clone()
-    }
-}
-
-/// What may be resumed from, the best first: what lacks no node's part before what does, the newest first,
-/// and of one step what the run folder has, which has hashes. Of what has no step a node keeps the newer.
-fn candidates(whole: &[Known], kept: Vec<Known>) -> Vec<Candidate> {
-    let kept = kept
-        .into_iter()
-        .map(|known| Candidate { known, kept: true });
-    let out = whole.iter().map(|known| Candidate {
-        known: known.clone(),
-        kept: false,
-    });
-    let mut all: Vec<Candidate> = out.chain(kept).collect();
-    all.sort_by_key(|candidate| candidate.kept != candidate.known.step.is_none());
-    let age = |candidate: &Candidate| match candidate {
-        // Its bytes are those that the run folder has: their hashes decide.
-        Candidate { known, kept: true } if known.step.is_some() => {
-            let out = whole.iter().find(|out| out.name == known.name);
-            out.map_or_else(|| known.age(), Known::age)
-        }
-        candidate => candidate.known.age(),
-    };
-    all = folder::newest_first(all, age);
-    all.sort_by_key(|candidate| candidate.known.parts.lacks > 0);
-    all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(out: &[&str], kept: &[&str], want: &[&str]) {
-        let known = |names: &[&str]| -> Vec<Known> {
-            names.iter().map(|name| Known::named(name)).collect()
-        };
-        let found = candidates(&known(out), known(kept));
-        let shown: Vec<String> = found
-            .iter()
-            .map(|one| format!("{}{}", one.known.name, if one.kept { " kept" } else { "" }))
-            .collect();
-        assert_eq!(shown, want);
-    }
-
-    #[test]
-    fn the_newest_of_both_places_comes_first() {
-        check(&[], &[], &[]);
-        check(&["c-20", "c-10"], &["c-30"], &["c-30 kept", "c-20", "c-10"]);
-        check(&["c-20", "c-10"], &["c-20"], &["c-20", "c-20 kept", "c-10"]);
-        check(&["c-20"], &["c-10"], &["c-20", "c-10 kept"]);
-        check(&["last"], &["last"], &["last kept", "last"]);
-        check(&["c-20", "last"], &["last"], &["c-20", "last kept", "last"]);
     }
 }

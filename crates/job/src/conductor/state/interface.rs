@@ -4,7 +4,7 @@ use crate::conductor::copies::{Part, PartsAsked};
 use crate::grace::Deadlines;
 use crate::protocol::{AgentId, DiskId, Order, Report};
 use crate::srun_words::SrunLoss;
-use folder::{Age, Event, Parts, StopReason};
+use folder::{Event, KnownCheckpoint, Parts, StopReason, WholeCheckpoints};
 use model::Timestamp;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,8 +23,8 @@ pub struct Facts {
     pub kill_wait: Duration,
     /// Whether data is staged.
     pub stage: bool,
-    /// Whole checkpoints of the run folder, the best first.
-    pub checkpoints: Vec<Known>,
+    /// Whole checkpoints of the run folder.
+    pub checkpoints: WholeCheckpoints,
     /// Whether and how the run comes back.
     pub comeback: Comeback,
     /// Whether the program is warned before the end.
@@ -60,41 +60,6 @@ pub struct Comeback {
     pub may_submit: bool,
     /// The job that waits for this one's end already.
     pub successor: Option<u32>,
-}
-
-/// A checkpoint in the run folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
-    /// Its name.
-    pub name: String,
-    /// The last integer of its name.
-    pub step: Option<u64>,
-    /// When the program wrote it, where that is known.
-    pub written: Option<Timestamp>,
-    /// Its size, where that is known.
-    pub bytes: Option<u64>,
-    /// Of which nodes' parts it consists.
-    pub parts: Parts,
-}
-
-impl Known {
-    /// One of which only the name is known.
-    #[must_use]
-    pub fn named(name: &str) -> Known {
-        Known {
-            name: name.to_owned(),
-            step: folder::step_of(name),
-            written: None,
-            bytes: None,
-            parts: Parts::default(),
-        }
-    }
-
-    /// What tells whether another one is newer.
-    #[must_use]
-    pub fn age(&self) -> Age {
-        Age::new(&self.name, self.step, self.written, self.bytes)
-    }
 }
 
 /// What an agent said of itself.
@@ -189,6 +154,8 @@ pub struct NotOut {
 pub struct Out {
     /// The last integer of its name.
     pub step: Option<u64>,
+    /// When the program wrote it, where that is known.
+    pub written: Option<Timestamp>,
     /// Its size.
     pub bytes: u64,
     /// How long copying took, in milliseconds.
@@ -197,6 +164,21 @@ pub struct Out {
     pub proven: bool,
     /// Which nodes' parts it consists of, and how many it lacks.
     pub parts: Parts,
+}
+
+impl Out {
+    /// What decides between it, under that name, and others.
+    #[must_use]
+    pub fn known(&self, name: &str) -> KnownCheckpoint {
+        KnownCheckpoint {
+            name: name.to_owned(),
+            step: self.step,
+            written: self.written,
+            bytes: Some(self.bytes),
+            proven: self.proven,
+            parts: self.parts.clone(),
+        }
+    }
 }
 
 /// What is to be done at the edge.
@@ -213,7 +195,7 @@ pub enum Effect {
         /// The agents' words.
         hellos: Vec<Hello>,
         /// What is in `{resume}`.
-        resume: Option<Known>,
+        resume: Option<KnownCheckpoint>,
     },
     /// End the ranks' step itself, because the agents can't.
     AbortRanks,
@@ -228,6 +210,8 @@ pub enum Effect {
         /// How many nodes have a part of it.
         asked: PartsAsked,
     },
+    /// Write down of these, which lack parts, that a start resumes from an older one.
+    PassOver(Vec<String>),
     /// Remove parts that are of no use.
     Discard(Vec<Part>),
     /// `scontrol requeue`.

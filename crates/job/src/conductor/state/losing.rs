@@ -102,7 +102,7 @@ impl ConductorState {
                 self.go_on_without(agents);
             }
             Phase::Closing { .. } | Phase::Rescuing(_) => self.go_on_without(agents),
-            Phase::Staging { .. } | Phase::Restoring { .. } => {
+            Phase::Staging { .. } | Phase::Assembling { .. } | Phase::Restoring { .. } => {
                 self.go_on_without(agents);
                 self.abort(Why::Lost { cause }, now, effects);
             }

@@ -1,7 +1,7 @@
 //! What the conductor does when something happens. Pure: events and the time in, effects out.
 //!
 //! ```text
-//! Gathering ─all agents connected─▶ Staging ─▶ Restoring ─all agree─▶ Running
+//! Gathering ─all agents connected─▶ Staging ─▶ Assembling ─▶ Restoring ─all agree─▶ Running
 //! Running ──ranks ended──────────────────────────────────▶ Draining(Last)
 //! Running ──limit near, SIGTERM──▶ Draining(Saving) ─▶ (Stopping) ─▶ (Killing) ─▶ (Last)
 //! Running, Draining ─agents lost─▶ Rescuing ─fresh agents, ranks gone─▶ Draining(Last)
@@ -9,6 +9,7 @@
 //! ```
 //! Every phase can fail, which leads to Closing too. Each phase has a file of its own.
 
+mod assembling;
 mod closing;
 mod copy_progress;
 mod copying;
@@ -21,7 +22,7 @@ mod rescuing;
 mod trainings;
 
 pub(super) use closing::lost_too_often;
-pub use interface::{CancelCause, Comeback, Effect, Facts, Hello, Known, NotOut, Out, StateEvent};
+pub use interface::{CancelCause, Comeback, Effect, Facts, Hello, NotOut, Out, StateEvent};
 pub(crate) use losing::say_lost;
 pub use rescuing::Loss;
 pub use trainings::{Concerns, Trainings, TrialId};
@@ -31,7 +32,7 @@ use super::siblings::Siblings;
 use crate::grace::Deadlines;
 use crate::protocol::{AgentId, Order, Report};
 use copy_progress::CopyProgress;
-use folder::{Event, StopReason};
+use folder::{Candidate, Event, KnownCheckpoint, StopReason, WholeCheckpoints};
 use hanging::Hang;
 use model::Timestamp;
 use rescuing::Rescuing;
@@ -53,7 +54,7 @@ pub struct ConductorState {
     copy_progress: CopyProgress,
     siblings: Siblings,
     /// What `{resume}` holds.
-    resumed: Option<Known>,
+    resumed: Option<KnownCheckpoint>,
     /// Whether a checkpoint was saved that is newer than the one resumed from.
     progress: bool,
     /// Whether the ranks were killed because they hung.
@@ -62,12 +63,11 @@ pub struct ConductorState {
     not_out: BTreeMap<String, NotOut>,
     /// What nodes had not finished when the ranks were gone, and why it is taken for that.
     unfinished: BTreeMap<(String, AgentId), String>,
-    /// The step of the newest that is out.
-    newest_out: Option<Option<u64>>,
-    /// Complete checkpoints of earlier starts that the nodes have, and the agents that see them.
-    kept: BTreeMap<String, BTreeSet<AgentId>>,
-    /// When the program wrote them, and their sizes, where that is known.
-    kept_facts: BTreeMap<String, (Option<Timestamp>, Option<u64>)>,
+    /// What is whole in the run folder.
+    out: WholeCheckpoints,
+    /// Complete checkpoints of earlier starts that the nodes have, and the agents that see them; when the program
+    /// wrote what each sees, and its size, where that is known.
+    kept: BTreeMap<String, BTreeMap<AgentId, (Option<Timestamp>, Option<u64>)>>,
     /// What may be resumed from, the best first.
     candidates: Vec<Candidate>,
     deadlines: Option<Deadlines>,
@@ -92,6 +92,10 @@ enum Phase {
     Staging {
         /// Agents that have not said that their node has the data.
         waiting: BTreeSet<AgentId>,
+    },
+    Assembling {
+        /// What was put together, or could not be.
+        tried: Vec<String>,
     },
     Restoring {
         index: usize,
@@ -133,14 +137,6 @@ struct Draining {
     retry_at: Timestamp,
 }
 
-/// A checkpoint that may be resumed from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Candidate {
-    known: Known,
-    /// Whether it stands on the node and not in the run folder.
-    kept: bool,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// The ranks go on; what is complete is saved. `asked`: the program was signalled to save, and a
@@ -175,7 +171,7 @@ impl ConductorState {
     pub fn new(facts: Facts) -> ConductorState {
         ConductorState {
             deadlines: facts.deadlines,
-            newest_out: facts.checkpoints.iter().map(|known| known.step).max(),
+            out: facts.checkpoints.clone(),
             successor: facts.comeback.successor,
             facts,
             phase: Phase::Gathering,
@@ -191,7 +187,6 @@ impl ConductorState {
             not_out: BTreeMap::new(),
             unfinished: BTreeMap::new(),
             kept: BTreeMap::new(),
-            kept_facts: BTreeMap::new(),
             candidates: Vec::new(),
             round: 0,
             submitting: false,
@@ -223,7 +218,9 @@ impl ConductorState {
             Phase::Gathering => {
                 Some(deadlines.map_or(self.facts.hello_by, |at| at.warn.min(self.facts.hello_by)))
             }
-            Phase::Staging { .. } | Phase::Restoring { .. } => deadlines.map(|at| at.warn),
+            Phase::Staging { .. } | Phase::Assembling { .. } | Phase::Restoring { .. } => {
+                deadlines.map(|at| at.warn)
+            }
             Phase::Running => {
                 let warn = deadlines.map(|at| at.warn);
                 let hang = self.hang.as_ref().map(Hang::until);
@@ -252,6 +249,7 @@ impl ConductorState {
         let mut effects = Vec::new();
         self.take(event, now, &mut effects);
         self.copy_on(now, &mut effects);
+        self.assemble_on(&mut effects);
         self.hang_on(now, &mut effects);
         self.go_on(now, &mut effects);
         effects
@@ -388,8 +386,8 @@ impl ConductorState {
                 written,
                 bytes,
             } => {
-                self.kept_facts.insert(name.clone(), (written, bytes));
-                self.kept.entry(name).or_default().insert(agent);
+                let seen = self.kept.entry(name).or_default();
+                seen.insert(agent, (written, bytes));
             }
             Report::Broken { why, disk } => {
                 let node = self.node_of(agent);

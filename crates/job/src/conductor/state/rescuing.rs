@@ -2,9 +2,9 @@
 //! on the nodes, once no process writes there any more.
 
 use super::copy_progress::CopyProgress;
-use super::{ConductorState, Effect, Facts, Known, Phase, Stage, Why, later};
+use super::{ConductorState, Effect, Facts, Phase, Stage, Why, later};
 use crate::protocol::Order;
-use folder::Event;
+use folder::{Event, KnownCheckpoint};
 use model::Timestamp;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub struct Loss {
     /// Whether a checkpoint came out that is newer than what was resumed from.
     pub progress: bool,
     /// What `{resume}` holds.
-    pub resumed: Option<Known>,
+    pub resumed: Option<KnownCheckpoint>,
 }
 
 /// What is waited for.

@@ -150,3 +150,89 @@ fn why_staging_failed_is_why_the_job_failed() {
         "#]],
     );
 }
+
+/// The start resumed from the older one, and the newer one was put together beside it.
+#[test]
+fn what_all_nodes_keep_parts_of_is_put_together_before_it_is_resumed_from() {
+    let facts = Facts {
+        nodes: 2,
+        keep_all: false,
+        ..with_checkpoints(facts())
+    };
+    check(
+        facts,
+        "0 kept ckpt-300 0
+         0 hello 0
+         0 kept ckpt-300 1
+         0 kept ckpt-150 1
+         0 hello 1
+         1 part ckpt-300 0
+         1 part ckpt-300 1
+         2 out ckpt-300
+         3 restored 0 ckpt-300
+         3 restored 1 ckpt-300",
+        expect![[r#"
+            0 kept ckpt-300 0
+            0 hello 0
+            0 kept ckpt-300 1
+            0 kept ckpt-150 1
+            0 hello 1
+                send {"order":"roles","copiers":[0,1]}
+                event {"event":"note","text":"checkpoint ckpt-300 is put together from what the nodes kept of an earlier start"}
+                send {"order":"copy","name":"ckpt-300","from":[0,1]}
+            1 part ckpt-300 0
+            1 part ckpt-300 1
+                publish ckpt-300: 2 parts, merge false
+            2 out ckpt-300
+                send {"order":"out","name":"ckpt-300"}
+                event {"event":"checkpoint-out","name":"ckpt-300","step":300,"bytes":9,"took_ms":3,"proven":true}
+                send {"order":"restore","name":"ckpt-300"}
+            3 restored 0 ckpt-300
+            3 restored 1 ckpt-300
+                event {"event":"resumed","checkpoint":"ckpt-300","step":300}
+                send {"order":"watch","resume":"ckpt-300"}
+                start ranks on n0,n1 from ckpt-300
+                send {"order":"forget","name":"ckpt-150"}
+                send {"order":"forget","name":"ckpt-300"}
+        "#]],
+    );
+}
+
+#[test]
+fn where_it_can_not_be_put_together_the_older_one_does() {
+    let facts = Facts {
+        nodes: 2,
+        ..with_checkpoints(facts())
+    };
+    check(
+        facts,
+        "0 kept ckpt-300 0
+         0 hello 0
+         0 kept ckpt-300 1
+         0 hello 1
+         1 full ckpt-300
+         1 part ckpt-300 1
+         3 restored 0 ckpt-200
+         3 restored 1 ckpt-200",
+        expect![[r#"
+            0 kept ckpt-300 0
+            0 hello 0
+            0 kept ckpt-300 1
+            0 hello 1
+                send {"order":"roles","copiers":[0,1]}
+                event {"event":"note","text":"checkpoint ckpt-300 is put together from what the nodes kept of an earlier start"}
+                send {"order":"copy","name":"ckpt-300","from":[0,1]}
+            1 full ckpt-300
+            1 part ckpt-300 1
+                Discard([Part { incoming: "i", bytes: 9, took_ms: 3, proven: true, node: "n1" }])
+                event {"event":"checkpoint-not-out","name":"ckpt-300","why":"disk full"}
+                send {"order":"restore","name":"ckpt-200"}
+            3 restored 0 ckpt-200
+            3 restored 1 ckpt-200
+                event {"event":"resumed","checkpoint":"ckpt-200","step":200}
+                send {"order":"watch","resume":"ckpt-200"}
+                start ranks on n0,n1 from ckpt-200
+                send {"order":"copy","name":"ckpt-300","from":[0,1]}
+        "#]],
+    );
+}

@@ -6,6 +6,7 @@ mod disk;
 mod ends;
 mod gathering;
 mod hanging;
+mod histories;
 mod life;
 mod losing;
 mod rescuing;
@@ -30,7 +31,7 @@ fn facts() -> Facts {
         }),
         hello_by: at(60),
         stage: false,
-        checkpoints: vec![],
+        checkpoints: WholeCheckpoints::default(),
         comeback: Comeback {
             after_limit: true,
             after_loss: true,
@@ -52,9 +53,9 @@ fn facts() -> Facts {
 }
 
 fn with_checkpoints(facts: Facts) -> Facts {
-    let known = |step: u64| Known::named(&format!("ckpt-{step}"));
+    let known = |step: u64| KnownCheckpoint::named(&format!("ckpt-{step}"));
     Facts {
-        checkpoints: vec![known(200), known(100)],
+        checkpoints: WholeCheckpoints::new(vec![known(200), known(100)]),
         ..facts
     }
 }
@@ -62,6 +63,7 @@ fn with_checkpoints(facts: Facts) -> Facts {
 /// One line of a script: `<second> <what happens>`.
 fn event(words: &[&str]) -> StateEvent {
     let name = |at: usize| words[at].to_owned();
+    let agent = |at: usize| words.get(at).map_or(0, |agent| agent.parse().unwrap());
     match words[0] {
         "tick" => StateEvent::Tick,
         "hello" | "hello-same-disk" => {
@@ -123,7 +125,7 @@ fn event(words: &[&str]) -> StateEvent {
                 took_ms: 3,
                 proven: true,
             };
-            StateEvent::Report(0, report)
+            StateEvent::Report(agent(2), report)
         }
         "full" | "refused" => StateEvent::Report(
             0,
@@ -135,7 +137,7 @@ fn event(words: &[&str]) -> StateEvent {
             },
         ),
         "kept" => StateEvent::Report(
-            0,
+            agent(2),
             Report::Kept {
                 name: name(1),
                 written: None,
@@ -166,6 +168,7 @@ fn event(words: &[&str]) -> StateEvent {
                 name: name(1),
                 result: Ok(Out {
                     step,
+                    written: None,
                     bytes: 9,
                     took_ms: 3,
                     proven: true,
@@ -279,7 +282,11 @@ fn check(facts: Facts, script: &str, want: Expect) {
 /// first checkpoint where it has one.
 #[track_caller]
 fn check_running(facts: Facts, script: &str, want: Expect) {
-    let resumed = facts.checkpoints.first().map(|known| known.name.clone());
+    let resumed = facts
+        .checkpoints
+        .candidates(Vec::new())
+        .first()
+        .map(|best| best.known.name.clone());
     let mut state = ConductorState::new(facts);
     let _ = state.begin();
     let restored = resumed.map(|name| format!("0 restored 0 {name}"));

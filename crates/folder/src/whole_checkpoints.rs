@@ -1,0 +1,287 @@
+//! Which of a run's whole checkpoints is the newest, in which order they are resumed from, and which are of no
+//! use any more: one judgement for all who ask, be it a conductor, an agent on its own, or who looks after a
+//! start that was lost. Pure.
+
+use crate::recency::series;
+use crate::{Age, Manifest, Parts, newest_first, step_of};
+use model::Timestamp;
+
+/// What is known of a whole checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownCheckpoint {
+    /// Its name.
+    pub name: String,
+    /// The last integer of its name.
+    pub step: Option<u64>,
+    /// When the program wrote it, where that is known.
+    pub written: Option<Timestamp>,
+    /// Its size, where that is known.
+    pub bytes: Option<u64>,
+    /// Whether its completeness was seen.
+    pub proven: bool,
+    /// Of which nodes' parts it consists.
+    pub parts: Parts,
+}
+
+impl KnownCheckpoint {
+    /// One of which only the name is known.
+    #[must_use]
+    pub fn named(name: &str) -> KnownCheckpoint {
+        KnownCheckpoint {
+            name: name.to_owned(),
+            step: step_of(name),
+            written: None,
+            bytes: None,
+            proven: false,
+            parts: Parts::default(),
+        }
+    }
+
+    /// What tells whether another one is newer.
+    #[must_use]
+    pub fn age(&self) -> Age {
+        Age::new(&self.name, self.step, self.written, self.bytes)
+    }
+
+    fn lacks_a_part(&self) -> bool {
+        self.parts.lacks > 0
+    }
+}
+
+impl Manifest {
+    /// What decides between this checkpoint and others.
+    #[must_use]
+    pub fn known(&self) -> KnownCheckpoint {
+        KnownCheckpoint {
+            name: self.name.clone(),
+            step: self.step,
+            // Of one that was saved before that was written down, the copy's time is all that is known.
+            written: Some(self.contents.written.unwrap_or(self.at)),
+            bytes: Some(self.bytes()),
+            proven: self.proven,
+            parts: self.parts.clone(),
+        }
+    }
+}
+
+/// What a start may resume from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The checkpoint.
+    pub known: KnownCheckpoint,
+    /// Whether it is taken from what the node kept, and not from the run folder.
+    pub kept: bool,
+}
+
+/// The whole checkpoints of a run folder.
+#[derive(Clone, Debug, Default)]
+pub struct WholeCheckpoints {
+    out: Vec<KnownCheckpoint>,
+}
+
+impl WholeCheckpoints {
+    /// These.
+    #[must_use]
+    pub fn new(out: Vec<KnownCheckpoint>) -> WholeCheckpoints {
+        WholeCheckpoints { out }
+    }
+
+    /// The one of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&KnownCheckpoint> {
+        self.out.iter().find(|known| known.name == name)
+    }
+
+    /// All of them, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &KnownCheckpoint> {
+        self.out.iter()
+    }
+
+    /// One was published; it takes the place of what had its name.
+    pub fn publish(&mut self, known: KnownCheckpoint) {
+        self.out.retain(|other| other.name != known.name);
+        self.out.push(known);
+    }
+
+    /// Which lack parts and are newer than the one that a start resumes from: the training writes them again.
+    #[must_use]
+    pub fn passed_over_for(&self, resumed: &KnownCheckpoint) -> Vec<String> {
+        let series = series(&resumed.name);
+        let is = |known: &&KnownCheckpoint| {
+            known.lacks_a_part()
+                && !known.parts.passed_over
+                && known.step > resumed.step
+                && crate::series(&known.name) == series
+        };
+        let names = self.out.iter().filter(is);
+        names.map(|known| known.name.clone()).collect()
+    }
+
+    /// A start resumes from an older one than that.
+    pub fn pass_over(&mut self, name: &str) {
+        let named = self.out.iter_mut().filter(|known| known.name == name);
+        named.for_each(|known| known.parts.passed_over = true);
+    }
+
+    /// The one of that name to which late parts may belong.
+    #[must_use]
+    pub fn joinable(&self, name: &str) -> Option<&KnownCheckpoint> {
+        self.get(name)
+            .filter(|known| known.step.is_some() && !known.parts.passed_over)
+    }
+
+    /// What may be resumed from, the best first: what lacks no node's part before what does, the newest first,
+    /// and of one step what the run folder has, which has hashes. `kept`: what the job's only disk keeps of
+    /// earlier starts; of what has no step it keeps the newer.
+    #[must_use]
+    pub fn candidates(&self, kept: Vec<KnownCheckpoint>) -> Vec<Candidate> {
+        let kept = kept.into_iter();
+        let kept = kept.map(|known| Candidate { known, kept: true });
+        let out = self.out.iter().map(|known| Candidate {
+            known: known.clone(),
+            kept: false,
+        });
+        let mut all: Vec<Candidate> = out.chain(kept).collect();
+        all.sort_by_key(|candidate| candidate.kept != candidate.known.step.is_none());
+        best_first(
+            all,
+            |candidate| match candidate {
+                // Its bytes are those that the run folder has: their hashes decide.
+                Candidate { known, kept: true } if known.step.is_some() => {
+                    let out = self.get(&known.name);
+                    out.map_or_else(|| known.age(), KnownCheckpoint::age)
+                }
+                candidate => candidate.known.age(),
+            },
+            |candidate| candidate.known.lacks_a_part(),
+        )
+    }
+
+    /// Whether a newer one than that is out and lacks nothing: then that one needs not be saved where only the
+    /// newest are wanted. What has no step is outdone by none, and steps of other series count something else.
+    #[must_use]
+    pub fn outdo(&self, name: &str) -> bool {
+        step_of(name).is_some_and(|step| self.newest_step(name) > Some(step))
+    }
+
+    /// Whether one that is as new is out and lacks nothing, its own name's counted.
+    #[must_use]
+    pub fn have_as_new(&self, name: &str) -> bool {
+        step_of(name).is_some_and(|step| self.newest_step(name) >= Some(step))
+    }
+
+    /// The newest step of the series of that name.
+    fn newest_step(&self, name: &str) -> Option<u64> {
+        let mine = series(name);
+        let out = self.out.iter();
+        let same = out.filter(|known| !known.lacks_a_part() && series(&known.name) == mine);
+        same.filter_map(|known| known.step).max()
+    }
+
+    /// Which may be removed where the `keep` newest are wanted, at least one. Of those that are proven the newest
+    /// stays too. One that lacks a part does not count, and stays while no newer one lacks nothing: the part may
+    /// still come.
+    #[must_use]
+    pub fn superfluous(&self, keep: u32) -> Vec<String> {
+        let ordered = newest_first(self.out.iter().collect(), |known| known.age());
+        let whole = ordered.iter().filter(|known| !known.lacks_a_part());
+        let proven = whole.clone().position(|known| known.proven);
+        let keep = usize::try_from(keep.max(1)).unwrap_or(usize::MAX);
+        let (mut names, mut seen) = (Vec::new(), 0);
+        for known in ordered {
+            let is_superfluous = if known.lacks_a_part() {
+                seen > 0
+            } else {
+                seen += 1;
+                seen > keep && Some(seen - 1) != proven
+            };
+            if is_superfluous {
+                names.push(known.name.clone());
+            }
+        }
+        names
+    }
+}
+
+/// The best to resume from first: what lacks no node's part before what does, and of each the newest first.
+pub fn best_first<T>(
+    all: Vec<T>,
+    age: impl Fn(&T) -> Age,
+    lacks_a_part: impl Fn(&T) -> bool,
+) -> Vec<T> {
+    let mut ordered = newest_first(all, age);
+    ordered.sort_by_key(lacks_a_part);
+    ordered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `name`, `name!` for one that lacks a part, `name?` for one of which nothing tells that it is complete.
+    fn known(text: &str) -> KnownCheckpoint {
+        let name = text.trim_end_matches(['!', '?']);
+        let mut known = KnownCheckpoint::named(name);
+        known.parts.lacks = usize::from(text.contains('!'));
+        known.proven = !text.contains('?');
+        known
+    }
+
+    fn whole(texts: &[&str]) -> WholeCheckpoints {
+        WholeCheckpoints::new(texts.iter().map(|text| known(text)).collect())
+    }
+
+    #[track_caller]
+    fn check(out: &[&str], kept: &[&str], want: &[&str]) {
+        let kept = kept.iter().map(|text| known(text)).collect();
+        let found = whole(out).candidates(kept);
+        let shown: Vec<String> = found
+            .iter()
+            .map(|one| format!("{}{}", one.known.name, if one.kept { " kept" } else { "" }))
+            .collect();
+        assert_eq!(shown, want);
+    }
+
+    #[test]
+    fn the_newest_of_both_places_comes_first() {
+        check(&[], &[], &[]);
+        check(&["c-20", "c-10"], &["c-30"], &["c-30 kept", "c-20", "c-10"]);
+        check(&["c-20", "c-10"], &["c-20"], &["c-20", "c-20 kept", "c-10"]);
+        check(&["c-20"], &["c-10"], &["c-20", "c-10 kept"]);
+        check(&["last"], &["last"], &["last kept", "last"]);
+        check(&["c-20", "last"], &["last"], &["c-20", "last kept", "last"]);
+        check(&["c-20!", "c-10"], &["c-5"], &["c-10", "c-5 kept", "c-20"]);
+    }
+
+    #[track_caller]
+    fn check_outdone(out: &[&str], name: &str, want: (bool, bool)) {
+        let whole = whole(out);
+        let found = (whole.outdo(name), whole.have_as_new(name));
+        assert_eq!(found, want, "{out:?} {name}");
+    }
+
+    /// An epoch's checkpoint that a full disk had refused was given up for a later step's.
+    #[test]
+    fn steps_of_other_series_and_what_lacks_a_part_outdo_nothing() {
+        check_outdone(&["step-300"], "step-200", (true, true));
+        check_outdone(&["step-300"], "step-300", (false, true));
+        check_outdone(&["step-300"], "epoch-3", (false, false));
+        check_outdone(&["step-300!"], "step-200", (false, false));
+        check_outdone(&["step-300"], "last", (false, false));
+        check_outdone(&[], "step-1", (false, false));
+    }
+
+    #[track_caller]
+    fn check_superfluous(out: &[&str], keep: u32, want: &[&str]) {
+        assert_eq!(whole(out).superfluous(keep), want, "{out:?} {keep}");
+    }
+
+    #[test]
+    fn the_newest_and_the_newest_proven_one_are_never_superfluous() {
+        check_superfluous(&["c-1", "c-2", "c-3"], 2, &["c-1"]);
+        check_superfluous(&["c-1", "c-2", "c-3"], 0, &["c-2", "c-1"]);
+        check_superfluous(&["c-1", "c-2?", "c-3?"], 1, &["c-2"]);
+        check_superfluous(&["c-1", "c-2!", "c-3!"], 1, &[]);
+        check_superfluous(&["c-1!", "c-2", "c-3!"], 1, &["c-1"]);
+    }
+}
