@@ -270,7 +270,7 @@ mod tests {
     use super::*;
     use crate::owner::Clock;
     use crate::store::{Batch, NewSubmission, Store};
-    use model::{HeldBy, NodeName, NodeShare, Seconds, Suspension};
+    use model::{HeldBy, NodeName, NodeShare, RequeueHold, Seconds, Suspension};
     use std::collections::BTreeMap;
 
     /// Writes a job, with what was submitted the first time; it may have just started then.
@@ -407,7 +407,8 @@ mod tests {
             (job.priority, job.resized) = (42, Some(Timestamp(11)));
         });
         check(|job| {
-            job.state = running(Some(Ending::Requeue { hold: true }), None);
+            let hold = RequeueHold::HeldSpecialExit;
+            job.state = running(Some(Ending::Requeue { hold }), None);
             (job.eligible, job.dependency) = (Some(Timestamp(6)), None);
         });
         check(|job| {
