@@ -158,12 +158,7 @@ impl QueuedJob {
                         .or(job.not_before),
                 },
             ),
-            JobState::Running {
-                since,
-                allocation,
-                limit,
-                ..
-            } => (
+            JobState::Running { allocation, .. } => (
                 Amount::Counted {
                     nodes: allocation.nodes.len() as u64,
                     cpus: allocation.cpus() as u64,
@@ -175,7 +170,7 @@ impl QueuedJob {
                         .iter()
                         .map(|share| share.node.clone())
                         .collect(),
-                    until: limit.map(|limit| *since + limit),
+                    until: job.state.shown_end(),
                 },
             ),
             JobState::Ended { .. } => return None,

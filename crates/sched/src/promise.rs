@@ -296,11 +296,18 @@ fn take_together<H>(ends: &mut [(i64, H)]) {
 /// When a running job is over at the latest, which lies ahead: what is overdue is killed soon, and a
 /// suspended one has all of its time left.
 pub(crate) fn expected_end(state: &JobState, now: Timestamp) -> Option<Timestamp> {
-    let JobState::Running { since, limit, .. } = state else {
+    let JobState::Running {
+        since,
+        limit,
+        end_moved_ms,
+        ..
+    } = state
+    else {
         return None;
     };
     let end = *since + limit.unwrap_or(UNLIMITED);
-    let end = Timestamp(end.0.saturating_add(state.suspended_ms(now)));
+    let moved = state.suspended_ms(now).saturating_add(*end_moved_ms);
+    let end = Timestamp(end.0.saturating_add(moved));
     // One that loses its place is gone soon.
     let end = match (crate::preempt::grace_of(state), state.is_ending()) {
         (Some(until), _) => end.min(until.max(now) + KILL_WAIT),

@@ -41,6 +41,7 @@ impl State {
             ending: None,
             suspension: None,
             held: None,
+            end_moved_ms: 0,
         };
         self.ledger
             .started(&self.cluster, &job.record, &holding.shares);

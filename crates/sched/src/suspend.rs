@@ -17,6 +17,7 @@ impl State {
             allocation,
             ending: None,
             suspension,
+            end_moved_ms,
             ..
         } = &mut job.record.state
         else {
@@ -32,6 +33,10 @@ impl State {
             before_ms,
             is_preempted,
         });
+        if !is_now {
+            // Slurm works its end out anew from its limit.
+            *end_moved_ms = 0;
+        }
         self.left_free.forget();
         let former = job.derived.holding.take();
         if let (Some(holding), false) = (former, self.held.is_overdrawn) {

@@ -242,6 +242,7 @@ impl State {
                 ending: None,
                 suspension: None,
                 held: None,
+                end_moved_ms: 0,
             },
             ..self.jobs[job].record.clone()
         };

@@ -16,6 +16,8 @@ pub struct JobUpdate {
     pub begin: Option<Timestamp>,
     /// Another limit of a running job.
     pub limit: Option<Option<Seconds>>,
+    /// By how much the end of a running job lies behind that of its limit, in milliseconds.
+    pub end_moved_ms: Option<i64>,
     /// It is held.
     pub hold: bool,
     /// Nodes that a running job gives back; it keeps others.
@@ -35,6 +37,7 @@ impl JobUpdate {
             dependency: None,
             begin: None,
             limit: None,
+            end_moved_ms: None,
             hold: false,
             gives_back: Vec::new(),
             throttle: None,
@@ -86,6 +89,11 @@ impl State {
             && let JobState::Running { limit: former, .. } = &mut job.record.state
         {
             *former = limit;
+        }
+        if let Some(moved) = update.end_moved_ms
+            && let JobState::Running { end_moved_ms, .. } = &mut job.record.state
+        {
+            *end_moved_ms = moved;
         }
         if !is_pending {
             job.choose_anew(&self.cluster, &mut self.kinds);

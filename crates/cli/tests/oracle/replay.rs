@@ -131,6 +131,18 @@ const RESIZE: Part = Part {
     sleepers: &["wrap"],
 };
 
+/// The end and the limit of a running job.
+const END_TIME: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/end_time/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/end_time/differ.txt"),
+    file: "manage/end_time/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: &["wrap"],
+};
+
 /// Heterogeneous jobs: what is said and done of their components, and their steps.
 const HET: Part = Part {
     gres_conf: None,
@@ -520,6 +532,11 @@ fn keys_of_updates_are_answered_as_recorded_or_are_listed() {
 #[test]
 fn running_jobs_give_back_nodes_as_recorded_or_are_listed() {
     play(&RESIZE);
+}
+
+#[test]
+fn ends_of_running_jobs_are_moved_as_recorded_or_are_listed() {
+    play(&END_TIME);
 }
 
 #[test]

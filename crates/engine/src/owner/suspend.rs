@@ -110,6 +110,10 @@ impl Owner {
                 turn.words.push((key, call.clone()));
             }
         }
+        if !record.state.is_suspended() {
+            // An end that was set by hand no longer counts.
+            self.tell_deadline(job, turn);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::{Owner, rights};
 use crate::message::Peer;
 use crate::spec::{Because, SupervisorCall};
 use api::{Answer, NamedJob, Refusal};
-use model::{JobChange, JobId, JobState, Timestamp};
+use model::{JobChange, JobId};
 use sched::Event;
 
 impl Owner {
@@ -42,7 +42,7 @@ impl Owner {
         for (job, mut update, history) in updates {
             let gives_back = std::mem::take(&mut update.gives_back);
             let hold = update.hold;
-            let limit = update.limit;
+            let moves_end = update.limit.is_some() || update.end_moved_ms.is_some();
             self.state.apply(Event::Updated {
                 job,
                 update: Box::new(update),
@@ -57,7 +57,7 @@ impl Owner {
             if !gives_back.is_empty() {
                 self.give_back(job, gives_back, turn);
             }
-            if limit.is_some() {
+            if moves_end {
                 self.tell_deadline(job, turn);
             }
         }
@@ -70,21 +70,9 @@ impl Owner {
         let (Some(active), Some(record)) = (self.running.get(&job), self.state.job(job)) else {
             return;
         };
-        let JobState::Running {
-            since,
-            suspension,
-            limit,
-            ..
-        } = &record.state
-        else {
-            return;
-        };
         // Supervisors of a suspended job move it by the time that it stays suspended.
-        let before_ms = suspension.map_or(0, |suspension| suspension.before_ms);
-        let at = limit.map(|limit| {
-            let end = *since + limit + self.state.over_time(record);
-            Timestamp(end.0.saturating_add(before_ms))
-        });
+        let end = record.state.shown_end();
+        let at = end.map(|end| end + self.state.over_time(record));
         for step in active.steps.keys() {
             for key in active.live_keys(*step) {
                 let because = Because::Limit;

@@ -20,7 +20,7 @@ pub(super) const JOB_COLUMNS: &str = "jobs.id, jobs.submission, jobs.task, jobs.
      jobs.submitted_at, jobs.eligible_at, jobs.not_before, jobs.dependency, jobs.hold, \
      jobs.restarts, jobs.ending, jobs.outcome, jobs.ended_at, jobs.version, jobs.resized_at, \
      jobs.request AS own_request, jobs.partition, job_starts.started_at, job_starts.time_limit, job_starts.shares, \
-     job_starts.priority, job_starts.suspension, job_starts.partition AS start_partition";
+     job_starts.priority, job_starts.suspension, job_starts.end_moved_ms, job_starts.partition AS start_partition";
 
 /// Jobs with what was submitted and their last start.
 pub(super) const JOBS: &str = "jobs JOIN submissions ON submissions.job = jobs.submission \
@@ -135,6 +135,7 @@ impl JobRow {
                 ending: self.ending,
                 suspension: start.suspension,
                 held: self.hold.and_then(Hold::by),
+                end_moved_ms: start.end_moved_ms,
             },
             (None, _) => JobState::Pending {
                 reason: self.hold.map_or(PendingReason::None, Hold::reason),
@@ -370,6 +371,7 @@ mod tests {
             ending,
             suspension,
             held: None,
+            end_moved_ms: 0,
         }
     }
 
@@ -401,8 +403,12 @@ mod tests {
         }
         check(|job| {
             job.state = running(None, None);
-            if let JobState::Running { held, .. } = &mut job.state {
+            if let JobState::Running {
+                held, end_moved_ms, ..
+            } = &mut job.state
+            {
                 *held = Some(HeldBy::Admin);
+                *end_moved_ms = -12_000;
             }
             (job.priority, job.resized) = (42, Some(Timestamp(11)));
         });

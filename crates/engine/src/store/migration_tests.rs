@@ -363,8 +363,8 @@ fn a_store_of_the_present_schema_is_kept() {
         SCHEMA_15,
         expect![[r#"
             1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
-              batch batch box Ended { at: Timestamp(1795672635053), status: WaitStatus(0), timed_out: false } 0
-              0 true box Ended { at: Timestamp(1795672635051), status: WaitStatus(0), timed_out: false } 1
+              batch batch box Ended { at: Timestamp(1795673488230), status: WaitStatus(0), timed_out: false } 0
+              0 true box Ended { at: Timestamp(1795673488226), status: WaitStatus(0), timed_out: false } 1
             2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
             3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
             4 cancelled None Cancelled { by: 0, status: WaitStatus(0) } None; 0; None None None None false false 0
@@ -372,7 +372,7 @@ fn a_store_of_the_present_schema_is_kept() {
             6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
             7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
             8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
-              0 true box Ended { at: Timestamp(1795672636398), status: WaitStatus(0), timed_out: false } 0
+              0 true box Ended { at: Timestamp(1795673489694), status: WaitStatus(0), timed_out: false } 0
               1 sleep box Running 0
             9 held None None; 0; None None Some("run-two") None false false 0
             10 depends None None; 2147483646; None None None Some("afterany:8") false false 0

@@ -159,6 +159,9 @@ ALTER TABLE steps ADD COLUMN cancelled_by INTEGER;
 -- When a job last lost nodes or gave some back while it ran.
 ALTER TABLE jobs ADD COLUMN resized_at INTEGER;
 
+-- By how much the end of a start lies behind that of its limit, in milliseconds.
+ALTER TABLE job_starts ADD COLUMN end_moved_ms INTEGER;
+
 -- What a start held until then; for how long it was suspended before. `shares` is JSON.
 CREATE TABLE former_sizes (
     job INTEGER NOT NULL,

@@ -14,23 +14,26 @@ pub(super) struct StartRow<'a> {
     pub(super) shares: Cow<'a, [NodeShare]>,
     pub(super) priority: Option<u32>,
     pub(super) suspension: Option<Suspension>,
+    /// By how much its end lies behind that of its limit.
+    pub(super) end_moved_ms: i64,
 }
 
 impl<'a> StartRow<'a> {
     /// The start of a job that runs or ran.
     pub(super) fn of(job: &'a Job) -> Option<StartRow<'a>> {
-        let (started_at, allocation, limit, suspension) = match &job.state {
+        let (started_at, allocation, limit, suspension, end_moved_ms) = match &job.state {
             JobState::Pending { .. } => return None,
             JobState::Running {
                 since,
                 allocation,
                 limit,
                 suspension,
+                end_moved_ms,
                 ..
-            } => (*since, allocation, *limit, *suspension),
+            } => (*since, allocation, *limit, *suspension, *end_moved_ms),
             JobState::Ended { ran, .. } => {
                 let ran = ran.as_ref()?;
-                (ran.since, &ran.allocation, ran.limit, None)
+                (ran.since, &ran.allocation, ran.limit, None, 0)
             }
         };
         Some(StartRow {
@@ -40,6 +43,7 @@ impl<'a> StartRow<'a> {
             shares: Cow::Borrowed(&allocation.nodes),
             priority: Some(job.priority),
             suspension,
+            end_moved_ms,
         })
     }
 
@@ -58,6 +62,7 @@ impl<'a> StartRow<'a> {
             shares: Cow::Owned(shares),
             priority: row.get("priority")?,
             suspension: json_or_none(row, "suspension")?,
+            end_moved_ms: row.get::<Option<i64>>("end_moved_ms")?.unwrap_or(0),
         }))
     }
 

@@ -283,7 +283,8 @@ fn write_start(
     let Some(reason) = reason else {
         transaction
             .prepare_cached(
-                "UPDATE job_starts SET started_at = ?3, time_limit = ?4, suspension = ?5
+                "UPDATE job_starts SET started_at = ?3, time_limit = ?4, suspension = ?5,
+                     end_moved_ms = ?6
                  WHERE job = ?1 AND restart = ?2",
             )?
             .execute(params![
@@ -292,6 +293,7 @@ fn write_start(
                 start.started_at.0,
                 limit,
                 start.suspension.as_ref().map(json).transpose()?,
+                start.end_moved_ms,
             ])?;
         if job.resized.is_some() {
             transaction

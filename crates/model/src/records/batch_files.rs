@@ -101,6 +101,7 @@ mod tests {
             ending: None,
             suspension: None,
             held: None,
+            end_moved_ms: 0,
         };
         record
     }

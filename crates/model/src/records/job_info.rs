@@ -544,10 +544,7 @@ impl Span {
                 ..
             } => Span {
                 start: Some(*since),
-                end: limit.map(|limit| {
-                    let before_ms = suspension.map_or(0, |suspension| suspension.before_ms);
-                    Timestamp((*since + limit).0.saturating_add(before_ms))
-                }),
+                end: record.state.shown_end(),
                 limit: *limit,
                 run_time: match suspension {
                     None => now.seconds() - since.seconds(),

@@ -41,6 +41,10 @@ pub enum JobState {
         /// Set while it is held: queued again it would wait held.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         held: Option<HeldBy>,
+        /// By how many milliseconds its end lies behind that of its limit, where a moment was set
+        /// (`scontrol update EndTime=`). A resume forgets it.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        end_moved_ms: i64,
     },
     /// Over.
     Ended {
@@ -349,22 +353,25 @@ impl JobState {
     /// suspended.
     #[must_use]
     pub fn limit_ends(&self) -> Option<Timestamp> {
+        self.shown_end().filter(|_| !self.is_suspended())
+    }
+
+    /// The same, as Slurm shows it also of a suspended job: its end as if it went on now.
+    #[must_use]
+    pub fn shown_end(&self) -> Option<Timestamp> {
         let JobState::Running {
             since,
-            limit,
+            limit: Some(limit),
             suspension,
+            end_moved_ms,
             ..
         } = self
         else {
             return None;
         };
-        match suspension {
-            None => limit.map(|limit| *since + limit),
-            Some(suspension) if suspension.is_now => None,
-            Some(Suspension { before_ms, .. }) => {
-                limit.map(|limit| Timestamp((*since + limit).0.saturating_add(*before_ms)))
-            }
-        }
+        let before_ms = suspension.map_or(0, |suspension| suspension.before_ms);
+        let moved = before_ms.saturating_add(*end_moved_ms);
+        Some(Timestamp((*since + *limit).0.saturating_add(moved)))
     }
 
     /// For how many milliseconds it was suspended, so far or in all.

@@ -195,6 +195,7 @@ mod tests {
             })),
             suspension: None,
             held: None,
+            end_moved_ms: 0,
         };
         assert_eq!(JobStateName::of(&state), Name::Completing);
         assert_eq!(JobStateName::base_of(&state), Name::Timeout);

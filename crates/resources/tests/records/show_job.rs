@@ -74,6 +74,7 @@ fn a_running_job_with_its_holdings() {
         ending: None,
         suspension: None,
         held: None,
+        end_moved_ms: 0,
     };
     let details = ShowStyle {
         details: true,

@@ -30,6 +30,7 @@ fn running(seconds: i64, nodes: u32, ending: Option<Ending>) -> JobState {
         ending,
         suspension: None,
         held: None,
+        end_moved_ms: 0,
     }
 }
 

@@ -11,7 +11,7 @@ use model::{
     JobChange, JobState, LimitChange, NodeOptions, Request, Seconds, ShownOptions,
     TimeLimitRequest, Timestamp,
 };
-use running::{change_running, given_back, limit_until};
+use running::{change_end, change_running, given_back};
 
 impl State {
     /// What becomes of a job by changes that are asked; nothing becomes of it yet. `rules` has accounts
@@ -51,29 +51,40 @@ impl State {
                     return Err(ChangeDenial::Held);
                 }
                 JobState::Running {
-                    limit,
-                    since,
-                    allocation,
-                    ..
+                    limit, allocation, ..
                 } => {
-                    let end = match change {
-                        JobChange::End(end) => {
-                            let limit = limit_until(*end, *since, *limit);
-                            let to = LimitChange::To(TimeLimitRequest::Limit(limit));
-                            Some(JobChange::TimeLimit(to))
-                        }
-                        _ => None,
-                    };
-                    let change = end.as_ref().unwrap_or(change);
                     let nodes = given_back(change, &allocation.nodes, record.batch)?;
                     if let Some(gives_back) = nodes {
                         update.gives_back = gives_back;
                         continue;
                     }
-                    change_running(*limit, &mut update, change, is_operator)?;
+                    // What else is asked of its limit goes before.
+                    if !matches!(change, JobChange::End(_)) {
+                        change_running(*limit, &mut update, change, is_operator)?;
+                    }
                 }
                 JobState::Ended { .. } => return Err(ChangeDenial::Finished),
             }
+        }
+        if let (
+            JobState::Running {
+                since,
+                limit: Some(_),
+                ..
+            },
+            Some(None),
+        ) = (&record.state, update.limit)
+        {
+            // One that it is given later counts from now on.
+            let ran = now.0 - since.0 - record.state.suspended_ms(now);
+            update.end_moved_ms = Some(ran);
+        }
+        let end = changes.iter().rev().find_map(|change| match change {
+            JobChange::End(end) => Some(*end),
+            _ => None,
+        });
+        if let (Some(end), JobState::Running { .. }) = (end, &record.state) {
+            change_end(&record.state, &mut update, end, is_operator)?;
         }
         let sets_time =
             |change: &JobChange| matches!(change, JobChange::TimeLimit(_) | JobChange::TimeMin(_));

@@ -2,16 +2,46 @@
 
 use super::{ChangeDenial, change_any, changed_limit, set_site_factor};
 use crate::JobUpdate;
-use model::{JobChange, NodeName, NodeShare, Seconds, TimeLimitRequest, Timestamp};
+use model::{JobChange, JobState, NodeName, NodeShare, Seconds, TimeLimitRequest, Timestamp};
 
-/// The limit of a running job that is to end at a moment: Slurm keeps whole minutes. It adds as many as are
-/// nearest, and takes off half a minute's less.
-pub(super) fn limit_until(end: Timestamp, since: Timestamp, limit: Option<Seconds>) -> Seconds {
-    let length = end.since(since).max(0) / 1000;
-    let former = limit.map_or(0, |limit| i64::try_from(limit.0).unwrap_or(i64::MAX));
-    let moved = (length.saturating_sub(former) + 30) / 60;
-    let next = former.saturating_add(moved.saturating_mul(60));
-    Seconds(u64::try_from(next).unwrap_or(0))
+/// A running job is to end at a moment. Its limit follows in whole minutes: Slurm adds as many as are nearest,
+/// and takes off half a minute's less.
+pub(super) fn change_end(
+    state: &JobState,
+    update: &mut JobUpdate,
+    end: Timestamp,
+    is_operator: bool,
+) -> Result<(), ChangeDenial> {
+    let mut state = state.clone();
+    if state.is_suspended() {
+        return Err(ChangeDenial::NotRunning);
+    }
+    if let (JobState::Running { limit, .. }, Some(changed)) = (&mut state, update.limit) {
+        *limit = changed;
+    }
+    let former = state.shown_end();
+    if !is_operator && former.is_some_and(|former| end > former) {
+        return Err(ChangeDenial::Permission);
+    }
+    let JobState::Running {
+        limit,
+        since,
+        end_moved_ms,
+        ..
+    } = &mut state
+    else {
+        return Ok(());
+    };
+    let seconds = limit.map_or(0, |limit| i64::try_from(limit.0).unwrap_or(i64::MAX));
+    let longer = end.seconds() - former.unwrap_or(*since).seconds();
+    let minutes = (longer + 30) / 60;
+    let next = seconds.saturating_add(minutes.saturating_mul(60));
+    let next = Some(Seconds(u64::try_from(next).unwrap_or(0)));
+    (*limit, *end_moved_ms) = (next, 0);
+    update.limit = Some(next);
+    update.request.time = next.map(TimeLimitRequest::Limit);
+    update.end_moved_ms = state.shown_end().map(|whole| end.0 - whole.0);
+    Ok(())
 }
 
 /// The nodes that a running job gives back by a change of their number or their list; `None` where it is
@@ -98,6 +128,9 @@ pub(super) fn change_running(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Job;
+    use model::{JobId, Request};
+    use std::sync::Arc;
 
     #[track_caller]
     fn gives(change: &JobChange, has_script: bool, want: Result<&[&str], ChangeDenial>) {
@@ -146,19 +179,33 @@ mod tests {
         }
     }
 
+    /// A job since 0 with a limit that ends so much later than that, and what an end makes of both.
     #[track_caller]
-    fn check(seconds: i64, limit: Option<u64>, want: u64) {
-        let limit = limit_until(Timestamp(seconds * 1000), Timestamp(0), limit.map(Seconds));
-        assert_eq!(limit, Seconds(want));
+    fn check((limit, moved): (Option<u64>, i64), end: i64, want: (u64, i64)) {
+        let state = JobState::Running {
+            since: Timestamp(0),
+            allocation: model::Allocation { nodes: Vec::new() },
+            limit: limit.map(Seconds),
+            ending: None,
+            suspension: None,
+            held: None,
+            end_moved_ms: moved * 1000,
+        };
+        let job = Job::submitted(JobId(1), Request::default(), Arc::default(), Timestamp(0));
+        let mut update = JobUpdate::of(&job);
+        change_end(&state, &mut update, Timestamp(end * 1000), true).unwrap();
+        let limit = update.limit.unwrap().unwrap();
+        assert_eq!((limit.0, update.end_moved_ms.unwrap() / 1000), want);
     }
 
     /// `scontrol update JobId= EndTime=`
     #[test]
-    fn an_end_moves_the_limit_by_whole_minutes() {
-        check(1207, Some(300), 1200);
-        check(1237, Some(300), 1260);
-        check(100, Some(300), 180);
-        check(1207, None, 1200);
-        check(-5, Some(300), 60);
+    fn an_end_is_kept_and_moves_the_limit_by_whole_minutes() {
+        check((Some(600), 0), 1207, (1200, 7));
+        check((Some(1200), 7), 1237, (1260, -23));
+        check((Some(1260), -23), 100, (180, -80));
+        check((Some(180), -80), 160, (240, -80));
+        check((Some(240), -80), 95, (240, -145));
+        check((None, 0), 1207, (1200, 7));
     }
 }
