@@ -160,6 +160,7 @@ kept!(Qos {
     preempt = "preempt",
     preempt_mode = "preemptmode",
     grace_time = "gracetime",
+    preempt_exempt_time = "preemptexempttime",
     usage_factor = "usagefactor",
     flags = "flags",
 });

@@ -1,7 +1,7 @@
 //! How a job ended, from how its batch script ended and what was decided before.
 
-use crate::spec::{EndedBy, ExitFile};
-use model::{Ending, OUT_OF_MEMORY, Outcome, Timestamp, Usage, WaitStatus};
+use crate::spec::{EndedBy, ExitFile, TaskExit};
+use model::{Ending, OUT_OF_MEMORY, Outcome, TaskUsage, TasksUsage, Timestamp, Usage, WaitStatus};
 
 /// What became of a step on one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,19 @@ impl NodeEnd {
     pub(crate) fn timed_out(&self) -> bool {
         matches!(self, NodeEnd::Exit(exit) if exit.ended_by == Some(EndedBy::Limit))
     }
+}
+
+/// What the tasks of a step used, of its ends node by node.
+pub(crate) fn tasks_usage(ends: &[NodeEnd]) -> Option<TasksUsage> {
+    let mut tasks: Vec<(u32, u32, TaskUsage)> = Vec::new();
+    for (node, end) in (0..).zip(ends) {
+        if let NodeEnd::Exit(exit) = end {
+            let counted = |task: &TaskExit| Some((task.rank, node, task.used?));
+            tasks.extend(exit.tasks.iter().filter_map(counted));
+        }
+    }
+    tasks.sort_unstable_by_key(|(rank, ..)| *rank);
+    TasksUsage::of(&tasks)
 }
 
 /// The worse of two ends.
@@ -119,14 +132,17 @@ pub(crate) fn of_job(ending: Option<&Ending>, own: Outcome, status: WaitStatus) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::TaskExit;
     use expect_test::{Expect, expect};
 
     fn exit(status: WaitStatus, ended_by: Option<EndedBy>) -> NodeEnd {
         NodeEnd::Exit(ExitFile {
             boot_id: String::new(),
             at: Timestamp(0),
-            tasks: vec![TaskExit { rank: 0, status }],
+            tasks: vec![TaskExit {
+                rank: 0,
+                status,
+                used: None,
+            }],
             launch_error: None,
             ended_by,
             usage: None,

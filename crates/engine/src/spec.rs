@@ -9,7 +9,7 @@ use crate::{BootTime, RecordTag, SupervisorKey};
 use api::StepTask;
 use model::{
     CpuBind, GpuBind, GpuIndex, JobId, NodeName, OpenMode, RestartCount, SignalSpec, StepId,
-    Timestamp, Usage, WaitStatus,
+    TaskUsage, Timestamp, Usage, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -295,6 +295,9 @@ pub struct TaskExit {
     pub rank: u32,
     /// What `wait` said.
     pub status: WaitStatus,
+    /// What it used, where that was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<TaskUsage>,
 }
 
 /// What ended a step before its tasks ended by themselves.

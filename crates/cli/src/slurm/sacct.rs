@@ -47,6 +47,12 @@ fn answer(
     now: Timestamp,
     printer: &Printer,
 ) -> Result<Option<String>, CommandError> {
+    if let Some(file) = &asked.completions
+        && !std::path::Path::new(file).is_file()
+    {
+        printer.say(&format!("{file} is not a valid file"));
+        return Ok(None);
+    }
     let mut client = connect_to_look()?;
     for user in asked.users.iter().flatten() {
         let is_number = user.parse::<u32>().is_ok();

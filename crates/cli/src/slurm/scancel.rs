@@ -62,6 +62,8 @@ fn cancel(asked: &ScancelArgs, printer: &Printer) -> Result<u8, CommandError> {
     let mut client = connect()?;
     if asked.targets.is_empty()
         && !asked.interactive
+        // Each job is named.
+        && !asked.verbose
         && let Some(selector) = selector(&asked.filter)
     {
         return one(asked, selector, "matching jobs", &mut client, printer);

@@ -44,7 +44,7 @@ fn list(asked: &SprioArgs, printer: &Printer) -> Result<u8, CommandError> {
     let printed = asked.print(&report, &cluster, &is_user);
     printed.stderr.iter().for_each(|line| printer.say(line));
     printer.data(&printed.stdout);
-    Ok(0)
+    Ok(printed.status)
 }
 
 pub(super) const HELP: &str = "\

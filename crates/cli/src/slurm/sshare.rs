@@ -43,7 +43,16 @@ fn list(asked: &SshareArgs, printer: &Printer) -> Result<u8, CommandError> {
             return Ok(1);
         }
     };
-    let rows = connect()?.shares()?;
+    let mut client = connect()?;
+    let mut rows = client.shares()?;
+    if asked.wants_ids() {
+        let accounting = client.accounting()?;
+        for row in &mut rows {
+            let mut all = accounting.associations.iter();
+            let own = all.find(|it| it.account == row.account && it.user == row.user);
+            row.id = own.map_or(0, |own| own.id);
+        }
+    }
     let user = sys::users::user_by_id(sys::process::user()).ok().flatten();
     let me = user.map_or_else(String::new, |user| user.name);
     let cluster = super::connection::engine_name().unwrap_or_default();

@@ -39,6 +39,7 @@ pub(super) fn of(record: &Job) -> Option<StepRow> {
             since,
             state,
             usage: None,
+            tasks_usage: None,
             cancelled_by: None,
             srun: None,
         },
@@ -87,6 +88,7 @@ pub(super) fn of_start(job: JobId, start: &JobStart, steps: &[StepRecord]) -> Op
             },
         },
         usage: start.usage,
+        tasks_usage: None,
         cancelled_by: None,
         srun: None,
     })

@@ -152,6 +152,7 @@ impl Owner {
             };
             let used = ends.iter().filter_map(NodeEnd::usage);
             step.row.record.usage = used.reduce(Usage::and);
+            step.row.record.tasks_usage = outcome::tasks_usage(&ends).map(Box::new);
             active.note_usage(step.row.record.usage);
             active.note_end(&step.row.record.state);
             turn.steps.remove(&(key.job, key.step));

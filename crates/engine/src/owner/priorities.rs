@@ -56,6 +56,7 @@ impl Owner {
                 effective_usage: standing.effective_usage,
                 fair_share: standing.fair_share,
                 level: Some(standing.level).filter(|level| level.is_finite()),
+                id: 0,
                 group_minutes: group_minutes(cluster, node),
                 run_minutes: minutes
                     .map(|(at, name)| (name, below.iter().map(|minutes| minutes[at]).sum()))

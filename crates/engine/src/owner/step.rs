@@ -81,6 +81,7 @@ impl Owner {
                     since: turn.now,
                     state: StepState::Running,
                     usage: None,
+                    tasks_usage: None,
                     cancelled_by: None,
                     srun: None,
                 },

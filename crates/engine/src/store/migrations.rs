@@ -172,4 +172,8 @@ CREATE TABLE former_sizes (
     PRIMARY KEY (job, restart, until_at)
 ) STRICT, WITHOUT ROWID;
 ",
+    "
+-- What its tasks used one by one; JSON.
+ALTER TABLE steps ADD COLUMN tasks_usage TEXT;
+",
 ];

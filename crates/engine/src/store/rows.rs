@@ -92,6 +92,7 @@ pub(super) fn read_step(row: &NamedRow<'_>) -> rusqlite::Result<(StepRecord, Vec
             },
         },
         usage: usage(row)?,
+        tasks_usage: json_or_none(row, "tasks_usage")?.map(Box::new),
         cancelled_by: row.get("cancelled_by")?,
         srun: None,
     };

@@ -426,13 +426,14 @@ fn write_step(transaction: &Transaction<'_>, row: &StepRow) -> rusqlite::Result<
         .prepare_cached(
             "INSERT INTO steps (job, restart, step, name, state, started_at, ended_at, node_list,
                  shares, holds, token, exit_status, timed_out, user_cpu, system_cpu, peak_memory,
-                 cancelled_by)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+                 cancelled_by, tasks_usage)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+                 ?18)
              ON CONFLICT DO UPDATE SET state = excluded.state, started_at = excluded.started_at,
                  ended_at = excluded.ended_at, token = excluded.token,
                  exit_status = excluded.exit_status, timed_out = excluded.timed_out, user_cpu = excluded.user_cpu,
                  system_cpu = excluded.system_cpu, peak_memory = excluded.peak_memory,
-                 cancelled_by = excluded.cancelled_by",
+                 cancelled_by = excluded.cancelled_by, tasks_usage = excluded.tasks_usage",
         )?
         .execute(params![
             record.job.0,
@@ -452,6 +453,7 @@ fn write_step(transaction: &Transaction<'_>, row: &StepRow) -> rusqlite::Result<
             record.usage.map(|usage| number(usage.system)),
             record.usage.map(|usage| number(usage.peak_memory)),
             record.cancelled_by,
+            record.tasks_usage.as_ref().map(json).transpose()?,
         ])?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::task_epilogs::{PendingEpilogs, TaskEpilogs};
 use super::task_files::words;
 use super::{gpu_binding, slurm_links, task_environment, task_streams};
 use crate::spec::{Environment, Program, StepSpec, Streams};
-use model::{Bound, PassedLimit, StepId, WaitStatus};
+use model::{Bound, PassedLimit, StepId, TaskUsage, WaitStatus};
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
@@ -28,6 +28,8 @@ pub(super) struct Task {
     pub(super) host: Option<u64>,
     /// What `wait` said, once it ended and its epilogs did.
     pub(super) status: Option<WaitStatus>,
+    /// What it used, once it ended.
+    pub(super) used: Option<TaskUsage>,
     /// What runs after it.
     pub(super) epilogs: Option<PendingEpilogs>,
     /// Where its errors go, if that is a file. It is not held open: a step may have many tasks.
@@ -168,6 +170,7 @@ pub(super) fn launch(
             pid,
             host,
             status: None,
+            used: None,
             errors: path_of(&streams.error),
             epilogs: PendingEpilogs::of(spec, environment, pid, streams.error),
         });

@@ -14,7 +14,7 @@ use crate::spec::{
 };
 use crate::taken_port;
 use api::step_io::FromSupervisor;
-use model::{NodeName, OUT_OF_MEMORY, Timestamp, Usage, WaitStatus};
+use model::{NodeName, OUT_OF_MEMORY, TaskUsage, Timestamp, Usage, WaitStatus};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::net::UnixStream;
@@ -149,14 +149,14 @@ impl<'a> Run<'a> {
     /// Takes ended children; whether some live.
     fn reap(&mut self) -> bool {
         loop {
-            let (pid, status) = match process::reap() {
+            let (pid, status, used) = match process::reap() {
                 Reaped::Child(pid, status, used) => {
                     self.usage = self.usage.and(Usage {
                         user: used.user,
                         system: used.system,
                         peak_memory: used.peak_memory,
                     });
-                    (pid, WaitStatus(status))
+                    (pid, WaitStatus(status), used)
                 }
                 Reaped::AllLive => return true,
                 Reaped::NoChildren => return false,
@@ -174,6 +174,13 @@ impl<'a> Run<'a> {
                 }
                 continue;
             }
+            task.used = Some(TaskUsage {
+                cpu_ms: used.user.saturating_add(used.system) / 1000,
+                memory: used.peak_memory,
+                pages: used.pages,
+                read: used.read,
+                written: used.written,
+            });
             // The kernel chose it, or this process did: the status says why.
             let kills = self.memory.kills();
             let by_memory = kills > self.seen_kills || self.ended_by == Some(EndedBy::Memory);
@@ -393,6 +400,7 @@ impl<'a> Run<'a> {
             Some(TaskExit {
                 rank: task.rank,
                 status: task.status?,
+                used: task.used,
             })
         };
         self.tasks.iter().filter_map(exit).collect()

@@ -225,6 +225,7 @@ fn supervisors_of_a_former_version() {
         tasks: vec![engine::spec::TaskExit {
             rank: 0,
             status: WaitStatus::exit(6),
+            used: None,
         }],
         launch_error: None,
         ended_by: None,

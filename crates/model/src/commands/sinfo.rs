@@ -53,6 +53,7 @@ impl SinfoArgs {
             stderr: complaints
                 .map(|text| format!("{complaint}{text}"))
                 .collect(),
+            status: 0,
         }
     }
 

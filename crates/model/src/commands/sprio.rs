@@ -282,6 +282,7 @@ impl SprioArgs {
                     "(priority/basic).".to_owned(),
                     "Only 'priority/multifactor' is supported.".to_owned(),
                 ],
+                status: 0,
             };
         }
         for unknown in self.users.iter().flatten().filter(|name| !is_user(name)) {
@@ -304,6 +305,17 @@ impl SprioArgs {
                 return Printed {
                     stdout: none.to_owned(),
                     stderr,
+                    status: 0,
+                };
+            }
+            if let Some(letter) = self.unknown_sort().filter(|_| !jobs.is_empty()) {
+                stderr.push(format!(
+                    "sprio: error: Invalid sort specification: {letter}"
+                ));
+                return Printed {
+                    stdout: lines.iter().map(|line| format!("{line}\n")).collect(),
+                    stderr,
+                    status: 1,
                 };
             }
             self.order(&mut jobs);
@@ -317,9 +329,14 @@ impl SprioArgs {
             };
             lines.push(line(&columns, |column| (column.2)(&cells)));
         }
+        // A format without columns is the line itself.
+        if let Some(format) = self.format.as_ref().filter(|format| !format.contains('%')) {
+            lines.iter_mut().for_each(|line| line.clone_from(format));
+        }
         Printed {
             stdout: lines.iter().map(|line| format!("{line}\n")).collect(),
             stderr,
+            status: 0,
         }
     }
 
@@ -331,6 +348,12 @@ impl SprioArgs {
         jobs.is_none_or(|jobs| jobs.contains(&job.job.0))
             && users.is_none_or(|users| users.iter().any(is_users))
             && partitions.is_none_or(|names| names.contains(&job.partition))
+    }
+
+    /// The last letter of `--sort` that sorts nothing.
+    fn unknown_sort(&self) -> Option<char> {
+        let sort = self.sort.as_deref().unwrap_or_default();
+        sort.chars().rev().find(|letter| !SORTS.contains(*letter))
     }
 
     /// By the letters of `--sort`, the first of which decides first; a minus turns one around.
@@ -414,6 +437,9 @@ impl SprioArgs {
         columns.join(" ")
     }
 }
+
+/// Letters of `--sort`, and what may stand beside them.
+const SORTS: &str = ",-+icNruAaBbFfJjoPpQqTtYy";
 
 fn compare(letter: char, one: &JobPriorityInfo, other: &JobPriorityInfo) -> Ordering {
     let part = |of: fn(&PriorityParts) -> f64| of(&one.parts).total_cmp(&of(&other.parts));

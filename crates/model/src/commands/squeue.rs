@@ -17,6 +17,8 @@ pub struct Printed {
     pub stdout: String,
     /// Talk, line by line.
     pub stderr: Vec<String>,
+    /// The exit status.
+    pub status: u8,
 }
 
 impl SqueueArgs {
@@ -328,5 +330,6 @@ fn printed(stdout: String, complaints: &[String]) -> Printed {
             .iter()
             .map(|complaint| format!("squeue: error: {complaint}"))
             .collect(),
+        status: 0,
     }
 }

@@ -154,7 +154,7 @@ const COLUMNS: &[Column] = &[
     ("FairShare", 10, |row| row.fair_share.map_or_else(String::new, |it| format!("{it:.6}"))),
     ("GrpTRESMins", 30, |row| row.group_minutes.clone()),
     ("GrpTRESRaw", 30, |_| String::new()),
-    ("ID", 6, |_| String::new()),
+    ("ID", 6, |row| row.id.to_string()),
     ("LevelFS", 10, level),
     ("NormShares", 11, |row| format!("{:.6}", row.norm_shares)),
     ("NormUsage", 11, norm_usage),
@@ -277,17 +277,16 @@ impl SshareArgs {
                 .as_ref()
                 .is_none_or(|all| all.contains(&row.account))
         };
-        let shown = rows.iter().enumerate().filter(|(_, row)| match &row.user {
+        let shown = rows.iter().filter(|row| match &row.user {
             Some(user) => is_mine(user) && is_account(row),
             None => !self.users_only && is_account(row),
         });
-        for (index, row) in shown {
+        for row in shown {
             let cells = columns.iter().map(|chosen| match chosen.column.0 {
                 "Account" if !self.users_only => {
                     format!("{}{}", " ".repeat(self.depth(row)), row.account)
                 }
                 "Cluster" => cluster.to_owned(),
-                "ID" => (index + 1).to_string(),
                 _ => (chosen.column.2)(row),
             });
             lines.push(self.line(&columns, cells.collect(), false));
@@ -301,6 +300,13 @@ impl SshareArgs {
             None => row.depth,
             Some(_) => usize::from(row.user.is_some()),
         }
+    }
+
+    /// Whether the numbers of associations are asked for.
+    #[must_use]
+    pub fn wants_ids(&self) -> bool {
+        let columns = self.columns().unwrap_or_default();
+        columns.iter().any(|chosen| chosen.column.0 == "ID")
     }
 
     fn columns(&self) -> Result<Vec<Chosen>, SshareUsageError> {

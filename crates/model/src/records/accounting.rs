@@ -105,6 +105,12 @@ pub struct AccountingUse {
     pub user: String,
 }
 
+/// A step of a walk through the tree.
+enum Visit<'a> {
+    Enter(&'a AccountAssociation),
+    Leave,
+}
+
 impl Accounting {
     /// What there is before anything was added: the account `root`, its user, and the QOS `normal`.
     #[must_use]
@@ -172,6 +178,49 @@ impl Accounting {
             (None, Some(parent)) => self.account_association(parent),
             (None, None) => None,
         }
+    }
+
+    /// The number of what stands over an association; 0 where nothing does.
+    #[must_use]
+    pub fn parent_id(&self, association: &AccountAssociation) -> u32 {
+        self.above(association).map_or(0, |above| above.id)
+    }
+
+    /// An association's place in the tree as Slurm's database counts it: one number when it is entered and
+    /// one when it is left, the newest first.
+    #[must_use]
+    pub fn bounds(&self, association: &AccountAssociation) -> (u32, u32) {
+        let mut next = 1;
+        let mut found = (0, 0);
+        let mut open: Vec<(u32, u32)> = Vec::new();
+        let tops = self
+            .associations
+            .iter()
+            .filter(|it| self.above(it).is_none());
+        let mut waiting: Vec<Visit<'_>> = tops.map(Visit::Enter).collect();
+        while let Some(visit) = waiting.pop() {
+            match visit {
+                Visit::Enter(it) => {
+                    open.push((it.id, next));
+                    next += 1;
+                    waiting.push(Visit::Leave);
+                    let below = self.associations.iter();
+                    let below = below.filter(|other| {
+                        self.above(other)
+                            .is_some_and(|above| std::ptr::eq(above, it))
+                    });
+                    waiting.extend(below.map(Visit::Enter));
+                }
+                Visit::Leave => {
+                    match open.pop() {
+                        Some((id, first)) if id == association.id => found = (first, next),
+                        _ => {}
+                    }
+                    next += 1;
+                }
+            }
+        }
+        found
     }
 
     /// Whether an account is another one, or somewhere under it.

@@ -536,6 +536,7 @@ mod tests {
             since: Timestamp(0),
             state: StepState::Running,
             usage: None,
+            tasks_usage: None,
             cancelled_by: None,
             srun: None,
         };

@@ -80,6 +80,9 @@ pub struct ShareRow {
     pub fair_share: Option<f64>,
     /// What it is due by what it used; none is infinite.
     pub level: Option<f64>,
+    /// The number of its association; 0 is not known.
+    #[serde(default)]
+    pub id: u32,
     /// `GrpTRESMins`
     pub group_minutes: String,
     /// What running jobs may still use, by TRES: amounts times minutes.

@@ -1,7 +1,7 @@
 //! A step, and what became of it.
 
 use crate::records::WaitStatus;
-use crate::values::{JobId, NodeShare, RestartCount, StepId, Timestamp, Usage};
+use crate::values::{JobId, NodeShare, RestartCount, StepId, TasksUsage, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 
 /// A step as the engine tells of it.
@@ -24,6 +24,9 @@ pub struct StepRecord {
     /// What its processes used, once it ended and where that was counted.
     #[serde(default)]
     pub usage: Option<Usage>,
+    /// What its tasks used one by one, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tasks_usage: Option<Box<TasksUsage>>,
     /// The user who cancelled it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled_by: Option<u32>,

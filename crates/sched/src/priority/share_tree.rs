@@ -211,10 +211,10 @@ impl ShareTree {
                 standings[*place] = self.standing(*place, *parent, shares);
             }
         }
-        // An account that is its parent's has the parent's shares; parents come first.
+        // What is its parent's has the parent's shares; parents come first.
         for place in 1..self.nodes.len() {
             let node = &self.nodes[place];
-            if node.user.is_none() && node.shares == Shares::Parent {
+            if node.shares == Shares::Parent {
                 standings[place].norm_shares = standings[node.parent].norm_shares;
             }
         }

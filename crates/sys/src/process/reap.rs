@@ -23,6 +23,12 @@ pub struct Used {
     pub system: u64,
     /// Most bytes of memory at once.
     pub peak_memory: u64,
+    /// Pages brought from a disk.
+    pub pages: u64,
+    /// Bytes that came from a disk.
+    pub read: u64,
+    /// Bytes that went to a disk.
+    pub written: u64,
 }
 
 impl Used {
@@ -32,13 +38,16 @@ impl Used {
             let micros = u64::try_from(time.tv_usec).unwrap_or(0);
             seconds.saturating_mul(1_000_000).saturating_add(micros)
         };
+        let count = |count: libc::c_long| u64::try_from(count).unwrap_or(0);
         Used {
             user: micros(usage.ru_utime),
             system: micros(usage.ru_stime),
             // KiB on Linux.
-            peak_memory: u64::try_from(usage.ru_maxrss)
-                .unwrap_or(0)
-                .saturating_mul(1024),
+            peak_memory: count(usage.ru_maxrss).saturating_mul(1024),
+            pages: count(usage.ru_majflt),
+            // Blocks of 512 bytes on Linux.
+            read: count(usage.ru_inblock).saturating_mul(512),
+            written: count(usage.ru_oublock).saturating_mul(512),
         }
     }
 }

@@ -26,8 +26,8 @@ sinfo/commands.txt (`sinfo`, likewise) is `sinfo`, option by option; its node4 i
 slurmd registers again, for which its pauses stand.
 options/commands.txt (`options`, on one that was just brought up with FRESH=1 and SCHEDPARAMS as for gpu_sockets, five minutes
 after it came up) is `sshare`, `sdiag`, `sprio`, `sstat`, `sattach` and `salloc`, option by option; its part `sstat` was recorded
-anew on a fresh one (FIRSTJOB=14). cancel/commands.txt (`cancel`, on one like that) is `scancel`, and is
-read by people alone: what stands of a job that is just ending hangs on the moment.
+anew on a fresh one (FIRSTJOB=14). cancel/commands.txt (`cancel`, on one like that) is `scancel`, of which
+what it says is replayed: what stands of a job that is just ending hangs on the moment.
 het/commands.txt (`het`, on one that was just brought up with FRESH=1 and SCHEDPARAMS=bf_interval=1) is about
 heterogeneous jobs, which only backfill starts there.
 

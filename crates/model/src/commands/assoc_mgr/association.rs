@@ -114,8 +114,9 @@ pub(super) fn association_lines(
             }
         ),
         format!(
-            "GrpJobs={} GrpJobsAccrue=N(0)",
-            limit(&it.settings, "grpjobs", used.running)
+            "GrpJobs={} GrpJobsAccrue={}",
+            limit(&it.settings, "grpjobs", used.running),
+            limit(&it.settings, "grpjobsaccrue", 0)
         ),
         format!(
             "GrpSubmitJobs={} GrpWall={}",
@@ -126,8 +127,9 @@ pub(super) fn association_lines(
         minutes,
         run_minutes,
         format!(
-            "MaxJobs={} MaxJobsAccrue= MaxSubmitJobs={} MaxWallPJ={}",
+            "MaxJobs={} MaxJobsAccrue={} MaxSubmitJobs={} MaxWallPJ={}",
             most("maxjobs", used.running),
+            most("maxjobsaccrue", 0),
             most("maxsubmitjobs", used.submitted),
             minutes_of(setting("maxwall"))
         ),
@@ -140,6 +142,9 @@ pub(super) fn association_lines(
             "MaxTRESMinsPJ={}",
             setting("maxtresmins").unwrap_or_default()
         ),
-        "MinPrioThresh=".to_owned(),
+        format!(
+            "MinPrioThresh={}",
+            setting("minpriothresh").unwrap_or_default()
+        ),
     ]
 }

@@ -27,8 +27,9 @@ pub(super) fn qos_text(facts: &AssocMgrFacts, qos: &Qos, one_line: bool) -> Stri
         format!("QOS={}({})", qos.name, qos.id),
         format!("UsageRaw={:.6}", raw * factor.unwrap_or(1.0)),
         format!(
-            "GrpJobs={} GrpJobsAccrue=N(0) GrpSubmitJobs={} GrpWall={}",
+            "GrpJobs={} GrpJobsAccrue={} GrpSubmitJobs={} GrpWall={}",
             limit(&qos.settings, "grpjobs", used.running),
+            limit(&qos.settings, "grpjobsaccrue", 0),
             limit(&qos.settings, "grpsubmitjobs", used.submitted),
             wall(&qos.settings, &used)
         ),
@@ -42,7 +43,7 @@ pub(super) fn qos_text(facts: &AssocMgrFacts, qos: &Qos, one_line: bool) -> Stri
         format!("MaxTRESPJ={}", own("maxtres")),
         format!("MaxTRESPN={}", own("maxtrespernode")),
         format!("MaxTRESMinsPJ={}", own("maxtresmins")),
-        "MinPrioThresh= ".to_owned(),
+        format!("MinPrioThresh={} ", own("minpriothresh")),
         format!("MinTRESPJ={}", own("mintres")),
         format!("PreemptMode={mode}"),
         format!(
@@ -86,8 +87,9 @@ fn limits_each(
     let of = |name: &str, used: u64| limit(&qos.settings, &key(name), used);
     [
         format!(
-            "MaxJobs{short}={} MaxJobsAccrue{short}=N(0) MaxSubmitJobs{short}={}",
+            "MaxJobs{short}={} MaxJobsAccrue{short}={} MaxSubmitJobs{short}={}",
             of("maxjobs", used.running),
+            of("maxjobsaccrue", 0),
             of("maxsubmitjobs", used.submitted)
         ),
         format!(

@@ -1,7 +1,7 @@
 //! Memory, CPU time and TRES as `sacct` prints them.
 
 use super::SacctUnits;
-use crate::values::{mebibytes_text, padded_elapsed_text, parse_mebibytes};
+use crate::values::{amount_text, mebibytes_text, padded_elapsed_text, parse_mebibytes};
 
 /// The memory in `cpu=2,mem=500M,node=1`.
 pub(super) fn tres_memory(tres: &str) -> Option<&str> {
@@ -30,6 +30,27 @@ impl SacctUnits {
         format!("{}.{:02}{unit}", hundredths / 100, hundredths % 100)
     }
 
+    /// A number of bytes, or of anything else.
+    pub(super) fn of_bytes(self, number: u64) -> String {
+        match self {
+            SacctUnits::Fitting => amount_text(number),
+            SacctUnits::Kept => number.to_string(),
+            SacctUnits::In(_) if number == 0 => "0".to_owned(),
+            SacctUnits::In(unit) => in_unit(number as f64 / size_of_unit(unit), unit),
+        }
+    }
+
+    /// Bytes that came from a disk or went there: in MiB, where no unit is asked for or there is not one.
+    pub(super) fn of_disk_bytes(self, bytes: u64) -> String {
+        let mebibytes = bytes as f64 / size_of_unit('M');
+        match self {
+            SacctUnits::In(unit) if mebibytes >= 1.0 => {
+                format!("{:.2}{unit}", bytes as f64 / size_of_unit(unit))
+            }
+            _ => format!("{mebibytes:.2}M"),
+        }
+    }
+
     /// An amount that was printed in the largest unit that fits.
     pub(super) fn of_text(self, text: &str) -> String {
         let mebibytes = parse_mebibytes(text);
@@ -47,6 +68,20 @@ impl SacctUnits {
             .collect();
         parts.sort_by_key(|part| tres_order(part));
         parts.join(",")
+    }
+}
+
+/// Bytes of a `K`, an `M` and so on.
+fn size_of_unit(unit: char) -> f64 {
+    let power = "KMGTP".find(unit).map_or(0, |index| index + 1);
+    1024_f64.powi(i32::try_from(power).unwrap_or(0))
+}
+
+fn in_unit(value: f64, unit: char) -> String {
+    if value.fract() == 0.0 {
+        format!("{value:.0}{unit}")
+    } else {
+        format!("{value:.2}{unit}")
     }
 }
 
@@ -71,19 +106,6 @@ pub(super) fn padded(seconds: u64) -> String {
     padded_elapsed_text(i64::try_from(seconds).unwrap_or(i64::MAX))
 }
 
-/// Bytes in the largest unit that leaves no rest, from KiB on: `7600K`, `2M`.
-pub(super) fn bytes_text(bytes: u64) -> String {
-    let mut value = bytes / 1024;
-    let mut units = ["K", "M", "G", "T"].into_iter();
-    let mut unit = units.next().unwrap_or_default();
-    while value > 0 && value.is_multiple_of(1024) {
-        let Some(larger) = units.next() else { break };
-        value /= 1024;
-        unit = larger;
-    }
-    format!("{value}{unit}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,8 +115,10 @@ mod tests {
         assert_eq!(cpu_text(1_234_999), "00:01.234");
         assert_eq!(cpu_text(3_600_000_000), "01:00:00");
         assert_eq!(cpu_text(90_061_000_000), "1-01:01:01");
-        assert_eq!(bytes_text(7_782_400), "7600K");
-        assert_eq!(bytes_text(2 << 20), "2M");
-        assert_eq!(bytes_text(0), "0K");
+        assert_eq!(SacctUnits::Fitting.of_bytes(7_782_400), "7600K");
+        assert_eq!(SacctUnits::Fitting.of_bytes(2 << 20), "2M");
+        assert_eq!(SacctUnits::In('G').of_bytes(0), "0");
+        assert_eq!(SacctUnits::In('G').of_disk_bytes(34_889), "0.03M");
+        assert_eq!(SacctUnits::Fitting.of_disk_bytes(0), "0.00M");
     }
 }

@@ -5,6 +5,7 @@
 
 mod amounts;
 mod row;
+mod task_columns;
 mod values;
 
 pub use self::row::SacctRow;
@@ -17,7 +18,9 @@ use crate::options::option_table::Takes;
 use crate::records::{
     ArrayTaskInfo, JobHistory, JobInfo, JobStart, JobStateName, StepRecord, ViewFacts,
 };
-use crate::values::{NodeName, Timestamp, moment_text, node_list, one_line, parse_moment};
+use crate::values::{
+    NodeName, Timestamp, abbreviates, moment_text, node_list, one_line, parse_moment,
+};
 use jiff::tz::TimeZone;
 
 /// A command line of `sacct`.
@@ -72,8 +75,20 @@ pub struct SacctArgs {
     pub cpu_count: Option<(u32, u32)>,
     /// `--timelimit-min` and `--timelimit-max`, in minutes.
     pub limits: (Option<u64>, Option<u64>),
-    /// `--associations`, `--wckeys`: no job here has one.
+    /// `--associations`: no job here has a number of one.
     pub of_none: bool,
+    /// `--wckeys`
+    pub wckeys: Option<Vec<String>>,
+    /// `--clusters`
+    pub clusters: Option<Vec<String>>,
+    /// `--constraints`: a job asks for each.
+    pub constraints: Vec<String>,
+    /// `--reason`: why it waited.
+    pub reasons: Option<Vec<String>>,
+    /// `--file`, of job completions: it has to be there.
+    pub completions: Option<String>,
+    /// `--truncate`: nothing began before this, or ended after that.
+    pub window: Option<(Option<Timestamp>, Timestamp)>,
     /// `--noconvert`, `--units`
     pub units: SacctUnits,
     /// `--batch-script` or `--env-vars`, in place of jobs.
@@ -135,6 +150,11 @@ pub enum SacctError {
     /// A moment.
     #[error("{0}")]
     Moment(String),
+    /// `--flags`
+    #[error(
+        "sacct: error: jobs are not told apart by what started them\nsacct:   asked   --flags={0}\nsacct:   do      leave it out"
+    )]
+    Flags(String),
     /// What is no option.
     #[error("sacct: error: Unknown arguments:{}", .0.iter().map(|it| format!("\nsacct: error:  {it}")).collect::<String>())]
     Operands(Vec<String>),
@@ -197,6 +217,13 @@ pub struct SacctColumn {
 enum Key {
     Accounts,
     AllUsers,
+    Clusters,
+    Constraints,
+    File,
+    Flags,
+    Reasons,
+    Truncate,
+    Wckeys,
     Allocations,
     BatchScript,
     Completion,
@@ -244,7 +271,16 @@ const OPTIONS: &[LongOption<Key>] = {
         LongOption::new("allusers", Some('a'), Bare, Key::AllUsers),
         LongOption::new("associations", Some('x'), Required, Key::OfNone),
         LongOption::new("batch-script", Some('B'), Bare, Key::BatchScript),
-        LongOption::new("clusters", Some('M'), Required, Key::NoEffect),
+        LongOption::new("clusters", Some('M'), Required, Key::Clusters),
+        LongOption::new("cluster", None, Required, Key::Clusters),
+        LongOption::new("constraints", Some('C'), Required, Key::Constraints),
+        LongOption::new("file", Some('f'), Required, Key::File),
+        LongOption::new("flags", Some('F'), Required, Key::Flags),
+        LongOption::new("fields", None, Required, Key::Format),
+        LongOption::new("help-fields", None, Bare, Key::Columns),
+        LongOption::new("reason", None, Required, Key::Reasons),
+        LongOption::new("use-local-uid", None, Bare, Key::NoEffect),
+        LongOption::new("allclusters", Some('L'), Bare, Key::NoEffect),
         LongOption::new("completion", Some('c'), Bare, Key::Completion),
         LongOption::new("env-vars", None, Bare, Key::EnvVars),
         LongOption::new("gid", Some('g'), Required, Key::Groups),
@@ -261,7 +297,7 @@ const OPTIONS: &[LongOption<Key>] = {
         LongOption::new("timelimit-min", Some('k'), Required, Key::LimitLeast),
         LongOption::new("units", None, Required, Key::Units),
         LongOption::new("usage", None, Bare, Key::Usage),
-        LongOption::new("wckeys", Some('W'), Required, Key::OfNone),
+        LongOption::new("wckeys", Some('W'), Required, Key::Wckeys),
         LongOption::new("allocations", Some('X'), Bare, Key::Allocations),
         LongOption::new("brief", Some('b'), Bare, Key::Brief),
         LongOption::new("delimiter", None, Required, Key::Delimiter),
@@ -272,14 +308,14 @@ const OPTIONS: &[LongOption<Key>] = {
         LongOption::new("helpformat", Some('e'), Bare, Key::Columns),
         LongOption::new("jobs", Some('j'), Required, Key::Jobs),
         LongOption::new("json", None, Bare, Key::Json),
-        LongOption::new("local", Some('L'), Bare, Key::NoEffect),
+        LongOption::new("local", None, Bare, Key::NoEffect),
         LongOption::new("name", None, Required, Key::Name),
         LongOption::new("noheader", Some('n'), Bare, Key::NoHeader),
         LongOption::new("parsable", Some('p'), Bare, Key::Parsable),
         LongOption::new("parsable2", Some('P'), Bare, Key::Parsable2),
         LongOption::new("starttime", Some('S'), Required, Key::Start),
         LongOption::new("state", Some('s'), Required, Key::State),
-        LongOption::new("truncate", Some('T'), Bare, Key::NoEffect),
+        LongOption::new("truncate", Some('T'), Bare, Key::Truncate),
         LongOption::new("uid", Some('u'), Required, Key::User),
         LongOption::new("user", None, Required, Key::User),
         LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
@@ -302,7 +338,9 @@ impl SacctArgs {
         let moment = |text: &str| parse_moment(text, now, zone).map_err(SacctError::Moment);
         let parsed = parse_long_options(OPTIONS, args);
         let mut asked = SacctArgs::default();
-        let mut format = SACCT_FORMAT.to_owned();
+        // All that is asked for is shown, one after another.
+        let mut formats: Vec<&str> = Vec::new();
+        let (mut long, mut brief, mut truncate) = (false, false, false);
         let mut brought = Vec::new();
         for (key, value) in &parsed.options {
             let value = value.as_deref().unwrap_or_default();
@@ -318,7 +356,7 @@ impl SacctArgs {
                 Key::Cpus => asked.cpu_count = Some(range(value, "cpu")?),
                 Key::LimitLeast => asked.limits.0 = Some(minutes(value)?),
                 Key::LimitMost => asked.limits.1 = Some(minutes(value)?),
-                Key::Long => SACCT_LONG.clone_into(&mut format),
+                Key::Long => long = true,
                 Key::NodeCount => asked.node_count = Some(range(value, "node")?),
                 Key::Nodes => {
                     let nodes = node_list::expand(value);
@@ -326,17 +364,27 @@ impl SacctArgs {
                         Some(nodes.map_err(|error| SacctError::Value(error.to_string()))?);
                 }
                 Key::OfNone => asked.of_none = true,
+                Key::Wckeys => asked.wckeys = Some(list()),
+                Key::Clusters => {
+                    let of_all = matches!(value.to_ascii_lowercase().as_str(), "all" | "-1");
+                    asked.clusters = (!of_all).then(list);
+                }
+                Key::Constraints => asked.constraints = list(),
+                Key::File => asked.completions = Some(value.to_owned()),
+                Key::Flags => return Err(flags(value)),
+                Key::Reasons => asked.reasons = Some(list()),
+                Key::Truncate => truncate = true,
                 Key::Partitions => asked.partitions = Some(list()),
                 Key::Qos => asked.qos = Some(list()),
                 Key::Units => asked.units = units(value)?,
                 Key::Usage => asked.show = Some(SacctShow::Usage),
                 Key::Allocations => asked.jobs_alone = true,
-                Key::Brief => format = "jobid,state,exitcode".to_owned(),
+                Key::Brief => brief = true,
                 Key::Columns => asked.show = Some(SacctShow::Columns),
                 Key::Delimiter => asked.delimiter = Some(value.to_owned()),
                 Key::Duplicates => asked.duplicates = true,
                 Key::End => asked.until = Some(moment(value)?),
-                Key::Format => value.clone_into(&mut format),
+                Key::Format => formats.push(value),
                 Key::Help => asked.show = Some(SacctShow::Help),
                 Key::Jobs => asked.jobs = Some(jobs(value)?),
                 Key::Name => asked.names = Some(list()),
@@ -346,7 +394,11 @@ impl SacctArgs {
                 Key::Parsable2 => asked.parsable = Some(Parsable::Separated),
                 Key::Start => asked.since = Some(moment(value)?),
                 Key::State => asked.states = Some(states(value)?),
-                Key::User => asked.users = Some(list()),
+                Key::User if value == "-1" => asked.all_users = true,
+                Key::User => {
+                    asked.users = Some(list());
+                    asked.all_users = false;
+                }
                 Key::Version => asked.show = Some(SacctShow::Version),
                 Key::WholeHetJob => {
                     asked.whole_het_job = Some(match value.to_ascii_lowercase().as_str() {
@@ -368,6 +420,10 @@ impl SacctArgs {
         }
         if !parsed.operands.is_empty() {
             return Err(SacctError::Operands(parsed.operands));
+        }
+        // States are those of one moment, where no other is named.
+        if asked.states.is_some() {
+            asked.until = asked.until.or(asked.since);
         }
         // Without a moment, jobs or states it begins at midnight.
         let from_midnight = asked.until.is_some() && asked.jobs.is_none() && asked.states.is_none();
@@ -398,7 +454,25 @@ impl SacctArgs {
                 "When requesting job {what} you must also request specific jobs with the '-j' option."
             )));
         }
-        asked.columns = columns(&format).map_err(SacctError::Value)?;
+        if truncate {
+            asked.window = Some((since, asked.until.unwrap_or(now)));
+        }
+        if long && !formats.is_empty() {
+            return Err(SacctError::Fatal(
+                "Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry."
+                    .to_owned(),
+            ));
+        }
+        if brief {
+            formats.push("jobid,state,exitcode");
+        }
+        if long {
+            formats.push(SACCT_LONG);
+        }
+        if formats.is_empty() {
+            formats.push(SACCT_FORMAT);
+        }
+        asked.columns = columns(&formats.join(",")).map_err(SacctError::Value)?;
         Ok(asked)
     }
 
@@ -446,6 +520,15 @@ impl SacctArgs {
                 })
             })
             && !self.of_none
+            && named(
+                &self.wckeys,
+                job.shown().wckey.as_deref().unwrap_or_default(),
+            )
+            && named(&self.clusters, &job.cluster)
+            && self.constraints.iter().all(|feature| {
+                job.features()
+                    .is_some_and(|features| features.contains(feature.as_str()))
+            })
             && self.nodes.as_ref().is_none_or(on_node)
             && in_range(self.node_count, held.map_or(0, |it| it.nodes.len() as u32))
             && in_range(self.cpu_count, held.map_or(0, |it| it.cpus() as u32))
@@ -502,6 +585,14 @@ impl SacctArgs {
         facts: &'a ViewFacts,
     ) -> Vec<SacctRow<'a>> {
         let mut rows = Vec::new();
+        let by_reason = |row: &SacctRow<'_>| {
+            self.reasons.as_ref().is_none_or(|reasons| {
+                let reason = row.reason();
+                reasons
+                    .iter()
+                    .any(|asked| asked.eq_ignore_ascii_case(&reason))
+            })
+        };
         for (job, history) in jobs {
             let mut starts: Vec<Option<&JobStart>> = history.starts.iter().map(Some).collect();
             if job.is_pending() || starts.is_empty() || job.allocation.is_none() {
@@ -520,7 +611,11 @@ impl SacctArgs {
                     step: None,
                     facts,
                     units: self.units,
+                    window: self.window,
                 };
+                if !by_reason(&row) {
+                    continue;
+                }
                 if self.wants_row(job, None) {
                     rows.push(row);
                 }
@@ -587,6 +682,22 @@ impl SacctColumn {
             return format!("{kept}+");
         }
         padded(value, width, self.left)
+    }
+}
+
+/// What is said of `--flags`: `str_2_job_flags` takes the beginning of a name.
+fn flags(value: &str) -> SacctError {
+    let known = [
+        "None",
+        "SchedBackfill",
+        "SchedMain",
+        "SchedSubmit",
+        "StartRecieved",
+    ];
+    let is_known = |word: &str| known.iter().any(|name| abbreviates(word, name, 1));
+    match value.split(',').find(|word| !is_known(word)) {
+        Some(word) => SacctError::Value(format!("str_2_job_flags: Invalid job flag {word}")),
+        None => SacctError::Flags(value.to_owned()),
     }
 }
 

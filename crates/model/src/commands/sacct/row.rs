@@ -1,7 +1,8 @@
 //! A line of `sacct`, column by column.
 
 use super::SacctUnits;
-use super::amounts::{bytes_text, cpu_text, padded, tres_memory};
+use super::amounts::{cpu_text, padded, tres_memory};
+use super::task_columns::TasksOfStep;
 use crate::records::{
     JobHistory, JobInfo, JobStart, JobState, JobStateName, OUT_OF_MEMORY, Outcome, StepRecord,
     StepState, ViewFacts, WaitStatus,
@@ -19,6 +20,8 @@ pub struct SacctRow<'a> {
     pub(super) step: Option<&'a StepRecord>,
     pub(super) facts: &'a ViewFacts,
     pub(super) units: SacctUnits,
+    /// Nothing began before the first moment, or ended after the second.
+    pub(super) window: Option<(Option<Timestamp>, Timestamp)>,
 }
 
 impl<'a> SacctRow<'a> {
@@ -50,13 +53,20 @@ impl<'a> SacctRow<'a> {
         let cpus = self.cpus();
         let cpu_time = i64::from(cpus).saturating_mul(elapsed);
         let usage = self.usage();
-        let cpu_text = |of: fn(Usage) -> u64| usage.map_or_else(String::new, |it| cpu_text(of(it)));
+        // Until it is over nothing is counted.
+        let is_over = self.end().is_some();
+        let cpu_text = |of: fn(Usage) -> u64| match usage {
+            Some(usage) => cpu_text(of(usage)),
+            None if is_over => String::new(),
+            None => "00:00:00".to_owned(),
+        };
         match column {
             "Account" => job.account().unwrap_or_default().to_owned(),
             // What a job will need counts while it has nothing.
             "AllocCPUS" | "NCPUS" if self.has_none() => job.cpus.to_string(),
             "AllocCPUS" | "NCPUS" => cpus.to_string(),
-            "AllocNodes" | "NNodes" if self.has_none() => job.node_count.to_string(),
+            "AllocNodes" if self.has_none() => "0".to_owned(),
+            "NNodes" if self.has_none() => job.node_count.to_string(),
             "AllocNodes" | "NNodes" => self.shares().len().to_string(),
             "AllocTRES" => self.held_text(),
             "AveCPU" => match (self.step, usage) {
@@ -76,9 +86,7 @@ impl<'a> SacctRow<'a> {
             "DerivedExitCode" => of_job(exit_text(self.derived_status())),
             "Elapsed" => padded_elapsed_text(elapsed),
             "ElapsedRaw" => elapsed.to_string(),
-            "Eligible" => of_job(moment(
-                self.start.map_or(job.eligible, |start| start.eligible),
-            )),
+            "Eligible" => moment(self.start.map_or(job.eligible, |start| start.eligible)),
             "End" => moment(self.end()),
             // That of a step that went with its node is not known.
             "ExitCode" if self.went_with_its_node() => String::new(),
@@ -89,7 +97,9 @@ impl<'a> SacctRow<'a> {
             "JobIDRaw" => self.id(&job.id.to_string()),
             "JobName" => self.step.map_or(job.name(), |step| &step.name).to_owned(),
             // Slurm knows it of steps alone.
-            "MaxRSS" if !is_job => usage.map_or_else(String::new, |it| bytes_text(it.peak_memory)),
+            "MaxRSS" if !is_job => {
+                usage.map_or_else(String::new, |it| self.units.of_bytes(it.peak_memory))
+            }
             "NodeList" => match self.shares() {
                 [] => "None assigned".to_owned(),
                 shares => {
@@ -113,11 +123,7 @@ impl<'a> SacctRow<'a> {
                     .to_string(),
             ),
             "QOS" => of_job(job.qos.to_string()),
-            "Reason" => of_job(match self.start {
-                Some(start) => start.reason.clone().unwrap_or_else(|| "None".to_owned()),
-                None if job.state == JobStateName::Deadline => "None".to_owned(),
-                None => job.reason.clone(),
-            }),
+            "Reason" => of_job(self.reason()),
             "ReqCPUS" => if is_job { job.cpus } else { cpus }.to_string(),
             "ReqMem" => of_job(
                 tres_memory(&job.tres()).map_or_else(String::new, |text| self.units.of_text(text)),
@@ -127,18 +133,26 @@ impl<'a> SacctRow<'a> {
                 Some(_) => self.shares().len().to_string(),
             },
             "ReqTRES" => of_job(self.units.of_tres(&job.asked_tres())),
-            // Slurm keeps them as words of their own for jobs, and as numbers for steps.
-            "ReqCPUFreqMin" | "ReqCPUFreqMax" | "ReqCPUFreqGov" => {
-                (if is_job { "Unknown" } else { "0" }).to_owned()
+            "ReqCPUFreq" | "ReqCPUFreqMin" | "ReqCPUFreqMax" | "ReqCPUFreqGov" => {
+                let is_batch = self.step.is_some_and(|step| step.step == StepId::Batch);
+                (if is_batch { "0" } else { "Unknown" }).to_owned()
             }
-            "AveCPUFreq" | "ConsumedEnergy" if self.is_over_step() => "0".to_owned(),
+            "AveCPUFreq" if !is_job => "0".to_owned(),
+            // Not measured; of a job it is that of its steps.
+            "ConsumedEnergy" | "ConsumedEnergyRaw" if !is_job || self.has_steps() => "0".to_owned(),
+            "WCKeyID" => of_job("0".to_owned()),
             "Reservation" => of_job(job.reservation().unwrap_or_default().to_owned()),
-            "Reserved" => {
-                let until = self.start.map_or(self.facts.now, |start| start.since);
-                let eligible = self.start.map_or(job.eligible, |start| start.eligible);
-                of_job(eligible.map_or_else(String::new, |eligible| {
-                    padded_elapsed_text((until.seconds() - eligible.seconds()).max(0))
-                }))
+            "Reserved" => of_job(
+                self.reserved()
+                    .map_or_else(String::new, padded_elapsed_text),
+            ),
+            "ResvCPU" | "ResvCPURAW" => {
+                let seconds = self.reserved().unwrap_or(0);
+                let all = seconds.saturating_mul(i64::from(job.cpus));
+                of_job(match column {
+                    "ResvCPU" => padded_elapsed_text(all),
+                    _ => all.to_string(),
+                })
             }
             "Start" => moment(self.since()),
             "Suspended" => padded_elapsed_text(self.suspended()),
@@ -163,8 +177,16 @@ impl<'a> SacctRow<'a> {
             "UserCPU" => cpu_text(|usage| usage.user),
             "SubmitLine" => of_job(job.shown().submit_line.clone().unwrap_or_default()),
             "WorkDir" => of_job(job.work_dir().into_owned()),
-            // Not gathered here.
-            _ => String::new(),
+            column => {
+                let tasks = self.step.map(|step| TasksOfStep {
+                    step,
+                    units: self.units,
+                });
+                // Nothing else is gathered here.
+                tasks
+                    .and_then(|tasks| tasks.value(column))
+                    .unwrap_or_default()
+            }
         }
     }
 
@@ -182,14 +204,36 @@ impl<'a> SacctRow<'a> {
         name.to_owned()
     }
 
+    /// Why its start waited, or it waits.
+    pub(super) fn reason(&self) -> String {
+        match self.start {
+            Some(start) => start.reason.clone().unwrap_or_else(|| "None".to_owned()),
+            None if self.job.state == JobStateName::Deadline => "None".to_owned(),
+            None => self.job.reason.clone(),
+        }
+    }
+
+    /// For how many seconds it waited although it could have started.
+    fn reserved(&self) -> Option<i64> {
+        let until = self.start.map_or(self.facts.now, |start| start.since);
+        let eligible = self
+            .start
+            .map_or(self.job.eligible, |start| start.eligible)?;
+        Some((until.seconds() - eligible.seconds()).max(0))
+    }
+
+    /// Whether it is a job of which `srun` started steps.
+    fn has_steps(&self) -> bool {
+        let is_own = |step: &StepRecord| {
+            let restart = self.start.map(|start| start.restart);
+            matches!(step.step, StepId::Number(_)) && Some(step.restart) == restart
+        };
+        self.step.is_none() && self.history.steps.iter().any(is_own)
+    }
+
     /// A job that holds nothing yet.
     fn has_none(&self) -> bool {
         self.step.is_none() && self.shares().is_empty() && self.job.is_pending()
-    }
-
-    fn is_over_step(&self) -> bool {
-        self.step
-            .is_some_and(|step| matches!(step.state, StepState::Ended { .. }))
     }
 
     /// What a job or a step holds: `billing=2,cpu=2,gres/gpu=1,mem=4G,node=1`; steps are not billed.
@@ -257,25 +301,31 @@ impl<'a> SacctRow<'a> {
     /// When it began.
     #[must_use]
     pub fn since(&self) -> Option<Timestamp> {
-        match (self.step, self.start) {
+        let since = match (self.step, self.start) {
             (Some(step), _) => Some(step.since),
             (None, Some(start)) => Some(start.since),
             // One that was cancelled while it waited began and ended at once.
             (None, None) => self.job.end.filter(|_| !self.job.is_pending()),
-        }
+        };
+        let first = self.window.and_then(|(first, _)| first);
+        since.map(|since| first.map_or(since, |first| since.max(first)))
     }
 
     /// When it ended.
     #[must_use]
     pub fn end(&self) -> Option<Timestamp> {
-        if let Some(resized) = self.outlived() {
-            return Some(resized);
-        }
-        match (self.step.map(|step| &step.state), self.start) {
+        let end = match (self.step.map(|step| &step.state), self.start) {
+            _ if self.outlived().is_some() => self.outlived(),
             (Some(StepState::Ended { at, .. }), _) => Some(*at),
             (Some(StepState::Running), _) => None,
             (None, Some(start)) => start.ended,
             (None, None) => self.job.end.filter(|_| !self.job.is_pending()),
+        };
+        match self.window {
+            Some((_, last)) if self.since().is_some() => {
+                Some(end.map_or(last, |end| end.min(last)))
+            }
+            _ => end,
         }
     }
 

@@ -34,6 +34,10 @@ pub struct SacctmgrArgs {
     pub immediate: bool,
     /// `--quiet`: no word about what was done.
     pub quiet: bool,
+    /// `--readonly`: nothing is changed.
+    read_only: bool,
+    /// `--associations`: `show` of accounts and users, with their associations.
+    with_associations: bool,
     /// `--help`, `--version`
     pub show: Option<SacctmgrShow>,
     style: Style,
@@ -67,14 +71,16 @@ enum Key {
     Parsable,
     Parsable2,
     Quiet,
+    ReadOnly,
     Version,
+    WithAssociations,
 }
 
 #[rustfmt::skip]
 const OPTIONS: &[LongOption<Key>] = {
     use Takes::No as Bare;
     &[
-        LongOption::new("associations", Some('s'), Bare, Key::NoEffect),
+        LongOption::new("associations", Some('s'), Bare, Key::WithAssociations),
         LongOption::new("help", Some('h'), Bare, Key::Help),
         LongOption::new("immediate", Some('i'), Bare, Key::Immediate),
         LongOption::new("noheader", Some('n'), Bare, Key::NoHeader),
@@ -82,7 +88,7 @@ const OPTIONS: &[LongOption<Key>] = {
         LongOption::new("parsable", Some('p'), Bare, Key::Parsable),
         LongOption::new("parsable2", Some('P'), Bare, Key::Parsable2),
         LongOption::new("quiet", Some('Q'), Bare, Key::Quiet),
-        LongOption::new("readonly", Some('r'), Bare, Key::NoEffect),
+        LongOption::new("readonly", Some('r'), Bare, Key::ReadOnly),
         LongOption::new("usage", None, Bare, Key::Help),
         LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
         LongOption::new("version", Some('V'), Bare, Key::Version),
@@ -99,6 +105,8 @@ impl SacctmgrArgs {
         let mut asked = SacctmgrArgs {
             immediate: false,
             quiet: false,
+            read_only: false,
+            with_associations: false,
             show: None,
             style: Style::default(),
             words: parsed.operands,
@@ -112,8 +120,19 @@ impl SacctmgrArgs {
                 Key::Parsable => asked.style.parsable = Some(true),
                 Key::Parsable2 => asked.style.parsable = Some(false),
                 Key::Quiet => asked.quiet = true,
+                Key::ReadOnly => asked.read_only = true,
+                Key::WithAssociations => asked.with_associations = true,
                 Key::Version => asked.show = Some(SacctmgrShow::Version),
             }
+        }
+        match asked.words.first() {
+            Some(verb) if is(verb, "help", 2) && asked.words.len() == 1 => {
+                asked.show = Some(SacctmgrShow::Help);
+            }
+            Some(verb) if is(verb, "version", 4) && asked.words.len() == 1 => {
+                asked.show = Some(SacctmgrShow::Version);
+            }
+            _ => {}
         }
         match parsed.wrong {
             Some(message) => Err(format!(
@@ -199,8 +218,20 @@ impl SacctmgrArgs {
         ];
         let verb_of = known.iter().find(|(name, least, _)| is(verb, name, *least));
         let Some((_, _, action)) = verb_of else {
-            return Err(Answer::refused(format!("invalid keyword: {verb}\n")));
+            return Err(Answer::refused(if is(verb, "help", 2) {
+                format!("too many arguments for keyword:{verb}\n")
+            } else if is(verb, "version", 4) {
+                format!("too many arguments for {verb} keyword\n")
+            } else {
+                format!("invalid keyword: {verb}\n")
+            }));
         };
+        let changes = matches!(action, Verb::Add | Verb::Modify | Verb::Delete | Verb::Load);
+        if self.read_only && changes {
+            return Err(Answer::refused(
+                "Can't run this command in readonly mode.\n".to_owned(),
+            ));
+        }
         match action {
             Verb::Dump => return dump::dump(rest, accounting),
             Verb::Load => return dump::load(rest, accounting, facts.text.as_deref()),
@@ -235,6 +266,7 @@ impl SacctmgrArgs {
             Verb::Modify if one("users", 1) => modify::modify_user(words, accounting),
             Verb::Modify if one("qos", 1) => modify::modify_qos(words, accounting),
             Verb::Modify if one("resources", 1) => resources::modify(words, accounting),
+            Verb::Modify if one("jobs", 1) => Err(Answer::refused(MODIFY_JOB.to_owned())),
             Verb::Delete if one("resources", 1) => resources::delete(words, accounting),
             Verb::Delete if one("federations", 1) => {
                 resources::delete_federation(words, accounting)
@@ -259,6 +291,11 @@ impl SacctmgrArgs {
     ) -> Result<Answer, Answer> {
         let style = self.style;
         let one = |name: &str, least| is(entity, name, least);
+        let mut words = words.to_vec();
+        if self.with_associations && (one("accounts", 2) || one("users", 1)) {
+            words.push("withassoc".to_owned());
+        }
+        let words = &words[..];
         if one("accounts", 2) {
             return show::accounts(words, accounting, style);
         }
@@ -320,6 +357,14 @@ sacctmgr: error: there is no slurmdbd here, and so nothing is counted of it
 sacctmgr:   asked   show stats
 sacctmgr:   there   accounts and jobs, kept by the engine itself
 sacctmgr:   do      sdiag shows what was counted of the engine's calls
+";
+
+/// What is recorded of a job is not written anew.
+const MODIFY_JOB: &str = "\
+sacctmgr: error: what is recorded of jobs is not changed here
+sacctmgr:   asked   modify job
+sacctmgr:   there   jobs as they were when they ended
+sacctmgr:   do      scontrol update JobId= changes comments of a job that is not over
 ";
 
 #[derive(Clone, Copy, PartialEq)]

@@ -198,7 +198,12 @@ pub(super) fn modify_qos(words: &[String], to: &mut Accounting) -> Result<Answer
         return Err(nothing_to_set());
     }
     if !given.remarks.is_empty() {
-        return Err(Answer::refused(given.remarks));
+        let nothing = if given.settings.is_empty() {
+            NOTHING_TO_SET
+        } else {
+            ""
+        };
+        return Err(Answer::refused(format!("{}{nothing}", given.remarks)));
     }
     let mut lines = String::new();
     for qos in &mut to.qos {
@@ -229,6 +234,8 @@ fn put_text(text: &mut String, given: &Option<String>) {
     }
 }
 
+const NOTHING_TO_SET: &str = " You didn't give me anything to set\n";
+
 fn nothing_to_set() -> Answer {
-    Answer::refused(" You didn't give me anything to set\n".to_owned())
+    Answer::refused(NOTHING_TO_SET.to_owned())
 }

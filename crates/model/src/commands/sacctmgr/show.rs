@@ -333,6 +333,9 @@ fn of_association(from: &Accounting, it: &AccountAssociation, key: &str) -> Stri
         "cluster" => from.cluster.clone(),
         "id" => it.id.to_string(),
         "parent" => it.parent.clone().unwrap_or_default(),
+        "parentid" => from.parent_id(it).to_string(),
+        "lft" => from.bounds(it).0.to_string(),
+        "rgt" => from.bounds(it).1.to_string(),
         "partition" => it.partition.clone().unwrap_or_default(),
         "qos" => {
             let mut names = from.qos_of(it).to_vec();
@@ -368,7 +371,13 @@ fn of_qos(qos: &Qos, key: &str) -> String {
 /// A setting as it is printed: lengths of time in Slurm's form.
 pub(super) fn printed(key: &str, value: &str) -> String {
     match (key, value.parse::<i64>()) {
-        ("maxwall" | "grpwall" | "gracetime", Ok(seconds)) => padded_elapsed_text(seconds),
+        ("maxwall" | "grpwall" | "gracetime" | "preemptexempttime", Ok(seconds)) => {
+            padded_elapsed_text(seconds)
+        }
+        ("usagefactor" | "limitfactor" | "usagethreshold", _) => {
+            let number = value.parse::<f64>();
+            number.map_or_else(|_| value.to_owned(), |number| format!("{number:.6}"))
+        }
         _ => value.to_owned(),
     }
 }

@@ -82,6 +82,8 @@ pub(super) fn check_names<'a>(names: impl IntoIterator<Item = &'a String>) -> Re
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Number,
+    /// A number of seconds.
+    Seconds,
     Length,
     Tres,
     /// A number that need not be whole, not below 0.
@@ -131,6 +133,7 @@ pub(super) static OF_ASSOCIATIONS: &[Setting] = &[
     setting(&[("grpcpurunmins", 7)], "grptresrunmins", "GrpCPURunMins", Kind::OneTres("cpu")),
     setting(&[("grpcpus", 7)], "grptres", "GrpCpus", Kind::OneTres("cpu")),
     setting(&[("grpjobs", 4)], "grpjobs", "GrpJobs", Kind::Number),
+    setting(&[("grpjobsaccrue", 8)], "grpjobsaccrue", "GrpJobsAccrue", Kind::Number),
     setting(&[("grpmemory", 4)], "grptres", "GrpMemory", Kind::OneTres("mem")),
     setting(&[("grpnodes", 4)], "grptres", "GrpNodes", Kind::OneTres("node")),
     setting(&[("grpsubmitjobs", 4)], "grpsubmitjobs", "GrpSubmitJobs", Kind::Number),
@@ -141,7 +144,9 @@ pub(super) static OF_ASSOCIATIONS: &[Setting] = &[
     setting(&[("maxcpuminsperjob", 7)], "maxtresmins", "MaxCPUMins", Kind::OneTres("cpu")),
     setting(&[("maxcpusperjob", 7)], "maxtres", "MaxCpus", Kind::OneTres("cpu")),
     setting(&[("maxjobs", 4)], "maxjobs", "MaxJobs", Kind::Number),
+    setting(&[("maxjobsaccrue", 8)], "maxjobsaccrue", "MaxJobsAccrue", Kind::Number),
     setting(&[("maxnodesperjob", 4)], "maxtres", "MaxNodes", Kind::OneTres("node")),
+    setting(&[("minpriothresh", 4)], "minpriothresh", "MinPrioThresh", Kind::Number),
     setting(&[("maxsubmitjobs", 4)], "maxsubmitjobs", "MaxSubmitJobs", Kind::Number),
     setting(&[("maxtresperjob", 7)], "maxtres", "MaxTRESPerJob", Kind::Tres),
     setting(&[("maxtrespernode", 11)], "maxtrespernode", "MaxTRESPerNode", Kind::Tres),
@@ -154,11 +159,12 @@ pub(super) static OF_ASSOCIATIONS: &[Setting] = &[
 #[rustfmt::skip]
 pub(super) static OF_QOS: &[Setting] = &[
     setting(&[("flags", 2)], "flags", "Flags", Kind::Flags),
-    setting(&[("gracetime", 3)], "gracetime", "GraceTime", Kind::Length),
+    setting(&[("gracetime", 3)], "gracetime", "GraceTime", Kind::Seconds),
     setting(&[("grpcpumins", 7)], "grptresmins", "GrpCPUMins", Kind::OneTres("cpu")),
     setting(&[("grpcpurunmins", 7)], "grptresrunmins", "GrpCPURunMins", Kind::OneTres("cpu")),
     setting(&[("grpcpus", 7)], "grptres", "GrpCPUs", Kind::OneTres("cpu")),
     setting(&[("grpjobs", 4)], "grpjobs", "GrpJobs", Kind::Number),
+    setting(&[("grpjobsaccrue", 8)], "grpjobsaccrue", "GrpJobsAccrue", Kind::Number),
     setting(&[("grpmemory", 4)], "grptres", "GrpMemory", Kind::OneTres("mem")),
     setting(&[("grpnodes", 4)], "grptres", "GrpNodes", Kind::OneTres("node")),
     setting(&[("grpsubmitjobs", 4)], "grpsubmitjobs", "GrpSubmitJobs", Kind::Number),
@@ -166,9 +172,12 @@ pub(super) static OF_QOS: &[Setting] = &[
     setting(&[("grptresmins", 8)], "grptresmins", "GrpTRESMins", Kind::Tres),
     setting(&[("grptresrunmins", 8)], "grptresrunmins", "GrpTRESRunMins", Kind::Tres),
     setting(&[("grpwall", 4)], "grpwall", "GrpWall", Kind::Length),
+    setting(&[("limitfactor", 6)], "limitfactor", "LimitFactor", Kind::Factor),
     setting(&[("maxcpuminsperjob", 7)], "maxtresmins", "MaxCPUMins", Kind::OneTres("cpu")),
     setting(&[("maxcpusperjob", 7)], "maxtres", "MaxCPUs", Kind::OneTres("cpu")),
     setting(&[("maxcpusperuser", 11), ("maxcpuspu", 9)], "maxtresperuser", "MaxCPUsPerUser", Kind::OneTres("cpu")),
+    setting(&[("maxjobsaccrueperaccount", 17), ("maxjobsaccruepa", 15)], "maxjobsaccrueperaccount", "MaxJobsAccruePA", Kind::Number),
+    setting(&[("maxjobsaccrueperuser", 17), ("maxjobsaccruepu", 15)], "maxjobsaccrueperuser", "MaxJobsAccruePU", Kind::Number),
     setting(&[("maxjobsperaccount", 11), ("maxjobspa", 9)], "maxjobsperaccount", "MaxJobsPerAccount", Kind::Number),
     setting(&[("maxjobsperuser", 4), ("maxjobspu", 4)], "maxjobsperuser", "MaxJobsPerUser", Kind::Number),
     setting(&[("maxnodesperjob", 4)], "maxtres", "MaxNodesPerJob", Kind::OneTres("node")),
@@ -183,15 +192,37 @@ pub(super) static OF_QOS: &[Setting] = &[
     setting(&[("maxtresminsperjob", 8)], "maxtresmins", "MaxTRESMins", Kind::Tres),
     setting(&[("maxwalldurationperjob", 4)], "maxwall", "MaxWall", Kind::Length),
     setting(&[("mincpusperjob", 7)], "mintres", "MinCPUs", Kind::OneTres("cpu")),
+    setting(&[("minpriothresh", 4)], "minpriothresh", "MinPrioThresh", Kind::Number),
     setting(&[("mintresperjob", 7)], "mintres", "MinTRESPerJob", Kind::Tres),
     setting(&[("preemptmode", 8)], "preemptmode", "PreemptMode", Kind::PreemptMode),
     setting(&[("preempt", 7)], "preempt", "Preempt", Kind::Names),
+    setting(&[("preemptexempttime", 8)], "preemptexempttime", "PreemptExemptTime", Kind::Length),
     setting(&[("priority", 3)], "priority", "Priority", Kind::Number),
     setting(&[("usagefactor", 6)], "usagefactor", "UsageFactor", Kind::Factor),
     setting(&[("usagethreshold", 6)], "usagethreshold", "UsageThreshold", Kind::Factor),
 ];
 
+/// Settings that are kept and shown, and that no job's course here goes by.
+const NOT_APPLIED: &[&str] = &[
+    "grpjobsaccrue",
+    "limitfactor",
+    "maxjobsaccrue",
+    "maxjobsaccrueperaccount",
+    "maxjobsaccrueperuser",
+    "minpriothresh",
+];
+
 impl Setting {
+    /// What is said where it is set although nothing goes by it.
+    pub(super) fn note(&self) -> Option<String> {
+        NOT_APPLIED.contains(&self.key).then(|| {
+            format!(
+                "sacctmgr: {} is kept and shown, and has no effect on jobs here\n",
+                self.said
+            )
+        })
+    }
+
     /// The setting of a name or of enough of it, in any case.
     pub(super) fn named(all: &'static [Setting], name: &str) -> Option<&'static Setting> {
         let lower = name.to_ascii_lowercase();
@@ -214,7 +245,7 @@ impl Setting {
             Kind::Number if self.key == "fairshare" && value.eq_ignore_ascii_case("parent") => {
                 value.to_owned()
             }
-            Kind::Number => match value.parse::<u32>() {
+            Kind::Number | Kind::Seconds => match value.parse::<u32>() {
                 Ok(number) => number.to_string(),
                 Err(_) => return Err(Wrong::Number(self.invalid(value))),
             },
@@ -240,8 +271,11 @@ impl Setting {
                     return Ok(());
                 }
                 None => {
-                    let said = self.said;
-                    return Err(Wrong::Word(format!(" Bad {said} time format: {word}\n")));
+                    let said = match self.said {
+                        "PreemptExemptTime" => "PreemptExemptTime".to_owned(),
+                        said => format!("{said} time"),
+                    };
+                    return Err(Wrong::Word(format!(" Bad {said} format: {word}\n")));
                 }
             },
             Kind::Tres => {
