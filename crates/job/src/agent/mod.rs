@@ -43,6 +43,7 @@ mod watcher;
 mod work;
 
 pub use ranks::{RankProcess, any_lives};
+pub(crate) use ranks::{kill, numbered};
 pub use recognise::{Recognised, recognise};
 pub(crate) use rescue::{all_saved, has_newer};
 pub use tree::{make_rest, tree};

@@ -4,6 +4,7 @@
 //! on, and writes down how it ended.
 
 mod container;
+mod failed_peer;
 mod head;
 mod image_on_node;
 mod mount_points;
@@ -132,6 +133,7 @@ pub fn run(
         return Ok(0);
     }
     let place = Place {
+        run: folder,
         task: rank.task,
         node_index,
     };

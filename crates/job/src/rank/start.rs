@@ -2,12 +2,12 @@
 
 use super::container::Inside;
 use super::program::ProgramError;
-use super::{RankError, Variables, prelude, program};
+use super::{RankError, Variables, failed_peer, prelude, program};
 use crate::agent::RankProcess;
 use crate::local_folder;
 use crate::python_stack;
 use crate::visible_gpus;
-use folder::LaunchFile;
+use folder::{LaunchFile, RunFolder};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use std::collections::BTreeMap;
@@ -20,7 +20,8 @@ use std::sync::atomic::AtomicBool;
 use train::{EnvChange, RankCommand};
 
 /// What the wrapper finds out about its own task.
-pub(super) struct Place {
+pub(super) struct Place<'a> {
+    pub run: &'a RunFolder,
     pub task: u32,
     pub node_index: u32,
 }
@@ -38,7 +39,7 @@ impl Start<'_> {
     /// The program with its arguments and variables, once the environment is made.
     pub(super) fn prepare(
         &self,
-        of_rank: Option<(&Place, &Path)>,
+        of_rank: Option<(&Place<'_>, &Path)>,
     ) -> Result<(PathBuf, Vec<String>, Variables), RankError> {
         let (launch, rank) = (self.launch, self.rank);
         let mut variables: Variables = std::env::vars_os().collect();
@@ -72,7 +73,7 @@ impl Start<'_> {
 
     pub(super) fn and_wait(
         &self,
-        of_rank: Option<(&Place, &Path)>,
+        of_rank: Option<(&Place<'_>, &Path)>,
         told_to_end: &Arc<AtomicBool>,
     ) -> Result<ExitStatus, RankError> {
         let (program, argv, mut variables) = self.prepare(of_rank)?;
@@ -89,6 +90,9 @@ impl Start<'_> {
         // Before the program starts: a signal that comes in between must not end the wrapper.
         let mut signals =
             Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT]).map_err(catching)?;
+        if let Some((place, local)) = of_rank {
+            failed_peer::end_after(self.launch.attempt, place, local).map_err(catching)?;
+        }
         let mut child = spawn(&program, &argv, &self.launch.cwd, &variables)?;
         let pid = child.id();
         prefer_to_kill(pid);
@@ -167,7 +171,7 @@ fn prefer_to_kill(pid: u32) {
 }
 
 /// Without it the agent can't tell the rank to stop, and the step is ended the hard way.
-fn write_down(pid: u32, place: &Place, local: &Path) {
+fn write_down(pid: u32, place: &Place<'_>, local: &Path) {
     if let Some(start_time) = sys::process::start_time(pid) {
         let process = RankProcess {
             node_index: place.node_index,
