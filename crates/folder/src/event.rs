@@ -188,6 +188,17 @@ impl Event {
                 }
         )
     }
+
+    /// Whether the run is over with it: nothing but a person brings it back.
+    #[must_use]
+    pub fn ends_run(&self) -> bool {
+        let cancelled = Some(StopReason::Cancelled);
+        match self {
+            Event::Finished { .. } | Event::Failed { .. } => true,
+            Event::Terminated { reason } => *reason == cancelled,
+            _ => false,
+        }
+    }
 }
 
 /// Why a job ends before its training does.

@@ -22,6 +22,9 @@ pub struct LaunchFile {
     /// The container that the ranks start in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<ContainerStart>,
+    /// Names of the secret variables that they have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
     /// How many ranks there are, in all files.
     pub count: u32,
     /// What the first node runs where it is one process there that starts the ranks.
@@ -49,6 +52,7 @@ impl LaunchFile {
                 cwd: self.cwd.clone(),
                 preludes: self.preludes.clone(),
                 container: self.container.clone(),
+                secrets: self.secrets.clone(),
                 count: self.count,
                 head: self.head.clone().filter(|_| number == 0),
             };

@@ -238,6 +238,7 @@ mod tests {
             preludes: Vec::new(),
             container: None,
             count: 1,
+            secrets: Vec::new(),
             head: None,
             ranks: Vec::new(),
         };

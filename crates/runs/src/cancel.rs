@@ -46,5 +46,7 @@ pub(crate) fn cancel_run(run: &Run, transport: &mut dyn Transport) -> Result<(),
             transport.cancel(job, None)?;
         }
     }
+    // It comes back by no way but a person's.
+    run.folder.remove_secrets();
     Ok(noted?)
 }

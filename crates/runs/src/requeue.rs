@@ -3,11 +3,12 @@
 use crate::awaited::jobs_of;
 use crate::environment_job::submit_environment;
 use crate::failure::{Failure, FailureKind};
-use crate::{Selected, submit_next};
+use crate::{Selected, secrets, submit_next};
 use backend::JobView;
 use folder::RunFolder;
 use model::JobId;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// How it comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,12 +31,25 @@ pub fn requeue(selected: &mut Selected) -> Result<Requeued, Failure> {
     let view = selected.view()?;
     let live = view.as_ref().is_some_and(|view| view.state.is_live());
     if let Some(run) = &selected.run {
+        write_secrets(&run.entry.folder)?;
         run.folder.clear_cancelled()?;
         if !live {
             run.folder.write_asked_again()?;
         }
     }
     put_back(selected, view)
+}
+
+/// The secrets of a run that was over, or was cancelled, were removed: they are read again, as when it was
+/// submitted.
+fn write_secrets(folder: &Path) -> Result<(), Failure> {
+    let (folder, json) = RunFolder::open(folder)?;
+    let there = folder.read_secrets()?;
+    let mut names = json.plan.environment.secrets.value.iter();
+    if names.all(|name| there.contains_key(name)) {
+        return Ok(());
+    }
+    Ok(folder.write_secrets(&secrets(&json.plan)?)?)
 }
 
 /// Brings it back that stands so.

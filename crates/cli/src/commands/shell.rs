@@ -288,6 +288,7 @@ fn launch_file(
         },
         container,
         count: 1,
+        secrets: Vec::new(),
         head: None,
         ranks,
     })

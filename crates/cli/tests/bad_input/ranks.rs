@@ -119,6 +119,38 @@ fn a_secret_with_a_line_end_comes_whole_to_the_ranks() {
 }
 
 #[test]
+fn the_secrets_of_a_run_that_is_over_are_removed_and_read_again_when_it_comes_back() {
+    let mut env = env();
+    env.set_var("HF_TOKEN", "t0ken");
+    let script = format!(
+        "test -e {:?} || exit 3; echo \"has $HF_TOKEN\"\n",
+        env.work().join("go")
+    );
+    run_file(&env, 1, &script);
+    let text = fs::read_to_string(env.work().join("yard.toml")).unwrap();
+    env.write(
+        "yard.toml",
+        &format!("{text}[environment]\nsecrets = [\"HF_TOKEN\"]\n"),
+    );
+    let _ = env.yard(&["run"]).code(1);
+    let file = folder(&env).join("secrets.json");
+    assert!(!file.exists(), "the run failed for good");
+    let mut without = env.command(&["requeue", "@"]);
+    let refused = without.env_remove("HF_TOKEN").output().unwrap();
+    let words = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        words.contains("the secret HF_TOKEN is not known"),
+        "{words}"
+    );
+    env.write("go", "");
+    env.yard(&["requeue", "@"]).success();
+    env.yard(&["wait", "@"]).success();
+    let printed = env.yard(&["logs", "@"]).success();
+    assert!(printed.contains("has t0ken"), "{printed}");
+    assert!(!file.exists(), "the run is done");
+}
+
+#[test]
 fn one_that_ignores_sigterm_is_killed_with_the_others() {
     let mut env = env();
     // Its own wrapper kills it, long before the cluster would.

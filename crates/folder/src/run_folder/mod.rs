@@ -137,6 +137,12 @@ impl RunFolder {
         }
     }
 
+    /// Removes the values of secret variables: of a run that is over they are of no use.
+    pub fn remove_secrets(&self) {
+        // What can't be removed stays closed to others.
+        let _ = fs::remove_file(self.root.join(SECRETS));
+    }
+
     /// Writes `links/<n>.json`.
     ///
     /// # Errors
@@ -234,6 +240,21 @@ mod tests {
     }
 
     #[test]
+    fn secrets_are_the_user_s_alone_until_they_are_removed() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(root.path(), "shop", "x").unwrap();
+        let secrets = BTreeMap::from([("HF_TOKEN".to_owned(), "two\nlines".to_owned())]);
+        folder.write_secrets(&secrets).unwrap();
+        let mode = fs::metadata(folder.path().join(SECRETS)).unwrap();
+        assert_eq!(mode.permissions().mode() & 0o777, 0o600);
+        assert_eq!(folder.read_secrets().unwrap(), secrets);
+        folder.remove_secrets();
+        assert!(!folder.path().join(SECRETS).exists());
+        assert_eq!(folder.read_secrets().unwrap(), BTreeMap::new());
+    }
+
+    #[test]
     fn exits_and_links_are_read_in_order() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(scratch.path(), "shop", "x").unwrap();
@@ -289,6 +310,7 @@ mod tests {
             preludes: Vec::new(),
             container: None,
             count: 1000,
+            secrets: Vec::new(),
             head: None,
             ranks: (0..1000).map(rank).collect(),
         };

@@ -19,6 +19,9 @@ impl Conductor {
         result.map_err(|source| self.wrong_log(source))?;
         let about = (&self.run, &self.json, self.steps.allocation.attempt);
         self.notices.see(&event, about, now);
+        if event.ends_run() {
+            self.run.remove_secrets();
+        }
         Ok(())
     }
 

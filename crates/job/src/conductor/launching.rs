@@ -80,6 +80,7 @@ impl Conductor {
                 _ => plan.environment.preludes(made),
             },
             container,
+            secrets: plan.environment.secrets.value.clone(),
             head,
             ranks,
         };

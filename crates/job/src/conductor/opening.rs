@@ -97,11 +97,7 @@ impl Conductor {
         let mut log = patiently(patience, || false, || EventLog::open(&events))
             .map_err(wrong("writing events"))?;
         if let Standing::Fails { cause } = standing {
-            let failed = Event::Failed {
-                cause,
-                status: None,
-            };
-            log.append(now, failed).map_err(wrong("writing events"))?;
+            fail(&run, &mut log, cause, now).map_err(wrong("writing events"))?;
             return Ok(Opened::Over(1));
         }
         let yard = std::env::current_exe().map_err(|source| ConductorError::Start {
@@ -117,22 +113,14 @@ impl Conductor {
             time: exact_time(&json),
         };
         if let Some(cause) = environment::why_not_made(&run, &json) {
-            let failed = Event::Failed {
-                cause,
-                status: None,
-            };
-            log.append(now, failed).map_err(wrong("writing events"))?;
+            fail(&run, &mut log, cause, now).map_err(wrong("writing events"))?;
             return Ok(Opened::Over(1));
         }
         let looked = awaited(&run, allocation.attempt, &json.after);
         match looked.map_err(wrong("looking at the run before"))? {
             Awaited::Done => {}
             Awaited::Failed { cause } => {
-                let failed = Event::Failed {
-                    cause,
-                    status: None,
-                };
-                log.append(now, failed).map_err(wrong("writing events"))?;
+                fail(&run, &mut log, cause, now).map_err(wrong("writing events"))?;
                 return Ok(Opened::Over(1));
             }
             Awaited::GoesOn { job } => {
@@ -272,6 +260,13 @@ impl Conductor {
                 .map_or(OnHang::Log, |hang| hang.then.value),
         })
     }
+}
+
+/// Writes down that the run failed before its start had begun.
+fn fail(run: &RunFolder, log: &mut EventLog, cause: String, now: Timestamp) -> io::Result<()> {
+    run.remove_secrets();
+    let status = None;
+    log.append(now, Event::Failed { cause, status })
 }
 
 /// Writes the first link of a run that is one of several repeats: who submitted the array does not

@@ -1,6 +1,6 @@
 //! The first node's only task, where its program starts the ranks of all nodes.
 
-use super::{RankError, Start, write_exit};
+use super::{RankError, Start, secrets, write_exit};
 use crate::exit_code;
 use folder::{Attempt, RankExit, RunFolder};
 use model::Timestamp;
@@ -28,7 +28,7 @@ pub fn head(attempt: Attempt, folder: &RunFolder, _local: &Path) -> Result<u8, R
         launch: &launch,
         rank: head,
         is_head: true,
-        secrets: folder.read_secrets()?,
+        secrets: secrets(folder, &launch)?,
     };
     let status = start.and_wait(None, &told_to_end);
     let (code, signal) = match &status {

@@ -138,7 +138,7 @@ pub fn run(
         node_index,
     };
     let told_to_end = Arc::new(AtomicBool::new(false));
-    let secrets = folder.read_secrets()?;
+    let secrets = secrets(folder, &launch)?;
     let start = Start {
         launch: &launch,
         rank,
@@ -184,6 +184,19 @@ pub fn run(
         bring_back(folder, attempt, place.task, stopping);
     }
     status.map(|_| u8::try_from(code).unwrap_or(1))
+}
+
+/// The secret variables that the ranks of a start have, with their values.
+fn secrets(folder: &RunFolder, launch: &LaunchFile) -> Result<BTreeMap<String, String>, RankError> {
+    let secrets = folder.read_secrets()?;
+    let mut names = launch.secrets.iter();
+    match names.find(|name| !secrets.contains_key(*name)) {
+        None => Ok(secrets),
+        Some(name) => Err(RankError::Secret {
+            name: name.clone(),
+            run: folder.id().to_owned(),
+        }),
+    }
 }
 
 /// The end of a task without a program.

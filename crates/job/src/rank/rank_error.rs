@@ -40,6 +40,16 @@ pub enum RankError {
         /// The node's index in the launch file.
         planned: u32,
     },
+    /// The run was over, and its secrets were removed then.
+    #[error(
+        "the secret {name} of run {run} is not there: it was removed when the run was over; yard requeue {run} in a shell that has it brings it along"
+    )]
+    Secret {
+        /// The variable.
+        name: String,
+        /// The run's id.
+        run: String,
+    },
     /// The environment can't be made.
     #[error(transparent)]
     Prelude(#[from] PreludeError),
@@ -73,6 +83,7 @@ impl RankError {
             RankError::Launch(_)
             | RankError::Task { .. }
             | RankError::Elsewhere { .. }
+            | RankError::Secret { .. }
             | RankError::Prelude(_)
             | RankError::Container(_)
             | RankError::Data(_)
