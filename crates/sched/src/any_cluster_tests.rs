@@ -10,10 +10,10 @@ use crate::preempt::rules;
 use crate::{BackfillParameters, Event, Job, State};
 use cluster_file::{ClusterFile, PreemptMode};
 use model::{
-    ArraySpec, Ending, GpuCount, JobId, JobState, LengthChange, MemoryRequest, NamesChange,
-    NodeMark, NodeName, NodeOptions, Outcome, RareOptions, Request, RequeueHold, Reservation,
-    ReservationFlag, ReservationRequest, ReservedNodes, Seconds, Sharing, TimeLimitRequest,
-    Timestamp,
+    ArraySpec, Ending, GpuCount, HeldBy, JobChange, JobId, JobState, LengthChange, LimitChange,
+    MemoryRequest, NamesChange, NodeMark, NodeName, NodeOptions, Outcome, RareOptions, Request,
+    RequeueHold, Reservation, ReservationFlag, ReservationRequest, ReservedNodes, Seconds, Sharing,
+    TimeLimitRequest, Timestamp,
 };
 use proptest::prelude::*;
 use resources::{Amounts, Cluster, Free, NodeId, Share, Trust};
@@ -29,6 +29,11 @@ enum Step {
     End(usize),
     Requeue(usize),
     Suspend(usize, bool),
+    /// A running job goes on without one of its nodes.
+    LoseNode(usize, usize),
+    /// `scontrol update` of a live job.
+    Change(usize, Box<JobChange>),
+    Hold(usize, bool),
     Mark(u32, bool),
     Reconfigure(usize),
     Reserve(Box<ReservationRequest>),
@@ -248,11 +253,43 @@ fn any_step() -> impl Strategy<Value = Step> {
         4 => any::<usize>().prop_map(Step::End),
         1 => any::<usize>().prop_map(Step::Requeue),
         2 => (any::<usize>(), any::<bool>()).prop_map(|(which, now)| Step::Suspend(which, now)),
+        1 => (any::<usize>(), any::<usize>()).prop_map(|(which, node)| Step::LoseNode(which, node)),
+        2 => (any::<usize>(), any_change()).prop_map(|(which, change)| {
+            Step::Change(which, Box::new(change))
+        }),
+        1 => (any::<usize>(), any::<bool>()).prop_map(|(which, holds)| Step::Hold(which, holds)),
         2 => (0_u32..8, any::<bool>()).prop_map(|(node, up)| Step::Mark(node, up)),
         1 => (0_usize..3).prop_map(Step::Reconfigure),
         1 => (0_i64..900).prop_map(Step::Wait),
         2 => any_reservation().prop_map(|asked| Step::Reserve(Box::new(asked))),
         1 => any::<usize>().prop_map(Step::Unreserve),
+    ]
+}
+
+/// What a request that waits may become. A QOS with a limit on submissions is never asked for.
+fn any_change() -> impl Strategy<Value = JobChange> {
+    let limit = |minutes| LimitChange::To(TimeLimitRequest::Limit(Seconds(minutes * 60)));
+    let reservation = prop::option::of(Just("one".to_owned()));
+    prop_oneof![
+        (1_u64..20).prop_map(move |minutes| JobChange::TimeLimit(limit(minutes))),
+        prop_oneof![
+            Just("gpu"),
+            Just("whole,gpu"),
+            Just("all"),
+            Just("all,whole")
+        ]
+        .prop_map(|names| JobChange::Partition(names.to_owned())),
+        prop_oneof![Just("low"), Just("middle"), Just("high")]
+            .prop_map(|name| JobChange::Qos(name.to_owned())),
+        (1_u32..4, any::<bool>())
+            .prop_map(|(nodes, most)| JobChange::Nodes(nodes, most.then_some(nodes))),
+        (1_u32..5).prop_map(JobChange::Tasks),
+        (0_u64..5000).prop_map(|mib| JobChange::Memory(MemoryRequest::PerNode(mib))),
+        (-3_i64..4).prop_map(JobChange::Nice),
+        (1_u32..200).prop_map(JobChange::Priority),
+        prop::option::of(Just("x".to_owned())).prop_map(JobChange::Licenses),
+        (0_i64..900).prop_map(|seconds| JobChange::Begin(Timestamp(1_000_000 + seconds * 1000))),
+        reservation.prop_map(JobChange::Reservation),
     ]
 }
 
@@ -554,6 +591,42 @@ pub(super) fn play(case: &Case) {
                     } else {
                         Event::Resumed { job, at }
                     });
+                }
+            }
+            Step::LoseNode(which, node) => {
+                let job = pick(which);
+                let record = job.and_then(|job| world.state.job(job)).cloned();
+                if let (Some(job), Some(JobState::Running { allocation, .. })) =
+                    (job, record.map(|record| record.state))
+                {
+                    let nodes = vec![allocation.nodes[node % allocation.nodes.len()].node.clone()];
+                    world.state.apply(Event::Shrunk { job, nodes, at });
+                }
+            }
+            Step::Change(which, change) => {
+                let all: Vec<JobId> = world.state.live().map(|record| record.id).collect();
+                let job = which.checked_rem(all.len()).map(|which| all[which]);
+                if let Some(record) = job.and_then(|job| world.state.job(job)).cloned() {
+                    let change = [*change];
+                    if !case.has_reservations && matches!(change, [JobChange::Reservation(_)]) {
+                        continue;
+                    }
+                    let update = world.state.changed(&record, &change, true, None, at);
+                    if let Ok(update) = update {
+                        world.state.apply(Event::Updated {
+                            job: record.id,
+                            update: Box::new(update),
+                            history: Vec::new(),
+                            at,
+                        });
+                    }
+                }
+            }
+            Step::Hold(which, holds) => {
+                let all: Vec<JobId> = world.state.live().map(|record| record.id).collect();
+                if let Some(which) = which.checked_rem(all.len()) {
+                    let (job, hold) = (all[which], holds.then_some(HeldBy::User));
+                    world.state.apply(Event::Held { job, hold, at });
                 }
             }
             Step::Mark(node, is_up) => {

@@ -60,7 +60,9 @@ impl State {
         }
         if all.iter().all(|id| self.jobs[id].is_ready()) {
             self.queue(first);
-            if self.jobs[&first].reason() == Some(&PendingReason::None) {
+            // Any of them may just have been changed.
+            let is_new = |id: &JobId| self.jobs[id].reason() == Some(&PendingReason::None);
+            if all.iter().any(is_new) {
                 self.unseen.insert(first);
             }
             return;
@@ -112,11 +114,17 @@ impl State {
         Some((promises, attempts))
     }
 
-    /// A job's components wait at their turn.
+    /// A job's components wait at their turn: for room, or for a limit.
     pub(crate) fn wait_together(&self, pass: &mut Pass, queue: QueueId, key: Key, now: Timestamp) {
-        if let Some((promises, attempts)) = self.turn_together(pass, queue, key, now) {
+        let Some((promises, attempts)) = self.turn_together(pass, queue, key, now) else {
+            return;
+        };
+        let Some(all) = self.earliest_together(&promises, &attempts, now, now) else {
             let line = self.line_together(queue, key.job);
-            self.keep_together(pass, key.job, line, (promises, &attempts), now);
+            return self.keep_together(pass, key.job, line, (promises, &attempts), now);
+        };
+        if let Err(reason) = self.may_have_all(&all, now) {
+            pass.limited.insert(key.job, reason);
         }
     }
 
@@ -134,12 +142,9 @@ impl State {
             return Vec::new();
         };
         if let Some(all) = self.earliest_together(&promises, &attempts, now, now) {
-            let mut ledger = self.ledger.clone();
-            for start in &all {
-                if let Err(reason) = self.count_component(&mut ledger, start, now) {
-                    pass.limited.insert(key.job, reason);
-                    return Vec::new();
-                }
+            if let Err(reason) = self.may_have_all(&all, now) {
+                pass.limited.insert(key.job, reason);
+                return Vec::new();
             }
             let lets_others = pass.blocked.values().any(|job| *job == key.job);
             pass.has_overtaken |= is_behind || lets_others;
@@ -217,6 +222,13 @@ impl State {
             Ok(open)
         };
         ids.iter().enumerate().map(of_job).collect()
+    }
+
+    /// Whether limits let all components start so.
+    fn may_have_all(&self, all: &[PossibleStart], now: Timestamp) -> Result<(), PendingReason> {
+        let mut ledger = self.ledger.clone();
+        let mut all = all.iter();
+        all.try_for_each(|start| self.count_component(&mut ledger, start, now))
     }
 
     /// Counts a component under its limits, those before it counted already.

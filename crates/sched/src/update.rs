@@ -132,9 +132,9 @@ impl State {
                 }
             }
         }
-        if let Some(holding) = &job.derived.holding {
-            self.ledger
-                .started(&self.cluster, &job.record, &holding.shares);
+        // A suspended one counts under limits with all that it had.
+        if let Some(shares) = job.counted_shares(&self.cluster) {
+            self.ledger.started(&self.cluster, &job.record, &shares);
         }
         if !is_pending {
             self.expect_end(id);
@@ -149,5 +149,103 @@ impl State {
             self.unpark(array, at);
         }
         self.notify_singletons(uid, &former.name, at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+    use super::*;
+    use crate::{Event, Job};
+    use cluster_file::ClusterFile;
+    use model::{ComponentPlace, Submitter};
+    use resources::{Cluster, Trust};
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+
+    /// Two nodes of four CPUs, of which a user may have six.
+    fn state() -> State {
+        let text = "[nodes.n]\nnames = \"n[1-2]\"\ncpus = 4\n\
+                    [partition.all]\ndefault = true\nnodes = \"ALL\"\n\
+                    [qos.normal]\nmax_tres_per_user = \"cpu=6\"\n[qos.any]\n";
+        let file = ClusterFile::parse("lab", text).unwrap();
+        State::new(Arc::new(Cluster::build(&file, Trust::All)), Arc::new([]))
+    }
+
+    fn tasks(tasks: u32, qos: &str) -> Request {
+        Request {
+            tasks: Some(tasks),
+            qos: Some(qos.to_owned()),
+            ..Request::default()
+        }
+    }
+
+    fn submit(state: &mut State, request: Request) -> JobId {
+        let id = state.new_id();
+        let record = Job::submitted(id, request, Arc::new(Submitter::default()), NOW);
+        state.apply(Event::Submitted {
+            record: Box::new(record),
+            array: None,
+            history: Vec::new(),
+            at: NOW,
+        });
+        id
+    }
+
+    fn change(state: &mut State, job: JobId) {
+        let mut update = JobUpdate::of(state.job(job).unwrap());
+        update.request.nice = 1;
+        state.apply(Event::Updated {
+            job,
+            update: Box::new(update),
+            history: Vec::new(),
+            at: NOW,
+        });
+    }
+
+    #[track_caller]
+    fn waits(state: &State, job: JobId, want: &PendingReason) {
+        match &state.job(job).unwrap().state {
+            JobState::Pending { reason } => assert_eq!(reason, want),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_suspended_job_that_is_changed_counts_under_limits_as_before() {
+        let mut state = state();
+        let suspended = submit(&mut state, tasks(4, "normal"));
+        state.schedule(NOW);
+        let (job, at) = (suspended, NOW);
+        state.apply(Event::Suspended { job, at });
+        change(&mut state, suspended);
+        let other = submit(&mut state, tasks(4, "normal"));
+        state.schedule(NOW);
+        let limit = PendingReason::OverLimit("QOSMaxCpuPerUserLimit".to_owned());
+        waits(&state, other, &limit);
+    }
+
+    #[test]
+    fn a_component_that_is_changed_says_why_it_waits() {
+        let mut state = state();
+        submit(&mut state, tasks(8, "any"));
+        submit(&mut state, tasks(8, "any"));
+        let leader = JobId(state.next_id());
+        for offset in 0..2 {
+            let mut request = tasks(1, "any");
+            request.rare.component = Some(ComponentPlace {
+                leader,
+                offset,
+                size: 2,
+                batch: true,
+            });
+            submit(&mut state, request);
+        }
+        state.schedule(NOW);
+        let second = JobId(leader.0 + 1);
+        waits(&state, second, &PendingReason::Priority);
+        change(&mut state, second);
+        state.schedule(NOW);
+        waits(&state, second, &PendingReason::Priority);
     }
 }
