@@ -206,6 +206,7 @@ impl State {
         state.spent = Spent::new(saved.spent.into_iter().collect());
         state.reset_usage_at_start(now);
         state.reservations = Reservations::new(&state.cluster, saved.reservations);
+        state.tell_cores_apart();
         state.next_id = saved.next_id.max(1);
         state.version = saved.version;
         for (array_job, spec) in saved.arrays {

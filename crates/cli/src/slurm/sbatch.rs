@@ -1,6 +1,7 @@
 //! `sbatch`: queues a batch script.
 
 use super::connection::{CommandError, engine_dir_of, has_nodes};
+use super::exit_variables::{of_error, say_zero};
 use super::login_environment::{bare_login, login_environment};
 use super::named_input;
 use super::other_user::OtherUser;
@@ -18,8 +19,12 @@ use std::path::PathBuf;
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
+    say_zero("sbatch", printer);
     let done = submit(args, None, printer).and_then(|queued| queued.tell(printer));
-    done.unwrap_or_else(|stop| stop.said(printer))
+    done.unwrap_or_else(|stop| match stop.said(printer) {
+        1 => of_error(),
+        of_options => of_options,
+    })
 }
 
 /// Queues a script on the embedded engine of that cluster as `sbatch` does, saying only what it

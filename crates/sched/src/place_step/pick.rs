@@ -94,7 +94,8 @@ pub(super) fn offers<'a>(
         let is_idle = others.all(|held| held.node != all.node);
         let left = left_on(all, held, request.overlap);
         let is_whole = request.exact || request.overlap || left == **all;
-        let cpus = u32::try_from(left.cpus.len()).unwrap_or(u32::MAX);
+        let cpus = left.cpus.len().min(cpus_with_memory(request, all, &left));
+        let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
         let per_task = request.gpus_per_task.as_ref().map_or(0, |gpus| gpus.count);
         let gpus = u32::try_from(left.gpus.len()).unwrap_or(u32::MAX);
         let gpu_tasks = gpus.checked_div(per_task).unwrap_or(u32::MAX);
@@ -112,6 +113,16 @@ pub(super) fn offers<'a>(
         })
     };
     candidates.iter().filter_map(offer).collect()
+}
+
+/// How many CPUs of a node have memory left for them: a step that asks for its CPUs alone takes along what the
+/// job has of the node's memory for each.
+fn cpus_with_memory(request: &StepRequest, all: &NodeShare, left: &NodeShare) -> usize {
+    if !request.exact || request.overlap || request.memory.is_some() || all.memory == 0 {
+        return usize::MAX;
+    }
+    let cpus = left.memory.saturating_mul(all.cpus.len() as u64) / all.memory;
+    usize::try_from(cpus).unwrap_or(usize::MAX)
 }
 
 /// The nodes that are taken, where there are enough: as in Slurm, those without another step go first, and

@@ -411,3 +411,35 @@ fn a_step_goes_where_its_gpus_are_free() {
         expect!["Requested nodes are busy"],
     );
 }
+
+#[test]
+fn an_exact_step_goes_where_memory_is_left_for_its_cpus() {
+    let job = job(&[("a", &[0, 1]), ("b", &[0, 1])]);
+    let held = |node: &str, memory| NodeShare {
+        node: NodeName::new(node),
+        cpus: vec![0],
+        memory,
+        gpus: Vec::new(),
+        tasks: 1,
+    };
+    let exact = |tasks, nodes| StepRequest {
+        min_nodes: Some(nodes),
+        tasks: Some(tasks),
+        exact: true,
+        ..StepRequest::default()
+    };
+    let others = [held("a", 150), held("b", 50)];
+    check(
+        &exact(1, 1),
+        &job,
+        &[&others],
+        expect!["b 1× [1] 100M | b 1× [1] 100M"],
+    );
+    let others = [held("a", 150)];
+    check(
+        &exact(2, 2),
+        &job,
+        &[&others],
+        expect!["Requested nodes are busy"],
+    );
+}

@@ -3,7 +3,7 @@
 
 use super::clash::meet;
 use crate::State;
-use model::{Reservation, ReservationDenial};
+use model::{NodeName, Reservation, ReservationDenial};
 use resources::{NodeId, NodeSet};
 use std::collections::BTreeSet;
 
@@ -120,18 +120,26 @@ impl State {
 
     /// The first cores of a node that no other reservation has in the time of one.
     fn first_cores(&self, next: &Reservation, node: NodeId, count: u32) -> Vec<u32> {
-        let name = self.cluster.node_name(node);
-        let others = self
-            .reservations()
-            .filter(|other| other.name != next.name && meet(next, other));
-        let taken = others.flat_map(|other| {
-            let own = other.nodes.iter().zip(&other.core_ids);
-            own.filter(|(own, _)| *own == name)
-                .flat_map(|(_, ids)| ids.iter().copied())
-        });
-        let taken: BTreeSet<u32> = taken.collect();
-        let free = (0..).filter(|id| !taken.contains(id));
-        free.take(count as usize).collect()
+        first_cores(
+            self.reservations(),
+            next,
+            self.cluster.node_name(node),
+            count,
+        )
+    }
+
+    /// Says which cores reservations have of which only the number was kept, as it was before they were told
+    /// apart: one after another by name, what others have left. They are kept from then on.
+    pub(crate) fn tell_cores_apart(&mut self) {
+        let unknown = |it: &&Reservation| !it.cores.is_empty() && it.core_ids.is_empty();
+        let all: Vec<Reservation> = self.reservations().filter(unknown).cloned().collect();
+        for mut next in all {
+            let counts = next.nodes.iter().zip(&next.cores);
+            let ids =
+                counts.map(|(node, count)| first_cores(self.reservations(), &next, node, *count));
+            next.core_ids = ids.collect();
+            self.reservation_changed(next.name.clone(), Some(next));
+        }
     }
 
     /// The cores of a node that no other reservation of cores has in the time of one.
@@ -151,6 +159,23 @@ impl State {
         });
         cores.saturating_sub(taken.sum())
     }
+}
+
+fn first_cores<'a>(
+    all: impl Iterator<Item = &'a Reservation>,
+    next: &Reservation,
+    node: &NodeName,
+    count: u32,
+) -> Vec<u32> {
+    let others = all.filter(|other| other.name != next.name && meet(next, other));
+    let taken = others.flat_map(|other| {
+        let own = other.nodes.iter().zip(&other.core_ids);
+        own.filter(|(own, _)| *own == node)
+            .flat_map(|(_, ids)| ids.iter().copied())
+    });
+    let taken: BTreeSet<u32> = taken.collect();
+    let free = (0..).filter(|id| !taken.contains(id));
+    free.take(count as usize).collect()
 }
 
 fn sum(counts: &[u32]) -> u32 {

@@ -3,11 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use super::GroupMembers;
-use crate::{BackfillParameters, Event, Job, State};
+use crate::{BackfillParameters, Event, Job, Saved, State};
 use cluster_file::ClusterFile;
 use model::{
     ComponentPlace, JobId, JobState, LengthChange, NamesChange, NodeMark, NodeName, RareOptions,
-    Request, ReservationFlag, ReservationRequest, ReservedNodes, Seconds, Submitter,
+    Request, Reservation, ReservationFlag, ReservationRequest, ReservedNodes, Seconds, Submitter,
     TimeLimitRequest, Timestamp, node_list,
 };
 use resources::{Cluster, Trust};
@@ -386,4 +386,30 @@ fn one_of_cores_leaves_the_others_to_others() {
     lab.end(own[0]);
     lab.pass(1);
     assert_eq!((count(&lab, &others), count(&lab, &own[1..])), (4, 4));
+}
+
+/// An earlier version kept how many cores a reservation has, and not which.
+#[test]
+fn a_reservation_of_cores_that_are_not_told_apart_is_given_some() {
+    let mut lab = Lab::new();
+    lab.reserve(&[], 0, |asked| asked.core_counts = Some(vec![1]));
+    let kept = lab.state.reservations().next().unwrap().clone();
+    let former = |name: &str| Reservation {
+        name: name.to_owned(),
+        core_ids: Vec::new(),
+        ..kept.clone()
+    };
+    let saved = Saved {
+        reservations: vec![former("b"), former("a")],
+        ..Saved::default()
+    };
+    let numbers = Arc::new([]);
+    let mut state = State::rebuild(Arc::clone(lab.state.cluster()), numbers, saved, NOW);
+    let ids = state.reservations().map(|it| (&*it.name, &it.core_ids[..]));
+    assert_eq!(
+        ids.collect::<Vec<_>>(),
+        [("a", &[vec![0]][..]), ("b", &[vec![1]][..])]
+    );
+    // From then on they are kept.
+    assert_eq!(state.take_changes().reservations, ["a", "b"]);
 }

@@ -4,7 +4,7 @@ mod command;
 
 use super::allocation_wait::{Prologs, Waited, nodes_of, wait_for_prologs, wait_until_running};
 use super::connection::{CommandError, cluster_name, connect};
-use super::exit_variables::{of_error, of_lateness};
+use super::exit_variables::{of_error, of_lateness, say_zero};
 use super::login_environment::{bare_login, login_environment};
 use super::submitted_by::note_submitter;
 use super::token::token;
@@ -29,6 +29,7 @@ const SIGNALS: &[i32] = &[1, 2, 3, 10, 12, 15, 18, 21, 22];
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
+    say_zero("salloc", printer);
     let cwd = match std::env::current_dir() {
         Ok(cwd) => cwd,
         Err(error) => {

@@ -17,7 +17,7 @@ mod step;
 mod task_ends;
 mod watchers;
 
-use super::exit_variables::of_error;
+use super::exit_variables::{of_error, say_zero};
 use super::{connection, named_input, step_container};
 use crate::printer::Printer;
 use api::{Client, JobFilter};
@@ -43,6 +43,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
 
 /// Runs it on the engine of a folder.
 fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
+    say_zero("srun", printer);
     let cwd = match std::env::current_dir() {
         Ok(cwd) => cwd,
         Err(error) => {
