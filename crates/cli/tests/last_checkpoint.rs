@@ -180,3 +180,37 @@ fn a_checkpoint_that_no_agent_had_seen_is_removed_by_nobody_else() {
     assert_eq!(waited.status, 0, "{}", waited.snapshot());
     assert_eq!(last_of(&env, 1, "resumed from"), 7, "{}", show(&env));
 }
+
+/// A program that finds its newest checkpoint by what it keeps beside them: that did not come back.
+#[test]
+fn what_points_to_the_newest_checkpoint_comes_back_and_names_the_one_that_is_resumed_from() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let program = r#"if [ -e "$1/latest.pt" ]; then
+    echo "resumed from $(cat "$1/latest.pt") $(cat "$1/latest_checkpointed_iteration.txt") $(cat "$1/latest")"; exit 0
+fi
+i=0
+while :; do
+    i=$((i+1)); echo "$i" > "$2/.new"; mv "$2/.new" "$2/step-$i.pt"
+    ln -sfn "step-$i.pt" "$2/latest.pt"; printf "step-$i.pt" > "$2/latest"
+    echo "$i" > "$2/latest_checkpointed_iteration.txt"; echo "step $i"; sleep 0.3
+done
+"#;
+    env.write("train.sh", program);
+    let more = stopped_after(10, "");
+    let run = format!(
+        "name = \"loop\"\ncommand = [\"sh\", \"train.sh\", \"{{resume}}\", \"{{checkpoints}}\"]\n\
+         checkpoints = {{ complete = \"rename\" }}\n{more}\n"
+    );
+    env.write("yard.toml", &run);
+    let said = env.yard(&["run", "--on", "local"]).success();
+    let stopped = last_of(&env, 0, "step");
+    let printed = env.yard(&["logs"]).success();
+    let line = printed.lines().find(|line| line.contains("resumed from"));
+    let words: Vec<&str> = line.expect(&said).split_whitespace().rev().collect();
+    let step: u32 = words[2].parse().expect("a step");
+    assert!(stopped - step <= 1, "{step} of {stopped}\n{said}");
+    assert_eq!(words[1], words[2], "{printed}");
+    assert_eq!(words[0], format!("step-{step}.pt"), "{printed}");
+    // They are no checkpoints.
+    assert!(!said.contains("latest"), "{said}");
+}

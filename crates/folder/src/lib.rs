@@ -25,6 +25,7 @@ mod log_tail;
 mod lost_start;
 mod manifest;
 mod next_job;
+mod pointer;
 mod recency;
 mod run_folder;
 mod run_json;
@@ -51,6 +52,7 @@ pub use log_tail::{LogLine, LogTail};
 pub use lost_start::{LOST_IN_A_ROW, has_progress, is_newer, was_lost};
 pub use manifest::{Contents, FileHash, LinkInside, Manifest, Parts, step_of};
 pub use next_job::NextJob;
+pub use pointer::{Pointer, Says};
 pub use recency::{Age, newest_first, series};
 pub use run_folder::RunFolder;
 pub use run_json::{

@@ -47,6 +47,14 @@ impl StartingPoint {
         let to = run.checkpoint(&self.manifest.name);
         self.copy_files(&to)
             .map_err(|source| FolderError::Write { path: to, source })?;
+        // Of another run what its program finds it by, too.
+        let of_run = self.entry.parent().and_then(Path::parent);
+        for pointer in of_run
+            .map(|of| RunFolder::at(of).pointers())
+            .unwrap_or_default()
+        {
+            run.add_pointer(pointer)?;
+        }
         run.write_manifest(&Manifest {
             step: None,
             ..self.manifest.clone()

@@ -6,7 +6,7 @@
 //! folder and not through here.
 
 use crate::rank_stack::RankStack;
-use folder::Event;
+use folder::{Event, Pointer};
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -154,6 +154,11 @@ pub enum Copying {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "kebab-case")]
 pub enum Report {
+    /// The program keeps this beside its checkpoints to find the newest.
+    Pointer {
+        /// What.
+        pointer: Pointer,
+    },
     /// An earlier start of this run left a complete checkpoint on this node's disk that is not saved:
     /// said before [`Report::Hello`].
     Kept {
@@ -344,6 +349,7 @@ impl Report {
             Report::Alive { progress } => progress.as_mut().map(|progress| &mut progress.name),
             Report::Hello { .. }
             | Report::Kept { .. }
+            | Report::Pointer { .. }
             | Report::Restored { .. }
             | Report::Complete { .. }
             | Report::Part { .. }

@@ -152,6 +152,11 @@ mod tests {
             let point = of_path(&run.checkpoint(name)).unwrap();
             run.write_manifest(&point.manifest).unwrap();
         }
+        let latest = folder::Pointer {
+            name: "latest".to_owned(),
+            says: folder::Says::Name,
+        };
+        run.add_pointer(latest.clone()).unwrap();
         let newest = of_run(&run, None).unwrap();
         assert_eq!(newest.manifest.name, "step-100");
         assert_eq!(newest.of, "digits-k3f9");
@@ -162,6 +167,7 @@ mod tests {
         );
         let other = RunFolder::create(root.path(), "shop", "digits-aaaa").unwrap();
         newest.copy_into(&other).unwrap();
+        assert_eq!(other.pointers().into_iter().collect::<Vec<_>>(), [latest]);
         fs::write(other.checkpoint("step-5"), "own").unwrap();
         let saved = of_path(&other.checkpoint("step-5")).unwrap();
         other.write_manifest(&saved.manifest).unwrap();

@@ -37,7 +37,9 @@ pub const PLACEHOLDERS: [Placeholder; 10] = [
         name: "resume",
         doc: "A folder with the newest complete checkpoint, inside it under its own name: what the \
               program wrote as `{checkpoints}/step-300` is `{resume}/step-300`. Empty at the first \
-              start. For DeepSpeed, a file `latest` in it names the checkpoint. The newest is, of \
+              start. What the program keeps beside its checkpoints to find the newest (a link \
+              `latest.pt`, a file `latest` or `latest_checkpointed_iteration.txt`) is in it and names that \
+              checkpoint. The newest is, of \
               names that differ in numbers alone, the one with the highest step (the last number of \
               the name), else the one that the program wrote last; one without a step in its name is \
               newer than one with a step where it was written a minute later, and what has less than half \

@@ -161,6 +161,11 @@ impl RunFolder {
         self.checkpoints().join(".incoming")
     }
 
+    /// `checkpoints/.pointers.json`
+    pub(crate) fn pointers_file(&self) -> PathBuf {
+        self.checkpoints().join(".pointers.json")
+    }
+
     /// `checkpoints/.manifests/`
     #[must_use]
     pub fn manifests(&self) -> PathBuf {

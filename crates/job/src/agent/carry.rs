@@ -122,6 +122,11 @@ impl Keeper {
             what: "looking at {checkpoints}",
             source,
         })?;
+        for pointer in there.pointers {
+            if self.pointers.insert(pointer.clone()) {
+                self.outbox.say(Report::Pointer { pointer });
+            }
+        }
         for name in there.unspeakable {
             if self.said.insert(name.clone()) {
                 let why = "its name is not plain UTF-8 text".to_owned();

@@ -16,7 +16,7 @@ use super::{AgentError, Surroundings, address, ranks, restore, scan, store, unse
 use crate::local_folder::LocalFolder;
 use crate::protocol::{DiskId, Order, Report};
 use crate::python_stack;
-use folder::EventTail;
+use folder::{EventTail, Pointer};
 use model::Timestamp;
 use signal_hook::consts::{SIGTERM, SIGUSR1};
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,6 +80,8 @@ pub(super) struct Keeper {
     pub noted_unseen: bool,
     /// Whether all was looked at that the ranks of this node left.
     pub all_seen: bool,
+    /// What the program keeps beside its checkpoints to find the newest.
+    pub pointers: BTreeSet<Pointer>,
     /// Names that were said to be unspeakable, or unreadable.
     pub said: BTreeSet<String>,
     pub draining: Option<Draining>,
@@ -127,6 +129,7 @@ impl Keeper {
             copying: BTreeMap::new(),
             noted_unseen: false,
             all_seen: false,
+            pointers: BTreeSet::new(),
             said: BTreeSet::new(),
             draining: None,
             collecting: Collecting::Idle,

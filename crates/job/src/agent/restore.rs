@@ -2,7 +2,8 @@
 
 use super::tree::{make_rest, tree};
 use crate::hashed_copy;
-use folder::{Contents, Manifest, RunFolder};
+use folder::{Contents, Manifest, Pointer, RunFolder};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -136,6 +137,25 @@ pub fn restore_kept(kept: &Path, name: &str, resume: &Path) -> Result<(), Restor
     }
     make_rest(&resume.join(name), &tree.links, &tree.folders).map_err(disk)?;
     point_latest(name, resume).map_err(disk)
+}
+
+/// Has what the program finds its newest checkpoint by name the one that is resumed from.
+pub fn point_to(
+    pointers: &BTreeSet<Pointer>,
+    name: &str,
+    resume: &Path,
+) -> Result<(), RestoreError> {
+    for pointer in pointers {
+        let made = pointer.make(name, resume);
+        made.map_err(|source| RestoreError::Disk {
+            name: name.to_owned(),
+            asked: 0,
+            there: sys::disk_free(resume).unwrap_or(0),
+            folder: resume.to_owned(),
+            source,
+        })?;
+    }
+    Ok(())
 }
 
 /// A program that looks for its newest file by time finds the same one as before.

@@ -3,6 +3,7 @@
 use super::recognise::{Recognised, recognise};
 use super::tree::{Tree, tree};
 use super::watcher::{Fingerprint, Inside, Shape};
+use folder::Pointer;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -14,6 +15,8 @@ use std::path::Path;
 pub struct Scanned {
     /// The entries with their fingerprints, by name.
     pub entries: Vec<(String, Fingerprint)>,
+    /// What names the newest of them, and is none.
+    pub pointers: Vec<Pointer>,
     /// Names that no message can carry, as they can be shown.
     pub unspeakable: Vec<String>,
     /// Names of entries that can't be looked at, with what the system says.
@@ -30,6 +33,10 @@ pub fn scan(folder: &Path) -> io::Result<Scanned> {
         let entry = entry?;
         match entry.file_name().into_string() {
             Ok(name) if !name.chars().any(char::is_control) => {
+                if let Some(pointer) = Pointer::read(folder, &name) {
+                    scanned.pointers.push(pointer);
+                    continue;
+                }
                 match fingerprint(&entry.path()) {
                     Ok(print) => scanned.entries.push((name, print)),
                     // Some of it was removed or replaced during the look.

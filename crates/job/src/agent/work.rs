@@ -5,7 +5,7 @@ use super::collect::{CollectError, Collected, collect};
 use super::copy_out::{BrokenOff, CopyOutError, copy_out};
 use super::keeper::KeeperMessage;
 use super::outbox::{Message, Outbox};
-use super::restore::{RestoreError, restore, restore_kept};
+use super::restore::{RestoreError, point_to, restore, restore_kept};
 use crate::local_folder::LocalFolder;
 use crate::protocol::{Copying, Progress};
 use folder::{IncomingPart, RunFolder};
@@ -184,9 +184,12 @@ fn perform(work: Work, at: &Workplace, outbox: &Outbox) -> Worked {
             let mut meter = meter(Copying::Restore, &name, outbox);
             let result = at.wait_for_disk(
                 |text| outbox.note(text),
-                || match kept.as_deref() {
-                    Some(kept) => restore_kept(kept, &name, resume),
-                    None => restore(run, &name, resume, &mut meter),
+                || {
+                    match kept.as_deref() {
+                        Some(kept) => restore_kept(kept, &name, resume),
+                        None => restore(run, &name, resume, &mut meter),
+                    }?;
+                    point_to(&run.pointers(), &name, resume)
                 },
             );
             Worked::Restored { name, result }

@@ -303,6 +303,13 @@ impl Conductor {
                     self.record(Event::Note { text }, now)?;
                 }
             }
+            Effect::AddPointer(pointer) => {
+                let name = pointer.name.clone();
+                if let Err(error) = self.run.add_pointer(pointer) {
+                    let text = format!("{name} is not noted, and does not come back: {error}");
+                    self.record(Event::Note { text }, now)?;
+                }
+            }
             Effect::Discard(parts) => {
                 for part in parts {
                     folder::IncomingPart::new(&self.run, &part.incoming).remove();

@@ -4,7 +4,7 @@ use crate::conductor::copies::{Part, PartsAsked};
 use crate::grace::Deadlines;
 use crate::protocol::{AgentId, DiskId, Order, Report};
 use crate::srun_words::SrunLoss;
-use folder::{Event, KnownCheckpoint, Parts, StopReason, WholeCheckpoints};
+use folder::{Event, KnownCheckpoint, Parts, Pointer, StopReason, WholeCheckpoints};
 use model::Timestamp;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -212,6 +212,8 @@ pub enum Effect {
     },
     /// Write down of these, which lack parts, that a start resumes from an older one.
     PassOver(Vec<String>),
+    /// Note what the program keeps beside its checkpoints to find the newest.
+    AddPointer(Pointer),
     /// Remove parts that are of no use.
     Discard(Vec<Part>),
     /// `scontrol requeue`.

@@ -378,6 +378,7 @@ impl ConductorState {
                     waiting.remove(&agent);
                 }
             }
+            Report::Pointer { pointer } => effects.push(Effect::AddPointer(pointer)),
             Report::Note { text } => effects.push(Effect::Record(Event::Note { text })),
             Report::Stack(stack) => self.stack(stack),
             Report::Looked => self.looked(agent),
