@@ -241,6 +241,12 @@ fn without_array(mut request: Request) -> Request {
     request
 }
 
+fn without_component(request: &Request) -> Request {
+    let mut request = request.clone();
+    request.rare.component = None;
+    request
+}
+
 fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => any_request().prop_map(|request| Step::Submit(ShortRequest(Box::new(request)))),
@@ -522,7 +528,6 @@ fn submit(world: &mut World, request: Request) {
     let is_admitted = world.state.admit(&request).is_ok() && reserved.is_ok();
     if is_admitted && world.has_room_for(&request) {
         starts_alone(&world.state, &request);
-        check_wait(&world.state, &request, world.now);
         world.submit(request);
     }
 }
@@ -536,6 +541,7 @@ pub(super) fn play(case: &Case) {
     world.state.set_backfill(case.backfill);
     for step in case.steps.clone() {
         let at = world.now;
+        let next_id = world.state.next_id();
         let running: Vec<_> = world.state.running().map(|record| record.id).collect();
         let pick = |which: usize| Some(running[which.checked_rem(running.len())?]);
         match step {
@@ -708,6 +714,11 @@ pub(super) fn play(case: &Case) {
             {
                 assert!(!allocation.nodes.is_empty());
             }
+        }
+        // Of another one like the one that just came.
+        let new = world.state.live().find(|record| record.id.0 >= next_id);
+        if let Some(request) = new.map(|record| Arc::clone(&record.request)) {
+            check_wait(&world.state, &without_component(&request), world.now);
         }
     }
 }

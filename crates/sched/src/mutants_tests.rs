@@ -13,7 +13,7 @@ const SEEDS: u8 = 20;
 /// A fault, the histories in which it shows, and how the property begins that notices it.
 #[rustfmt::skip]
 const MUTANTS: &[(Fault, Histories, &str)] = &[
-    (Fault::GivesNothingBack, Histories::AnyCluster, "a restart starts nothing"),
+    (Fault::GivesNothingBack, Histories::AnyCluster, "[\"held\"]"),
     (Fault::GivesBackTwice, Histories::AnyCluster, "[\"held\"]"),
     (Fault::SuspensionFreesGpus, Histories::AnyCluster, "gpus: "),
     (Fault::StaysQueued, Histories::AnyCluster, "[\"ready\"]"),

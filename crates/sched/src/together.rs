@@ -13,6 +13,7 @@ use crate::queue::{Key, QueueId};
 use crate::{Action, Job, State};
 use model::{Allocation, JobId, JobState, PendingReason, Timestamp};
 use resources::PartId;
+use std::collections::btree_map::Entry;
 
 /// A moment at which all fit is looked for so often: each look moves to where one more of them fits.
 const LOOKS: usize = 64;
@@ -171,8 +172,8 @@ impl State {
         now: Timestamp,
     ) {
         let partition = line.0;
-        if !pass.blocked.contains_key(&line) {
-            pass.blocked.insert(line, job);
+        if let Entry::Vacant(first) = pass.blocked.entry(line) {
+            first.insert(job);
             if line.1 == 0 {
                 let nodes = &self.cluster.partition(partition).nodes;
                 pass.withdrawn.add(nodes);

@@ -70,6 +70,7 @@ impl From<RequeueHold> for Written {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
     use super::*;
 
     #[track_caller]
