@@ -189,6 +189,14 @@ impl State {
         let Some(name) = request.rare.reservation.as_deref() else {
             return Ok(());
         };
+        // Several at once are not chosen from here; that one is for others is said before.
+        if name.contains(',') && name.split(',').all(|one| self.reservation(one).is_some()) {
+            for one in name.split(',') {
+                let mut request = request.clone();
+                request.rare.reservation = Some(one.to_owned());
+                self.may_be_reserved(&request, user, group)?;
+            }
+        }
         let asked = format!("--reservation={name}");
         let Some(own) = self.reservation(name) else {
             let names: Vec<&str> = self.reservations().map(|one| one.name.as_str()).collect();

@@ -53,6 +53,12 @@ impl State {
                 JobState::Running {
                     limit, allocation, ..
                 } => {
+                    // That it is for others is said before that the job runs.
+                    if let JobChange::Reservation(Some(name)) = change {
+                        let mut request = update.request.clone();
+                        request.rare.reservation = Some(name.clone());
+                        self.check_reservation(record, &request)?;
+                    }
                     let nodes = given_back(change, &allocation.nodes, record.batch)?;
                     if let Some(gives_back) = nodes {
                         update.gives_back = gives_back;
@@ -92,6 +98,13 @@ impl State {
             return Err(ChangeDenial::TimeMin);
         }
         Ok(update)
+    }
+
+    /// Whether a job may be in the reservation that it names.
+    fn check_reservation(&self, record: &Job, request: &Request) -> Result<(), ChangeDenial> {
+        let submitter = &record.submitter;
+        let may = self.may_be_reserved(request, &submitter.user, &submitter.group);
+        may.map_err(|finding| ChangeDenial::Reservation(finding.denial))
     }
 
     fn is_least_over_limit(&self, update: &JobUpdate) -> bool {

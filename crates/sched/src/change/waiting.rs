@@ -183,9 +183,7 @@ impl State {
             JobChange::ArrayThrottle(_) => {}
             JobChange::Reservation(name) => {
                 request.rare.reservation.clone_from(name);
-                let may =
-                    self.may_be_reserved(request, &record.submitter.user, &record.submitter.group);
-                may.map_err(|finding| ChangeDenial::Reservation(finding.denial))?;
+                self.check_reservation(record, request)?;
             }
             JobChange::SiteFactor(factor) => set_site_factor(request, *factor, is_operator)?,
             JobChange::Deadline(_) if !is_operator => return Err(ChangeDenial::Permission),
