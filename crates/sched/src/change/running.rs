@@ -127,6 +127,7 @@ pub(super) fn change_running(
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
     use super::*;
     use crate::Job;
     use model::{JobId, Request};
