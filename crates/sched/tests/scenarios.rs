@@ -4,7 +4,7 @@
 use cluster_file::{ClusterFile, ConfText, ImportInput, PartitionState, Source, Sourced, import};
 use model::{
     ArrayTask, Dependency, Ending, HeldBy, JobId, JobState, JobStateName, NodeMark, NodeName,
-    Outcome, Request, ReservationDenial, Seconds, Severity, Submitter, Surroundings,
+    Outcome, Request, RequeueHold, ReservationDenial, Seconds, Severity, Submitter, Surroundings,
     TimeLimitRequest, Timestamp, WaitStatus, elapsed_text,
 };
 use resources::{Cluster, Denial, Fate, PartId, Trust};
@@ -295,7 +295,9 @@ impl World {
             "requeue" => {
                 for record in self.rows_of(rest[0]) {
                     let job = record.id;
-                    let ending = Ending::Requeue { hold: false };
+                    let ending = Ending::Requeue {
+                        hold: RequeueHold::No,
+                    };
                     self.state.apply(Event::Ending { job, ending });
                     let outcome = Outcome::NodeFail;
                     self.state.apply(Event::Gone { job, outcome, at });
@@ -399,7 +401,9 @@ impl World {
         for record in lost {
             let (job, at) = (record.id, self.now);
             if record.request.rare.requeue != Some(false) {
-                let ending = Ending::Requeue { hold: false };
+                let ending = Ending::Requeue {
+                    hold: RequeueHold::No,
+                };
                 self.state.apply(Event::Ending { job, ending });
             }
             let outcome = Outcome::NodeFail;
