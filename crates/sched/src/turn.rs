@@ -133,7 +133,7 @@ impl State {
     }
 
     /// A place for a job; of one that finds none, once it took those of others that stop for it, or with its
-    /// shortest limit where nobody has to go.
+    /// shortest limit where no job has to go.
     ///
     /// The error is the limit that does not let it have the places of others.
     fn find_room(
@@ -163,7 +163,7 @@ impl State {
         Ok(again.and_then(|attempt| self.find_now(pass, attempt, now, &reserved)))
     }
 
-    /// A place for a job at its turn that nobody else has to leave.
+    /// A place for a job at its turn that no other job has to leave.
     fn find_free(&self, pass: &mut Pass, turn: &Turn, now: Timestamp) -> Option<PossibleStart> {
         let attempt = &turn.attempt;
         let reserved = self.reserved_for(attempt.job);
@@ -186,7 +186,7 @@ impl State {
         self.backfill.is_some() && turn.later.span.length < turn.attempt.span.length
     }
 
-    /// The same for one that takes nobody's place.
+    /// The same for one that takes no other job's place.
     pub(crate) fn find_beside(
         &self,
         pass: &mut Pass,

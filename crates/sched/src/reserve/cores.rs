@@ -128,8 +128,8 @@ impl State {
         )
     }
 
-    /// Says which cores reservations have of which only the number was kept, as it was before they were told
-    /// apart: one after another by name, what others have left. They are kept from then on.
+    /// Says which cores reservations have of which only the number was kept, as an earlier engine did: one
+    /// after another by name, what others have left. They are kept from then on.
     pub(crate) fn tell_cores_apart(&mut self) {
         let unknown = |it: &&Reservation| !it.cores.is_empty() && it.core_ids.is_empty();
         let all: Vec<Reservation> = self.reservations().filter(unknown).cloned().collect();
