@@ -186,7 +186,7 @@ impl State {
         self.backfill.is_some() && turn.later.span.length < turn.attempt.span.length
     }
 
-    /// The same for one that takes no other job's place.
+    /// A place for a job that takes no other's; with its shortest limit where its own finds none.
     pub(crate) fn find_beside(
         &self,
         pass: &mut Pass,
