@@ -113,10 +113,10 @@ fn listen_to_signals(conductor: &Conductor) -> Result<(), ConductorError> {
             if signal != SIGTERM {
                 continue;
             }
-            let tell = |event| sender.send(Message::State(Concerns::Job, event));
+            let tell = |event| sender.send(Message::State(Concerns::Job, event)).is_ok();
             let sent = tell(StateEvent::Terminated);
             told_to_end.store(true, Ordering::Relaxed);
-            if sent.is_err() {
+            if !sent {
                 return;
             }
             let cause = ClusterWord::ask(job, WORD).map(|word| word.cancel_cause());
@@ -124,7 +124,7 @@ fn listen_to_signals(conductor: &Conductor) -> Result<(), ConductorError> {
             if matches!(cause.reason, None | Some(StopReason::NodeLost)) {
                 cause.lost_nodes = lost_nodes(&nodes, WORD);
             }
-            if tell(StateEvent::CancelCause(cause)).is_err() {
+            if !tell(StateEvent::CancelCause(cause)) {
                 return;
             }
         }

@@ -154,9 +154,9 @@ impl ConductorState {
             .filter_map(|agent| seen?.get(&agent).copied())
             .collect();
         KnownCheckpoint {
-            written: parts.iter().filter_map(|(written, _)| *written).max(),
+            written: parts.iter().filter_map(|part| part.written).max(),
             // Of all nodes together, as in the run folder.
-            bytes: parts.iter().map(|(_, bytes)| *bytes).sum(),
+            bytes: parts.iter().map(|part| part.bytes).sum(),
             ..KnownCheckpoint::named(name)
         }
     }

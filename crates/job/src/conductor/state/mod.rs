@@ -65,9 +65,8 @@ pub struct ConductorState {
     unfinished: BTreeMap<(String, AgentId), String>,
     /// What is whole in the run folder.
     out: WholeCheckpoints,
-    /// Complete checkpoints of earlier starts that the nodes have, and the agents that see them; when the program
-    /// wrote what each sees, and its size, where that is known.
-    kept: BTreeMap<String, BTreeMap<AgentId, (Option<Timestamp>, Option<u64>)>>,
+    /// Complete checkpoints of earlier starts that the nodes have, and what each agent sees of them.
+    kept: BTreeMap<String, BTreeMap<AgentId, KeptPart>>,
     /// What may be resumed from, the best first.
     candidates: Vec<Candidate>,
     deadlines: Option<Deadlines>,
@@ -84,6 +83,15 @@ pub struct ConductorState {
     loss_recorded: bool,
     /// What is known of ranks that hang.
     hang: Option<Hang>,
+}
+
+/// What an agent sees of a checkpoint that its node kept.
+#[derive(Clone, Copy, Debug)]
+struct KeptPart {
+    /// When the program wrote it, where that is known.
+    written: Option<Timestamp>,
+    /// Its size, where that is known.
+    bytes: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -388,7 +396,7 @@ impl ConductorState {
                 bytes,
             } => {
                 let seen = self.kept.entry(name).or_default();
-                seen.insert(agent, (written, bytes));
+                seen.insert(agent, KeptPart { written, bytes });
             }
             Report::Broken { why, disk } => {
                 let node = self.node_of(agent);
