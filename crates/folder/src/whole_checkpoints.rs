@@ -135,20 +135,26 @@ impl WholeCheckpoints {
     /// earlier starts; of what has no step it keeps the newer.
     #[must_use]
     pub fn candidates(&self, kept: Vec<KnownCheckpoint>) -> Vec<Candidate> {
+        let is_outdone = |out: &&KnownCheckpoint| {
+            out.lacks_a_part() && kept.iter().any(|kept| kept.name == out.name)
+        };
+        let out = self.out.iter().filter(|out| !is_outdone(out));
+        let out: Vec<Candidate> = out
+            .map(|known| Candidate {
+                known: known.clone(),
+                kept: false,
+            })
+            .collect();
         let kept = kept.into_iter();
         let kept = kept.map(|known| Candidate { known, kept: true });
-        let out = self.out.iter().map(|known| Candidate {
-            known: known.clone(),
-            kept: false,
-        });
-        let mut all: Vec<Candidate> = out.chain(kept).collect();
+        let mut all: Vec<Candidate> = out.into_iter().chain(kept).collect();
         all.sort_by_key(|candidate| candidate.kept != candidate.known.step.is_none());
         best_first(
             all,
             |candidate| match candidate {
                 // Its bytes are those that the run folder has: their hashes decide.
                 Candidate { known, kept: true } if known.step.is_some() => {
-                    let out = self.get(&known.name);
+                    let out = self.get(&known.name).filter(|out| !out.lacks_a_part());
                     out.map_or_else(|| known.age(), KnownCheckpoint::age)
                 }
                 candidate => candidate.known.age(),
@@ -251,6 +257,22 @@ mod tests {
         check(&["last"], &["last"], &["last kept", "last"]);
         check(&["c-20", "last"], &["last"], &["c-20", "last kept", "last"]);
         check(&["c-20!", "c-10"], &["c-5"], &["c-10", "c-5 kept", "c-20"]);
+    }
+
+    /// Beside a checkpoint of another series what one node of three had saved of it looked small.
+    #[test]
+    fn one_whose_parts_are_together_again_is_as_large_as_they_are() {
+        let of = |text: &str, bytes: u64, written: i64| KnownCheckpoint {
+            bytes: Some(bytes),
+            written: Some(Timestamp(written)),
+            ..known(text)
+        };
+        let out = WholeCheckpoints::new(vec![of("best", 27, 5), of("step-8!", 9, 900_000)]);
+        let found = out.candidates(vec![of("step-8", 27, 900_000)]);
+        assert!(
+            found[0].kept && found[0].known.name == "step-8",
+            "{found:?}"
+        );
     }
 
     #[track_caller]

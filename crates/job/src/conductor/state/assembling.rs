@@ -49,7 +49,13 @@ impl ConductorState {
     fn kept_in_parts(&self) -> Vec<KnownCheckpoint> {
         let names = self.kept.keys();
         let names = names.filter(|name| self.copiers().len() > 1 && self.has_all_parts(name));
-        names.map(|name| self.known_kept(name)).collect()
+        let known = names.map(|name| {
+            let kept = self.known_kept(name);
+            let out = self.out.joinable(name).and_then(|out| out.bytes);
+            let bytes = kept.bytes.map(|bytes| bytes + out.unwrap_or(0));
+            KnownCheckpoint { bytes, ..kept }
+        });
+        known.collect()
     }
 
     fn has_all_parts(&self, name: &str) -> bool {
