@@ -128,13 +128,8 @@ impl State {
         )
     }
 
-<<<<<<< HEAD
     /// Says which cores reservations have of which only the number was kept, as an earlier engine did: one
     /// after another by name, what others have left. They are kept from then on.
-=======
-    /// Says which cores reservations have of which only the number was kept, as earlier versions did: one after
-    /// another by name, what others have left. They are kept from then on.
->>>>>>> 4326a601 (sched, model: words of the field in comments; a test says that it fails loudly)
     pub(crate) fn tell_cores_apart(&mut self) {
         let unknown = |it: &&Reservation| !it.cores.is_empty() && it.core_ids.is_empty();
         let all: Vec<Reservation> = self.reservations().filter(unknown).cloned().collect();
