@@ -161,7 +161,8 @@ const RESIZE: Part = Part {
     conf: "",
     differ: include_str!("manage/resize/differ.txt"),
     file: "manage/resize/differ.txt",
-    hidden: &["Priority=", " Scheduler="],
+    // Whether the script or its `srun` is ended first by a signal to both is an accident.
+    hidden: &["Priority=", " Scheduler=", " ExitCode="],
     keeps_numbers: true,
     sleepers: &["wrap"],
     only: "",
