@@ -161,7 +161,7 @@ fn refusals_change_nothing() {
     for (words, want) in [
         ("partition=other", "Job is no longer pending execution"),
         (
-            "numnodes=1",
+            "numnodes=9",
             "Requested operation not supported on this system",
         ),
     ] {
