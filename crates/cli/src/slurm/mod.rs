@@ -218,6 +218,21 @@ fn unusable(folder: &Path) -> Option<String> {
     })
 }
 
+/// Takes `SLURM_TIME_FORMAT` over; what is no form is said by the commands that print moments.
+fn choose_moment_form(name: &str, printer: &Printer) {
+    let Some(text) = variable("SLURM_TIME_FORMAT") else {
+        return;
+    };
+    let now = jiff::Timestamp::from_millisecond(sys::now()).unwrap_or_default();
+    match model::MomentForm::read(&text, now.to_zoned(sys::local_zone()).date()) {
+        Ok(form) => form.into_iter().for_each(model::MomentForm::choose),
+        Err(message) if matches!(name, "squeue" | "sacct" | "scontrol" | "sinfo" | "sacctmgr") => {
+            printer.say(&format!("{name}: error: {message}"));
+        }
+        Err(_) => {}
+    }
+}
+
 /// Runs one of Slurm's commands; its exit status is Slurm's.
 #[must_use]
 pub fn main(name: &str, args: &[OsString], printer: &Printer) -> u8 {
@@ -225,6 +240,7 @@ pub fn main(name: &str, args: &[OsString], printer: &Printer) -> u8 {
         return ssh::run(args, printer);
     }
     let args: Vec<String> = args.iter().map(|arg| sys::odd_text::text(arg)).collect();
+    choose_moment_form(name, printer);
     let status = match name {
         "sbatch" => sbatch::run(&args, printer),
         "squeue" => squeue::run(&args, printer),

@@ -181,6 +181,19 @@ const END_TIME: Part = Part {
     only: "",
 };
 
+/// Moments in a form of one's own.
+const TIME_FORMAT: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/time_format/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/time_format/differ.txt"),
+    file: "manage/time_format/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: SLEEPERS,
+    only: "",
+};
+
 /// Heterogeneous jobs: what is said and done of their components, and their steps.
 const HET: Part = Part {
     gres_conf: None,
@@ -606,6 +619,11 @@ fn ends_of_running_jobs_are_moved_as_recorded_or_are_listed() {
 #[test]
 fn settings_of_accounting_are_as_recorded_or_are_listed() {
     play(&SETTINGS);
+}
+
+#[test]
+fn moments_have_the_form_that_was_recorded_or_are_listed() {
+    play(&TIME_FORMAT);
 }
 
 #[test]

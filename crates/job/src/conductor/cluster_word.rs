@@ -101,6 +101,8 @@ fn show(what: &'static str, name: String, patience: Duration) -> Option<String> 
     std::thread::spawn(move || {
         let answer = Command::new("scontrol")
             .args(["show", what, &name])
+            // Its moments are read.
+            .env_remove("SLURM_TIME_FORMAT")
             .stdin(Stdio::null())
             .output();
         // Nobody may be waiting any more.

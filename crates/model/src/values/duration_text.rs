@@ -1,6 +1,6 @@
 //! Lengths of time and moments as Slurm's commands print them.
 
-use crate::values::Timestamp;
+use crate::values::{MomentForm, Timestamp};
 use jiff::tz::TimeZone;
 
 /// Longest length that `squeue` prints: a year.
@@ -52,11 +52,14 @@ pub fn padded_elapsed_text(seconds: i64) -> String {
     }
 }
 
-/// A moment as Slurm prints it, without its zone: `2030-01-20T12:34:00`.
+/// A moment as Slurm prints it, without its zone: `2030-01-20T12:34:00`, or in the program's [`MomentForm`].
 #[must_use]
 pub fn moment_text(moment: Timestamp, zone: &TimeZone) -> String {
     match jiff::Timestamp::from_second(moment.seconds()) {
         Ok(instant) => {
+            if let Some(text) = MomentForm::chosen_text(&instant.to_zoned(zone.clone())) {
+                return text;
+            }
             let at = zone.to_datetime(instant);
             let (year, month, day) = (at.year(), at.month(), at.day());
             let (hour, minute, second) = (at.hour(), at.minute(), at.second());
