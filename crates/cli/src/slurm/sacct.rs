@@ -209,10 +209,11 @@ your own since midnight, with their steps.
   -a, --allusers         jobs of all users
   -B, --batch-script     the scripts of the jobs of -j, as long as they are kept
   -b, --brief            jobid, state and exitcode
+  -C, --constraints=LIST jobs that ask for each of these features
       --delimiter=TEXT   instead of | with -p and -P
   -D, --duplicates       each start of a requeued job
       --env-vars         the variables that the jobs of -j were submitted with
-  -e, --helpformat       the names of all columns
+  -e, --helpformat       the names of all columns; --help-fields too
   -E, --endtime=TIME     jobs from before a moment
   -g, --group=LIST       jobs of these groups
   -I, --ncpus=N[-M]      jobs with so many CPUs
@@ -223,24 +224,31 @@ your own since midnight, with their steps.
   -K, --timelimit-max=T  with -k, up to this limit
   -l, --long             all that says what was used
       --name=LIST        jobs of these names
-      --noconvert        memory in MiB
+      --noconvert        memory in MiB, what tasks used in bytes
+  -M, --clusters=LIST    jobs of these clusters, of which there is one
   -N, --nodelist=NODES   jobs on these nodes
   -n, --noheader         no header
-  -o, --format=LIST      columns, with widths: jobid,state%-20
+  -o, --format=LIST      columns, with widths: jobid,state%-20; --fields too
   -p, --parsable         a | after each value
   -P, --parsable2        a | between values
   -q, --qos=LIST         jobs of these QOS
   -r, --partition=LIST   jobs of these partitions
+      --reason=LIST      jobs that waited for these reasons
   -s, --state=LIST       states, long or short
   -S, --starttime=TIME   jobs that ended after a moment, and those that did not end
-      --units=K|M|G|T|P  memory in this unit
+  -T, --truncate         starts and ends no further than --starttime and --endtime
+      --units=K|M|G|T|P  memory and what tasks used in this unit
   -u, --user=LIST        jobs of these users
   -V, --version          what this is
+  -W, --wckeys=LIST      jobs with these workload keys
   -X, --allocations      no steps
       --yaml             as YAML
 
-Columns of what is not gathered here are empty. MaxRSS is the most that one process held at once.
-Jobs that could not have started yet are shown where they are named. No job has a WCKey or the id of
-an association: with -W and -x none is shown.
-Taken and without effect: --clusters, --federation, --local, --truncate, --verbose.
+Columns of what is not gathered here are empty. MaxRSS is the most that one process held at once. Tasks
+are counted when they end: MaxDiskRead is what came from a disk, not what was found in memory; sizes of
+address spaces are not counted. With states and --starttime alone, jobs are those in that state at that
+moment. Jobs that could not have started yet are shown where they are named. No job has the id of an
+association: with -x none is shown. --flags is refused.
+Taken and without effect: --allclusters, --federation, --file (it has to be there), --local,
+--use-local-uid, --verbose.
 ";

@@ -140,6 +140,7 @@ refused for its account or QOS.
                                                user
   dump CLUSTER [file=FILE]                     all of it as a file
   load FILE                                    what such a file has
+  help, version                                as --help and --version
 
   Format=LIST, WithAssoc, WithCoord, Tree and OnlyDefaults belong to show.
 
@@ -148,10 +149,14 @@ refused for its account or QOS.
   -p, --parsable     a | after each value
   -P, --parsable2    a | between values
   -Q, --quiet        no word about what was done
+  -r, --readonly     refuses what would change something
+  -s, --associations show account and show user with their associations
   -V, --version      what this is
 
 An event is a time in which a node took no jobs. Jobs ask for a resource as licences, NAME@SERVER, of
 which the cluster has its percentage. Workload keys are kept with their users; no job is counted by
 them.
-Taken and without effect: --associations, --oneliner, --readonly, --verbose.
+LimitFactor, MinPrioThresh, GrpJobsAccrue and MaxJobsAccrue are kept and shown, and have no effect on
+jobs. What is recorded of jobs is not changed: `modify job` is refused.
+Taken and without effect: --oneliner, --verbose.
 ";

@@ -15,17 +15,22 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
   show hostlist NAMES        names as a list; hostlistsorted sorts first
   hold ID ...                keeps jobs that wait from starting; Name=NAME too
   release ID ...             lets them start again
-  requeue ID ...             ends jobs and lets them start again from the top
-  requeuehold ID ...         the same, and holds them
+  requeue [Incomplete] [State=SpecialExit] ID ...
+                             ends jobs and lets them start again from the top; those that run
+                             alone; held as SPECIAL_EXIT
+  requeuehold ...            the same, and holds them
   notify ID TEXT             writes a line into a job's output, or to the srun that waits for it
   suspend ID ...             stops jobs that run: others get their CPUs, not their memory or GPUs
   resume ID ...              lets them go on
   update JobId=LIST KEY=VALUE ...
                              changes jobs: TimeLimit (also +N, -N), Partition, QOS, Account, NumNodes,
                              NumTasks, NumCPUs, CPUsPerTask, MinMemoryNode, MinMemoryCPU, Features,
-                             ReqNodeList, ExcNodeList, Dependency, StartTime, JobName, Comment, Priority,
-                             Nice, Requeue, Gres, MailType, MailUser, StdOut, Switches, Licenses; of one that
-                             runs TimeLimit, JobName, Comment, Requeue, MailType and MailUser
+                             Prefer, ReqNodeList, ExcNodeList, ReqSockets, ReqCores, ReqThreads, TasksPerNode,
+                             Dependency, StartTime, JobName, Comment, AdminComment, WCKey, Priority, Nice,
+                             Requeue, Gres, TresBind, TresFreq, MailType, MailUser, StdOut, Switches, DelayBoot,
+                             Licenses, ResetAccrueTime; of one that runs TimeLimit, JobName, Comment,
+                             AdminComment, Requeue, Nice, MailType and MailUser. CoreSpec, ThreadSpec,
+                             Reboot=yes, BurstBuffer and ClusterFeatures are refused
   top ID ...                 lets jobs go before the other waiting ones of their user
   write batch_script ID [FILE|-]
                              a job's script, into slurm-ID.sh or a file, or printed
@@ -68,4 +73,6 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
   -o, --oneliner             one line an entry
   -Q, --quiet                no word about what is wrong
   -V, --version              what this is
+
+Taken and without effect: --federation, --hide, --local, --sibling, --verbose.
 ";
