@@ -194,6 +194,19 @@ const TIME_FORMAT: Part = Part {
     only: "",
 };
 
+/// What `srun --verbose` says of the options that it was given.
+const SRUN_VERBOSE: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/srun_verbose/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/srun_verbose/differ.txt"),
+    file: "manage/srun_verbose/differ.txt",
+    hidden: &[],
+    keeps_numbers: false,
+    sleepers: &[],
+    only: "",
+};
+
 /// Heterogeneous jobs: what is said and done of their components, and their steps.
 const HET: Part = Part {
     gres_conf: None,
@@ -624,6 +637,11 @@ fn settings_of_accounting_are_as_recorded_or_are_listed() {
 #[test]
 fn moments_have_the_form_that_was_recorded_or_are_listed() {
     play(&TIME_FORMAT);
+}
+
+#[test]
+fn srun_says_its_options_as_recorded_or_is_listed() {
+    play(&SRUN_VERBOSE);
 }
 
 #[test]

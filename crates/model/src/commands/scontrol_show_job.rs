@@ -185,10 +185,11 @@ fn times(lines: &mut Lines, job: &JobInfo) {
 }
 
 fn place(lines: &mut Lines, job: &JobInfo, style: ShowStyle) {
-    // The session's number is not kept.
     lines.add(format_args!(
-        "Partition={} AllocNode:Sid={}:0",
-        job.partition, job.submitter.host
+        "Partition={} AllocNode:Sid={}:{}",
+        job.partition,
+        job.submitter.host,
+        job.shown().session
     ));
     lines.add(format_args!(
         "ReqNodeList={} ExcNodeList={}",

@@ -1,5 +1,6 @@
 //! The options of Slurm's commands: the table, getopt, how their values are read, and what is said of a wrong one.
 
+pub(crate) mod defined_options;
 pub(crate) mod diagnostic;
 pub(crate) mod getopt;
 pub(crate) mod getopt_long;

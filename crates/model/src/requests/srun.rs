@@ -1,5 +1,6 @@
 //! `srun`'s command line and environment, put together.
 
+use crate::options::defined_options::defined_options;
 use crate::options::diagnostic::{Diagnostic, Span};
 use crate::options::getopt::{Taken, Word};
 use crate::options::given_options::GivenOptions;
@@ -45,6 +46,8 @@ pub struct Srun {
     pub quiet: bool,
     /// How often `--verbose`.
     pub verbose: u32,
+    /// What `--verbose` says of the options that were given.
+    pub defined: Vec<String>,
     /// Something to print instead.
     pub show: Option<Show>,
 }
@@ -319,6 +322,11 @@ fn resolve_one(
         test_only: o.test_only,
         quiet: o.quiet,
         verbose: o.verbose,
+        defined: if o.verbose > 0 {
+            defined_options(&reading.given, o.verbose)
+        } else {
+            Vec::new()
+        },
         show: o.show,
         request,
     };

@@ -73,6 +73,9 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
             printer.say(remark.printed(Command::Srun).trim_end());
         }
     }
+    for line in &asked.defined {
+        printer.say(&format!("srun: {line}"));
+    }
     if let Err(why) = super::refuse_other_clusters("srun", asked.clusters.as_deref()) {
         printer.say(&format!("srun: error: {why}"));
         return 1;
