@@ -105,7 +105,8 @@ mod tests {
                 .db
                 .execute(
                     "INSERT INTO steps VALUES
-                     (?1, 0, 0, '', '', 0, 0, '', '', '', '', 0, 0, NULL, NULL, NULL, NULL)",
+                     (?1, 0, 0, '', '', 0, 0, '', '', '', '', 0, 0, NULL, NULL, NULL, NULL,
+                      NULL)",
                     [id],
                 )
                 .unwrap();
