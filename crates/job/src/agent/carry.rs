@@ -17,6 +17,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use train::Complete;
 
 /// A complete entry that this agent keeps.
 pub(super) struct Held {
@@ -76,16 +77,11 @@ impl Keeper {
     pub(super) fn kept_in(&self, earlier: &LocalFolder) -> Vec<Kept> {
         let rule = &self.at.plan.checkpoints.complete.value;
         let mut kept = kept::in_folder(earlier);
-        let known = |kept: &[Kept], one: &Kept| {
-            let name = &one.record.name;
-            kept.iter().any(|known| known.record.name == *name)
-        };
         let done = kept::of_done(&self.at.run, earlier, rule);
-        for one in done.into_iter().chain(unseen::complete(earlier)) {
-            if !known(&kept, &one) {
-                kept.push(one);
-            }
-        }
+        kept::add_standing(&mut kept, done, true);
+        // A mark, or a folder's format, may be that of the version before the one that was just being written.
+        let is_newer = matches!(rule, Complete::Rename);
+        kept::add_standing(&mut kept, unseen::complete(earlier), is_newer);
         kept
     }
 

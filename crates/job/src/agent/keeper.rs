@@ -146,15 +146,15 @@ impl Keeper {
 
     /// Says that the agent is there, and what it finds.
     pub fn hello(&mut self) -> Result<(), AgentError> {
-        let earlier = self.local.earlier();
-        let kept = earlier.iter().flat_map(|earlier| self.kept_in(earlier));
         let written = |kept: &Kept| tree(&kept.path).ok().and_then(|tree| tree.written());
-        let kept: BTreeMap<String, (Option<Timestamp>, u64)> = kept
-            .map(|kept| {
-                let facts = (written(&kept), kept.record.bytes);
-                (kept.record.name, facts)
-            })
-            .collect();
+        let mut kept: BTreeMap<String, (Option<Timestamp>, u64)> = BTreeMap::new();
+        // The newest first, as they are taken over.
+        for earlier in self.local.earlier() {
+            for one in self.kept_in(&earlier) {
+                let facts = (written(&one), one.record.bytes);
+                kept.entry(one.record.name).or_insert(facts);
+            }
+        }
         for (name, (written, bytes)) in kept {
             let bytes = Some(bytes);
             self.outbox.say(Report::Kept {

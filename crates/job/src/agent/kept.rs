@@ -75,13 +75,16 @@ fn record_of(held: &Path) -> PathBuf {
     held.with_file_name(name)
 }
 
-/// The complete checkpoints that a folder has and that were not known to be out, each name once:
-/// what its agent held, and what says by its own bytes that it is whole. One whose files have
+/// The complete checkpoints that a folder has and that were not known to be out, the newest version of each
+/// name: what its agent held, and what says by its own bytes that it is whole. One whose files have
 /// changed since it was complete is not among them.
 #[must_use]
 pub fn in_folder(local: &LocalFolder) -> Vec<Kept> {
     let mut kept: BTreeMap<String, Kept> = BTreeMap::new();
-    for entry in entries(&local.held()) {
+    let mut held = entries(&local.held());
+    // What a program writes again under one name is held more than once while it is copied: by ascending numbers.
+    held.sort_by_key(|path| number(path));
+    for entry in held {
         if entry.extension().is_none_or(|end| end != "json") {
             continue;
         }
@@ -100,7 +103,10 @@ pub fn in_folder(local: &LocalFolder) -> Vec<Kept> {
     for (name, Fingerprint { bytes, digest }) in there {
         let path = local.checkpoints().join(&name);
         let is_out = out.get(&name) == Some(&digest);
-        if is_out || kept.contains_key(&name) || name == "latest" {
+        // It was written after what is held. A folder says so little of its files that it may be of two versions.
+        let is_newer = |held: &Kept| held.record.digest != digest && path.is_file();
+        let is_known = kept.get(&name).is_some_and(|held| !is_newer(held));
+        if is_out || is_known || name == "latest" {
             continue;
         }
         if let Ok(Recognised::Whole(_)) = recognise(&path) {
@@ -114,6 +120,19 @@ pub fn in_folder(local: &LocalFolder) -> Vec<Kept> {
         }
     }
     kept.into_values().collect()
+}
+
+/// Adds what stands in `{checkpoints}`. `is_newer`: it is whole for certain, and takes the place of another version
+/// that its agent held before.
+pub fn add_standing(kept: &mut Vec<Kept>, standing: Vec<Kept>, is_newer: bool) {
+    for one in standing {
+        let same = |other: &&mut Kept| other.record.name == one.record.name;
+        match kept.iter_mut().find(same) {
+            None => kept.push(one),
+            Some(held) if is_newer && held.record.digest != one.record.digest => *held = one,
+            Some(_) => {}
+        }
+    }
 }
 
 /// What the ranks of a folder's start left there that have all ended well, and is not known to be out:
@@ -189,6 +208,11 @@ pub fn note_out(local: &LocalFolder, name: &str, held: &Path) {
 fn read_out(local: &LocalFolder) -> BTreeMap<String, u64> {
     let text = fs::read(local.out_list()).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
+}
+
+/// The number under which an entry, or its record, is held.
+fn number(path: &Path) -> Option<u64> {
+    path.file_stem()?.to_str()?.parse().ok()
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
@@ -267,11 +291,99 @@ mod tests {
         }
     }
 
+    /// Versions of `last.pt` that are held under these numbers, each with its number as its bytes; `standing`
+    /// in `{checkpoints}` afterwards, left by ranks that ended well. Which is kept.
+    #[track_caller]
+    fn check_versions(held: &[u32], standing: Option<&[u8]>, want: &[u8]) {
+        let disk = tempfile::tempdir().unwrap();
+        let attempt = Attempt { job: 7, restart: 0 };
+        let local = LocalFolder::new(disk.path(), "digits-k3f9", attempt);
+        let _owned = local.make().unwrap();
+        let entry = local.checkpoints().join("last.pt");
+        let write = |bytes: &[u8]| {
+            fs::write(local.path().join("new"), bytes).unwrap();
+            fs::rename(local.path().join("new"), &entry).unwrap();
+        };
+        for number in held {
+            write(number.to_string().as_bytes());
+            let held = local.held().join(number.to_string());
+            hold(&entry, &held).unwrap();
+            let record = Record::of("last.pt", false, &held).unwrap();
+            record.write(&held).unwrap();
+        }
+        if let Some(bytes) = standing {
+            write(bytes);
+        }
+        let mut kept = in_folder(&local);
+        let settle = model::Seconds(10);
+        let left = finished(&local, Complete::Recognise { settle });
+        add_standing(&mut kept, left, true);
+        let [kept] = &kept[..] else {
+            panic!("one version: {kept:?}")
+        };
+        assert_eq!(fs::read(&kept.path).unwrap(), want, "{kept:?}");
+    }
+
+    /// While one version was copied the next was held; the older one was gone on from.
+    #[test]
+    fn of_a_name_that_was_written_again_the_newest_version_is_kept() {
+        check_versions(&[7, 8, 9, 10, 11, 12, 100], None, b"100");
+        // Saved at the end, when no agent looked any more.
+        check_versions(&[1, 2], Some(b"3"), b"3");
+        check_versions(&[], Some(b"1"), b"1");
+        check_versions(&[1], Some(&whole_file()), &whole_file());
+    }
+
+    /// Of what nothing tells that it is whole the version that was complete stays.
+    #[test]
+    fn a_version_that_may_be_half_takes_the_place_of_none() {
+        let of = |digest, path: &str| Kept {
+            path: path.into(),
+            record: Record {
+                name: "last".to_owned(),
+                proven: true,
+                bytes: 1,
+                digest,
+            },
+        };
+        for (digest, is_newer, want) in [(2, false, "held"), (2, true, "new"), (1, true, "held")] {
+            let mut kept = vec![of(1, "held")];
+            add_standing(&mut kept, vec![of(digest, "new")], is_newer);
+            assert_eq!(kept, [of(if want == "new" { digest } else { 1 }, want)]);
+        }
+    }
+
+    /// Of safetensors, whole.
+    fn whole_file() -> Vec<u8> {
+        let mut whole = 8u64.to_le_bytes().to_vec();
+        whole.extend(br#"{}      "#);
+        whole
+    }
+
+    /// The version that an agent had held before was gone on from.
+    #[test]
+    fn what_is_whole_by_its_bytes_is_newer_than_what_is_held_of_its_name() {
+        let entry = |local: &LocalFolder| local.checkpoints().join("a.safetensors");
+        let disk = tempfile::tempdir().unwrap();
+        let attempt = Attempt { job: 7, restart: 0 };
+        let local = LocalFolder::new(disk.path(), "digits-k3f9", attempt);
+        let _owned = local.make().unwrap();
+        fs::write(entry(&local), whole_file()).unwrap();
+        let held = local.held().join("1");
+        hold(&entry(&local), &held).unwrap();
+        let record = Record::of("a.safetensors", false, &held).unwrap();
+        record.write(&held).unwrap();
+        assert_eq!(in_folder(&local)[0].path, held);
+        for (bytes, want) in [(&whole_file()[..], entry(&local)), (b"half", held)] {
+            fs::remove_file(entry(&local)).unwrap();
+            fs::write(entry(&local), bytes).unwrap();
+            assert_eq!(in_folder(&local)[0].path, want);
+        }
+    }
+
     #[test]
     fn what_says_itself_that_it_is_whole_is_kept() {
-        let header = br#"{}      "#;
-        let mut whole = 8u64.to_le_bytes().to_vec();
-        whole.extend(header);
+        let whole = whole_file();
         check(
             |local, _| {
                 fs::write(local.checkpoints().join("a.safetensors"), &whole).unwrap();
