@@ -319,6 +319,27 @@ fn an_epilog_that_fails_drains_its_node_and_the_job_is_as_it_was() {
 }
 
 #[test]
+fn the_epilog_runs_on_nodes_that_a_running_job_gives_back() {
+    let cluster = Cluster::start(&[("epilog", NOTE)]);
+    let script = "srun -N1 -n1 -w n2 sh -c 'touch there; sleep 1000' &\n\
+                  while [ ! -e go ]; do sleep 0.05; done";
+    let line = ["-N2", "-n2", "-o", "/dev/null", "--wrap", script];
+    cluster.slurm("sbatch", &line).success();
+    let there = cluster.env.work().join("there");
+    wait_until("its step runs", || there.exists());
+    let change = ["update", "JobId=1", "NumNodes=1"];
+    cluster.slurm("scontrol", &change).success();
+    wait_until("the epilog ran there", || !cluster.notes().is_empty());
+    assert_eq!(cluster.notes(), ["epilog_slurmd 1 n2 0:0"]);
+    let state = cluster.slurm("squeue", &["-h", "-o", "%T %N"]).success();
+    assert_eq!(state, "RUNNING n1\n");
+    cluster.env.write("go", "");
+    cluster.idle();
+    let both = ["epilog_slurmd 1 n1 0:0", "epilog_slurmd 1 n2 0:0"];
+    assert_eq!(cluster.notes(), both);
+}
+
+#[test]
 fn a_controller_s_prolog_that_fails_queues_a_script_again_and_ends_what_has_none() {
     let cluster = Cluster::start(&[("controller_prolog", "test -e $SLURM_JOB_WORK_DIR/fine")]);
     let _lost = cluster.slurm("srun", &["true"]).code(1);

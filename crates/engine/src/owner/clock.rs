@@ -68,6 +68,7 @@ impl Owner {
     }
 
     fn clock_set(&mut self, by_ms: i64, turn: &mut Turn) {
+        turn.clock_set_by_ms = by_ms;
         self.state.apply(Event::ClockSet { by_ms });
         for (job, active) in &mut self.running {
             for (step, live) in &mut active.steps {

@@ -169,6 +169,7 @@ impl Owner {
         } else if is_without_network {
             self.node_failed_under(key.job, turn);
         }
+        self.leave_nodes(key.job, turn);
         self.consider_end(key.job, turn);
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct JobPrograms {
     pub(super) begins: bool,
     /// Supervisors that are started once what is before them ran.
     waiting: Vec<StepSpec>,
+    /// Nodes that it gave back and on which it may still run, with what runs there after it.
+    pub(super) given_back: BTreeMap<NodeName, Option<JobProgram>>,
     /// The batch script can't be started, and why.
     pub(crate) failed: Option<String>,
 }
@@ -277,6 +279,12 @@ impl Owner {
             }
         }
         if run.is_epilog {
+            let own = self.nodes_of(job);
+            let given_back = match run.place {
+                Place::Node(node) if !own.contains(&node) => Some(node),
+                Place::Node(_) | Place::Engine => None,
+            };
+            turn.emptied.extend(given_back);
             return self.consider_end(job, turn);
         }
         match result {
@@ -347,6 +355,55 @@ impl Owner {
             // Steps of this node hear of it; others that wait go on waiting.
             turn.launches.extend(waiting);
         }
+    }
+
+    /// Steps that wait on nodes which their job has no longer never start there.
+    pub(super) fn give_up_waiting(&mut self, job: JobId, nodes: &[NodeName], turn: &mut Turn) {
+        let Some(active) = self.running.get_mut(&job) else {
+            return;
+        };
+        let waiting = std::mem::take(&mut active.programs.waiting);
+        let (gone, left) = waiting
+            .into_iter()
+            .partition(|spec| nodes.contains(&spec.node));
+        active.programs.waiting = left;
+        let gone: Vec<StepSpec> = gone;
+        for spec in gone {
+            self.never_started(&spec, turn);
+        }
+    }
+
+    /// Notes what runs on nodes after a job that gives them back.
+    pub(super) fn prepare_epilogs(&mut self, job: JobId, nodes: &[NodeName]) {
+        let status = Some(WaitStatus::default());
+        let programs: Vec<_> = nodes
+            .iter()
+            .map(|node| {
+                let program = self.job_program(job, Place::Node(node.clone()), status);
+                (node.clone(), program)
+            })
+            .collect();
+        if let Some(active) = self.running.get_mut(&job) {
+            active.programs.given_back.extend(programs);
+        }
+    }
+
+    /// A job left a node that it gave back: whether a program runs there now, after which it may end.
+    pub(super) fn begin_epilog(&mut self, job: JobId, node: &NodeName, turn: &mut Turn) -> bool {
+        let programs = self
+            .running
+            .get_mut(&job)
+            .map(|active| &mut active.programs);
+        let Some(programs) = programs else {
+            return false;
+        };
+        let Some(program) = programs.given_back.remove(node).flatten() else {
+            return false;
+        };
+        let place = Place::Node(node.clone());
+        programs.after.insert(place, Stage::Runs);
+        turn.programs.push(program);
+        true
     }
 
     /// A step that is ended before its supervisor was started.

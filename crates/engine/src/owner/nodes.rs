@@ -83,7 +83,8 @@ impl Owner {
             turn.words.push((key, call));
         }
         tracing::warn!(job = job.0, node = %name, "a node was lost, and its job goes on");
-        self.shrink(job, vec![name], turn);
+        self.shrink(job, vec![name.clone()], turn);
+        self.give_up_waiting(job, &[name], turn);
     }
 
     /// A running job has some nodes less from now on, which are free.
@@ -95,21 +96,64 @@ impl Owner {
         self.state.apply(Event::Shrunk { job, nodes, at });
     }
 
-    /// Gives back nodes of a running job that keeps others: what it has there is killed.
+    /// Gives back nodes of a running job that keeps others: what it has there is killed, and its epilog runs there.
     pub(super) fn give_back(&mut self, job: JobId, nodes: Vec<NodeName>, turn: &mut Turn) {
+        self.kill_on(job, &nodes, turn);
+        self.prepare_epilogs(job, &nodes);
+        self.last_busy
+            .extend(nodes.iter().map(|node| (node.clone(), turn.now)));
+        self.shrink(job, nodes.clone(), turn);
+        self.give_up_waiting(job, &nodes, turn);
+        self.leave_nodes(job, turn);
+    }
+
+    /// What a running job has on nodes that are not its own any more is killed again: a former engine may not have
+    /// come so far. Its epilog does not run there a second time.
+    pub(super) fn kill_what_stayed(&mut self, job: JobId, turn: &mut Turn) {
+        let own = self.nodes_of(job);
+        let Some(active) = self.running.get(&job) else {
+            return;
+        };
+        let mut nodes = BTreeSet::new();
+        for (step, live) in &active.steps {
+            let shares = &live.row.record.nodes;
+            let alive = active.live_keys(*step);
+            let alive = alive.filter_map(|key| Some(&shares.get(key.node as usize)?.node));
+            nodes.extend(alive.filter(|node| !own.contains(node)).cloned());
+        }
+        let nodes: Vec<NodeName> = nodes.into_iter().collect();
+        self.kill_on(job, &nodes, turn);
+    }
+
+    fn kill_on(&self, job: JobId, nodes: &[NodeName], turn: &mut Turn) {
         let cluster = self.state.cluster();
-        let ids: Vec<NodeId> = nodes.iter().filter_map(|node| cluster.node(node)).collect();
-        for key in ids.iter().flat_map(|node| self.supervisors_on(job, *node)) {
+        let ids = nodes.iter().filter_map(|node| cluster.node(node));
+        for key in ids.flat_map(|node| self.supervisors_on(job, node)) {
             let kill = SupervisorCall::Signal {
                 signal: SIGKILL,
                 reach: Reach::All,
             };
             turn.words.push((key, kill));
         }
-        self.last_busy
-            .extend(nodes.iter().map(|node| (node.clone(), turn.now)));
-        self.shrink(job, nodes.clone(), turn);
-        self.empty_disks(&nodes);
+    }
+
+    /// Has the epilog run on nodes that a job gave back, and their disks emptied, once nothing of it runs there.
+    pub(super) fn leave_nodes(&mut self, job: JobId, turn: &mut Turn) {
+        let cluster = self.state.cluster();
+        let Some(active) = self.running.get(&job) else {
+            return;
+        };
+        let is_left = |node: &NodeName| {
+            let node = cluster.node(node);
+            node.is_none_or(|node| self.supervisors_on(job, node).is_empty())
+        };
+        let left = active.programs.given_back.keys().filter(|it| is_left(it));
+        let left: Vec<NodeName> = left.cloned().collect();
+        for node in left {
+            if !self.begin_epilog(job, &node, turn) {
+                turn.emptied.push(node);
+            }
+        }
     }
 
     /// Has the steps of a job end that had a part on a lost node, and say so.

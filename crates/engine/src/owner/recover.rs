@@ -131,11 +131,17 @@ impl Owner {
                 }) => (ending.clone(), *suspension),
                 _ => (None, None),
             };
+            // Said again, as the end below: the former engine may not have come so far.
+            if ending.is_none() {
+                self.kill_what_stayed(job, turn);
+                if !suspension.is_some_and(|suspension| suspension.is_now) {
+                    self.tell_deadline(job, turn);
+                }
+            }
             let in_grace = matches!(ending, Some(Ending::Preempted { grace: Some(_), .. }));
             if suspension.is_some() && (ending.is_none() || in_grace) {
                 self.tell_suspension(job, turn);
             }
-            // Said again: the former engine may not have come so far.
             if let Some(
                 Ending::End(_) | Ending::Requeue { .. } | Ending::Preempted { grace: None, .. },
             ) = ending

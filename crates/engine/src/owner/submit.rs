@@ -20,6 +20,8 @@ impl Owner {
         now: Timestamp,
     ) -> Result<Answer, Refusal> {
         let mut request = request.clone();
+        // It is asked about alone: no other job is touched by the question.
+        request.rare.component = None;
         self.take_alternates(&mut request);
         self.charge(&mut request, peer);
         let submitter = self.submitter(peer, sys::host_name(), None);

@@ -9,7 +9,7 @@ use crate::message::Peer;
 use crate::spec::{StepSpec, SupervisorCall};
 use crate::store::{Batch, EndedStart, FormerSize, NewSubmission, StepRow};
 use api::{Answer, Call, NewStep, Refusal};
-use model::{JobId, JobProlog, PendingReason, StepId, Timestamp};
+use model::{JobId, JobProlog, NodeName, PendingReason, StepId, Timestamp};
 use sched::{Action, Job};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc;
@@ -40,6 +40,10 @@ pub(crate) struct Turn {
     pub(crate) begun: Vec<JobId>,
     /// Programs after jobs to start.
     pub(crate) programs: Vec<JobProgram>,
+    /// Nodes that were given back, whose disks are emptied where no other job is.
+    pub(crate) emptied: Vec<NodeName>,
+    /// By how many milliseconds the clock was set.
+    pub(crate) clock_set_by_ms: i64,
     /// Words to supervisors.
     pub(crate) words: Vec<(SupervisorKey, SupervisorCall)>,
     /// Calls that only read.
@@ -61,6 +65,8 @@ impl Turn {
             first_steps: Vec::new(),
             ended_starts: Vec::new(),
             former_sizes: Vec::new(),
+            emptied: Vec::new(),
+            clock_set_by_ms: 0,
             launches: Vec::new(),
             begun: Vec::new(),
             programs: Vec::new(),
@@ -144,6 +150,7 @@ impl Owner {
             reasons: &turn.reasons,
             ended_starts: &turn.ended_starts,
             former_sizes: &turn.former_sizes,
+            clock_set_by_ms: turn.clock_set_by_ms,
             jobs,
             updated: &changes.updated,
             usage: &changes.usage,
@@ -214,6 +221,7 @@ impl Owner {
         for (key, call) in turn.words {
             self.messenger.send(key, call);
         }
+        self.empty_disks(&turn.emptied);
     }
 
     /// The turn could not be written: nothing of it happened.

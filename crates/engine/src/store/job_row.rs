@@ -289,6 +289,7 @@ mod tests {
             reasons: &reasons,
             ended_starts: &[],
             former_sizes: &[],
+            clock_set_by_ms: 0,
             nodes: Vec::new(),
             events: Vec::new(),
             reservations: Vec::new(),

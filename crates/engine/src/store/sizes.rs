@@ -18,9 +18,14 @@ pub(crate) struct FormerSize {
 }
 
 impl FormerSize {
-    /// What a running job holds; `None` of another.
+    /// What a running job holds; `None` of another, and of one that is being ended, which keeps what it has.
     pub(crate) fn of(job: &Job, until: Timestamp) -> Option<FormerSize> {
-        let model::JobState::Running { allocation, .. } = &job.state else {
+        let model::JobState::Running {
+            allocation,
+            ending: None,
+            ..
+        } = &job.state
+        else {
             return None;
         };
         Some(FormerSize {
@@ -44,6 +49,26 @@ pub(super) fn write(transaction: &Transaction<'_>, size: &FormerSize) -> rusqlit
             size.suspended_ms,
             to_json(&size.shares)?,
         ])?;
+    Ok(())
+}
+
+/// Moves those of starts that run by so many milliseconds.
+pub(super) fn shift(transaction: &Transaction<'_>, by_ms: i64) -> rusqlite::Result<()> {
+    // Below zero in between, where none stands: two of a start may be as far apart as the clock was set.
+    for change in ["until_at = -(until_at + ?1)", "until_at = -until_at"] {
+        let which = if change.contains("?1") {
+            ""
+        } else {
+            "until_at < 0 AND ?1 = ?1 AND"
+        };
+        transaction.execute(
+            &format!(
+                "UPDATE former_sizes SET {change} WHERE {which} EXISTS (SELECT 1 FROM jobs WHERE jobs.id = \
+                 former_sizes.job AND jobs.restarts = former_sizes.restart AND jobs.state = ?2)"
+            ),
+            params![by_ms, JobStateName::Running.long()],
+        )?;
+    }
     Ok(())
 }
 
@@ -104,6 +129,8 @@ pub(super) fn split(start: JobStart, sizes: &[FormerSize]) -> Vec<JobStart> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
     use super::*;
     use model::{NodeName, WaitStatus};
 
@@ -171,5 +198,34 @@ mod tests {
                 ("COMPLETED", 40, 90, 3),
             ],
         );
+    }
+
+    #[test]
+    fn those_of_starts_that_run_move_with_the_clock() {
+        let mut db = Connection::open_in_memory().unwrap();
+        db.execute_batch(
+            "CREATE TABLE jobs (id INTEGER PRIMARY KEY, restarts INTEGER, state TEXT);
+             INSERT INTO jobs VALUES (7, 1, 'RUNNING'), (8, 0, 'COMPLETED');
+             CREATE TABLE former_sizes (job INTEGER, restart INTEGER, until_at INTEGER,
+                 suspended_ms INTEGER, shares TEXT, PRIMARY KEY (job, restart, until_at));",
+        )
+        .unwrap();
+        let transaction = db.transaction().unwrap();
+        for (job, restart, until) in [(7, 0, 10), (7, 1, 20), (7, 1, 30), (8, 0, 10)] {
+            let size = FormerSize {
+                job: JobId(job),
+                restart,
+                ..size(until, 0)
+            };
+            write(&transaction, &size).unwrap();
+        }
+        shift(&transaction, 10).unwrap();
+        transaction.commit().unwrap();
+        let sizes = read(&db, "[7, 8]").unwrap();
+        let sizes = sizes
+            .iter()
+            .map(|size| (size.job.0, size.restart, size.until.0));
+        let want = [(7, 0, 10), (7, 1, 30), (7, 1, 40), (8, 0, 10)];
+        assert_eq!(sizes.collect::<Vec<_>>(), want);
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct Batch<'a> {
     pub(crate) ended_starts: &'a [EndedStart],
     /// What jobs held that lost nodes or gave some back.
     pub(crate) former_sizes: &'a [FormerSize],
+    /// By how many milliseconds the clock was set: sizes of what runs move along.
+    pub(crate) clock_set_by_ms: i64,
     /// Nodes of which something else is said than before; nothing any more where there is no mark.
     pub(crate) nodes: Vec<(&'a NodeName, Option<&'a NodeMark>)>,
     /// Times in which nodes took no jobs, that began or ended.
@@ -122,6 +124,9 @@ impl Store {
         }
         for ended in batch.ended_starts {
             write_ended_start(&transaction, ended)?;
+        }
+        if batch.clock_set_by_ms != 0 {
+            sizes::shift(&transaction, batch.clock_set_by_ms)?;
         }
         for size in batch.former_sizes {
             sizes::write(&transaction, size)?;

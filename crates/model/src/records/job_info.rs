@@ -452,12 +452,21 @@ impl Counts {
             };
         };
         let nodes = count(allocation.nodes.len());
+        // A former start may have been resized.
+        let resized = record.resized.filter(|resized| {
+            let since = match &record.state {
+                JobState::Running { since, .. } => Some(since),
+                JobState::Ended { ran, .. } => ran.as_ref().map(|ran| &ran.since),
+                JobState::Pending { .. } => None,
+            };
+            since.is_none_or(|since| resized >= since)
+        });
         Counts {
             nodes,
             tres_nodes: nodes,
             max_nodes: 0,
             cpus: count(allocation.cpus()),
-            tasks: match record.resized {
+            tasks: match resized {
                 // As many as there are nodes where nobody said how many.
                 Some(_) if asks_no_tasks(&record.request) => nodes,
                 Some(_) => recorded.tasks,

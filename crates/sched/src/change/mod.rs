@@ -8,7 +8,7 @@ use crate::{Job, JobUpdate, State};
 use cluster_file::ClusterFile;
 pub use denial::ChangeDenial;
 use model::{
-    JobChange, JobState, LimitChange, NodeOptions, Request, Seconds, ShownOptions,
+    JobChange, JobState, LimitChange, NodeName, NodeOptions, Request, Seconds, ShownOptions,
     TimeLimitRequest, Timestamp,
 };
 use running::{change_end, change_running, given_back};
@@ -59,9 +59,14 @@ impl State {
                         request.rare.reservation = Some(name.clone());
                         self.check_reservation(record, &request)?;
                     }
-                    let nodes = given_back(change, &allocation.nodes, record.batch)?;
-                    if let Some(gives_back) = nodes {
-                        update.gives_back = gives_back;
+                    let shares = allocation.nodes.iter();
+                    let left = shares.filter(|share| !update.gives_back.contains(&share.node));
+                    let left: Vec<&NodeName> = left.map(|share| &share.node).collect();
+                    if let Some(gives_back) = given_back(change, &left, record.batch)? {
+                        if !gives_back.is_empty() {
+                            self.may_give_back(record, &left)?;
+                        }
+                        update.gives_back.extend(gives_back);
                         continue;
                     }
                     // What else is asked of its limit goes before.
@@ -98,6 +103,27 @@ impl State {
             return Err(ChangeDenial::TimeMin);
         }
         Ok(update)
+    }
+
+    /// Whether a running job may give back some of its nodes: not while it is being ended or its grace lasts, nor on
+    /// a machine whose virtual nodes are all held together.
+    fn may_give_back(&self, record: &Job, nodes: &[&NodeName]) -> Result<(), ChangeDenial> {
+        if record.state.is_ending() {
+            return Err(ChangeDenial::Finished);
+        }
+        let mut known = nodes.iter().filter_map(|node| self.cluster.node(node));
+        let splits = known.any(|node| self.cluster.class(node).splits);
+        let has_grace = matches!(
+            record.state,
+            JobState::Running {
+                ending: Some(_),
+                ..
+            }
+        );
+        if has_grace || splits {
+            return Err(ChangeDenial::NotSupported);
+        }
+        Ok(())
     }
 
     /// Whether a job may be in the reservation that it names.

@@ -2,7 +2,7 @@
 
 use super::{ChangeDenial, change_any, changed_limit, set_site_factor};
 use crate::JobUpdate;
-use model::{JobChange, JobState, NodeName, NodeShare, Seconds, TimeLimitRequest, Timestamp};
+use model::{JobChange, JobState, NodeName, Seconds, TimeLimitRequest, Timestamp};
 
 /// A running job is to end at a moment. Its limit follows in whole minutes: Slurm adds as many as are nearest,
 /// and takes off half a minute's less.
@@ -48,10 +48,10 @@ pub(super) fn change_end(
 /// another change. The first one stays where its script runs there.
 pub(super) fn given_back(
     change: &JobChange,
-    held: &[NodeShare],
+    held: &[&NodeName],
     has_script: bool,
 ) -> Result<Option<Vec<NodeName>>, ChangeDenial> {
-    let names = || held.iter().map(|share| &share.node);
+    let names = || held.iter().copied();
     match change {
         JobChange::Nodes(0, _) => Err(ChangeDenial::NodeCount),
         JobChange::Nodes(least, _) if *least as usize > held.len() => {
@@ -135,14 +135,8 @@ mod tests {
 
     #[track_caller]
     fn gives(change: &JobChange, has_script: bool, want: Result<&[&str], ChangeDenial>) {
-        let share = |name: &str| NodeShare {
-            node: NodeName::new(name),
-            cpus: vec![0],
-            memory: 0,
-            gpus: Vec::new(),
-            tasks: 1,
-        };
-        let held = ["n1", "n2", "n3"].map(share);
+        let held = ["n1", "n2", "n3"].map(NodeName::new);
+        let held: Vec<&NodeName> = held.iter().collect();
         let given = given_back(change, &held, has_script);
         let given = given.map(|nodes| nodes.unwrap_or_default());
         let names = want.map(|names| names.iter().map(|name| NodeName::new(name)).collect());

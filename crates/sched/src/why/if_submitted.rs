@@ -169,7 +169,7 @@ impl State {
             is_limited = false;
             let queue = self.queue_of(&job.record, choice.partition);
             let key = self.key(&job.record, choice.priority);
-            let is_first = self.ready[&queue].first() == Some(&key);
+            let is_first = self.ready.get(&queue).and_then(|it| it.first()) == Some(&key);
             if self.fits_between_cycles(&attempt, now)
                 || (is_first && self.starts_at_turn(&mut self.new_pass(), queue, key, now))
             {
