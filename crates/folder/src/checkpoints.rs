@@ -1,9 +1,9 @@
 //! The whole checkpoints of a run.
 
-use crate::manifest::step_of;
 use crate::whole_checkpoints::best_first;
 use crate::{
     Age, Contents, FileHash, FolderError, Manifest, Parts, RunFolder, WholeCheckpoints, json_file,
+    step_of,
 };
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -5,6 +5,7 @@
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
 mod attempt;
+mod checkpoint_name;
 mod checkpoints;
 mod code_snapshot;
 mod comeback;
@@ -24,6 +25,8 @@ mod link;
 mod log_tail;
 mod lost_start;
 mod manifest;
+mod name_dates;
+mod name_numbers;
 mod next_job;
 mod pointer;
 mod recency;
@@ -34,6 +37,7 @@ mod submission;
 mod whole_checkpoints;
 
 pub use attempt::Attempt;
+pub use checkpoint_name::{Position, compare_names, is_of_data, series, stays_newest, step_of};
 pub use checkpoints::{CheckpointsThere, Damage, Unusable};
 pub use code_snapshot::{CODE_LIMIT, CodeError, CodeSource, copy_code, find_source};
 pub use comeback::{ComebackClaim, ComebackState};
@@ -50,10 +54,10 @@ pub use leftovers::{Leftover, Standing, Verdict, half_runs};
 pub use link::{Link, LinkState, link_token};
 pub use log_tail::{LogLine, LogTail};
 pub use lost_start::{LOST_IN_A_ROW, has_progress, is_newer, was_lost};
-pub use manifest::{Contents, FileHash, LinkInside, Manifest, Parts, step_of};
+pub use manifest::{Contents, FileHash, LinkInside, Manifest, Parts};
 pub use next_job::NextJob;
 pub use pointer::{Pointer, Says};
-pub use recency::{Age, newest_first, series};
+pub use recency::{Age, newest_first};
 pub use run_folder::RunFolder;
 pub use run_json::{
     AwaitedRun, CodeOrigin, MADE_MARKER, MadeEnvironment, ReadyImage, RunJson, Versions,

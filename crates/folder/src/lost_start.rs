@@ -1,6 +1,7 @@
 //! What the events of one start tell of its loss, whoever asks: the next start, a deputy, a client.
 
-use crate::Event;
+use crate::{Event, compare_names};
+use std::cmp::Ordering;
 
 /// So many starts in a row may be lost without a new checkpoint; then it is no accident.
 pub const LOST_IN_A_ROW: u32 = 3;
@@ -29,11 +30,11 @@ fn is_end(event: &Event) -> bool {
 #[must_use]
 pub fn has_progress(events: &[Event]) -> bool {
     let resumed = events.iter().find_map(|event| match event {
-        Event::Resumed { step, .. } => *step,
+        Event::Resumed { checkpoint, .. } => Some(checkpoint.as_str()),
         _ => None,
     });
     events.iter().any(|event| match event {
-        Event::CheckpointOut { step, .. } => is_newer(*step, resumed),
+        Event::CheckpointOut { name, .. } => is_newer(name, resumed),
         _ => false,
     })
 }
@@ -41,11 +42,9 @@ pub fn has_progress(events: &[Event]) -> bool {
 /// Whether a checkpoint is progress over the one that was resumed from. A program that begins anew
 /// in each job writes the same steps for ever.
 #[must_use]
-pub fn is_newer(step: Option<u64>, resumed: Option<u64>) -> bool {
-    match (step, resumed) {
-        (Some(step), Some(resumed)) => step > resumed,
-        _ => true,
-    }
+pub fn is_newer(name: &str, resumed: Option<&str>) -> bool {
+    let order = resumed.and_then(|resumed| compare_names(name, resumed));
+    order.is_none_or(Ordering::is_gt)
 }
 
 #[cfg(test)]
@@ -79,5 +78,19 @@ mod tests {
         check(&[resumed.clone(), out(5)], true);
         check(&[resumed, out(6), lost], false);
         check(&[terminated], false);
+    }
+
+    /// A run failed for it though it had saved several in each start.
+    #[test]
+    fn what_a_falling_loss_or_a_new_epoch_numbers_lower_is_newer() {
+        let check = |name: &str, resumed: &str, want: bool| {
+            assert_eq!(is_newer(name, Some(resumed)), want, "{name} {resumed}");
+        };
+        check("epoch=13-loss=0.20", "epoch=12-loss=0.33", true);
+        check("epoch=12-loss=0.20", "epoch=12-loss=0.33", false);
+        check("ep01-step0015", "ep00-step0027", true);
+        check("loss0.20.bin", "loss0.33.bin", true);
+        check("c4", "c5", false);
+        check("last", "c5", true);
     }
 }

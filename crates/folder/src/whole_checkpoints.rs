@@ -2,7 +2,8 @@
 //! use any more: one judgement for all who ask, be it a conductor, an agent on its own, or who looks after a
 //! start that was lost. Pure.
 
-use crate::recency::series;
+use crate::checkpoint_name::{Position, series};
+use crate::recency::goes_by_number;
 use crate::{Age, Manifest, Parts, newest_first, step_of};
 use model::Timestamp;
 
@@ -11,7 +12,7 @@ use model::Timestamp;
 pub struct KnownCheckpoint {
     /// Its name.
     pub name: String,
-    /// The last integer of its name.
+    /// The step in its name.
     pub step: Option<u64>,
     /// When the program wrote it, where that is known.
     pub written: Option<Timestamp>,
@@ -40,7 +41,12 @@ impl KnownCheckpoint {
     /// What tells whether another one is newer.
     #[must_use]
     pub fn age(&self) -> Age {
-        Age::new(&self.name, self.step, self.written, self.bytes)
+        let age = Age::new(&self.name, self.written, self.bytes);
+        if self.step.is_some() {
+            age
+        } else {
+            age.without_step()
+        }
     }
 
     fn lacks_a_part(&self) -> bool {
@@ -54,7 +60,8 @@ impl Manifest {
     pub fn known(&self) -> KnownCheckpoint {
         KnownCheckpoint {
             name: self.name.clone(),
-            step: self.step,
+            // One of an earlier version may have taken another number for it.
+            step: self.step.and_then(|_| step_of(&self.name)),
             // Of one that was saved before that was written down, the copy's time is all that is known.
             written: Some(self.contents.written.unwrap_or(self.at)),
             bytes: Some(self.bytes()),
@@ -107,10 +114,11 @@ impl WholeCheckpoints {
     #[must_use]
     pub fn passed_over_for(&self, resumed: &KnownCheckpoint) -> Vec<String> {
         let series = series(&resumed.name);
+        let from = Position::of(&resumed.name);
         let is = |known: &&KnownCheckpoint| {
             known.lacks_a_part()
                 && !known.parts.passed_over
-                && known.step > resumed.step
+                && Position::of(&known.name) > from
                 && crate::series(&known.name) == series
         };
         let names = self.out.iter().filter(is);
@@ -167,31 +175,35 @@ impl WholeCheckpoints {
     /// newest are wanted. What has no step is outdone by none, and steps of other series count something else.
     #[must_use]
     pub fn outdo(&self, name: &str) -> bool {
-        step_of(name).is_some_and(|step| self.newest_step(name) > Some(step))
+        Position::of(name).is_some_and(|mine| self.furthest(name) > Some(mine))
     }
 
     /// Whether one that is as new is out and lacks nothing, its own name's counted.
     #[must_use]
     pub fn have_as_new(&self, name: &str) -> bool {
-        step_of(name).is_some_and(|step| self.newest_step(name) >= Some(step))
+        Position::of(name).is_some_and(|mine| self.furthest(name) >= Some(mine))
     }
 
-    /// The newest step of the series of that name.
-    fn newest_step(&self, name: &str) -> Option<u64> {
+    /// The furthest of the series of that name, where its numbers tell.
+    fn furthest(&self, name: &str) -> Option<Position> {
         let mine = series(name);
         let out = self.out.iter();
         let same = out.filter(|known| !known.lacks_a_part() && series(&known.name) == mine);
-        same.filter_map(|known| known.step).max()
+        let ages: Vec<Age> = same.map(KnownCheckpoint::age).collect();
+        let furthest = ages.iter().filter_map(|age| age.position().cloned()).max();
+        furthest.filter(|_| goes_by_number(&ages))
     }
 
     /// Which may be removed where the `keep` newest are wanted, at least one. Of those that are proven the newest
-    /// stays too. One that lacks a part does not count, and stays while no newer one lacks nothing: the part may
+    /// stays too, and so does what the program wrote last, whatever its name. One that lacks a part does not count, and stays while no newer one lacks nothing: the part may
     /// still come.
     #[must_use]
     pub fn superfluous(&self, keep: u32) -> Vec<String> {
         let ordered = newest_first(self.out.iter().collect(), |known| known.age());
         let whole = ordered.iter().filter(|known| !known.lacks_a_part());
         let proven = whole.clone().position(|known| known.proven);
+        let last = whole.clone().filter_map(|known| known.written).max();
+        let last = last.and_then(|at| whole.clone().position(|known| known.written == Some(at)));
         let keep = usize::try_from(keep.max(1)).unwrap_or(usize::MAX);
         let (mut names, mut seen) = (Vec::new(), 0);
         for known in ordered {
@@ -199,7 +211,7 @@ impl WholeCheckpoints {
                 seen > 0
             } else {
                 seen += 1;
-                seen > keep && Some(seen - 1) != proven
+                seen > keep && ![proven, last].contains(&Some(seen - 1))
             };
             if is_superfluous {
                 names.push(known.name.clone());
@@ -291,6 +303,25 @@ mod tests {
         check_outdone(&["step-300!"], "step-200", (false, false));
         check_outdone(&["step-300"], "last", (false, false));
         check_outdone(&[], "step-1", (false, false));
+    }
+
+    /// With `keep = 2` a folder ended with the epochs 12 and 24 of 72.
+    #[test]
+    fn what_was_written_last_is_never_superfluous() {
+        let names = |texts: &[&str], keep: u32| {
+            let written = |(second, text): (i64, &&str)| KnownCheckpoint {
+                written: Some(Timestamp(second * 12_000)),
+                bytes: Some(9),
+                ..known(text)
+            };
+            let out = (0..).zip(texts).map(written).collect();
+            WholeCheckpoints::new(out).superfluous(keep)
+        };
+        let falling = ["ep=12-loss=0.33", "ep=24-loss=0.21", "ep=36-loss=0.19"];
+        assert_eq!(names(&falling, 2), ["ep=12-loss=0.33"]);
+        assert_eq!(names(&["ck-90", "ck-70", "ck-50"], 2), ["ck-90"]);
+        assert_eq!(names(&["ck-90", "ck-70"], 1), Vec::<String>::new());
+        assert_eq!(names(&["ck-70", "ck-90", "last"], 1), ["ck-70"]);
     }
 
     #[track_caller]

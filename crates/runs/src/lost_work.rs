@@ -1,6 +1,7 @@
 //! What a start of a run had done when it ended, and what of that is lost.
 
 use crate::Run;
+use crate::run::newest_saved;
 use folder::{Event, EventLine};
 use model::Timestamp;
 
@@ -48,9 +49,7 @@ impl Run {
                 .filter(|(name, ..)| from == Some(*name))
                 .map(|(_, _, at)| at)
                 .max(),
-            None => out
-                .max_by_key(|(_, step, at)| (*step, *at))
-                .map(|(.., at)| at),
+            None => newest_saved(out).map(|(.., at)| at),
         };
         let lost = self.last_sign(index)?.since(kept.unwrap_or(begun));
         (lost > 0).then_some(lost)

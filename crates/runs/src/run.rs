@@ -4,7 +4,9 @@ use crate::failure::{Failure, unusable};
 use crate::run_links;
 use crate::run_state::{RunState, run_state};
 use backend::{JobView, Transport, TransportError};
-use folder::{Attempt, Event, EventLine, EventTail, IndexEntry, Link, LinkState, RunFolder};
+use folder::{
+    Attempt, Event, EventLine, EventTail, IndexEntry, Link, LinkState, RunFolder, stays_newest,
+};
 use model::{JobId, Timestamp};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -249,10 +251,11 @@ impl Run {
                 Event::Resumed { checkpoint, step } => Some((checkpoint.as_str(), *step, line.at)),
                 _ => None,
             });
-            saved.max_by_key(|(_, step, at)| (*step, *at))
+            newest_saved(saved)
         });
         let (newest, step, seen) = saved?;
-        let mut all = self.starts.iter().flat_map(|start| &start.events);
+        // A program may write the same name again and again.
+        let mut all = self.starts.iter().flat_map(|start| &start.events).rev();
         let recorded = all.find_map(|line| match &line.event {
             Event::CheckpointOut { name, .. } if name == newest => Some(line.at),
             _ => None,
@@ -325,6 +328,19 @@ impl Run {
         }
         unsaved
     }
+}
+
+/// The newest of what was saved, in the order in which that was: name, step and when.
+pub(crate) fn newest_saved<'a>(
+    saved: impl Iterator<Item = (&'a str, Option<u64>, Timestamp)>,
+) -> Option<(&'a str, Option<u64>, Timestamp)> {
+    saved.reduce(|first, then| {
+        if stays_newest(first.0, then.0) {
+            first
+        } else {
+            then
+        }
+    })
 }
 
 fn submitted(link: &Link) -> Option<JobId> {

@@ -40,10 +40,12 @@ pub const PLACEHOLDERS: [Placeholder; 10] = [
               start. What the program keeps beside its checkpoints to find the newest (a link \
               `latest.pt`, a file `latest` or `latest_checkpointed_iteration.txt`) is in it and names that \
               checkpoint. The newest is, of \
-              names that differ in numbers alone, the one with the highest step (the last number of \
-              the name), else the one that the program wrote last; one without a step in its name is \
-              newer than one with a step where it was written a minute later, and what has less than half \
-              of the bytes of the largest (of names with a step, of those) comes last. Files of one checkpoint belong into one \
+              names that differ in numbers alone, the one with the highest step (epochs before steps, \
+              of `epoch=3-step=20`; else the last number), else the one that the program wrote last: numbers of metrics, \
+              dates, ranks and versions are none. One without a step in its name is \
+              newer than one with a step where it was written a minute later; what has less than half \
+              of the bytes of the largest (of names with a step, of those) comes after those, and tables, texts \
+              and pictures (`.csv`, `.txt`, `.png` and so on) come last. Files of one checkpoint belong into one \
               folder: of `model_140.pt` and `optim_140.pt` one is brought back.",
         variable: YARD_RESUME,
     },

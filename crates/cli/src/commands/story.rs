@@ -1,7 +1,7 @@
 //! What a followed run says, line by line: few lines, the answer first.
 
 use crate::words;
-use folder::{ComingBack, Event, StopReason, is_newer};
+use folder::{ComingBack, Event, StopReason, is_newer, stays_newest};
 use model::{Seconds, Timestamp};
 use std::collections::VecDeque;
 
@@ -21,8 +21,8 @@ pub struct Story {
     checkpoint: Option<Saved>,
     /// Why this start ends, and the seconds that it had left.
     stopping: Option<(StopReason, Seconds)>,
-    /// The step that this start went on from.
-    resumed: Option<u64>,
+    /// The checkpoint that this start went on from.
+    resumed: Option<String>,
     /// Whether this start has said that it was lost, and why.
     lost: bool,
     /// The limit of one job in words.
@@ -35,8 +35,8 @@ pub struct Story {
 
 #[derive(Debug)]
 struct Saved {
+    name: String,
     step: Option<u64>,
-    what: String,
     bytes: u64,
     took_ms: u64,
     proven: bool,
@@ -108,7 +108,7 @@ impl Story {
             }
             Event::Resumed { checkpoint, step } => {
                 self.begun = true;
-                self.resumed = *step;
+                self.resumed = Some(checkpoint.clone());
                 let what = match step {
                     Some(step) => format!("step {step}"),
                     None => checkpoint.clone(),
@@ -133,13 +133,13 @@ impl Story {
                 if self
                     .checkpoint
                     .as_ref()
-                    .is_some_and(|newest| newest.step > *step)
+                    .is_some_and(|newest| stays_newest(&newest.name, name))
                 {
                     return Vec::new();
                 }
                 self.checkpoint = Some(Saved {
+                    name: name.clone(),
                     step: *step,
-                    what: step.map_or_else(|| name.clone(), |step| step.to_string()),
                     bytes: *bytes,
                     took_ms: *took_ms,
                     proven: *proven,
@@ -200,13 +200,17 @@ impl Story {
             (Some((reason, _)), _) => end_word(reason).to_owned(),
             (None, _) => "ended early".to_owned(),
         };
-        let kept = match (&self.checkpoint, self.resumed) {
-            (Some(saved), Some(resumed)) if !is_newer(saved.step, self.resumed) => {
+        let what = |name: &str, step: Option<u64>| {
+            step.map_or_else(|| name.to_owned(), |step| step.to_string())
+        };
+        let kept = match (&self.checkpoint, &self.resumed) {
+            (Some(saved), Some(resumed)) if !is_newer(&saved.name, Some(resumed)) => {
+                let resumed = what(resumed, folder::step_of(resumed));
                 format!("no checkpoint newer than {resumed} saved")
             }
             (Some(saved), _) => format!(
                 "checkpoint {} saved ({}, {}){}",
-                saved.what,
+                what(&saved.name, saved.step),
                 words::bytes(saved.bytes),
                 words::length(millis(saved.took_ms)),
                 if saved.proven {

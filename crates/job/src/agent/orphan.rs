@@ -144,7 +144,7 @@ impl Keeper {
             let tree = tree::tree(path).ok();
             let written = tree.as_ref().and_then(tree::Tree::written);
             let bytes = tree.map(|tree| tree.files.iter().map(|(_, facts)| facts.len()).sum());
-            Age::new(name, folder::step_of(name), written, bytes)
+            Age::new(name, written, bytes)
         });
         let mut all_out = true;
         let mut log = EventLog::open(&self.at.run.events(self.at.attempt)).ok();

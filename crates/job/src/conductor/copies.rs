@@ -320,8 +320,7 @@ impl Copies {
             let age = |index: &usize| {
                 let name = &self.waiting[*index].name;
                 let bytes = self.sizes.get(name).copied();
-                let step = folder::step_of(name);
-                Age::new(name, step, self.written.get(name).copied(), bytes)
+                Age::new(name, self.written.get(name).copied(), bytes)
             };
             let newest = folder::newest_first(ready.into_iter().rev().collect(), age);
             newest.into_iter().next()

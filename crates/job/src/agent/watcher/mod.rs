@@ -16,9 +16,10 @@ mod shape;
 pub use shape::Shape;
 
 use super::recognise::Recognised;
-use folder::series;
+use folder::{Position, compare_names, series};
 use model::{Seconds, Timestamp};
 use names::{is_marker, looks_temporary};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use train::Complete;
 
@@ -190,7 +191,7 @@ impl Watcher {
                 }
             }
             entry.looks += 1;
-            order.push((entry.since, folder::step_of(name), name));
+            order.push((entry.since, Position::of(name), name));
             // What was waited for under another name has been renamed to this one.
             if let Some(waited) = &mut self.draining
                 && new
@@ -201,7 +202,7 @@ impl Watcher {
         }
         // As they were written: each is compared with what was finished before it.
         order.sort();
-        for (since, step, name) in order {
+        for (since, position, name) in order {
             self.note_what_was_left(name, inside);
             let believed = match self.rule {
                 Complete::Marker { .. } => {
@@ -229,10 +230,10 @@ impl Watcher {
                         .insert(series(name), (name.clone(), shape.clone()));
                 }
                 let name = name.clone();
-                found.push(((since, step), Found { name, proven }));
+                found.push(((since, position), Found { name, proven }));
             }
         }
-        found.sort_by_key(|(written, _)| *written);
+        found.sort_by(|(a, _), (b, _)| a.cmp(b));
         if self.writers != Writers::Live {
             found.reverse();
         }
@@ -325,9 +326,10 @@ impl Watcher {
 
     /// Whether a later one of its series was begun when it was not changed any more.
     fn is_left_for_the_next(&self, name: &str, entry: &Entry) -> bool {
-        let (mine, step) = (series(name), folder::step_of(name));
+        let mine = series(name);
         self.entries.iter().any(|(other, next)| {
-            next.begun >= entry.since && folder::step_of(other) > step && series(other) == mine
+            let is_later = || compare_names(other, name).is_none_or(Ordering::is_gt);
+            next.begun >= entry.since && other != name && series(other) == mine && is_later()
         })
     }
 

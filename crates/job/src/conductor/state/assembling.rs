@@ -3,7 +3,7 @@
 
 use super::{ConductorState, Effect, Phase};
 use crate::protocol::{AgentId, Order};
-use folder::{Candidate, Event, KnownCheckpoint};
+use folder::{Candidate, Event, KnownCheckpoint, Position};
 
 impl ConductorState {
     /// Puts the newest together that is newer than what is out, one after the other until one is, and goes on
@@ -83,9 +83,10 @@ impl ConductorState {
     /// not be put together. Parts of those that are nowhere whole go from the nodes.
     pub(super) fn pass_over_newer(&mut self, resumed: &KnownCheckpoint, effects: &mut Vec<Effect>) {
         let series = folder::series(&resumed.name);
+        let from = Position::of(&resumed.name);
         let is_part = |name: &&String| {
             folder::series(name) == series
-                && folder::step_of(name) > resumed.step
+                && Position::of(name) > from
                 && self.copies.parts_of(name).is_some()
                 && !self.has_all_parts(name)
         };

@@ -25,8 +25,8 @@ impl ConductorState {
         let lacks = out.parts.lacks > 0;
         self.out.publish(out.known(name));
         if !lacks {
-            let resumed = self.resumed.as_ref().and_then(|known| known.step);
-            self.progress |= is_newer(out.step, resumed);
+            let resumed = self.resumed.as_ref().map(|known| known.name.as_str());
+            self.progress |= is_newer(name, resumed);
         }
         if let Phase::Draining(Draining {
             stage: Stage::Saving { asked },

@@ -152,7 +152,7 @@ pub struct NotOut {
 /// A published checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Out {
-    /// The last integer of its name.
+    /// The step in its name.
     pub step: Option<u64>,
     /// When the program wrote it, where that is known.
     pub written: Option<Timestamp>,
