@@ -105,10 +105,16 @@ pub struct AccountingUse {
     pub user: String,
 }
 
-/// A step of a walk through the tree.
-enum Visit<'a> {
-    Enter(&'a AccountAssociation),
-    Leave,
+impl AccountAssociation {
+    /// The account that is over it: a user's own, an account's parent.
+    #[must_use]
+    pub(crate) fn name_above(&self) -> Option<&str> {
+        if self.user.is_some() {
+            Some(&self.account)
+        } else {
+            self.parent.as_deref()
+        }
+    }
 }
 
 impl Accounting {
@@ -171,56 +177,9 @@ impl Accounting {
         all.find(|it| it.user.is_none() && it.account == account)
     }
 
-    /// What stands over an association: a user's account, an account's parent.
+    /// What stands over an association.
     fn above(&self, association: &AccountAssociation) -> Option<&AccountAssociation> {
-        match (&association.user, &association.parent) {
-            (Some(_), _) => self.account_association(&association.account),
-            (None, Some(parent)) => self.account_association(parent),
-            (None, None) => None,
-        }
-    }
-
-    /// The number of what stands over an association; 0 where nothing does.
-    #[must_use]
-    pub fn parent_id(&self, association: &AccountAssociation) -> u32 {
-        self.above(association).map_or(0, |above| above.id)
-    }
-
-    /// An association's place in the tree as Slurm's database counts it: one number when it is entered and
-    /// one when it is left, the newest first.
-    #[must_use]
-    pub fn bounds(&self, association: &AccountAssociation) -> (u32, u32) {
-        let mut next = 1;
-        let mut found = (0, 0);
-        let mut open: Vec<(u32, u32)> = Vec::new();
-        let tops = self
-            .associations
-            .iter()
-            .filter(|it| self.above(it).is_none());
-        let mut waiting: Vec<Visit<'_>> = tops.map(Visit::Enter).collect();
-        while let Some(visit) = waiting.pop() {
-            match visit {
-                Visit::Enter(it) => {
-                    open.push((it.id, next));
-                    next += 1;
-                    waiting.push(Visit::Leave);
-                    let below = self.associations.iter();
-                    let below = below.filter(|other| {
-                        self.above(other)
-                            .is_some_and(|above| std::ptr::eq(above, it))
-                    });
-                    waiting.extend(below.map(Visit::Enter));
-                }
-                Visit::Leave => {
-                    match open.pop() {
-                        Some((id, first)) if id == association.id => found = (first, next),
-                        _ => {}
-                    }
-                    next += 1;
-                }
-            }
-        }
-        found
+        self.account_association(association.name_above()?)
     }
 
     /// Whether an account is another one, or somewhere under it.
@@ -270,41 +229,6 @@ impl Accounting {
             at = self.above(association);
         }
         &[]
-    }
-
-    /// Associations as a tree: the root and its users, then each account under it, by name.
-    #[must_use]
-    pub fn tree(&self) -> Vec<(usize, &AccountAssociation)> {
-        let mut list = Vec::new();
-        let tops = self.associations.iter();
-        for top in tops.filter(|it| it.user.is_none() && it.parent.is_none()) {
-            self.put_under(top, 0, &mut list);
-        }
-        list
-    }
-
-    fn put_under<'a>(
-        &'a self,
-        account: &'a AccountAssociation,
-        depth: usize,
-        list: &mut Vec<(usize, &'a AccountAssociation)>,
-    ) {
-        if depth > self.associations.len() {
-            return;
-        }
-        list.push((depth, account));
-        let mut users: Vec<_> = self.associations.iter().collect();
-        users.retain(|it| it.user.is_some() && it.account == account.account);
-        users.sort_by(|a, b| a.user.cmp(&b.user));
-        list.extend(users.into_iter().map(|user| (depth + 1, user)));
-        let mut children: Vec<_> = self.associations.iter().collect();
-        children.retain(|it| {
-            it.user.is_none() && it.parent.as_deref() == Some(account.account.as_str())
-        });
-        children.sort_by(|a, b| a.account.cmp(&b.account));
-        for child in children {
-            self.put_under(child, depth + 1, list);
-        }
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod accounting;
 pub(crate) mod accounting_extras;
 pub(crate) mod accounting_transaction;
 pub(crate) mod array_facts;
+pub(crate) mod association_tree;
 pub(crate) mod batch_files;
 pub(crate) mod cluster_changes;
 pub mod component_environment;
@@ -45,6 +46,7 @@ pub use accounting::{
 pub use accounting_extras::{LicenceResource, Wckey};
 pub use accounting_transaction::AccountingTransaction;
 pub use array_facts::ArrayFacts;
+pub use association_tree::TreePlace;
 pub use batch_files::{BatchFile, batch_files, default_output};
 pub use cluster_changes::{ClusterChanges, PartitionChange};
 pub use job_info::{ArrayInfo, ArrayTaskInfo, JobInfo, PartitionView, ViewFacts};

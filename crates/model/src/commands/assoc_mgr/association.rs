@@ -1,44 +1,8 @@
-//! An association's place in the tree, and its block.
+//! The block of an association.
 
 use super::used::{Used, group_lines, limit, minutes_of, wall};
 use super::{AssocMgrFacts, CountedJob};
-use crate::records::{AccountAssociation, Accounting};
-use std::collections::BTreeMap;
-
-/// Where each association begins in the tree: accounts that came last stand first.
-pub(super) fn lefts(accounting: &Accounting) -> BTreeMap<u32, u32> {
-    let mut lefts = BTreeMap::new();
-    let mut next = 1;
-    let tops = accounting.associations.iter();
-    for top in tops.filter(|it| it.user.is_none() && it.parent.is_none()) {
-        number(accounting, top, &mut next, &mut lefts);
-    }
-    lefts
-}
-
-fn number(
-    accounting: &Accounting,
-    it: &AccountAssociation,
-    next: &mut u32,
-    lefts: &mut BTreeMap<u32, u32>,
-) {
-    if lefts.insert(it.id, *next).is_some() {
-        return;
-    }
-    *next += 1;
-    if it.user.is_none() {
-        let is_below = |other: &&AccountAssociation| match &other.user {
-            Some(_) => other.account == it.account,
-            None => other.parent.as_ref() == Some(&it.account),
-        };
-        let mut below: Vec<_> = accounting.associations.iter().filter(is_below).collect();
-        below.sort_by_key(|other| std::cmp::Reverse(other.id));
-        below
-            .into_iter()
-            .for_each(|other| number(accounting, other, next, lefts));
-    }
-    *next += 1;
-}
+use crate::records::AccountAssociation;
 
 /// The lines of one association.
 pub(super) fn association_lines(

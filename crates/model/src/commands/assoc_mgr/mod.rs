@@ -6,7 +6,7 @@ mod qos;
 mod used;
 
 use crate::records::{AccountAssociation, Accounting, Qos, ShareRow};
-use association::{association_lines, lefts};
+use association::association_lines;
 pub use counted_job::CountedJob;
 use qos::qos_text;
 use std::collections::BTreeMap;
@@ -143,17 +143,15 @@ impl AssocMgrRequest {
     }
 
     fn associations(&self, facts: &AssocMgrFacts, one_line: bool) -> Vec<String> {
-        let lefts = lefts(&facts.accounting);
+        let places = facts.accounting.places();
         let tree = facts.accounting.tree().into_iter();
         let wanted = tree.filter(|(_, it)| {
             let is_of = it.user.as_ref().is_none_or(|user| is_in(&self.users, user));
             is_of && is_in(&self.accounts, &it.account)
         });
         let row = |(_, it): (usize, &AccountAssociation)| {
-            block(
-                &association_lines(facts, it, lefts.get(&it.id).copied()),
-                one_line,
-            )
+            let left = places.get(&it.id).map(|place| place.left);
+            block(&association_lines(facts, it, left), one_line)
         };
         wanted.map(row).collect()
     }

@@ -3,8 +3,9 @@
 use super::columns::{Chosen, Style, choose, table, table_of};
 use super::facts::SacctmgrFacts;
 use super::words::{Answer, list_of};
-use crate::records::{Account, AccountAssociation, AccountUser, Accounting, Qos};
+use crate::records::{Account, AccountAssociation, AccountUser, Accounting, Qos, TreePlace};
 use crate::values::{node_list, padded_elapsed_text};
+use std::collections::BTreeMap;
 
 const ACCOUNT: &str = "account,description,organization";
 const ACCOUNT_LIMITS: &str = "cluster,parentname,user,share,priority,grpjobs,grpnodes,grpcpus,grpmem,grpsubmit,grpwall,grpcpumins,maxjobs,maxnodes,maxcpus,maxsubmit,maxwall,maxcpumins,qos,defaultqos";
@@ -105,6 +106,7 @@ pub(super) fn accounts(
         named(&asked.names, &account.name) && named(&asked.accounts, &account.name)
     });
     accounts.sort_by(|a, b| a.name.cmp(&b.name));
+    let shown = ShownAssociations::of(from);
     let mut rows = Vec::new();
     for account in accounts {
         let of_account = |it: &&AccountAssociation| asked.with_assoc && it.account == account.name;
@@ -126,7 +128,7 @@ pub(super) fn accounts(
                 "description" => account.description.clone(),
                 "organization" => account.organization.clone(),
                 "coordinators" => account.coordinators.join(","),
-                key => association.map_or_else(String::new, |it| of_association(from, it, key)),
+                key => association.map_or_else(String::new, |it| shown.cell(it, key)),
             };
             rows.push(columns.iter().map(cell).collect());
         }
@@ -159,6 +161,7 @@ pub(super) fn users(words: &[String], from: &Accounting, style: Style) -> Result
             && (asked.accounts.is_none() || from.associations.iter().any(|it| is_in(user, it)))
     });
     users.sort_by(|a, b| a.name.cmp(&b.name));
+    let shown = ShownAssociations::of(from);
     let mut rows = Vec::new();
     for user in users {
         let own = from.associations.iter().rev().filter(|it| is_in(user, it));
@@ -175,7 +178,7 @@ pub(super) fn users(words: &[String], from: &Accounting, style: Style) -> Result
                     let own = all.filter(|it| it.coordinators.contains(&user.name));
                     own.map(|it| it.name.clone()).collect::<Vec<_>>().join(",")
                 }
-                key => association.map_or_else(String::new, |it| of_association(from, it, key)),
+                key => association.map_or_else(String::new, |it| shown.cell(it, key)),
             };
             rows.push(columns.iter().map(cell).collect());
         }
@@ -219,6 +222,7 @@ pub(super) fn associations(
         Some(_) => from.associations.iter().rev().map(|it| (0, it)).collect(),
         None => from.tree(),
     };
+    let shown = ShownAssociations::of(from);
     let rows = list
         .into_iter()
         .filter(|(_, it)| takes(it))
@@ -227,7 +231,7 @@ pub(super) fn associations(
                 "account" if asked.tree && chosen.left => {
                     format!("{}{}", " ".repeat(depth), it.account)
                 }
-                key => of_association(from, it, key),
+                key => shown.cell(it, key),
             };
             columns.iter().map(cell).collect()
         });
@@ -258,6 +262,7 @@ pub(super) fn clusters(
 ) -> Result<Answer, Answer> {
     let asked = ShowRequest::read(words, " Use keyword 'set' to modify value\n")?;
     let columns = asked.columns(CLUSTER)?;
+    let shown = ShownAssociations::of(from);
     let mut rows: Vec<Vec<String>> = Vec::new();
     if named(&asked.names, &from.cluster) && asked.is_here(from) {
         let top = from
@@ -273,7 +278,7 @@ pub(super) fn clusters(
             "tres" => facts.cluster_tres.clone(),
             "clusternodes" => node_list::fold(&facts.nodes),
             "flags" if facts.is_pretended => "MultipleSlurmd".to_owned(),
-            key => top.map_or_else(String::new, |it| of_association(from, it, key)),
+            key => top.map_or_else(String::new, |it| shown.cell(it, key)),
         };
         rows.push(columns.iter().map(cell).collect());
     }
@@ -325,31 +330,48 @@ pub(super) fn tres(
     Ok(Answer::shown(shown))
 }
 
-/// What an association has under a column.
-fn of_association(from: &Accounting, it: &AccountAssociation, key: &str) -> String {
-    match key {
-        "account" => it.account.clone(),
-        "user" => it.user.clone().unwrap_or_default(),
-        "cluster" => from.cluster.clone(),
-        "id" => it.id.to_string(),
-        "parent" => it.parent.clone().unwrap_or_default(),
-        "parentid" => from.parent_id(it).to_string(),
-        "lft" => from.bounds(it).0.to_string(),
-        "rgt" => from.bounds(it).1.to_string(),
-        "partition" => it.partition.clone().unwrap_or_default(),
-        "qos" => {
-            let mut names = from.qos_of(it).to_vec();
-            names.sort();
-            names.join(",")
+/// Associations as the columns of a table show them.
+struct ShownAssociations<'a> {
+    from: &'a Accounting,
+    places: BTreeMap<u32, TreePlace>,
+}
+
+impl<'a> ShownAssociations<'a> {
+    fn of(from: &'a Accounting) -> ShownAssociations<'a> {
+        ShownAssociations {
+            from,
+            places: from.places(),
         }
-        "fairshare" => it
-            .settings
-            .get(key)
-            .cloned()
-            .unwrap_or_else(|| "1".to_owned()),
-        key => from
-            .setting(it, key)
-            .map_or_else(String::new, |value| printed(key, value)),
+    }
+
+    /// What an association has under a column.
+    fn cell(&self, it: &AccountAssociation, key: &str) -> String {
+        let from = self.from;
+        let place = || self.places.get(&it.id).copied().unwrap_or_default();
+        match key {
+            "account" => it.account.clone(),
+            "user" => it.user.clone().unwrap_or_default(),
+            "cluster" => from.cluster.clone(),
+            "id" => it.id.to_string(),
+            "parent" => it.parent.clone().unwrap_or_default(),
+            "parentid" => place().parent.to_string(),
+            "lft" => place().left.to_string(),
+            "rgt" => place().right.to_string(),
+            "partition" => it.partition.clone().unwrap_or_default(),
+            "qos" => {
+                let mut names = from.qos_of(it).to_vec();
+                names.sort();
+                names.join(",")
+            }
+            "fairshare" => it
+                .settings
+                .get(key)
+                .cloned()
+                .unwrap_or_else(|| "1".to_owned()),
+            key => from
+                .setting(it, key)
+                .map_or_else(String::new, |value| printed(key, value)),
+        }
     }
 }
 
