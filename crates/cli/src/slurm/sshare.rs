@@ -2,7 +2,11 @@
 
 use super::connection::{CommandError, connect};
 use crate::printer::Printer;
-use model::{SSHARE_USAGE, SshareArgs, SshareShow, SshareUsageError, sshare_fields_text};
+use model::{
+    AccountAssociation, SSHARE_USAGE, ShareRow, SshareArgs, SshareShow, SshareUsageError,
+    sshare_fields_text,
+};
+use std::collections::BTreeMap;
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
@@ -46,12 +50,7 @@ fn list(asked: &SshareArgs, printer: &Printer) -> Result<u8, CommandError> {
     let mut client = connect()?;
     let mut rows = client.shares()?;
     if asked.wants_ids() {
-        let accounting = client.accounting()?;
-        for row in &mut rows {
-            let mut all = accounting.associations.iter();
-            let own = all.find(|it| it.account == row.account && it.user == row.user);
-            row.id = own.map_or(0, |own| own.id);
-        }
+        number(&mut rows, &client.accounting()?.associations);
     }
     let user = sys::users::user_by_id(sys::process::user()).ok().flatten();
     let me = user.map_or_else(String::new, |user| user.name);
@@ -61,6 +60,19 @@ fn list(asked: &SshareArgs, printer: &Printer) -> Result<u8, CommandError> {
     }
     printer.data(&named.print(&rows, &me, &cluster));
     Ok(0)
+}
+
+/// Gives rows the numbers of their associations: of an account's user with several partitions the first.
+fn number(rows: &mut [ShareRow], associations: &[AccountAssociation]) {
+    let mut ids: BTreeMap<(&str, Option<&str>), u32> = BTreeMap::new();
+    for it in associations {
+        ids.entry((&it.account, it.user.as_deref()))
+            .or_insert(it.id);
+    }
+    for row in rows {
+        let own = ids.get(&(row.account.as_str(), row.user.as_deref()));
+        row.id = own.copied().unwrap_or(0);
+    }
 }
 
 /// Users by their names where they are named by numbers.
@@ -102,3 +114,71 @@ each half_life of [priority] in the cluster's file.
 
 Taken and without effect: --federation, --local, --verbose.
 ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(account: usize, user: Option<usize>, id: u32) -> (AccountAssociation, ShareRow) {
+        let account = format!("a{account}");
+        let user = user.map(|user| format!("u{user}"));
+        let association = AccountAssociation {
+            account: account.clone(),
+            user: user.clone(),
+            id,
+            ..AccountAssociation::default()
+        };
+        let row = ShareRow {
+            account,
+            user,
+            depth: 0,
+            shares: String::new(),
+            norm_shares: 0.0,
+            usage: 0.0,
+            norm_usage: 0.0,
+            effective_usage: 0.0,
+            fair_share: None,
+            level: None,
+            id: 0,
+            group_minutes: String::new(),
+            run_minutes: Vec::new(),
+        };
+        (association, row)
+    }
+
+    /// Associations and rows as (account, user, number).
+    #[track_caller]
+    fn check(
+        associations: &[(usize, Option<usize>, u32)],
+        rows: &[(usize, Option<usize>)],
+        want: &[u32],
+    ) {
+        let all = associations.iter();
+        let all: Vec<_> = all.map(|it| named(it.0, it.1, it.2).0).collect();
+        let mut rows: Vec<_> = rows.iter().map(|it| named(it.0, it.1, 0).1).collect();
+        number(&mut rows, &all);
+        assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), want);
+    }
+
+    #[test]
+    fn rows_have_the_numbers_of_their_associations() {
+        let all = [
+            (0, None, 1),
+            (0, Some(0), 2),
+            (1, None, 4),
+            (1, Some(0), 7),
+            (1, Some(0), 9),
+        ];
+        check(
+            &all,
+            &[
+                (1, Some(0)),
+                (0, None),
+                (0, Some(0)),
+                (2, None),
+                (0, Some(1)),
+            ],
+            &[7, 1, 2, 0, 0],
+        );
+    }
+}
