@@ -2,7 +2,7 @@
 
 use super::job_row::{self, LastSubmission};
 use super::rows::Columns;
-use super::sizes::{self, FormerSize};
+use super::sizes;
 use super::{Store, StoreError, contents, rows};
 use crate::RecordTag;
 use crate::owner::Clock;
@@ -350,16 +350,8 @@ impl Store {
                 let row = columns.name(row);
                 Ok((JobId(row.get("job")?), rows::read_start(&row)?))
             })?;
-            let mut all = Vec::new();
-            for start in starts {
-                let (job, start) = start?;
-                let of_start =
-                    |size: &&FormerSize| (size.job, size.restart) == (job, start.restart);
-                let own: Vec<FormerSize> = sizes.iter().filter(of_start).cloned().collect();
-                let parts = sizes::split(start, &own).into_iter();
-                all.extend(parts.map(|part| (job, part)));
-            }
-            Ok(all)
+            let starts: rusqlite::Result<Vec<(JobId, JobStart)>> = starts.collect();
+            Ok(sizes::split_each(starts?, sizes))
         };
         read().map_err(|error| rows::read_error(self, &error))
     }

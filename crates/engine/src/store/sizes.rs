@@ -92,8 +92,29 @@ pub(super) fn read(db: &Connection, jobs: &str) -> rusqlite::Result<Vec<FormerSi
     sizes.collect()
 }
 
+/// Starts as their sizes; both come by job and restart.
+pub(super) fn split_each(
+    starts: Vec<(JobId, JobStart)>,
+    sizes: Vec<FormerSize>,
+) -> Vec<(JobId, JobStart)> {
+    let mut all = Vec::with_capacity(starts.len() + sizes.len());
+    let mut sizes = sizes.into_iter().peekable();
+    for (job, start) in starts {
+        let of_start = (job, start.restart);
+        // Those of a start that is not there are passed over.
+        while sizes
+            .next_if(|size| (size.job, size.restart) < of_start)
+            .is_some()
+        {}
+        let own = std::iter::from_fn(|| sizes.next_if(|size| (size.job, size.restart) == of_start));
+        let own: Vec<FormerSize> = own.collect();
+        all.extend(split(start, &own).into_iter().map(|part| (job, part)));
+    }
+    all
+}
+
 /// A start as its sizes, the last one last. It is suspended in the last one where it still is.
-pub(super) fn split(start: JobStart, sizes: &[FormerSize]) -> Vec<JobStart> {
+fn split(start: JobStart, sizes: &[FormerSize]) -> Vec<JobStart> {
     let mut parts = Vec::with_capacity(sizes.len() + 1);
     let (mut since, mut suspended_ms) = (start.since, 0);
     for size in sizes {
@@ -154,11 +175,10 @@ mod tests {
         }
     }
 
-    /// The parts of a start from 10 to 90 that was suspended for so long: state, begin, end, suspension.
-    #[track_caller]
-    fn check(suspended_ms: i64, sizes: &[FormerSize], want: &[(&str, i64, i64, i64)]) {
-        let start = JobStart {
-            restart: 1,
+    /// From 10 to 90, and suspended for so long.
+    fn start(restart: RestartCount, suspended_ms: i64) -> JobStart {
+        JobStart {
+            restart,
             state: JobStateName::Completed,
             submitted: Timestamp(1),
             eligible: None,
@@ -176,8 +196,13 @@ mod tests {
             reason: None,
             status: WaitStatus::exit(3),
             usage: None,
-        };
-        let parts = split(start, sizes);
+        }
+    }
+
+    /// The parts of a start from 10 to 90 that was suspended for so long: state, begin, end, suspension.
+    #[track_caller]
+    fn check(suspended_ms: i64, sizes: &[FormerSize], want: &[(&str, i64, i64, i64)]) {
+        let parts = split(start(1, suspended_ms), sizes);
         let parts = parts.iter().map(|part| {
             let ended = part.ended.unwrap();
             let suspended = part.suspension.map_or(0, |it| it.until(ended));
@@ -227,5 +252,43 @@ mod tests {
             .map(|size| (size.job.0, size.restart, size.until.0));
         let want = [(7, 0, 10), (7, 1, 30), (7, 1, 40), (8, 0, 10)];
         assert_eq!(sizes.collect::<Vec<_>>(), want);
+    }
+
+    /// Starts and sizes as `JOB.RESTART`: what each part is of, with `+` where it is a former size.
+    #[track_caller]
+    fn check_each(starts: &str, sizes: &str, want: &str) {
+        let read = |words: &str| -> Vec<(JobId, RestartCount)> {
+            let names = words.split_whitespace().map(|word| {
+                let (job, restart) = word.split_once('.').unwrap();
+                (JobId(job.parse().unwrap()), restart.parse().unwrap())
+            });
+            names.collect()
+        };
+        let sizes = read(sizes).into_iter().zip(20..);
+        let sizes = sizes.map(|((job, restart), until)| FormerSize {
+            job,
+            restart,
+            ..size(until, 0)
+        });
+        let starts = read(starts).into_iter();
+        let starts = starts.map(|(job, restart)| (job, start(restart, 0)));
+        let parts = split_each(starts.collect(), sizes.collect());
+        let parts = parts.iter().map(|(job, part)| {
+            let is_former = part.state == JobStateName::Resizing;
+            let sign = if is_former { "+" } else { "" };
+            format!("{job}.{}{sign}", part.restart)
+        });
+        assert_eq!(parts.collect::<Vec<_>>().join(" "), want);
+    }
+
+    #[test]
+    fn each_start_has_its_own_sizes() {
+        check_each("1.0 1.1 3.0", "", "1.0 1.1 3.0");
+        check_each(
+            "1.0 1.1 3.0 4.0",
+            "1.1 1.1 4.0",
+            "1.0 1.1+ 1.1+ 1.1 3.0 4.0+ 4.0",
+        );
+        check_each("2.1 9.0", "1.0 2.0 2.1 5.0 9.0 9.1", "2.1+ 2.1 9.0+ 9.0");
     }
 }
