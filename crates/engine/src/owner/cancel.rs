@@ -327,7 +327,7 @@ fn matches(selector: &Selector, record: &Job) -> bool {
     if matches!(record.state, JobState::Ended { .. }) {
         return false;
     }
-    let state_name = JobStateName::of(&record.state);
+    let state_name = JobStateName::base_of(&record.state);
     let state_name = [state_name.long(), state_name.compact()];
     let same = |asked: &Option<String>, has: Option<&str>| {
         asked.as_deref().is_none_or(|asked| Some(asked) == has)
@@ -342,4 +342,61 @@ fn matches(selector: &Selector, record: &Job) -> bool {
         && same(partition, record.partitions())
         && same(account, request.account.as_deref())
         && same(qos, request.qos.as_deref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{PendingReason, Request, RequeueHold, Submitter};
+    use std::sync::Arc;
+
+    #[track_caller]
+    fn check(state: JobState, asked: &str, want: bool) {
+        let submitter = Arc::new(Submitter::default());
+        let mut record = Job::submitted(JobId(1), Request::default(), submitter, Timestamp(0));
+        record.state = state;
+        let selector = Selector::Matching {
+            uid: None,
+            name: None,
+            state: Some(asked.to_owned()),
+            partition: None,
+            account: None,
+            qos: None,
+        };
+        assert_eq!(matches(&selector, &record), want, "{asked}");
+    }
+
+    fn pending(reason: PendingReason) -> JobState {
+        JobState::Pending { reason }
+    }
+
+    fn running(ending: Option<Ending>) -> JobState {
+        JobState::Running {
+            since: Timestamp(0),
+            limit: None,
+            allocation: model::Allocation::default(),
+            ending,
+            suspension: None,
+            held: None,
+            end_moved_ms: 0,
+        }
+    }
+
+    /// `SPECIAL_EXIT` and `COMPLETING` are flags beside the state that a filter names.
+    #[test]
+    fn a_filter_names_the_state_below_the_flags() {
+        check(pending(PendingReason::Resources), "PENDING", true);
+        check(pending(PendingReason::SpecialExit), "PENDING", true);
+        check(pending(PendingReason::HeldSpecialExit), "pd", true);
+        check(pending(PendingReason::SpecialExit), "SPECIAL_EXIT", false);
+        check(pending(PendingReason::SpecialExit), "RUNNING", false);
+        check(running(None), "RUNNING", true);
+        check(running(None), "PENDING", false);
+        let hold = RequeueHold::No;
+        check(running(Some(Ending::Requeue { hold })), "PENDING", true);
+        check(running(Some(Ending::Requeue { hold })), "RUNNING", false);
+        let end = Ending::End(Outcome::Completed);
+        check(running(Some(end.clone())), "RUNNING", false);
+        check(running(Some(end)), "COMPLETING", false);
+    }
 }
