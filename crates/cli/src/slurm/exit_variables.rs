@@ -34,18 +34,8 @@ fn chosen(variable: &str) -> u8 {
 /// The beginning of a value that is a number, of which an exit code keeps the last eight bits: none of 0 and of
 /// what is no number.
 fn code(text: &str) -> Option<u8> {
-    let text = text.trim_start();
-    let digits = text.trim_start_matches(['-', '+']);
-    let end = digits.find(|letter: char| !letter.is_ascii_digit());
-    let digits = &digits[..end.unwrap_or(digits.len())];
-    let number: i64 = digits.parse().ok()?;
-    let number = if text.starts_with('-') {
-        -number
-    } else {
-        number
-    };
     // As `atoi`: of a number that is too large the last 32 bits.
-    match number.to_le_bytes() {
+    match model::leading_number(text).to_le_bytes() {
         [0, 0, 0, 0, ..] => None,
         [last, ..] => Some(last),
     }
@@ -73,6 +63,11 @@ mod tests {
         check("1x", Some(1));
         check("70000", Some(112));
         check("4294967297", Some(1));
+        check("99999999999999999999", Some(255));
+        check("-99999999999999999999", None);
+        check(" 7", Some(7));
+        check("--5", None);
+        check("+-5", None);
         check("x", None);
         check("0", None);
     }

@@ -29,6 +29,9 @@ pub fn update_jobs(
             return Ok(error.status);
         }
     };
+    for note in changes.iter().filter_map(JobChange::note) {
+        say_unless(quiet, printer, &format!("scontrol: {note}"));
+    }
     let jobs = by_name(&[jobs.to_owned()])?;
     let mut change = |client: &mut Client, job| client.update(job, changes.clone());
     let (true, [name]) = (changes.iter().any(is_resize), &jobs[..]) else {

@@ -8,7 +8,7 @@ use crate::options::reading::Reading;
 use crate::options::{Show, value_check};
 use crate::values::begin_time::parse_moment_in;
 use crate::values::licences::parse_licences;
-use crate::values::number::{leading, parse_number};
+use crate::values::number::{self, leading, leading_number, parse_number};
 use crate::values::{
     ArraySpec, Constraint, Dependency, Distribution, Export, GresList, JobId, NodeCount, NodeName,
     OpenMode, PassedLimits, SignalSpec, SlurmVersion, TimeLimitRequest, Timestamp, mail_type,
@@ -564,16 +564,13 @@ fn names(text: &str) -> Result<Vec<NodeName>, String> {
 
 /// `--nice[=N]`: what `strtoll` makes of a text, 0 of most.
 fn nice(value: Option<&str>) -> Result<i64, Wrong> {
-    const MOST: i64 = 2_147_483_645;
-    let number = match value {
-        Some(text) if !text.is_empty() => leading(text).0.unwrap_or(0),
-        _ => 100,
-    };
-    if number.checked_abs().is_none_or(|size| size > MOST) {
-        let message = format!("Invalid --nice value, out of range (+/- {MOST})");
-        return Err(invalid(message));
+    match value {
+        Some(text) if !text.is_empty() => number::nice(text).ok_or_else(|| {
+            let most = number::MOST_NICE;
+            invalid(format!("Invalid --nice value, out of range (+/- {most})"))
+        }),
+        _ => Ok(100),
     }
-    Ok(number)
 }
 
 /// `--priority=N|TOP`.
@@ -582,7 +579,7 @@ fn priority(text: &str) -> Result<u32, Wrong> {
     if text.eq_ignore_ascii_case("TOP") {
         return Ok(MOST - 1);
     }
-    let number = leading(text).0.unwrap_or(0);
+    let number = leading_number(text);
     if number < 0 {
         return Err(invalid("Priority must be >= 0".to_owned()));
     }

@@ -2,6 +2,7 @@
 
 use crate::requests::AskedSwitches;
 use crate::values::mail_type::parse_mail_types;
+use crate::values::number;
 use crate::values::{
     Constraint, MailEvent, MemoryRequest, NodeCount, NodeName, Seconds, TimeLimitRequest,
     Timestamp, abbreviates, node_list, parse_moment,
@@ -119,6 +120,25 @@ pub enum JobChange {
     TresFrequency(Option<String>),
     /// `CpusPerTres=`, `MemPerTres=`, `TresPerJob=`, `TresPerSocket=`, `TresPerTask=`; nothing asks for none.
     OtherTres(String),
+}
+
+impl JobChange {
+    /// What is said of one that is kept and shown, and that changes nothing about the job's course.
+    #[must_use]
+    pub fn note(&self) -> Option<&'static str> {
+        match self {
+            JobChange::DelayBoot(_) => {
+                Some("DelayBoot is kept and shown, and has no effect here: nothing is booted")
+            }
+            JobChange::TresFrequency(_) => Some(
+                "TresFreq is kept and shown, and has no effect here: the speed of GPUs is left alone",
+            ),
+            JobChange::TresBind(_) => Some(
+                "TresBind is kept and shown, and has no effect here: steps are bound as srun or the script says",
+            ),
+            _ => None,
+        }
+    }
 }
 
 /// A word of `scontrol update`: `KEY=VALUE`, `KEY+=VALUE`, `KEY VALUE`, or a key alone.
@@ -523,22 +543,9 @@ impl Value<'_> {
 
     /// As `strtoll`: what is no number is 0.
     fn factor(self, name: &str) -> Result<i64, JobChangeError> {
-        let digits = self.text.trim_start_matches(['-', '+']);
-        let end = digits.find(|letter: char| !letter.is_ascii_digit());
-        let digits = &digits[..end.unwrap_or(digits.len())];
-        let factor = if digits.is_empty() {
-            0
-        } else {
-            digits.parse().unwrap_or(i64::MAX)
-        };
-        if factor > MOST_NICE {
-            let what = format!("out of range (+/- {MOST_NICE}). Value ignored");
-            return Err(wrong(&[&format!("scontrol: error: {name} value {what}")]));
-        }
-        Ok(if self.text.starts_with('-') {
-            -factor
-        } else {
-            factor
+        number::nice(self.text).ok_or_else(|| {
+            let what = format!("out of range (+/- {}). Value ignored", number::MOST_NICE);
+            wrong(&[&format!("scontrol: error: {name} value {what}")])
         })
     }
 }
@@ -549,7 +556,8 @@ fn switches(value: &str) -> Option<AskedSwitches> {
         Some((count, wait)) => (count, TimeLimitRequest::parse(wait)),
         None => (value, None),
     };
-    let count = count.parse().ok().filter(|count| *count > 0)?;
+    let count = u32::try_from(number::leading_number(count)).ok();
+    let count = count.filter(|count| *count > 0)?;
     let wait = wait.map(|wait| match wait {
         TimeLimitRequest::Limit(Seconds(seconds)) => seconds.div_ceil(60) * 60,
         TimeLimitRequest::Unlimited => 0,
@@ -557,8 +565,6 @@ fn switches(value: &str) -> Option<AskedSwitches> {
     Some(AskedSwitches { count, wait })
 }
 
-/// `NICE_OFFSET` - 3 of Slurm.
-const MOST_NICE: i64 = 2_147_483_645;
 /// `Nice` without a number.
 const DEFAULT_NICE: i64 = 100;
 
@@ -598,6 +604,8 @@ mod tests {
         check("numnodes", "2-3", "[Nodes(2, Some(3))]");
         check("dependency", "", "[Dependency(None)]");
         check("nice", "-5", "[Nice(-5)]");
+        check("nice", "--5", "[Nice(0)]");
+        check("nice", " 7x", "[Nice(7)]");
         check("reservation", "j1", r#"[Reservation(Some("j1"))]"#);
         check("ReservationName", "", "[Reservation(None)]");
         check("sitefactor", "-5", "[SiteFactor(-5)]");
@@ -611,6 +619,8 @@ mod tests {
         check("stdout", "a.%j", "[Output(Some(\"a.%j\"))]");
         let two = "[Switches(Some(AskedSwitches { count: 2, wait: Some(300) }))]";
         check("switches", "2@00:05:00", two);
+        let three = "[Switches(Some(AskedSwitches { count: 3, wait: None }))]";
+        check("switches", "3x", three);
         check("switches", "0", "[Switches(None)]");
         check("mincpusnode", "2", "[MinCpus(2)]");
         check("shared", "yes", "[OverSubscribe(true)]");
@@ -618,6 +628,25 @@ mod tests {
         check("timemin", "3", "[TimeMin(Some(Limit(Seconds(180))))]");
         check("timemin", "0", "[TimeMin(None)]");
         check("deadl", "1970-01-02", "[Deadline(Timestamp(86400000))]");
+    }
+
+    #[track_caller]
+    fn check_note(word: &str, has_one: bool) {
+        let word = WrittenChange::read(word, &mut || None);
+        let changes = job_changes(&[word], Timestamp(0), &TimeZone::UTC).unwrap();
+        let notes = changes.iter().filter_map(JobChange::note);
+        let said: Vec<&str> = notes.collect();
+        assert_eq!(said.len(), usize::from(has_one), "{changes:?}");
+        assert!(said.iter().all(|note| note.contains("has no effect here")));
+    }
+
+    #[test]
+    fn what_has_no_effect_is_said() {
+        check_note("DelayBoot=5", true);
+        check_note("TresFreq=gpu:low", true);
+        check_note("TresBind=gpu:closest", true);
+        check_note("Prefer=fast", false);
+        check_note("Comment=words", false);
     }
 
     /// As recorded of a real one.
@@ -669,6 +698,11 @@ mod tests {
             "nice",
             "99999999999",
             "scontrol: error: Nice value out of range (+/- 2147483645). Value ignored (1)",
+        );
+        check(
+            "sitefactor",
+            "-99999999999999999999",
+            "scontrol: error: SiteFactor value out of range (+/- 2147483645). Value ignored (1)",
         );
     }
 }

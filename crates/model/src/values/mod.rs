@@ -72,6 +72,7 @@ pub use moment_form::MomentForm;
 pub use nearest::nearest;
 pub use node_count::NodeCount;
 pub use node_name::NodeName;
+pub use number::leading_number;
 pub use one_line::one_line;
 pub use open_mode::OpenMode;
 pub use passed_limits::{PassedLimit, PassedLimits};

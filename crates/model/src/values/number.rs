@@ -43,6 +43,22 @@ fn most(version: SlurmVersion) -> i64 {
     }
 }
 
+/// What `strtoll` reads at the beginning of a text; one that is too large is the largest, and of what is
+/// no number it is 0.
+#[must_use]
+pub fn leading_number(text: &str) -> i64 {
+    leading(text).0.unwrap_or(0)
+}
+
+/// What `--nice` and its like add to a job's priority, or take from it; none where it is out of range.
+pub(crate) fn nice(text: &str) -> Option<i64> {
+    let number = leading_number(text);
+    (number.unsigned_abs() <= MOST_NICE).then_some(number)
+}
+
+/// `NICE_OFFSET` - 3 of Slurm.
+pub(crate) const MOST_NICE: u64 = 2_147_483_645;
+
 /// Reads a number at the beginning as `strtol` does; what follows it comes back.
 pub(crate) fn leading(text: &str) -> (Option<i64>, &str) {
     let start = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
@@ -66,6 +82,27 @@ pub(crate) fn leading(text: &str) -> (Option<i64>, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The number, and what it is as `--nice`.
+    #[track_caller]
+    fn check_leading(text: &str, number: i64, wanted_nice: Option<i64>) {
+        assert_eq!(leading_number(text), number, "{text}");
+        assert_eq!(nice(text), wanted_nice, "{text}");
+    }
+
+    #[test]
+    fn what_strtoll_reads() {
+        check_leading("77x", 77, Some(77));
+        check_leading(" -5", -5, Some(-5));
+        check_leading("+5", 5, Some(5));
+        check_leading("--5", 0, Some(0));
+        check_leading("x", 0, Some(0));
+        check_leading("", 0, Some(0));
+        check_leading("2147483645", 2_147_483_645, Some(2_147_483_645));
+        check_leading("-2147483646", -2_147_483_646, None);
+        check_leading("99999999999999999999", i64::MAX, None);
+        check_leading("-99999999999999999999", i64::MIN, None);
+    }
 
     #[test]
     fn slurms_sentences() {
