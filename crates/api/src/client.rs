@@ -458,12 +458,12 @@ impl Client {
             job,
             hold,
             restart,
-            running_alone: false,
+            only_running: false,
         };
         self.done(&call, restart.is_some())
     }
 
-    /// Requeues a job, or what of an array is named; `running_alone` leaves those that don't run as they are.
+    /// Requeues a job, or what of an array is named; `only_running` leaves those that don't run as they are.
     ///
     /// # Errors
     /// Refused, or no engine.
@@ -471,13 +471,13 @@ impl Client {
         &mut self,
         job: NamedJob,
         hold: RequeueHold,
-        running_alone: bool,
+        only_running: bool,
     ) -> Result<(), CallError> {
         let call = Call::Requeue {
             job,
             hold,
             restart: None,
-            running_alone,
+            only_running,
         };
         self.done(&call, false)
     }

@@ -118,7 +118,7 @@ pub enum Call {
         restart: Option<RestartCount>,
         /// Only those that run; nothing is said of others.
         #[serde(default)]
-        running_alone: bool,
+        only_running: bool,
     },
     /// `scontrol suspend` and `resume`. Answer: `done`.
     Suspend {

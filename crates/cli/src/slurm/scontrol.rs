@@ -117,9 +117,9 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
         ScontrolCommand::Requeue {
             jobs,
             hold,
-            running_alone,
+            only_running,
         } => each_job(jobs, asked.quiet, printer, &mut |client, job| {
-            client.requeue_named(job, *hold, *running_alone)
+            client.requeue_named(job, *hold, *only_running)
         }),
         ScontrolCommand::Suspend { jobs, suspend } => {
             each_job(jobs, asked.quiet, printer, &mut |client, job| {

@@ -278,12 +278,12 @@ impl Owner {
                 job,
                 hold,
                 restart,
-                running_alone,
+                only_running,
             } => {
                 let again = Requeue {
                     hold,
                     restart,
-                    running_alone,
+                    only_running,
                 };
                 self.requeue(job, again, peer, turn)
             }

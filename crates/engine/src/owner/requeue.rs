@@ -16,7 +16,7 @@ pub(super) struct Requeue {
     /// Only one that is still in this start.
     pub(super) restart: Option<RestartCount>,
     /// Only those that run.
-    pub(super) running_alone: bool,
+    pub(super) only_running: bool,
 }
 
 impl Owner {
@@ -78,7 +78,7 @@ impl Owner {
             .restart
             .is_some_and(|restart| restart < record.restarts);
         let is_running = matches!(record.state, JobState::Running { .. });
-        if is_late || again.running_alone && !is_running {
+        if is_late || again.only_running && !is_running {
             return Ok(());
         }
         refuse_unless_allowed(record)?;
@@ -118,7 +118,7 @@ impl Owner {
         let is_late = again
             .restart
             .is_some_and(|restart| restart < record.restarts);
-        if is_late || again.running_alone {
+        if is_late || again.only_running {
             return Ok(Answer::Done);
         }
         refuse_unless_allowed(&record)?;

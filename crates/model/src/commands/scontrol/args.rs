@@ -124,25 +124,25 @@ mod tests {
         );
         check(
             "requeue 12,13",
-            expect![[r#"Requeue { jobs: ["12,13"], hold: No, running_alone: false }"#]],
+            expect![[r#"Requeue { jobs: ["12,13"], hold: No, only_running: false }"#]],
         );
         check(
             "requeuehold incomplete 12",
-            expect![[r#"Requeue { jobs: ["12"], hold: Held, running_alone: true }"#]],
+            expect![[r#"Requeue { jobs: ["12"], hold: Held, only_running: true }"#]],
         );
         check(
             "requeuehold state=specialexit inc 12 13",
             expect![[
-                r#"Requeue { jobs: ["12", "13"], hold: HeldSpecialExit, running_alone: true }"#
+                r#"Requeue { jobs: ["12", "13"], hold: HeldSpecialExit, only_running: true }"#
             ]],
         );
         check(
             "requeue State=SE 12",
-            expect![[r#"Requeue { jobs: ["12"], hold: SpecialExit, running_alone: false }"#]],
+            expect![[r#"Requeue { jobs: ["12"], hold: SpecialExit, only_running: false }"#]],
         );
         check(
             "requeuehold State=SpecialExit",
-            expect!["Requeue { jobs: [], hold: HeldSpecialExit, running_alone: false }"],
+            expect!["Requeue { jobs: [], hold: HeldSpecialExit, only_running: false }"],
         );
         check(
             "uhold 12",

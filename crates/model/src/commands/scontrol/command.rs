@@ -49,7 +49,7 @@ pub enum ScontrolCommand {
         /// Whether they wait for their release then.
         hold: RequeueHold,
         /// Only those that run.
-        running_alone: bool,
+        only_running: bool,
     },
     /// `hold ID …`, `uhold ID …`, `release ID …`
     Hold {

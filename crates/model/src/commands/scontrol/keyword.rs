@@ -157,11 +157,11 @@ fn requeue(
     words: &[String],
     hold: bool,
 ) -> Result<ScontrolCommand, ScontrolUsageError> {
-    let (mut running_alone, mut special_exit) = (false, false);
+    let (mut only_running, mut special_exit) = (false, false);
     let mut rest = some(keyword, words)?.into_iter().peekable();
     while let Some(word) = rest.peek() {
         if abbreviates(word, "incomplete", 0) {
-            running_alone = true;
+            only_running = true;
         } else if is_special_exit(word) {
             special_exit = true;
         } else {
@@ -182,7 +182,7 @@ fn requeue(
             (false, true) => RequeueHold::SpecialExit,
             (true, true) => RequeueHold::HeldSpecialExit,
         },
-        running_alone,
+        only_running,
     })
 }
 
