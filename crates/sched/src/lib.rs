@@ -13,7 +13,7 @@
 //! queue.rs   the order of those that wait
 //! prioritise.rs  where a job stands in it
 //! limits.rs  whether one may start now, whatever is free
-//! pass.rs    who of them is next; turn.rs: whether it starts; possible_start.rs: where it could
+//! pass.rs    who of them is next; queue_attempt.rs: whether it starts; possible_start.rs: where it could
 //! promise.rs who would delay which of those ahead; cycle.rs: when those behind are tried
 //! preempt/   whose places they take
 //! deadline.rs  until when one may start, and with which limit
@@ -44,7 +44,6 @@ mod ledger;
 mod limits;
 mod live_job;
 mod live_jobs;
-
 mod member;
 mod names;
 mod outlook;
@@ -57,6 +56,7 @@ mod prioritise;
 pub mod priority;
 mod promise;
 mod queue;
+mod queue_attempt;
 mod reasons;
 mod reconfigure;
 mod refile;
@@ -71,7 +71,6 @@ mod suspend;
 #[cfg(test)]
 mod testing;
 mod together;
-mod turn;
 mod update;
 mod why;
 

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 /// A job that may start as far as its limits go.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct QueueAttempt {
     pub(crate) attempt: Attempt,
     /// The same as it is promised a place.
     pub(crate) later: Attempt,
@@ -26,13 +26,13 @@ pub(crate) struct Turn {
 
 impl State {
     /// A job at its turn in a queue; none where it may not start whatever is free.
-    pub(crate) fn turn(
+    pub(crate) fn queue_attempt(
         &self,
         pass: &mut Pass,
         queue: QueueId,
         key: Key,
         now: Timestamp,
-    ) -> Option<Turn> {
+    ) -> Option<QueueAttempt> {
         let job = &self.jobs[&key.job];
         let Some(choice) = job.choice(queue.partition) else {
             pass.passed.insert(queue, key);
@@ -51,7 +51,7 @@ impl State {
             pass.passed.insert(queue, key);
             return None;
         }
-        Some(Turn {
+        Some(QueueAttempt {
             attempt,
             later,
             line,
@@ -68,10 +68,10 @@ impl State {
         actions: &mut Vec<Action>,
         now: Timestamp,
     ) {
-        let Some(turn) = self.turn(pass, queue, key, now) else {
+        let Some(tried) = self.queue_attempt(pass, queue, key, now) else {
             return;
         };
-        let (attempt, is_behind) = (&turn.attempt, turn.is_behind);
+        let (attempt, is_behind) = (&tried.attempt, tried.is_behind);
         if let Some((name, start)) = self.drawn(pass, attempt, now) {
             pass.has_overtaken |= is_behind;
             let start = self.start_in_pass(pass, &start, now);
@@ -88,7 +88,7 @@ impl State {
             return;
         }
         let before = actions.len();
-        let found = match self.find_room(pass, &turn, actions, now) {
+        let found = match self.find_room(pass, &tried, actions, now) {
             Ok(found) => found,
             Err(reason) => {
                 pass.limited.insert(key.job, reason);
@@ -114,7 +114,7 @@ impl State {
             return;
         }
         pass.passed.insert(queue, key);
-        self.keep_waiting(pass, &turn, now);
+        self.keep_waiting(pass, &tried, now);
     }
 
     /// Starts a job, and takes its place from those that are promised one.
@@ -132,28 +132,28 @@ impl State {
         self.start(start, now)
     }
 
-    /// A place for a job; of one that finds none, once it took those of others that stop for it, or with its
-    /// shortest limit where no job has to go.
+    /// A place for a job; where none is free, that of jobs that it preempts, or one for its shortest limit
+    /// where it preempts none.
     ///
-    /// The error is the limit that does not let it have the places of others.
+    /// The error is the limit that does not let it preempt.
     fn find_room(
         &mut self,
         pass: &mut Pass,
-        turn: &Turn,
+        tried: &QueueAttempt,
         actions: &mut Vec<Action>,
         now: Timestamp,
     ) -> Result<Option<PossibleStart>, PendingReason> {
-        let found = self.find_free(pass, turn, now);
+        let found = self.find_free(pass, tried, now);
         if found.is_some() {
             return Ok(found);
         }
-        let Turn { attempt, later, .. } = turn;
+        let QueueAttempt { attempt, later, .. } = tried;
         let taken = self.preempt_for(pass, attempt, now)?;
         pass.has_overtaken |= !taken.is_empty();
         let again = if taken.iter().any(|it| matches!(it, Action::Suspend(_))) {
             pass.failed.clear();
             Some(attempt)
-        } else if taken.is_empty() && self.has_shorter(turn) {
+        } else if taken.is_empty() && self.has_shorter(tried) {
             Some(later)
         } else {
             None
@@ -163,11 +163,16 @@ impl State {
         Ok(again.and_then(|attempt| self.find_now(pass, attempt, now, &reserved)))
     }
 
-    /// A place for a job at its turn that no other job has to leave.
-    fn find_free(&self, pass: &mut Pass, turn: &Turn, now: Timestamp) -> Option<PossibleStart> {
-        let attempt = &turn.attempt;
+    /// A place for a job at its turn that is free.
+    fn find_free(
+        &self,
+        pass: &mut Pass,
+        tried: &QueueAttempt,
+        now: Timestamp,
+    ) -> Option<PossibleStart> {
+        let attempt = &tried.attempt;
         let reserved = self.reserved_for(attempt.job);
-        let is_in_line = !turn.is_behind && self.backfill.is_some() && reserved.number() == 0;
+        let is_in_line = !tried.is_behind && self.backfill.is_some() && reserved.number() == 0;
         if is_in_line && !pass.withdrawn.is_empty() {
             // As Slurm's main scheduler goes: beside the nodes of partitions whose first job waits.
             let kept = pass.not_now.clone();
@@ -182,33 +187,33 @@ impl State {
     }
 
     /// Whether a job has a shorter limit that is tried where its own finds no room.
-    fn has_shorter(&self, turn: &Turn) -> bool {
-        self.backfill.is_some() && turn.later.span.length < turn.attempt.span.length
+    fn has_shorter(&self, tried: &QueueAttempt) -> bool {
+        self.backfill.is_some() && tried.later.span.length < tried.attempt.span.length
     }
 
     /// A place for a job that takes no other's; with its shortest limit where its own finds none.
     pub(crate) fn find_beside(
         &self,
         pass: &mut Pass,
-        turn: &Turn,
+        tried: &QueueAttempt,
         now: Timestamp,
     ) -> Option<PossibleStart> {
-        let found = self.find_free(pass, turn, now);
-        let reserved = self.reserved_for(turn.attempt.job);
+        let found = self.find_free(pass, tried, now);
+        let reserved = self.reserved_for(tried.attempt.job);
         found.or_else(|| {
-            let later = self.has_shorter(turn).then_some(&turn.later)?;
+            let later = self.has_shorter(tried).then_some(&tried.later)?;
             self.find_now(pass, later, now, &reserved)
         })
     }
 
     /// Nothing is free for a job now: it may block those behind it, and may be promised a place.
-    pub(crate) fn keep_waiting(&self, pass: &mut Pass, turn: &Turn, now: Timestamp) {
-        let Turn {
+    pub(crate) fn keep_waiting(&self, pass: &mut Pass, tried: &QueueAttempt, now: Timestamp) {
+        let QueueAttempt {
             later,
             line,
             is_behind,
             ..
-        } = turn;
+        } = tried;
         let Attempt { job, choice, .. } = later;
         let partition = choice.partition;
         let named = choice.need.compiled.demand.required.iter();

@@ -158,14 +158,15 @@ mod tests {
     use super::*;
     use crate::{Event, Job};
     use cluster_file::ClusterFile;
-    use model::{ComponentPlace, Submitter};
+    use model::{ComponentPlace, JobChange, Submitter};
     use resources::{Cluster, Trust};
 
     const NOW: Timestamp = Timestamp(1_000_000);
 
-    /// Two nodes of four CPUs, of which a user may have six.
+    /// Two nodes of four CPUs, of which a user may have six; the second one is fast.
     fn state() -> State {
-        let text = "[nodes.n]\nnames = \"n[1-2]\"\ncpus = 4\n\
+        let text = "[nodes.n]\nnames = \"n1\"\ncpus = 4\n\
+                    [nodes.f]\nnames = \"n2\"\ncpus = 4\nfeatures = [\"fast\"]\n\
                     [partition.all]\ndefault = true\nnodes = \"ALL\"\n\
                     [qos.normal]\nmax_tres_per_user = \"cpu=6\"\n[qos.any]\n";
         let file = ClusterFile::parse("lab", text).unwrap();
@@ -247,5 +248,33 @@ mod tests {
         change(&mut state, second);
         state.schedule(NOW);
         waits(&state, second, &PendingReason::Priority);
+    }
+
+    /// On which node a waiting job starts after changes.
+    #[track_caller]
+    fn starts_on(changes: &[JobChange], want: &str) {
+        let mut state = state();
+        let job = submit(&mut state, tasks(1, "any"));
+        let changed = state.changed(state.job(job).unwrap(), changes, true, None, NOW);
+        state.apply(Event::Updated {
+            job,
+            update: Box::new(changed.unwrap()),
+            history: Vec::new(),
+            at: NOW,
+        });
+        state.schedule(NOW);
+        let JobState::Running { allocation, .. } = &state.job(job).unwrap().state else {
+            panic!("it starts");
+        };
+        let nodes = allocation.nodes.iter().map(|share| share.node.as_str());
+        assert_eq!(nodes.collect::<Vec<_>>(), [want], "{changes:?}");
+    }
+
+    #[test]
+    fn a_changed_preference_places_the_job() {
+        let fast = JobChange::Prefer(Some("fast".to_owned()));
+        starts_on(&[], "n1");
+        starts_on(std::slice::from_ref(&fast), "n2");
+        starts_on(&[fast, JobChange::Prefer(None)], "n1");
     }
 }

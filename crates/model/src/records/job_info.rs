@@ -467,7 +467,7 @@ impl Counts {
             max_nodes: 0,
             cpus: count(allocation.cpus()),
             tasks: match resized {
-                // As many as there are nodes where nobody said how many.
+                // Without a number of tasks it has one on each node.
                 Some(_) if asks_no_tasks(&record.request) => nodes,
                 Some(_) => recorded.tasks,
                 None => recorded.tasks.max(allocation.tasks()),

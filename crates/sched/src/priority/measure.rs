@@ -14,7 +14,7 @@ pub(crate) struct Measure {
 
 /// What of a job's priority does not follow from what it asks for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Turn {
+pub(crate) struct Circumstances {
     /// How long it has been waiting where that counts, in seconds.
     pub(crate) waited: f64,
     /// How long since its submission, in seconds.
@@ -59,7 +59,7 @@ impl Measure {
         cluster: &Cluster,
         partition: PartId,
         demand: &Demand,
-        turn: Turn,
+        circumstances: Circumstances,
     ) -> Option<Factors> {
         let policy = cluster.priority();
         let own = cluster.partition(partition);
@@ -78,18 +78,18 @@ impl Measure {
             })
             .collect();
         let facts = JobFacts {
-            waited: turn.waited,
-            since_submission: turn.since_submission,
-            fair_share: turn.fair_share,
-            association: turn.association,
+            waited: circumstances.waited,
+            since_submission: circumstances.since_submission,
+            fair_share: circumstances.fair_share,
+            association: circumstances.association,
             partition: own.factor,
-            qos: turn.qos,
+            qos: circumstances.qos,
             nodes: asked.least_nodes,
             cpus: asked.cpus,
-            limit: turn.limit,
+            limit: circumstances.limit,
             tres: &tres,
-            nice: turn.nice,
-            site: turn.site,
+            nice: circumstances.nice,
+            site: circumstances.site,
         };
         Some(Factors::of(policy, &self.scale, &facts))
     }

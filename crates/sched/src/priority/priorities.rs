@@ -1,6 +1,6 @@
 //! What the priorities of a cluster's jobs come from: its policy, usage and shares.
 
-use super::measure::{Measure, Turn, billed};
+use super::measure::{Circumstances, Measure, billed};
 use super::{Decay, Factors, ShareTree, Standing, Usage};
 use crate::Job;
 use crate::member::{self, Member};
@@ -150,7 +150,7 @@ impl Priorities {
             None => cluster.partition(partition).default_time,
         };
         let seconds = |since: Timestamp| at.since(since) as f64 / 1000.0;
-        let turn = Turn {
+        let circumstances = Circumstances {
             waited: record.eligible.map_or(0.0, seconds),
             since_submission: seconds(record.submitted),
             fair_share: place.and_then(|place| self.standings.get(place)?.fair_share),
@@ -166,7 +166,7 @@ impl Priorities {
         };
         self.measure
             .as_ref()?
-            .factors(cluster, partition, demand, turn)
+            .factors(cluster, partition, demand, circumstances)
     }
 }
 

@@ -7,7 +7,7 @@ use super::machine::{Kinds, TraceRequest};
 use super::{Rules, Trace};
 use crate::member::account_of_shares;
 use crate::priority::{
-    Decay, Measure, ShareTree, Standing, Turn, Usage, association_priority, period_around,
+    Circumstances, Decay, Measure, ShareTree, Standing, Usage, association_priority, period_around,
 };
 use cluster_file::UsageReset;
 use jiff::tz::TimeZone;
@@ -139,7 +139,7 @@ impl<'a> Multifactor<'a> {
         let at = Timestamp(self.at.unwrap_or(job.submit.0));
         let waited = at.since(job.submit) as f64 / 1000.0;
         let limit = self.rules.estimates.limit(job);
-        let turn = Turn {
+        let circumstances = Circumstances {
             waited,
             since_submission: waited,
             fair_share: owner
@@ -153,7 +153,8 @@ impl<'a> Multifactor<'a> {
         };
         let factors = self.asked(slot).and_then(|(asked, partition)| {
             let demand = &asked.compiled.demand;
-            self.measure.factors(self.cluster, partition, demand, turn)
+            self.measure
+                .factors(self.cluster, partition, demand, circumstances)
         });
         factors.map_or(1, |factors| factors.priority())
     }

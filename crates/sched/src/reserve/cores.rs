@@ -112,20 +112,11 @@ impl State {
             .map(|node| self.cluster.node_name(*node).clone());
         next.nodes = names.collect();
         let firsts = nodes.iter().zip(&given);
-        let firsts = firsts.map(|(node, given)| self.first_cores(next, *node, *given));
+        let firsts = firsts
+            .map(|(node, given)| self.first_cores(next, self.cluster.node_name(*node), *given));
         next.core_ids = firsts.collect();
         next.cores = given;
         Ok(())
-    }
-
-    /// The first cores of a node that no other reservation has in the time of one.
-    fn first_cores(&self, next: &Reservation, node: NodeId, count: u32) -> Vec<u32> {
-        first_cores(
-            self.reservations(),
-            next,
-            self.cluster.node_name(node),
-            count,
-        )
     }
 
     /// Says which cores reservations have of which only the number was kept, as an earlier engine did: one
@@ -135,11 +126,24 @@ impl State {
         let all: Vec<Reservation> = self.reservations().filter(unknown).cloned().collect();
         for mut next in all {
             let counts = next.nodes.iter().zip(&next.cores);
-            let ids =
-                counts.map(|(node, count)| first_cores(self.reservations(), &next, node, *count));
+            let ids = counts.map(|(node, count)| self.first_cores(&next, node, *count));
             next.core_ids = ids.collect();
             self.reservation_changed(next.name.clone(), Some(next));
         }
+    }
+
+    /// The first cores of a node that no other reservation has in the time of one.
+    fn first_cores(&self, next: &Reservation, node: &NodeName, count: u32) -> Vec<u32> {
+        let others = self.reservations();
+        let others = others.filter(|other| other.name != next.name && meet(next, other));
+        let taken = others.flat_map(|other| {
+            let own = other.nodes.iter().zip(&other.core_ids);
+            own.filter(|(own, _)| *own == node)
+                .flat_map(|(_, ids)| ids.iter().copied())
+        });
+        let taken: BTreeSet<u32> = taken.collect();
+        let free = (0..).filter(|id| !taken.contains(id));
+        free.take(count as usize).collect()
     }
 
     /// The cores of a node that no other reservation of cores has in the time of one.
@@ -159,23 +163,6 @@ impl State {
         });
         cores.saturating_sub(taken.sum())
     }
-}
-
-fn first_cores<'a>(
-    all: impl Iterator<Item = &'a Reservation>,
-    next: &Reservation,
-    node: &NodeName,
-    count: u32,
-) -> Vec<u32> {
-    let others = all.filter(|other| other.name != next.name && meet(next, other));
-    let taken = others.flat_map(|other| {
-        let own = other.nodes.iter().zip(&other.core_ids);
-        own.filter(|(own, _)| *own == node)
-            .flat_map(|(_, ids)| ids.iter().copied())
-    });
-    let taken: BTreeSet<u32> = taken.collect();
-    let free = (0..).filter(|id| !taken.contains(id));
-    free.take(count as usize).collect()
 }
 
 fn sum(counts: &[u32]) -> u32 {

@@ -222,17 +222,17 @@ impl State {
             self.wait_together(pass, queue, key, now);
             return false;
         }
-        let Some(turn) = self.turn(pass, queue, key, now) else {
+        let Some(tried) = self.queue_attempt(pass, queue, key, now) else {
             return false;
         };
         pass.passed.insert(queue, key);
-        if self.drawn(pass, &turn.attempt, now).is_some() {
+        if self.drawn(pass, &tried.attempt, now).is_some() {
             return true;
         }
-        if turn.is_behind && !self.may_try(pass, queue.partition, turn.attempt.user) {
+        if tried.is_behind && !self.may_try(pass, queue.partition, tried.attempt.user) {
             return false;
         }
-        match self.find_beside(pass, &turn, now) {
+        match self.find_beside(pass, &tried, now) {
             Some(start) => match self.may_have(&self.ledger, &start, now) {
                 Ok(()) => true,
                 Err(reason) => {
@@ -241,7 +241,7 @@ impl State {
                 }
             },
             None => {
-                self.keep_waiting(pass, &turn, now);
+                self.keep_waiting(pass, &tried, now);
                 false
             }
         }
@@ -268,10 +268,10 @@ impl State {
             if pass.tried > parameters.tests {
                 return None;
             }
-            let Some(turn) = self.turn(&mut pass, queue, key, now) else {
+            let Some(tried) = self.queue_attempt(&mut pass, queue, key, now) else {
                 continue;
             };
-            let is_planned = promises.promise(self, &turn.later, now);
+            let is_planned = promises.promise(self, &tried.later, now);
             // Where none goes before others they start in their order.
             if self.backfill.is_none() && is_planned == Ok(true) {
                 let start = promises.plan.start_of(key.job);
