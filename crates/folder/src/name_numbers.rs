@@ -170,7 +170,7 @@ impl<'a> Number<'a> {
         (end + exponent - start, number)
     }
 
-    /// Whether a number may belong to it that follows without a word.
+    /// Whether a number that follows at once may belong to it.
     fn is_begun_other(&self) -> bool {
         let is_version = is_word(self.word, &["v", "version"]);
         self.counts == Counts::Other && !self.is_decimal && !is_version
