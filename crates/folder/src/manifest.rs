@@ -1,5 +1,6 @@
 //! What a whole checkpoint consists of.
 
+use crate::Attempt;
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -38,6 +39,27 @@ pub struct Parts {
     /// no part that comes belongs to it any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub passed_over: bool,
+    /// Whether no other of its series had told how many nodes have a part, and not all gave one: a part that
+    /// comes later joins it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unconfirmed: bool,
+    /// The start that wrote them, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Attempt>,
+}
+
+impl Parts {
+    /// Whether what that start wrote belongs to them: one start's parts are never put beside another's.
+    #[must_use]
+    pub fn is_of(&self, start: Option<Attempt>) -> bool {
+        self.start.is_none() || start.is_none() || self.start == start
+    }
+
+    /// Whether a part that comes later joins it, as far as their number tells.
+    #[must_use]
+    pub fn may_grow(&self) -> bool {
+        self.lacks > 0 || self.unconfirmed
+    }
 }
 
 /// What an entry consists of.

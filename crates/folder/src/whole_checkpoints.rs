@@ -49,8 +49,9 @@ impl KnownCheckpoint {
         }
     }
 
-    fn lacks_a_part(&self) -> bool {
-        self.parts.lacks > 0
+    /// Whether others may go because of it: it is known how many parts it has.
+    fn is_confirmed(&self) -> bool {
+        !self.parts.may_grow()
     }
 }
 
@@ -110,13 +111,28 @@ impl WholeCheckpoints {
         self.out.push(known);
     }
 
+    /// Whether it lacks a part, by what is known of others of its series.
+    fn lacks_a_part(&self, known: &KnownCheckpoint) -> bool {
+        let parts = &known.parts;
+        let mine = || series(&known.name);
+        let has_more = |other: &KnownCheckpoint| {
+            let theirs = &other.parts;
+            theirs.of == parts.of && theirs.nodes.len() > parts.nodes.len()
+        };
+        parts.lacks > 0
+            || (parts.unconfirmed
+                && self.out.iter().any(|other| {
+                    other.is_confirmed() && has_more(other) && series(&other.name) == mine()
+                }))
+    }
+
     /// Which lack parts and are newer than the one that a start resumes from: the training writes them again.
     #[must_use]
     pub fn passed_over_for(&self, resumed: &KnownCheckpoint) -> Vec<String> {
         let series = series(&resumed.name);
         let from = Position::of(&resumed.name);
         let is = |known: &&KnownCheckpoint| {
-            known.lacks_a_part()
+            self.lacks_a_part(known)
                 && !known.parts.passed_over
                 && Position::of(&known.name) > from
                 && crate::series(&known.name) == series
@@ -144,7 +160,7 @@ impl WholeCheckpoints {
     #[must_use]
     pub fn candidates(&self, kept: Vec<KnownCheckpoint>) -> Vec<Candidate> {
         let is_outdone = |out: &&KnownCheckpoint| {
-            out.lacks_a_part() && kept.iter().any(|kept| kept.name == out.name)
+            self.lacks_a_part(out) && kept.iter().any(|kept| kept.name == out.name)
         };
         let out = self.out.iter().filter(|out| !is_outdone(out));
         let out: Vec<Candidate> = out
@@ -162,12 +178,12 @@ impl WholeCheckpoints {
             |candidate| match candidate {
                 // Its bytes are those that the run folder has: their hashes decide.
                 Candidate { known, kept: true } if known.step.is_some() => {
-                    let out = self.get(&known.name).filter(|out| !out.lacks_a_part());
+                    let out = self.get(&known.name).filter(|out| !self.lacks_a_part(out));
                     out.map_or_else(|| known.age(), KnownCheckpoint::age)
                 }
                 candidate => candidate.known.age(),
             },
-            |candidate| candidate.known.lacks_a_part(),
+            |candidate| self.lacks_a_part(&candidate.known),
         )
     }
 
@@ -188,30 +204,33 @@ impl WholeCheckpoints {
     fn furthest(&self, name: &str) -> Option<Position> {
         let mine = series(name);
         let out = self.out.iter();
-        let same = out.filter(|known| !known.lacks_a_part() && series(&known.name) == mine);
+        let same = out.filter(|known| known.is_confirmed() && series(&known.name) == mine);
         let ages: Vec<Age> = same.map(KnownCheckpoint::age).collect();
         let furthest = ages.iter().filter_map(|age| age.position().cloned()).max();
         furthest.filter(|_| goes_by_number(&ages))
     }
 
     /// Which may be removed where the `keep` newest are wanted, at least one. Of those that are proven the newest
-    /// stays too, and so does what the program wrote last, whatever its name. One that lacks a part does not count, and stays while no newer one lacks nothing: the part may
+    /// stays too, and of those of which it is known how many parts they have, and so does what the program wrote last,
+    /// whatever its name. One that lacks a part does not count, and stays while no newer one lacks nothing: the part may
     /// still come.
     #[must_use]
     pub fn superfluous(&self, keep: u32) -> Vec<String> {
         let ordered = newest_first(self.out.iter().collect(), |known| known.age());
-        let whole = ordered.iter().filter(|known| !known.lacks_a_part());
+        let whole = ordered.iter().filter(|known| !self.lacks_a_part(known));
         let proven = whole.clone().position(|known| known.proven);
         let last = whole.clone().filter_map(|known| known.written).max();
         let last = last.and_then(|at| whole.clone().position(|known| known.written == Some(at)));
+        let confirmed = whole.clone().position(|known| known.is_confirmed());
         let keep = usize::try_from(keep.max(1)).unwrap_or(usize::MAX);
         let (mut names, mut seen) = (Vec::new(), 0);
         for known in ordered {
-            let is_superfluous = if known.lacks_a_part() {
+            let is_superfluous = if self.lacks_a_part(known) {
                 seen > 0
             } else {
                 seen += 1;
-                seen > keep && ![proven, last].contains(&Some(seen - 1))
+                let stays = [proven, confirmed, last].contains(&Some(seen - 1));
+                seen > keep && !stays
             };
             if is_superfluous {
                 names.push(known.name.clone());
@@ -236,11 +255,13 @@ pub fn best_first<T>(
 mod tests {
     use super::*;
 
-    /// `name`, `name!` for one that lacks a part, `name?` for one of which nothing tells that it is complete.
+    /// `name`, `name!` for one that lacks a part, `name?` for one of which nothing tells that it is complete, `name+`
+    /// for one of which nothing tells how many parts it has.
     fn known(text: &str) -> KnownCheckpoint {
-        let name = text.trim_end_matches(['!', '?']);
+        let name = text.trim_end_matches(['!', '?', '+']);
         let mut known = KnownCheckpoint::named(name);
         known.parts.lacks = usize::from(text.contains('!'));
+        known.parts.unconfirmed = text.contains('+');
         known.proven = !text.contains('?');
         known
     }
@@ -269,6 +290,27 @@ mod tests {
         check(&["last"], &["last"], &["last kept", "last"]);
         check(&["c-20", "last"], &["last"], &["c-20", "last kept", "last"]);
         check(&["c-20!", "c-10"], &["c-5"], &["c-10", "c-5 kept", "c-20"]);
+        check(&["c-20+", "c-10"], &[], &["c-20", "c-10"]);
+    }
+
+    /// An older one that was put together afterwards told that there are parts of two nodes.
+    #[test]
+    fn what_others_of_its_series_tell_of_the_number_of_parts_holds_for_earlier_ones_too() {
+        let of = |text: &str, nodes: &[&str]| {
+            let mut known = known(text);
+            known.parts.of = 2;
+            known.parts.nodes = nodes.iter().map(|node| (*node).to_owned()).collect();
+            known
+        };
+        let first = of("c-20+", &["n0"]);
+        let both = of("c-10", &["n0", "n1"]);
+        let one = of("c-10", &["n0"]);
+        let other = of("d-10", &["n0", "n1"]);
+        for (second, want) in [(both, "c-10"), (one, "c-20"), (other, "c-20")] {
+            let out = WholeCheckpoints::new(vec![first.clone(), second]);
+            let found = out.candidates(Vec::new());
+            assert_eq!(found[0].known.name, want, "{found:?}");
+        }
     }
 
     /// Beside a checkpoint of another series what one node of three had saved of it looked small.
@@ -301,6 +343,7 @@ mod tests {
         check_outdone(&["step-300"], "step-300", (false, true));
         check_outdone(&["step-300"], "epoch-3", (false, false));
         check_outdone(&["step-300!"], "step-200", (false, false));
+        check_outdone(&["step-300+"], "step-200", (false, false));
         check_outdone(&["step-300"], "last", (false, false));
         check_outdone(&[], "step-1", (false, false));
     }
@@ -336,5 +379,7 @@ mod tests {
         check_superfluous(&["c-1", "c-2?", "c-3?"], 1, &["c-2"]);
         check_superfluous(&["c-1", "c-2!", "c-3!"], 1, &[]);
         check_superfluous(&["c-1!", "c-2", "c-3!"], 1, &["c-1"]);
+        check_superfluous(&["c-1", "c-2", "c-3+"], 1, &["c-1"]);
+        check_superfluous(&["c-1+", "c-2+", "c-3+"], 1, &["c-2", "c-1"]);
     }
 }

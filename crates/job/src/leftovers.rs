@@ -150,7 +150,7 @@ mod tests {
         if has_checkpoint {
             let held = local.held().join("1");
             fs::write(&held, b"weights").unwrap();
-            let record = kept::Record::of("step-5", true, &held).unwrap();
+            let record = kept::Record::of("step-5", true, None, &held).unwrap();
             record.write(&held).unwrap();
         }
         assert!(!clean(false)[0].goes(force), "a job has it");
@@ -211,7 +211,7 @@ mod tests {
         drop(owned);
         let held = local.held().join("1");
         fs::write(&held, b"weights").unwrap();
-        let record = kept::Record::of("step-5", true, &held).unwrap();
+        let record = kept::Record::of("step-5", true, None, &held).unwrap();
         record.write(&held).unwrap();
         remove_saved(&run, &local, &Complete::Rename);
         assert!(held.exists(), "it is the only copy");

@@ -500,7 +500,7 @@ mod tests {
         let owned = full.make().unwrap();
         let held = full.held().join("1");
         fs::write(&held, b"weights").unwrap();
-        let record = kept::Record::of("step-5", true, &held).unwrap();
+        let record = kept::Record::of("step-5", true, None, &held).unwrap();
         record.write(&held).unwrap();
         fs::write(full.data().join("set"), b"x").unwrap();
         drop(owned);

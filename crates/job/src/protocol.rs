@@ -6,7 +6,7 @@
 //! folder and not through here.
 
 use crate::rank_stack::RankStack;
-use folder::{Event, Pointer};
+use folder::{Attempt, Event, Pointer};
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -170,6 +170,9 @@ pub enum Report {
         /// Its size.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bytes: Option<u64>,
+        /// Which start wrote it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        start: Option<Attempt>,
     },
     /// Says that the agent is there.
     Hello {
@@ -230,6 +233,9 @@ pub enum Report {
         took_ms: u64,
         /// Whether its completeness was seen and not only waited for.
         proven: bool,
+        /// Which start wrote it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        start: Option<Attempt>,
     },
     /// This agent has no part of the entry.
     NoPart {
@@ -414,6 +420,7 @@ mod tests {
             bytes: u64::MAX,
             took_ms: u64::MAX,
             proven: true,
+            start: None,
         };
         assert!(part.line().len() <= LONGEST);
         let progress = Some(Progress {

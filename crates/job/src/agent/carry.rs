@@ -11,7 +11,7 @@ use super::work::{Work, Worked};
 use super::{AgentError, hold, restore, unseen};
 use crate::local_folder::LocalFolder;
 use crate::protocol::Report;
-use folder::IncomingPart;
+use folder::{Attempt, IncomingPart};
 use model::Timestamp;
 use std::fs;
 use std::io;
@@ -26,6 +26,8 @@ pub(super) struct Held {
     linked: bool,
     /// Whether its completeness was seen, and all of it can be kept.
     proven: bool,
+    /// Which start wrote it.
+    start: Option<Attempt>,
 }
 
 impl Held {
@@ -35,6 +37,10 @@ impl Held {
 
     pub(super) fn proven(&self) -> bool {
         self.proven
+    }
+
+    pub(super) fn start(&self) -> Option<Attempt> {
+        self.start
     }
 
     pub(super) fn is_linked(&self) -> bool {
@@ -99,6 +105,7 @@ impl Keeper {
             path: here,
             linked: true,
             proven: record.proven,
+            start: record.start,
         };
         self.held.insert(record.name, held);
         Ok(())
@@ -184,10 +191,11 @@ impl Keeper {
             path,
             linked,
             proven: proven && tree.left_out.is_empty(),
+            start: Some(self.at.attempt),
         };
         if linked {
             // Without a record it is kept for this start only: a full disk must not end the job.
-            let _ = Record::of(&name, held.proven, &held.path)
+            let _ = Record::of(&name, held.proven, held.start, &held.path)
                 .and_then(|record| record.write(&held.path));
         }
         if let Some(older) = self.held.insert(name.clone(), held) {
@@ -279,6 +287,7 @@ impl Keeper {
         self.to_copier.break_off.set(None);
         let held = self.copying.remove(&name);
         let proven = held.as_ref().is_some_and(|held| held.proven);
+        let start = held.as_ref().and_then(|held| held.start);
         match result {
             Ok((bytes, took_ms)) => {
                 // Until it is out: another node's part may fail, and all are asked again.
@@ -292,6 +301,7 @@ impl Keeper {
                     bytes,
                     took_ms,
                     proven,
+                    start,
                 })
             }
             Err(error) => {

@@ -147,20 +147,19 @@ impl Keeper {
     /// Says that the agent is there, and what it finds.
     pub fn hello(&mut self) -> Result<(), AgentError> {
         let written = |kept: &Kept| tree(&kept.path).ok().and_then(|tree| tree.written());
-        let mut kept: BTreeMap<String, (Option<Timestamp>, u64)> = BTreeMap::new();
+        let mut all: BTreeMap<String, Kept> = BTreeMap::new();
         // The newest first, as they are taken over.
         for earlier in self.local.earlier() {
             for one in self.kept_in(&earlier) {
-                let facts = (written(&one), one.record.bytes);
-                kept.entry(one.record.name).or_insert(facts);
+                all.entry(one.record.name.clone()).or_insert(one);
             }
         }
-        for (name, (written, bytes)) in kept {
-            let bytes = Some(bytes);
+        for (name, kept) in all {
             self.outbox.say(Report::Kept {
                 name,
-                written,
-                bytes,
+                written: written(&kept),
+                bytes: Some(kept.record.bytes),
+                start: kept.record.start,
             });
         }
         let system = |what| move |source| AgentError::System { what, source };

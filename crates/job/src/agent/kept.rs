@@ -7,7 +7,7 @@ use super::scan::{FolderInside, fingerprint, scan};
 use super::watcher::{Fingerprint, Found, Watcher};
 use crate::local_folder::LocalFolder;
 use crate::trained;
-use folder::RunFolder;
+use folder::{Attempt, RunFolder};
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,6 +26,9 @@ pub struct Record {
     pub proven: bool,
     /// Its size.
     pub bytes: u64,
+    /// Which start wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Attempt>,
     /// What its files were when it was complete.
     digest: u64,
 }
@@ -44,12 +47,13 @@ impl Record {
     ///
     /// # Errors
     /// It can't be read.
-    pub fn of(name: &str, proven: bool, path: &Path) -> io::Result<Record> {
+    pub fn of(name: &str, proven: bool, start: Option<Attempt>, path: &Path) -> io::Result<Record> {
         let Fingerprint { bytes, digest } = fingerprint(path)?;
         Ok(Record {
             name: name.to_owned(),
             proven,
             bytes,
+            start,
             digest,
         })
     }
@@ -93,8 +97,12 @@ pub fn in_folder(local: &LocalFolder) -> Vec<Kept> {
             .ok()
             .and_then(|text| serde_json::from_slice::<Record>(&text).ok());
         if let Some(record) = record
-            && Record::of(&record.name, record.proven, &path).is_ok_and(|now| now == record)
+            && Record::of(&record.name, record.proven, record.start, &path)
+                .is_ok_and(|now| now == record)
         {
+            // An earlier version did not write it down.
+            let start = record.start.or(owner_of(local));
+            let record = Record { start, ..record };
             kept.insert(record.name.clone(), Kept { path, record });
         }
     }
@@ -114,6 +122,7 @@ pub fn in_folder(local: &LocalFolder) -> Vec<Kept> {
                 name: name.clone(),
                 proven: true,
                 bytes,
+                start: owner_of(local),
                 digest,
             };
             kept.insert(name, Kept { path, record });
@@ -176,7 +185,7 @@ pub fn look_at_dead(local: &LocalFolder, rule: Complete, finished: bool) -> Dead
     let out = read_out(local);
     let whole = found.into_iter().filter_map(|Found { name, proven }| {
         let path = folder.join(&name);
-        let record = Record::of(&name, proven, &path).ok()?;
+        let record = Record::of(&name, proven, owner_of(local), &path).ok()?;
         (out.get(&name) != Some(&record.digest)).then_some(Kept { path, record })
     });
     let is_out = |name: &String| {
@@ -210,6 +219,11 @@ fn read_out(local: &LocalFolder) -> BTreeMap<String, u64> {
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
+/// The start whose folder it is.
+fn owner_of(local: &LocalFolder) -> Option<Attempt> {
+    local.owner().map(|(_, attempt)| attempt)
+}
+
 /// The number under which an entry, or its record, is held.
 fn number(path: &Path) -> Option<u64> {
     path.file_stem()?.to_str()?.parse().ok()
@@ -224,7 +238,6 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 mod tests {
     use super::super::hold::hold;
     use super::*;
-    use folder::Attempt;
 
     /// A folder with one entry that is held; what `change` does to it; the names that are kept.
     #[track_caller]
@@ -237,7 +250,7 @@ mod tests {
         fs::write(&entry, b"weights").unwrap();
         let held = local.held().join("1");
         hold(&entry, &held).unwrap();
-        let record = Record::of("step-5", false, &held).unwrap();
+        let record = Record::of("step-5", false, None, &held).unwrap();
         record.write(&held).unwrap();
         change(&local, &held);
         let kept = in_folder(&local);
@@ -308,7 +321,7 @@ mod tests {
             write(number.to_string().as_bytes());
             let held = local.held().join(number.to_string());
             hold(&entry, &held).unwrap();
-            let record = Record::of("last.pt", false, &held).unwrap();
+            let record = Record::of("last.pt", false, None, &held).unwrap();
             record.write(&held).unwrap();
         }
         if let Some(bytes) = standing {
@@ -343,6 +356,7 @@ mod tests {
                 name: "last".to_owned(),
                 proven: true,
                 bytes: 1,
+                start: None,
                 digest,
             },
         };
@@ -371,7 +385,7 @@ mod tests {
         fs::write(entry(&local), whole_file()).unwrap();
         let held = local.held().join("1");
         hold(&entry(&local), &held).unwrap();
-        let record = Record::of("a.safetensors", false, &held).unwrap();
+        let record = Record::of("a.safetensors", false, None, &held).unwrap();
         record.write(&held).unwrap();
         assert_eq!(in_folder(&local)[0].path, held);
         for (bytes, want) in [(&whole_file()[..], entry(&local)), (b"half", held)] {

@@ -9,11 +9,11 @@ use super::{AgentError, copy_out, tree, unseen};
 use crate::conductor;
 use crate::deputy::{Deputy, Stopping};
 use crate::trained;
-use folder::{Age, ComebackClaim, Event, EventLog, EventTail, IncomingPart, StopReason};
+use folder::{Age, Attempt, ComebackClaim, Event, EventLog, EventTail, IncomingPart, StopReason};
 use model::Timestamp;
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How long it is asked whether the batch step is gone: a conductor's parent that lives acts first.
@@ -22,6 +22,24 @@ const LONGEST_DOUBT: Duration = Duration::from_secs(60);
 const LONGEST_ANSWER: Duration = Duration::from_secs(5);
 /// How long what was just being written is waited for.
 const LAST_LOOKS: Duration = Duration::from_secs(5);
+
+/// What is saved without a conductor.
+struct Found {
+    path: PathBuf,
+    proven: bool,
+    /// Which start wrote it.
+    start: Option<Attempt>,
+}
+
+impl Found {
+    fn of(held: &Held) -> Found {
+        Found {
+            path: held.path().to_owned(),
+            proven: held.proven(),
+            start: held.start(),
+        }
+    }
+}
 
 impl Keeper {
     /// The orders have ended after the last one: what becomes of the run is written down, unless the
@@ -136,11 +154,11 @@ impl Keeper {
             unseen::all_seen(&self.local);
         }
         let kept = newest_versions([&self.given, &self.copying, &self.held]);
-        let kept: Vec<(String, PathBuf, bool)> = kept
+        let kept: Vec<(String, Found)> = kept
             .into_iter()
-            .map(|(name, held)| (name.clone(), held.path().to_owned(), held.proven()))
+            .map(|(name, held)| (name.clone(), Found::of(held)))
             .collect();
-        let kept = folder::newest_first(kept, |(name, path, _)| {
+        let kept = folder::newest_first(kept, |(name, Found { path, .. })| {
             let tree = tree::tree(path).ok();
             let written = tree.as_ref().and_then(tree::Tree::written);
             let bytes = tree.map(|tree| tree.files.iter().map(|(_, facts)| facts.len()).sum());
@@ -148,8 +166,8 @@ impl Keeper {
         });
         let mut all_out = true;
         let mut log = EventLog::open(&self.at.run.events(self.at.attempt)).ok();
-        for (name, path, proven) in kept {
-            let event = match self.publish(&name, &path, proven) {
+        for (name, found) in kept {
+            let event = match self.publish(&name, &found) {
                 Ok(Some(event)) => event,
                 Ok(None) => continue,
                 Err(why) => {
@@ -168,7 +186,8 @@ impl Keeper {
     }
 
     /// `None`: it is out already.
-    fn publish(&mut self, name: &str, path: &Path, proven: bool) -> Result<Option<Event>, String> {
+    fn publish(&mut self, name: &str, found: &Found) -> Result<Option<Event>, String> {
+        let path = found.path.as_path();
         let run = &self.at.run;
         let tree = tree::tree(path).map_err(|error| error.to_string())?;
         if is_out(run, name, path, &tree) {
@@ -185,10 +204,15 @@ impl Keeper {
             incoming,
             bytes,
             took_ms,
-            proven,
+            proven: found.proven,
             node: self.at.node.clone(),
+            start: found.start,
         };
-        let asked = conductor::PartsAsked { least: 1, of: 1 };
+        let asked = conductor::PartsAsked {
+            least: 1,
+            of: 1,
+            unconfirmed: false,
+        };
         let now = Timestamp(sys::now());
         let out = conductor::publish(run, name, &[part], false, asked, now)
             .map_err(|not_out| not_out.why)?;

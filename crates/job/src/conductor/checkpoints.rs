@@ -64,12 +64,14 @@ pub fn publish(
     let Some((first, others)) = places.split_first() else {
         return Err(for_good("no node has a part of it".to_owned()));
     };
-    let old = if merge {
-        run.read_manifest(name).ok()
-    } else {
-        None
+    let start = parts.iter().filter_map(|part| part.start).max();
+    let joined = || {
+        let old = if merge { there(run, name)? } else { None };
+        let old = old.filter(|old| old.parts.is_of(start));
+        let contents = join(name, &places, old.as_ref())?;
+        Ok((old, contents))
     };
-    let contents = join(name, &places, old.as_ref())?;
+    let (old, contents) = joined().inspect_err(|_| places.iter().for_each(IncomingPart::remove))?;
     let proven = parts.iter().all(|part| part.proven) && old.as_ref().is_none_or(|old| old.proven);
     let before = old.iter().flat_map(|old| &old.parts.nodes);
     let nodes: BTreeSet<&String> = before.chain(parts.iter().map(|part| &part.node)).collect();
@@ -77,8 +79,10 @@ pub fn publish(
     manifest.parts = Parts {
         of: asked.of,
         lacks: asked.least.saturating_sub(nodes.len()),
-        nodes: nodes.into_iter().cloned().collect(),
         passed_over: false,
+        unconfirmed: asked.unconfirmed && nodes.len() < asked.of,
+        start: start.or_else(|| old.as_ref().and_then(|old| old.parts.start)),
+        nodes: nodes.into_iter().cloned().collect(),
     };
     let put = || -> io::Result<()> {
         for other in others {
@@ -104,6 +108,21 @@ pub fn publish(
         proven: manifest.proven,
         parts: manifest.parts,
     })
+}
+
+/// The checkpoint of that name, where there is one.
+fn there(run: &RunFolder, name: &str) -> Result<Option<Manifest>, NotOut> {
+    match run.read_manifest(name) {
+        Ok(manifest) => Ok(Some(manifest)),
+        Err(FolderError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            Ok(None)
+        }
+        // Its parts would be replaced by the one that joins them, and the nodes don't keep them any more.
+        Err(error) => Err(NotOut {
+            why: format!("what its part joins can't be read: {error}"),
+            disk: sys::disk_errors::may_pass(&error),
+        }),
+    }
 }
 
 fn for_good(why: String) -> NotOut {

@@ -5,13 +5,15 @@
 //! differ in numbers alone) were put together from, so that no checkpoint lacks a node's shards: nodes write at
 //! their own pace. One that does not write for [`LONGEST_LAG_MS`] is not waited for: what is put together without
 //! it lacks its part, as at the end. Where it is missing at the next of the series too, it takes no part
-//! any more. The agents keep what they were
+//! any more. Of a series of which none was put together yet all nodes are waited for, for [`FIRST_LAG_MS`], unless
+//! time is short: what comes later joins, and what is put together without is unconfirmed until another one lacks
+//! that node too. The agents keep what they were
 //! asked for until it is saved: what could not be copied is tried again after a while, when something
 //! else got through, and at the end.
 
 use super::state::NotOut;
 use crate::protocol::AgentId;
-use folder::{Age, Parts};
+use folder::{Age, Attempt, Parts};
 use model::Timestamp;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -22,6 +24,8 @@ const LONGEST_PAUSE_MS: i64 = 600_000;
 
 /// So long after the first node of a checkpoint its others are waited for.
 const LONGEST_LAG_MS: i64 = 60_000;
+/// The same where nothing tells yet whether they have a part: in most trainings one rank writes for all.
+const FIRST_LAG_MS: i64 = 10_000;
 
 /// Stands among the agents that are asked while an entry is being published.
 const PUBLISHING: AgentId = AgentId::MAX;
@@ -39,6 +43,8 @@ pub struct Part {
     pub proven: bool,
     /// The node that gave it.
     pub node: String,
+    /// The start that wrote it, where that is known.
+    pub start: Option<Attempt>,
 }
 
 /// How many nodes have a part of a checkpoint.
@@ -48,6 +54,8 @@ pub struct PartsAsked {
     pub least: usize,
     /// So many disks the job's nodes have.
     pub of: usize,
+    /// Whether no other of its series has told yet how many there are.
+    pub unconfirmed: bool,
 }
 
 /// What to do next.
@@ -98,7 +106,7 @@ pub struct Copies {
     earlier: BTreeSet<String>,
     /// How many of each series in a row a node missed that was waited for, and when that of the last was over.
     late: BTreeMap<String, (u32, Timestamp)>,
-    /// Until when an entry waits for the parts of more nodes.
+    /// Since when an entry waits for the parts of more nodes.
     lagging: BTreeMap<String, Timestamp>,
     /// From how many nodes the checkpoints of each series were put together.
     least: BTreeMap<String, usize>,
@@ -110,6 +118,8 @@ pub struct Copies {
     given: BTreeMap<String, BTreeSet<AgentId>>,
     /// What could not be copied and is tried again.
     failed: BTreeMap<String, Failed>,
+    /// What arrived of an earlier start than another part, and is of no use.
+    stale: Vec<Part>,
 }
 
 #[derive(Debug)]
@@ -135,7 +145,7 @@ struct Current {
     refused: Option<(NotOut, bool)>,
     /// A newer one goes first: who still copies breaks off.
     broken_off: bool,
-    /// Until when it was waited for a node that had no part of it then.
+    /// Since when it was waited for a node that had no part of it in the end.
     waited: Option<Timestamp>,
 }
 
@@ -153,7 +163,7 @@ impl Copies {
     #[must_use]
     pub fn least<'a>(mut self, known: impl IntoIterator<Item = (&'a str, &'a Parts)>) -> Copies {
         for (name, parts) in known {
-            if parts.of == self.copiers.len() && parts.lacks == 0 {
+            if parts.of == self.copiers.len() && parts.lacks == 0 && !parts.unconfirmed {
                 let series = folder::series(name);
                 self.least.entry(series).or_insert(parts.nodes.len());
             }
@@ -175,7 +185,7 @@ impl Copies {
     /// An agent keeps a complete entry of an earlier start.
     pub fn complete_earlier(&mut self, agent: AgentId, name: String) {
         self.earlier.insert(name.clone());
-        self.complete(agent, name, None, None);
+        self.seen(agent, name, None, None);
     }
 
     /// The agents that have a disk.
@@ -231,8 +241,26 @@ impl Copies {
         }
     }
 
-    /// An agent sees a complete entry, of which it has so much and which was written then, where that is known.
+    /// An agent sees a complete entry of this start, of which it has so much and which was written then, where
+    /// that is known.
     pub fn complete(
+        &mut self,
+        agent: AgentId,
+        name: String,
+        bytes: Option<u64>,
+        written: Option<Timestamp>,
+    ) {
+        if self.earlier.remove(&name) {
+            // What earlier starts left of it is another version, which none of its parts joins.
+            self.given.remove(&name);
+            self.complete.remove(&name);
+            self.lagging.remove(&name);
+            self.waiting.retain(|wanted| wanted.name != name);
+        }
+        self.seen(agent, name, bytes, written);
+    }
+
+    fn seen(
         &mut self,
         agent: AgentId,
         name: String,
@@ -302,18 +330,21 @@ impl Copies {
     /// What to do now, if anything: call it after each change. `newest_first`: time is short. `last`: no
     /// node will see anything complete any more.
     pub fn next(&mut self, newest_first: bool, last: bool, now: Timestamp) -> Option<Next> {
+        if !self.stale.is_empty() {
+            return Some(Next::Discard(std::mem::take(&mut self.stale)));
+        }
         if let Some(current) = &self.current {
             if !current.asked.is_empty() {
                 return None;
             }
             return self.close(last, now);
         }
-        let mut ready = self.ready(last, now);
+        let mut ready = self.ready(newest_first, last, now);
         if ready.is_empty() {
             let mut failed = self.failed.values();
             let due = failed.find(|it| it.due <= now && !self.waiting.contains(&it.wanted));
             self.waiting.extend(due.map(|failed| failed.wanted.clone()));
-            ready = self.ready(last, now);
+            ready = self.ready(newest_first, last, now);
         }
         let next = if newest_first {
             // The one that came last, where nothing else tells.
@@ -328,11 +359,12 @@ impl Copies {
             ready.first().copied()
         }?;
         let wanted = self.waiting.remove(next)?;
-        let waited = self.lagging.remove(&wanted.name);
-        self.complete.remove(&wanted.name);
         // Of a training that is being ended nothing tells who takes part no more.
         let goes_on = !newest_first && !last;
-        let waited = waited.filter(|until| now >= *until && goes_on);
+        let is_over = self.waits_until(&wanted.name).is_some_and(|it| now >= it);
+        let waited = self.lagging.remove(&wanted.name);
+        let waited = waited.filter(|_| is_over && goes_on);
+        self.complete.remove(&wanted.name);
         self.asked.insert(wanted.name.clone());
         let asked: BTreeSet<AgentId> = match wanted.only {
             Some(agent) => BTreeSet::from([agent]),
@@ -350,13 +382,24 @@ impl Copies {
         Some(Next::Ask { name, from })
     }
 
-    /// One of that series is put together from so few nodes, after it was waited for the others `until` then.
-    fn missed_by_a_node(&mut self, series: &str, there: usize, until: Timestamp, now: Timestamp) {
-        let begun = until.0.saturating_sub(LONGEST_LAG_MS);
+    /// Until when that entry waits for the parts of more nodes.
+    fn waits_until(&self, name: &str) -> Option<Timestamp> {
+        let is_known = self.least.contains_key(&folder::series(name));
+        let lag = if is_known {
+            LONGEST_LAG_MS
+        } else {
+            FIRST_LAG_MS
+        };
+        let begun = self.lagging.get(name)?;
+        Some(Timestamp(begun.0.saturating_add(lag)))
+    }
+
+    /// One of that series is put together from so few nodes, after it was waited for the others since `begun`.
+    fn missed_by_a_node(&mut self, series: &str, there: usize, begun: Timestamp, now: Timestamp) {
         let never = (0, Timestamp(i64::MIN));
         let (times, over) = self.late.entry(series.to_owned()).or_insert(never);
         // What was written while the first was waited for may be of the same standstill.
-        if begun >= over.0 {
+        if begun >= *over {
             (*times, *over) = (*times + 1, now);
         }
         // The training went on without it: this node writes none of these any more.
@@ -366,24 +409,26 @@ impl Copies {
     }
 
     /// What of what waits is complete on all nodes that take part, or must do without some.
-    fn ready(&mut self, last: bool, now: Timestamp) -> Vec<usize> {
+    fn ready(&mut self, newest_first: bool, last: bool, now: Timestamp) -> Vec<usize> {
         let mut ready = Vec::new();
         let mut without = Vec::new();
         for (index, wanted) in self.waiting.iter().enumerate() {
-            let is_tried_again = self.asked.contains(&wanted.name);
-            let has_all = has_all_parts(&self.complete, &self.least, wanted);
+            let name = &wanted.name;
+            let has_all = self.has_all_parts(wanted);
+            let series = folder::series(name);
+            // When time is short nobody waits for parts of which nothing tells.
+            let in_haste = newest_first && !self.least.contains_key(&series);
             if has_all && wanted.only.is_none() {
-                self.late.remove(&folder::series(&wanted.name));
+                self.late.remove(&series);
             }
-            if has_all || is_tried_again {
+            if has_all || in_haste || self.asked.contains(name) {
                 ready.push(index);
                 continue;
             }
-            let first = Timestamp(now.0.saturating_add(LONGEST_LAG_MS));
-            let until = *self.lagging.entry(wanted.name.clone()).or_insert(first);
+            self.lagging.entry(name.clone()).or_insert(now);
             if last {
                 without.push(index);
-            } else if now >= until {
+            } else if self.waits_until(name).is_some_and(|until| now >= until) {
                 ready.push(index);
             }
         }
@@ -394,21 +439,24 @@ impl Copies {
     /// The entry in work, where a newer one waits that is sooner saved than what is `left` to copy of it: it is to
     /// be broken off, and waits again.
     pub fn overtaken(&mut self, left: impl Fn(&str) -> Option<u64>) -> Option<String> {
-        let current = self.current.as_mut()?;
-        let name = &current.wanted.name;
+        let current = self.current.as_ref()?;
+        let name = current.wanted.name.clone();
         let is_being_copied = !current.asked.is_empty() && !current.asked.contains(&PUBLISHING);
         if !is_being_copied || current.broken_off {
             return None;
         }
-        let (step, left) = (folder::step_of(name)?, left(name)?);
+        let (step, left) = (folder::step_of(&name)?, left(&name)?);
         let is_sooner = |wanted: &Wanted| {
             let size = self.sizes.get(&wanted.name);
+            let is_known = self.least.contains_key(&folder::series(&wanted.name));
             folder::step_of(&wanted.name) > Some(step)
                 && size.is_some_and(|size| *size < left)
-                && has_all_parts(&self.complete, &self.least, wanted)
+                && (self.has_all_parts(wanted) || !is_known)
         };
-        current.broken_off = self.waiting.iter().any(is_sooner);
-        current.broken_off.then(|| name.clone())
+        let is_overtaken = self.waiting.iter().any(is_sooner);
+        let current = self.current.as_mut().filter(|_| is_overtaken)?;
+        current.broken_off = true;
+        Some(name)
     }
 
     /// All have answered. What is published stays the current one until [`Copies::published`].
@@ -441,6 +489,11 @@ impl Copies {
             self.current = None;
             return self.next(false, last, now);
         }
+        let start = current.parts.values().filter_map(|part| part.start).max();
+        let is_stale = |part: &Part| part.start.is_some() && part.start != start;
+        let stale = current.parts.extract_if(.., |_, part| is_stale(part));
+        self.stale.extend(stale.map(|(_, part)| part));
+        let parts: Vec<Part> = current.parts.values().cloned().collect();
         // Not asked again while it is being published.
         current.asked.insert(PUBLISHING);
         let (merge, waited) = (current.wanted.only.is_some(), current.waited);
@@ -452,15 +505,21 @@ impl Copies {
         given.extend(givers);
         let (there, of) = (given.len(), self.copiers.len());
         let series = folder::series(&name);
-        if self.least.get(&series).is_none_or(|least| there >= *least) {
+        let is_earlier = self.earlier.contains(&name);
+        if there >= self.least.get(&series).copied().unwrap_or(of) {
             // All came after all.
             self.late.remove(&series);
-        } else if let Some(until) = waited.filter(|_| !merge && !self.earlier.contains(&name)) {
-            self.missed_by_a_node(&series, there, until, now);
+            self.least.insert(series.clone(), there);
+        } else if let Some(begun) = waited.filter(|_| !merge && !is_earlier) {
+            self.missed_by_a_node(&series, there, begun, now);
         }
-        let least = self.least.entry(series).or_default();
-        *least = there.max(*least);
-        let asked = PartsAsked { least: *least, of };
+        let least = self.least.get(&series).copied();
+        let asked = PartsAsked {
+            // Who kept a part of an earlier start may be away.
+            least: least.unwrap_or(if is_earlier { of } else { there }),
+            of,
+            unconfirmed: least.is_none(),
+        };
         Some(Next::Publish {
             name,
             parts,
@@ -495,6 +554,7 @@ impl Copies {
         }
         self.copiers.clear();
         self.waiting.clear();
+        self.lagging.clear();
         self.failed.clear();
         if let Some(current) = &mut self.current
             && !current.asked.is_disjoint(agents)
@@ -577,11 +637,15 @@ impl Copies {
         }
     }
 
-    /// Gives an entry up that could not be copied; whether there was one.
+    /// Gives an entry up that could not be copied, or waits; whether there was one.
     pub fn forget(&mut self, name: &str) -> bool {
+        let before = self.waiting.len();
         self.waiting.retain(|wanted| wanted.name != name);
+        let waited = self.waiting.len() < before;
+        self.lagging.remove(name);
+        self.complete.remove(name);
         self.asked.remove(name);
-        self.failed.remove(name).is_some()
+        self.failed.remove(name).is_some() || waited
     }
 
     /// When the next try is due.
@@ -592,21 +656,24 @@ impl Copies {
             Some(_) => None,
             None => {
                 let failed = self.failed.values().map(|failed| failed.due);
-                failed.chain(self.lagging.values().copied()).min()
+                let lagging = self.lagging.keys();
+                let lagging = lagging.filter_map(|name| self.waits_until(name));
+                failed.chain(lagging).min()
             }
         }
     }
-}
 
-/// Whether as many nodes see it complete as others of its series have parts. A part that joins the others is one.
-fn has_all_parts(
-    complete: &BTreeMap<String, BTreeSet<AgentId>>,
-    least: &BTreeMap<String, usize>,
-    wanted: &Wanted,
-) -> bool {
-    let there = complete.get(&wanted.name).map_or(0, BTreeSet::len);
-    let least = least.get(&folder::series(&wanted.name));
-    wanted.only.is_some() || least.is_none_or(|least| there >= *least)
+    /// Whether as many nodes see it complete as others of its series have parts, or all where there is no other. A
+    /// part that joins the others is one; to what an earlier start left no node adds anything.
+    fn has_all_parts(&self, wanted: &Wanted) -> bool {
+        let name = &wanted.name;
+        let there = self.complete.get(name).map_or(0, BTreeSet::len);
+        wanted.only.is_some()
+            || match self.least.get(&folder::series(name)) {
+                Some(least) => there >= *least,
+                None => there >= self.copiers.len() || self.earlier.contains(name),
+            }
+    }
 }
 
 #[cfg(test)]
@@ -629,6 +696,7 @@ mod tests {
             took_ms: 1,
             proven: true,
             node: incoming.to_owned(),
+            start: None,
         }
     }
 
@@ -743,7 +811,7 @@ mod tests {
     fn shards_of_two_nodes_are_one_checkpoint() {
         let mut copies = Copies::new([0, 2]);
         copies.complete(2, "1".into(), Some(9), None);
-        assert_eq!(next(&mut copies, false, NOW), ask("1", &[0, 2]));
+        assert_eq!(next(&mut copies, true, NOW), ask("1", &[0, 2]));
         copies.complete(0, "1".into(), Some(9), None);
         copies.part(2, "1", part("b"));
         assert_eq!(next(&mut copies, false, NOW), None);
@@ -760,7 +828,7 @@ mod tests {
     fn a_late_shard_is_added_and_a_new_version_replaces() {
         let mut copies = Copies::new([0, 1]);
         copies.complete(0, "last".into(), Some(9), None);
-        assert_eq!(next(&mut copies, false, NOW), ask("last", &[0, 1]));
+        assert_eq!(next(&mut copies, true, NOW), ask("last", &[0, 1]));
         copies.part(0, "last", part("a"));
         copies.no_part(1, "last");
         assert_eq!(
@@ -794,7 +862,7 @@ mod tests {
     fn what_found_no_room_is_tried_again() {
         let mut copies = Copies::new([0, 1]);
         copies.complete(0, "1".into(), Some(9), None);
-        assert_eq!(next(&mut copies, false, NOW), ask("1", &[0, 1]));
+        assert_eq!(next(&mut copies, true, NOW), ask("1", &[0, 1]));
         copies.part(0, "1", part("a"));
         copies.refused(1, "1", full(), true);
         let gave_up = Next::GiveUp {
@@ -808,7 +876,7 @@ mod tests {
         assert_eq!(copies.next_due(), Some(Timestamp(30_000)));
         // Another one got through: now there may be room.
         copies.complete(0, "2".into(), Some(9), None);
-        assert_eq!(next(&mut copies, false, NOW), ask("2", &[0, 1]));
+        assert_eq!(next(&mut copies, true, NOW), ask("2", &[0, 1]));
         copies.part(0, "2", part("b"));
         copies.no_part(1, "2");
         assert_eq!(next(&mut copies, false, NOW), publish("2", &["b"], false));
@@ -836,8 +904,7 @@ mod tests {
         let parts = Parts {
             nodes: vec!["n0".to_owned(), "n1".to_owned()],
             of: 2,
-            lacks: 0,
-            passed_over: false,
+            ..Parts::default()
         };
         Copies::new([0, 1]).least([("step-5", &parts)])
     }
@@ -897,6 +964,125 @@ mod tests {
         let asked = least(copies, false, late);
         copies.published(name, late);
         (late, asked)
+    }
+
+    /// It was saved as whole with one node's part, since nothing told that there are more.
+    #[test]
+    fn the_first_of_a_series_waits_for_the_parts_of_all() {
+        let mut copies = Copies::new([0, 1]);
+        let complete = |copies: &mut Copies, agent, name: &str| {
+            copies.complete(agent, name.into(), Some(9), None);
+        };
+        complete(&mut copies, 0, "step-10");
+        assert_eq!(next(&mut copies, false, NOW), None);
+        complete(&mut copies, 1, "step-10");
+        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[0, 1]));
+        // Time is short: at the end all are asked that have come so far.
+        for (hurry, last) in [(true, false), (true, true), (false, true)] {
+            let mut copies = Copies::new([0, 1]);
+            complete(&mut copies, 0, "step-10");
+            let asked = copies.next(hurry, last, NOW);
+            assert_eq!(asked, ask("step-10", &[0, 1]), "{hurry} {last}");
+        }
+    }
+
+    /// Where one rank writes for all it takes two, each of which is waited for.
+    #[test]
+    fn how_many_parts_there_are_is_known_when_the_second_lacks_the_same() {
+        let mut copies = Copies::new([0, 1]);
+        let mut now = NOW;
+        for (name, want) in [("step-10", true), ("step-15", false)] {
+            copies.complete(0, name.into(), Some(9), None);
+            assert_eq!(next(&mut copies, false, now), None, "{name}");
+            now = copies.next_due().unwrap();
+            assert_eq!(next(&mut copies, false, now), ask(name, &[0, 1]));
+            copies.part(0, name, part("a"));
+            copies.no_part(1, name);
+            let Some(Next::Publish { asked, .. }) = copies.next(false, false, now) else {
+                panic!("{copies:?}")
+            };
+            assert_eq!((asked.least, asked.unconfirmed), (1, want), "{name}");
+            copies.published(name, now);
+        }
+        copies.complete(0, "step-20".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, now), ask("step-20", &[0, 1]));
+        // The next start knows as much.
+        let of = |unconfirmed| Parts {
+            nodes: vec!["n0".to_owned()],
+            of: 2,
+            unconfirmed,
+            ..Parts::default()
+        };
+        for (parts, want) in [(of(true), None), (of(false), Some(1))] {
+            let copies = Copies::new([0, 1]).least([("step-15", &parts)]);
+            assert_eq!(copies.parts_of("step-25"), want);
+        }
+    }
+
+    fn of_start(job: u32, incoming: &str) -> Part {
+        Part {
+            start: Some(Attempt { job, restart: 0 }),
+            ..part(incoming)
+        }
+    }
+
+    /// The second node still had its part of the start before, which had the same name.
+    #[test]
+    fn parts_of_two_starts_are_not_put_together() {
+        let mut copies = of_both();
+        copies.complete(0, "step-10".into(), Some(9), None);
+        assert_eq!(copies.next(false, true, NOW), ask("step-10", &[0, 1]));
+        copies.part(0, "step-10", of_start(2, "a"));
+        copies.part(1, "step-10", of_start(1, "b"));
+        let publish = copies.next(false, true, NOW);
+        let Some(Next::Publish { parts, asked, .. }) = publish else {
+            panic!("{publish:?}")
+        };
+        assert_eq!(parts, [of_start(2, "a")]);
+        assert_eq!(asked.least, 2);
+        let discarded = Next::Discard(vec![of_start(1, "b")]);
+        assert_eq!(copies.next(false, true, NOW), Some(discarded));
+    }
+
+    /// One node's new part joined what another had kept of the start before.
+    #[test]
+    fn what_is_written_again_takes_the_place_of_what_an_earlier_start_left() {
+        let mut copies = Copies::new([0, 1]);
+        copies.complete_earlier(1, "step-10".into());
+        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[0, 1]));
+        copies.no_part(0, "step-10");
+        copies.part(1, "step-10", part("b"));
+        assert!(next(&mut copies, false, NOW).is_some());
+        copies.published("step-10", NOW);
+        copies.complete(0, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), None);
+        copies.complete(1, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[0, 1]));
+    }
+
+    #[test]
+    fn what_was_kept_of_an_earlier_start_by_one_node_may_lack_the_parts_of_the_others() {
+        let mut copies = Copies::new([0, 1]);
+        copies.complete_earlier(0, "step-10".into());
+        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[0, 1]));
+        copies.part(0, "step-10", part("a"));
+        copies.no_part(1, "step-10");
+        assert_eq!(least(&mut copies, false, NOW), Some(2));
+    }
+
+    /// It was due again and again, and stayed on its nodes: the conductor span.
+    #[test]
+    fn what_is_given_up_while_it_waits_is_due_no_more() {
+        let mut copies = of_both();
+        copies.complete(0, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), None);
+        assert!(copies.next_due().is_some());
+        assert!(copies.forget("step-10"));
+        assert_eq!(copies.next_due(), None);
+        assert!(!copies.forget("step-10"));
+        // One that was forgotten begins anew.
+        copies.complete(1, "step-10".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), None);
     }
 
     /// It may hang, and the training with it: the first one without its part was taken for whole.
@@ -978,7 +1164,7 @@ mod tests {
     fn what_is_due_again_does_not_wait_for_what_lags() {
         let mut copies = of_both();
         copies.complete(0, "best.pt".into(), Some(9), None);
-        assert_eq!(next(&mut copies, false, NOW), ask("best.pt", &[0, 1]));
+        assert_eq!(next(&mut copies, true, NOW), ask("best.pt", &[0, 1]));
         copies.refused(0, "best.pt", full(), true);
         copies.no_part(1, "best.pt");
         assert!(matches!(
@@ -1023,7 +1209,7 @@ mod tests {
     fn a_late_part_does_not_go_alone_before_what_could_not_be_published() {
         let mut copies = Copies::new([0, 1]);
         copies.complete(0, "step-10".into(), Some(9), None);
-        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[0, 1]));
+        assert_eq!(next(&mut copies, true, NOW), ask("step-10", &[0, 1]));
         copies.part(0, "step-10", part("a"));
         copies.no_part(1, "step-10");
         assert_eq!(
@@ -1041,7 +1227,7 @@ mod tests {
     fn a_late_part_that_could_not_be_copied_is_asked_for_again() {
         let mut copies = Copies::new([0, 1, 2]);
         copies.complete(0, "step-10".into(), Some(9), None);
-        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[0, 1, 2]));
+        assert_eq!(next(&mut copies, true, NOW), ask("step-10", &[0, 1, 2]));
         copies.part(0, "step-10", part("a"));
         copies.no_part(1, "step-10");
         copies.no_part(2, "step-10");
@@ -1089,7 +1275,7 @@ mod tests {
     fn a_late_part_that_could_not_be_published_leaves_what_it_was_to_join() {
         let mut copies = Copies::new([0, 1, 2]);
         copies.complete(0, "step-10".into(), Some(9), None);
-        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[0, 1, 2]));
+        assert_eq!(next(&mut copies, true, NOW), ask("step-10", &[0, 1, 2]));
         copies.part(0, "step-10", part("a"));
         copies.no_part(1, "step-10");
         copies.no_part(2, "step-10");

@@ -35,6 +35,7 @@ impl Run {
             took_ms: 1,
             proven: true,
             node: incoming.to_owned(),
+            start: None,
         }
     }
 
@@ -50,7 +51,11 @@ impl Run {
         merge: bool,
         least: usize,
     ) -> Result<Out, NotOut> {
-        let asked = PartsAsked { least, of: 2 };
+        let asked = PartsAsked {
+            least,
+            of: 2,
+            unconfirmed: false,
+        };
         publish(&self.run, name, parts, merge, asked, Timestamp(5))
     }
 
@@ -184,4 +189,47 @@ fn only_what_the_run_file_gives_up_is_removed() {
         "the only proven one stays"
     );
     assert_eq!(retain(&run.run, Keep::Newest(0)).unwrap(), ["ckpt-3"]);
+}
+
+/// Its parts were replaced by the late one alone.
+#[test]
+fn a_late_part_joins_nothing_that_can_not_be_read() {
+    let run = Run::new();
+    let first = run.part("a", &[("0.pt", "zero")]);
+    run.publish_of("step-5", &[first], false, 2).unwrap();
+    let manifest = run.run.manifest("step-5");
+    let text = fs::read(&manifest).unwrap();
+    fs::remove_file(&manifest).unwrap();
+    fs::create_dir(&manifest).unwrap();
+    let late = || run.part("b", &[("1.pt", "one")]);
+    run.publish_of("step-5", &[late()], true, 2).unwrap_err();
+    assert_eq!(run.incoming(), 0);
+    fs::remove_dir(&manifest).unwrap();
+    fs::write(&manifest, text).unwrap();
+    let out = run.publish_of("step-5", &[late()], true, 2).unwrap();
+    assert_eq!(out.parts.nodes, ["a", "b"]);
+    assert_eq!(
+        run.read("step-5/0.pt") + &run.read("step-5/1.pt"),
+        "zeroone"
+    );
+}
+
+/// Where a start resumed from an older one, a part of the next was put beside its other part of the one before.
+#[test]
+fn a_part_of_another_start_joins_nothing() {
+    let run = Run::new();
+    let of = |job, part: Part| Part {
+        start: Some(folder::Attempt { job, restart: 0 }),
+        ..part
+    };
+    let first = of(1, run.part("a", &[("0.pt", "zero")]));
+    run.publish_of("step-5", &[first], false, 2).unwrap();
+    let late = of(2, run.part("b", &[("1.pt", "one")]));
+    let out = run.publish_of("step-5", &[late], true, 2).unwrap();
+    assert_eq!((out.parts.nodes, out.parts.lacks), (vec!["b".into()], 1));
+    assert!(!run.run.checkpoint("step-5/0.pt").exists());
+    let other = of(2, run.part("a", &[("0.pt", "new")]));
+    let out = run.publish_of("step-5", &[other], true, 2).unwrap();
+    assert_eq!(out.parts.lacks, 0);
+    assert_eq!(run.read("step-5/0.pt") + &run.read("step-5/1.pt"), "newone");
 }

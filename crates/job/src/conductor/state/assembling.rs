@@ -3,7 +3,9 @@
 
 use super::{ConductorState, Effect, Phase};
 use crate::protocol::{AgentId, Order};
-use folder::{Candidate, Event, KnownCheckpoint, Position};
+use folder::{Attempt, Candidate, Event, KnownCheckpoint, Position};
+use model::Timestamp;
+use std::collections::BTreeSet;
 
 impl ConductorState {
     /// Puts the newest together that is newer than what is out, one after the other until one is, and goes on
@@ -12,7 +14,8 @@ impl ConductorState {
         let kept = self.kept_in_parts();
         let kept = kept.into_iter().filter(|one| !failed.contains(&one.name));
         let best = self.out.candidates(kept.collect()).into_iter().next();
-        let Some(Candidate { known, kept: true }) = best else {
+        let is_in_parts = |one: &Candidate| one.kept || self.is_joined(&one.known, &failed);
+        let Some(Candidate { known, .. }) = best.filter(is_in_parts) else {
             self.candidates = self.out.candidates(self.kept_here());
             return self.restore(0, effects);
         };
@@ -21,7 +24,7 @@ impl ConductorState {
             known.name
         );
         effects.push(Effect::Record(Event::Note { text }));
-        let is_begun = self.out.joinable(&known.name).is_some();
+        let is_begun = self.begun(&known.name).is_some();
         for agent in self.givers_of(&known.name) {
             let name = known.name.clone();
             if is_begun {
@@ -35,12 +38,13 @@ impl ConductorState {
     }
 
     /// Goes on once it is saved, or could not be.
-    pub(super) fn assemble_on(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn assemble_on(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         if let Phase::Assembling { tried } = &mut self.phase
             && self.copies.is_idle()
         {
             let tried = std::mem::take(tried);
             self.assemble(tried, effects);
+            self.copy_on(now, effects);
         }
     }
 
@@ -51,25 +55,66 @@ impl ConductorState {
         let names = names.filter(|name| self.copiers().len() > 1 && self.has_all_parts(name));
         let known = names.map(|name| {
             let kept = self.known_kept(name);
-            let out = self.out.joinable(name).and_then(|out| out.bytes);
+            let out = self.begun(name).and_then(|out| out.bytes);
             let bytes = kept.bytes.map(|bytes| bytes + out.unwrap_or(0));
             KnownCheckpoint { bytes, ..kept }
         });
         known.collect()
     }
 
-    fn has_all_parts(&self, name: &str) -> bool {
+    /// The newest start of whose parts none lacks; where there is none, the newest that nodes keep parts of, where
+    /// that is known.
+    pub(super) fn kept_start(&self, name: &str) -> Option<Attempt> {
+        let starts = self.kept_by_copiers(name).map(|(_, part)| part.start);
+        let starts: BTreeSet<Option<Attempt>> = starts.collect();
+        let all = self.copies.parts_of(name);
+        let all = all.unwrap_or(self.copiers().len());
+        let is_whole = |start: &&Option<Attempt>| {
+            let out = self
+                .out
+                .joinable(name)
+                .filter(|out| out.parts.is_of(**start));
+            let out = out
+                .into_iter()
+                .flat_map(|out| out.parts.nodes.iter().cloned());
+            let kept = self.keepers_of_start(name, **start).into_iter();
+            let nodes: BTreeSet<String> =
+                kept.map(|agent| self.node_of(agent)).chain(out).collect();
+            nodes.len() >= all
+        };
+        let whole = starts.iter().rev().find(is_whole);
+        whole.or(starts.last()).copied().flatten()
+    }
+
+    /// What the run folder has of it, where that is of the same start as what the nodes keep.
+    pub(super) fn begun(&self, name: &str) -> Option<&KnownCheckpoint> {
+        let start = self.kept_start(name);
         let out = self.out.joinable(name);
+        out.filter(|out| out.parts.is_of(start))
+    }
+
+    fn has_all_parts(&self, name: &str) -> bool {
+        let out = self.begun(name);
         let out = out.map_or(0, |out| out.parts.nodes.len());
         let all = self.copies.parts_of(name);
         let givers = self.givers_of(name).len();
         givers > 0 && out + givers >= all.unwrap_or(self.copiers().len())
     }
 
+    /// Whether nodes keep parts of one in the run folder that was put together when nothing told how many there are.
+    fn is_joined(&self, known: &KnownCheckpoint, failed: &[String]) -> bool {
+        let several = self.copiers().len() > 1;
+        several
+            && known.parts.unconfirmed
+            && self.begun(&known.name).is_some()
+            && !failed.contains(&known.name)
+            && !self.givers_of(&known.name).is_empty()
+    }
+
     /// The agents that keep a part of it which the run folder has not. What has no step is written again and
     /// again: there the nodes have the newer version.
-    fn givers_of(&self, name: &str) -> Vec<AgentId> {
-        let out = self.out.joinable(name);
+    pub(super) fn givers_of(&self, name: &str) -> Vec<AgentId> {
+        let out = self.begun(name);
         let is_out = |agent: &AgentId| {
             let node = self.hellos.get(agent).map(|hello| &hello.node);
             out.is_some_and(|out| node.is_some_and(|node| out.parts.nodes.contains(node)))

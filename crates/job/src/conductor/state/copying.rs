@@ -204,8 +204,13 @@ impl ConductorState {
 /// What is said of a checkpoint that is copied, and not all of it.
 fn lacking(name: &str, parts: &Parts) -> String {
     let least = parts.nodes.len() + parts.lacks;
+    let because = if parts.unconfirmed {
+        format!("nothing tells whether all {least} nodes had one")
+    } else {
+        format!("others of this run have parts of {least} nodes")
+    };
     format!(
-        "checkpoint {name} has the part of {} only, and others of this run have parts of {least} nodes: it is kept, and resumed from only where no other has all parts",
+        "checkpoint {name} has the part of {} only, and {because}: it is kept, and resumed from only where no other has all parts",
         parts.nodes.join(", ")
     )
 }

@@ -1,10 +1,10 @@
 //! From the agents' hello to the ranks' start: Gathering, Staging, Restoring.
 
-use super::{ConductorState, Effect, Hello, Phase, Stage, Why};
+use super::{ConductorState, Effect, Hello, KeptPart, Phase, Stage, Why};
 use crate::conductor::copies::Copies;
 use crate::protocol::{AgentId, Order};
 use crate::trained::DONE_BEFORE;
-use folder::{Candidate, Event, KnownCheckpoint};
+use folder::{Attempt, Candidate, Event, KnownCheckpoint};
 use model::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -139,12 +139,24 @@ impl ConductorState {
         names.map(|name| self.known_kept(name)).collect()
     }
 
-    /// The agents that keep it, and copy for their disk.
+    /// The agents that keep what that start wrote of it, and copy for their disk.
     pub(super) fn keepers_of(&self, name: &str) -> Vec<AgentId> {
+        self.keepers_of_start(name, self.kept_start(name))
+    }
+
+    pub(super) fn keepers_of_start(&self, name: &str, start: Option<Attempt>) -> Vec<AgentId> {
+        let is_of = |part: &KeptPart| part.start.is_none() || part.start == start;
+        let seen = self.kept_by_copiers(name);
+        seen.filter(|(_, part)| is_of(part))
+            .map(|(agent, _)| agent)
+            .collect()
+    }
+
+    pub(super) fn kept_by_copiers(&self, name: &str) -> impl Iterator<Item = (AgentId, &KeptPart)> {
         let seen = self.kept.get(name).into_iter().flatten();
-        let agents = seen.map(|(agent, _)| *agent);
         let copiers = self.copies.copiers();
-        agents.filter(|agent| copiers.contains(agent)).collect()
+        seen.filter(|(agent, _)| copiers.contains(agent))
+            .map(|(agent, part)| (*agent, part))
     }
 
     pub(super) fn known_kept(&self, name: &str) -> KnownCheckpoint {
@@ -166,16 +178,21 @@ impl ConductorState {
         let resumed = self.resumed.as_ref().map(|known| known.name.as_str());
         for name in self.kept.keys() {
             let out = self.out.joinable(name);
-            let lacks = out.is_some_and(|known| known.parts.lacks > 0);
-            let is_out = out.is_some() && !lacks;
+            let is_out = out.is_some_and(|known| !known.parts.may_grow());
+            let joins = self.begun(name).is_some();
+            // The run folder has a part of what a later start wrote.
+            let is_stale = out.is_some_and(|out| out.parts.start > self.kept_start(name));
             let is_old =
                 !self.facts.keep_all && self.out.outdo(name) && resumed != Some(name.as_str());
             if is_out || is_old {
                 effects.push(Effect::Send(Order::Forget { name: name.clone() }));
                 continue;
             }
-            for agent in self.keepers_of(name) {
-                if lacks {
+            if is_stale && !joins {
+                continue;
+            }
+            for agent in self.givers_of(name) {
+                if joins {
                     self.copies.complete_late(agent, name.clone());
                 } else {
                     self.copies.complete_earlier(agent, name.clone());

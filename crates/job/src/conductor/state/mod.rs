@@ -32,7 +32,7 @@ use super::siblings::Siblings;
 use crate::grace::Deadlines;
 use crate::protocol::{AgentId, Order, Report};
 use copy_progress::CopyProgress;
-use folder::{Candidate, Event, KnownCheckpoint, StopReason, WholeCheckpoints};
+use folder::{Attempt, Candidate, Event, KnownCheckpoint, StopReason, WholeCheckpoints};
 use hanging::Hang;
 use model::Timestamp;
 use rescuing::Rescuing;
@@ -92,6 +92,8 @@ struct KeptPart {
     written: Option<Timestamp>,
     /// Its size, where that is known.
     bytes: Option<u64>,
+    /// Which start wrote it, where that is known.
+    start: Option<Attempt>,
 }
 
 #[derive(Debug)]
@@ -257,7 +259,7 @@ impl ConductorState {
         let mut effects = Vec::new();
         self.take(event, now, &mut effects);
         self.copy_on(now, &mut effects);
-        self.assemble_on(&mut effects);
+        self.assemble_on(now, &mut effects);
         self.hang_on(now, &mut effects);
         self.go_on(now, &mut effects);
         effects
@@ -349,6 +351,7 @@ impl ConductorState {
                 bytes,
                 took_ms,
                 proven,
+                start,
             } => {
                 let part = Part {
                     incoming,
@@ -356,6 +359,7 @@ impl ConductorState {
                     took_ms,
                     proven,
                     node: self.node_of(agent),
+                    start,
                 };
                 self.copies.part(agent, &name, part);
             }
@@ -394,9 +398,14 @@ impl ConductorState {
                 name,
                 written,
                 bytes,
+                start,
             } => {
-                let seen = self.kept.entry(name).or_default();
-                seen.insert(agent, KeptPart { written, bytes });
+                let part = KeptPart {
+                    written,
+                    bytes,
+                    start,
+                };
+                self.kept.entry(name).or_default().insert(agent, part);
             }
             Report::Broken { why, disk } => {
                 let node = self.node_of(agent);

@@ -224,7 +224,7 @@ fn where_it_can_not_be_put_together_the_older_one_does() {
                 send {"order":"copy","name":"ckpt-300","from":[0,1]}
             1 full ckpt-300
             1 part ckpt-300 1
-                Discard([Part { incoming: "i", bytes: 9, took_ms: 3, proven: true, node: "n1" }])
+                Discard([Part { incoming: "i", bytes: 9, took_ms: 3, proven: true, node: "n1", start: None }])
                 event {"event":"checkpoint-not-out","name":"ckpt-300","why":"disk full"}
                 send {"order":"restore","name":"ckpt-200"}
             3 restored 0 ckpt-200

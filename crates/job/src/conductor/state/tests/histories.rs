@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::conductor::copies::{Part, PartsAsked};
+use folder::Attempt;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -25,8 +26,9 @@ enum WorldEvent {
     Wait(i64),
     /// The ranks' step is killed: what is complete is brought out.
     LoseRanks,
-    /// All that runs in the job is killed; whether the next start finishes what was being published.
-    Kill { is_recovered: bool },
+    /// All that runs in the job is killed; whether the next start finishes what was being published, and which of
+    /// the copies fail that it begins with: a bit for each.
+    Kill { is_recovered: bool, failing: u8 },
     /// The same, and a node is replaced by another one.
     LoseNode(usize),
 }
@@ -40,7 +42,7 @@ fn world_event() -> impl Strategy<Value = WorldEvent> {
         4 => prop::bool::weighted(0.2).prop_map(|is_refused| Publish { is_refused }),
         3 => (1..70i64).prop_map(Wait),
         1 => Just(LoseRanks),
-        2 => any::<bool>().prop_map(|is_recovered| Kill { is_recovered }),
+        2 => (any::<bool>(), prop_oneof![2 => Just(0), 1 => any::<u8>()]).prop_map(|(is_recovered, failing)| Kill { is_recovered, failing }),
         1 => (0..3usize).prop_map(LoseNode),
     ]
 }
@@ -82,6 +84,12 @@ struct World {
     versions: BTreeMap<String, BTreeMap<String, u32>>,
     publication: Option<Publication>,
     state: ConductorState,
+    /// Which of the next copies and publications of a start fail before it trains, a bit for each.
+    failing: u8,
+    /// Whether one has.
+    has_failed: bool,
+    /// Whether some checkpoint with all parts was put together.
+    is_known: bool,
     is_training: bool,
     is_over: bool,
     history: Vec<String>,
@@ -91,9 +99,17 @@ fn name_of(step: u64) -> String {
     format!("step-{step}")
 }
 
+/// The start that wrote this version.
+fn start_of(version: u32) -> Option<Attempt> {
+    Some(Attempt {
+        job: version,
+        restart: 0,
+    })
+}
+
 impl World {
-    /// A run that has saved its first checkpoint.
-    fn new(nodes: usize, keep_all: bool) -> World {
+    /// A run that has saved its first checkpoint, or is at its beginning.
+    fn new(nodes: usize, keep_all: bool, has_saved: bool) -> World {
         let names = (0..nodes).map(|node| format!("n{node}"));
         let mut first = KnownCheckpoint::named(&name_of(1));
         first.proven = true;
@@ -105,14 +121,22 @@ impl World {
             start: 0,
             keep_all,
             nodes: (0..nodes).map(|_| Node::default()).collect(),
-            out: WholeCheckpoints::new(vec![first]),
-            versions: BTreeMap::from([(name_of(1), names.map(|name| (name, 0)).collect())]),
+            out: WholeCheckpoints::default(),
+            versions: BTreeMap::new(),
             publication: None,
             state: ConductorState::new(facts()),
+            failing: 0,
+            has_failed: false,
+            is_known: has_saved,
             is_training: false,
             is_over: false,
             history: Vec::new(),
         };
+        if has_saved {
+            world.out.publish(first);
+            let versions = names.map(|name| (name, 0)).collect();
+            world.versions.insert(name_of(1), versions);
+        }
         world.begin();
         world
     }
@@ -139,17 +163,18 @@ impl World {
                 part.given = None;
             }
             let parts = self.nodes[node].parts.iter();
-            let kept: Vec<String> = parts
+            let kept: Vec<(String, u32)> = parts
                 .filter(|(_, part)| !part.is_out)
-                .map(|(name, _)| name.clone())
+                .map(|(name, part)| (name.clone(), part.version))
                 .collect();
-            for name in kept {
+            for (name, version) in kept {
                 self.say(
                     node,
                     Report::Kept {
                         name,
                         written: None,
                         bytes: Some(PART),
+                        start: start_of(version),
                     },
                 );
             }
@@ -160,6 +185,8 @@ impl World {
             self.say(node, hello);
         }
         self.settle();
+        self.failing = 0;
+        self.has_failed = false;
         assert!(self.is_training, "it trains: {:#?}", self.history);
     }
 
@@ -221,12 +248,39 @@ impl World {
         steps
             .filter_map(|name| folder::step_of(&name))
             .max()
-            .unwrap()
+            .unwrap_or(0)
+    }
+
+    /// Whether the run folder, or the only node, has all of it.
+    fn is_whole_here(&self, step: u64) -> bool {
+        let nodes = self.nodes.len();
+        let out = self.versions.get(&name_of(step));
+        let mut versions: Vec<u32> = out.into_iter().flatten().map(|(_, it)| *it).collect();
+        let parts = versions.len();
+        versions.dedup();
+        step == 0 || nodes == 1 || (parts == nodes && versions.len() == 1)
+    }
+
+    fn fails(&mut self) -> bool {
+        let fails = self.failing & 1 == 1;
+        self.failing >>= 1;
+        self.has_failed |= fails;
+        fails
+    }
+
+    /// While nothing has told how many parts there are, one may be taken for whole that lacks some.
+    fn is_taken_for_whole(&self, step: u64) -> bool {
+        let known = self.out.get(&name_of(step));
+        known.is_some_and(|known| known.parts.may_grow()) && !self.is_known
     }
 
     fn train_from(&mut self, resume: Option<&KnownCheckpoint>) {
         let step = resume.and_then(|known| known.step).unwrap_or(0);
-        assert_eq!(step, self.newest_whole(), "{:#?}", self.history);
+        let newest = self.newest_whole();
+        let is_right = step == newest
+            || (step > newest && self.is_taken_for_whole(step))
+            || (self.has_failed && (self.is_whole_here(step) || self.is_taken_for_whole(step)));
+        assert!(is_right, "{step}, not {newest}: {:#?}", self.history);
         self.is_training = true;
         for node in &mut self.nodes {
             node.step = step;
@@ -261,6 +315,7 @@ impl World {
                             bytes: PART,
                             took_ms: 1,
                             proven: true,
+                            start: start_of(part.version),
                         }
                     }
                 };
@@ -274,7 +329,10 @@ impl World {
                 }
             }
             Order::Forget { name } => {
-                self.nodes[at].parts.remove(&name);
+                let newest = self.newest_whole();
+                let removed = self.nodes[at].parts.remove(&name);
+                let is_left = newest == self.newest_whole();
+                assert!(is_left, "{name} {removed:?}: {:#?}", self.history);
             }
             Order::Drain { round, .. } => self.say(at, Report::Drained { round }),
             Order::Finish { .. } => self.say(at, Report::Finished),
@@ -297,8 +355,11 @@ impl World {
             let result = Err(NotOut { why, disk: true });
             return self.take(StateEvent::Published { name, result });
         }
+        let start = parts.iter().filter_map(|part| part.start).max();
+        let old = self.out.get(&name).filter(|_| merge);
+        let is_joined = old.is_some_and(|old| old.parts.is_of(start));
         let mut versions = match self.versions.get(&name) {
-            Some(versions) if merge => versions.clone(),
+            Some(versions) if is_joined => versions.clone(),
             _ => BTreeMap::new(),
         };
         for part in &parts {
@@ -314,11 +375,14 @@ impl World {
             parts: folder::Parts {
                 of: asked.of,
                 lacks: asked.least.saturating_sub(nodes.len()),
-                nodes,
+                unconfirmed: asked.unconfirmed && nodes.len() < asked.of,
                 passed_over: false,
+                start,
+                nodes,
             },
         };
         self.out.publish(out.known(&name));
+        self.is_known |= versions.len() == self.nodes.len();
         self.versions.insert(name.clone(), versions);
         if !self.keep_all {
             let newest = self.newest_whole();
@@ -344,9 +408,13 @@ impl World {
     fn settle(&mut self) {
         while self.publication.is_some() || self.nodes.iter().any(|node| !node.orders.is_empty()) {
             for node in 0..self.nodes.len() {
-                self.act(node, false);
+                let orders = &self.nodes[node].orders;
+                let is_copy = matches!(orders.front(), Some(Order::Copy { .. }));
+                let copy_fails = is_copy && self.fails();
+                self.act(node, copy_fails);
             }
-            self.publish(false);
+            let is_refused = self.publication.is_some() && self.fails();
+            self.publish(is_refused);
         }
     }
 
@@ -395,22 +463,24 @@ impl World {
                 self.is_training = false;
                 self.take(event(&["wrapper-killed"]));
             }
-            WorldEvent::Kill { is_recovered } => self.kill(is_recovered),
+            WorldEvent::Kill {
+                is_recovered,
+                failing,
+            } => {
+                if is_recovered {
+                    self.publish(false);
+                }
+                self.failing = failing;
+                self.begin();
+            }
             WorldEvent::LoseNode(node) => {
                 self.nodes[node % there] = Node::default();
-                self.kill(false);
+                self.begin();
             }
         }
         if self.is_over {
             self.begin();
         }
-    }
-
-    fn kill(&mut self, is_recovered: bool) {
-        if is_recovered {
-            self.publish(false);
-        }
-        self.begin();
     }
 }
 
@@ -421,9 +491,10 @@ proptest! {
     fn each_start_resumes_from_the_newest_checkpoint_that_is_whole(
         nodes in 1..=3usize,
         keep_all in any::<bool>(),
+        has_saved in any::<bool>(),
         happenings in prop::collection::vec(world_event(), 0..60),
     ) {
-        let mut world = World::new(nodes, keep_all);
+        let mut world = World::new(nodes, keep_all, has_saved);
         for what in happenings {
             world.happens(what);
         }

@@ -124,6 +124,7 @@ fn event(words: &[&str]) -> StateEvent {
                 bytes: 9,
                 took_ms: 3,
                 proven: true,
+                start: None,
             };
             StateEvent::Report(agent(2), report)
         }
@@ -142,6 +143,7 @@ fn event(words: &[&str]) -> StateEvent {
                 name: name(1),
                 written: None,
                 bytes: None,
+                start: None,
             },
         ),
         "quiet" => StateEvent::Quiet {
