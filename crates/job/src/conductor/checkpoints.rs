@@ -208,12 +208,14 @@ fn move_into_place(part: &IncomingPart, entry: &Path) -> io::Result<()> {
 /// # Errors
 /// The run folder can't be read or written.
 pub fn pass_over(run: &RunFolder, names: &[String]) -> io::Result<()> {
-    for name in names {
+    let mark = |name: &String| -> io::Result<()> {
         let mut manifest = run.read_manifest(name)?;
         manifest.parts.passed_over = true;
-        run.write_manifest(&manifest)?;
-    }
-    Ok(())
+        Ok(run.write_manifest(&manifest)?)
+    };
+    // One that can't be marked keeps no other from it.
+    let marked: Vec<io::Result<()>> = names.iter().map(mark).collect();
+    marked.into_iter().collect()
 }
 
 /// Removes older checkpoints as the run file allows. Returns the names of the removed.

@@ -124,8 +124,8 @@ impl ConductorState {
         keepers
     }
 
-    /// Before a start resumes from this one: the training writes newer ones again, and what is of two starts must
-    /// not be put together. Parts of those that are nowhere whole go from the nodes.
+    /// Before a start resumes from this one: the training writes newer ones again. Parts of those that are nowhere
+    /// whole stay on the nodes until one of them is: a node that is away may have what they lack.
     pub(super) fn pass_over_newer(&mut self, resumed: &KnownCheckpoint, effects: &mut Vec<Effect>) {
         let series = folder::series(&resumed.name);
         let from = Position::of(&resumed.name);
@@ -139,7 +139,7 @@ impl ConductorState {
         let parts: Vec<String> = parts.filter(is_part).cloned().collect();
         for name in parts {
             self.kept.remove(&name);
-            effects.push(Effect::Send(Order::Forget { name }));
+            self.passed_over.insert(name);
         }
         let mut lacking = self.out.passed_over_for(resumed);
         lacking.retain(|name| !self.has_all_parts(name));
@@ -149,5 +149,17 @@ impl ConductorState {
         if !lacking.is_empty() {
             effects.push(Effect::PassOver(lacking));
         }
+    }
+
+    /// What was passed over goes once a newer one is whole, but for what the training has written again.
+    pub(super) fn forget_passed_over(&mut self, effects: &mut Vec<Effect>) {
+        let passed_over = std::mem::take(&mut self.passed_over).into_iter();
+        let (old, left) = passed_over.partition(|name| self.out.outdo(name));
+        self.passed_over = left;
+        let old: BTreeSet<String> = old;
+        effects.extend(
+            old.into_iter()
+                .map(|name| Effect::Send(Order::Forget { name })),
+        );
     }
 }

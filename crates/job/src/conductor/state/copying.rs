@@ -48,6 +48,7 @@ impl ConductorState {
         if !self.facts.keep_all {
             self.give_up_older(effects);
         }
+        self.forget_passed_over(effects);
         let Out {
             step,
             bytes,

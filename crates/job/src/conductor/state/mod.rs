@@ -67,6 +67,8 @@ pub struct ConductorState {
     out: WholeCheckpoints,
     /// Complete checkpoints of earlier starts that the nodes have, and what each agent sees of them.
     kept: BTreeMap<String, BTreeMap<AgentId, KeptPart>>,
+    /// What of that lacks parts and is newer than what was resumed from.
+    passed_over: BTreeSet<String>,
     /// What may be resumed from, the best first.
     candidates: Vec<Candidate>,
     deadlines: Option<Deadlines>,
@@ -197,6 +199,7 @@ impl ConductorState {
             not_out: BTreeMap::new(),
             unfinished: BTreeMap::new(),
             kept: BTreeMap::new(),
+            passed_over: BTreeSet::new(),
             candidates: Vec::new(),
             round: 0,
             submitting: false,
@@ -343,6 +346,7 @@ impl ConductorState {
                 if self.facts.by_marker && self.copies.copiers().len() > 1 {
                     effects.push(Effect::Send(Order::Marked { name: name.clone() }));
                 }
+                self.passed_over.remove(&name);
                 self.copies.complete(agent, name, Some(bytes), written);
             }
             Report::Part {

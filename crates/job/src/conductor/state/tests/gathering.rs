@@ -236,3 +236,49 @@ fn where_it_can_not_be_put_together_the_older_one_does() {
         "#]],
     );
 }
+
+/// They were removed before it was known that anything can be restored, and the node that was away had the rest.
+#[test]
+fn parts_that_are_nowhere_whole_stay_until_a_newer_one_is() {
+    let mut known = KnownCheckpoint::named("ckpt-200");
+    known.parts.nodes = vec!["n0".to_owned(), "n1".to_owned()];
+    known.parts.of = 2;
+    let facts = Facts {
+        nodes: 2,
+        checkpoints: WholeCheckpoints::new(vec![known]),
+        ..facts()
+    };
+    check(
+        facts,
+        "0 kept ckpt-300 0
+         0 kept ckpt-305 0
+         0 hello 0
+         0 hello 1
+         1 restored 0 ckpt-200
+         1 restored 1 ckpt-200
+         2 complete ckpt-305
+         3 out ckpt-250
+         4 out ckpt-310",
+        expect![[r#"
+            0 kept ckpt-300 0
+            0 kept ckpt-305 0
+            0 hello 0
+            0 hello 1
+                send {"order":"roles","copiers":[0,1]}
+                send {"order":"restore","name":"ckpt-200"}
+            1 restored 0 ckpt-200
+            1 restored 1 ckpt-200
+                event {"event":"resumed","checkpoint":"ckpt-200","step":200}
+                send {"order":"watch","resume":"ckpt-200"}
+                start ranks on n0,n1 from ckpt-200
+            2 complete ckpt-305
+            3 out ckpt-250
+                send {"order":"out","name":"ckpt-250"}
+                event {"event":"checkpoint-out","name":"ckpt-250","step":250,"bytes":9,"took_ms":3,"proven":true}
+            4 out ckpt-310
+                send {"order":"out","name":"ckpt-310"}
+                send {"order":"forget","name":"ckpt-300"}
+                event {"event":"checkpoint-out","name":"ckpt-310","step":310,"bytes":9,"took_ms":3,"proven":true}
+        "#]],
+    );
+}

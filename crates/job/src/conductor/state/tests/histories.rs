@@ -268,10 +268,12 @@ impl World {
         fails
     }
 
-    /// While nothing has told how many parts there are, one may be taken for whole that lacks some.
+    /// While nothing has told how many parts there are, one may be taken for whole that lacks some; where there is
+    /// none, one that lacks some is gone on from.
     fn is_taken_for_whole(&self, step: u64) -> bool {
         let known = self.out.get(&name_of(step));
-        known.is_some_and(|known| known.parts.may_grow()) && !self.is_known
+        let is_last_resort = self.newest_whole() == 0;
+        known.is_some_and(|known| known.parts.may_grow()) && (!self.is_known || is_last_resort)
     }
 
     fn train_from(&mut self, resume: Option<&KnownCheckpoint>) {
