@@ -80,6 +80,9 @@ pub enum Event {
         took_ms: u64,
         /// Whether it was seen to be whole, and not only that nothing changed.
         proven: bool,
+        /// When the program wrote it, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        written: Option<Timestamp>,
     },
     /// A checkpoint could not be copied; the training goes on.
     CheckpointNotOut {

@@ -41,7 +41,16 @@ impl Run {
             })
         });
         let out = start.events.iter().filter_map(|line| match &line.event {
-            Event::CheckpointOut { name, step, .. } => Some((name.as_str(), *step, line.at)),
+            // What was trained while it was being saved is not in it.
+            Event::CheckpointOut {
+                name,
+                step,
+                written,
+                ..
+            } => {
+                let at = written.map_or(line.at, |written| written.min(line.at));
+                Some((name.as_str(), *step, at.max(begun)))
+            }
             _ => None,
         });
         let kept = match resumed {
@@ -76,6 +85,7 @@ mod tests {
             bytes: 1,
             took_ms: 1,
             proven: true,
+            written: None,
         }
     }
 
@@ -118,6 +128,17 @@ mod tests {
         };
         let run = Run::read(entry).unwrap();
         assert_eq!(run.lost_work(0, over).map(|lost| lost / 1000), want);
+    }
+
+    /// Of a checkpoint that had to stand still for 10 s these were counted as saved.
+    #[test]
+    fn what_was_trained_while_a_checkpoint_was_saved_is_lost_too() {
+        let mut slow = out(5);
+        if let Event::CheckpointOut { written, .. } = &mut slow {
+            *written = Some(Timestamp(10_000));
+        }
+        let killed: &[(i64, Event)] = &[(1, launched()), (21, slow), (22, ended())];
+        check(&[killed, &[(30, resumed(5))]], true, Some(12));
     }
 
     #[test]

@@ -472,6 +472,7 @@ mod tests {
             bytes: 1,
             took_ms: 1,
             proven: true,
+            written: None,
         };
         world.events(17, 0, &[out(40), out(60), out(50)]);
         let run = world.run();
@@ -488,6 +489,7 @@ mod tests {
             bytes: 1,
             took_ms: 1,
             proven: true,
+            written: None,
         };
         let not_out = |step| Event::CheckpointNotOut {
             name: format!("step-{step}"),

@@ -128,6 +128,7 @@ impl Story {
                 bytes,
                 took_ms,
                 proven,
+                ..
             } => {
                 // At the end the newest comes out first.
                 if self
@@ -316,6 +317,7 @@ mod tests {
             bytes: 1_200_000,
             took_ms: 31,
             proven: true,
+            written: None,
         }
     }
 

@@ -222,6 +222,7 @@ impl Keeper {
             bytes: out.bytes,
             took_ms: out.took_ms,
             proven: out.proven,
+            written: out.written,
         }))
     }
 }

@@ -93,6 +93,7 @@ mod tests {
             bytes: 1,
             took_ms: 1,
             proven: true,
+            written: None,
         }
     }
 

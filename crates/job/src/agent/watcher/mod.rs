@@ -387,6 +387,14 @@ impl Watcher {
                         settle.0
                     );
                 };
+                let inside = shape.checkpoint_inside();
+                if let Some(inside) = inside.filter(|_| Position::of(name).is_none()) {
+                    return format!(
+                        "it holds checkpoints of its own, such as {inside}, and was not unchanged for {} s; have \
+                         the program write them directly into {{checkpoints}}, where each is saved by itself",
+                        settle.0
+                    );
+                }
                 shape.lacks(before, named).unwrap_or_else(writing)
             }
             Complete::Rename => "the program was still writing it when it ended".to_owned(),

@@ -1,6 +1,6 @@
 //! What an entry consists of, as far as the next of its series can be compared with it.
 
-use folder::series;
+use folder::{Position, series};
 use std::collections::BTreeMap;
 
 /// The files of an entry by name (its path below the entry; empty where the entry is a file itself)
@@ -26,7 +26,11 @@ impl Shape {
             if here.len() < there.len() {
                 let missing = there.iter().find(|(_, file)| !self.0.contains_key(*file));
                 let (_, file) = missing.unwrap_or(&there[0]);
-                return Some(format!("it lacks {file}, which {named} has"));
+                return Some(if file.is_empty() {
+                    format!("it is a folder with files, and {named} was a file or an empty folder")
+                } else {
+                    format!("it lacks {file}, which {named} has")
+                });
             }
             let short = here.iter().zip(there).find(|(a, b)| a.0 * 2 < b.0);
             if let Some(((bytes, file), (asked, _))) = short {
@@ -58,6 +62,17 @@ impl Shape {
         let grown =
             |(file, bytes): (&String, &u64)| self.0.get(file).is_some_and(|now| now >= bytes);
         self != before && before.0.iter().all(grown)
+    }
+
+    /// The first file or folder in it whose name is that of a checkpoint by its epoch or step, or as Hugging Face
+    /// names them.
+    #[must_use]
+    pub fn checkpoint_inside(&self) -> Option<&str> {
+        let is_one = |part: &&str| {
+            let position = Position::of(part);
+            position.is_some_and(|position| position.is_named() || part.starts_with("checkpoint"))
+        };
+        self.0.keys().find_map(|path| path.split('/').find(is_one))
     }
 
     fn bytes(&self) -> u64 {
@@ -132,6 +147,29 @@ mod tests {
             "- 16",
             "it has 7 bytes, and 16 in the previous checkpoint step-2",
         );
+    }
+
+    /// The reason was "it lacks , which my_exp has".
+    #[test]
+    fn what_was_an_empty_folder_or_a_file_is_said() {
+        let empty = Shape::from_iter([(String::new(), 0)]);
+        let lacks = shape("a.pkl 3").lacks(&empty, "my_exp");
+        let want = "it is a folder with files, and my_exp was a file or an empty folder";
+        assert_eq!(lacks.as_deref(), Some(want));
+    }
+
+    #[test]
+    fn checkpoints_inside() {
+        let check = |text: &str, want: Option<&str>| {
+            assert_eq!(shape(text).checkpoint_inside(), want, "{text}");
+        };
+        check("log 1 checkpoint-15/model.bin 3", Some("checkpoint-15"));
+        check(
+            "version_0/checkpoints/epoch=1-v.ckpt 3 version_0/metrics.csv 1",
+            Some("epoch=1-v.ckpt"),
+        );
+        check("model-1.safetensors 3 config.json 1", None);
+        check("", None);
     }
 
     #[test]

@@ -54,6 +54,7 @@ impl ConductorState {
             bytes,
             took_ms,
             proven,
+            written,
             ..
         } = out;
         let belong_together = self.siblings.saved(&name);
@@ -63,6 +64,7 @@ impl ConductorState {
             bytes,
             took_ms,
             proven,
+            written,
         }));
         effects.extend(belong_together.map(|text| Effect::Record(Event::Note { text })));
     }
