@@ -30,7 +30,8 @@ fn is_end(event: &Event) -> bool {
 #[must_use]
 pub fn has_progress(events: &[Event]) -> bool {
     let resumed = events.iter().find_map(|event| match event {
-        Event::Resumed { checkpoint, .. } => Some(checkpoint.as_str()),
+        // What another run saved has no step here: all that is saved is newer.
+        Event::Resumed { checkpoint, step } => step.map(|_| checkpoint.as_str()),
         _ => None,
     });
     events.iter().any(|event| match event {
@@ -77,7 +78,12 @@ mod tests {
         check(std::slice::from_ref(&lost), true);
         check(std::slice::from_ref(&resumed), true);
         check(&[resumed.clone(), out(5)], true);
-        check(&[resumed, out(6), lost], false);
+        check(&[resumed, out(6), lost.clone()], false);
+        let of_another_run = Event::Resumed {
+            checkpoint: "c100".to_owned(),
+            step: None,
+        };
+        check(&[of_another_run, out(6), lost], false);
         check(&[terminated], false);
     }
 

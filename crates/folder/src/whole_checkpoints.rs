@@ -130,11 +130,12 @@ impl WholeCheckpoints {
     #[must_use]
     pub fn passed_over_for(&self, resumed: &KnownCheckpoint) -> Vec<String> {
         let series = series(&resumed.name);
-        let from = Position::of(&resumed.name);
+        let age = resumed.age();
+        let from = age.position();
         let is = |known: &&KnownCheckpoint| {
             self.lacks_a_part(known)
                 && !known.parts.passed_over
-                && Position::of(&known.name) > from
+                && known.age().position() > from
                 && crate::series(&known.name) == series
         };
         let names = self.out.iter().filter(is);

@@ -335,11 +335,12 @@ pub(crate) fn newest_saved<'a>(
     saved: impl Iterator<Item = (&'a str, Option<u64>, Timestamp)>,
 ) -> Option<(&'a str, Option<u64>, Timestamp)> {
     saved.reduce(|first, then| {
-        if stays_newest(first.0, then.0) {
-            first
-        } else {
-            then
-        }
+        let stays = match (first.1, then.1) {
+            (Some(_), Some(_)) => stays_newest(first.0, then.0),
+            // What another run saved has no step here.
+            (step, _) => step.is_some(),
+        };
+        if stays { first } else { then }
     })
 }
 

@@ -108,7 +108,7 @@ impl Story {
             }
             Event::Resumed { checkpoint, step } => {
                 self.begun = true;
-                self.resumed = Some(checkpoint.clone());
+                self.resumed = step.map(|_| checkpoint.clone());
                 let what = match step {
                     Some(step) => format!("step {step}"),
                     None => checkpoint.clone(),

@@ -128,10 +128,11 @@ impl ConductorState {
     /// whole stay on the nodes until one of them is: a node that is away may have what they lack.
     pub(super) fn pass_over_newer(&mut self, resumed: &KnownCheckpoint, effects: &mut Vec<Effect>) {
         let series = folder::series(&resumed.name);
-        let from = Position::of(&resumed.name);
+        let age = resumed.age();
+        let from = age.position();
         let is_part = |name: &&String| {
             folder::series(name) == series
-                && Position::of(name) > from
+                && Position::of(name).as_ref() > from
                 && self.copies.parts_of(name).is_some()
                 && !self.has_all_parts(name)
         };

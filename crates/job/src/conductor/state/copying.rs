@@ -25,7 +25,9 @@ impl ConductorState {
         let lacks = out.parts.lacks > 0;
         self.out.publish(out.known(name));
         if !lacks {
-            let resumed = self.resumed.as_ref().map(|known| known.name.as_str());
+            // What another run saved has no step here.
+            let resumed = self.resumed.as_ref().filter(|known| known.step.is_some());
+            let resumed = resumed.map(|known| known.name.as_str());
             self.progress |= is_newer(name, resumed);
         }
         if let Phase::Draining(Draining {
