@@ -3,11 +3,19 @@
 use crate::FolderError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
+use sys::named_file::open_regular;
 
-/// Reads one.
+/// Reads one. A pipe, which another user may have put there, is not waited for.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
-    let bytes = std::fs::read(path).map_err(|source| FolderError::Read {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        open_regular(File::options().read(true), path)?.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().map_err(|source| FolderError::Read {
         path: path.to_owned(),
         source,
     })?;

@@ -3,7 +3,8 @@
 use crate::Attempt;
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
 
 /// `checkpoints/.manifests/<name>.json`: the files of one checkpoint with sizes and hashes. A
 /// checkpoint counts as whole when its manifest is there and the sizes fit.
@@ -96,6 +97,32 @@ impl From<Vec<FileHash>> for Contents {
     }
 }
 
+impl Manifest {
+    /// Whether all that it names is below the checkpoint, which is an entry of its folder. That of another user's
+    /// run may say anything.
+    #[must_use]
+    pub(crate) fn stays_within(&self) -> bool {
+        let is_inside = |path: &Path| {
+            let mut parts = path.components();
+            parts.all(|part| matches!(part, Component::Normal(_)))
+        };
+        let mut name = Path::new(&self.name).components();
+        let contents = &self.contents;
+        let files = contents.files.iter().map(|file| &*file.path);
+        let links: BTreeSet<&Path> = contents.links.iter().map(|link| &*link.path).collect();
+        // What is below a link would be made where it leads.
+        let is_below_link =
+            |path: &Path| path.ancestors().skip(1).any(|above| links.contains(above));
+        matches!(
+            (name.next(), name.next()),
+            (Some(Component::Normal(_)), None)
+        ) && files
+            .chain(links.iter().copied())
+            .chain(contents.folders.iter().map(|path| &**path))
+            .all(|path| is_inside(path) && !is_below_link(path))
+    }
+}
+
 /// One file of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileHash {
@@ -105,4 +132,40 @@ pub struct FileHash {
     pub bytes: u64,
     /// BLAKE3 of its bytes, in hex.
     pub blake3: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_within(name: &str, file: &str, want: bool) {
+        let files = vec![FileHash {
+            path: file.into(),
+            bytes: 1,
+            blake3: String::new(),
+        }];
+        let mut manifest = Manifest::new(name, Timestamp(0), true, files);
+        assert_eq!(manifest.stays_within(), want, "{name} {file}");
+        let files = std::mem::take(&mut manifest.contents.files);
+        manifest.contents.folders = files.into_iter().map(|file| file.path).collect();
+        manifest.contents.links = vec![LinkInside {
+            path: "out".into(),
+            target: "/home/me".into(),
+        }];
+        assert_eq!(manifest.stays_within(), want, "{name} {file}");
+    }
+
+    #[test]
+    fn a_manifest_leads_nowhere_else() {
+        check_within("step-5", "", true);
+        check_within("step-5", "deep/weights", true);
+        check_within("step-5", "../../x", false);
+        check_within("step-5", "deep/../../x", false);
+        check_within("step-5", "/home/me/.ssh/rc", false);
+        check_within("step-5", "out/../x", false);
+        for name in ["../x", "/x", "..", ".", "", "a/b"] {
+            check_within(name, "", false);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! A checkpoint at which a new run starts.
 
-use crate::{FolderError, Manifest, RunFolder};
+use crate::{FolderError, Manifest, Pointer, RunFolder};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -17,6 +17,8 @@ pub struct StartingPoint {
     pub of: String,
     /// Whether a start of that run resumed from it.
     pub was_resumed: bool,
+    /// What the program of the run that it is of finds its newest by.
+    pub pointers: Vec<Pointer>,
 }
 
 /// Of a run, at which checkpoint it started.
@@ -45,15 +47,17 @@ impl StartingPoint {
     /// It can't be copied.
     pub fn copy_into(&self, run: &RunFolder) -> Result<(), FolderError> {
         let to = run.checkpoint(&self.manifest.name);
+        if !self.manifest.stays_within() {
+            let source = io::Error::other("the manifest names a place outside of the checkpoint");
+            return Err(FolderError::Read {
+                path: self.entry.clone(),
+                source,
+            });
+        }
         self.copy_files(&to)
             .map_err(|source| FolderError::Write { path: to, source })?;
-        // Of another run what its program finds it by, too.
-        let of_run = self.entry.parent().and_then(Path::parent);
-        for pointer in of_run
-            .map(|of| RunFolder::at(of).pointers())
-            .unwrap_or_default()
-        {
-            run.add_pointer(pointer)?;
+        for pointer in &self.pointers {
+            run.add_pointer(pointer.clone())?;
         }
         run.write_manifest(&Manifest {
             step: None,

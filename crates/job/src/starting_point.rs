@@ -82,6 +82,8 @@ fn of_run(run: &RunFolder, name: Option<&str>) -> Result<StartingPoint, Starting
             manifest,
             of: run.id().to_owned(),
             was_resumed: false,
+            // Without them it is found by its own name.
+            pointers: run.pointers().unwrap_or_default(),
         }),
         None => Err(StartingPointError::None {
             run: run.id().to_owned(),
@@ -134,6 +136,7 @@ fn of_path(path: &Path) -> Result<StartingPoint, StartingPointError> {
         of: path.display().to_string(),
         entry: path,
         was_resumed: false,
+        pointers: Vec::new(),
     })
 }
 
@@ -155,6 +158,7 @@ mod tests {
         let latest = folder::Pointer {
             name: "latest".to_owned(),
             says: folder::Says::Name,
+            of: vec!["step-#".to_owned()],
         };
         run.add_pointer(latest.clone()).unwrap();
         let newest = of_run(&run, None).unwrap();
@@ -167,13 +171,20 @@ mod tests {
         );
         let other = RunFolder::create(root.path(), "shop", "digits-aaaa").unwrap();
         newest.copy_into(&other).unwrap();
-        assert_eq!(other.pointers().into_iter().collect::<Vec<_>>(), [latest]);
+        assert_eq!(other.pointers().unwrap(), [latest]);
         fs::write(other.checkpoint("step-5"), "own").unwrap();
         let saved = of_path(&other.checkpoint("step-5")).unwrap();
         other.write_manifest(&saved.manifest).unwrap();
         let there = other.look_at_checkpoints().unwrap();
         let names: Vec<&str> = there.whole.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["step-5", "step-100"], "its own is newer");
+        // A folder `checkpoints` that is no run's may be anybody's.
+        fs::remove_file(run.run_json()).unwrap();
+        let strange = starting_point(&run.checkpoint("step-9"), None).unwrap();
+        assert_eq!(strange.pointers, []);
+        let third = RunFolder::create(root.path(), "shop", "digits-bbbb").unwrap();
+        strange.copy_into(&third).unwrap();
+        assert_eq!(third.pointers().unwrap(), []);
         let none = of_run(&run, Some("step-7")).unwrap_err();
         assert!(matches!(none, StartingPointError::None { .. }), "{none}");
         // A safetensors file that is cut off.

@@ -114,7 +114,7 @@ pub fn in_folder(local: &LocalFolder) -> Vec<Kept> {
         // It was written after what is held. A folder says so little of its files that it may be of two versions.
         let is_newer = |held: &Kept| held.record.digest != digest && path.is_file();
         let is_known = kept.get(&name).is_some_and(|held| !is_newer(held));
-        if is_out || is_known || name == "latest" {
+        if is_out || is_known {
             continue;
         }
         if let Ok(Recognised::Whole(_)) = recognise(&path) {

@@ -3,7 +3,6 @@
 use super::tree::{make_rest, tree};
 use crate::hashed_copy;
 use folder::{Contents, Manifest, Pointer, RunFolder};
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -103,8 +102,7 @@ pub fn restore(
         }
     }
     let Contents { links, folders, .. } = &manifest.contents;
-    make_rest(&resume.join(name), links, folders).map_err(disk)?;
-    point_latest(name, resume).map_err(disk)
+    make_rest(&resume.join(name), links, folders).map_err(disk)
 }
 
 /// Copies a checkpoint that this node keeps into `resume`, which holds nothing else afterwards: a
@@ -135,27 +133,27 @@ pub fn restore_kept(kept: &Path, name: &str, resume: &Path) -> Result<(), Restor
             .and_then(|_| as_old_as(&from, &to))
             .map_err(disk)?;
     }
-    make_rest(&resume.join(name), &tree.links, &tree.folders).map_err(disk)?;
-    point_latest(name, resume).map_err(disk)
+    make_rest(&resume.join(name), &tree.links, &tree.folders).map_err(disk)
 }
 
-/// Has what the program finds its newest checkpoint by name the one that is resumed from.
-pub fn point_to(
-    pointers: &BTreeSet<Pointer>,
-    name: &str,
-    resume: &Path,
-) -> Result<(), RestoreError> {
-    for pointer in pointers {
-        let made = pointer.make(name, resume);
-        made.map_err(|source| RestoreError::Disk {
-            name: name.to_owned(),
-            asked: 0,
-            there: sys::disk_free(resume).unwrap_or(0),
-            folder: resume.to_owned(),
-            source,
-        })?;
-    }
-    Ok(())
+/// Has what the program finds its newest checkpoint by name the one that is resumed from. DeepSpeed finds its
+/// folder through a file `latest` beside it, also where no agent has seen that file.
+pub fn point_to(pointers: &[Pointer], name: &str, resume: &Path) -> Result<(), RestoreError> {
+    let make = || -> io::Result<()> {
+        if is_deepspeeds(&resume.join(name)) {
+            fs::write(resume.join("latest"), name)?;
+        }
+        pointers
+            .iter()
+            .try_for_each(|pointer| pointer.make(name, resume))
+    };
+    make().map_err(|source| RestoreError::Disk {
+        name: name.to_owned(),
+        asked: 0,
+        there: sys::disk_free(resume).unwrap_or(0),
+        folder: resume.to_owned(),
+        source,
+    })
 }
 
 /// A program that looks for its newest file by time finds the same one as before.
@@ -164,17 +162,11 @@ fn as_old_as(from: &Path, to: &Path) -> io::Result<()> {
     File::options().write(true).open(to)?.set_modified(written)
 }
 
-/// DeepSpeed finds its folder through a file `latest` beside it.
-fn point_latest(name: &str, resume: &Path) -> io::Result<()> {
-    let is_deepspeed = fs::read_dir(resume.join(name)).is_ok_and(|entries| {
+fn is_deepspeeds(checkpoint: &Path) -> bool {
+    fs::read_dir(checkpoint).is_ok_and(|entries| {
         let mut names = entries.flatten().map(|entry| entry.file_name());
         names.any(|name| name.to_string_lossy().ends_with("_model_states.pt"))
-    });
-    if is_deepspeed {
-        fs::write(resume.join("latest"), name)
-    } else {
-        Ok(())
-    }
+    })
 }
 
 fn read(run: &RunFolder, name: &str) -> Result<Manifest, RestoreError> {
@@ -221,7 +213,9 @@ mod tests {
         run.write_manifest(&Manifest::new("global_step5", Timestamp(0), true, contents))
             .unwrap();
         damage(&file);
-        match (restore(&run, "global_step5", &resume, &mut |_, _| {}), want) {
+        let restored = restore(&run, "global_step5", &resume, &mut |_, _| {})
+            .and_then(|()| point_to(&[], "global_step5", &resume));
+        match (restored, want) {
             (Ok(()), Ok(())) => {
                 let there = resume.join("global_step5/mp_rank_00_model_states.pt");
                 assert_eq!(fs::read(there).unwrap(), b"weights");

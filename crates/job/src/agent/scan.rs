@@ -2,7 +2,7 @@
 
 use super::recognise::{Recognised, recognise};
 use super::tree::{Tree, tree};
-use super::watcher::{Fingerprint, Inside, Shape};
+use super::watcher::{Fingerprint, Inside, Shape, looks_temporary};
 use folder::Pointer;
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,7 +33,7 @@ pub fn scan(folder: &Path) -> io::Result<Scanned> {
         let entry = entry?;
         match entry.file_name().into_string() {
             Ok(name) if !name.chars().any(char::is_control) => {
-                if let Some(pointer) = Pointer::read(folder, &name) {
+                if let Some(pointer) = Pointer::read(folder, &name, |name| !looks_temporary(name)) {
                     scanned.pointers.push(pointer);
                     continue;
                 }

@@ -189,7 +189,11 @@ fn perform(work: Work, at: &Workplace, outbox: &Outbox) -> Worked {
                         Some(kept) => restore_kept(kept, &name, resume),
                         None => restore(run, &name, resume, &mut meter),
                     }?;
-                    point_to(&run.pointers(), &name, resume)
+                    let pointers = run.pointers().unwrap_or_else(|error| {
+                        outbox.note(format!("what leads to {name} is not beside it: {error}"));
+                        Vec::new()
+                    });
+                    point_to(&pointers, &name, resume)
                 },
             );
             Worked::Restored { name, result }

@@ -18,6 +18,7 @@ mod keeper;
 mod launching;
 mod loss;
 mod opening;
+mod pointers;
 mod quiet;
 mod siblings;
 mod state;
@@ -42,6 +43,7 @@ use crate::protocol::Order;
 use folder::{Event, EventLog, FOLDER_REFUSED, RunFolder, RunJson, StopReason};
 use model::Timestamp;
 use opening::Opened;
+use pointers::Pointers;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use state::{Concerns, ConductorState, Effect, StateEvent, Trainings, TrialId};
@@ -149,6 +151,8 @@ struct Conductor {
     patience: Duration,
     /// Mail and web hooks.
     notices: Notices,
+    /// What the run folder did not take of them yet.
+    pointers: Pointers,
 }
 
 impl Conductor {
@@ -179,7 +183,7 @@ impl Conductor {
     ) -> Result<u8, ConductorError> {
         loop {
             // Events that the disk did not take are tried again.
-            let retry = self.log.is_behind().then_some(RETRY);
+            let retry = (self.log.is_behind() || self.pointers.is_behind()).then_some(RETRY);
             let due = trainings
                 .next_due()
                 .map(until)
@@ -194,6 +198,8 @@ impl Conductor {
             if self.log.is_behind() {
                 self.catch_up(now)?;
             }
+            // Why not was said at the first try.
+            let _ = self.pointers.note(&self.run);
             let (concerns, event) = match received {
                 Ok(Message::State(concerns, event)) => (concerns, event),
                 Ok(Message::Record(event)) => {
@@ -305,8 +311,12 @@ impl Conductor {
             }
             Effect::AddPointer(pointer) => {
                 let name = pointer.name.clone();
-                if let Err(error) = self.run.add_pointer(pointer) {
-                    let text = format!("{name} is not noted, and does not come back: {error}");
+                let was_behind = self.pointers.is_behind();
+                self.pointers.add(pointer);
+                if let Err(error) = self.pointers.note(&self.run)
+                    && !was_behind
+                {
+                    let text = format!("{name} can't be noted yet, which is tried again: {error}");
                     self.record(Event::Note { text }, now)?;
                 }
             }

@@ -1,6 +1,7 @@
 //! How a conductor begins: what it reads, and whether there is anything to do.
 
 use super::awaited::{Awaited, awaited};
+use super::pointers::Pointers;
 use super::state::{Comeback, Facts, TrialId};
 use super::steps::Steps;
 use super::succession::{self, Place, Standing};
@@ -160,6 +161,7 @@ impl Conductor {
             done: false,
             patience,
             notices: Notices::default(),
+            pointers: Pointers::default(),
         };
         Ok(Opened::Conducts(Box::new(conductor), receiver))
     }

@@ -13,12 +13,13 @@
 mod names;
 mod shape;
 
+pub(super) use names::looks_temporary;
 pub use shape::Shape;
 
 use super::recognise::Recognised;
 use folder::{Position, compare_names, series};
 use model::{Seconds, Timestamp};
-use names::{is_marker, looks_temporary};
+use names::is_marker;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use train::Complete;

@@ -32,6 +32,4 @@ pub fn looks_temporary(name: &str) -> bool {
         || lower.starts_with("tmp_")
         || ENDS.iter().any(|end| lower.ends_with(end))
         || INSIDE.iter().any(|part| lower.contains(part))
-        // DeepSpeed's pointer to the newest folder is made anew at a restart.
-        || lower == "latest"
 }
