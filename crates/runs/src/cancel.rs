@@ -12,7 +12,10 @@ pub fn cancel(selected: &mut Selected) -> Result<bool, Failure> {
     let job = selected.job()?;
     let view = selected.view()?;
     if !view.is_some_and(|view| view.state.is_live()) {
-        // Asked twice, it is still what was wanted.
+        // Asked twice, it is still what was wanted. One that scancel ended while it waited left its secrets.
+        if let Some(run) = &selected.run {
+            run.folder.remove_secrets()?;
+        }
         return Ok(false);
     }
     match &selected.run {
@@ -47,6 +50,7 @@ pub(crate) fn cancel_run(run: &Run, transport: &mut dyn Transport) -> Result<(),
         }
     }
     // It comes back by no way but a person's.
-    run.folder.remove_secrets();
-    Ok(noted?)
+    let removed = run.folder.remove_secrets();
+    noted?;
+    Ok(removed?)
 }

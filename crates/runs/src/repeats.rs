@@ -96,6 +96,9 @@ impl Repeats {
             && live.iter().all(|run| is_of_array(run))
         {
             transport.cancel(array, None)?;
+            for run in &live {
+                run.folder.remove_secrets()?;
+            }
         } else {
             for run in &live {
                 crate::cancel::cancel_run(run, &mut *transport)?;

@@ -30,26 +30,40 @@ pub fn requeue(selected: &mut Selected) -> Result<Requeued, Failure> {
     selected.job()?;
     let view = selected.view()?;
     let live = view.as_ref().is_some_and(|view| view.state.is_live());
+    let mut written = None;
     if let Some(run) = &selected.run {
-        write_secrets(&run.entry.folder)?;
+        written = write_secrets(&run.entry.folder)?;
         run.folder.clear_cancelled()?;
         if !live {
             run.folder.write_asked_again()?;
         }
     }
-    put_back(selected, view)
+    let put_back = put_back(selected, view);
+    match (&put_back, written) {
+        // It is over still. Of what did not answer it is not known whether its job is queued.
+        (Err(failure), Some(folder)) if is_refusal(failure) => {
+            let _ = folder.remove_secrets();
+        }
+        _ => {}
+    }
+    put_back
+}
+
+fn is_refusal(failure: &Failure) -> bool {
+    matches!(failure.kind, FailureKind::Refused | FailureKind::Failed)
 }
 
 /// The secrets of a run that was over, or was cancelled, were removed: they are read again, as when it was
-/// submitted.
-fn write_secrets(folder: &Path) -> Result<(), Failure> {
+/// submitted. Into which folder they were written.
+fn write_secrets(folder: &Path) -> Result<Option<RunFolder>, Failure> {
     let (folder, json) = RunFolder::open(folder)?;
     let there = folder.read_secrets()?;
     let mut names = json.plan.environment.secrets.value.iter();
     if names.all(|name| there.contains_key(name)) {
-        return Ok(());
+        return Ok(None);
     }
-    Ok(folder.write_secrets(&secrets(&json.plan)?)?)
+    folder.write_secrets(&secrets(&json.plan)?)?;
+    Ok(Some(folder))
 }
 
 /// Brings it back that stands so.

@@ -1,7 +1,7 @@
 //! Files whose being there is all that they say: what was asked of a run, and who has taken
 //! something upon itself that is done once; and what is noted of the job that makes the environment or the image.
 
-use super::RunFolder;
+use super::{RunFolder, remove_if_there};
 use crate::{Attempt, FolderError};
 use std::fs;
 use std::io;
@@ -22,13 +22,7 @@ impl RunFolder {
     /// # Errors
     /// It can't be removed.
     pub fn clear_cancelled(&self) -> Result<(), FolderError> {
-        let path = self.cancelled();
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(FolderError::Write { path, source })
-            }
-            _ => Ok(()),
-        }
+        remove_if_there(self.cancelled())
     }
 
     /// Whether a person cancelled the run.

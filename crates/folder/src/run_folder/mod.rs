@@ -138,9 +138,11 @@ impl RunFolder {
     }
 
     /// Removes the values of secret variables: of a run that is over they are of no use.
-    pub fn remove_secrets(&self) {
-        // What can't be removed stays closed to others.
-        let _ = fs::remove_file(self.root.join(SECRETS));
+    ///
+    /// # Errors
+    /// They can't be removed.
+    pub fn remove_secrets(&self) -> Result<(), FolderError> {
+        remove_if_there(self.root.join(SECRETS))
     }
 
     /// Writes `links/<n>.json`.
@@ -200,6 +202,15 @@ impl RunFolder {
     }
 }
 
+fn remove_if_there(path: PathBuf) -> Result<(), FolderError> {
+    match fs::remove_file(&path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(FolderError::Write { path, source })
+        }
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,7 +260,8 @@ mod tests {
         let mode = fs::metadata(folder.path().join(SECRETS)).unwrap();
         assert_eq!(mode.permissions().mode() & 0o777, 0o600);
         assert_eq!(folder.read_secrets().unwrap(), secrets);
-        folder.remove_secrets();
+        folder.remove_secrets().unwrap();
+        folder.remove_secrets().unwrap();
         assert!(!folder.path().join(SECRETS).exists());
         assert_eq!(folder.read_secrets().unwrap(), BTreeMap::new());
     }

@@ -19,10 +19,24 @@ impl Conductor {
         result.map_err(|source| self.wrong_log(source))?;
         let about = (&self.run, &self.json, self.steps.allocation.attempt);
         self.notices.see(&event, about, now);
-        if event.ends_run() {
-            self.run.remove_secrets();
+        self.is_over |= event.ends_run();
+        self.remove_secrets(now)
+    }
+
+    /// Once its end is written down: before, the start would count as lost, and the next one needs them.
+    fn remove_secrets(&mut self, now: Timestamp) -> Result<(), ConductorError> {
+        if !self.is_over || self.log.is_behind() {
+            return Ok(());
         }
-        Ok(())
+        // What is there later was written to bring the run back.
+        self.is_over = false;
+        match self.run.remove_secrets() {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                let text = format!("the secrets of the run stay in its folder: {error}");
+                self.record(Event::Note { text }, now)
+            }
+        }
     }
 
     /// Waits a while for the messages that are being sent, and writes down what could not be.
@@ -35,7 +49,8 @@ impl Conductor {
 
     pub(super) fn catch_up(&mut self, now: Timestamp) -> Result<(), ConductorError> {
         let result = self.log.catch_up(now);
-        result.map_err(|source| self.wrong_log(source))
+        result.map_err(|source| self.wrong_log(source))?;
+        self.remove_secrets(now)
     }
 
     /// Waits until all events are written; whether they are. What finds no room within `patience` is

@@ -147,6 +147,8 @@ struct Conductor {
     local: LocalFolder,
     /// Whether the run is.
     done: bool,
+    /// Whether it is, has failed or was cancelled, and has its secrets still.
+    is_over: bool,
     /// How long a disk that takes nothing is waited for.
     patience: Duration,
     /// Mail and web hooks.

@@ -125,18 +125,17 @@ impl Conductor {
                 return Ok(Opened::Over(1));
             }
             Awaited::GoesOn { job } => {
-                let event = match place.wait_for(job) {
-                    Ok(job) => Event::ComingBack {
-                        how: ComingBack::Successor { job },
-                    },
-                    Err(why) => Event::Failed {
-                        cause: format!("it could not be submitted to wait longer: {why}"),
-                        status: None,
-                    },
+                let code = match place.wait_for(job) {
+                    Ok(job) => {
+                        let how = ComingBack::Successor { job };
+                        log.append(now, Event::ComingBack { how }).map(|()| 0)
+                    }
+                    Err(why) => {
+                        let cause = format!("it could not be submitted to wait longer: {why}");
+                        fail(&run, &mut log, cause, now).map(|()| 1)
+                    }
                 };
-                let code = u8::from(matches!(event, Event::Failed { .. }));
-                log.append(now, event).map_err(wrong("writing events"))?;
-                return Ok(Opened::Over(code));
+                return Ok(Opened::Over(code.map_err(wrong("writing events"))?));
             }
         }
         let (sender, receiver) = channel();
@@ -159,6 +158,7 @@ impl Conductor {
             ranks: None,
             local,
             done: false,
+            is_over: false,
             patience,
             notices: Notices::default(),
             pointers: Pointers::default(),
@@ -266,9 +266,15 @@ impl Conductor {
 
 /// Writes down that the run failed before its start had begun.
 fn fail(run: &RunFolder, log: &mut EventLog, cause: String, now: Timestamp) -> io::Result<()> {
-    run.remove_secrets();
     let status = None;
-    log.append(now, Event::Failed { cause, status })
+    log.append(now, Event::Failed { cause, status })?;
+    // Else the start counts as lost, and the next one needs them.
+    if !log.is_behind()
+        && let Err(error) = run.remove_secrets()
+    {
+        let _ = writeln!(io::stderr(), "note: {error}");
+    }
+    Ok(())
 }
 
 /// Writes the first link of a run that is one of several repeats: who submitted the array does not
@@ -308,4 +314,33 @@ fn patience(json: &RunJson, allocation: &Allocation) -> Duration {
 fn exact_time(json: &RunJson) -> Option<String> {
     let time = json.plan.time.as_ref()?;
     (json.facts.time_granularity.0 < 60).then(|| time.value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Whether the secrets are there once a run has ended whose events go into that file.
+    #[track_caller]
+    fn check(events: Option<&str>, want: bool) {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(root.path(), "shop", "digits-k3f9").unwrap();
+        let secrets = BTreeMap::from([("HF_TOKEN".to_owned(), "t0ken".to_owned())]);
+        run.write_secrets(&secrets).unwrap();
+        let path = root.path().join("7.0.events");
+        if let Some(events) = events {
+            std::os::unix::fs::symlink(events, &path).unwrap();
+        }
+        let mut log = EventLog::open(&path).unwrap();
+        fail(&run, &mut log, "a test".to_owned(), Timestamp(1)).unwrap();
+        assert_eq!(!run.read_secrets().unwrap().is_empty(), want, "{events:?}");
+    }
+
+    /// The start counted as lost, and the next one ended for want of them.
+    #[test]
+    fn the_secrets_stay_until_the_end_is_written_down() {
+        check(None, false);
+        check(Some("/dev/full"), true);
+    }
 }

@@ -100,8 +100,10 @@ impl Section for EnvironmentSection {
                 flag: None,
                 doc: "Variables whose values are secret. They are read when the run is submitted and \
                       travel in a file of the run folder that is yours alone, never in a command line, \
-                      a log or `run.json`. `WANDB_API_KEY` is also found in `~/wandb_credentials.txt` \
-                      and `~/.netrc`.",
+                      a log or `run.json`. It is removed once the run has said that it is done or has \
+                      failed, and by `yard cancel` and `yard rm`; `yard requeue` then reads them again, so \
+                      that its shell needs them. `WANDB_API_KEY` is also found in \
+                      `~/wandb_credentials.txt` and `~/.netrc`.",
                 example: "[\"WANDB_API_KEY\", \"HF_TOKEN\"]",
             },
             read: |row, own, reader, raw| own.secrets = reader.names(row, raw),
