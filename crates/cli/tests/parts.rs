@@ -68,7 +68,7 @@ echo "$i" > "$2/step-$i/shard$R.bin""#,
     );
 }
 
-/// Nobody could put its parts together before the next start, which resumed from an older one and put it together
+/// No process could put its parts together before the next start, which resumed from an older one and put it together
 /// beside the ranks.
 #[test]
 fn what_only_the_nodes_have_is_put_together_and_resumed_from() {

@@ -79,7 +79,7 @@ impl LocalFolder {
     /// What the program writes checkpoints to.
     #[must_use]
     pub fn checkpoints(&self) -> PathBuf {
-        self.path().join("checkpoints")
+        checkpoints(&self.path())
     }
 
     /// What it resumes from; empty at the first start.
@@ -400,6 +400,12 @@ impl LocalFolder {
         let _others = fs::remove_dir(&self.root);
         Ok(())
     }
+}
+
+/// As [`LocalFolder::checkpoints`], in the folder at `path`.
+#[must_use]
+pub fn checkpoints(path: &Path) -> PathBuf {
+    path.join("checkpoints")
 }
 
 /// As [`LocalFolder::gpus_note`], in the folder at `path`.

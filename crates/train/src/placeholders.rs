@@ -39,7 +39,8 @@ pub const PLACEHOLDERS: [Placeholder; 10] = [
               program wrote as `{checkpoints}/step-300` is `{resume}/step-300`. Empty at the first \
               start. What the program keeps beside its checkpoints to find the newest (a link \
               `latest.pt`, a file `latest` or `latest_checkpointed_iteration.txt`) is in it and names that \
-              checkpoint. The newest is, of \
+              checkpoint, if it named one of its series; with a number in its name it is copied as a \
+              checkpoint of its own. The newest is, of \
               names that differ in numbers alone, the one with the highest step (epochs before steps, \
               of `epoch=3-step=20`; else the last number), else the one that the program wrote last: numbers of metrics, \
               dates, ranks and versions are none. One without a step in its name is \

@@ -268,6 +268,7 @@ mod tests {
 
     #[test]
     fn exits_and_links_are_read_in_order() {
+        use std::collections::BTreeSet;
         let scratch = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(scratch.path(), "shop", "x").unwrap();
         let attempt = Attempt { job: 7, restart: 1 };
@@ -287,6 +288,10 @@ mod tests {
             ranks.iter().map(|exit| exit.rank).collect::<Vec<_>>(),
             [11, 2, 0]
         );
+        let mut seen = BTreeSet::from([2, 0]);
+        let new = folder.new_exits(attempt, &mut seen).unwrap();
+        assert_eq!(new.iter().map(|exit| exit.rank).collect::<Vec<_>>(), [11]);
+        assert_eq!(folder.new_exits(attempt, &mut seen).unwrap(), []);
         for number in [10, 2, 1] {
             let state = crate::LinkState::Intent { at: Timestamp(0) };
             let link = Link {

@@ -3,6 +3,7 @@
 use super::RunFolder;
 use crate::{Attempt, FolderError, LaunchFile, RankExit, json_file};
 use model::Timestamp;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -41,13 +42,27 @@ impl RunFolder {
     /// # Errors
     /// One can't be read.
     pub fn read_exits(&self, attempt: Attempt) -> Result<Vec<RankExit>, FolderError> {
+        self.new_exits(attempt, &mut BTreeSet::new())
+    }
+
+    /// The same of the ranks that are not among `seen`, and adds them to it.
+    ///
+    /// # Errors
+    /// One can't be read.
+    pub fn new_exits(
+        &self,
+        attempt: Attempt,
+        seen: &mut BTreeSet<u32>,
+    ) -> Result<Vec<RankExit>, FolderError> {
         let start = format!("{attempt}.exit.");
         let names = self.names_in_links()?;
         let ranks = names
             .iter()
             .filter_map(|name| name.strip_prefix(&start)?.parse().ok());
+        let new = ranks.filter(|rank| !seen.contains(rank));
         let read = |rank: u32| json_file::read(&self.exit(attempt, rank));
-        let mut exits = ranks.map(read).collect::<Result<Vec<RankExit>, _>>()?;
+        let mut exits = new.map(read).collect::<Result<Vec<RankExit>, _>>()?;
+        seen.extend(exits.iter().map(|exit| exit.rank));
         exits.sort_by_key(|exit| (exit.at, exit.rank));
         Ok(exits)
     }

@@ -46,6 +46,7 @@ pub use ranks::{RankProcess, any_lives};
 pub(crate) use ranks::{kill, numbered};
 pub use recognise::{Recognised, recognise};
 pub(crate) use rescue::{all_saved, has_newer};
+pub(crate) use scan::is_being_written;
 pub use tree::{make_rest, tree};
 
 use crate::local_folder::{LocalFolder, LocalFolderError};

@@ -9,6 +9,10 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
+
+/// In which what is being written changes.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// What stands in a folder at this moment.
 #[derive(Debug, Default)]
@@ -57,6 +61,20 @@ pub fn scan(folder: &Path) -> io::Result<Scanned> {
 fn is_gone(error: &io::Error) -> bool {
     let kind = error.kind();
     kind == io::ErrorKind::NotFound || kind == io::ErrorKind::NotADirectory
+}
+
+/// Whether something in `{checkpoints}` changes, or a process has a file of it open for writing. Takes a moment.
+#[must_use]
+pub(crate) fn is_being_written(folder: &Path) -> bool {
+    let look = || scan(folder).map_or_else(|_| Vec::new(), |there| there.entries);
+    let before = look();
+    let mut inside = FolderInside::new(folder);
+    let mut is_open =
+        |entries: &[(String, Fingerprint)]| entries.iter().any(|(name, _)| inside.open(name));
+    is_open(&before) || {
+        std::thread::sleep(MOMENT);
+        look() != before
+    }
 }
 
 /// The fingerprint of a file or of all that is below a folder.
@@ -271,5 +289,52 @@ mod tests {
         fs::write(folder.path().join("a/done"), b"").unwrap();
         fs::write(folder.path().join("b.done"), b"").unwrap();
         assert!(inside.marked("a", "done") && inside.marked("b", "done"));
+    }
+
+    /// Nothing at all was kept of what is only found through a link, or is named `latest` itself.
+    #[test]
+    fn a_link_to_what_does_not_count_is_an_entry_and_one_to_a_checkpoint_is_none() {
+        use std::os::unix::fs::symlink;
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        for folder in [".v80", "step-80"] {
+            fs::create_dir(root.join(folder)).unwrap();
+            fs::write(root.join(folder).join("weights"), "w").unwrap();
+        }
+        symlink(".v80", root.join("current")).unwrap();
+        symlink("step-80", root.join("last")).unwrap();
+        let names = |latest: &str| {
+            let seen = scan(root).unwrap();
+            let entries = seen.entries.into_iter().map(|(name, _)| name);
+            let entries: Vec<String> = entries.filter(|name| !looks_temporary(name)).collect();
+            let pointers = seen.pointers.into_iter().map(|pointer| pointer.name);
+            let mut pointers: Vec<String> = pointers.collect();
+            pointers.sort();
+            assert!(entries.contains(&"current".to_owned()), "{latest}");
+            (entries.join(" "), pointers.join(" "))
+        };
+        fs::write(root.join("latest"), "step-80").unwrap();
+        let (entries, pointers) = names("a file");
+        assert_eq!(entries, "current step-80");
+        assert_eq!(pointers, "last latest");
+        fs::remove_file(root.join("latest")).unwrap();
+        fs::create_dir(root.join("latest")).unwrap();
+        fs::write(root.join("latest/weights"), "w").unwrap();
+        let (entries, pointers) = names("a folder");
+        assert_eq!(entries, "current latest step-80");
+        assert_eq!(pointers, "last");
+    }
+
+    /// A rank was killed while it saved.
+    #[test]
+    fn what_is_open_or_changes_is_being_written() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(!is_being_written(root.path()));
+        let mut file = fs::File::create(root.path().join("step-5")).unwrap();
+        file.write_all(b"weights").unwrap();
+        assert!(is_being_written(root.path()));
+        drop(file);
+        assert!(!is_being_written(root.path()));
+        assert!(!is_being_written(&root.path().join("gone")));
     }
 }

@@ -1,20 +1,38 @@
 //! After a rank has failed srun ends the others with SIGTERM. One that ignores it would hold the run for as long
-//! as the cluster's `KillWait`: its wrapper kills it sooner.
+//! as the cluster's `KillWait`: its wrapper kills it sooner, unless it saves.
 
 use super::start::Place;
-use crate::agent::{kill, numbered};
-use folder::{Attempt, Event, EventTail, RankExit};
+use crate::agent::{is_being_written, kill, numbered};
+use crate::local_folder;
+use folder::{Attempt, Event, EventTail, RankExit, RunFolder};
+use model::Timestamp;
 use signal_hook::consts::SIGTERM;
 use signal_hook::iterator::Signals;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
+use train::Notify;
 
-/// How long a rank may take to end after SIGTERM where another one has failed: enough to write last lines and
-/// release a GPU. What is asked to save before the job's end has the run's grace period instead.
-const GRACE: Duration = Duration::from_secs(5);
-/// Between two looks whether one has failed: how it ended may be written down a moment later.
-const PAUSE: Duration = Duration::from_secs(1);
+/// How long a rank may take to end after another one has failed: enough to write last lines and release a GPU.
+/// What is asked to save before the job's end has the run's grace period instead.
+const GRACE_MS: i64 = 5_000;
+/// Before each look after SIGTERM whether one has failed, in seconds: how it ended may be written down a moment
+/// later. More looks are of no use: `KillWait` is over then, or SIGTERM came for another reason.
+const PAUSES: [u64; 5] = [5, 1, 2, 6, 15];
+
+/// What is to be done about a rank that lives on after SIGTERM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Nothing is known that it should end for.
+    Waits,
+    /// All are asked to save and end, and have the run's grace period.
+    IsLeft,
+    /// Another rank failed so lately, in milliseconds, that it is given the rest of its time.
+    Soon(i64),
+    /// It holds up the run.
+    IsKilled,
+}
 
 /// Kills the program of that task so long after SIGTERM, if another rank has failed and it is not asked to
 /// save before the job's end.
@@ -26,67 +44,139 @@ pub(super) fn end_after(attempt: Attempt, place: &Place<'_>, local: &Path) -> io
     let (run, local) = (place.run.clone(), local.to_owned());
     let (task, node_index) = (place.task, place.node_index);
     std::thread::spawn(move || {
-        if signals.forever().next().is_none() {
-            return;
-        }
-        std::thread::sleep(GRACE);
-        loop {
-            let exits = run.read_exits(attempt).unwrap_or_default();
-            let events = EventTail::new(run.events(attempt)).read();
-            let events: Vec<Event> = events
-                .unwrap_or_default()
-                .into_iter()
-                .map(|line| line.event)
-                .collect();
-            if has_failed_peer(&exits, &events) {
+        let mut peers = PeerEnds::new(run, attempt);
+        // One that is sent as a mere word to the program may be followed by another.
+        while signals.forever().next().is_some() {
+            for pause in PAUSES {
+                std::thread::sleep(Duration::from_secs(pause));
+                let mut verdict = peers.verdict();
+                if let Verdict::Soon(left) = verdict {
+                    std::thread::sleep(Duration::from_millis(left.unsigned_abs()));
+                    verdict = peers.verdict();
+                }
                 let own = numbered(&local, node_index).into_iter();
                 let own = own.filter(|(number, _)| *number == task);
-                kill(&own.map(|(_, process)| process).collect::<Vec<_>>());
+                let own: Vec<_> = own.map(|(_, process)| process).collect();
+                match verdict {
+                    _ if own.is_empty() => return,
+                    Verdict::IsLeft => return,
+                    Verdict::Waits => {}
+                    Verdict::Soon(_) | Verdict::IsKilled => {
+                        if !peers.saves_at_sigterm()
+                            && !is_being_written(&local_folder::checkpoints(&local))
+                        {
+                            kill(&own);
+                        }
+                    }
+                }
             }
-            std::thread::sleep(PAUSE);
         }
     });
     Ok(())
 }
 
-/// Whether a rank failed by itself, and not while all were asked to end.
-fn has_failed_peer(exits: &[RankExit], events: &[Event]) -> bool {
-    let is_end = |event: &Event| matches!(event, Event::Stopping { .. });
-    exits.iter().any(RankExit::has_failed) && !events.iter().any(is_end)
+/// What the run folder tells of the other ranks. Only what is new is read: a thousand wrappers may look at once.
+struct PeerEnds {
+    run: RunFolder,
+    attempt: Attempt,
+    events: EventTail,
+    is_stopping: bool,
+    seen: BTreeSet<u32>,
+    failed: Option<Timestamp>,
+}
+
+impl PeerEnds {
+    fn new(run: RunFolder, attempt: Attempt) -> PeerEnds {
+        PeerEnds {
+            events: EventTail::new(run.events(attempt)),
+            run,
+            attempt,
+            is_stopping: false,
+            seen: BTreeSet::new(),
+            failed: None,
+        }
+    }
+
+    fn verdict(&mut self) -> Verdict {
+        // What can't be read now is read at the next look.
+        for line in self.events.read().unwrap_or_default() {
+            self.is_stopping |= matches!(line.event, Event::Stopping { .. });
+        }
+        if !self.is_stopping && self.failed.is_none() {
+            let new = self.run.new_exits(self.attempt, &mut self.seen);
+            self.failed = first_failure(&new.unwrap_or_default());
+        }
+        verdict(self.failed, self.is_stopping, Timestamp(sys::now()))
+    }
+
+    /// Whether SIGTERM is what the program is to save at. Of a run that can't be read it is not known.
+    fn saves_at_sigterm(&self) -> bool {
+        let opened = RunFolder::open(self.run.path());
+        opened.map_or(true, |(_, json)| {
+            json.plan.resume.notify.value == Notify::Sigterm
+        })
+    }
+}
+
+/// When the first rank failed by itself, and not while all were asked to end.
+fn first_failure(exits: &[RankExit]) -> Option<Timestamp> {
+    let failed = exits.iter().filter(|exit| exit.has_failed());
+    failed.map(|exit| exit.at).min()
+}
+
+fn verdict(failed: Option<Timestamp>, is_stopping: bool, now: Timestamp) -> Verdict {
+    match failed {
+        _ if is_stopping => Verdict::IsLeft,
+        None => Verdict::Waits,
+        // The clocks of two nodes may differ.
+        Some(at) => match GRACE_MS - now.since(at).clamp(0, GRACE_MS) {
+            0 => Verdict::IsKilled,
+            left => Verdict::Soon(left),
+        },
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use folder::StopReason;
-    use model::{Seconds, Timestamp};
 
     #[track_caller]
-    fn check(status: i32, told_to_end: bool, is_stopping: bool, want: bool) {
+    fn check_failure(status: i32, told_to_end: bool, want: Option<i64>) {
         let exit = RankExit {
             rank: 1,
             status,
             signal: None,
-            at: Timestamp(0),
+            at: Timestamp(7),
             host: "n1".to_owned(),
             told_to_end,
         };
-        let stopping = Event::Stopping {
-            reason: StopReason::Limit,
-            left: Seconds(9),
-        };
-        let events: Vec<Event> = is_stopping.then_some(stopping).into_iter().collect();
-        assert_eq!(has_failed_peer(&[exit], &events), want);
+        assert_eq!(first_failure(&[exit]), want.map(Timestamp));
     }
 
     #[test]
-    fn only_after_a_failure_and_not_while_all_save() {
-        check(1, false, false, true);
-        check(0, false, false, false);
+    fn a_failure_is_what_a_rank_does_by_itself() {
+        check_failure(1, false, Some(7));
+        check_failure(0, false, None);
         // Its own end after SIGTERM.
-        check(1, true, false, false);
+        check_failure(1, true, None);
+    }
+
+    #[track_caller]
+    fn check(failed: Option<i64>, is_stopping: bool, want: Verdict) {
+        let failed = failed.map(Timestamp);
+        assert_eq!(verdict(failed, is_stopping, Timestamp(60_000)), want);
+    }
+
+    #[test]
+    fn only_some_time_after_a_failure_and_not_while_all_save() {
+        check(Some(50_000), false, Verdict::IsKilled);
+        check(None, false, Verdict::Waits);
+        // SIGTERM came long before as a mere word to the program.
+        check(Some(58_000), false, Verdict::Soon(3_000));
+        // By the other node's clock.
+        check(Some(70_000), false, Verdict::Soon(5_000));
         // All are to save before the limit, and have until then.
-        check(1, false, true, false);
-        assert!(!has_failed_peer(&[], &[]));
+        check(Some(50_000), true, Verdict::IsLeft);
+        check(None, true, Verdict::IsLeft);
     }
 }

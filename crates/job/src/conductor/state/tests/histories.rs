@@ -420,7 +420,7 @@ impl World {
         }
     }
 
-    fn happens(&mut self, what: WorldEvent) {
+    fn apply(&mut self, what: WorldEvent) {
         self.history.push(format!("{what:?}"));
         let there = self.nodes.len();
         match what {
@@ -494,11 +494,11 @@ proptest! {
         nodes in 1..=3usize,
         keep_all in any::<bool>(),
         has_saved in any::<bool>(),
-        happenings in prop::collection::vec(world_event(), 0..60),
+        events in prop::collection::vec(world_event(), 0..60),
     ) {
         let mut world = World::new(nodes, keep_all, has_saved);
-        for what in happenings {
-            world.happens(what);
+        for what in events {
+            world.apply(what);
         }
     }
 }
