@@ -76,6 +76,31 @@ fn what_a_program_writes_when_it_is_told_to_end_is_kept() {
     assert_eq!(last_of(&env, 1, "resumed from"), 1000, "{said}");
 }
 
+/// Each more would come in the middle of what is saved after the first.
+#[test]
+fn sigterm_comes_once_when_a_run_is_cancelled() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let program = r#"trap 'n=$((n+1)); echo "term $n"' TERM
+echo ready
+i=0
+while [ $i -lt 40 ] && [ "${n:-0}" -lt 2 ]; do i=$((i+${n:-0})); sleep 0.05; done
+echo saved; exit 0
+"#;
+    env.write("train.sh", program);
+    env.write(
+        "yard.toml",
+        "name = \"loop\"\ncommand = [\"sh\", \"train.sh\"]\n",
+    );
+    env.yard(&["run", "--on", "local", "--detach"]).success();
+    let log = || env.yard(&["logs", "loop"]).stdout;
+    wait_until("it handles the signal", || log().contains("ready"));
+    env.yard(&["cancel", "loop"]).success();
+    let _waited = env.yard(&["wait", "loop"]);
+    let log = log();
+    assert!(log.contains("term 1") && log.contains("saved"), "{log}");
+    assert!(!log.contains("term 2"), "{log}");
+}
+
 /// One that is still being written when the program is killed is not kept, and that is told.
 #[test]
 fn half_a_checkpoint_is_left_behind_with_words() {

@@ -11,12 +11,13 @@ use folder::{LaunchFile, RunFolder};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use sys::env_vars::TRAINYARD_ENGINE;
 use train::{EnvChange, RankCommand};
 
 /// What the wrapper finds out about its own task.
@@ -99,10 +100,14 @@ impl Start<'_> {
         if let Some((place, local)) = of_rank {
             write_down(pid, place, local);
         }
+        // A program that has ended needs none.
+        let hand_on = move |signal| drop(sys::process::signal(pid, signal));
+        // What came before the program was there reached this process alone.
+        signals.pending().for_each(hand_on);
+        let reaches_all = cluster_signals_all(std::env::var_os(TRAINYARD_ENGINE).as_deref());
         std::thread::spawn(move || {
-            for signal in signals.forever() {
-                // A program that has ended needs none.
-                let _ = sys::process::signal(pid, signal);
+            for signal in signals.forever().filter(|_| !reaches_all) {
+                hand_on(signal);
             }
         });
         child.wait().map_err(|source| RankError::System {
@@ -110,6 +115,13 @@ impl Start<'_> {
             source,
         })
     }
+}
+
+/// Whether a step's signals come to every process of it, as the embedded engine sends them; Slurm with its control
+/// groups signals a step's tasks alone. `engine`: its folder, which it names in its jobs; an engine's name there is set
+/// by a user's own hand.
+fn cluster_signals_all(engine: Option<&OsStr>) -> bool {
+    engine.is_some_and(|folder| Path::new(folder).is_absolute())
 }
 
 fn spawn(
@@ -180,5 +192,20 @@ fn write_down(pid: u32, place: &Place<'_>, local: &Path) {
             start_time,
         };
         let _ = process.write(local, place.task);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_signals_every_process_and_slurm_the_tasks() {
+        let check = |engine: Option<&str>, want| {
+            assert_eq!(cluster_signals_all(engine.map(OsStr::new)), want);
+        };
+        check(Some("/home/me/state/vm/rig"), true);
+        check(Some("rig"), false);
+        check(None, false);
     }
 }

@@ -319,7 +319,11 @@ impl ConductorState {
         match draining.stage {
             Stage::Saving { asked } if now >= at.stop || (out && !asked) => {
                 draining.stage = Stage::Stopping;
-                effects.push(Effect::Send(Order::Signal { kill: false }));
+                // The cluster has sent SIGTERM to all of the job's processes: a second one comes in the middle of
+                // what a program saves after the first.
+                if !matches!(draining.why, Why::Terminated(_)) {
+                    effects.push(Effect::Send(Order::Signal { kill: false }));
+                }
             }
             Stage::Stopping if now >= at.kill => {
                 draining.stage = Stage::Killing;

@@ -119,6 +119,29 @@ fn cancelled_or_preempted() {
     );
 }
 
+/// The cluster sends it to all of the job's processes, ranks too.
+#[test]
+fn ranks_get_no_second_sigterm_when_their_job_is_cancelled() {
+    check_running(
+        facts(),
+        "9 term
+         9 drained 1
+         9 unexplained
+         21.5 tick
+         30 tick",
+        expect![[r#"
+            9 term
+                send {"order":"drain","round":1,"until":21500,"ranks_gone":false,"finished":false}
+            9 drained 1
+            9 unexplained
+                event {"event":"stopping","reason":"cancelled","left":25}
+            21.5 tick
+            30 tick
+                send {"order":"signal","kill":true}
+        "#]],
+    );
+}
+
 #[test]
 fn a_preemption_leaves_as_long_as_the_cluster_says() {
     check_running(
