@@ -2,7 +2,7 @@
 
 use crate::{CodeOrigin, RunFolder};
 use ignore::WalkBuilder;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -136,16 +136,12 @@ impl CodeSource {
         self.within_limit(scratch, left_out).map(drop)
     }
 
-    /// What is copied: its files with their sizes, and how many bytes that is.
-    fn within_limit(
-        &self,
-        scratch: &Path,
-        left_out: &[PathBuf],
-    ) -> Result<(Vec<(PathBuf, u64)>, u64), CodeError> {
+    /// What is copied: its files with their sizes, its folders, and how many bytes that is.
+    fn within_limit(&self, scratch: &Path, left_out: &[PathBuf]) -> Result<Sized, CodeError> {
         let mut listed = self.list(scratch)?;
-        let stays = |file: &Path| left_out.iter().any(|out| file.starts_with(out));
-        listed.retain(|file| !stays(&self.root.join(file)));
-        let mut files = with_sizes(self, listed)?;
+        let stays = |path: &Path| left_out.iter().any(|out| path.starts_with(out));
+        listed.retain(|path| !stays(&self.root.join(path)));
+        let mut files = with_sizes(self, listed.files)?;
         let bytes = files.iter().map(|(_, size)| size).sum();
         if bytes > CODE_LIMIT {
             files.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
@@ -156,39 +152,48 @@ impl CodeSource {
                 files,
             });
         }
-        Ok((files, bytes))
+        Ok(Sized {
+            files,
+            folders: listed.folders,
+            bytes,
+        })
     }
 
-    /// Tracked and unignored files, relative to the root, sorted.
-    fn list(&self, scratch: &Path) -> Result<Vec<PathBuf>, CodeError> {
+    /// Tracked and unignored files, and folders that are not ignored, relative to the root, sorted.
+    fn list(&self, scratch: &Path) -> Result<Listed, CodeError> {
         let error = |why: String| CodeError::List {
             root: self.root.clone(),
             why,
         };
-        let mut files = Vec::new();
+        let mut listed = Listed::default();
         if self.git {
-            let list = [
-                "ls-files",
-                "-z",
-                "--cached",
-                "--others",
-                "--exclude-standard",
-            ];
-            let answer = git(&self.root, &list).map_err(error)?;
-            for name in answer
-                .split(|byte| *byte == 0)
-                .filter(|name| !name.is_empty())
-            {
-                let path = PathBuf::from(OsStr::from_bytes(name));
-                if is_folder(&self.root.join(&path)) {
-                    // A submodule, or a repository inside this one: git names its folder alone.
-                    walk(&self.root, &path, &mut files).map_err(error)?;
-                } else {
-                    files.push(path);
+            let tracked = git(&self.root, &["ls-files", "-z", "--cached"]).map_err(error)?;
+            let others = ["ls-files", "-z", "--others", "--exclude-standard"];
+            let others = git(&self.root, &others).map_err(error)?;
+            let mut environments = BTreeMap::new();
+            for (names, is_tracked) in [(tracked, true), (others, false)] {
+                for name in names
+                    .split(|byte| *byte == 0)
+                    .filter(|name| !name.is_empty())
+                {
+                    let path = PathBuf::from(OsStr::from_bytes(name));
+                    if !is_tracked && is_in_environment(&self.root, &path, &mut environments) {
+                        continue;
+                    }
+                    if is_folder(&self.root.join(&path)) {
+                        // A submodule, or a repository inside this one: git names its folder alone.
+                        walk(&self.root, &path, &mut listed).map_err(error)?;
+                    } else {
+                        listed.files.push(path);
+                    }
                 }
             }
+            // Git knows no folders. One that can't be read has no files that it knows either.
+            let mut all = Listed::default();
+            let _ = walk(&self.root, Path::new(""), &mut all);
+            listed.folders.append(&mut all.folders);
         } else {
-            walk(&self.root, Path::new(""), &mut files).map_err(error)?;
+            walk(&self.root, Path::new(""), &mut listed).map_err(error)?;
         }
         // All of ours may lie inside the project, when it is tried there, and the project beside ours.
         let home = std::env::var_os(sys::env_vars::TRAINYARD_HOME).map(PathBuf::from);
@@ -203,11 +208,55 @@ impl CodeSource {
             .root
             .canonicalize()
             .unwrap_or_else(|_| self.root.clone());
-        files.retain(|path| !ours.iter().any(|ours| root.join(path).starts_with(ours)));
-        files.sort();
-        files.dedup();
-        Ok(files)
+        listed.retain(|path| !ours.iter().any(|ours| root.join(path).starts_with(ours)));
+        for paths in [&mut listed.files, &mut listed.folders] {
+            paths.sort();
+            paths.dedup();
+        }
+        Ok(listed)
     }
+}
+
+/// What is code, relative to the root.
+#[derive(Debug, Default)]
+struct Listed {
+    files: Vec<PathBuf>,
+    /// Also empty ones, and those whose files are ignored: a program may write there.
+    folders: Vec<PathBuf>,
+}
+
+impl Listed {
+    fn retain(&mut self, stays: impl Fn(&Path) -> bool) {
+        self.files.retain(|path| stays(path));
+        self.folders.retain(|path| stays(path));
+    }
+}
+
+/// What is copied.
+struct Sized {
+    files: Vec<(PathBuf, u64)>,
+    folders: Vec<PathBuf>,
+    bytes: u64,
+}
+
+/// Whether a folder is an environment of Python's, made by venv or by conda.
+#[must_use]
+pub fn is_python_environment(folder: &Path) -> bool {
+    folder.join("pyvenv.cfg").exists() || folder.join("conda-meta").is_dir()
+}
+
+/// Whether a path is in such a folder below the root; `known` has what was looked at before.
+fn is_in_environment(root: &Path, path: &Path, known: &mut BTreeMap<PathBuf, bool>) -> bool {
+    let folders = path.ancestors().skip(1);
+    let mut folders = folders.filter(|folder| !folder.as_os_str().is_empty());
+    folders.any(|folder| match known.get(folder) {
+        Some(is_one) => *is_one,
+        None => {
+            let is_one = is_python_environment(&root.join(folder));
+            known.insert(folder.to_owned(), is_one);
+            is_one
+        }
+    })
 }
 
 /// Runs git without what an outer git may have left in the environment.
@@ -234,9 +283,9 @@ fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir())
 }
 
-/// All files below a folder but those that a `.gitignore` names, and what is never code: git's own
-/// folders, Python's caches and virtual environments.
-fn walk(root: &Path, below: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+/// All files and folders below a folder but those that a `.gitignore` names, and what is never code: git's own
+/// folders, Python's caches and environments.
+fn walk(root: &Path, below: &Path, listed: &mut Listed) -> Result<(), String> {
     let walk = WalkBuilder::new(root.join(below))
         .hidden(false)
         .parents(false)
@@ -247,17 +296,19 @@ fn walk(root: &Path, below: &Path, files: &mut Vec<PathBuf>) -> Result<(), Strin
             let depth = entry.depth();
             let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
             let never = name == ".git" || name == "__pycache__";
-            let python = folder && entry.path().join("pyvenv.cfg").exists();
+            let python = folder && is_python_environment(entry.path());
             depth == 0 || !(never || python)
         })
         .build();
     for entry in walk {
         let entry = entry.map_err(|error| error.to_string())?;
-        let file = entry
-            .file_type()
-            .is_some_and(|kind| kind.is_file() || kind.is_symlink());
-        if file && let Ok(path) = entry.path().strip_prefix(root) {
-            files.push(path.to_owned());
+        let (Some(kind), Ok(path)) = (entry.file_type(), entry.path().strip_prefix(root)) else {
+            continue;
+        };
+        if kind.is_dir() {
+            listed.folders.push(path.to_owned());
+        } else if kind.is_file() || kind.is_symlink() {
+            listed.files.push(path.to_owned());
         }
     }
     Ok(())
@@ -276,10 +327,10 @@ pub fn copy_code(
     scratch: &Path,
     left_out: &[PathBuf],
 ) -> Result<CodeOrigin, CodeError> {
-    let (files, bytes) = source.within_limit(scratch, left_out)?;
+    let code = source.within_limit(scratch, left_out)?;
     let target = folder.code();
     let beside = target.with_file_name(INCOMING);
-    let copied = copy_files(source, &files, &beside)
+    let copied = copy_files(source, &code, &beside)
         .and_then(|()| fs::rename(&beside, &target).map_err(error(&beside, &target)));
     if copied.is_err() {
         // Half a copy is of no use, and its room is needed.
@@ -292,8 +343,8 @@ pub fn copy_code(
         subfolder: source.subfolder.clone(),
         commit,
         diff,
-        files: files.len() as u64,
-        bytes,
+        files: code.files.len() as u64,
+        bytes: code.bytes,
     })
 }
 
@@ -302,17 +353,17 @@ fn error(from: &Path, to: &Path) -> impl FnOnce(io::Error) -> CodeError {
     move |source| CodeError::Copy { from, to, source }
 }
 
-fn copy_files(
-    source: &CodeSource,
-    files: &[(PathBuf, u64)],
-    beside: &Path,
-) -> Result<(), CodeError> {
+fn copy_files(source: &CodeSource, code: &Sized, beside: &Path) -> Result<(), CodeError> {
     // The run file's folder is there even when all of its files are ignored.
     let working = beside.join(&source.subfolder);
     let make = |path: &Path| crate::run_folder::own_folders(path, 0o700);
     make(&working).map_err(error(&source.root, &working))?;
+    for folder in &code.folders {
+        let to = beside.join(folder);
+        make(&to).map_err(error(&source.root.join(folder), &to))?;
+    }
     let mut made = PathBuf::new();
-    for (path, _) in files {
+    for (path, _) in &code.files {
         let (from, to) = (source.root.join(path), beside.join(path));
         if let Some(parent) = to.parent().filter(|parent| *parent != made) {
             make(parent).map_err(error(&from, parent))?;
@@ -320,8 +371,11 @@ fn copy_files(
         }
         copy(&from, &to, path).map_err(error(&from, &to))?;
     }
-    let paths = files.iter().map(|(path, _)| path.as_path());
-    for folder in folders_of(paths.chain([source.subfolder.join("file").as_path()])) {
+    let files = code.files.iter().map(|(path, _)| path.clone());
+    let folders = code.folders.iter().chain([&source.subfolder]);
+    let in_folders = folders.map(|folder| folder.join("file"));
+    let paths: Vec<PathBuf> = files.chain(in_folders).collect();
+    for folder in folders_of(paths.iter().map(PathBuf::as_path)) {
         let (from, to) = (source.root.join(&folder), beside.join(&folder));
         copy_mode(&from, &to).map_err(error(&from, &to))?;
     }
@@ -520,9 +574,49 @@ mod tests {
         let files = source.list(&base.join("scratch")).unwrap();
         assert!(
             !files
+                .files
                 .iter()
                 .any(|path| path.starts_with("env") || path.starts_with("scratch"))
         );
+    }
+
+    /// A program that writes into `outputs/` finds it, also where its files are ignored.
+    #[test]
+    fn empty_folders_are_copied_and_environments_are_not() {
+        for with_git in [true, false] {
+            let (_root, base) = project(with_git);
+            for path in [
+                "outputs/deep",
+                "weights",
+                "miniconda/conda-meta",
+                ".venv/bin",
+                "env/x",
+            ] {
+                fs::create_dir_all(base.join("run").join(path)).unwrap();
+            }
+            for path in [
+                "weights/a.ckpt",
+                "miniconda/python",
+                ".venv/pyvenv.cfg",
+                ".venv/bin/x",
+            ] {
+                fs::write(base.join("run").join(path), "x").unwrap();
+            }
+            if !with_git {
+                fs::copy(base.join(".gitignore"), base.join("run/.gitignore")).unwrap();
+            }
+            let (names, origin, folder) = copied(&base);
+            let run = folder.code().join(origin.subfolder);
+            let there = |path: &str| run.join(path).is_dir();
+            assert!(there("outputs/deep") && there("weights"), "{names:?}");
+            for path in ["miniconda", ".venv", "env", "pkg/__pycache__"] {
+                assert!(!there(path), "{path} with git: {with_git}");
+            }
+            assert!(
+                !names.iter().any(|name| name.contains(".ckpt")),
+                "{names:?}"
+            );
+        }
     }
 
     #[test]

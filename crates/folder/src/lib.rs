@@ -39,7 +39,9 @@ mod whole_checkpoints;
 pub use attempt::Attempt;
 pub use checkpoint_name::{Position, compare_names, is_of_data, series, stays_newest, step_of};
 pub use checkpoints::{CheckpointsThere, Damage, Unusable};
-pub use code_snapshot::{CODE_LIMIT, CodeError, CodeSource, copy_code, find_source};
+pub use code_snapshot::{
+    CODE_LIMIT, CodeError, CodeSource, copy_code, find_source, is_python_environment,
+};
 pub use comeback::{ComebackClaim, ComebackState};
 pub use event::{ComingBack, Event, EventLine, StopReason};
 pub use event_log::{EventLog, EventTail, FOLDER_REFUSED, has_writer};

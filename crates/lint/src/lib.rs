@@ -30,6 +30,7 @@ mod slip;
 mod steps;
 #[cfg(test)]
 mod testing;
+mod variables_read;
 
 pub use body::{Activated, Body, Container, Start, Starter, Variable};
 pub use check::{check, is_refused};
@@ -41,3 +42,4 @@ pub use input::{FolderFact, LintInput};
 pub use lines::Lines;
 pub use rule::{Holds, Rule};
 pub use rules::{RULES, run_file_findings, run_misses, run_refused, run_without_plan};
+pub use variables_read::variables_read;

@@ -4,7 +4,7 @@
 use crate::{notify_notes, service_notes};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use train::Plan;
+use train::{Plan, Python};
 
 /// A file of the command that is longer is no program's text, in bytes.
 const LONGEST_PROGRAM: u64 = 1 << 20;
@@ -16,7 +16,10 @@ pub fn add(plan: &mut Plan, base: &Path) {
     let unsaved = train::unsaved_notes(plan, &programs(plan, base));
     let missing = missing_note(plan, base);
     let ignored = ignored_notes(plan, base);
+    let unset = unset_note(plan, &|name| std::env::var_os(name).is_some());
     plan.notes.extend(missing);
+    plan.notes.extend(environment_note(plan, base));
+    plan.notes.extend(unset);
     plan.notes.extend(unsaved);
     plan.notes.extend(ignored);
     plan.notes.extend(notify_notes::notes(plan));
@@ -28,8 +31,116 @@ fn missing_note(plan: &Plan, base: &Path) -> Option<String> {
     if plan.environment.container.is_some() {
         return None;
     }
-    missing_program(&plan.command.value, base)
+    missing_program(&plan.command.value, base).or_else(|| outside_note(&plan.command.value, base))
 }
+
+/// That a command starts a file beside or above the code, of which the run has no copy.
+fn outside_note(command: &[String], base: &Path) -> Option<String> {
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    let program = program_of(&words)?;
+    if !Path::new(program).is_relative() {
+        return None;
+    }
+    let mut path = base.to_owned();
+    for part in Path::new(program).components() {
+        match part {
+            Component::ParentDir => drop(path.pop()),
+            Component::Normal(name) => path.push(name),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    if path.starts_with(base) {
+        return None;
+    }
+    let source = folder::find_source(base);
+    let root = source.root();
+    (!path.starts_with(root)).then(|| {
+        format!(
+            "{program}, which the command starts, is outside of {}, of which the run has a copy: name it by its full path, {}",
+            root.display(),
+            path.display()
+        )
+    })
+}
+
+/// An environment of Python's in the folder that the run doesn't use: it is not in the copy of the code.
+fn environment_note(plan: &Plan, base: &Path) -> Option<String> {
+    let is_used = !matches!(plan.environment.python.value, Python::AsItIs);
+    if is_used || plan.environment.container.is_some() {
+        return None;
+    }
+    let entries = fs::read_dir(base).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    found.retain(|path| folder::is_python_environment(path));
+    found.sort();
+    let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].map(std::env::var_os);
+    let is_active = |path: &PathBuf| {
+        let mut active = active.iter().flatten();
+        active.any(|active| Path::new(active) == path)
+    };
+    if found.iter().any(is_active) {
+        return None;
+    }
+    let first = found.first()?;
+    let key = if first.join("pyvenv.cfg").exists() {
+        "venv"
+    } else {
+        "conda"
+    };
+    let name = first.file_name()?.to_string_lossy();
+    Some(format!(
+        "{name} is an environment of Python's, which is not copied with the code and which the run doesn't use; [environment] {key} = \"./{name}\" uses it where it is"
+    ))
+}
+
+/// Variables that a shell would read in the command and that nothing sets which is known here.
+fn unset_note(plan: &Plan, is_set: &dyn Fn(&str) -> bool) -> Option<String> {
+    let [shell, option, script, ..] = &plan.command.value[..] else {
+        return None;
+    };
+    let is_shell = ["bash", "sh"]
+        .iter()
+        .any(|name| shell.rsplit('/').next() == Some(*name));
+    if !is_shell || !option.starts_with('-') || !option.ends_with('c') {
+        return None;
+    }
+    let environment = &plan.environment;
+    let is_own = |name: &str| {
+        environment.variables.value.contains_key(name)
+            || environment.secrets.value.iter().any(|own| own == name)
+            || OF_JOBS.iter().any(|start| name.starts_with(start))
+            || OF_RANKS.contains(&name)
+    };
+    // A brace that begins no placeholder is doubled.
+    let mut names = lint::variables_read(&script.replace("{{", "{"));
+    names.retain(|name| !is_own(name) && !is_set(name));
+    let (first, rest) = names.split_first()?;
+    let all = rest
+        .iter()
+        .fold(format!("${first}"), |all, name| format!("{all}, ${name}"));
+    let unless = match environment.modules.value.is_empty() {
+        true => "",
+        false => ", unless a module sets it",
+    };
+    Some(format!(
+        "{all} in the command is empty{unless}: nothing sets it; [environment] variables = {{ {first} = \"…\" }} does"
+    ))
+}
+
+/// How variables begin that the cluster and a run set.
+const OF_JOBS: [&str; 7] = ["SLURM", "YARD_", "CUDA_", "OMP", "PMI", "LOCAL_", "GROUP_"];
+/// Others that launchers set.
+const OF_RANKS: [&str; 9] = [
+    "RANK",
+    "WORLD_SIZE",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "NODE_RANK",
+    "ROCR_VISIBLE_DEVICES",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "TMPDIR",
+];
 
 /// That a command starts a file which is not in the folder, in words.
 #[must_use]
@@ -156,7 +267,7 @@ fn folders(base: &Path) -> Vec<PathBuf> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_tools =
             name.starts_with('.') || name == "__pycache__" || name.ends_with(".egg-info");
-        path.is_dir() && !is_tools && !path.join("pyvenv.cfg").exists()
+        path.is_dir() && !is_tools && !folder::is_python_environment(path)
     };
     entries.map(|entry| entry.path()).filter(is_data).collect()
 }
