@@ -254,6 +254,74 @@ fn paths_of_a_shell_and_lines_that_are_left_out() {
     );
 }
 
+/// The file is copied with the code, and what is no secret's name stays a variable.
+#[test]
+fn secrets_of_a_script_are_named_and_not_copied() {
+    let env = env();
+    env.write("train.py", "");
+    env.write(
+        "job.sbatch",
+        "#!/bin/bash\nexport WANDB_API_KEY=abc123\nexport HF_TOKEN={abc123\nexport TOKENIZERS_PARALLELISM=false\n\
+         wandb login abc123\nMY_PASSWORD=abc123 python train.py\n",
+    );
+    check(
+        &env,
+        &["job.sbatch"],
+        expect![[r#"
+            launcher = "none"
+            command = ["python", "train.py"]
+            variables = { TOKENIZERS_PARALLELISM = "false" }
+            secrets = ["WANDB_API_KEY", "HF_TOKEN", "MY_PASSWORD"]
+            # - line 2: WANDB_API_KEY seems to be a secret: its name is in [environment] secrets, and its value
+            #   is not in this file. Export it in the shell in which yard run is started.
+            # - line 3: HF_TOKEN seems to be a secret: its name is in [environment] secrets, and its value is
+            #   not in this file. Export it in the shell in which yard run is started.
+            # - line 6: MY_PASSWORD seems to be a secret: its name is in [environment] secrets, and its value is
+            #   not in this file. Export it in the shell in which yard run is started.
+            # - line 5 is left out: wandb login … (a run starts one command: do it before, or in a script that
+            #   is the command)
+        "#]],
+    );
+    let text = fs::read_to_string(env.work().join("yard.toml")).unwrap();
+    assert!(!text.contains("abc123"), "{text}");
+}
+
+#[test]
+fn no_line_of_a_script_is_dropped_in_silence() {
+    let env = env();
+    env.write("train.py", "");
+    env.write(
+        "job.sbatch",
+        "#!/bin/bash\nsource /opt/conda/etc/profile.d/conda.sh\nconda activate torch\nOUT=/scratch/exp\nNOW=$(date +%s)\n\
+         cp -r /data/imagenet $SLURM_TMPDIR/\ntrap 'touch stop' USR1\npython prep.py\n\
+         python train.py --out \"$OUT/a b\" --now $NOW\npython eval.py\ncp -r results ~/out\n\
+         scontrol requeue $SLURM_JOB_ID\n",
+    );
+    check(
+        &env,
+        &["job.sbatch"],
+        expect![[r#"
+            launcher = "none"
+            command = ["bash", "-c", 'exec python train.py --out "$OUT/a b" --now $NOW']
+            conda = "torch"
+            variables = { OUT = "/scratch/exp" }
+            own_checkpoints = true
+            # - line 9: a shell reads the command, since it has variables. Of what the script sets before it has
+            #   what [environment] sets: set the rest in the command, or write the values.
+            # - line 8: a further command that computes is left out, since a run starts one: python prep.py
+            # - line 10: a further command that computes is left out, since a run starts one: python eval.py
+            # - line 5 is left out: NOW=$(date +%s) (only the job knows it: set it in the program, or in a
+            #   script that is the command)
+            # - line 6 is left out: cp -r /data/imagenet $SLURM_TMPDIR/ (a run starts one command: do it before,
+            #   or in a script that is the command)
+            # - line 7 is left out: trap 'touch stop' USR1 ([resume] notify says how the program learns that its
+            #   job is about to end)
+            # - line 11 is left out: cp -r results ~/out (a run starts one command: do it before, or in a script
+            #   that is the command)
+        "#]],
+    );
+}
+
 #[test]
 fn nothing_is_overwritten() {
     let env = env();

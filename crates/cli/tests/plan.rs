@@ -774,7 +774,8 @@ fn a_run_that_saves_nothing_is_noted() {
         "\"train.py\"",
         hour,
         expect![[r#"
-            no {checkpoints} in the command: at its limit of 1 h it begins again, once
+            no {checkpoints} in the command: at its limit of 1 h it begins again, once; a program that
+            goes on from checkpoints of its own needs [resume] own_checkpoints = true
         "#]],
     );
     note("\"train.py\"", "", expect![""]);
@@ -829,6 +830,60 @@ a checkpoint
         let run_file = format!("command = [\"python\", {args}]\n[resume]\n{resume}\n");
         assert_eq!(notes_of("", &run_file), want, "{run_file}");
     }
+}
+
+/// Python's "can't open file" names a path in the copy, where no one looks for it.
+#[test]
+fn a_program_outside_of_the_code_is_noted() {
+    let env = env();
+    env.write("t.py", "");
+    env.write("sub/x.py", "");
+    env.write("sub/yard.toml", "command = [\"python\", \"../t.py\"]\n");
+    let plan = env.yard(&["plan", "sub/yard.toml"]).success();
+    assert!(
+        plan.contains("../t.py, which the command starts, is outside of"),
+        "{plan}"
+    );
+    env.write("yard.toml", "command = [\"python\", \"sub/../t.py\"]\n");
+    let plan = env.yard(&["plan"]).success();
+    assert!(!plan.contains("is outside of"), "{plan}");
+}
+
+#[test]
+fn an_environment_that_is_left_out_of_the_code_is_noted() {
+    let env = env();
+    env.write("t.py", "");
+    env.write(".venv/pyvenv.cfg", "");
+    let command = "command = [\"python\", \"t.py\"]\n";
+    env.write("yard.toml", command);
+    let plan = env.yard(&["plan"]).success();
+    assert!(
+        plan.contains("note: .venv is an environment of Python's"),
+        "{plan}"
+    );
+    let used = "[environment]\nvenv = \"./.venv\"\n";
+    env.write("yard.toml", &format!("{command}{used}"));
+    let plan = env.yard(&["plan"]).success();
+    assert!(!plan.contains("is an environment of Python's"), "{plan}");
+}
+
+#[test]
+fn a_variable_of_the_command_that_nothing_sets_is_noted() {
+    let note = |more: &str, want| {
+        let command = "command = [\"bash\", \"-c\", \"exec python train.py --out \\\"$NO_OUT/a b\\\" $HOME $RANK\"]\n";
+        notes("", &format!("{command}{more}"), want);
+    };
+    note(
+        "",
+        expect![[r#"
+            $NO_OUT in the command is empty: nothing sets it; [environment] variables = { NO_OUT = "…" }
+            does
+        "#]],
+    );
+    note(
+        "[environment]\nvariables = { NO_OUT = \"x\" }\n",
+        expect![""],
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::lines::Lines;
 use crate::rules::gap_in_command;
-use crate::shell::{Assignment, Command, Shell, Word};
+use crate::shell::{Assignment, Command, End, Shell, Word};
 use crate::steps;
 
 /// The body of a script.
@@ -14,10 +14,15 @@ pub struct Body {
     pub variables: Vec<(usize, Variable)>,
     /// The Python environment that it activates last.
     pub python: Option<Activated>,
-    /// The first command that computes.
+    /// The command that trains: of those that compute one that a launcher starts, or whose name says so, else the
+    /// first.
     pub start: Option<Start>,
-    /// Lines of further commands that compute.
-    pub others: Vec<usize>,
+    /// Further commands that compute: the line, and the command as it stands.
+    pub others: Vec<(usize, String)>,
+    /// Variables that it sets and does not export, each with its line; a shell may have to expand the value.
+    pub own: Vec<(usize, Variable)>,
+    /// The line at which it queues its own job again.
+    pub requeues: Option<usize>,
     /// What it prepares that is not understood here: its line, and the command as it stands.
     pub left: Vec<(usize, String)>,
     /// Commands that compute and have a gap of a template, such as `<path to the image>`: the line, and
@@ -116,6 +121,42 @@ const PREPARING: &[&str] = &[
     "df",
 ];
 
+/// What changes nothing that a run would miss.
+const HARMLESS: &[&str] = &[
+    "",
+    "hostname",
+    "echo",
+    "printf",
+    "date",
+    "env",
+    "printenv",
+    "nvidia-smi",
+    "ls",
+    "true",
+    "false",
+    "sleep",
+    "uname",
+    "df",
+    "free",
+    "lscpu",
+    "pwd",
+    "whoami",
+    "which",
+    "set",
+    "shopt",
+    "wait",
+    "exit",
+    "return",
+    ":",
+    "[",
+    "[[",
+    "test",
+    "time",
+    "break",
+    "continue",
+    "shift",
+];
+
 /// Programs that compute.
 const PROGRAMS: &[&str] = &["Rscript", "R", "julia", "matlab"];
 
@@ -129,15 +170,41 @@ impl Body {
         let shell = Shell::read(text, 0);
         let lines = Lines::new(text);
         let mut body = Body::default();
+        let mut starts: Vec<(Start, String)> = Vec::new();
+        let mut is_piped = false;
         for command in &shell.commands {
-            if !command.substitution && !command.function {
-                body.take(command, text, lines.number(command.range.start));
+            let line = lines.number(command.range.start);
+            if queues_again(command) {
+                body.requeues.get_or_insert(line);
+            } else if !command.substitution && !command.function {
+                let before = body.left.len();
+                body.take(command, text, line, &mut starts);
+                if is_piped {
+                    // It goes with the one whose output it reads.
+                    body.left.truncate(before);
+                }
+                is_piped = command.end == End::Pipe;
             }
         }
+        // The first of the likeliest.
+        let likely = (0..starts.len())
+            .rev()
+            .max_by_key(|at| likelihood(&starts[*at].0));
+        if let Some(at) = likely {
+            body.start = Some(starts.remove(at).0);
+        }
+        let others = starts.into_iter();
+        body.others = others.map(|(start, text)| (start.line, text)).collect();
         body
     }
 
-    fn take(&mut self, command: &Command<'_>, text: &str, line: usize) {
+    fn take(
+        &mut self,
+        command: &Command<'_>,
+        text: &str,
+        line: usize,
+        starts: &mut Vec<(Start, String)>,
+    ) {
         let words = command.program();
         let word = |index: usize| words.get(index).map_or("", |word| &*word.text);
         let expands = words.iter().any(|word| word.expands);
@@ -177,16 +244,29 @@ impl Body {
             "cd" => self.left.push(left()),
             _ => {
                 let Some(start) = start(command, text, line) else {
+                    if command.words.is_empty() {
+                        let sets = command.sets.iter();
+                        self.own.extend(sets.map(|own| (line, variable(own))));
+                    } else if !HARMLESS.contains(&command.name()) {
+                        self.left.push(left());
+                    }
                     return;
                 };
                 if let Some(gap) = gap_in_command(&text[command.range.clone()]) {
                     self.gaps.push((line, gap.to_owned()));
                 } else if prepares(&start) {
                     self.left.push(left());
-                } else if self.start.is_some() {
-                    self.others.push(line);
                 } else {
-                    self.start = Some(start);
+                    // `A=1 python train.py`
+                    for own in &command.sets {
+                        if own.value.expands {
+                            let text = text[own.range.clone()].to_owned();
+                            self.left.push((line, format!("export {text}")));
+                        } else {
+                            self.variables.push((line, variable(own)));
+                        }
+                    }
+                    starts.push((start, left().1));
                 }
             }
         }
@@ -209,11 +289,38 @@ fn assigned(command: &Command<'_>) -> Option<impl Iterator<Item = Variable>> {
     let is_literal =
         |own: &Assignment<'_>| !own.value.expands && own.range.end == own.value.range.end;
     let sets_alone = command.program().len() == 1 && !command.sets.is_empty();
-    let variable = |own: &Assignment<'_>| Variable {
+    (sets_alone && command.sets.iter().all(is_literal)).then(|| command.sets.iter().map(variable))
+}
+
+fn variable(own: &Assignment<'_>) -> Variable {
+    Variable {
         name: own.name.to_owned(),
         value: own.value.text.to_string(),
-    };
-    (sets_alone && command.sets.iter().all(is_literal)).then(|| command.sets.iter().map(variable))
+    }
+}
+
+/// Whether a script queues its own job again, or the script itself.
+fn queues_again(command: &Command<'_>) -> bool {
+    let words: Vec<&str> = command.program().iter().map(|word| &*word.text).collect();
+    match words[..] {
+        ["scontrol", "requeue", ..] => true,
+        ["trap", action, ..] => action.contains("scontrol requeue"),
+        ["sbatch", .., last] => ["$0", "${0}", "${BASH_SOURCE[0]}", "$BASH_SOURCE"].contains(&last),
+        _ => false,
+    }
+}
+
+/// How likely a command that computes is the one that trains.
+fn likelihood(start: &Start) -> u8 {
+    const NAMES: [&str; 4] = ["train", "finetune", "fine_tune", "fit"];
+    let is_launched = start.by != Starter::Script;
+    let name = start
+        .words
+        .iter()
+        .find(|word| !word.starts_with('-') && word.contains(".py"));
+    let name = name.map_or("", |word| word.rsplit('/').next().unwrap_or_default());
+    let names = NAMES.iter().any(|part| name.contains(part));
+    2 * u8::from(is_launched) + u8::from(names)
 }
 
 /// Whether a step prepares, such as `srun hostname` or `srun bash -c 'mkdir x'`.
@@ -375,8 +482,14 @@ mod tests {
             );
             shown += &format!("  {}\n", start.text);
         }
-        for line in &read.others {
-            shown += &format!("also {line}\n");
+        for (line, text) in &read.others {
+            shown += &format!("also {line}: {text}\n");
+        }
+        for (line, Variable { name, value }) in &read.own {
+            shown += &format!("own {line}: {name}={value}\n");
+        }
+        if let Some(line) = read.requeues {
+            shown += &format!("requeues {line}\n");
         }
         for (line, gap) in &read.gaps {
             shown += &format!("gap {line}: {gap}\n");
@@ -418,7 +531,7 @@ mod tests {
                 Conda("torch")
                 3: Torchrun(None): ["python", "a.py"]
                   python a.py
-                also 4
+                also 4: python b.py
             "#]],
         );
     }
@@ -453,6 +566,37 @@ mod tests {
             "#]],
         );
         check("echo hello", expect![[""]]);
+    }
+
+    #[test]
+    fn what_trains_is_the_start_and_nothing_is_dropped_in_silence() {
+        check(
+            "OUT=$HOME/exp\ncp -r /data/imagenet $SLURM_TMPDIR/\ntrap 'touch stop' USR1\necho begin\n\
+             python prep.py\nfor seed in 1 2; do A=1 B=$C python train.py --seed $seed; done\n\
+             python eval.py\ncp -r results ~/out\nscontrol requeue $SLURM_JOB_ID",
+            expect![[r#"
+                set 7: A=1
+                7: Script expands: ["python", "train.py", "--seed", "$seed"]
+                  python train.py --seed $seed
+                also 6: python prep.py
+                also 8: python eval.py
+                own 2: OUT=$HOME/exp
+                requeues 10
+                left 3: cp -r /data/imagenet $SLURM_TMPDIR/
+                left 4: trap 'touch stop' USR1
+                left 7: export B=$C
+                left 9: cp -r results ~/out
+            "#]],
+        );
+        check(
+            "python prep.py\nsrun ./solve.sh\nsbatch $0",
+            expect![[r#"
+                3: Srun: ["./solve.sh"]
+                  ./solve.sh
+                also 2: python prep.py
+                requeues 4
+            "#]],
+        );
     }
 
     #[test]

@@ -180,6 +180,7 @@ mod tests {
             grace: asked(Seconds(3)),
             notify: asked(Notify::None),
             args: asked(Vec::new()),
+            own_checkpoints: asked(false),
         }
     }
 

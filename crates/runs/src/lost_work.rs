@@ -2,7 +2,7 @@
 
 use crate::Run;
 use crate::run::newest_saved;
-use folder::{Event, EventLine};
+use folder::{Event, EventLine, RunFolder};
 use model::Timestamp;
 
 impl Run {
@@ -29,7 +29,7 @@ impl Run {
         let start = self.starts.get(index)?;
         let is_last = index + 1 == self.starts.len();
         let done = |line: &EventLine| matches!(line.event, Event::Finished { .. });
-        if (is_last && !over) || start.events.iter().any(done) {
+        if (is_last && !over) || start.events.iter().any(done) || self.keeps_own_checkpoints() {
             return None;
         }
         let launched = |line: &&EventLine| matches!(line.event, Event::Launched { .. });
@@ -62,6 +62,12 @@ impl Run {
         };
         let lost = self.last_sign(index)?.since(kept.unwrap_or(begun));
         (lost > 0).then_some(lost)
+    }
+
+    /// Whether the program's checkpoints are not seen, so that nothing is known of what is lost.
+    fn keeps_own_checkpoints(&self) -> bool {
+        let read = RunFolder::open(self.folder.path());
+        read.is_ok_and(|(_, json)| json.plan.resume.own_checkpoints.value)
     }
 }
 

@@ -47,6 +47,7 @@ impl Sections {
         overlay!(self, upper, resume.grace);
         overlay!(self, upper, resume.notify);
         overlay!(self, upper, resume.args);
+        overlay!(self, upper, resume.own_checkpoints);
         overlay!(self, upper, watch.hang);
         overlay!(self, upper, watch.on_hang);
         overlay!(self, upper, notify.mail);

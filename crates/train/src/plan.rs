@@ -172,6 +172,14 @@ pub struct ResumePlan {
     pub notify: Resolved<Notify>,
     /// Added to the command when there is something to resume, placeholders unreplaced.
     pub args: Resolved<Vec<String>>,
+    /// Whether the program keeps its checkpoints itself, where they are not seen.
+    #[serde(default = "seen_checkpoints")]
+    pub own_checkpoints: Resolved<bool>,
+}
+
+/// What plans had before there was the key.
+pub(crate) fn seen_checkpoints() -> Resolved<bool> {
+    Resolved::new(false, Source::default("default"))
 }
 
 /// What plans said before there was another way.

@@ -6,6 +6,7 @@ use crate::launcher_rules::{
     lightning_signal_note,
 };
 use crate::node_choice::{NodeChoice, Wanted};
+use crate::plan::seen_checkpoints;
 use crate::planned_environment::environment;
 use crate::service_plan;
 use crate::{
@@ -261,6 +262,10 @@ pub(crate) fn plan_sections(
                 .notify
                 .unwrap_or_else(|| or(Notify::None, "an unhandled signal would kill it")),
             args: asked.resume.args.unwrap_or_else(|| or(Vec::new(), "none")),
+            own_checkpoints: asked
+                .resume
+                .own_checkpoints
+                .unwrap_or_else(seen_checkpoints),
         },
         mail: asked.notify.mail,
         mail_on: asked

@@ -243,6 +243,8 @@ pub struct ResumeSection {
     pub notify: Option<Resolved<Notify>>,
     /// `args`
     pub args: Option<Resolved<Vec<String>>>,
+    /// `own_checkpoints`
+    pub own_checkpoints: Option<Resolved<bool>>,
 }
 
 /// After what a run comes back by itself.

@@ -234,6 +234,14 @@ impl Plan {
         if by.value == ResumeBy::Successor && !on.value.is_empty() {
             add("comes back by", "a successor job".to_owned(), &by.source);
         }
+        let own = &self.resume.own_checkpoints;
+        if own.value {
+            add(
+                "resumes",
+                "from the program's own checkpoints".to_owned(),
+                &own.source,
+            );
+        }
         if let Some(hang) = &self.hang {
             let then = match hang.then.value {
                 OnHang::Restart => "comes back",

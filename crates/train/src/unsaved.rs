@@ -24,7 +24,8 @@ fn begins_again(plan: &Plan, programs: &[String]) -> Option<String> {
     let texts = || words.into_iter().flatten().chain(programs);
     let names = |any: &[&str]| texts().any(|text| any.iter().any(|name| text.contains(name)));
     let comes_back = &plan.resume.on.value;
-    if comes_back.is_empty() || names(&RESUMES) || !plan.resume.args.value.is_empty() {
+    let is_own = plan.resume.own_checkpoints.value;
+    if comes_back.is_empty() || is_own || names(&RESUMES) || !plan.resume.args.value.is_empty() {
         return None;
     }
     if names(&SAVES) {
@@ -38,7 +39,7 @@ fn begins_again(plan: &Plan, programs: &[String]) -> Option<String> {
     match limit {
         Some(TimeLimitRequest::Limit(limit)) if comes_back.contains(&ResumeOn::Timeout) => {
             Some(format!(
-                "no {{checkpoints}} in the command: at its limit of {} it begins again, once",
+                "no {{checkpoints}} in the command: at its limit of {} it begins again, once; a program that goes on from checkpoints of its own needs [resume] own_checkpoints = true",
                 say_seconds(limit)
             ))
         }

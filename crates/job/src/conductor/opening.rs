@@ -243,7 +243,12 @@ impl Conductor {
                 successor: successor.filter(|_| resume.by.value == ResumeBy::Successor),
             },
             notify: resume.notify.value != Notify::None,
-            stuck_before,
+            // Where the program's checkpoints are not seen, nothing tells whether it gets on.
+            stuck_before: if resume.own_checkpoints.value {
+                0
+            } else {
+                stuck_before
+            },
             lost_before,
             trained,
             by_marker: matches!(

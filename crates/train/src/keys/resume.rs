@@ -68,5 +68,19 @@ impl Section for ResumeSection {
             },
             read: |row, own, reader, raw| own.args = reader.words(row, raw),
         },
+        Key {
+            row: KeyRow {
+                name: "own_checkpoints",
+                value: Value::Switch,
+                default: KeyDefault::Is("false"),
+                flag: None,
+                doc: "The program keeps its checkpoints itself, outside of `{checkpoints}`, and goes on from them \
+                      when it is started again. Without it a run whose jobs reach their time limit twice in a row \
+                      without a new checkpoint in `{checkpoints}` has failed, since it would begin again for \
+                      ever; with it the run comes back as often as it takes.",
+                example: "true",
+            },
+            read: |row, own, reader, raw| own.own_checkpoints = reader.switch(row, raw),
+        },
     ];
 }

@@ -195,8 +195,8 @@ fn command(file: &mut NewRunFile, start: &ScriptStart, shape: &Shape, array: Opt
             let others = with_element(shell.clone(), "");
             if array.is_none() || others.contains(['$', '`']) {
                 file.notes.push(format!(
-                "line {}: a shell reads the command, since it has variables. A run starts it without \
-                 what the script sets before: set it in the command, or write the values.",
+                "line {}: a shell reads the command, since it has variables. Of what the script sets \
+                 before it has what [environment] sets: set the rest in the command, or write the values.",
                 start.line
             ));
             }

@@ -138,9 +138,20 @@ fn start_notes(file: &mut NewRunFile, body: &Body) {
         )),
         Some(_) => {}
     }
-    for line in &body.others {
+    if let Some(line) = body.requeues {
+        file.set_with(
+            "resume",
+            "own_checkpoints",
+            "true".to_owned(),
+            format!(
+                "Line {line} of the script queues its job again, and so does a run, by itself."
+            ),
+        );
+    }
+    for (line, text) in &body.others {
+        let text = in_a_note(text);
         file.notes.push(format!(
-            "line {line}: a further command that computes is left out: a run starts one command."
+            "line {line}: a further command that computes is left out, since a run starts one: {text}"
         ));
     }
 }
@@ -227,18 +238,81 @@ fn prepared(file: &mut NewRunFile, body: &Body) {
         }
         None => folder::environment(file),
     }
+    let is_conda = matches!(body.python, Some(Activated::Conda(_)));
     for (line, text) in &body.left {
-        file.notes.push(format!(
-            "line {line} is left out: {text} ({})",
-            instead(text)
-        ));
+        // What conda needs before it is done with [environment] conda.
+        let is_done = is_conda && (text.ends_with("/conda.sh") || text.contains("conda shell."));
+        if !is_done {
+            file.notes.push(format!(
+                "line {line} is left out: {} ({})",
+                in_a_note(text),
+                instead(text)
+            ));
+        }
     }
 }
 
-/// Variables that the script exports; not those that a run file refuses, or that the launcher sets.
+/// A command as a note has it: on one line, and without what a login may have of a secret.
+fn in_a_note(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.find(" login ") {
+        Some(at) => format!("{} …", &text[..at + " login".len()]),
+        None => text,
+    }
+}
+
+/// Whether a variable's name says that its value is for no one else: the file is copied with the code.
+fn is_secret(name: &str) -> bool {
+    const PARTS: [&str; 9] = [
+        "KEY",
+        "APIKEY",
+        "TOKEN",
+        "SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "PASSPHRASE",
+        "CREDENTIAL",
+        "CREDENTIALS",
+    ];
+    let upper = name.to_ascii_uppercase();
+    upper.split('_').any(|part| PARTS.contains(&part))
+}
+
+/// Secrets by their names alone, since the value would be copied with the code.
+fn secrets(file: &mut NewRunFile, body: &Body) {
+    let mut names: Vec<&str> = Vec::new();
+    for (line, Variable { name, .. }) in &body.variables {
+        if is_secret(name) && !names.contains(&&**name) {
+            names.push(name);
+            file.notes.push(format!(
+                "line {line}: {name} seems to be a secret: its name is in [environment] secrets, and its \
+                 value is not in this file. Export it in the shell in which yard run is started."
+            ));
+        }
+    }
+    if !names.is_empty() {
+        file.set("environment", "secrets", toml_texts(&names));
+    }
+}
+
+/// Variables that the script exports, or that the command reads; not those that a run file refuses, or that
+/// the launcher sets.
 fn variables(file: &mut NewRunFile, body: &Body) {
+    secrets(file, body);
+    let read = body.start.as_ref().filter(|start| start.expands);
+    let read = read.map_or_else(Vec::new, |start| lint::variables_read(&start.text));
+    let own = body.own.iter().filter(|(_, own)| read.contains(&own.name));
+    let exported = body.variables.iter();
+    let mut all: Vec<&(usize, Variable)> = exported.chain(own).collect();
+    all.retain(|(_, own)| !is_secret(&own.name));
+    all.sort_by_key(|(line, _)| *line);
+    let is_exported =
+        |own: &&(usize, Variable)| body.variables.iter().any(|one| std::ptr::eq(one, *own));
     let mut pairs: Vec<(&str, String)> = Vec::new();
-    for (line, Variable { name, value }) in &body.variables {
+    for of_script in all {
+        let (line, Variable { name, value }) = of_script;
+        let is_exported = is_exported(&of_script);
+        let needs_shell = !is_exported && own_path(value).contains(['$', '`', '*']);
         let pair = (&**name, format!("{name} = {}", toml_text(&own_path(value))));
         let alone = format!(
             "command = [\"true\"]\n[environment]\nvariables = {{ {} }}\n",
@@ -247,16 +321,18 @@ fn variables(file: &mut NewRunFile, body: &Body) {
         // A brace would begin a placeholder.
         let is_taken = !OF_LAUNCHERS.contains(&pair.0)
             && !value.contains('{')
+            && !needs_shell
             && RunFile::parse(&alone, "yard.toml").1.is_empty();
         if is_taken {
             // The last one counts.
             pairs.retain(|(earlier, _)| *earlier != pair.0);
             pairs.push(pair);
         } else {
-            let text = format!("export {name}={value}");
-            let why = instead(&text);
+            let text = format!("{name}={value}");
+            let why = instead(&format!("export {text}"));
+            let export = if is_exported { "export " } else { "" };
             file.notes
-                .push(format!("line {line} is left out: {text} ({why})"));
+                .push(format!("line {line} is left out: {export}{text} ({why})"));
         }
     }
     if !pairs.is_empty() {
@@ -290,6 +366,7 @@ fn instead(line: &str) -> &'static str {
             "only the job knows it: set it in the program, or in a script that is the command"
         }
         "export" => "export it before yard run, or write it into [environment] variables",
+        "trap" => "[resume] notify says how the program learns that its job is about to end",
         "cd" => {
             "a run starts in its copy of the run file's folder: keep yard.toml where the code is"
         }

@@ -133,7 +133,7 @@ impl ConductorState {
             self.come_back_lost(self.refused_by_disk(), effects);
         } else if !self.progress && self.facts.stuck_before > 0 {
             let cause = format!(
-                "{} jobs in a row reached their time limit without a new checkpoint; ask for more time or save more often, and see that the program resumes from {{resume}}",
+                "{} jobs in a row reached their time limit without a new checkpoint; ask for more time or save more often, see that the program resumes from {{resume}}, or set [resume] own_checkpoints = true where it keeps checkpoints of its own",
                 self.facts.stuck_before + 1
             );
             self.failed(cause, effects);

@@ -46,7 +46,7 @@ fn without_progress_it_ends_with_words() {
             90.2 drained 2
                 send {"order":"finish","clean":true}
             90.3 agents 0
-                event {"event":"failed","cause":"2 jobs in a row reached their time limit without a new checkpoint; ask for more time or save more often, and see that the program resumes from {resume}","status":null}
+                event {"event":"failed","cause":"2 jobs in a row reached their time limit without a new checkpoint; ask for more time or save more often, see that the program resumes from {resume}, or set [resume] own_checkpoints = true where it keeps checkpoints of its own","status":null}
                 Exit(1)
         "#]],
     );
