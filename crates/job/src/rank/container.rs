@@ -120,7 +120,9 @@ impl Inside<'_> {
             source,
         };
         let missing = if container.needs_mount_points() {
-            mount_points::missing(&image, &container.mounts).map_err(no_places)?
+            let mut mounts = mount_points::of_charliecloud();
+            mounts.extend(container.mounts.iter().cloned());
+            mount_points::missing(&image, &mounts).map_err(no_places)?
         } else {
             Vec::new()
         };

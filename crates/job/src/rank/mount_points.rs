@@ -43,6 +43,27 @@ impl MissingPlace {
     }
 }
 
+/// What `ch-run` mounts by itself, and can't where the image has no such place.
+pub fn of_charliecloud() -> Vec<Mount> {
+    const PLACES: [&str; 8] = [
+        "/dev",
+        "/proc",
+        "/sys",
+        "/tmp",
+        "/etc/passwd",
+        "/etc/group",
+        "/etc/hosts",
+        "/etc/resolv.conf",
+    ];
+    let there = PLACES.into_iter().filter(|place| Path::new(place).exists());
+    let mount = |place: &str| Mount {
+        source: place.to_owned(),
+        target: place.to_owned(),
+        read_only: false,
+    };
+    there.map(mount).collect()
+}
+
 /// Those that an image lacks for its mounts, parents first. What lies inside of another mount is not the
 /// image's.
 pub fn missing(image: &Path, mounts: &[Mount]) -> io::Result<Vec<MissingPlace>> {
@@ -181,6 +202,18 @@ mod tests {
             target: target.to_owned(),
             read_only: false,
         }
+    }
+
+    /// A folder with `bin/` alone, as Busybox is.
+    #[test]
+    fn an_image_of_programs_alone_gets_what_charliecloud_mounts_by_itself() {
+        let image = tempfile::tempdir().unwrap();
+        fs::create_dir(image.path().join("bin")).unwrap();
+        let lacks = missing(image.path(), &of_charliecloud()).unwrap();
+        make(image.path(), &lacks).unwrap();
+        assert!(image.path().join("dev").is_dir() && image.path().join("proc").is_dir());
+        assert!(image.path().join("etc/passwd").is_file());
+        assert_eq!(missing(image.path(), &of_charliecloud()).unwrap(), []);
     }
 
     #[test]
