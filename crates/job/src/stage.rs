@@ -3,8 +3,10 @@
 //! A process of each node's agent; where nodes share a disk the first one works and the others wait for
 //! it. It prints events as JSON lines, which the agent passes on.
 
+use crate::exit_code;
 use crate::local_folder::LocalFolder;
 use folder::Event;
+use signal_hook::consts::SIGPIPE;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -210,15 +212,15 @@ fn bring(path: &Path, place: &Path, data: &Path, progress: &mut Progress<'_>) ->
         Kind::TarGz => {
             // gzip is everywhere, and a process of its own uses a second CPU.
             let mut gzip = Gzip::start(File::open(path)?)?;
-            let bytes = unpack(
-                Counted {
-                    inner: gzip.output()?,
-                    progress,
-                },
-                data,
-            )?;
-            gzip.end()?;
-            Ok(bytes)
+            let inner = gzip.output()?;
+            let unpacked = unpack(Counted { inner, progress }, data);
+            // Where gzip fails it says more than an archive that breaks off.
+            match (unpacked, gzip.end()) {
+                (unpacked, Ok(())) => unpacked,
+                (Ok(_), Err(error)) => Err(error),
+                (Err(error), Err(_)) if error.kind() == io::ErrorKind::StorageFull => Err(error),
+                (Err(_), Err(error)) => Err(error),
+            }
         }
         Kind::Plain => {
             let target = data.join(place);
@@ -234,7 +236,7 @@ fn bring(path: &Path, place: &Path, data: &Path, progress: &mut Progress<'_>) ->
                         Ok(copied.bytes)
                     }
                     Err(error) if error.path == path => Err(error.source),
-                    Err(error) => Err(io::Error::new(error.source.kind(), error)),
+                    Err(error) => Err(of_part(error)),
                 };
             }
             if let Some(folder) = target.parent() {
@@ -245,6 +247,21 @@ fn bring(path: &Path, place: &Path, data: &Path, progress: &mut Progress<'_>) ->
             Ok(bytes)
         }
     }
+}
+
+/// What is said of a file of a folder that could not be copied, with what to do.
+fn of_part(error: sys::copy_tree::CopyError) -> io::Error {
+    let kind = error.source.kind();
+    let todo = match kind {
+        io::ErrorKind::NotFound => {
+            ": it was there a moment ago, so the folder changed while it was copied; let what writes there end, or stage a copy, and yard requeue"
+        }
+        io::ErrorKind::InvalidInput => {
+            "; move it away, or stage the folders and files beside it one by one"
+        }
+        _ => return io::Error::new(kind, error),
+    };
+    io::Error::new(kind, format!("{error}{todo}"))
 }
 
 /// What is said of links that lead nowhere.
@@ -292,6 +309,7 @@ impl Gzip {
             .arg("-dc")
             .stdin(archive)
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()?;
         Ok(Gzip { child })
     }
@@ -303,13 +321,25 @@ impl Gzip {
             .ok_or_else(|| io::Error::other("gzip has no output"))
     }
 
+    /// Its output is read, or dropped: then SIGPIPE ends it, which is no failure of its own.
     fn end(&mut self) -> io::Result<()> {
-        let status = self.child.wait()?;
-        if status.success() {
-            Ok(())
-        } else {
-            Err(io::Error::other(format!("gzip: {status}")))
+        let mut words = Vec::new();
+        if let Some(mut said) = self.child.stderr.take() {
+            said.read_to_end(&mut words)?;
         }
+        let status = self.child.wait()?;
+        if status.success() || exit_code::signal(status) == Some(SIGPIPE) {
+            return Ok(());
+        }
+        let words = String::from_utf8_lossy(&words);
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let words = match words.join(" ") {
+            none if none.is_empty() => format!("gzip: {status}"),
+            words => words,
+        };
+        Err(io::Error::other(format!(
+            "{words}; make the archive again, or stage what is in it"
+        )))
     }
 }
 
@@ -463,6 +493,61 @@ mod tests {
             fs::remove_file(local.data().join(want)).unwrap();
             run(&plan, &local, None, &mut |event| panic!("{event:?}")).unwrap();
         }
+    }
+
+    #[track_caller]
+    fn check_refused(make: impl Fn(&Path) -> PathBuf, want: &[&str]) {
+        let root = tempfile::tempdir().unwrap();
+        let local = LocalFolder::new(root.path(), "run", Attempt { job: 1, restart: 0 });
+        let _owned = local.make().unwrap();
+        let plan = data_plan(root.path(), &make(root.path()));
+        let error = run(&plan, &local, None, &mut |_| {})
+            .unwrap_err()
+            .to_string();
+        assert!(want.iter().all(|words| error.contains(words)), "{error}");
+    }
+
+    #[test]
+    fn what_can_not_be_staged_is_said_with_what_to_do() {
+        let socket = |root: &Path| {
+            fs::create_dir(root.join("d")).unwrap();
+            std::os::unix::net::UnixListener::bind(root.join("d/socket")).unwrap();
+            root.join("d")
+        };
+        check_refused(
+            socket,
+            &["d/socket", "neither a file nor a folder", "; move it away"],
+        );
+        let odd = |root: &Path| {
+            fs::write(root.join("bad.tar.gz"), b"no archive").unwrap();
+            root.join("bad.tar.gz")
+        };
+        check_refused(odd, &["not in gzip format", "; make the archive again"]);
+        let short = |root: &Path| {
+            let mut archive = tar::Builder::new(Vec::new());
+            let mut header = tar::Header::new_gnu();
+            header.set_size(100_000);
+            let bytes = [7; 100_000];
+            archive.append_data(&mut header, "x", &bytes[..]).unwrap();
+            gzip(&archive.into_inner().unwrap(), &root.join("short.tar"));
+            let whole = fs::read(root.join("short.tar.gz")).unwrap();
+            fs::write(root.join("short.tar.gz"), &whole[..whole.len() / 2]).unwrap();
+            root.join("short.tar.gz")
+        };
+        check_refused(short, &["unexpected end of file; make the archive again"]);
+    }
+
+    #[test]
+    fn a_folder_that_changes_while_it_is_copied_is_said_to() {
+        let error = of_part(sys::copy_tree::CopyError {
+            path: "/data/d/400".into(),
+            source: io::ErrorKind::NotFound.into(),
+        });
+        assert!(
+            error.to_string().contains("changed while it was copied"),
+            "{error}"
+        );
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

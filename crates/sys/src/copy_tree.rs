@@ -304,7 +304,8 @@ impl Walk<'_> {
                 _ if keeps => {}
                 // A pipe or a socket holds nothing that could be copied.
                 _ => {
-                    let odd = io::Error::other("neither a file nor a folder");
+                    let odd = "neither a file nor a folder";
+                    let odd = io::Error::new(io::ErrorKind::InvalidInput, odd);
                     return Err(folders.error(&name, odd));
                 }
             }

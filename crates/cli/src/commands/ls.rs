@@ -9,6 +9,7 @@ use clap::Args as ClapArgs;
 use model::{Seconds, Timestamp};
 use runs::{Listed, ListedKind, Listing, Run, RunState, list, places};
 use serde_json::json;
+use std::collections::BTreeSet;
 
 /// List runs, and other jobs
 #[derive(Debug, ClapArgs)]
@@ -55,6 +56,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     };
     let Listing { mut rows, problems } = list(&places()?, since)?;
     let all = rows.len();
+    let unknown = unknown_clusters(&args.cluster, &rows);
     rows.retain(|row| args.takes(row, now));
     if args.json {
         let rows: Vec<_> = rows.iter().map(row_json).collect();
@@ -67,6 +69,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         });
     } else if rows.is_empty() && all > 0 {
         printer.show_line("none of them; yard ls shows all");
+        if let Some(unknown) = unknown {
+            printer.say(&format!("note: {unknown}"));
+        }
     } else if rows.is_empty() {
         printer.show_line("no runs yet; yard run FILE starts one");
     } else {
@@ -79,6 +84,16 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
     }
     Ok(exit_code::DONE)
+}
+
+/// That a cluster was asked for of which nothing is listed, with those of which something is.
+fn unknown_clusters(asked: &[String], rows: &[Listed]) -> Option<String> {
+    let known: BTreeSet<&str> = rows.iter().map(|row| row.cluster.as_str()).collect();
+    let unknown = asked.iter().find(|name| !known.contains(name.as_str()))?;
+    let known = known.into_iter().collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "nothing is known of a cluster {unknown}; the clusters of what is listed: {known}"
+    ))
 }
 
 impl Args {

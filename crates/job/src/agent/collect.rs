@@ -29,6 +29,8 @@ pub struct Collected {
     pub older: u64,
     /// Links and others that were not collected: they stay where they are.
     pub left: Vec<PathBuf>,
+    /// Patterns that name nothing.
+    pub unmatched: Vec<String>,
 }
 
 /// Why not all was collected.
@@ -63,6 +65,12 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> CollectError {
 pub fn collect(data: &Path, patterns: &[String], to: &Path) -> Result<Collected, CollectError> {
     let wanted = set_of(patterns).map_err(|error| at(data)(io::Error::other(error)))?;
     let mut collected = Collected::default();
+    let mut matched = vec![false; patterns.len()];
+    let mut is_wanted = |place: &Path| {
+        let found = wanted.matches(place);
+        found.iter().for_each(|pattern| matched[*pattern] = true);
+        !found.is_empty()
+    };
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
         let path = data.join(&folder);
@@ -74,9 +82,9 @@ pub fn collect(data: &Path, patterns: &[String], to: &Path) -> Result<Collected,
             let kind = entry.file_type().map_err(at(&entry.path()))?;
             if kind.is_dir() {
                 folders.push(place);
-            } else if kind.is_file() && wanted.is_match(&place) {
+            } else if kind.is_file() && is_wanted(&place) {
                 copy(&entry.path(), &to.join(&place), &mut collected)?;
-            } else if kind.is_symlink() && wanted.is_match(&place) {
+            } else if kind.is_symlink() && is_wanted(&place) {
                 let target = fs::read_link(entry.path()).map_err(at(&entry.path()))?;
                 let target = within(data, &place, target);
                 if stays_within(&place, &target) {
@@ -84,15 +92,18 @@ pub fn collect(data: &Path, patterns: &[String], to: &Path) -> Result<Collected,
                 } else {
                     collected.left.push(place);
                 }
-            } else if wanted.is_match(&place) {
+            } else if is_wanted(&place) {
                 collected.left.push(place);
             }
         }
-        if is_empty && wanted.is_match(&folder) {
+        if is_empty && is_wanted(&folder) {
             let there = to.join(&folder);
             fs::create_dir_all(&there).map_err(at(&there))?;
         }
     }
+    let patterns = patterns.iter().zip(matched);
+    let unmatched = patterns.filter(|(_, is_matched)| !is_matched);
+    collected.unmatched = unmatched.map(|(pattern, _)| pattern.clone()).collect();
     Ok(collected)
 }
 
@@ -231,6 +242,7 @@ impl Keeper {
                 bytes,
                 older,
                 left,
+                unmatched,
             }) => {
                 self.collecting = Collecting::Idle;
                 if left.is_empty() {
@@ -256,6 +268,13 @@ impl Keeper {
                     text.push_str(&format!(", {older} left that have a newer copy"));
                 }
                 self.outbox.note(text);
+                if !unmatched.is_empty() {
+                    let text = format!(
+                        "[data] collect names nothing on {node} by {}: it holds paths below {{data}}, where `**/` is any folder",
+                        unmatched.join(", ")
+                    );
+                    self.outbox.note(text);
+                }
             }
             Err(error) if sys::disk_errors::may_pass(&error) => {
                 let first = matches!(self.collecting, Collecting::Busy);
@@ -358,13 +377,17 @@ mod tests {
                     files,
                     bytes,
                     older,
-                    left: Vec::new()
+                    left: Vec::new(),
+                    unmatched: Vec::new(),
                 }
             );
         };
         check(&["results/*".to_owned()], 1, 1, 0);
         check(&all, 2, 5, 0);
         check(&all, 0, 0, 0);
+        let other = ["result/*".to_owned(), "results/a".to_owned()];
+        let found = collect(&data, &other, &to).unwrap();
+        assert_eq!(found.unmatched, ["result/*"]);
         assert!(!to.join("other").exists());
         // A start on another node has brought a newer one.
         fs::write(to.join("results/a"), "newer").unwrap();

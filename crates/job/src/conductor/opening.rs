@@ -258,6 +258,7 @@ impl Conductor {
             keep_all: self.json.plan.checkpoints.keep.value == Keep::All,
             kill_wait: Duration::from_secs(self.json.facts.comeback.kill_wait.0),
             node_folder: self.local.checkpoints(),
+            on_this_machine: self.json.plan.embedded,
             grace: Duration::from_secs(resume.grace.value.0),
             on_hang: self
                 .json

@@ -180,18 +180,30 @@ impl ConductorState {
             .map(String::as_str)
             .collect();
         let first = names.first()?;
+        let is_one = names.len() == 1;
         let copiers = self.copies.copiers().iter();
         let nodes: Vec<String> = copiers.map(|agent| self.node_of(*agent)).collect();
-        let from = self.facts.node_folder.join(first);
+        // All of them are in one folder.
+        let from = match is_one {
+            true => self.facts.node_folder.join(first).display().to_string(),
+            false => format!("{}/", self.facts.node_folder.display()),
+        };
         // Of several nodes each may have a part.
         let (node, each) = match &nodes[..] {
             [node] => (node.as_str(), String::new()),
             _ => ("NODE", format!(", of each of {}", nodes.join(", "))),
         };
-        let command = format!("rsync -a {node}:{} FOLDER", from.display());
+        // No name of a pretended node leads anywhere.
+        let command = match self.facts.on_this_machine {
+            true => format!("cp -r {from} FOLDER"),
+            false => format!("rsync -a {node}:{from} FOLDER{each}"),
+        };
+        let (names, are, them) = match is_one {
+            true => (names.join(", "), "is not saved and stays", "it"),
+            false => (names.join(", "), "are not saved and stay", "them"),
+        };
         Some(format!(
-            "{} is not saved and stays on the node; fetch it: {command}{each}",
-            names.join(", ")
+            "{names} {are} on the node; yard requeue saves {them} where the run folder takes {them} again, or fetch {them}: {command}"
         ))
     }
 

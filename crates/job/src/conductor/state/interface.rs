@@ -41,6 +41,8 @@ pub struct Facts {
     pub keep_all: bool,
     /// The program's `{checkpoints}` on each node.
     pub node_folder: PathBuf,
+    /// Whether the nodes are pretended: their folders are this machine's.
+    pub on_this_machine: bool,
     /// How long a disk that takes nothing is waited for at the end.
     pub grace: Duration,
     /// What is done about ranks that hang.

@@ -141,7 +141,7 @@ fn a_training_that_is_done_while_the_disk_is_full_waits_for_its_last_checkpoint(
                 event {"event":"note","text":"c-1 could not be copied and stays on the node in \"/tmp/node/checkpoints\" until the run's next start there"}
                 send {"order":"finish","clean":false}
             80 agents 0
-                event {"event":"finished","status":0,"left":"c-1 is not saved and stays on the node; fetch it: rsync -a n0:/tmp/node/checkpoints/c-1 FOLDER"}
+                event {"event":"finished","status":0,"left":"c-1 is not saved and stays on the node; yard requeue saves it where the run folder takes it again, or fetch it: rsync -a n0:/tmp/node/checkpoints/c-1 FOLDER"}
                 Exit(0)
             80 requeued
         "#]],
@@ -212,7 +212,44 @@ fn what_a_retry_does_not_mend_is_not_waited_for() {
                 event {"event":"note","text":"c-1 could not be copied and stays on the node in \"/tmp/node/checkpoints\" until the run's next start there"}
                 send {"order":"finish","clean":false}
             20 agents 0
-                event {"event":"finished","status":0,"left":"c-1 is not saved and stays on the node; fetch it: rsync -a n0:/tmp/node/checkpoints/c-1 FOLDER"}
+                event {"event":"finished","status":0,"left":"c-1 is not saved and stays on the node; yard requeue saves it where the run folder takes it again, or fetch it: rsync -a n0:/tmp/node/checkpoints/c-1 FOLDER"}
+                Exit(0)
+        "#]],
+    );
+}
+
+/// A name of a pretended node leads nowhere.
+#[test]
+fn all_that_is_not_saved_is_told_with_how_to_fetch_it() {
+    check_running(
+        Facts {
+            on_this_machine: true,
+            ..facts()
+        },
+        "10 complete a-1
+         10 complete b-1
+         20 ranks 0
+         20 refused a-1
+         20 refused b-1
+         20 drained 1
+         20 agents 0",
+        expect![[r#"
+            10 complete a-1
+                send {"order":"copy","name":"a-1","from":[0]}
+            10 complete b-1
+            20 ranks 0
+                event {"event":"ranks-ended","status":0,"first_failed":null}
+                send {"order":"drain","round":1,"until":25000,"ranks_gone":true,"finished":true}
+            20 refused a-1
+                event {"event":"checkpoint-not-out","name":"a-1","why":"disk full"}
+                send {"order":"copy","name":"b-1","from":[0]}
+            20 refused b-1
+                event {"event":"checkpoint-not-out","name":"b-1","why":"disk full"}
+            20 drained 1
+                event {"event":"note","text":"a-1, b-1 could not be copied and stays on the node in \"/tmp/node/checkpoints\" until the run's next start there"}
+                send {"order":"finish","clean":false}
+            20 agents 0
+                event {"event":"finished","status":0,"left":"a-1, b-1 are not saved and stay on the node; yard requeue saves them where the run folder takes them again, or fetch them: cp -r /tmp/node/checkpoints/ FOLDER"}
                 Exit(0)
         "#]],
     );

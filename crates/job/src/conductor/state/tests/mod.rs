@@ -47,6 +47,7 @@ fn facts() -> Facts {
         by_marker: false,
         kill_wait: Duration::from_secs(30),
         node_folder: "/tmp/node/checkpoints".into(),
+        on_this_machine: false,
         grace: Duration::from_secs(60),
         on_hang: train::OnHang::Log,
     }
