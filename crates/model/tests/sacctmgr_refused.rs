@@ -180,3 +180,22 @@ fn widths_wider_than_the_formatter_takes() {
         assert_eq!((status, text.len()), (0, 65_538), "{width}");
     }
 }
+
+/// Which made a circle once, and the accounts were in no tree and no dump any more.
+#[test]
+fn accounts_make_no_circle() {
+    let mut bank = Bank::after(&[
+        "add account a",
+        "add account b parent=a",
+        "add account c parent=b",
+    ]);
+    bank.refuses("modify account root set parent=b", "Nothing modified");
+    bank.refuses("modify account a set parent=a", "Nothing modified");
+    bank.refuses("modify account b set parent=a", "Nothing modified");
+    bank.refuses("modify account a set parent=nope", "nope doesn't exist");
+    let shown = "-nP show assoc tree format=account,parentname where account=a,b,c";
+    bank.said("modify account a set parent=c");
+    bank.shows(shown, "c|root\n a|c\n  b|a");
+    bank.said("modify account c,a set parent=b");
+    bank.shows(shown, "b|root\n a|b\n c|b");
+}

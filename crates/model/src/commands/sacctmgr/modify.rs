@@ -7,9 +7,10 @@ use super::words::{Answer, OF_ASSOCIATIONS, OF_QOS, changed_list};
 use crate::records::accounting::is_passed_down;
 use crate::records::{AccountAssociation, Accounting};
 
-/// `modify account|user …`: what both do to associations.
+/// `modify account|user …`: what both do to associations; accounts are shown as they were before.
 fn modify_associations(
     given: &Given,
+    before: &Accounting,
     to: &mut Accounting,
     is_meant: impl Fn(&AccountAssociation) -> bool,
 ) -> String {
@@ -21,17 +22,26 @@ fn modify_associations(
     let cluster = to.cluster.clone();
     let mut text = String::new();
     let mut changed_accounts = Vec::new();
-    for index in 0..to.associations.len() {
-        if !is_meant(&to.associations[index]) {
-            continue;
-        }
+    let meant = 0..to.associations.len();
+    let mut meant: Vec<usize> = meant
+        .filter(|index| is_meant(&to.associations[*index]))
+        .collect();
+    if given.parent.is_some() {
+        let places = before.places();
+        meant.sort_by_key(|index| {
+            places
+                .get(&before.associations[*index].id)
+                .map(|it| it.left)
+        });
+    }
+    for index in meant {
         let qos = to.qos_of(&to.associations[index]).to_vec();
         let it = &mut to.associations[index];
         given.put_into(&mut it.settings);
         if !given.qos.is_empty() {
             it.qos = Some(given.qos.iter().fold(qos, changed_list));
         }
-        match (&it.user, &it.parent) {
+        match (&it.user, &before.associations[index].parent) {
             (None, Some(parent)) => {
                 text.push_str(&format!(
                     "  C = {cluster:<10} A = {} of {parent}\n",
@@ -86,31 +96,51 @@ pub(super) fn modify_account(words: &[String], to: &mut Accounting) -> Result<An
             text.push_str(&format!(" Modified accounts...\n{lines}"));
         }
     }
+    let before = to.clone();
+    let mut names = condition.names;
     if let Some(parent) = &given.parent {
-        if to.account_association(parent).is_none() || condition.names.contains(parent) {
-            return Err(Answer::nothing("Nothing modified"));
+        if to.account_association(parent).is_none() {
+            let text = format!(" Parent Account {parent} doesn't exist.\n");
+            return Err(Answer::refused(text));
         }
-        for it in to
-            .associations
-            .iter_mut()
-            .filter(|it| it.user.is_none() && it.parent.is_some())
-        {
-            if condition.names.contains(&it.account) {
-                it.parent = Some(parent.clone());
-            }
-        }
+        // In the order of the tree, in which one that moves another is shown first.
+        let places = before.places();
+        names.sort_by_key(|name| {
+            let own = before.account_association(name);
+            own.and_then(|own| Some(places.get(&own.id)?.left))
+        });
+        names.retain(|name| move_account(name, parent, to));
     }
     if !given.settings.is_empty() || !given.qos.is_empty() || given.parent.is_some() {
-        let names = condition.names;
         let is_meant = |it: &AccountAssociation| it.user.is_none() && names.contains(&it.account);
-        let before = to.clone();
-        let lines = modify_associations(&given, to, is_meant);
+        let lines = modify_associations(&given, &before, to, is_meant);
         keep_default_qos(before, to)?;
         if !lines.is_empty() {
             text.push_str(&format!(" Modified account associations...\n{lines}"));
         }
     }
     finish(text, &given)
+}
+
+/// Puts an account under another one; where that is somewhere below it, that one goes to its place first.
+/// Whether it was moved: the root, an account itself and one that is there already are passed over.
+fn move_account(name: &str, parent: &str, to: &mut Accounting) -> bool {
+    let above = |of: &str, to: &Accounting| to.account_association(of)?.parent.clone();
+    let Some(former) = above(name, to).filter(|former| former != parent && name != parent) else {
+        return false;
+    };
+    if to.is_under(parent, name) {
+        put_under(parent, &former, to);
+    }
+    put_under(name, parent, to);
+    true
+}
+
+fn put_under(name: &str, parent: &str, to: &mut Accounting) {
+    let mut all = to.associations.iter_mut();
+    if let Some(it) = all.find(|it| it.user.is_none() && it.account == name) {
+        it.parent = Some(parent.to_owned());
+    }
 }
 
 /// `modify user …`
@@ -180,7 +210,7 @@ pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answe
             return Err(answer);
         }
         let before = to.clone();
-        let lines = modify_associations(&given, to, is_meant);
+        let lines = modify_associations(&given, &before, to, is_meant);
         keep_default_qos(before, to)?;
         if !lines.is_empty() {
             text.push_str(&format!(" Modified user associations...\n{lines}"));

@@ -217,24 +217,32 @@ pub(super) fn associations(
             && (asked.names.is_none() || it.user.is_some() && named(&asked.names, user))
             && (!asked.only_defaults || is_default(it))
     };
-    let list: Vec<(usize, &AccountAssociation)> = match &asked.users {
+    let list: Vec<&AccountAssociation> = match &asked.users {
         // The newest first, as the database has them.
-        Some(_) => from.associations.iter().rev().map(|it| (0, it)).collect(),
-        None => from.tree(),
+        Some(_) => from.associations.iter().rev().collect(),
+        None => from.tree().into_iter().map(|(_, it)| it).collect(),
     };
     let shown = ShownAssociations::of(from);
-    let rows = list
-        .into_iter()
-        .filter(|(_, it)| takes(it))
-        .map(|(depth, it)| {
-            let cell = |chosen: &Chosen| match chosen.column.key {
-                "account" if asked.tree && chosen.left => {
-                    format!("{}{}", " ".repeat(depth), it.account)
-                }
-                key => shown.cell(it, key),
-            };
-            columns.iter().map(cell).collect()
-        });
+    // Each under what stands over it, where that is shown.
+    let mut depths: BTreeMap<&str, usize> = BTreeMap::new();
+    let rows = list.into_iter().filter(|it| takes(it)).map(|it| {
+        let above = match &it.user {
+            Some(_) => Some(&it.account),
+            None => it.parent.as_ref(),
+        };
+        let depth = above.and_then(|above| depths.get(above.as_str()));
+        let depth = depth.map_or(0, |above| above + 1);
+        if it.user.is_none() {
+            depths.insert(&it.account, depth);
+        }
+        let cell = |chosen: &Chosen| match chosen.column.key {
+            "account" if asked.tree && chosen.left => {
+                format!("{}{}", " ".repeat(depth), it.account)
+            }
+            key => shown.cell(it, key),
+        };
+        columns.iter().map(cell).collect()
+    });
     let rows: Vec<Vec<String>> = rows.collect();
     Ok(Answer::shown(table(&columns, &rows, style)))
 }
