@@ -109,6 +109,16 @@ pub(super) fn place_on(
     })
 }
 
+/// Makes the copy where this process runs.
+pub(super) fn place_here(
+    source: &Path,
+    placing: &Placing,
+    before: &[Copied],
+) -> Result<Copied, NotCopied> {
+    let mut source = File::open(source).map_err(|why| NotCopied::writing(&why))?;
+    place(&mut source, placing, before)
+}
+
 /// What such a step does; none where these are not its words.
 pub(super) fn run(args: &[String], printer: &Printer) -> Option<u8> {
     let [word, asked] = args else { return None };
@@ -124,11 +134,7 @@ pub(super) fn run(args: &[String], printer: &Printer) -> Option<u8> {
 
 /// Makes the copy beside its place and puts it there whole. One of `before` that is there already, since nodes
 /// share a disk, is it.
-pub(super) fn place(
-    source: &mut dyn Read,
-    placing: &Placing,
-    before: &[Copied],
-) -> Result<Copied, NotCopied> {
+fn place(source: &mut dyn Read, placing: &Placing, before: &[Copied]) -> Result<Copied, NotCopied> {
     let to = &PathBuf::from(&*sys::odd_text::bytes(&placing.destination));
     if let Ok(facts) = to.symlink_metadata() {
         let there = Copied::of(&facts);

@@ -2,14 +2,15 @@
 //! folders that each node has for itself, such as `/tmp` of isolated ones, get one each.
 
 use super::connection::{connect, engine_dir, has_nodes};
-use super::file_on_node::{Copied, NotCopied, Placing, place, place_on};
+use super::file_on_node::{Copied, NotCopied, Placing, place_here, place_on};
 use crate::printer::Printer;
 use api::JobFilter;
 use model::sbcast::{SbcastArgs, SbcastShow, parse};
 use model::{JobId, JobState, NodeName};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 /// What `--help` prints.
 pub const HELP: &str = "\
@@ -55,81 +56,127 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
 }
 
 fn copy(asked: &SbcastArgs, printer: &Printer) -> u8 {
-    let error = |text: &str| printer.say(&format!("sbcast: error: {text}"));
-    let source = PathBuf::from(&*sys::odd_text::bytes(&asked.source));
-    let opened = File::open(&source).and_then(|file| Ok((file.metadata()?, file)));
-    let (facts, file) = match opened {
-        Ok(opened) => opened,
-        Err(why) => {
-            let words = super::system_words(&why);
-            error(&format!("Can't open `{}`: {words}", asked.source));
-            return FAILED;
-        }
+    let copying = Copying {
+        command: "sbcast",
+        job: asked.job.unwrap_or(JobId(0)),
+        source: &asked.source,
+        printer,
     };
-    if !facts.is_file() {
-        error(&format!(
-            "Can't mmap file `{}`, No such device.",
-            asked.source
-        ));
-        return FAILED;
+    match copying.run(asked) {
+        Ok(()) => 0,
+        Err(code) => code,
     }
-    let job = asked.job.unwrap_or(JobId(0));
-    let nodes = match nodes_of(job) {
-        Ok(nodes) => nodes,
-        Err(why) => {
-            error(&format!("Slurm job {job} lookup error: {why}"));
-            return FAILED;
+}
+
+/// A file that is copied to nodes of a job, for a command that says what goes wrong.
+pub(super) struct Copying<'a> {
+    /// The command.
+    pub command: &'static str,
+    /// The job.
+    pub job: JobId,
+    /// The file, as text.
+    pub source: &'a str,
+    /// Where it is said.
+    pub printer: &'a Printer,
+}
+
+impl Copying<'_> {
+    fn run(&self, asked: &SbcastArgs) -> Result<(), u8> {
+        let facts = self.facts()?;
+        let job = self.job;
+        let nodes = nodes_of(job).map_err(|why| {
+            self.error(&format!("Slurm job {job} lookup error: {why}"));
+            FAILED
+        })?;
+        if asked.verbose {
+            for (name, value) in [
+                ("jobid     ", job.to_string()),
+                ("source    ", asked.source.clone()),
+                ("dest      ", asked.destination.clone()),
+                ("force     ", asked.force.to_string()),
+                ("preserve  ", asked.preserve.to_string()),
+                ("size      ", facts.len().to_string()),
+            ] {
+                self.printer.say(&format!("sbcast: {name} = {value}"));
+            }
         }
-    };
-    if asked.verbose {
-        for (name, value) in [
-            ("jobid     ", job.to_string()),
-            ("source    ", asked.source.clone()),
-            ("dest      ", asked.destination.clone()),
-            ("force     ", asked.force.to_string()),
-            ("preserve  ", asked.preserve.to_string()),
-            ("size      ", facts.len().to_string()),
-        ] {
-            printer.say(&format!("sbcast: {name} = {value}"));
-        }
-    }
-    let times = asked
-        .preserve
-        .then(|| facts.modified().ok().zip(facts.accessed().ok()));
-    let placing = Placing {
-        destination: asked.destination.clone(),
-        mode: facts.permissions().mode() & 0o777,
-        force: asked.force,
-        times: times.flatten(),
-    };
-    let one_serves_all = !is_of_each_node(&asked.destination);
-    let mut copies: Vec<Copied> = Vec::new();
-    for node in nodes {
-        let made = if one_serves_all || is_here(job, &node) {
-            place(&mut &file, &placing, &copies)
-        } else {
-            place_on(&node, job, &source, &placing, &copies)
+        let placing = |_: &NodeName| Placing {
+            destination: asked.destination.clone(),
+            mode: facts.permissions().mode() & 0o777,
+            force: asked.force,
+            times: times(&facts).filter(|_| asked.preserve),
         };
-        match made {
-            Ok(copied) => copies.push(copied),
-            // What the node's daemon finds before it writes has the system's words and number.
-            Err(NotCopied::Opening { words, number }) => {
-                error(&format!("REQUEST_FILE_BCAST({node}): {words}"));
-                return number
-                    .and_then(|it| u8::try_from(it).ok())
-                    .unwrap_or(FAILED);
-            }
-            Err(NotCopied::Writing { words }) => {
-                error(&format!("REQUEST_FILE_BCAST({node}): Unspecified error"));
-                printer.say(&format!(
-                    "sbcast:   {}: {words}; nothing of it was left",
-                    asked.destination
-                ));
-                return FAILED;
+        self.to(&nodes, &placing)
+    }
+
+    fn error(&self, text: &str) {
+        self.printer
+            .say(&format!("{}: error: {text}", self.command));
+    }
+
+    fn path(&self) -> PathBuf {
+        PathBuf::from(&*sys::odd_text::bytes(self.source))
+    }
+
+    /// The file's mode, size and times.
+    ///
+    /// # Errors
+    /// The exit code: it can't be read.
+    pub fn facts(&self) -> Result<Metadata, u8> {
+        let facts = File::open(self.path()).and_then(|file| file.metadata());
+        let facts = facts.map_err(|why| {
+            let words = super::system_words(&why);
+            self.error(&format!("Can't open `{}`: {words}", self.source));
+            FAILED
+        })?;
+        if !facts.is_file() {
+            let source = self.source;
+            self.error(&format!("Can't mmap file `{source}`, No such device."));
+            return Err(FAILED);
+        }
+        Ok(facts)
+    }
+
+    /// Copies it to these nodes, to where it goes on each.
+    ///
+    /// # Errors
+    /// The exit code: one has no copy.
+    pub fn to(&self, nodes: &[NodeName], placing: &dyn Fn(&NodeName) -> Placing) -> Result<(), u8> {
+        let mut copies: Vec<Copied> = Vec::new();
+        for node in nodes {
+            let placing = placing(node);
+            let is_here = !is_of_each_node(&placing.destination) || is_here(self.job, node);
+            let made = if is_here {
+                place_here(&self.path(), &placing, &copies)
+            } else {
+                place_on(node, self.job, &self.path(), &placing, &copies)
+            };
+            match made {
+                Ok(copied) => copies.push(copied),
+                // What the node's daemon finds before it writes has the system's words and number.
+                Err(NotCopied::Opening { words, number }) => {
+                    self.error(&format!("REQUEST_FILE_BCAST({node}): {words}"));
+                    return Err(number
+                        .and_then(|it| u8::try_from(it).ok())
+                        .unwrap_or(FAILED));
+                }
+                Err(NotCopied::Writing { words }) => {
+                    self.error(&format!("REQUEST_FILE_BCAST({node}): Unspecified error"));
+                    self.printer.say(&format!(
+                        "{}:   {}: {words}; nothing of it was left",
+                        self.command, placing.destination
+                    ));
+                    return Err(FAILED);
+                }
             }
         }
+        Ok(())
     }
-    0
+}
+
+/// When a file was changed and read.
+pub(super) fn times(facts: &Metadata) -> Option<(SystemTime, SystemTime)> {
+    facts.modified().ok().zip(facts.accessed().ok())
 }
 
 /// Whether nodes have that place each for itself: isolated ones have these folders.

@@ -7,7 +7,7 @@ use super::task_epilogs::{PendingEpilogs, TaskEpilogs};
 use super::task_files::words;
 use super::{gpu_binding, slurm_links, task_environment, task_streams};
 use crate::spec::{Environment, Program, StepSpec, Streams};
-use model::{Bound, PassedLimit, StepId, TaskUsage, WaitStatus};
+use model::{Bound, PassedLimit, StepId, TaskUsage, WaitStatus, broadcast_name};
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
@@ -115,7 +115,7 @@ pub(super) fn launch(
         view.share_namespaces();
     }
     for (place, (task, streams)) in spec.tasks.iter().zip(streams).enumerate() {
-        let program = program(&spec.program, place, &environment).after_prologs(spec);
+        let program = program(spec, place, &environment).after_prologs(spec);
         let told = gpu_binding::of_task(spec, task, &groups);
         for error in &told.errors {
             say(error, relay.as_deref_mut(), messages.as_ref());
@@ -316,8 +316,8 @@ impl Executable {
 }
 
 /// What the task at a place among the node's runs.
-fn program(program: &Program, place: usize, environment: &[(String, String)]) -> Executable {
-    let words: &[String] = match program {
+fn program(spec: &StepSpec, place: usize, environment: &[(String, String)]) -> Executable {
+    let words: &[String] = match &spec.program {
         Program::Script { path, args } => {
             return Executable {
                 file: path.clone().into(),
@@ -329,12 +329,19 @@ fn program(program: &Program, place: usize, environment: &[(String, String)]) ->
         Program::Command(words) => words,
         Program::Each(all) => all.get(place).map_or(&[], Vec::as_slice),
     };
-    let name = words.first().map(|word| bytes(word)).unwrap_or_default();
+    let mut words: Vec<OsString> = words.iter().map(|word| bytes(word)).collect();
+    // A folder is where `srun --bcast` has put the program.
+    if let Some(name) = words.first_mut()
+        && name.as_encoded_bytes().ends_with(b"/")
+    {
+        name.push(broadcast_name(spec.job, spec.step, &spec.node));
+    }
+    let name = words.first().cloned().unwrap_or_default();
     let path = environment.iter().find(|(name, _)| name == "PATH");
     let path = path.map_or("/usr/local/bin:/usr/bin:/bin", |(_, path)| path);
     Executable {
         // Executing what is not found says what is wrong.
         file: sys::process::find_program(&name, path).map_or_else(|| name.clone(), OsString::from),
-        args: words.iter().map(|word| bytes(word)).collect(),
+        args: words,
     }
 }

@@ -24,6 +24,7 @@ pub(crate) enum Exclusive {
 pub(crate) struct GivenOptions {
     pub(crate) account: Option<String>,
     pub(crate) array: Option<ArraySpec>,
+    pub(crate) bcast: Option<String>,
     pub(crate) begin: Option<Timestamp>,
     pub(crate) chdir: Option<PathBuf>,
     pub(crate) burst_buffer: bool,

@@ -68,7 +68,7 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[rustfmt::skip]
 pub enum Key {
-    AccelBind, Account, AcctgFreq, Array, Begin, BurstBuffer, BurstBufferFile, Chdir, Clusters,
+    AccelBind, Account, AcctgFreq, Array, Bcast, Begin, BurstBuffer, BurstBufferFile, Chdir, Clusters,
     Comment, Constraint, ContainerEntrypoint, ContainerEntrypointLog, ContainerEnv, ContainerImage,
     ContainerMountHome, ContainerMounts, ContainerName, ContainerRemapRoot, ContainerSave,
     ContainerWorkdir, ContainerWritable, Contiguous, CoreSpec, CoresPerSocket, CpuBind, CpuFreq, CpusPerGpu,

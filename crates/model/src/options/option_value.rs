@@ -52,6 +52,7 @@ impl Reading<'_> {
             Key::Account => o.account = owned(),
             Key::AcctgFreq => value_check::accounting_frequency(text)?,
             Key::Array => self.array(text, given),
+            Key::Bcast => o.bcast = Some(text.to_owned()),
             Key::Begin => self.options.begin = self.moment(text, given)?,
             Key::BurstBuffer => o.burst_buffer = true,
             Key::BurstBufferFile => o.burst_buffer_file = true,

@@ -88,6 +88,8 @@ pub struct LaunchOptions {
     pub pty: bool,
     /// `--multi-prog`: the command is a file of programs.
     pub multi_prog: bool,
+    /// `--bcast`: where the copy of the program goes; empty where no place is named.
+    pub bcast: Option<String>,
     /// `--time`: the step's own limit.
     pub time: Option<Seconds>,
     /// `--wait`: seconds after the first task ended until the others are ended; `None` and 0 wait
@@ -419,6 +421,7 @@ fn launch(o: &GivenOptions, surroundings: &Surroundings<'_>) -> LaunchOptions {
         unbuffered: o.unbuffered,
         pty: o.pty,
         multi_prog: o.multi_prog,
+        bcast: o.bcast.clone(),
         time: match o.time {
             Some(TimeLimitRequest::Limit(seconds)) => Some(seconds),
             Some(TimeLimitRequest::Unlimited) | None => None,

@@ -65,6 +65,7 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
         verbose: asked.verbose > 0,
         immediate: asked.immediate.map(seconds),
         programs: AroundStep::asked(&options.programs),
+        broadcast: None,
         allocation: asked.request,
         request: asked.step,
     };

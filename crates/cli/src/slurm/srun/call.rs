@@ -1,6 +1,7 @@
 //! What one `srun` was called for.
 
 use super::around_step::AroundStep;
+use super::broadcast::Broadcast;
 use api::StepLaunch;
 use model::{JobId, Request, StepRequest};
 use std::time::Duration;
@@ -40,9 +41,16 @@ pub struct StepCall {
     pub immediate: Option<Duration>,
     /// `--prolog` and `--epilog`, or the cluster's.
     pub programs: AroundStep,
+    /// `--bcast`: the copy of its program that it runs.
+    pub broadcast: Option<Broadcast>,
 }
 
 impl StepCall {
+    /// Whether its tasks wait until something is done that goes before them.
+    pub fn holds_tasks(&self) -> bool {
+        self.programs.prolog.is_some() || self.broadcast.is_some()
+    }
+
     /// Whether `srun`'s own stdin goes to the tasks.
     pub fn reads_stdin(&self) -> bool {
         match self.launch.input.as_deref() {

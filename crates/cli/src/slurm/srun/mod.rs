@@ -6,6 +6,7 @@
 mod allocation;
 mod arguments;
 mod around_step;
+mod broadcast;
 mod call;
 mod events;
 mod input;
@@ -22,6 +23,7 @@ use super::{connection, named_input, step_container};
 use crate::printer::Printer;
 use api::{Client, JobFilter};
 use arguments::Caller;
+use broadcast::Broadcast;
 use call::StepCall;
 pub use listening::attached_socket;
 use model::option_table::Command;
@@ -100,9 +102,21 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
         }
     };
     let container = asked.launch.container.clone();
+    let bcast = asked.launch.bcast.clone();
     let (mut call, notes) = arguments::step_call(asked, &caller);
     if !programs.is_empty() {
         call.launch.programs = programs;
+    }
+    if bcast.is_some() && !call.launch.programs.is_empty() {
+        printer.say("srun: --bcast has no effect on tasks that run different programs");
+    } else if let Some(to) = bcast {
+        match Broadcast::of(&mut call.launch, &to) {
+            Ok(broadcast) => call.broadcast = Some(broadcast),
+            Err(why) => {
+                printer.say(&format!("srun: fatal: {why}"));
+                return 1;
+            }
+        }
     }
     if let Err(lines) = put_inside(&mut call, &container, &cwd, printer) {
         for line in lines {

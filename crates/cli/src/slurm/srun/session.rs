@@ -130,8 +130,13 @@ impl<'a> Session<'a> {
         self.say(&format!(
             "srun: launch/slurm: launch_p_step_launch: {step} aborted before step completely launched."
         ));
-        self.failed = true;
-        self.abort();
+        self.note_abort();
+        self.never_started()
+    }
+
+    /// The same step, of which no task starts, where that was said; its nodes end as they call.
+    pub fn never_started(mut self) -> Session<'a> {
+        (self.failed, self.aborted) = (true, true);
         self
     }
 
@@ -292,7 +297,7 @@ impl<'a> Session<'a> {
         }
         if self.aborted {
             send(&mut node.stream, &ToSupervisor::End);
-        } else if self.call.programs.prolog.is_some() {
+        } else if self.call.holds_tasks() {
             send(&mut node.stream, &ToSupervisor::Start);
         }
         self.nodes.insert(header.node_index, node);

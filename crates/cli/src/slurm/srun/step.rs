@@ -54,7 +54,7 @@ impl StepOrder {
         };
         let launch = StepLaunch {
             listen: Some(listening.path()),
-            waits: call.programs.prolog.is_some(),
+            waits: call.holds_tasks(),
             ..call.launch.clone()
         };
         let request = call.request.clone();
@@ -86,7 +86,7 @@ impl StepOrder {
         signals: SignalFd,
     ) -> Ended {
         // The cluster's prolog may be known only now.
-        self.step.launch.waits = call.programs.prolog.is_some();
+        self.step.launch.waits = call.holds_tasks();
         let mut request = NamedRequest {
             job,
             step: self.step,
@@ -103,6 +103,11 @@ impl StepOrder {
             .then(|| Raw::enter(io::stdin()))
             .and_then(Result::ok);
         let around = Around::new(call, &record, printer);
+        let copied = call.broadcast.as_ref().map(|it| it.copy(&record, printer));
+        if copied == Some(false) {
+            let session = Session::new(call, record, printer, events, raw);
+            return session.never_started().live(client, &request);
+        }
         let may_start = around.before();
         let session = Session::new(call, record, printer, events, raw);
         let ended = if may_start {
