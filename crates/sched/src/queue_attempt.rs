@@ -260,7 +260,8 @@ impl State {
         }
     }
 
-    /// A place in a reservation that draws jobs to itself, for one that names none.
+    /// A place in a reservation that draws jobs to itself, for one that names none, or in one of several that
+    /// it names.
     pub(crate) fn drawn(
         &self,
         pass: &mut Pass,
@@ -268,7 +269,7 @@ impl State {
         now: Timestamp,
     ) -> Option<(String, PossibleStart)> {
         let record = &self.jobs[&attempt.job].record;
-        for reserved in self.reservations.magnetic(record, now) {
+        for reserved in self.reservations.tried(record, now) {
             let found = self.find_now(pass, attempt, now, &reserved);
             if let (Some(start), Some(name)) = (found, reserved.name())
                 && self.may_have(&self.ledger, &start, now).is_ok()

@@ -105,9 +105,9 @@ impl Reservations {
         limit: Option<Seconds>,
     ) -> u32 {
         let until = from + limit.unwrap_or(UNLIMITED);
-        let own = request.rare.reservation.as_deref();
+        let is_own = |one: &Reservation| named(request).any(|name| name == one.name);
         let all = self.0.values().map(|kept| &kept.reservation);
-        let others = all.filter(|one| own != Some(&*one.name) && one.overlaps(from, until));
+        let others = all.filter(|one| !is_own(one) && one.overlaps(from, until));
         others.fold(0, |sum, one| sum.saturating_add(one.licences(name)))
     }
 
@@ -154,6 +154,12 @@ impl Kept {
     }
 }
 
+/// The reservations that a job names, in the order in which they are tried.
+pub(crate) fn named(request: &Request) -> impl Iterator<Item = &str> {
+    let names = request.rare.reservation.as_deref().unwrap_or_default();
+    names.split(',').filter(|name| !name.is_empty())
+}
+
 impl State {
     /// All reservations, by name.
     pub fn reservations(&self) -> impl Iterator<Item = &Reservation> {
@@ -176,10 +182,10 @@ impl State {
             .filter(move |one| !one.is_of_cores() && one.is_active(at) && one.nodes.contains(node))
     }
 
-    /// Whether a user's job may be in the reservation that it names.
+    /// Whether a user's job may be in the reservation that it names, in each of several.
     ///
     /// # Errors
-    /// There is no such reservation, it is for others, or it never has enough nodes.
+    /// There is no such reservation, it is for others, or none ever has enough nodes.
     pub fn may_be_reserved(
         &self,
         request: &Request,
@@ -189,13 +195,19 @@ impl State {
         let Some(name) = request.rare.reservation.as_deref() else {
             return Ok(());
         };
-        // Several at once are not chosen from here; that one is for others is said before.
-        if name.contains(',') && name.split(',').all(|one| self.reservation(one).is_some()) {
-            for one in name.split(',') {
+        if name.contains(',') && named(request).next().is_some() {
+            let mut too_small = None;
+            let mut is_somewhere = false;
+            for one in named(request) {
                 let mut request = request.clone();
                 request.rare.reservation = Some(one.to_owned());
-                self.may_be_reserved(&request, user, group)?;
+                match self.may_be_reserved(&request, user, group) {
+                    Ok(()) => is_somewhere = true,
+                    Err(why) if why.denial == Denial::NodeConfig => too_small = Some(why),
+                    Err(why) => return Err(why),
+                }
             }
+            return too_small.filter(|_| !is_somewhere).map_or(Ok(()), Err);
         }
         let asked = format!("--reservation={name}");
         let Some(own) = self.reservation(name) else {
@@ -241,7 +253,7 @@ impl State {
     /// Live jobs that name a reservation.
     pub fn jobs_of_reservation<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Job> + 'a {
         self.live()
-            .filter(move |record| record.request.rare.reservation.as_deref() == Some(name))
+            .filter(move |record| named(&record.request).any(|one| one == name))
     }
 
     pub(crate) fn reservation_changed(&mut self, name: String, now: Option<Reservation>) {
@@ -287,7 +299,7 @@ impl State {
             if !is_used || reservation.is(ReservationFlag::Flex) {
                 let holds = !reservation.is(ReservationFlag::NoHoldJobsAfterEnd);
                 for (job, _) in of_it {
-                    self.leave_reservation(job, holds, now);
+                    self.leave_reservation(job, &name, holds, now);
                 }
                 self.reservation_changed(name, None);
             }
@@ -312,8 +324,8 @@ impl State {
         of_ended.map(|record| Action::Expire(record.id)).collect()
     }
 
-    /// A job is in no reservation any more.
-    fn leave_reservation(&mut self, id: JobId, holds: bool, at: Timestamp) {
+    /// A job is not in a reservation any more.
+    fn leave_reservation(&mut self, id: JobId, name: &str, holds: bool, at: Timestamp) {
         let is_pending = self
             .jobs
             .get(&id)
@@ -325,10 +337,12 @@ impl State {
             return;
         };
         let mut request = Request::clone(&job.record.request);
-        request.rare.reservation = None;
+        let others: Vec<&str> = named(&request).filter(|one| *one != name).collect();
+        let is_in_none = others.is_empty();
+        request.rare.reservation = Some(others.join(",")).filter(|_| !is_in_none);
         job.record.request = Arc::new(request);
         let is_held = job.record.priority == 0;
-        if is_pending && holds && !is_held {
+        if is_pending && is_in_none && holds && !is_held {
             job.record.priority = 0;
             job.record.eligible = None;
             job.record.state = JobState::Pending {
@@ -365,7 +379,22 @@ impl State {
         }
     }
 
-    /// A job that starts is in a reservation that drew it.
+    /// The reservation in which a job starts, where it names several.
+    pub(crate) fn chosen<'a>(
+        &self,
+        request: &'a Request,
+        nodes: impl Iterator<Item = NodeId> + Clone,
+    ) -> Option<&'a str> {
+        let has_several = request.rare.reservation.as_deref()?.contains(',');
+        let has_all = |name: &&str| {
+            let own = self.reservations.get(name);
+            own.is_some_and(|own| nodes.clone().all(|node| own.nodes.contains(node)))
+        };
+        let first = named(request).find(has_all);
+        first.or(named(request).next()).filter(|_| has_several)
+    }
+
+    /// A job that starts is in a reservation that drew it, or one of several that it names.
     pub(crate) fn draw(&mut self, id: JobId, name: String) {
         if let Some(job) = self.jobs.get_mut(&id) {
             let mut request = Request::clone(&job.record.request);

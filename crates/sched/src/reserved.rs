@@ -1,7 +1,7 @@
 //! What reservations leave to a job: the nodes, and CPUs of nodes, that they close to it, and why it waits for that.
 
 use crate::fault::{self, Fault};
-use crate::reservations::{Kept, Reservations};
+use crate::reservations::{Kept, Reservations, named};
 use crate::reserve::ends_within;
 use crate::{ClusterRef, Job, State};
 use model::{JobId, PendingReason, Request, ReservationFlag, Seconds, Timestamp};
@@ -41,8 +41,8 @@ pub(crate) enum ClosedCpus {
 }
 
 impl Reservations {
-    /// Those in which a user's job may run that names none, with what they leave to it.
-    pub(crate) fn magnetic<'a>(
+    /// Those in which a user's job may run now that names none, or several, with what they leave to it.
+    pub(crate) fn tried<'a>(
         &'a self,
         record: &'a Job,
         now: Timestamp,
@@ -56,7 +56,11 @@ impl Reservations {
                 && own.is_active(now)
                 && own.admits(&who.user, &who.group, request.account.as_deref())
         };
-        self.iter().filter(draws).map(|own| Reserved {
+        let has_several = request.rare.reservation.iter().any(|it| it.contains(','));
+        let of_list = named(request).filter(move |_| has_several);
+        let of_list = of_list.filter_map(|name| self.get(name));
+        let all = self.iter().filter(draws).chain(of_list);
+        all.map(|own| Reserved {
             all: self,
             own: Some(own),
             is_lost: false,
@@ -64,14 +68,13 @@ impl Reservations {
         })
     }
 
-    /// What they leave to a job.
+    /// What they leave to a job; to one that names several, the first of them.
     pub(crate) fn left_to(&self, request: &Request) -> Reserved<'_> {
-        let name = request.rare.reservation.as_deref();
-        let own = name.and_then(|name| self.get(name));
+        let own = named(request).find_map(|name| self.get(name));
         Reserved {
             all: self,
             own,
-            is_lost: name.is_some() && own.is_none(),
+            is_lost: request.rare.reservation.is_some() && own.is_none(),
             ends_within: ends_within(request),
         }
     }

@@ -56,6 +56,11 @@ impl State {
             }
         }
         self.notify_by_name(id, target, now);
+        let request = &self.jobs[&id].record.request;
+        let nodes = start.shares.iter().map(|share| share.node);
+        if let Some(name) = self.chosen(request, nodes).map(str::to_owned) {
+            self.draw(id, name);
+        }
         if self.jobs[&id].record.request.rare.reservation.is_some() {
             self.count_reserved_cores(now);
         }

@@ -52,7 +52,7 @@ impl Lab {
             .reserve(&asked, true, &members, self.now)
             .unwrap();
         self.state.apply(Event::ReservationChanged {
-            name: "r".to_owned(),
+            name: reservation.name.clone(),
             reservation: Some(Box::new(reservation)),
         });
     }
@@ -163,6 +163,46 @@ fn a_magnetic_one_draws_its_users_jobs() {
     let placed: Vec<String> = jobs.iter().map(|job| lab.placed(*job)).collect();
     // The third of hers finds no place there any more.
     assert_eq!(placed, ["n3 r", "n4 -", "n3 r", "n4 -"]);
+}
+
+/// So a Slurm 22.05.8 answered: they are tried in the order in which they are named, and one that has not begun is
+/// passed over. Which one a job runs in is known here.
+#[test]
+fn a_job_of_several_runs_in_one_of_them() {
+    let mut lab = Lab::new();
+    for (name, begins, node) in [("r", 0, "n3"), ("s", 0, "n2"), ("later", 900, "n1")] {
+        lab.reserve(&[], begins, |asked| {
+            of_ann(asked);
+            asked.name = Some(name.to_owned());
+            asked.node_counts = None;
+            asked.nodes = Some(ReservedNodes::To(vec![NodeName::new(node)]));
+        });
+    }
+    let names = ["later,s,r", "r,s", "s,r", "s,r", "s,r"];
+    let jobs = names.map(|names| lab.submit("ann", Some(names)));
+    lab.pass(0);
+    let placed = jobs.map(|job| lab.placed(job));
+    assert_eq!(placed, ["n2 s", "n3 r", "n2 s", "n3 r", "waits"]);
+    lab.end(jobs[1]);
+    lab.pass(0);
+    assert_eq!(lab.placed(jobs[4]), "n3 r");
+}
+
+/// What waits for several goes on waiting for the others when one is over.
+#[test]
+fn a_job_of_several_waits_for_the_others_when_one_is_over() {
+    let mut lab = Lab::new();
+    for (name, begins) in [("r", 0), ("s", 7200)] {
+        lab.reserve(&[], begins, |asked| {
+            of_ann(asked);
+            asked.name = Some(name.to_owned());
+        });
+    }
+    let job = lab.submit("ann", Some("r,s"));
+    lab.pass(3601);
+    let record = lab.state.job(job).unwrap();
+    assert_eq!(record.request.rare.reservation.as_deref(), Some("s"));
+    assert_ne!(record.priority, 0);
 }
 
 /// So a Slurm 22.05.8 answered: both start beside the reservation, and wait where it has all nodes.

@@ -104,8 +104,10 @@ pub struct Holder {
     pub user: String,
     /// What it holds.
     pub holds: Amount,
-    /// When its limit is over; none has no limit.
+    /// When its limit is over; none has no limit, or is suspended.
     pub until: Option<Timestamp>,
+    /// It is suspended, and its time stands still.
+    pub is_suspended: bool,
 }
 
 impl Amount {
@@ -226,10 +228,9 @@ impl State {
             return Vec::new();
         };
         let request: &Request = &record.request;
-        let own = request.rare.reservation.as_deref();
         let closes = |kept: &&crate::reservations::Kept| {
             let reservation = &kept.reservation;
-            if own == Some(&*reservation.name) {
+            if crate::reservations::named(request).any(|own| own == reservation.name) {
                 return !reservation.is_active(now);
             }
             if kept.is_lent(crate::reserve::ends_within(request)) {
@@ -292,6 +293,7 @@ impl State {
             user: record.submitter.user.clone(),
             holds: Amount::of(allocation),
             until: record.state.limit_ends(),
+            is_suspended: record.state.is_suspended(),
         })
     }
 
