@@ -498,8 +498,11 @@ pub struct JobHolds {
     pub user: String,
     /// What it holds.
     pub holds: CpusAndGpus,
-    /// When its limit is over; none has no limit.
+    /// When its limit is over; none has no limit, or is suspended.
     pub until: Option<Timestamp>,
+    /// It is suspended, and its time stands still.
+    #[serde(default)]
+    pub is_suspended: bool,
 }
 
 /// Which jobs.
@@ -567,6 +570,8 @@ pub struct Submission {
     pub later: Vec<Request>,
     /// The batch script, or `None` for an allocation that ends by `release` or, unless it was asked
     /// to stay, when this connection closes.
+    ///
+    /// Characters may stand in it for bytes that are no UTF-8, as in arguments and variables.
     pub script: Option<String>,
     /// Arguments after the script's name.
     pub args: Vec<String>,

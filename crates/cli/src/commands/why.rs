@@ -186,6 +186,7 @@ fn story(
     for (index, holder) in why.holders.iter().take(SHOWN).enumerate() {
         let until = match holder.until {
             Some(until) => format!("until {}", clock(until, now, zone)),
+            None if holder.is_suspended => "suspended".to_owned(),
             None => "without a limit".to_owned(),
         };
         let holds = amount(holder.holds, holder.holds.gpus > 0);
@@ -288,6 +289,12 @@ fn no_start(why: &WhyWaiting) -> String {
     }
     if let Some(holder) = why.no_limit {
         return format!("not known: job {holder} has no time limit");
+    }
+    if let Some(holder) = why.holders.iter().find(|holder| holder.is_suspended) {
+        let job = holder.job;
+        return format!(
+            "not known: job {job} is suspended: scontrol resume {job} lets it go on, scancel {job} ends it"
+        );
     }
     if !why.cpus_held_elsewhere.is_empty() {
         return "not known: when jobs of another engine end".to_owned();
@@ -448,12 +455,21 @@ mod tests {
                     user: "ann".to_owned(),
                     holds: amount(8, 2),
                     until: Some(Timestamp(2 * hour)),
+                    is_suspended: false,
                 },
                 JobHolds {
                     job: JobId(11),
                     user: "bob".to_owned(),
                     holds: amount(1, 0),
                     until: None,
+                    is_suspended: false,
+                },
+                JobHolds {
+                    job: JobId(10),
+                    user: "bob".to_owned(),
+                    holds: amount(4, 0),
+                    until: None,
+                    is_suspended: true,
                 },
             ],
             start: Some(Timestamp(2 * hour)),
@@ -499,6 +515,7 @@ mod tests {
               ahead        2 jobs wait and come before it, job 15 among them
               held by      job 12 of ann: 2 GPUs and 8 CPUs, until 02:00
                            job 11 of bob: 1 CPU, without a limit
+                           job 10 of bob: 4 CPUs, suspended
               starts       about 02:00, in 1 h 00, on g[1-2], if jobs run until their limits
               ends         09:00 if it has not started, by its deadline and its limit
               sooner       it would start now with --gpus=1 or --time=01:00:00

@@ -36,6 +36,7 @@ impl Owner {
             user: holder.user,
             holds: wire(holder.holds),
             until: holder.until,
+            is_suspended: holder.is_suspended,
         });
         let licences = why.licences.into_iter().map(|need| LicenceNeed {
             name: need.name,
