@@ -9,6 +9,7 @@ use model::{
     JobHistory, JobId, JobInfo, JobState, SacctArgs, SacctBrought, SacctData, SacctShow, Timestamp,
     parse_moment, sacct_columns_text,
 };
+use std::os::unix::ffi::OsStrExt;
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
@@ -30,6 +31,10 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
             return 1;
         }
         None => match answer(&asked, now, printer) {
+            // A script may have bytes that are no UTF-8.
+            Ok(Some(text)) if asked.brought.is_some() => {
+                printer.bytes(sys::odd_text::bytes(&text).as_bytes());
+            }
             Ok(Some(text)) => printer.data(&text),
             Ok(None) => return 1,
             Err(failure) => {

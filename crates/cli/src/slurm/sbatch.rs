@@ -14,7 +14,8 @@ use api::{AsUser, Client, Submission};
 use model::option_table::Command;
 use model::sbatch::{Sbatch, ScriptSource, resolve, script_source};
 use model::{Diagnostic, JobId, Show, Surroundings, Timestamp, first_error};
-use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 /// Runs it; returns its exit status.
@@ -125,13 +126,9 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
         ScriptSource::File(name) => Some(from_file(&name)),
     };
     let is_there = !matches!(found, Some(Err(_)));
-    let (text, is_text) = match &found {
-        Some(Ok(found)) => {
-            let text = String::from_utf8_lossy(&found.bytes);
-            let is_text = matches!(text, Cow::Borrowed(_));
-            (Some(text.into_owned()), is_text)
-        }
-        _ => (None, true),
+    let text = match &found {
+        Some(Ok(found)) => Some(sys::odd_text::text(OsStr::from_bytes(&found.bytes))),
+        _ => None,
     };
     let (mut asked, said) = resolved(text.as_deref());
     if (asked.show.is_some() || first_error(&said).is_some() || !is_there)
@@ -143,11 +140,6 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
         printer.say(&format!("sbatch: error: {message}"));
         Stop::Status(1)
     })?;
-    if !is_text {
-        printer.say(
-            "sbatch: the script holds bytes that are not UTF-8: the job's copy has \u{fffd} in their place",
-        );
-    }
     if let Some(show) = asked.show {
         return shown(show, printer);
     }

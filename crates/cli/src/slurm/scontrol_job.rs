@@ -7,6 +7,7 @@ use crate::printer::Printer;
 use model::{JobId, JobStateName, StepHolders, StepId, TaskUse, moment_text};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
@@ -35,16 +36,17 @@ pub fn write_script(
             return Ok(0);
         }
     };
+    let bytes = sys::odd_text::bytes(&text);
     let own_name = format!("slurm-{name}.sh");
     let file = file.unwrap_or(&own_name);
     if file == "-" {
-        printer.data(&text);
+        printer.bytes(bytes.as_bytes());
         if !text.ends_with('\n') {
             printer.data("\n");
         }
         return Ok(0);
     }
-    match put(file, text.as_bytes()) {
+    match put(file, bytes.as_bytes()) {
         Ok(()) => printer.line(&format!("batch script for job {name} written to {file}")),
         Err(error) => printer.say(&format!(
             "failed to open file `{file}`: {}",

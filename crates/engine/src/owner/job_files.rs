@@ -7,8 +7,10 @@ use crate::spec::StepSpec;
 use crate::store::StoreError;
 use api::{Answer, Refusal};
 use model::JobId;
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -56,7 +58,7 @@ impl Owner {
         // That of an allocation is none.
         let bytes = files.script.ok_or(Refusal::NoSuchJob { job })?;
         Ok(Answer::Script {
-            text: String::from_utf8_lossy(&bytes).into_owned(),
+            text: sys::odd_text::text(OsStr::from_bytes(&bytes)),
         })
     }
 

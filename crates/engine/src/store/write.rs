@@ -15,6 +15,7 @@ use rusqlite::{Transaction, TransactionBehavior, params};
 use sched::priority::Usage;
 use sched::{Job, Member, Spender, Spending};
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 /// All that one transaction writes.
@@ -468,9 +469,11 @@ fn write_submission(
     submission: &NewSubmission,
 ) -> rusqlite::Result<()> {
     let submitter = &submission.submitter;
-    let keep = |content: &String| contents::keep(transaction, content.as_bytes());
-    let script = submission.script.as_ref().map(keep).transpose()?;
-    let environment = keep(&submission.environment)?;
+    let keep = |content: &[u8]| contents::keep(transaction, content);
+    // A script is kept as it was given; in the text that came, characters stand for bytes that are no UTF-8.
+    let script = submission.script.as_deref().map(sys::odd_text::bytes);
+    let script = script.map(|bytes| keep(bytes.as_bytes())).transpose()?;
+    let environment = keep(submission.environment.as_bytes())?;
     transaction
         .prepare_cached(
             "INSERT INTO submissions (job, token, uid, gid, user_name, group_name, umask,
