@@ -58,7 +58,7 @@ mod socket_cpus;
 pub use admit::{
     Change, Denial, Detail, Fate, Finding, Given, GpuTypeChange, GpuTypes, LimitPath,
     NodesRequested, Requested, Subject, There, Verdict, admit, beyond_default_array, charged,
-    findings, given, gpu_types, never_on_one, no_licence, verdict,
+    findings, given, gpu_types, is_sent, never_on_one, no_licence, verdict,
 };
 pub use amounts::{Amounts, LANE_MAX, LANES};
 pub use cluster::{

@@ -39,6 +39,7 @@ pub use model::Denial;
 pub use one_node::never_on_one;
 pub use requested::Requested;
 pub use requested_nodes::NodesRequested;
+pub use sent::is_sent;
 pub use there::There;
 
 use crate::Trust;

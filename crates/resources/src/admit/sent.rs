@@ -4,7 +4,8 @@ use model::job_description::JobDescription;
 use model::{GpuCount, GresList, Request, gres_check};
 
 /// Whether what `sbatch` checks of tasks, nodes and GPUs together lets a request through.
-pub(super) fn is_sent(request: &Request) -> bool {
+#[must_use]
+pub fn is_sent(request: &Request) -> bool {
     gres_check::check(&mut described(request), None).is_ok()
 }
 

@@ -3,7 +3,7 @@
 use super::{ChangeDenial, change_any, changed_limit, options_of, set_site_factor, shown_of};
 use crate::{Job, JobUpdate, State};
 use cluster_file::ClusterFile;
-use model::{Dependency, GresList, JobChange, JobId, Request, TimeLimitRequest};
+use model::{Dependency, GresItem, GresList, JobChange, JobId, Request, TimeLimitRequest};
 use resources::{Denial, NodeClass, PartId, no_licence};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -155,6 +155,7 @@ impl State {
             JobChange::Gres(text) => {
                 let list = GresList::of_gres(text).unwrap_or_default();
                 let items = list.items().map_err(|_| ChangeDenial::Gres)?;
+                let before = request.rare.asked.per_node.items().unwrap_or_default();
                 for item in &items {
                     let lanes = || {
                         let lanes = cluster.classes().iter().flat_map(|class| &class.lanes);
@@ -163,13 +164,21 @@ impl State {
                     if lanes().next().is_none() {
                         return Err(ChangeDenial::Gres);
                     }
-                    if item.kind.is_some() && !lanes().any(|lane| lane.kind == item.kind) {
+                    let is_typed = item.kind.is_some();
+                    let differs =
+                        |it: &GresItem| it.name == item.name && it.kind.is_some() != is_typed;
+                    if is_typed && !lanes().any(|lane| lane.kind == item.kind)
+                        || before.iter().any(differs)
+                    {
                         return Err(ChangeDenial::GresType);
                     }
                 }
                 request.gpus_per_node = list.gpus();
                 request.rare.asked.is_by_gres = !list.is_empty();
                 request.rare.asked.per_node = list;
+                if !resources::is_sent(request) {
+                    return Err(ChangeDenial::Gres);
+                }
             }
             JobChange::Licenses(licences) => {
                 request.rare.licenses.clone_from(licences);
