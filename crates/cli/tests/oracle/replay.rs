@@ -404,6 +404,20 @@ const CANCEL: Part = Part {
     only: "scancel",
 };
 
+/// Accounts that are moved, output in missing folders, changes of GPUs and limits, lists of reservations, the order
+/// of nodes in reservations, and programs that `srun` copies.
+const DETAILS: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/details/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/details/differ.txt"),
+    file: "manage/details/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: &["first", "second", "third", "when", "inside", "beside"],
+    only: "",
+};
+
 /// The longest that a command runs; the recording had the same limit.
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -477,14 +491,18 @@ impl Twin {
         let words = words(&line);
         let mut command = match &words[..] {
             // Pipes and commands in the line itself, not in a quoted script.
-            _ if words.iter().any(|word| word == "|")
+            _ if words
+                .iter()
+                .any(|word| ["|", "<", ">", "<<<"].contains(&&**word))
+                || line.contains("$PWD")
                 || line.contains(r#"\""#)
                 || line.starts_with("scontrol ") && line.contains("$(") =>
             {
                 self.env.program("bash", &["-c", &line])
             }
             [program, ..]
-                if matches!(program.as_str(), "cat" | "printf") || program.contains('=') =>
+                if matches!(program.as_str(), "cat" | "ls" | "printf" | "stat")
+                    || program.contains('=') =>
             {
                 self.env.program("bash", &["-c", &line])
             }
@@ -662,6 +680,11 @@ fn licences_of_reservations_are_answered_as_recorded_or_are_listed() {
 #[test]
 fn sinfo_shows_nodes_of_all_states_as_recorded_or_is_listed() {
     play(&SINFO);
+}
+
+#[test]
+fn what_differed_in_small_things_is_as_recorded_or_is_listed() {
+    play(&DETAILS);
 }
 
 #[test]

@@ -28,6 +28,9 @@ options/commands.txt (`options`, on one that was just brought up with FRESH=1 an
 after it came up) is `sshare`, `sdiag`, `sprio`, `sstat`, `sattach` and `salloc`, option by option; its part `sstat` was recorded
 anew on a fresh one (FIRSTJOB=14). cancel/commands.txt (`cancel`, on one like that) is `scancel`, of which
 what it says is replayed: what stands of a job that is just ending hangs on the moment.
+details/commands.txt (`details`, on one that was just brought up with FRESH=1 and
+SCHEDPARAMS=bf_interval=1,batch_sched_delay=0,sched_min_interval=0) is about accounts that are moved, output in missing folders,
+changes of GPUs, lists of reservations, odd scripts and `srun --bcast`.
 het/commands.txt (`het`, on one that was just brought up with FRESH=1 and SCHEDPARAMS=bf_interval=1) is about
 heterogeneous jobs, which only backfill starts there.
 
