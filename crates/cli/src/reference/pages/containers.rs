@@ -77,9 +77,10 @@ const COMMON: &str = r#"With every runtime:
 - `venv`, `requirements` and `conda` are refused beside a container: the ranks run the image's Python.
 - GPUs are made visible by the runtime: `--nv`, Enroot's hook, Podman's `--device=nvidia.com/gpu=all`.
   Charliecloud has no such option: `ch-fromhost --nvidia` puts the driver's libraries into an image once.
-- An image's folder stays as it is. What Charliecloud has to mount on and the folder lacks, the ranks see
-  beside it, by an overlay that nothing else sees; a system that has none for users says so: make such a
+- An image's folder stays as it is. What Charliecloud has to mount on and the folder lacks (what `mounts` names, and
+  `/dev`, `/proc`, `/sys`, `/tmp` and files of `/etc`, which it mounts by itself), the ranks see beside it, by an overlay that nothing else sees; a system that has none for users says so: make such a
   folder in the image then, or use `copy_to_node = true`.
+- A mount with `:ro` is refused with Charliecloud, whose `--bind` knows none.
 - An image of `ch-image`'s storage is named as a folder that was made of it: `ch-convert NAME FOLDER`, then
   `image = "FOLDER"`.
 
