@@ -118,9 +118,10 @@ fn unset_note(plan: &Plan, is_set: &dyn Fn(&str) -> bool) -> Option<String> {
     let all = rest
         .iter()
         .fold(format!("${first}"), |all, name| format!("{all}, ${name}"));
-    let unless = match environment.modules.value.is_empty() {
-        true => "",
-        false => ", unless a module sets it",
+    let unless = if environment.modules.value.is_empty() {
+        ""
+    } else {
+        ", unless a module sets it"
     };
     Some(format!(
         "{all} in the command is empty{unless}: nothing sets it; [environment] variables = {{ {first} = \"…\" }} does"

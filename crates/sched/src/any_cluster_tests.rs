@@ -192,7 +192,6 @@ fn any_request() -> impl Strategy<Value = Request> {
         3 => Just(None),
         1 => Just(Some("one")),
         1 => Just(Some("two")),
-        1 => Just(Some("two,one")),
     ];
     (partition, amounts, rest, reservation).prop_map(
         |(partition, (nodes, tasks, gpus, memory), (minutes, sharing, which, qos), reservation)| {
