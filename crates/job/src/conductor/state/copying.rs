@@ -184,9 +184,10 @@ impl ConductorState {
         let copiers = self.copies.copiers().iter();
         let nodes: Vec<String> = copiers.map(|agent| self.node_of(*agent)).collect();
         // All of them are in one folder.
-        let from = match is_one {
-            true => self.facts.node_folder.join(first).display().to_string(),
-            false => format!("{}/", self.facts.node_folder.display()),
+        let from = if is_one {
+            self.facts.node_folder.join(first).display().to_string()
+        } else {
+            format!("{}/", self.facts.node_folder.display())
         };
         // Of several nodes each may have a part.
         let (node, each) = match &nodes[..] {
@@ -194,13 +195,16 @@ impl ConductorState {
             _ => ("NODE", format!(", of each of {}", nodes.join(", "))),
         };
         // No name of a pretended node leads anywhere.
-        let command = match self.facts.on_this_machine {
-            true => format!("cp -r {from} FOLDER"),
-            false => format!("rsync -a {node}:{from} FOLDER{each}"),
+        let command = if self.facts.on_this_machine {
+            format!("cp -r {from} FOLDER")
+        } else {
+            format!("rsync -a {node}:{from} FOLDER{each}")
         };
-        let (names, are, them) = match is_one {
-            true => (names.join(", "), "is not saved and stays", "it"),
-            false => (names.join(", "), "are not saved and stay", "them"),
+        let names = names.join(", ");
+        let (are, them) = if is_one {
+            ("is not saved and stays", "it")
+        } else {
+            ("are not saved and stay", "them")
         };
         Some(format!(
             "{names} {are} on the node; yard requeue saves {them} where the run folder takes {them} again, or fetch {them}: {command}"
