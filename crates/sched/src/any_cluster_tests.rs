@@ -584,6 +584,7 @@ pub(super) fn play(case: &Case) {
                 if let Some(job) = pick(which) {
                     let ending = Ending::Requeue {
                         hold: RequeueHold::No,
+                        node_failed: true,
                     };
                     world.state.apply(Event::Ending { job, ending });
                     let outcome = Outcome::NodeFail;

@@ -116,7 +116,10 @@ impl World {
             }),
             Step::Requeue(which, hold) => self.pick(which, true).map(|job| Event::Ending {
                 job,
-                ending: Ending::Requeue { hold },
+                ending: Ending::Requeue {
+                    hold,
+                    node_failed: true,
+                },
             }),
             Step::Cancel(which) => {
                 self.pick(which, false)

@@ -188,7 +188,7 @@ impl State {
         let held = *held;
         let soon = at.since(*since) < SOON_MS;
         match ending {
-            Some(Ending::Requeue { hold }) if let Some(reason) = hold.reason() => {
+            Some(Ending::Requeue { hold, .. }) if let Some(reason) = hold.reason() => {
                 self.queue_again(id, 0, reason, at);
             }
             Some(
@@ -346,8 +346,8 @@ impl State {
                 .jobs
                 .get(&id)
                 .filter(|job| job.reason() == Some(&PendingReason::DependencyNeverSatisfied));
-            if let Some(by) = job.map(|job| job.record.submitter.uid) {
-                self.remove(id, cancelled(by), at);
+            if job.is_some() {
+                self.remove(id, cancelled(Outcome::NOBODY), at);
             }
         }
     }

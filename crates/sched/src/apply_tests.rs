@@ -571,7 +571,10 @@ fn a_requeue_counts_and_a_cancel_overrules_it() {
     world.pass();
     let requeue = |hold| Event::Ending {
         job: id,
-        ending: Ending::Requeue { hold },
+        ending: Ending::Requeue {
+            hold,
+            node_failed: false,
+        },
     };
     world.now = world.now + Seconds(1);
     world.state.apply(requeue(RequeueHold::No));
@@ -610,6 +613,7 @@ fn a_job_that_requeues_itself_at_once_waits_a_second() {
     for restart in 1..4 {
         let ending = Ending::Requeue {
             hold: RequeueHold::No,
+            node_failed: false,
         };
         world.state.apply(Event::Ending { job: id, ending });
         world.completed(id);
@@ -644,6 +648,7 @@ fn an_element_that_waits_again_goes_before_what_came_after_its_array() {
     assert_eq!(world.state_of(element), "Running");
     let ending = Ending::Requeue {
         hold: RequeueHold::Held,
+        node_failed: false,
     };
     let job = element;
     world.state.apply(Event::Ending { job, ending });
@@ -890,6 +895,7 @@ fn a_job_that_is_held_while_it_runs_waits_held_once_it_is_queued_again() {
         job: id,
         ending: Ending::Requeue {
             hold: RequeueHold::No,
+            node_failed: false,
         },
     });
     world.completed(id);

@@ -20,8 +20,8 @@ use crate::queue::{Key, QueueId};
 use crate::reservations::Reservations;
 use crate::{Action, Changes, ClusterRef, Finished, Job, PassCounts};
 use model::{
-    ArrayFacts, ArraySpec, GpuIndex, JobId, JobState, NodeMark, NodeName, PendingReason,
-    Reservation, Timestamp,
+    ArrayFacts, ArraySpec, Dependency, GpuIndex, JobId, JobState, NodeMark, NodeName,
+    PendingReason, Reservation, Timestamp,
 };
 use resources::{Cluster, Free};
 use std::collections::{BTreeMap, BTreeSet};
@@ -335,6 +335,12 @@ impl State {
     pub fn rows_of_array(&self, array_job: JobId) -> impl Iterator<Item = &Job> {
         let rows = self.arrays.get(&array_job).map(|array| &array.rows);
         rows.into_iter().flatten().filter_map(|id| self.job(*id))
+    }
+
+    /// A dependency that says of arrays that they are some, while any element of them lives.
+    #[must_use]
+    pub fn naming_arrays(&self, dependency: Dependency) -> Dependency {
+        dependency.naming_arrays(|job| self.arrays.contains_key(&job))
     }
 
     /// An array as it was submitted, while any element lives.

@@ -297,6 +297,7 @@ impl World {
                     let job = record.id;
                     let ending = Ending::Requeue {
                         hold: RequeueHold::No,
+                        node_failed: true,
                     };
                     self.state.apply(Event::Ending { job, ending });
                     let outcome = Outcome::NodeFail;
@@ -403,6 +404,7 @@ impl World {
             if record.request.rare.requeue != Some(false) {
                 let ending = Ending::Requeue {
                     hold: RequeueHold::No,
+                    node_failed: true,
                 };
                 self.state.apply(Event::Ending { job, ending });
             }

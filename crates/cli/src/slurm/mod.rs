@@ -201,11 +201,48 @@ fn unknown_cluster(clusters: Option<&[String]>) -> Option<String> {
 
 /// What Slurm's commands say of a cluster that its database does not know.
 fn unknown_cluster_text(command: &str, name: &str) -> String {
-    format!(
-        "{command}: error: No cluster '{name}' known by database.\n\
-         {command}: error: '{name}' can't be reached now, or it is an invalid entry for --cluster.  \
+    no_cluster_text(command, &[name], name, "--cluster")
+}
+
+/// The same of several, which `source` was set to `written`.
+fn no_cluster_text(command: &str, unknown: &[&str], written: &str, source: &str) -> String {
+    let mut text = String::new();
+    for name in unknown {
+        text.push_str(&format!(
+            "{command}: error: No cluster '{name}' known by database.\n"
+        ));
+    }
+    text.push_str(&format!(
+        "{command}: error: '{written}' can't be reached now, or it is an invalid entry for {source}.  \
          Use 'sacctmgr list clusters' to see available clusters."
-    )
+    ));
+    text
+}
+
+/// Whether `SLURM_CLUSTERS` names a cluster that a command can look at, where it heeds that one; of those
+/// that it can't it is said.
+fn is_cluster_of_environment_there(command: &str, printer: &Printer) -> bool {
+    let source = match command {
+        "squeue" | "sinfo" | "scontrol" | "sprio" | "sdiag" => "SLURM_CLUSTERS",
+        "scancel" => "--cluster",
+        // Those that submit jobs read it among their options; the others heed it no more than real ones.
+        _ => return true,
+    };
+    let Some(written) = variable("SLURM_CLUSTERS") else {
+        return true;
+    };
+    let own = connection::engine_name().unwrap_or_default();
+    let is_known = |name: &&str| *name == own || *name == "all";
+    let (known, unknown): (Vec<&str>, Vec<&str>) = written.split(',').partition(is_known);
+    let text = no_cluster_text(command, &unknown, &written, source);
+    // Beside one that is there, that the others can't be reached goes without saying.
+    let said = if known.is_empty() {
+        unknown.len() + 1
+    } else {
+        unknown.len()
+    };
+    text.lines().take(said).for_each(|line| printer.say(line));
+    !known.is_empty()
 }
 
 /// Why a job can't run in a folder.
@@ -242,6 +279,7 @@ pub fn main(name: &str, args: &[OsString], printer: &Printer) -> u8 {
     let args: Vec<String> = args.iter().map(|arg| sys::odd_text::text(arg)).collect();
     choose_moment_form(name, printer);
     let status = match name {
+        _ if !is_cluster_of_environment_there(name, printer) => 1,
         "sbatch" => sbatch::run(&args, printer),
         "squeue" => squeue::run(&args, printer),
         "scancel" => scancel::run(&args, printer),

@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
     let now = Timestamp(sys::now());
-    let asked = match SacctArgs::parse(args, now, &sys::local_zone()) {
+    let asked = match SacctArgs::parse(args, &super::variable, now, &sys::local_zone()) {
         Ok(asked) => asked,
         Err(wrong) => {
             printer.say(&wrong.to_string());
@@ -233,7 +233,7 @@ your own since midnight, with their steps.
   -M, --clusters=LIST    jobs of these clusters, of which there is one
   -N, --nodelist=NODES   jobs on these nodes
   -n, --noheader         no header
-  -o, --format=LIST      columns, with widths: jobid,state%-20; --fields too
+  -o, --format=LIST      columns, with widths: jobid,state%-20; --fields too; else those of SACCT_FORMAT
   -p, --parsable         a | after each value
   -P, --parsable2        a | between values
   -q, --qos=LIST         jobs of these QOS

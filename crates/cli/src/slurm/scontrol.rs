@@ -125,7 +125,10 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
             each_job(jobs, asked.quiet, printer, &mut |client, job| {
                 match client.suspend(job, *suspend) {
                     // What the real one says of a job that it does not know.
-                    Err(error) if matches!(error.refusal(), Some(Refusal::NoSuchJob { .. })) => {
+                    Err(error)
+                        if job.element.is_none()
+                            && matches!(error.refusal(), Some(Refusal::NoSuchJob { .. })) =>
+                    {
                         Err(Refusal::Invalid {
                             message: "Unexpected message received".to_owned(),
                         }
@@ -137,7 +140,7 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
         }
         ScontrolCommand::Hold { jobs, hold, user } => {
             let jobs = by_name(jobs)?;
-            let mut last = None;
+            let (mut last, mut of_elements) = (None, false);
             let status = each_job(&jobs, asked.quiet, printer, &mut |client, job| {
                 let done = client
                     .hold(job, *hold, *user)
@@ -148,15 +151,15 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
                         .into(),
                         _ => error,
                     });
-                last = done
-                    .as_ref()
-                    .err()
-                    .and_then(|error| error.refusal().map(words_of));
+                let refusal = done.as_ref().err().and_then(CallError::refusal);
+                of_elements |=
+                    job.element.is_some() || matches!(refusal, Some(Refusal::OfElements { .. }));
+                last = refusal.map(words_of);
                 done
             })?;
-            // The real one says the last refusal once more.
+            // The real one says the last refusal of a whole job once more.
             let last = last.unwrap_or_else(|| "Invalid job id specified".to_owned());
-            if status != 0 {
+            if status != 0 && !of_elements {
                 say_unless(
                     asked.quiet,
                     printer,

@@ -113,6 +113,9 @@ pub fn top(words: &[String], quiet: bool, printer: &Printer) -> Result<u8, Comma
     })
 }
 
+/// What is said of elements with which it was done beside others.
+const NO_ERROR: &str = "No error";
+
 /// Does something to each job that the words name; a refusal is said and the next one tried.
 pub fn each_job(
     words: &[String],
@@ -132,6 +135,10 @@ pub fn each_job(
             status = 1;
             continue;
         };
+        let are_together = word.contains('[');
+        // Elements that are named together, by what is said of them.
+        let mut together: Vec<(String, Vec<u32>)> = Vec::new();
+        let array = jobs.first().map_or(0, |job| job.job);
         for job in jobs {
             let client = match &mut client {
                 Some(client) => client,
@@ -142,14 +149,30 @@ pub fn each_job(
                 element: job.task,
                 component: job.component,
             };
-            if let Err(error) = act(client, named) {
-                let Some(refusal) = error.refusal() else {
-                    return Err(error.into());
-                };
-                for line in said_of(named, refusal) {
+            let refusal = match act(client, named) {
+                Ok(()) => None,
+                Err(error) => match error.refusal() {
+                    Some(refusal) => Some(refusal.clone()),
+                    None => return Err(error.into()),
+                },
+            };
+            status |= u8::from(refusal.is_some());
+            if let Some(element) = job.task.filter(|_| are_together) {
+                let words = refusal.map_or_else(|| NO_ERROR.to_owned(), |it| words_of(&it));
+                match together.iter_mut().find(|(known, _)| *known == words) {
+                    Some((_, elements)) => elements.push(element),
+                    None => together.push((words, vec![element])),
+                }
+            } else if let Some(refusal) = refusal {
+                for line in said_of(named, &refusal) {
                     say_unless(quiet, printer, &line);
                 }
-                status = 1;
+            }
+        }
+        if together.iter().any(|(words, _)| words != NO_ERROR) {
+            for (words, elements) in together {
+                let elements = model::array_elements_text(&elements, None, true);
+                say_unless(quiet, printer, &format!("{array}_{elements}: {words}"));
             }
         }
     }

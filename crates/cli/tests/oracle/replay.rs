@@ -194,6 +194,33 @@ const TIME_FORMAT: Part = Part {
     only: "",
 };
 
+/// Arrays of which elements run, wait and are over, and what waits for whole arrays.
+const ARRAYS: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/arrays/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/arrays/differ.txt"),
+    file: "manage/arrays/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: &["runs", "run1"],
+    only: "",
+};
+
+/// Lists of nodes that can't all be changed, what becomes of a job that loses its node, and variables that
+/// Slurm's commands read.
+const LOST: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/lost/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/lost/differ.txt"),
+    file: "manage/lost/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: SLEEPERS,
+    only: "",
+};
+
 /// What `srun --verbose` says of the options that it was given.
 const SRUN_VERBOSE: Part = Part {
     gres_conf: None,
@@ -655,6 +682,16 @@ fn settings_of_accounting_are_as_recorded_or_are_listed() {
 #[test]
 fn moments_have_the_form_that_was_recorded_or_are_listed() {
     play(&TIME_FORMAT);
+}
+
+#[test]
+fn elements_of_arrays_are_changed_as_recorded_or_are_listed() {
+    play(&ARRAYS);
+}
+
+#[test]
+fn lost_nodes_and_variables_are_as_recorded_or_are_listed() {
+    play(&LOST);
 }
 
 #[test]

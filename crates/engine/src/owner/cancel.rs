@@ -393,8 +393,22 @@ mod tests {
         check(running(None), "RUNNING", true);
         check(running(None), "PENDING", false);
         let hold = RequeueHold::No;
-        check(running(Some(Ending::Requeue { hold })), "PENDING", true);
-        check(running(Some(Ending::Requeue { hold })), "RUNNING", false);
+        check(
+            running(Some(Ending::Requeue {
+                hold,
+                node_failed: false,
+            })),
+            "PENDING",
+            true,
+        );
+        check(
+            running(Some(Ending::Requeue {
+                hold,
+                node_failed: false,
+            })),
+            "RUNNING",
+            false,
+        );
         let end = Ending::End(Outcome::Completed);
         check(running(Some(end.clone())), "RUNNING", false);
         check(running(Some(end)), "COMPLETING", false);

@@ -21,7 +21,8 @@ const NO_NODE: &str = "Invalid node name specified";
 const NO_PARTITION: &str = "Invalid partition name specified";
 
 impl Owner {
-    /// Changes nodes or partitions: all that is asked, or nothing.
+    /// Changes nodes or partitions: all that is asked, or nothing; but what can be done of nodes that are
+    /// named together.
     pub(super) fn change_cluster(
         &mut self,
         change: ClusterChange,
@@ -31,7 +32,13 @@ impl Owner {
         let before = self.over_times();
         match change {
             ClusterChange::Nodes { nodes, update } => {
-                self.update_nodes(&nodes, &update, peer, turn)?;
+                let done = self.update_nodes(&nodes, &update, peer, turn);
+                if done.is_err() {
+                    // Of some it may have been done.
+                    self.tell_deadlines(&before, turn);
+                    turn.durable = true;
+                }
+                done?;
             }
             ClusterChange::MakeNodes { nodes, line } => self.make_nodes(&nodes, &line, turn.now)?,
             ClusterChange::RemoveNodes { nodes } => self.remove_nodes(&nodes, turn.now)?,
@@ -184,7 +191,10 @@ impl Owner {
     }
 
     fn remove_nodes(&mut self, nodes: &[NodeName], at: Timestamp) -> Result<(), Refusal> {
-        let known = self.known(nodes)?;
+        let known = self.known(nodes);
+        if known.is_empty() || known.len() < nodes.len() {
+            return Err(invalid(NO_NODE));
+        }
         let cluster = self.state.cluster();
         if self.are_busy(&known) {
             return Err(invalid("Requested nodes are busy"));
@@ -199,24 +209,25 @@ impl Owner {
         self.keep_changes(changes, at)
     }
 
-    /// The nodes of some names; `ALL` alone is all of them.
-    fn known(&self, nodes: &[NodeName]) -> Result<Vec<NodeId>, Refusal> {
+    /// The nodes of some names; `ALL` alone is all of them. As in Slurm they are those before the first
+    /// name, in their order, that is none.
+    fn known(&self, nodes: &[NodeName]) -> Vec<NodeId> {
         let cluster = self.state.cluster();
         if let [all] = nodes
             && all.as_str().eq_ignore_ascii_case("all")
         {
-            return Ok(cluster.nodes().collect());
+            return cluster.nodes().collect();
         }
-        let known = nodes
-            .iter()
-            .map(|node| cluster.node(node).ok_or_else(|| invalid(NO_NODE)));
-        let known: Vec<NodeId> = known.collect::<Result<_, _>>()?;
-        if known.is_empty() {
-            return Err(invalid(NO_NODE));
-        }
-        Ok(known)
+        let all: Option<Vec<NodeId>> = nodes.iter().map(|node| cluster.node(node)).collect();
+        all.unwrap_or_else(|| {
+            let mut sorted = nodes.to_vec();
+            node_list::sort(&mut sorted);
+            sorted.iter().map_while(|node| cluster.node(node)).collect()
+        })
     }
 
+    /// Changes nodes: of each its state and reason, and the settings of all of them together. One that can't
+    /// have the state keeps no other from it.
     fn update_nodes(
         &mut self,
         nodes: &[NodeName],
@@ -224,21 +235,28 @@ impl Owner {
         peer: Peer,
         turn: &mut Turn,
     ) -> Result<(), Refusal> {
-        let known = self.known(nodes)?;
+        let known = self.known(nodes);
+        if known.is_empty() {
+            return Err(invalid(NO_NODE));
+        }
+        let mut settings = self.node_settings(&known, &update.settings)?;
+        let is_all = nodes.len() <= known.len();
+        if !is_all {
+            // What each node has for itself.
+            settings.retain(|key, _| matches!(key.as_str(), "comment" | "extra"));
+        }
         let cluster = self.state.cluster();
         let takes_jobs = |node: &NodeId| {
             let mark = self.state.mark(cluster.node_name(*node));
             mark.is_none_or(NodeMark::takes_jobs) && !cluster.future_nodes().contains(*node)
         };
-        let is_refused = match update.state {
-            Some(NodeChange::Resume) => known.iter().any(takes_jobs),
-            Some(NodeChange::Future) => self.are_busy(&known),
+        let is_refused = |node: &NodeId| match update.state {
+            Some(NodeChange::Resume) => takes_jobs(node),
+            Some(NodeChange::Future) => self.are_busy(&[*node]),
             _ => false,
         };
-        if is_refused {
-            return Err(invalid("Invalid node state specified"));
-        }
-        let mut settings = self.node_settings(&known, &update.settings)?;
+        let refused: Vec<NodeId> = known.iter().copied().filter(is_refused).collect();
+        let refused: Vec<NodeName> = nodes_of(&refused, self);
         let is_future = |node: &NodeId| cluster.future_nodes().contains(*node);
         match update.state {
             Some(NodeChange::Future) => {
@@ -265,7 +283,11 @@ impl Owner {
                     let name = names.as_ref().and_then(|names| names.get(index));
                     own.extend(name.map(|name| (key.to_owned(), name.clone())));
                 }
-                changes.change_node(self.state.cluster().node_name(*node), &own);
+                let name = self.state.cluster().node_name(*node);
+                if refused.contains(name) {
+                    own.remove("state");
+                }
+                changes.change_node(name, &own);
             }
             self.keep_changes(changes, turn.now)?;
         }
@@ -277,7 +299,10 @@ impl Owner {
             let mark = match update.state {
                 Some(NodeChange::Lost) => former.lost(&user, turn.now),
                 Some(NodeChange::Back) => former.back(return_to_service),
-                state => marked(former, state, reason, &user, turn.now),
+                state => {
+                    let state = state.filter(|_| !refused.contains(&node));
+                    marked(former, state, reason, &user, turn.now)
+                }
             };
             self.state.apply(Event::NodeMarked {
                 node: node.clone(),
@@ -289,7 +314,11 @@ impl Owner {
                 self.lose_node(id, turn);
             }
         }
-        Ok(())
+        match (is_all, refused.is_empty()) {
+            (false, _) => Err(invalid(NO_NODE)),
+            (true, false) => Err(invalid("Invalid node state specified")),
+            (true, true) => Ok(()),
+        }
     }
 
     /// Which nodes that are down take jobs again once they answer: those that did not answer, where the

@@ -187,6 +187,7 @@ impl Owner {
         let ending = if self.state.may_requeue(job) {
             Ending::Requeue {
                 hold: RequeueHold::No,
+                node_failed: true,
             }
         } else {
             Ending::End(Outcome::NodeFail)
@@ -307,8 +308,13 @@ impl Owner {
             restart: active.restart,
             at: turn.now,
             state: match (ending, &outcome) {
-                (Some(Ending::Requeue { .. }), Outcome::NodeFail) => JobStateName::NodeFail,
-                (Some(Ending::Requeue { .. }), _) => JobStateName::Requeued,
+                (Some(Ending::Requeue { node_failed, .. }), outcome) => {
+                    if *node_failed || *outcome == Outcome::NodeFail {
+                        JobStateName::NodeFail
+                    } else {
+                        JobStateName::Requeued
+                    }
+                }
                 (Some(Ending::End(_) | Ending::Preempted { .. }) | None, outcome) => {
                     JobStateName::of_outcome(outcome)
                 }

@@ -337,6 +337,7 @@ impl Owner {
             let ending = if is_batch {
                 Ending::Requeue {
                     hold: RequeueHold::No,
+                    node_failed: false,
                 }
             } else {
                 let status = WaitStatus::default();

@@ -19,6 +19,7 @@ mod cluster_report;
 mod components;
 mod config;
 mod cpu_locks;
+mod elements;
 mod end;
 mod facts;
 mod gpu_locks;

@@ -1,5 +1,6 @@
 //! `requeue` and `hold`.
 
+use super::elements::ElementAnswers;
 use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
@@ -20,7 +21,7 @@ pub(super) struct Requeue {
 }
 
 impl Owner {
-    /// Queues a job again, all running elements of an array, or one of them.
+    /// Queues a job again, all elements of an array, or one of them.
     pub(super) fn requeue(
         &mut self,
         named: NamedJob,
@@ -31,45 +32,28 @@ impl Owner {
         if named.component.is_some() {
             return Err(Refusal::NoSuchJob { job: named.job });
         }
-        let rows = match self.named_jobs(named, peer, turn.now) {
+        let (live, over) = match self.named_rows(named, peer, turn.now) {
             Err(Refusal::AlreadyEnded { job }) => {
                 return self.requeue_ended(job, again, peer, turn);
             }
-            // The other components of a heterogeneous job come back with the first.
-            rows => self.leaders(rows?)?,
+            rows => rows?,
         };
-        // Elements by what became of them.
-        let mut answers: Vec<(Vec<u32>, Option<Refusal>)> = Vec::new();
-        for job in rows {
+        // The other components of a heterogeneous job come back with the first.
+        let live = if over.is_empty() {
+            self.leaders(live)?
+        } else {
+            live
+        };
+        let mut answers = ElementAnswers::default();
+        for job in live {
             let elements = self.state.job(job).map_or_else(Vec::new, Job::elements);
-            let answer = self.requeue_live(job, again, turn).err();
-            match answers.iter_mut().find(|(_, known)| *known == answer) {
-                Some((known, _)) => known.extend(elements),
-                None => answers.push((elements, answer)),
-            }
+            answers.note(elements, self.requeue_live(job, again, turn).err());
         }
-        if answers.iter().all(|(_, answer)| answer.is_none()) {
-            return Ok(Answer::Done);
+        for record in over {
+            let answer = self.requeue_ended(record.id, again, peer, turn);
+            answers.note(record.elements(), answer.err());
         }
-        let is_one = |elements: &[u32]| elements.is_empty() || named.element.is_some();
-        if let [(elements, Some(refusal))] = &answers[..]
-            && is_one(elements)
-        {
-            return Err(refusal.clone());
-        }
-        for (elements, _) in &mut answers {
-            elements.sort_unstable();
-        }
-        answers.sort_by_key(|(elements, _)| elements.first().copied());
-        let each = answers.into_iter().map(|(elements, answer)| {
-            // As Slurm says it of those that are queued again beside others.
-            let words = answer.map_or_else(|| "No error".to_owned(), |it| it.to_string());
-            (elements, words)
-        });
-        Err(Refusal::OfElements {
-            job: named.job,
-            each: each.collect(),
-        })
+        answers.answer(named)
     }
 
     fn requeue_live(&mut self, job: JobId, again: Requeue, turn: &mut Turn) -> Result<(), Refusal> {
@@ -84,13 +68,15 @@ impl Owner {
         refuse_unless_allowed(record)?;
         match &record.state {
             JobState::Running { .. } => {
-                self.decide(job, Ending::Requeue { hold: again.hold }, turn);
+                let ending = Ending::Requeue {
+                    hold: again.hold,
+                    node_failed: false,
+                };
+                self.decide(job, ending, turn);
                 self.consider_end(job, turn);
             }
             JobState::Pending { .. } | JobState::Ended { .. } => {
-                return Err(Refusal::Invalid {
-                    message: "Job is pending execution".to_owned(),
-                });
+                return Err(invalid("Job is pending execution"));
             }
         }
         turn.durable = true;
@@ -161,7 +147,7 @@ impl Owner {
         peer: Peer,
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
-        let rows = self.named_jobs(named, peer, turn.now)?;
+        let (rows, over) = self.named_rows(named, peer, turn.now)?;
         // What an operator holds its owner does not release.
         let is_kept = |id: &JobId| {
             self.state.job(*id).is_some_and(|job| match &job.state {
@@ -172,16 +158,27 @@ impl Owner {
         };
         let may_release = rights::is_operator(peer.uid, sys::process::user());
         if hold.is_none() && !may_release && rows.iter().any(is_kept) {
-            return Err(Refusal::Invalid {
-                message: "Access/permission denied".to_owned(),
-            });
+            return Err(invalid("Access/permission denied"));
+        }
+        let mut answers = ElementAnswers::default();
+        for record in over {
+            let finished = invalid("Job has already finished");
+            answers.note(record.elements(), Some(finished));
         }
         for job in rows {
             let at = turn.now;
+            let elements = self.state.job(job).map_or_else(Vec::new, Job::elements);
+            answers.note(elements, None);
             self.state.apply(Event::Held { job, hold, at });
         }
         turn.durable = true;
-        Ok(Answer::Done)
+        answers.answer(named)
+    }
+}
+
+fn invalid(message: &str) -> Refusal {
+    Refusal::Invalid {
+        message: message.to_owned(),
     }
 }
 

@@ -196,6 +196,10 @@ impl Owner {
                 };
                 request.rare.component = Some(place);
             }
+            if let Some(dependency) = dependency_of(request.rare.dependency.as_deref())? {
+                let named = self.state.naming_arrays(dependency);
+                request.rare.dependency = Some(named.to_string());
+            }
             let asked = text_of("request", &request)?;
             if request.partition.is_none() {
                 let nodes = self.state.cluster();

@@ -1,6 +1,7 @@
 //! `suspend`, `resume` and `notify`: what `scontrol` does with running jobs.
 
 use super::components::ONE_COMPONENT;
+use super::elements::ElementAnswers;
 use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
@@ -9,8 +10,11 @@ use api::{Answer, NamedJob, Refusal};
 use model::{JobId, JobState, StepId};
 use sched::Event;
 
+/// Of what is over or just ending.
+const OVER: &str = "Job/step already completing or completed";
+
 impl Owner {
-    /// Suspends a running job, or all running elements of an array, or resumes them. As in Slurm an
+    /// Suspends a running job, or the running elements of an array, or resumes them. As in Slurm an
     /// operator's right, and a resumed job does not wait for its CPUs.
     pub(super) fn suspend(
         &mut self,
@@ -25,31 +29,30 @@ impl Owner {
         if named.component.is_some() {
             return Err(invalid(ONE_COMPONENT));
         }
-        let (mut changed, mut refused) = (Vec::new(), None);
-        for id in self.named_jobs(named, peer, turn.now)? {
+        let (live, over) = self.named_rows(named, peer, turn.now)?;
+        let (mut changed, mut answers) = (Vec::new(), ElementAnswers::default());
+        for record in over {
+            answers.note(record.elements(), Some(invalid(OVER)));
+        }
+        for id in live {
             let Some(record) = self.state.job(id) else {
                 // Says what it is: unknown, or over.
                 self.owned(id, peer)?;
                 continue;
             };
-            match &record.state {
-                JobState::Pending { .. } => {
-                    refused.get_or_insert("Job is pending execution");
-                }
+            let refused = match &record.state {
+                JobState::Pending { .. } => Some("Job is pending execution"),
                 JobState::Ended { .. }
                 | JobState::Running {
                     ending: Some(_), ..
-                } => {
-                    refused.get_or_insert("Job/step already completing or completed");
-                }
-                state if suspend || state.is_suspended() => changed.push(id),
-                JobState::Running { .. } => {
-                    refused.get_or_insert("Job is not suspended");
-                }
+                } => Some(OVER),
+                state if suspend || state.is_suspended() => None,
+                JobState::Running { .. } => Some("Job is not suspended"),
+            };
+            if refused.is_none() {
+                changed.push(id);
             }
-        }
-        if let (true, Some(refused)) = (changed.is_empty(), refused) {
-            return Err(invalid(refused));
+            answers.note(record.elements(), refused.map(invalid));
         }
         let at = turn.now;
         for job in changed {
@@ -61,7 +64,7 @@ impl Owner {
             self.tell_suspension(job, turn);
         }
         turn.durable = true;
-        Ok(Answer::Done)
+        answers.answer(named)
     }
 
     /// Has a line written where the user of a running job sees it: in the output of a batch script, else

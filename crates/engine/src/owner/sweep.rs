@@ -8,7 +8,7 @@ use std::thread;
 
 /// How long a job's folder stays after its end, so that it can be queued again (Slurm's
 /// `MinJobAge` default).
-const KEEP_MS: i64 = 300_000;
+pub(super) const KEEP_MS: i64 = 300_000;
 /// Folders of ended jobs that stay for that long at most: a thousand short jobs need no more room
 /// than this, however quickly they come.
 const MOST_FOLDERS: usize = 1000;

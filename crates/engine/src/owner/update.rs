@@ -1,5 +1,6 @@
 //! `update`: a job that waits or runs is changed.
 
+use super::elements::ElementAnswers;
 use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
@@ -8,8 +9,10 @@ use api::{Answer, NamedJob, Refusal};
 use model::{JobChange, JobId};
 use sched::Event;
 
+const FINISHED: &str = "Job has already finished";
+
 impl Owner {
-    /// Changes a job, or all rows of an array: all that is asked, or nothing.
+    /// Changes a job or elements of an array: of each all that is asked, or nothing.
     pub(super) fn update(
         &mut self,
         named: NamedJob,
@@ -17,28 +20,39 @@ impl Owner {
         peer: Peer,
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
-        let rows = match self.named_jobs(named, peer, turn.now) {
-            Err(Refusal::AlreadyEnded { .. }) => {
-                return Err(invalid("Job has already finished"));
-            }
+        let (live, over) = match self.named_rows(named, peer, turn.now) {
+            Err(Refusal::AlreadyEnded { .. }) => return Err(invalid(FINISHED)),
             rows => rows?,
         };
         let is_operator = rights::is_operator(peer.uid, sys::process::user());
-        let mut updates = Vec::new();
-        for id in rows {
+        let (mut updates, mut answers) = (Vec::new(), ElementAnswers::default());
+        for record in over {
+            answers.note(record.elements(), Some(invalid(FINISHED)));
+        }
+        for id in live {
             let record = self.state.job(id);
             let record = record.ok_or(Refusal::NoSuchJob { job: id })?;
             let rules = self.cluster.rules();
             let update = self
                 .state
                 .changed(record, changes, is_operator, rules, turn.now);
-            let update = update.map_err(|denial| invalid(&denial.to_string()))?;
+            let update = match update {
+                Ok(update) => update,
+                Err(denial) if record.array.is_some() => {
+                    let refusal = invalid(&denial.to_string());
+                    answers.note(record.elements(), Some(refusal));
+                    continue;
+                }
+                // Components of one job change together.
+                Err(denial) => return Err(invalid(&denial.to_string())),
+            };
+            answers.note(record.elements(), None);
             let dependency = update.dependency.as_ref().and_then(Option::as_ref);
             let history = self.store.history(dependency);
             let history = history.map_err(|error| super::submit::store_refusal(&error))?;
             updates.push((id, update, history));
         }
-        // Nothing is refused from here on: all rows change, or none did.
+        // Nothing is refused from here on.
         for (job, mut update, history) in updates {
             let gives_back = std::mem::take(&mut update.gives_back);
             let hold = update.hold;
@@ -62,7 +76,7 @@ impl Owner {
             }
         }
         turn.durable = true;
-        Ok(Answer::Done)
+        answers.answer(named)
     }
 
     /// A running job's supervisors end it at another moment.

@@ -415,7 +415,13 @@ mod tests {
         });
         check(|job| {
             let hold = RequeueHold::HeldSpecialExit;
-            job.state = running(Some(Ending::Requeue { hold }), None);
+            job.state = running(
+                Some(Ending::Requeue {
+                    hold,
+                    node_failed: true,
+                }),
+                None,
+            );
             (job.eligible, job.dependency) = (Some(Timestamp(6)), None);
         });
         check(|job| {

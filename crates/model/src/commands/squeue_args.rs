@@ -351,6 +351,7 @@ impl SqueueArgs {
     ) -> Result<(), SqueueUsageError> {
         let list = |name: &str| variable(name).map(|text| words(&text));
         self.accounts = self.accounts.take().or_else(|| list("SQUEUE_ACCOUNT"));
+        self.licenses = self.licenses.take().or_else(|| list("SQUEUE_LICENSES"));
         self.names = self.names.take().or_else(|| list("SQUEUE_NAMES"));
         self.partitions = self.partitions.take().or_else(|| list("SQUEUE_PARTITION"));
         self.qos = self.qos.take().or_else(|| list("SQUEUE_QOS"));
@@ -506,6 +507,9 @@ mod tests {
         assert_eq!(parse("-l", &env).map(|args| args.format), Ok(None));
         let states = parse("-t all", &env).map(|args| args.states);
         assert_eq!(states, Ok(StateFilter::All));
+        let licences = |line| parse(line, &[("SQUEUE_LICENSES", "a")]).map(|args| args.licenses);
+        assert_eq!(licences(""), Ok(Some(vec!["a".to_owned()])));
+        assert_eq!(licences("-L b"), Ok(Some(vec!["b".to_owned()])));
     }
 
     #[test]

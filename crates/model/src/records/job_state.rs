@@ -67,6 +67,9 @@ pub enum Ending {
     Requeue {
         /// Whether it waits for its release then.
         hold: RequeueHold,
+        /// It lost a node: its start is recorded so.
+        #[serde(default, skip_serializing_if = "is_false")]
+        node_failed: bool,
     },
     /// Another job takes its place.
     Preempted {
@@ -222,7 +225,7 @@ pub enum Outcome {
     },
     /// `scancel`.
     Cancelled {
-        /// Who did it.
+        /// Who did it, or [`Outcome::NOBODY`].
         by: u32,
         /// What `wait` said of the batch script; 0 when it never ran.
         status: WaitStatus,
@@ -268,6 +271,9 @@ impl PendingReason {
 }
 
 impl Outcome {
+    /// Who cancels a job that can't start any more: no user (Slurm has the number -1 there).
+    pub const NOBODY: u32 = u32::MAX;
+
     /// How the job ended, as Slurm shows it in `ExitCode=`.
     #[must_use]
     pub fn exit(&self) -> WaitStatus {

@@ -24,6 +24,15 @@ const UNITS: &[(&str, i64)] = &[
 /// Words for a time of day.
 const TIMES: &[(&str, i8)] = &[("midnight", 0), ("noon", 12), ("fika", 15), ("teatime", 16)];
 
+/// What a moment is of which the date or the year is left open.
+#[derive(Clone, Copy, PartialEq)]
+enum Open {
+    /// The next one.
+    Ahead,
+    /// A time of today; a date of this year, or of the last one where its month is still to come.
+    Past,
+}
+
 /// Reads a moment; a time without a date is the next one of it, a date without a time its midnight.
 /// The error is Slurm's line, printed without the command's name; it is empty where nothing was
 /// named.
@@ -31,9 +40,25 @@ pub fn parse_moment(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Times
     parse_moment_in(SlurmVersion::V22_05, text, now, zone)
 }
 
-/// The same by the rules of a version.
+/// The same of commands that look back: a time without a date is one of today, and no month without a
+/// year lies ahead.
+pub fn parse_past_moment(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, String> {
+    parse_open_moment(SlurmVersion::V22_05, Open::Past, text, now, zone)
+}
+
+/// [`parse_moment`] by the rules of a version.
 pub(crate) fn parse_moment_in(
     version: SlurmVersion,
+    text: &str,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> Result<Timestamp, String> {
+    parse_open_moment(version, Open::Ahead, text, now, zone)
+}
+
+fn parse_open_moment(
+    version: SlurmVersion,
+    open: Open,
     text: &str,
     now: Timestamp,
     zone: &TimeZone,
@@ -59,7 +84,7 @@ pub(crate) fn parse_moment_in(
     if matches!(found, Found::Parts(None, None)) {
         return Err(String::new());
     }
-    let moment = found.resolve(local).ok_or_else(|| wrong(reader.at))?;
+    let moment = found.resolve(open, local).ok_or_else(|| wrong(reader.at))?;
     let instant = moment
         .to_zoned(zone.clone())
         .map_err(|_| wrong(reader.at))?;
@@ -75,14 +100,14 @@ enum Found {
 }
 
 impl Found {
-    fn resolve(self, now: DateTime) -> Option<DateTime> {
+    fn resolve(self, open: Open, now: DateTime) -> Option<DateTime> {
         let Found::Parts(date, time) = self else {
             return None;
         };
         let minute = |time: Time| (time.hour(), time.minute());
         match (date, time) {
             (None, None) => None,
-            (None, Some(time)) if minute(time) > minute(now.time()) => {
+            (None, Some(time)) if open == Open::Past || minute(time) > minute(now.time()) => {
                 Some(now.date().to_datetime(time))
             }
             (None, Some(time)) => Some(now.date().tomorrow().ok()?.to_datetime(time)),
@@ -90,7 +115,10 @@ impl Found {
                 let time = time.unwrap_or(Time::midnight());
                 let ahead =
                     (month, day, minute(time)) > (now.month(), now.day(), minute(now.time()));
-                let year = year.unwrap_or(now.year() + i16::from(!ahead));
+                let year = year.unwrap_or(match open {
+                    Open::Ahead => now.year() + i16::from(!ahead),
+                    Open::Past => now.year() - i16::from(month > now.month()),
+                });
                 // As mktime(3) has it, 30 February is a day of March.
                 let first = Date::new(year, month, 1).ok()?;
                 let date = first.checked_add(jiff::Span::new().days(day - 1)).ok()?;
@@ -328,6 +356,29 @@ mod tests {
         check("0120", "2027-01-20T00:00:00");
         check("12.24", "2026-12-24T00:00:00");
         check("2027-02-30", "2027-03-02T00:00:00");
+    }
+
+    #[test]
+    fn what_is_left_open_of_a_moment_that_is_past() {
+        let zone = TimeZone::fixed(jiff::tz::offset(2));
+        for (text, printed) in [
+            ("02/01", "2026-02-01T00:00:00"),
+            ("0301", "2026-03-01T00:00:00"),
+            ("03/31", "2026-03-31T00:00:00"),
+            ("04/01", "2025-04-01T00:00:00"),
+            ("12.31", "2025-12-31T00:00:00"),
+            ("03/10-00:00", "2026-03-10T00:00:00"),
+            ("midnight", "2026-03-10T00:00:00"),
+            ("05:00", "2026-03-10T05:00:00"),
+            ("16:00", "2026-03-10T16:00:00"),
+            ("now-1hour", "2026-03-10T13:30:00"),
+            ("tomorrow", "2026-03-11T00:00:00"),
+            ("04/01/26", "2026-04-01T00:00:00"),
+        ] {
+            let read = parse_past_moment(text, NOW, &zone);
+            let read = read.map(|moment| crate::values::moment_text(moment, &zone));
+            assert_eq!(read.as_deref(), Ok(printed), "{text}");
+        }
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub struct DependedJob {
     pub job: JobId,
     /// What of the array.
     pub element: Element,
-    /// `+N`: so many minutes after its start.
+    /// `+N`: so many minutes after its start. It is shown of each kind, and `after` alone waits for them.
     pub minutes: Option<u32>,
 }
 
@@ -112,6 +112,22 @@ impl Dependency {
     pub fn targets(&self) -> impl Iterator<Item = JobId> + '_ {
         let jobs = self.conditions.iter().flat_map(Condition::jobs);
         jobs.map(|depended| depended.job)
+    }
+
+    /// Names arrays as such: as Slurm shows it, a job that waits for a whole array waits for `7_*`.
+    #[must_use]
+    pub fn naming_arrays(mut self, is_array: impl Fn(JobId) -> bool) -> Dependency {
+        for condition in &mut self.conditions {
+            let Condition::Jobs { jobs, .. } = condition else {
+                continue;
+            };
+            for depended in jobs {
+                if depended.element == Element::Whole && is_array(depended.job) {
+                    depended.element = Element::All;
+                }
+            }
+        }
+        self
     }
 
     /// Whether elements of an array wait for elements of another.
@@ -194,7 +210,7 @@ fn condition(text: &str) -> Option<Condition> {
         // The old form names one job.
         (
             DependencyKind::AfterAny,
-            Some(text).filter(|text| !text.contains(':'))?,
+            Some(text).filter(|text| !text.contains([':', '+']))?,
         )
     } else {
         let (name, jobs) = text.split_once(':')?;
@@ -205,7 +221,7 @@ fn condition(text: &str) -> Option<Condition> {
     };
     let mut all = Vec::new();
     for job in jobs.split(':') {
-        depended(kind, job, &mut all)?;
+        depended(job, &mut all)?;
     }
     Some(Condition::Jobs { kind, jobs: all })
 }
@@ -223,13 +239,12 @@ fn said_once(conditions: &mut Vec<Condition>) {
 }
 
 /// Reads one job, or several elements of an array: `7`, `7+10`, `7_3`, `7_*`, `7_[1-3,5]`.
-fn depended(kind: DependencyKind, text: &str, all: &mut Vec<DependedJob>) -> Option<()> {
+fn depended(text: &str, all: &mut Vec<DependedJob>) -> Option<()> {
     let (id, minutes) = match text.split_once('+') {
-        Some((id, minutes)) if kind == DependencyKind::After => {
+        Some((id, minutes)) => {
             let minutes = minutes.parse().ok().filter(|minutes| *minutes > 0)?;
             (id, Some(minutes))
         }
-        Some(_) => return None,
         None => (text, None),
     };
     let (job, elements) = match id.split_once('_') {
@@ -284,6 +299,7 @@ mod tests {
         );
         check("after:1+5:2", "after:1+5:2");
         check("aftercorr:7_3:8_*", "aftercorr:7_3:8_*");
+        check("afterok:1:2+5", "afterok:1:2+5");
         check("afterok:1_[1-3]", "afterok:1_1:1_2:1_3");
         check(
             "afterok:1,afterok:1:2,singleton,singleton",
@@ -296,7 +312,9 @@ mod tests {
             "afterok",
             "nosuch:1",
             "",
-            "afterok:1+5",
+            "afterok:1+x",
+            "afterok:1+",
+            "1+5",
             "afterok:0",
             "after:1+0",
             "1:2",
@@ -305,6 +323,14 @@ mod tests {
         ] {
             check(wrong, "invalid");
         }
+    }
+
+    #[test]
+    fn whole_arrays_are_named_so() {
+        let read = Dependency::parse("afterok:7:8,after:7_1:7+2?singleton").unwrap();
+        let named = read.naming_arrays(|job| job == JobId(7));
+        let text = "afterok:7_*?afterok:8?after:7_1?after:7_*+2?singleton";
+        assert_eq!(named.to_string(), text);
     }
 
     proptest! {

@@ -51,7 +51,7 @@ pub use allocation::{Allocation, GpuIndex, NodeShare};
 pub use amount_text::{amount_text, mebibytes_text};
 pub use array_spec::ArraySpec;
 pub use array_text::{array_elements_text, number_ranges};
-pub use begin_time::parse_moment;
+pub use begin_time::{parse_moment, parse_past_moment};
 pub use broadcast_name::broadcast_name;
 pub use constraint::Constraint;
 pub use counted::counted;

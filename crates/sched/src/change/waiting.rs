@@ -87,7 +87,7 @@ impl State {
                 let read = dependency
                     .as_deref()
                     .map(|text| Dependency::parse(text).ok_or(ChangeDenial::Dependency));
-                let read = read.transpose()?;
+                let read = read.transpose()?.map(|it| self.naming_arrays(it));
                 if read
                     .as_ref()
                     .is_some_and(|it| self.comes_back_to(record, it))

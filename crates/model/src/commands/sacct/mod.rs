@@ -19,7 +19,7 @@ use crate::records::{
     ArrayTaskInfo, JobHistory, JobInfo, JobStart, JobStateName, StepRecord, ViewFacts,
 };
 use crate::values::{
-    NodeName, Timestamp, abbreviates, moment_text, node_list, one_line, parse_moment,
+    NodeName, Timestamp, abbreviates, moment_text, node_list, one_line, parse_past_moment,
 };
 use jiff::tz::TimeZone;
 
@@ -326,16 +326,17 @@ const OPTIONS: &[LongOption<Key>] = {
 };
 
 impl SacctArgs {
-    /// Reads a command line.
+    /// Reads a command line; `variable` tells of the environment.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn parse(
         args: &[String],
+        variable: &dyn Fn(&str) -> Option<String>,
         now: Timestamp,
         zone: &TimeZone,
     ) -> Result<SacctArgs, SacctError> {
-        let moment = |text: &str| parse_moment(text, now, zone).map_err(SacctError::Moment);
+        let moment = |text: &str| parse_past_moment(text, now, zone).map_err(SacctError::Moment);
         let parsed = parse_long_options(OPTIONS, args);
         let mut asked = SacctArgs::default();
         // All that is asked for is shown, one after another.
@@ -427,7 +428,7 @@ impl SacctArgs {
         }
         // Without a moment, jobs or states it begins at midnight.
         let from_midnight = asked.until.is_some() && asked.jobs.is_none() && asked.states.is_none();
-        let midnight = || parse_moment("today", now, zone).ok();
+        let midnight = || parse_past_moment("today", now, zone).ok();
         let since = asked.since.or_else(|| midnight().filter(|_| from_midnight));
         if let (Some(since), Some(until)) = (since, asked.until.or(Some(now)))
             && since > until
@@ -469,8 +470,9 @@ impl SacctArgs {
         if long {
             formats.push(SACCT_LONG);
         }
+        let of_variable = variable("SACCT_FORMAT");
         if formats.is_empty() {
-            formats.push(SACCT_FORMAT);
+            formats.push(of_variable.as_deref().unwrap_or(SACCT_FORMAT));
         }
         asked.columns = columns(&formats.join(",")).map_err(SacctError::Value)?;
         Ok(asked)

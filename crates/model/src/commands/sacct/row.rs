@@ -377,10 +377,19 @@ impl<'a> SacctRow<'a> {
         match (self.step.map(|step| &step.state), self.start) {
             (Some(StepState::Ended { status, .. }), _) => *status,
             (Some(StepState::Running), _) => WaitStatus::default(),
-            // That scancel ended the script is no exit of the job's.
-            (None, Some(start)) if start.state == JobStateName::Cancelled => WaitStatus::default(),
-            // It is written down as queued again before its script ends.
-            (None, Some(start)) if start.state == JobStateName::Requeued => WaitStatus::default(),
+            // That scancel, a lost node or another job's place ended the script is no exit of the job's; and
+            // it is written down as queued again before its script ends.
+            (None, Some(start))
+                if matches!(
+                    start.state,
+                    JobStateName::Cancelled
+                        | JobStateName::NodeFail
+                        | JobStateName::Preempted
+                        | JobStateName::Requeued
+                ) =>
+            {
+                WaitStatus::default()
+            }
             (None, Some(start)) => start.status,
             // Its accounting has a code where the controller has a signal.
             (None, None) if self.job.state == JobStateName::Deadline => WaitStatus::exit(1),
@@ -459,7 +468,7 @@ impl<'a> SacctRow<'a> {
             JobState::Ended {
                 outcome: Outcome::Cancelled { by, .. },
                 ..
-            } => Some(*by),
+            } => Some(*by).filter(|by| *by != Outcome::NOBODY),
             _ => None,
         };
         let by = match self.step {

@@ -5,7 +5,7 @@ use super::facts::SacctmgrFacts;
 use super::words::{Answer, list_of};
 use crate::records::{Accounting, CLUSTER_REGISTERED, NodeEvent};
 use crate::values::{
-    NodeName, Timestamp, moment_text, node_list, padded_elapsed_text, parse_moment,
+    NodeName, Timestamp, moment_text, node_list, padded_elapsed_text, parse_past_moment,
 };
 
 const OF_ALL: &str = "cluster,nodename,start,end,state,reason,user";
@@ -49,7 +49,7 @@ impl EventRequest {
                 continue;
             };
             let value = value.trim_matches(['"', '\'']);
-            let mut moment = || match parse_moment(value, facts.now, &facts.zone) {
+            let mut moment = || match parse_past_moment(value, facts.now, &facts.zone) {
                 Ok(at) => Some(at),
                 Err(words) => {
                     asked.remarks.push_str(&format!("{words}\n"));
@@ -81,8 +81,8 @@ impl EventRequest {
     /// From when on events are shown: since yesterday, where nothing is said.
     fn since(&self, facts: &SacctmgrFacts) -> Timestamp {
         let yesterday = || {
-            let midnight = parse_moment("midnight", facts.now, &facts.zone);
-            Timestamp(midnight.unwrap_or(facts.now).0 - 2 * 86_400_000)
+            let midnight = parse_past_moment("midnight", facts.now, &facts.zone);
+            Timestamp(midnight.unwrap_or(facts.now).0 - 86_400_000)
         };
         match self.since {
             Some(at) => at,

@@ -82,7 +82,7 @@ pub(super) fn given(
                 if setting.key == "preempt" && value != "-1" {
                     let changes = list_changes(operator(word), value);
                     if let Some(bad) = unknown_qos(&changes, from) {
-                        return Err(unknown(&bad));
+                        return Err(Answer::refused(bad));
                     }
                 }
                 match setting.put(word, value, &mut Settings::new()) {

@@ -6,7 +6,7 @@ use super::facts::SacctmgrFacts;
 use super::show::{ShowRequest, named};
 use super::words::{Answer, list_of};
 use crate::records::{Accounting, AccountingTransaction};
-use crate::values::{Timestamp, moment_text, parse_moment};
+use crate::values::{Timestamp, moment_text, parse_past_moment};
 
 /// What a transaction can be, as Slurm names it.
 const ACTIONS: &[&str] = &[
@@ -53,7 +53,7 @@ pub(super) fn transactions(
         };
         let value = value.trim_matches(['"', '\'']);
         let moment = || {
-            let read = parse_moment(value, facts.now, &facts.zone);
+            let read = parse_past_moment(value, facts.now, &facts.zone);
             read.map_err(|words| Answer::refused(format!("{words}\n")))
         };
         match key.to_ascii_lowercase().as_str() {
