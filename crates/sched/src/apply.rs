@@ -347,7 +347,7 @@ impl State {
                 .get(&id)
                 .filter(|job| job.reason() == Some(&PendingReason::DependencyNeverSatisfied));
             if job.is_some() {
-                self.remove(id, cancelled(Outcome::NOBODY), at);
+                self.remove(id, cancelled(Outcome::NO_USER), at);
             }
         }
     }

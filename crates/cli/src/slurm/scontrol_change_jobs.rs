@@ -157,7 +157,7 @@ pub fn each_job(
                 },
             };
             status |= u8::from(refusal.is_some());
-            if let Some(element) = job.task.filter(|_| are_together) {
+            if let Some(element) = job.task.filter(|_| are_together && job.job == array) {
                 let words = refusal.map_or_else(|| NO_ERROR.to_owned(), |it| words_of(&it));
                 match together.iter_mut().find(|(known, _)| *known == words) {
                     Some((_, elements)) => elements.push(element),

@@ -33,11 +33,8 @@ impl Owner {
         match change {
             ClusterChange::Nodes { nodes, update } => {
                 let done = self.update_nodes(&nodes, &update, peer, turn);
-                if done.is_err() {
-                    // Of some it may have been done.
-                    self.tell_deadlines(&before, turn);
-                    turn.durable = true;
-                }
+                // With some of them it may have been done.
+                turn.durable |= done.is_err();
                 done?;
             }
             ClusterChange::MakeNodes { nodes, line } => self.make_nodes(&nodes, &line, turn.now)?,
@@ -209,8 +206,8 @@ impl Owner {
         self.keep_changes(changes, at)
     }
 
-    /// The nodes of some names; `ALL` alone is all of them. As in Slurm they are those before the first
-    /// name, in their order, that is none.
+    /// The nodes of some names; `ALL` alone is all of them. As in Slurm they are those before
+    /// the first name, in their order, that no node has.
     fn known(&self, nodes: &[NodeName]) -> Vec<NodeId> {
         let cluster = self.state.cluster();
         if let [all] = nodes

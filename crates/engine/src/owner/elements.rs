@@ -26,11 +26,12 @@ impl ElementAnswers {
         if self.0.iter().all(|(_, refusal)| refusal.is_none()) {
             return Ok(Answer::Done);
         }
-        let is_one = |elements: &[u32]| elements.is_empty() || named.element.is_some();
-        if let [(elements, Some(refusal))] = &self.0[..]
-            && is_one(elements)
-        {
-            return Err(refusal.clone());
+        let is_array = self.0.iter().any(|(elements, _)| !elements.is_empty());
+        if !is_array || named.element.is_some() {
+            // Of a job's components it is enough that it was done with one.
+            let refusals: Option<Vec<Refusal>> = self.0.into_iter().map(|(_, it)| it).collect();
+            let first = refusals.and_then(|all| all.into_iter().next());
+            return first.map_or(Ok(Answer::Done), Err);
         }
         for (elements, _) in &mut self.0 {
             elements.sort_unstable();

@@ -225,7 +225,7 @@ pub enum Outcome {
     },
     /// `scancel`.
     Cancelled {
-        /// Who did it, or [`Outcome::NOBODY`].
+        /// Who did it, or [`Outcome::NO_USER`].
         by: u32,
         /// What `wait` said of the batch script; 0 when it never ran.
         status: WaitStatus,
@@ -272,7 +272,7 @@ impl PendingReason {
 
 impl Outcome {
     /// Who cancels a job that can't start any more: no user (Slurm has the number -1 there).
-    pub const NOBODY: u32 = u32::MAX;
+    pub const NO_USER: u32 = u32::MAX;
 
     /// How the job ended, as Slurm shows it in `ExitCode=`.
     #[must_use]

@@ -468,7 +468,7 @@ impl<'a> SacctRow<'a> {
             JobState::Ended {
                 outcome: Outcome::Cancelled { by, .. },
                 ..
-            } => Some(*by).filter(|by| *by != Outcome::NOBODY),
+            } => Some(*by).filter(|by| *by != Outcome::NO_USER),
             _ => None,
         };
         let by = match self.step {
