@@ -583,6 +583,8 @@ fn limit(value: &str) -> Option<LimitChange> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
     use super::*;
 
     #[track_caller]
