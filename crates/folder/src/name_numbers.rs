@@ -135,7 +135,16 @@ impl<'a> Number<'a> {
         let (after, rest) = rest.split_at(after_end);
         let is_followed = rest.starts_with(|letter: char| letter.is_ascii_digit());
         let ends_here = |is: &dyn Fn(&str) -> bool| !is_followed && is(after);
-        let counts = if is_epochs(word) {
+        // `train_loss_epoch=2.31` is a loss.
+        let is_of_epoch = is_decimal && (is_epochs(word) || is_steps(word));
+        let is_metric_of_one = is_of_epoch && {
+            let run = trimmed.rsplit(|letter: char| !letter.is_alphabetic() && letter != '_');
+            let parts = run.take(1).flat_map(|run| run.split('_'));
+            parts.filter(|part| *part != word).any(is_other)
+        };
+        let counts = if is_metric_of_one {
+            Counts::Other
+        } else if is_epochs(word) {
             Counts::Epochs
         } else if is_steps(word) {
             Counts::Steps

@@ -23,7 +23,8 @@ pub struct Pointer {
     /// How it names one.
     pub says: Says,
     /// The series of those that it has named, newer ones last: it is made for no other. `latest_optim.pt` must
-    /// not lead to `model-80.pt`.
+    /// not lead to `model-80.pt`. Empty: of any.
+    #[serde(default)]
     pub of: Vec<String>,
 }
 
@@ -93,10 +94,8 @@ impl Pointer {
     /// What the system says.
     pub fn make(&self, checkpoint: &str, folder: &Path) -> io::Result<()> {
         let path = folder.join(&self.name);
-        if !self.of.contains(&series(checkpoint))
-            || self.name == checkpoint
-            || fs::symlink_metadata(&path).is_ok()
-        {
+        let is_of_another = !self.of.is_empty() && !self.of.contains(&series(checkpoint));
+        if is_of_another || self.name == checkpoint || fs::symlink_metadata(&path).is_ok() {
             return Ok(());
         }
         match (self.says, step_of(checkpoint)) {
@@ -109,13 +108,27 @@ impl Pointer {
 }
 
 /// Whether something of that name may name the newest. What names the best one does not: that need not be the one
-/// that is resumed from. A number is that of a rank, which has others beside it.
+/// that is resumed from, and that of one rank has others beside it.
 fn may_be_one(name: &str) -> bool {
     const WORDS: [&str; 4] = ["latest", "last", "newest", "current"];
     let lower = name.to_ascii_lowercase();
     WORDS.iter().any(|word| lower.contains(word))
         && !lower.contains("best")
-        && !lower.contains(|letter: char| letter.is_ascii_digit())
+        && !is_of_a_rank(&lower)
+}
+
+/// Whether a name has the number of a rank, or of another part of a checkpoint: `latest-rank7.pt`.
+fn is_of_a_rank(name: &str) -> bool {
+    const WORDS: [&str; 10] = [
+        "rank", "shard", "part", "node", "gpu", "worker", "mp", "tp", "pp", "dp",
+    ];
+    let is_letter = |letter: char| letter.is_ascii_lowercase();
+    name.match_indices(|letter: char| letter.is_ascii_digit())
+        .any(|(at, _)| {
+            let before = name[..at].trim_end_matches(['-', '_', '=', '.']);
+            let word = before.rsplit(|letter| !is_letter(letter)).next();
+            word.is_some_and(|word| WORDS.contains(&word))
+        })
 }
 
 /// Whether a pointer may stand there: what it leads to is not asked, since it may lead back.
@@ -269,6 +282,11 @@ mod tests {
     #[test]
     fn one_of_several_ranks_is_none() {
         check("latest-rank7.pt", Err("step-80.pt"), None);
+        check("last_mp_rank_03.pt", Err("step-80.pt"), None);
+        // A number of the model's is no rank's.
+        let link: Option<(Says, &[&str])> = Some((Says::Link, &["step-#.pt"]));
+        check("resnet50_latest.pt", Err("step-80.pt"), link);
+        check("gpt2-last", Err("step-80.pt"), link);
     }
 
     #[test]
@@ -279,6 +297,8 @@ mod tests {
         for pointer in [
             pointer("latest", Says::Name, &["step-#.pt", "iter_#"]),
             pointer("latest.pt", Says::Link, &["iter_#"]),
+            // As an earlier version wrote it.
+            serde_json::from_str(r#"{"name":"newest.pt","says":"link"}"#).unwrap(),
             pointer("iteration.txt", Says::Step, &["iter_#"]),
             pointer("iter_0000060", Says::Link, &["iter_#"]),
             pointer("latest_optim.pt", Says::Link, &["optim-#.pt"]),
@@ -293,6 +313,7 @@ mod tests {
         assert_eq!(text("iteration.txt"), "60");
         let target = fs::read_link(folder.join("latest.pt")).unwrap();
         assert_eq!(target, Path::new("iter_0000060"));
+        assert!(folder.join("newest.pt").exists());
         assert!(folder.join("iter_0000060").is_dir());
     }
 

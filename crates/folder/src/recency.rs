@@ -221,6 +221,10 @@ mod tests {
         ]);
         check_last(&["s3-loss0.3333.pt", "s6-loss0.1000.pt"]);
         check_last(&["model-loss0.50.bin", "model-loss0.09.bin"]);
+        check_last(&[
+            "best-train_loss_epoch=2.31.ckpt",
+            "best-train_loss_epoch=1.90.ckpt",
+        ]);
         check_last(&["ck_20261126_235948.bin", "ck_20261127_000000.bin"]);
         check_last(&["ep00-step0027", "ep01-step0015"]);
         check_last(&["ck-90", "ck-70", "ck-75", "ck-50"]);

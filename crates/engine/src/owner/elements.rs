@@ -74,7 +74,8 @@ impl Owner {
             let is_of_it = is_of_it.is_some_and(|place| place.array_job == named.job);
             let is_known =
                 matches!(row.state, JobState::Ended { at: ended, .. } if at.0 - ended.0 < KEEP_MS);
-            is_of_it && is_known
+            // One that was queued again in this turn is not so in the store yet.
+            is_of_it && is_known && self.state.job(row.id).is_none()
         });
         if is_over && !over.is_empty() {
             return Ok((Vec::new(), over));

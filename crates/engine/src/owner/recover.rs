@@ -134,9 +134,6 @@ impl Owner {
             // Said again, as the end below: the former engine may not have come so far.
             if ending.is_none() {
                 self.kill_what_stayed(job, turn);
-                if !suspension.is_some_and(|suspension| suspension.is_now) {
-                    self.tell_deadline(job, turn);
-                }
             }
             let in_grace = matches!(ending, Some(Ending::Preempted { grace: Some(_), .. }));
             if suspension.is_some() && (ending.is_none() || in_grace) {

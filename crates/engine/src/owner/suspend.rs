@@ -56,12 +56,19 @@ impl Owner {
         }
         let at = turn.now;
         for job in changed {
+            let state = self.state.job(job).map(|record| &record.state);
+            let had_own_end =
+                matches!(state, Some(JobState::Running { end_moved_ms, .. }) if *end_moved_ms != 0);
             self.state.apply(if suspend {
                 Event::Suspended { job, at }
             } else {
                 Event::Resumed { job, at }
             });
             self.tell_suspension(job, turn);
+            if had_own_end && !suspend {
+                // It no longer counts. Others' supervisors move their ends themselves, those of steps too.
+                self.tell_deadline(job, turn);
+            }
         }
         turn.durable = true;
         answers.answer(named)
@@ -112,10 +119,6 @@ impl Owner {
             for key in active.live_keys(*step) {
                 turn.words.push((key, call.clone()));
             }
-        }
-        if !record.state.is_suspended() {
-            // An end that was set by hand no longer counts.
-            self.tell_deadline(job, turn);
         }
     }
 }

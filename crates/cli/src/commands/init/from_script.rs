@@ -252,9 +252,27 @@ fn prepared(file: &mut NewRunFile, body: &Body) {
     }
 }
 
-/// A command as a note has it: on one line, and without what a login may have of a secret.
+/// A command as a note has it: on one line, and without what a login, a variable or an option may have of a secret.
 fn in_a_note(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut is_value = false;
+    let words = text.split_whitespace().map(|word| {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        let option = name.trim_start_matches('-');
+        let hides = std::mem::take(&mut is_value);
+        if hides {
+            return "…".to_owned();
+        }
+        if !is_secret(&option.replace('-', "_")) {
+            return word.to_owned();
+        }
+        is_value = name != option && value.is_empty();
+        if value.is_empty() {
+            word.to_owned()
+        } else {
+            format!("{name}=…")
+        }
+    });
+    let text = words.collect::<Vec<_>>().join(" ");
     match text.find(" login ") {
         Some(at) => format!("{} …", &text[..at + " login".len()]),
         None => text,
@@ -374,5 +392,28 @@ fn instead(line: &str) -> &'static str {
             "do it in the shell in which yard run is started: its variables come along"
         }
         _ => "a run starts one command: do it before, or in a script that is the command",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_has_no_secret() {
+        let check = |text: &str, want: &str| assert_eq!(in_a_note(text), want, "{text}");
+        check(
+            "python eval.py --keep 3 \\\n  -n 2",
+            "python eval.py --keep 3 \\ -n 2",
+        );
+        check(
+            "HF_TOKEN=hf_1 A=2 python eval.py",
+            "HF_TOKEN=… A=2 python eval.py",
+        );
+        check(
+            "push --api-key=k1 --wandb-token k2 --now",
+            "push --api-key=… --wandb-token … --now",
+        );
+        check("wandb login k3", "wandb login …");
     }
 }

@@ -107,8 +107,15 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
     if !programs.is_empty() {
         call.launch.programs = programs;
     }
-    if bcast.is_some() && !call.launch.programs.is_empty() {
-        printer.say("srun: --bcast has no effect on tasks that run different programs");
+    let is_elsewhere = if !call.launch.programs.is_empty() {
+        Some("tasks that run different programs")
+    } else if container.is_asked() {
+        Some("a program of a container")
+    } else {
+        None
+    };
+    if let (Some(what), true) = (is_elsewhere, bcast.is_some()) {
+        printer.say(&format!("srun: --bcast has no effect on {what}"));
     } else if let Some(to) = bcast {
         match Broadcast::of(&mut call.launch, &to) {
             Ok(broadcast) => call.broadcast = Some(broadcast),
