@@ -122,7 +122,7 @@ fn a_last_checkpoint_that_finds_no_room_stays_on_its_node() {
         kept.parent().unwrap()
     );
     assert!(said.contains(&words), "{said}");
-    let fetch = format!(":{} FOLDER", kept.display());
+    let fetch = format!("cp -r {} FOLDER", kept.display());
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(one_line(&said).contains(&fetch), "{said}");
     let listed = env.yard(&["ls"]).success();
