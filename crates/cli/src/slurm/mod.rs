@@ -228,7 +228,7 @@ fn is_cluster_of_environment_there(command: &str, printer: &Printer) -> bool {
         // Those that submit jobs read it among their options; the others heed it no more than real ones.
         _ => return true,
     };
-    let Some(written) = variable("SLURM_CLUSTERS").filter(|it| !it.is_empty()) else {
+    let Some(written) = variable("SLURM_CLUSTERS") else {
         return true;
     };
     let own = connection::engine_name().unwrap_or_default();
