@@ -6,7 +6,7 @@ use model::OpenMode;
 use model::file_pattern::{PatternContext, differs_between_tasks, file_name};
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -47,11 +47,16 @@ impl<'a> TaskFiles<'a> {
     /// Opens the file that `pattern` names for the task to be written; what it is called, for the
     /// message, when it can't be.
     pub(super) fn output(&mut self, pattern: &str, task: &StepTask) -> Result<File, String> {
-        let path = self.spec.chdir.join(self.name(pattern, task));
+        let name = self.name(pattern, task);
+        let name = Path::new(&name);
+        let path = self.spec.chdir.join(name);
         if let Some(file) = self.open.get(&path) {
             return file.try_clone().map_err(|error| complaint(&path, &error));
         }
-        let open = || self.open_output(pattern, &path);
+        let open = || {
+            self.as_owner(|| self.make_folders(name, &path))
+                .and_then(|()| self.open_output(pattern, &path))
+        };
         let (patience, stop) = self.patience;
         let file = disk_errors::patiently(patience, stop, open)
             .map_err(|error| complaint(&path, &error))?;
@@ -86,6 +91,22 @@ impl<'a> TaskFiles<'a> {
             job_name: &spec.job_name,
         };
         sys::odd_text::bytes(&file_name(pattern, &context)).into_owned()
+    }
+
+    /// Makes the folders that the pattern itself names, as Slurm does since 23.02; a working
+    /// directory that is missing stays missing.
+    fn make_folders(&self, name: &Path, path: &Path) -> io::Result<()> {
+        let (Some(named), Some(folder)) = (name.parent(), path.parent()) else {
+            return Ok(());
+        };
+        if named.as_os_str().is_empty() || !(name.is_absolute() || self.spec.chdir.is_dir()) {
+            return Ok(());
+        }
+        match DirBuilder::new().recursive(true).create(folder) {
+            // A file in a folder's place: opening says it better.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            result => result,
+        }
     }
 
     fn open_output(&self, pattern: &str, path: &Path) -> io::Result<File> {
@@ -192,24 +213,16 @@ mod tests {
     }
 
     #[test]
-    fn files_are_emptied_or_go_on() {
+    fn missing_folders_are_made_and_files_emptied() {
         let step = step();
-        step.write(OpenMode::Truncate, "%x-%j", "one,").unwrap();
-        step.check("job-7", "one,one,");
-        step.write(OpenMode::Truncate, "%x-%j", "two,").unwrap();
-        step.check("job-7", "two,two,");
-        step.write(OpenMode::Append, "%x-%j", "3,").unwrap();
-        step.check("job-7", "two,two,3,3,");
-    }
-
-    #[test]
-    fn a_missing_folder_is_not_made() {
-        let step = step();
-        let folder = step.spec.chdir.display();
-        let error = step.write(OpenMode::Truncate, "logs/%j", "").unwrap_err();
-        let want = format!("could not open {folder}/logs/7: No such file or directory");
-        assert_eq!(error, want);
-        assert!(!step.spec.chdir.join("logs").exists());
+        step.write(OpenMode::Truncate, "logs/%x/%j", "one,")
+            .unwrap();
+        step.check("logs/job/7", "one,one,");
+        step.write(OpenMode::Truncate, "logs/%x/%j", "two,")
+            .unwrap();
+        step.check("logs/job/7", "two,two,");
+        step.write(OpenMode::Append, "logs/%x/%j", "3,").unwrap();
+        step.check("logs/job/7", "two,two,3,3,");
     }
 
     #[test]
@@ -231,6 +244,7 @@ mod tests {
             error,
             "could not open /no/such/out: No such file or directory"
         );
+        assert!(step.write(OpenMode::Truncate, "logs/out", "").is_err());
         step.write(OpenMode::Truncate, "/dev/null", "").unwrap();
     }
 
@@ -280,10 +294,10 @@ mod tests {
         std::fs::write(secret.join("in"), "x").unwrap();
         let mut files = TaskFiles::new(&step.spec, Some(&owner), OpenMode::Truncate, AT_ONCE);
         let task = &step.spec.tasks[0];
-        let file = files.output("out", task).unwrap();
+        let file = files.output("logs/out", task).unwrap();
         let owner_of = |facts: std::fs::Metadata| std::os::unix::fs::MetadataExt::uid(&facts);
         assert_eq!(owner_of(file.metadata().unwrap()), 65_534);
-        for pattern in ["secret/out", "secret/new"] {
+        for pattern in ["secret/out", "secret/new/out"] {
             let error = files.output(pattern, task).unwrap_err();
             assert!(error.contains("Permission denied"), "{error}");
         }

@@ -113,12 +113,12 @@ fn tasks_have_ranks_and_files_of_their_own() {
     step.spec.tasks[1].rank = 5;
     step.spec.tasks[1].gpus = vec![3];
     if let Streams::Files { output, .. } = &mut step.spec.streams {
-        *output = "log-%s.%2t".to_owned();
+        *output = "logs/%s.%2t".to_owned();
     }
     let mut step = step.start();
     assert_eq!(step.statuses(), [0, 0]);
-    assert_eq!(step.text("log-0.00"), "0 0\n");
-    assert_eq!(step.text("log-0.05"), "5 1\n");
+    assert_eq!(step.text("logs/0.00"), "0 0\n");
+    assert_eq!(step.text("logs/0.05"), "5 1\n");
 }
 
 fn the_deadline_terminates_then_kills() {
