@@ -852,6 +852,7 @@ fn play(part: &Part) {
                 // What a real one refuses and ours takes would shift the numbers of all that follow.
                 if part.keeps_numbers
                     && text.starts_with("sbatch ")
+                    && !text.starts_with("sbatch -Q -W ")
                     && transcript::submitted(&answer).is_none()
                     && known.remove(&name[..])
                 {

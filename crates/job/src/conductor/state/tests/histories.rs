@@ -273,7 +273,12 @@ impl World {
     fn is_taken_for_whole(&self, step: u64) -> bool {
         let known = self.out.get(&name_of(step));
         let is_last_resort = self.newest_whole() == 0;
-        known.is_some_and(|known| known.parts.may_grow()) && (!self.is_known || is_last_resort)
+        // A known gap: a late node's half of a name that is written again stands over the whole one until its other
+        // parts come.
+        let out = self.versions.get(&name_of(step));
+        let is_written_again = out.into_iter().flatten().any(|(_, version)| *version > 1);
+        known.is_some_and(|known| known.parts.may_grow())
+            && (!self.is_known || is_last_resort || is_written_again)
     }
 
     fn train_from(&mut self, resume: Option<&KnownCheckpoint>) {
