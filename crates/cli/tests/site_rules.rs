@@ -122,7 +122,7 @@ fn satoris_default_queue() {
     let plan = twin.0.yard(&["plan", "day.sh", "--on", "lab"]).success();
     let plan = plan.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
-        "start in 12 h",
+        "start not known",
         "QOS normal allows a user 1 running job; with this job it would be 2 (QOSMaxJobsPerUserLimit)",
         "would be started, and ended at the limit",
         "partition normal allows 12:00:00",

@@ -740,7 +740,7 @@ fn sacct_shows_each_start_of_a_requeued_job_and_what_was_used() {
         env.slurm("sacct", &all).success()
     };
     expect![[r#"
-        1|REQUEUED|0:15|1|billing=1,cpu=1,mem=100M,node=1|00:05:00
+        1|REQUEUED|0:0|1|billing=1,cpu=1,mem=100M,node=1|00:05:00
         1.batch|CANCELLED|0:15|1|cpu=1,mem=100M,node=1|
         1|FAILED|3:0|1|billing=1,cpu=1,mem=100M,node=1|00:05:00
         1.batch|FAILED|3:0|1|cpu=1,mem=100M,node=1|
