@@ -339,9 +339,9 @@ impl<'a> Session<'a> {
                 self.lost_index = place.and_then(|place| u32::try_from(place).ok());
                 if !std::mem::replace(&mut self.lost_node, true) {
                     self.say(&text);
-                    // There is no other node to wait for.
+                    // The engine ends the others, which say why; where there are none, nothing is waited for.
                     if self.record.nodes.len() > 1 {
-                        self.abort();
+                        self.note_abort();
                     } else {
                         self.aborted = true;
                     }
