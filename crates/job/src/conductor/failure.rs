@@ -163,20 +163,32 @@ pub fn cause(run: &RunFolder, attempt: Attempt, status: i32, first: Option<&Rank
             run.conductor_log(attempt.job)
         );
     };
-    let tail = tail(&run.rank_log(attempt, *rank)).unwrap_or_default();
-    if let Some(RootCause { rank, status, said }) = torchruns::root_cause(&tail) {
+    if let Some((cause, host)) = first_of_torchruns(run, attempt) {
+        let status = cause.status;
         let signal = (status < 0).then(|| status.saturating_neg());
         return format!(
-            "rank {rank} on {host} {}{}",
+            "rank {} on {host} {}{}",
+            cause.rank,
             how(status, signal),
-            said_last(&said)
+            said_last(&cause.said)
         );
     }
+    let tail = tail(&run.rank_log(attempt, *rank)).unwrap_or_default();
     format!(
         "rank {rank} on {host} {}{}",
         how(*status, *signal),
         said_last(&tail)
     )
+}
+
+/// The first cause of those that the torchruns of all nodes name, with its node's host name.
+fn first_of_torchruns(run: &RunFolder, attempt: Attempt) -> Option<(RootCause, String)> {
+    let exits = run.read_exits(attempt).ok()?;
+    let causes = exits.into_iter().filter_map(|exit| {
+        let tail = tail(&run.rank_log(attempt, exit.rank)).ok()?;
+        Some((torchruns::root_cause(&tail)?, exit.host))
+    });
+    causes.min_by(|(one, _), (other, _)| one.order().cmp(&other.order()))
 }
 
 fn how(status: i32, signal: Option<i32>) -> String {
@@ -287,6 +299,41 @@ mod tests {
         assert_eq!(
             words,
             "rank 1 on n1 ended with exit code 1: RuntimeError: CUDA out of memory"
+        );
+    }
+
+    #[test]
+    fn of_two_torchruns_the_rank_that_was_killed_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunFolder::at(root.path());
+        let attempt = Attempt { job: 7, restart: 0 };
+        fs::create_dir_all(run.links()).unwrap();
+        fs::create_dir_all(run.logs()).unwrap();
+        let report = |said: &str, rank: u32, status: i32| {
+            format!(
+                "{said}\nRoot Cause (first observed failure):\n time : 2026-11-22_14:27:39\n rank : {rank} (local_rank: 0)\n exitcode : {status} (pid: 4)\n"
+            )
+        };
+        let logs = [
+            report("RuntimeError: Connection closed by peer", 0, 1),
+            report("step 5", 2, -9),
+        ];
+        for (rank, log) in (0..).zip(&logs) {
+            let exit = RankExit {
+                told_to_end: false,
+                rank,
+                status: 1,
+                signal: None,
+                at: Timestamp(i64::from(rank)),
+                host: format!("n{rank}"),
+            };
+            run.write_exit(attempt, &exit).unwrap();
+            fs::write(run.rank_log(attempt, rank), log).unwrap();
+        }
+        let first = first_failed(&run, attempt).unwrap();
+        assert_eq!(
+            cause(&run, attempt, 1, Some(&first)),
+            "rank 2 on n1 was ended by signal 9; its last line is \"step 5\""
         );
     }
 
