@@ -67,7 +67,8 @@ impl Leftover {
 }
 
 impl RunFolder {
-    /// Half-copied checkpoints and code of a run that stands so.
+    /// Half-copied checkpoints and code of a run that stands so, and secrets that it needs no more: those of a job that
+    /// `scancel` ended while it waited, when nothing of the run's own was there to remove them.
     #[must_use]
     pub fn leftovers(&self, standing: Standing) -> Vec<Leftover> {
         let verdict = |what: &str| match standing {
@@ -95,6 +96,10 @@ impl RunFolder {
         let code = self.path().join(crate::code_snapshot::INCOMING);
         if code.exists() {
             left.push(Leftover::new(code, verdict("a half-copied code folder")));
+        }
+        let secrets = self.secrets();
+        if standing == Standing::Over && secrets.exists() {
+            left.push(Leftover::new(secrets, verdict("values of secrets")));
         }
         left
     }
@@ -180,6 +185,20 @@ mod tests {
         assert_eq!(going(Standing::Over, true), 3);
         assert_eq!(going(Standing::Live, false), 0);
         assert_eq!(going(Standing::Unreachable, false), 0);
+    }
+
+    #[test]
+    fn secrets_of_a_run_that_is_over_go() {
+        let scratch = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(scratch.path(), "shop", "digits-k3f9").unwrap();
+        run.write_secrets(&[("TOKEN".to_owned(), "x".to_owned())].into())
+            .unwrap();
+        for standing in [Standing::Live, Standing::Unreachable, Standing::Unknown] {
+            assert_eq!(run.leftovers(standing), []);
+        }
+        let left = run.leftovers(Standing::Over);
+        assert!(left.len() == 1 && left[0].goes(false), "{left:?}");
+        assert_eq!(left[0].path, run.secrets());
     }
 
     #[test]

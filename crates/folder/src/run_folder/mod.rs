@@ -14,9 +14,6 @@ use std::path::{Path, PathBuf};
 /// The mode of folders, which the umask narrows: no other user replaces what lies in them.
 const FOLDER: u32 = 0o755;
 
-/// The file with the values of secret variables.
-const SECRETS: &str = "secrets.json";
-
 /// One run's folder, `<scratch>/<project>/<run>/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFolder {
@@ -121,7 +118,7 @@ impl RunFolder {
     /// # Errors
     /// It can't be written.
     pub fn write_secrets(&self, secrets: &BTreeMap<String, String>) -> Result<(), FolderError> {
-        json_file::write_private(&self.root.join(SECRETS), secrets)
+        json_file::write_private(&self.secrets(), secrets)
     }
 
     /// Secret variables with their values; none where the run has none.
@@ -129,7 +126,7 @@ impl RunFolder {
     /// # Errors
     /// They can't be read.
     pub fn read_secrets(&self) -> Result<BTreeMap<String, String>, FolderError> {
-        match json_file::read(&self.root.join(SECRETS)) {
+        match json_file::read(&self.secrets()) {
             Err(FolderError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 Ok(BTreeMap::new())
             }
@@ -142,7 +139,7 @@ impl RunFolder {
     /// # Errors
     /// They can't be removed.
     pub fn remove_secrets(&self) -> Result<(), FolderError> {
-        remove_if_there(self.root.join(SECRETS))
+        remove_if_there(self.secrets())
     }
 
     /// Writes `links/<n>.json`.
@@ -257,12 +254,12 @@ mod tests {
         let folder = RunFolder::create(root.path(), "shop", "x").unwrap();
         let secrets = BTreeMap::from([("HF_TOKEN".to_owned(), "two\nlines".to_owned())]);
         folder.write_secrets(&secrets).unwrap();
-        let mode = fs::metadata(folder.path().join(SECRETS)).unwrap();
+        let mode = fs::metadata(folder.secrets()).unwrap();
         assert_eq!(mode.permissions().mode() & 0o777, 0o600);
         assert_eq!(folder.read_secrets().unwrap(), secrets);
         folder.remove_secrets().unwrap();
         folder.remove_secrets().unwrap();
-        assert!(!folder.path().join(SECRETS).exists());
+        assert!(!folder.secrets().exists());
         assert_eq!(folder.read_secrets().unwrap(), BTreeMap::new());
     }
 

@@ -23,6 +23,11 @@ impl RunFolder {
         self.root.join("run.json")
     }
 
+    /// `secrets.json`, the values of secret variables, for the user alone
+    pub(crate) fn secrets(&self) -> PathBuf {
+        self.root.join("secrets.json")
+    }
+
     /// `job.sbatch`
     #[must_use]
     pub fn script(&self) -> PathBuf {
