@@ -100,7 +100,8 @@ impl State {
             } = &mut job.record.state
             {
                 // What a former start gave back stays where it was.
-                if let Some(resized) = job.record.resized.as_mut().filter(|at| **at > *since) {
+                let resized = job.record.resized.as_deref_mut();
+                if let Some(resized) = resized.filter(|at| **at > *since) {
                     *resized = plus(*resized, by_ms);
                 }
                 *since = plus(*since, by_ms);

@@ -21,7 +21,7 @@ pub struct Job {
     /// changed by what becomes of the job.
     pub request: Arc<Request>,
     /// The partition that it runs or ran in; `None` before its first start and while it waits.
-    pub partition: Option<String>,
+    pub partition: Option<Box<str>>,
     /// When it may start at the earliest: as asked for, or a moment after a start that it was
     /// queued again right after.
     pub not_before: Option<Timestamp>,
@@ -33,8 +33,9 @@ pub struct Job {
     pub submitted: Timestamp,
     /// Since when it may start; `None` while held or dependent.
     pub eligible: Option<Timestamp>,
-    /// When it last lost nodes or gave some back while it ran; a requeue does not forget it.
-    pub resized: Option<Timestamp>,
+    /// When it last lost nodes or gave some back while it ran; a requeue does not forget it. In a box,
+    /// since few jobs do.
+    pub resized: Option<Box<Timestamp>>,
     /// 0 is held.
     pub priority: u32,
     /// How often it was requeued.

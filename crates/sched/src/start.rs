@@ -28,7 +28,7 @@ impl State {
         self.left_free.take(&self.cluster, start);
         let partition = &self.cluster.partition(choice.partition).name;
         let job = self.jobs.get_mut(&id)?;
-        job.record.partition = Some(partition.clone());
+        job.record.partition = Some(partition.as_str().into());
         job.record.priority = choice.priority;
         for other in &mut job.derived.choices {
             other.priority = choice.priority;

@@ -26,13 +26,13 @@ impl State {
         if was == is_now {
             return;
         }
-        let before_ms = suspension.map_or(0, |former| former.until(at));
-        *suspension = Some(Suspension {
+        let before_ms = suspension.as_ref().map_or(0, |it| it.until(at));
+        *suspension = Some(Box::new(Suspension {
             is_now,
             at,
             before_ms,
             is_preempted,
-        });
+        }));
         if !is_now {
             // Slurm works its end out anew from its limit.
             *end_moved_ms = 0;

@@ -247,7 +247,7 @@ impl State {
         } = &start.attempt;
         let partition = self.cluster.partition(choice.partition);
         let record = Job {
-            partition: Some(partition.name.clone()),
+            partition: Some(partition.name.as_str().into()),
             state: JobState::Running {
                 since: now,
                 allocation: Allocation { nodes: Vec::new() },

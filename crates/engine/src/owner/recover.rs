@@ -125,18 +125,18 @@ impl Owner {
         let jobs: Vec<JobId> = self.running.keys().copied().collect();
         for job in jobs {
             let state = self.state.job(job).map(|record| &record.state);
-            let (ending, suspension) = match state {
+            let (ending, was_suspended) = match state {
                 Some(JobState::Running {
                     ending, suspension, ..
-                }) => (ending.clone(), *suspension),
-                _ => (None, None),
+                }) => (ending.clone(), suspension.is_some()),
+                _ => (None, false),
             };
             // Said again, as the end below: the former engine may not have come so far.
             if ending.is_none() {
                 self.kill_what_stayed(job, turn);
             }
             let in_grace = matches!(ending, Some(Ending::Preempted { grace: Some(_), .. }));
-            if suspension.is_some() && (ending.is_none() || in_grace) {
+            if was_suspended && (ending.is_none() || in_grace) {
                 self.tell_suspension(job, turn);
             }
             if let Some(

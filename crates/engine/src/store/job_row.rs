@@ -9,7 +9,6 @@ use model::{
     JobStateName, Outcome, PendingReason, Ran, Request, Submitter, Timestamp,
 };
 use sched::Job;
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -133,7 +132,7 @@ impl JobRow {
                 },
                 limit: start.limit,
                 ending: self.ending,
-                suspension: start.suspension,
+                suspension: start.suspension.map(Box::new),
                 held: self.hold.and_then(Hold::by),
                 end_moved_ms: start.end_moved_ms,
             },
@@ -252,13 +251,13 @@ pub(super) fn read_job(
         request,
         partition: partition
             .filter(|_| !matches!(state, JobState::Pending { .. }))
-            .map(Cow::into_owned),
+            .map(Box::from),
         not_before: moment(row, "not_before")?,
         dependency: dependency.map(Arc::new),
         state,
         submitted: Timestamp(row.get("submitted_at")?),
         eligible: moment(row, "eligible_at")?,
-        resized: moment(row, "resized_at")?,
+        resized: moment(row, "resized_at")?.map(Box::new),
         priority,
         restarts: row.get("restarts")?,
         batch: submission.batch,
@@ -316,7 +315,7 @@ mod tests {
         let mut job = Job::submitted(JobId(7), request, submitter, Timestamp(5));
         change(&mut job);
         if StartRow::of(&job).is_some() {
-            job.partition = Some("gpu".to_owned());
+            job.partition = Some("gpu".into());
         }
         let mut asked = Request::clone(&job.request);
         asked.rare.array = job.array.as_ref().map(|_| ArraySpec {
@@ -370,7 +369,7 @@ mod tests {
             allocation: allocation(),
             limit: Some(Seconds(60)),
             ending,
-            suspension,
+            suspension: suspension.map(Box::new),
             held: None,
             end_moved_ms: 0,
         }
@@ -411,7 +410,7 @@ mod tests {
                 *held = Some(HeldBy::Admin);
                 *end_moved_ms = -12_000;
             }
-            (job.priority, job.resized) = (42, Some(Timestamp(11)));
+            (job.priority, job.resized) = (42, Some(Box::new(Timestamp(11))));
         });
         check(|job| {
             let hold = RequeueHold::HeldSpecialExit;
@@ -432,7 +431,7 @@ mod tests {
                 is_preempted: false,
             };
             job.state = running(None, Some(suspension));
-            (job.priority, job.resized) = (42, Some(Timestamp(11)));
+            (job.priority, job.resized) = (42, Some(Box::new(Timestamp(11))));
         });
         check(|job| {
             job.state = JobState::Ended {

@@ -30,7 +30,10 @@ impl<'a> StartRow<'a> {
                 suspension,
                 end_moved_ms,
                 ..
-            } => (*since, allocation, *limit, *suspension, *end_moved_ms),
+            } => {
+                let suspension = suspension.as_deref().copied();
+                (*since, allocation, *limit, suspension, *end_moved_ms)
+            }
             JobState::Ended { ran, .. } => {
                 let ran = ran.as_ref()?;
                 (ran.since, &ran.allocation, ran.limit, None, 0)

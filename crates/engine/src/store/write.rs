@@ -242,7 +242,7 @@ fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
             row.ending.as_ref().map(json).transpose()?,
             row.outcome.as_ref().map(json).transpose()?,
             i64::try_from(job.version).unwrap_or(i64::MAX),
-            job.resized.map(|at| at.0),
+            job.resized.as_deref().map(|at| at.0),
         ])?;
     match row.ended_at {
         Some(at) => transaction

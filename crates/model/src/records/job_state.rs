@@ -37,7 +37,7 @@ pub enum JobState {
         ending: Option<Ending>,
         /// Set once it was suspended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        suspension: Option<Suspension>,
+        suspension: Option<Box<Suspension>>,
         /// Set while it is held: queued again it would wait held.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         held: Option<HeldBy>,
@@ -338,7 +338,7 @@ impl JobState {
         let JobState::Running { suspension, .. } = self else {
             return false;
         };
-        suspension.is_some_and(|suspension| suspension.is_now)
+        suspension.as_ref().is_some_and(|it| it.is_now)
     }
 
     /// Whether the end of a running job was decided, and its processes are being ended: not yet in
@@ -375,7 +375,7 @@ impl JobState {
         else {
             return None;
         };
-        let before_ms = suspension.map_or(0, |suspension| suspension.before_ms);
+        let before_ms = suspension.as_ref().map_or(0, |it| it.before_ms);
         let moved = before_ms.saturating_add(*end_moved_ms);
         Some(Timestamp((*since + *limit).0.saturating_add(moved)))
     }
@@ -385,7 +385,7 @@ impl JobState {
     pub fn suspended_ms(&self, now: Timestamp) -> i64 {
         match self {
             JobState::Running { suspension, .. } => {
-                suspension.map_or(0, |suspension| suspension.until(now))
+                suspension.as_ref().map_or(0, |it| it.until(now))
             }
             JobState::Ended { ran, .. } => ran.as_ref().map_or(0, |ran| ran.suspended_ms),
             JobState::Pending { .. } => 0,

@@ -308,7 +308,7 @@ fn a_hundred_thousand_dependencies_in_a_chain() {
         });
         let id = lab.state.new_id();
         let mut record = Job::submitted(id, request, Arc::default(), lab.now);
-        record.partition = Some("all".to_owned());
+        record.partition = Some("all".into());
         lab.state.apply(Event::Submitted {
             record: Box::new(record),
             array: None,
