@@ -4,15 +4,14 @@
 //! and nothing of it is another afterwards. Those ahead of it wait as they do, since the last pass started what
 //! could start; a plan over all that wait is made only where that is as short as a pass.
 
+use super::budget::Budget;
 use crate::live_job::Place;
 use crate::pass::Pass;
-use crate::possible_start::Attempt;
 use crate::preempt::rules;
 use crate::promise::{Promises, expected_end};
 use crate::queue::{Key, QueueId};
 use crate::{BackfillParameters, Finished, Job, State};
 use model::{JobId, PendingReason, ReachedLimit, Timestamp};
-use std::collections::BTreeSet;
 
 /// What a job would wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,12 +145,7 @@ impl State {
                 limit: None,
             });
         }
-        // Others whom the same limit keeps go first.
-        let is_alone = pass
-            .limited
-            .iter()
-            .all(|(job, it)| *job == id || *it != reason);
-        let start = is_alone.then(|| self.start_under_limits(id, now)).flatten();
+        let start = self.start_under_limits(id, now);
         Some(self.over(id, reason, start, now))
     }
 
@@ -287,29 +281,14 @@ impl State {
         starts.min()
     }
 
-    /// When a job finds a place that limits keep now, as those that run end.
+    /// When a job starts that a limit keeps, behind those that the limit keeps too; none where that takes too much
+    /// work to say, or where a job has to end before of which it is not known when.
     fn start_under_limits(&self, id: JobId, now: Timestamp) -> Option<Timestamp> {
-        let job = &self.jobs[&id];
-        let attempts = job.derived.choices.iter();
-        let attempts: Vec<Attempt> = attempts
-            .map(|choice| self.attempt(job, choice, true, now))
-            .collect();
-        let promises = Promises::new(self, &self.backfill.unwrap_or_default(), now);
-        let reserved = self.reserved_for(id);
-        let mut ledger = self.ledger.clone();
-        let (_, under) = self.over_limit(id, now)?;
-        let under: BTreeSet<JobId> = under.into_iter().collect();
-        let ends = self.ends(now).into_iter();
-        let ends = ends.filter(|(_, job)| under.contains(&job.record.id));
-        let tests = self.backfill.unwrap_or_default().tests;
-        ends.take(tests).find_map(|(end, ended)| {
-            ledger.ended(&ended.record);
-            let found = attempts.iter().filter_map(|attempt| {
-                let start = promises.earliest(self, attempt, end.0..=i64::MAX, &reserved)?;
-                self.may_have(&ledger, &start, end).ok()?;
-                Some(start.at)
-            });
-            found.min()
-        })
+        let record = &self.jobs[&id].record;
+        let planned = self.played_start(record, now, &Budget::new())?;
+        let is_known = self
+            .without_limit(&planned, &self.ahead_of(record), now)
+            .is_none();
+        is_known.then_some(planned.start.at)
     }
 }

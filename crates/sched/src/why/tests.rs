@@ -328,6 +328,29 @@ fn a_job_that_is_not_submitted_yet_waits_for_what_it_would_wait_for_then() {
         gpus(2, 60),
         Some((over("QOSMaxJobsPerUserLimit"), Some(60))),
     );
+    // Others whom the limit keeps go first, and one without a limit ends at no known time.
+    check(
+        "max_jobs_per_user = 1",
+        &[gpus(2, 60), gpus(2, 30)],
+        gpus(2, 60),
+        Some((over("QOSMaxJobsPerUserLimit"), Some(90))),
+    );
+    check(
+        "max_tres_per_user = \"gres/gpu=4\"",
+        &[gpus(2, 60), gpus(2, 20), gpus(4, 30), gpus(1, 5)],
+        gpus(2, 60),
+        Some((over("QOSMaxGRESPerUser"), Some(95))),
+    );
+    let endless = Request {
+        time: None,
+        ..gpus(2, 60)
+    };
+    check(
+        "max_jobs_per_user = 1",
+        &[endless],
+        gpus(2, 60),
+        Some((over("QOSMaxJobsPerUserLimit"), None)),
+    );
     check(
         "max_wall = \"00:30:00\"",
         &[],
