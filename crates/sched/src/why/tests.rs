@@ -339,7 +339,7 @@ fn a_job_that_is_not_submitted_yet_waits_for_what_it_would_wait_for_then() {
         "max_tres_per_user = \"gres/gpu=4\"",
         &[gpus(2, 60), gpus(2, 20), gpus(4, 30), gpus(1, 5)],
         gpus(2, 60),
-        Some((over("QOSMaxGRESPerUser"), Some(95))),
+        Some((over("QOSMaxGRESPerUser"), Some(25))),
     );
     let endless = Request {
         time: None,
