@@ -1,12 +1,13 @@
 //! A sealed place in which the built `yard` runs.
 
+use crate::wait::{PATIENCE, holds_within};
 use crate::{Outcome, end_all_that_mention, that_mention};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A temporary folder with a home, a `TRAINYARD_HOME` and a working folder of its own. Commands
@@ -19,6 +20,8 @@ pub struct TestEnv {
     vars: BTreeMap<OsString, OsString>,
     /// Uuids of pretended GPUs: their machine-wide locks go with the test.
     gpus: Vec<String>,
+    /// How long its processes may take to end when it is dropped.
+    ends_within: Duration,
 }
 
 /// What commands keep of the outer environment: where programs are found, and how this machine
@@ -77,6 +80,7 @@ impl TestEnv {
             yard,
             vars,
             gpus: Vec::new(),
+            ends_within: PATIENCE,
         }
     }
 
@@ -163,6 +167,12 @@ impl TestEnv {
         self.yard(&all)
     }
 
+    /// Gives processes less than two minutes to end when this is dropped, where a test leaves some on
+    /// purpose.
+    pub fn end_within(&mut self, longest: Duration) {
+        self.ends_within = longest;
+    }
+
     /// Leaves the folder where it is when this is dropped, so that it can be looked at.
     pub fn keep(&mut self) {
         self.root.disable_cleanup(true);
@@ -180,11 +190,13 @@ impl TestEnv {
 impl Drop for TestEnv {
     fn drop(&mut self) {
         let stopped = self.yard(&["engine", "stop"]);
-        // What is on its way out gets a moment; what stays was forgotten by the test, or by us.
-        let began = Instant::now();
-        while !that_mention(self.root()).is_empty() && began.elapsed() < Duration::from_secs(10) {
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        // What is on its way out gets its time; what stays was forgotten by the test, or by us. Where the
+        // test has failed already, nothing hangs on that.
+        let longest = match std::thread::panicking() {
+            true => self.ends_within.min(Duration::from_secs(10)),
+            false => self.ends_within,
+        };
+        holds_within(longest, || that_mention(self.root()).is_empty());
         let left = that_mention(self.root());
         end_all_that_mention(self.root());
         for uuid in &self.gpus {

@@ -46,11 +46,13 @@ fn a_status_and_a_signal_are_told_apart() {
 
 mod slow {
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::time::Duration;
     use yard_testkit::{TestEnv, that_mention};
 
     #[test]
     fn a_process_that_is_left_fails_the_test_and_is_ended() {
-        let env = TestEnv::new("/bin/true");
+        let mut env = TestEnv::new("/bin/true");
+        env.end_within(Duration::from_millis(100));
         let root = env.root().to_owned();
         let mut left = env
             .program("sleep", &["1000"])

@@ -54,6 +54,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let tests = [
+        harness::TESTS,
         jobs::TESTS,
         steps::TESTS,
         step_requests::TESTS,

@@ -33,6 +33,12 @@ fn main() -> ExitCode {
         Some("bench") => return bench::run(args.get(1)),
         _ => {}
     }
-    let tests = [steps::TESTS, streams::TESTS, fork_server::TESTS].concat();
+    let tests = [
+        harness::TESTS,
+        steps::TESTS,
+        streams::TESTS,
+        fork_server::TESTS,
+    ]
+    .concat();
     harness::run(tests, &args)
 }
