@@ -95,11 +95,15 @@ pub enum Order {
     },
     /// Tell the rank processes: the file, or the signal, that the run file names.
     Notify,
-    /// Send a signal to the ranks of this node.
-    Signal {
-        /// Whether they can't catch it: SIGKILL to all their processes, else SIGTERM to the ranks.
-        kill: bool,
+    /// Send SIGTERM to the ranks of this node.
+    Terminate {
+        /// Whether the cluster ends the job: then it sends SIGTERM to all of its processes, and a second one would
+        /// come in the middle of what a program saves after the first. Where this agent had none, only the batch
+        /// step was told (`scancel --batch`), and the ranks are.
+        by_cluster: bool,
     },
+    /// Send SIGKILL to all processes of the ranks of this node.
+    Kill,
     /// The ranks were asked to save and end, and all have ended by an exit of their own: what they closed they
     /// had finished.
     Left,

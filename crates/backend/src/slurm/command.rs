@@ -23,7 +23,8 @@ pub struct Answer {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A command by name, found on PATH, without what would change its meaning: a job submitted from
-/// inside another job must not inherit that job's `SLURM_*` and `SBATCH_*`.
+/// inside another job must not inherit that job's `SLURM_*` and `SBATCH_*`, nor take itself for a job of the
+/// embedded engine.
 pub fn slurm_command(program: &Path) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
@@ -43,7 +44,9 @@ fn is_inherited_option(name: &OsStr) -> bool {
     let prefixes = [
         "SLURM_", "SBATCH_", "SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "PMIX_",
     ];
-    name != "SLURM_CONF" && prefixes.iter().any(|prefix| name.starts_with(prefix))
+    let of_slurm = prefixes.iter().any(|prefix| name.starts_with(prefix));
+    let of_an_engine = sys::env_vars::IN_JOBS.iter().any(|(own, _)| *own == name);
+    name != "SLURM_CONF" && (of_slurm || of_an_engine)
 }
 
 /// Runs a command to its end. A failed start and a missing answer are errors; a non-zero status is

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 use sys::ProgramPort;
@@ -359,14 +359,15 @@ impl Keeper {
             Order::Out { name } => self.is_out(&name),
             Order::Forget { name } => self.forget(&name),
             Order::Notify => self.notify()?,
-            Order::Signal { kill } => {
+            Order::Terminate { by_cluster } => {
                 self.ending()?;
-                let ranks = ranks::on_node(&self.local.path(), self.at.node_index);
-                if kill {
-                    ranks::kill(&ranks)
-                } else {
-                    ranks::terminate(&ranks)
+                if !by_cluster || !self.terminated.load(Ordering::Relaxed) {
+                    ranks::terminate(&ranks::on_node(&self.local.path(), self.at.node_index));
                 }
+            }
+            Order::Kill => {
+                self.ending()?;
+                ranks::kill(&ranks::on_node(&self.local.path(), self.at.node_index));
             }
             Order::Drain {
                 round,

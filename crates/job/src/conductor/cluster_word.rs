@@ -1,11 +1,11 @@
 //! What the cluster says of a job and its nodes: one `scontrol show job`, one `scontrol show node`, asked when something came from outside
 //! whose reason matters, and never in a loop.
 
+use super::slurm_command::slurm_command;
 use super::state::CancelCause;
 use folder::StopReason;
 use model::Timestamp;
 use signal_hook::consts::SIGTERM;
-use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -99,11 +99,8 @@ impl ClusterWord {
 fn show(what: &'static str, name: String, patience: Duration) -> Option<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
-        let answer = Command::new("scontrol")
+        let answer = slurm_command("scontrol")
             .args(["show", what, &name])
-            // Its moments are read.
-            .env_remove("SLURM_TIME_FORMAT")
-            .stdin(Stdio::null())
             .output();
         // Nobody may be waiting any more.
         let _ = sender.send(answer);

@@ -21,6 +21,7 @@ mod opening;
 mod pointers;
 mod quiet;
 mod siblings;
+mod slurm_command;
 mod state;
 mod steps;
 mod succession;
@@ -271,7 +272,7 @@ impl Conductor {
                 }));
             }
             Effect::Send(order) => {
-                if matches!(order, Order::Signal { .. } | Order::Notify) {
+                if matches!(order, Order::Terminate { .. } | Order::Kill | Order::Notify) {
                     self.steps.told_to_end.store(true, Ordering::Relaxed);
                 }
                 if let Some(agents) = &mut self.agents {

@@ -3,6 +3,7 @@
 use super::Message;
 use super::allocation::Allocation;
 use super::failure;
+use super::slurm_command::slurm_command;
 use super::state::{Concerns, StateEvent, TrialId};
 use super::succession::Place;
 use crate::exit_code;
@@ -384,10 +385,7 @@ pub fn cancel(job: u32) {
     const PATIENCE: Duration = Duration::from_secs(5);
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
-        let answer = Command::new("scancel")
-            .arg(job.to_string())
-            .stdin(Stdio::null())
-            .status();
+        let answer = slurm_command("scancel").arg(job.to_string()).status();
         let _ = sender.send(answer);
     });
     let _ = receiver.recv_timeout(PATIENCE);
@@ -417,9 +415,8 @@ fn wait(mut child: Child) -> (i32, Option<i32>) {
 
 /// Asks once for a job's requeue.
 pub fn requeue(name: &str) -> Result<(), String> {
-    let answer = Command::new("scontrol")
+    let answer = slurm_command("scontrol")
         .args(["requeue", name])
-        .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("scontrol can't be started: {error}"))?;
     if answer.status.success() {

@@ -2,6 +2,7 @@
 
 use super::cluster_word::ClusterWord;
 use super::history::{events_of, lost_in_a_row};
+use super::slurm_command::slurm_command;
 use super::state;
 use folder::{
     Attempt, Event, LOST_IN_A_ROW, LinkState, NewLink, NotSubmitted, RunFolder, StopReason,
@@ -9,7 +10,7 @@ use folder::{
 };
 use model::Timestamp;
 use std::io;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::time::Duration;
 
 /// How long a successor waits for the cluster's word on the job before it.
@@ -191,7 +192,7 @@ impl Submitter for Sbatch<'_> {
     type Error = String;
 
     fn find(&mut self, token: &str) -> Result<Option<u32>, String> {
-        let mut command = command("squeue");
+        let mut command = slurm_command("squeue");
         command.args(model::FIND_BY_COMMENT);
         let answer = output(&mut command)?;
         if !answer.status.success() {
@@ -203,7 +204,7 @@ impl Submitter for Sbatch<'_> {
 
     fn submit(&mut self, link: &NewLink<'_>) -> Result<u32, NotSubmitted<String>> {
         let Sbatch { place, after } = self;
-        let mut command = command("sbatch");
+        let mut command = slurm_command("sbatch");
         command
             .arg("--parsable")
             .arg(format!("--dependency=afterany:{after}"))
@@ -228,29 +229,10 @@ impl Submitter for Sbatch<'_> {
     }
 }
 
-/// One of Slurm's commands, without what would be taken for the next job's.
-fn command(name: &str) -> Command {
-    let mut command = Command::new(name);
-    command.stdin(Stdio::null());
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(is_of_this_job) {
-            command.env_remove(name);
-        }
-    }
-    command
-}
-
 fn output(command: &mut Command) -> Result<Output, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let answer = command.output();
     answer.map_err(|error| format!("{name} can't be started: {error}"))
-}
-
-/// Whether a variable belongs to this job and would be taken for the next one's: its number of
-/// restarts, its shape, options for sbatch. `SLURM_CONF` names the cluster.
-fn is_of_this_job(name: &str) -> bool {
-    let prefixes = ["SLURM_", "SBATCH_", "SRUN_", "PMIX_", "PMI_"];
-    name != "SLURM_CONF" && prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]

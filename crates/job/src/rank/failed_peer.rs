@@ -62,7 +62,7 @@ pub(super) fn end_after(attempt: Attempt, place: &Place<'_>, local: &Path) -> io
                     Verdict::IsLeft => return,
                     Verdict::Waits => {}
                     Verdict::Soon(_) | Verdict::IsKilled => {
-                        if !peers.saves_at_sigterm()
+                        if !peers.may_save_unseen()
                             && !is_being_written(&local_folder::checkpoints(&local))
                         {
                             kill(&own);
@@ -109,11 +109,13 @@ impl PeerEnds {
         verdict(self.failed, self.is_stopping, Timestamp(sys::now()))
     }
 
-    /// Whether SIGTERM is what the program is to save at. Of a run that can't be read it is not known.
-    fn saves_at_sigterm(&self) -> bool {
+    /// Whether the program may save now where nothing shows it: SIGTERM is what it is to save at, or it keeps
+    /// checkpoints in a place of its own. Of a run that can't be read it is not known.
+    fn may_save_unseen(&self) -> bool {
         let opened = RunFolder::open(self.run.path());
         opened.map_or(true, |(_, json)| {
-            json.plan.resume.notify.value == Notify::Sigterm
+            let resume = &json.plan.resume;
+            resume.notify.value == Notify::Sigterm || resume.own_checkpoints.value
         })
     }
 }

@@ -78,7 +78,7 @@ impl ConductorState {
         if let Why::Lost { cause } = &why {
             self.record_loss(cause, effects);
             // Without their srun or their wrapper they may go on.
-            effects.push(Effect::Send(Order::Signal { kill: true }));
+            effects.push(Effect::Send(Order::Kill));
         }
         self.drain(why, Stage::Last, finished, now, effects);
     }
@@ -319,15 +319,12 @@ impl ConductorState {
         match draining.stage {
             Stage::Saving { asked } if now >= at.stop || (out && !asked) => {
                 draining.stage = Stage::Stopping;
-                // The cluster has sent SIGTERM to all of the job's processes: a second one comes in the middle of
-                // what a program saves after the first.
-                if !matches!(draining.why, Why::Terminated(_)) {
-                    effects.push(Effect::Send(Order::Signal { kill: false }));
-                }
+                let by_cluster = matches!(draining.why, Why::Terminated(_));
+                effects.push(Effect::Send(Order::Terminate { by_cluster }));
             }
             Stage::Stopping if now >= at.kill => {
                 draining.stage = Stage::Killing;
-                effects.push(Effect::Send(Order::Signal { kill: true }));
+                effects.push(Effect::Send(Order::Kill));
             }
             Stage::Last if out && refuses && now < patient_until => {
                 if now >= draining.retry_at {

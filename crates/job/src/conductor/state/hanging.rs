@@ -129,7 +129,7 @@ impl ConductorState {
             OnHang::End => Why::Failed { status: 1, cause },
         };
         self.hung = true;
-        effects.push(Effect::Send(Order::Signal { kill: true }));
+        effects.push(Effect::Send(Order::Kill));
         self.hang = Some(Hang::Killed {
             why,
             until: later(now, ENDS),

@@ -167,7 +167,7 @@ impl ConductorState {
         }
         if !rescuing.killed {
             rescuing.killed = true;
-            effects.push(Effect::Send(Order::Signal { kill: true }));
+            effects.push(Effect::Send(Order::Kill));
         }
         if !late && (!rescuing.ranks_gone || publishing) {
             return;
