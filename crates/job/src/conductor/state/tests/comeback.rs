@@ -39,7 +39,7 @@ fn without_progress_it_ends_with_words() {
                 event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
-                send {"order":"signal","kill":false}
+                send {"order":"terminate","by_cluster":false}
             90.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
@@ -68,7 +68,7 @@ fn what_can_not_come_back_says_so() {
                 event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
-                send {"order":"signal","kill":false}
+                send {"order":"terminate","by_cluster":false}
             90.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
@@ -95,7 +95,7 @@ fn what_can_not_come_back_says_so() {
                 event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
-                send {"order":"signal","kill":false}
+                send {"order":"terminate","by_cluster":false}
             90.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
@@ -143,7 +143,7 @@ fn a_successor_waits_from_the_start_and_takes_over() {
                 event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
-                send {"order":"signal","kill":false}
+                send {"order":"terminate","by_cluster":false}
             90.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
@@ -180,7 +180,7 @@ fn a_successor_that_was_cancelled_does_not_take_over() {
                 event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
-                send {"order":"signal","kill":false}
+                send {"order":"terminate","by_cluster":false}
             90.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
@@ -285,7 +285,7 @@ fn a_successor_that_could_not_be_submitted_is_tried_again_at_the_end() {
                 event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
-                send {"order":"signal","kill":false}
+                send {"order":"terminate","by_cluster":false}
             90.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
@@ -312,7 +312,7 @@ fn a_successor_that_could_not_be_submitted_is_tried_again_at_the_end() {
                 event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
-                send {"order":"signal","kill":false}
+                send {"order":"terminate","by_cluster":false}
             90.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
@@ -335,7 +335,7 @@ fn where_requeueing_is_refused_a_successor_takes_over() {
                 event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
-                send {"order":"signal","kill":false}
+                send {"order":"terminate","by_cluster":false}
             90.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
@@ -365,7 +365,7 @@ fn a_killed_wrapper_or_agent_is_a_lost_node() {
             9 wrapper-killed
                 event {"event":"ranks-ended","status":137,"first_failed":null}
                 event {"event":"lost","cause":"rank 1 could not say why"}
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
                 send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
             9 drained 1
                 send {"order":"finish","clean":true}
@@ -432,7 +432,7 @@ fn the_third_loss_in_a_row_without_a_checkpoint_is_the_last() {
             9 wrapper-killed
                 event {"event":"ranks-ended","status":137,"first_failed":null}
                 event {"event":"lost","cause":"rank 1 could not say why"}
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
                 send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
             9 drained 1
                 send {"order":"finish","clean":true}
@@ -460,7 +460,7 @@ fn the_third_loss_in_a_row_without_a_checkpoint_is_the_last() {
             9 wrapper-killed
                 event {"event":"ranks-ended","status":137,"first_failed":null}
                 event {"event":"lost","cause":"rank 1 could not say why"}
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
                 send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
             9 drained 1
                 send {"order":"finish","clean":true}

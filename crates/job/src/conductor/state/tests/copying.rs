@@ -90,7 +90,7 @@ fn what_found_no_room_is_tried_again_later_and_at_the_end() {
                 send {"order":"copy","name":"ckpt-1","from":[0]}
             90 full ckpt-1
             90.1 drained 1
-                send {"order":"signal","kill":false}
+                send {"order":"terminate","by_cluster":false}
             90.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}

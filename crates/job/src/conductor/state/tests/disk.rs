@@ -35,7 +35,7 @@ fn a_run_folder_that_is_full_at_the_limit_is_tried_again_and_the_run_comes_back(
                 send {"order":"copy","name":"c-1","from":[0]}
             90 full c-1
             90 drained 1
-                send {"order":"signal","kill":false}
+                send {"order":"terminate","by_cluster":false}
             91 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":96000,"ranks_gone":true,"finished":false}
@@ -84,7 +84,7 @@ fn a_run_folder_that_has_room_again_in_time_costs_nothing() {
             90 full c-1
                 event {"event":"checkpoint-not-out","name":"c-1","why":"disk full"}
             90 drained 1
-                send {"order":"signal","kill":false}
+                send {"order":"terminate","by_cluster":false}
             91 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":96000,"ranks_gone":true,"finished":false}
@@ -281,7 +281,7 @@ fn a_disk_that_stays_full_ends_the_run_after_some_starts() {
             90 full c-1
                 event {"event":"checkpoint-not-out","name":"c-1","why":"disk full"}
             90 drained 1
-                send {"order":"signal","kill":false}
+                send {"order":"terminate","by_cluster":false}
             91 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":96000,"ranks_gone":true,"finished":false}

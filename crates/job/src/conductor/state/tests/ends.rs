@@ -55,7 +55,7 @@ fn what_becomes_of_the_run_is_said_before_the_agents_leave() {
                 event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90 drained 1
-                send {"order":"signal","kill":false}
+                send {"order":"terminate","by_cluster":false}
             91 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":96000,"ranks_gone":true,"finished":false}
@@ -133,11 +133,12 @@ fn ranks_get_no_second_sigterm_when_their_job_is_cancelled() {
             9 term
                 send {"order":"drain","round":1,"until":21500,"ranks_gone":false,"finished":false}
             9 drained 1
+                send {"order":"terminate","by_cluster":true}
             9 unexplained
                 event {"event":"stopping","reason":"cancelled","left":25}
             21.5 tick
             30 tick
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
         "#]],
     );
 }

@@ -27,11 +27,11 @@ fn ranks_that_hang_are_looked_at_killed_and_come_back() {
             21 stack 1 works load
             21 looked 0
                 event {"event":"hung","cause":"the ranks hang: no output, no progress and no GPU at work for 10 s; rank 1 is behind: load; rank 0: recv"}
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
             22 ranks 137
                 event {"event":"ranks-ended","status":137,"first_failed":[1,137]}
                 event {"event":"lost","cause":"the ranks hung for 10 s; rank 1 is behind: load"}
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
                 send {"order":"drain","round":1,"until":27000,"ranks_gone":true,"finished":false}
             23 drained 1
                 send {"order":"finish","clean":true}
@@ -60,7 +60,7 @@ fn one_that_the_run_file_ends_fails_with_what_was_seen() {
             34 tick
             35 tick
                 event {"event":"hung","cause":"the ranks hang: no output, no progress and no GPU at work for 10 min; n0 does not answer"}
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
             36 ranks 137
                 event {"event":"ranks-ended","status":137,"first_failed":[1,137]}
                 send {"order":"drain","round":1,"until":41000,"ranks_gone":true,"finished":false}
@@ -112,7 +112,7 @@ fn ranks_that_end_well_meanwhile_are_done() {
                 send {"order":"stacks"}
             21 looked 0
                 event {"event":"hung","cause":"the ranks hang: no output, no progress and no GPU at work for 10 s"}
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
             21 ranks 0
                 event {"event":"ranks-ended","status":0,"first_failed":null}
                 send {"order":"drain","round":1,"until":26000,"ranks_gone":true,"finished":true}
@@ -141,12 +141,12 @@ fn ranks_that_no_signal_ends_hold_nothing_up() {
                 send {"order":"stacks"}
             21 looked 0
                 event {"event":"hung","cause":"the ranks hang: no output, no progress and no GPU at work for 10 s"}
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
             40 tick
             41 tick
                 AbortRanks
                 event {"event":"lost","cause":"the ranks hung for 10 s"}
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
                 send {"order":"drain","round":1,"until":46000,"ranks_gone":true,"finished":false}
             42 drained 1
                 send {"order":"finish","clean":true}
@@ -176,11 +176,11 @@ fn three_that_hung_in_a_row_are_no_matter_of_memory() {
                 send {"order":"stacks"}
             21 looked 0
                 event {"event":"hung","cause":"the ranks hang: no output, no progress and no GPU at work for 10 s"}
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
             22 ranks 137
                 event {"event":"ranks-ended","status":137,"first_failed":[1,137]}
                 event {"event":"lost","cause":"the ranks hung for 10 s"}
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
                 send {"order":"drain","round":1,"until":27000,"ranks_gone":true,"finished":false}
             23 drained 1
                 send {"order":"finish","clean":true}

@@ -77,7 +77,7 @@ fn reaches_its_limit_and_comes_back() {
             90.3 out ckpt-300
                 send {"order":"out","name":"ckpt-300"}
                 event {"event":"checkpoint-out","name":"ckpt-300","step":300,"bytes":9,"took_ms":3,"proven":true}
-                send {"order":"signal","kill":false}
+                send {"order":"terminate","by_cluster":false}
             90.5 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":95500,"ranks_gone":true,"finished":false}
@@ -107,9 +107,9 @@ fn ranks_that_do_not_stop_are_killed() {
                 event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             95 tick
-                send {"order":"signal","kill":false}
+                send {"order":"terminate","by_cluster":false}
             97 tick
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
             97.1 ranks 137
                 event {"event":"ranks-ended","status":137,"first_failed":[1,137]}
                 send {"order":"drain","round":2,"until":99000,"ranks_gone":true,"finished":false}
@@ -180,7 +180,7 @@ fn a_program_that_is_told_may_end_well_and_still_comes_back() {
             91 out ckpt-7
                 send {"order":"out","name":"ckpt-7"}
                 event {"event":"checkpoint-out","name":"ckpt-7","step":7,"bytes":9,"took_ms":3,"proven":true}
-                send {"order":"signal","kill":false}
+                send {"order":"terminate","by_cluster":false}
             91.5 ranks 0
                 event {"event":"ranks-ended","status":0,"first_failed":null}
                 send {"order":"drain","round":2,"until":96500,"ranks_gone":true,"finished":true}

@@ -78,7 +78,7 @@ fn an_agent_that_is_killed_alone() {
                 StartAgents
             9.1 hello 0
             9.1 hello 1
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
             9.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"roles","copiers":[0,1]}

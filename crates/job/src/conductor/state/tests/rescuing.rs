@@ -23,7 +23,7 @@ fn fresh_agents_bring_out_what_lost_ones_had_not() {
                 AbortRanks
                 StartAgents
             9.1 hello 0
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
             9.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"roles","copiers":[0]}
@@ -60,7 +60,7 @@ fn ranks_that_stay_hold_nothing_up() {
                 AbortRanks
                 StartAgents
             9.1 hello 0
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
             24 tick
                 send {"order":"roles","copiers":[0]}
                 send {"order":"rescue","resume":null}
@@ -130,7 +130,7 @@ fn a_training_that_is_done_is_done_whoever_is_lost_then() {
             9.1 ranks 0
                 event {"event":"ranks-ended","status":0,"first_failed":null}
             9.2 hello 0
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
                 send {"order":"roles","copiers":[0]}
                 send {"order":"rescue","resume":null}
                 send {"order":"drain","round":1,"until":14200,"ranks_gone":true,"finished":true}
@@ -229,7 +229,7 @@ fn at_the_limit_the_limit_stays_the_reason() {
             90.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
             90.3 hello 0
-                send {"order":"signal","kill":true}
+                send {"order":"kill"}
                 send {"order":"roles","copiers":[0]}
                 send {"order":"rescue","resume":null}
                 send {"order":"drain","round":2,"until":95300,"ranks_gone":true,"finished":false}
