@@ -61,6 +61,19 @@ impl Parts {
     pub fn may_grow(&self) -> bool {
         self.lacks > 0 || self.unconfirmed
     }
+
+    /// Whether these, of a name that is written again, must not take the place of `saved`, which has the parts of
+    /// all: others may still come, and until then the saved one is the only whole one.
+    #[must_use]
+    pub fn are_fewer_than(&self, saved: &Parts) -> bool {
+        let asked = if saved.of == self.of || saved.nodes.len() <= 1 {
+            saved.nodes.len()
+        } else {
+            // Of another number of nodes: all had a part, or some of them.
+            self.of
+        };
+        self.may_grow() && !saved.may_grow() && self.nodes.len() < asked
+    }
 }
 
 /// What an entry consists of.
@@ -137,6 +150,41 @@ pub struct FileHash {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `2/3`: the parts of two of three nodes; `+`: unconfirmed, `!`: it lacks one.
+    fn parts(text: &str) -> Parts {
+        let (nodes, of) = text.trim_end_matches(['+', '!']).split_once('/').unwrap();
+        let nodes = 0..nodes.parse().unwrap();
+        Parts {
+            nodes: nodes.map(|node: u32| format!("n{node}")).collect(),
+            of: of.parse().unwrap(),
+            lacks: usize::from(text.ends_with('!')),
+            unconfirmed: text.ends_with('+'),
+            ..Parts::default()
+        }
+    }
+
+    /// A node's half of `last` took the place of the whole one, which was gone when the job was killed.
+    #[test]
+    fn a_half_takes_the_place_of_no_whole_one() {
+        let check = |new: &str, saved: &str, want: bool| {
+            let found = parts(new).are_fewer_than(&parts(saved));
+            assert_eq!(found, want, "{new} for {saved}");
+        };
+        check("1/2!", "2/2", true);
+        check("1/2+", "2/2", true);
+        check("2/2", "2/2", false);
+        // It is known by now that one node writes for all.
+        check("1/2", "2/2", false);
+        check("1/2+", "1/2", false);
+        for saved in ["2/2!", "1/2+", "0/0"] {
+            check("1/2!", saved, false);
+        }
+        // The job had other nodes then.
+        check("2/4+", "2/2", true);
+        check("1/4+", "1/2", false);
+        check("1/1", "2/2", false);
+    }
 
     #[track_caller]
     fn check_within(name: &str, file: &str, want: bool) {

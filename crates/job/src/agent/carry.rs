@@ -204,12 +204,25 @@ impl Keeper {
         if self.owed.remove(&name) {
             return self.copy(name);
         }
+        self.say_complete(name, &tree);
+    }
+
+    fn say_complete(&self, name: String, tree: &Tree) {
         let bytes = tree.files.iter().map(|(_, facts)| facts.len()).sum();
         self.outbox.say(Report::Complete {
             name,
             bytes,
             written: tree.written(),
         });
+    }
+
+    /// What was written again while it was copied may have been taken for what was just given.
+    fn say_newer(&self, name: String) {
+        if let Some(held) = self.held.get(&name)
+            && let Ok(tree) = tree(&held.path)
+        {
+            self.say_complete(name, &tree);
+        }
     }
 
     /// Copies an entry, or promises to, or reports that it is missing.
@@ -296,13 +309,14 @@ impl Keeper {
                     older.release();
                 }
                 self.outbox.say(Report::Part {
-                    name,
+                    name: name.clone(),
                     incoming,
                     bytes,
                     took_ms,
                     proven,
                     start,
-                })
+                });
+                self.say_newer(name);
             }
             Err(error) => {
                 IncomingPart::new(&self.at.run, &incoming).remove();

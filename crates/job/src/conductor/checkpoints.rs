@@ -77,12 +77,8 @@ pub fn publish(
     let nodes: BTreeSet<&String> = before.chain(parts.iter().map(|part| &part.node)).collect();
     let mut manifest = Manifest::new(name, now, proven, contents);
     manifest.parts = Parts {
-        of: asked.of,
-        lacks: asked.least.saturating_sub(nodes.len()),
-        passed_over: false,
-        unconfirmed: asked.unconfirmed && nodes.len() < asked.of,
         start: start.or_else(|| old.as_ref().and_then(|old| old.parts.start)),
-        nodes: nodes.into_iter().cloned().collect(),
+        ..asked.parts_of(nodes.into_iter().cloned().collect())
     };
     let put = || -> io::Result<()> {
         for other in others {

@@ -7,7 +7,8 @@
 //! it lacks its part, as at the end. Where it is missing at the next of the series too, it takes no part
 //! any more. Of a series of which none was put together yet all nodes are waited for, for [`FIRST_LAG_MS`], unless
 //! time is short: what comes later joins, and what is put together without is unconfirmed until another one lacks
-//! that node too. The agents keep what they were
+//! that node too. Of a name that is written again no few parts take the place of those of all: they stay beside what
+//! is saved until the others come, and then all are exchanged at once. The agents keep what they were
 //! asked for until it is saved: what could not be copied is tried again after a while, when something
 //! else got through, and at the end.
 
@@ -58,6 +59,21 @@ pub struct PartsAsked {
     pub unconfirmed: bool,
 }
 
+impl PartsAsked {
+    /// What a checkpoint of these nodes' parts has, and lacks.
+    #[must_use]
+    pub fn parts_of(self, nodes: Vec<String>) -> Parts {
+        Parts {
+            of: self.of,
+            lacks: self.least.saturating_sub(nodes.len()),
+            passed_over: false,
+            unconfirmed: self.unconfirmed && nodes.len() < self.of,
+            start: None,
+            nodes,
+        }
+    }
+}
+
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
@@ -81,6 +97,15 @@ pub enum Next {
     },
     /// Of what was broken off; no longer of use.
     Discard(Vec<Part>),
+    /// Parts of an entry that is written again stay beside what is saved of it, which has more.
+    StayBeside {
+        /// The entry.
+        name: String,
+        /// The nodes that gave one.
+        nodes: Vec<String>,
+        /// From how many nodes the saved one is put together.
+        saved: usize,
+    },
     /// Some part could not be copied.
     GiveUp {
         /// The entry.
@@ -116,9 +141,13 @@ pub struct Copies {
     sizes: BTreeMap<String, u64>,
     /// Who gave parts of what was published last under each name.
     given: BTreeMap<String, BTreeSet<AgentId>>,
+    /// Which parts what is saved under each name has.
+    saved: BTreeMap<String, Parts>,
+    /// Parts of what is written again that are fewer than those of the saved one: they wait in the run folder.
+    beside: BTreeMap<String, BTreeMap<AgentId, Part>>,
     /// What could not be copied and is tried again.
     failed: BTreeMap<String, Failed>,
-    /// What arrived of an earlier start than another part, and is of no use.
+    /// What arrived of an earlier start or an earlier version than another part, and is of no use.
     stale: Vec<Part>,
 }
 
@@ -163,6 +192,7 @@ impl Copies {
     #[must_use]
     pub fn least<'a>(mut self, known: impl IntoIterator<Item = (&'a str, &'a Parts)>) -> Copies {
         for (name, parts) in known {
+            self.saved.insert(name.to_owned(), parts.clone());
             if parts.of == self.copiers.len() && parts.lacks == 0 && !parts.unconfirmed {
                 let series = folder::series(name);
                 self.least.entry(series).or_insert(parts.nodes.len());
@@ -179,6 +209,9 @@ impl Copies {
             let known = known.map(|(series, nodes)| (series.clone(), *nodes));
             self.least.extend(known);
         }
+        // Its nodes have the parts, and are asked anew.
+        let beside = before.beside.values().flat_map(BTreeMap::values);
+        self.stale = before.stale.iter().chain(beside).cloned().collect();
         self
     }
 
@@ -256,6 +289,7 @@ impl Copies {
             self.complete.remove(&name);
             self.lagging.remove(&name);
             self.waiting.retain(|wanted| wanted.name != name);
+            self.drop_beside(&name);
         }
         self.seen(agent, name, bytes, written);
     }
@@ -297,9 +331,10 @@ impl Copies {
         let is_asked_again = failed.is_some_and(|failed| failed.wanted.only.is_none());
         let only = (!is_asked_again && (late || answered)).then_some(agent);
         if only.is_none() {
-            // The newer version takes the place of the one that could not be copied.
+            // The newer version takes the place of the one that could not be copied, or was put aside.
             self.failed.remove(&name);
             self.asked.remove(&name);
+            self.drop_beside(&name);
         }
         let wanted = Wanted {
             name: name.clone(),
@@ -311,6 +346,15 @@ impl Copies {
         if only.is_some() {
             self.note_late_part(&name);
         }
+    }
+
+    /// What waits beside the saved one is of no use any more; whether there was something.
+    fn drop_beside(&mut self, name: &str) -> bool {
+        let parts = self.beside.remove(name);
+        let was_there = parts.is_some();
+        self.stale
+            .extend(parts.into_iter().flat_map(BTreeMap::into_values));
+        was_there
     }
 
     /// Who comes late takes part nevertheless: where all have written it in the end, nothing was missed.
@@ -489,15 +533,25 @@ impl Copies {
             self.current = None;
             return self.next(false, last, now);
         }
+        match self.beside.remove(&name) {
+            // The others have waited for it.
+            Some(beside) if current.wanted.only.take().is_some() => {
+                for (agent, part) in beside {
+                    current.parts.entry(agent).or_insert(part);
+                }
+            }
+            Some(beside) => self.stale.extend(beside.into_values()),
+            None => {}
+        }
         let start = current.parts.values().filter_map(|part| part.start).max();
         let is_stale = |part: &Part| part.start.is_some() && part.start != start;
         let stale = current.parts.extract_if(.., |_, part| is_stale(part));
-        self.stale.extend(stale.map(|(_, part)| part));
+        let (late, stale): (BTreeSet<AgentId>, Vec<Part>) = stale.unzip();
+        self.stale.extend(stale);
         let parts: Vec<Part> = current.parts.values().cloned().collect();
-        // Not asked again while it is being published.
-        current.asked.insert(PUBLISHING);
         let (merge, waited) = (current.wanted.only.is_some(), current.waited);
-        let givers = current.parts.keys().copied();
+        let givers: Vec<AgentId> = current.parts.keys().copied().collect();
+        self.join_instead(&name, &late);
         let given = self.given.entry(name.clone()).or_default();
         if !merge {
             given.clear();
@@ -520,12 +574,63 @@ impl Copies {
             of,
             unconfirmed: least.is_none(),
         };
+        if let Some(saved) = self.saved_whole(&name, &parts, asked).filter(|_| !merge) {
+            return Some(self.put_beside(name, saved));
+        }
+        if let Some(current) = &mut self.current {
+            // Not asked again while it is being published.
+            current.asked.insert(PUBLISHING);
+        }
         Some(Next::Publish {
             name,
             parts,
             merge,
             asked,
         })
+    }
+
+    /// Of these agents an earlier start's part came. What they have written since joins what is put together now: it is
+    /// no newer version.
+    fn join_instead(&mut self, name: &str, late: &BTreeSet<AgentId>) {
+        let all = Wanted {
+            name: name.to_owned(),
+            only: None,
+        };
+        let wrote = self.complete.get(name);
+        let Some(wrote) = wrote.filter(|wrote| wrote.is_subset(late)).cloned() else {
+            return;
+        };
+        if self.waiting.contains(&all) {
+            self.waiting.retain(|wanted| *wanted != all);
+            self.lagging.remove(name);
+            for agent in wrote {
+                self.complete_late(agent, name.to_owned());
+            }
+        }
+    }
+
+    /// Of how many nodes the saved one is of whose name these are too few parts.
+    fn saved_whole(&self, name: &str, parts: &[Part], asked: PartsAsked) -> Option<usize> {
+        let saved = self.saved.get(name)?;
+        let nodes = parts.iter().map(|part| part.node.clone());
+        let new = asked.parts_of(nodes.collect());
+        new.are_fewer_than(saved).then_some(saved.nodes.len())
+    }
+
+    /// Leaves the parts of the current one where they are until those of the others come.
+    fn put_beside(&mut self, name: String, saved: usize) -> Next {
+        let parts = self.current.take().map(|current| current.parts);
+        let parts = parts.unwrap_or_default();
+        let nodes = parts.values().map(|part| part.node.clone()).collect();
+        self.asked.remove(&name);
+        self.failed.remove(&name);
+        if self.earlier.contains(&name) {
+            // No node adds anything to it; whose part it is keeps it.
+            self.stale.extend(parts.into_values());
+        } else {
+            self.beside.insert(name.clone(), parts);
+        }
+        Next::StayBeside { name, nodes, saved }
     }
 
     /// An agent's part arrived.
@@ -577,7 +682,12 @@ impl Copies {
         }
     }
 
-    /// It is saved. What had found no room may find some now.
+    /// It is saved, and has these parts now.
+    pub fn is_saved(&mut self, name: &str, parts: Parts) {
+        self.saved.insert(name.to_owned(), parts);
+    }
+
+    /// It is through. What had found no room may find some now.
     pub fn published(&mut self, name: &str, now: Timestamp) {
         let joined = self.current.take_if(|current| current.wanted.name == name);
         let joined = joined.and_then(|current| current.wanted.only);
@@ -645,7 +755,8 @@ impl Copies {
         self.lagging.remove(name);
         self.complete.remove(name);
         self.asked.remove(name);
-        self.failed.remove(name).is_some() || waited
+        let stayed = self.drop_beside(name);
+        self.failed.remove(name).is_some() || waited || stayed
     }
 
     /// When the next try is due.
@@ -1288,5 +1399,163 @@ mod tests {
         copies.not_published("step-10", NOW);
         copies.complete(2, "step-10".into(), Some(9), None);
         assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[2]));
+    }
+
+    fn part_of(node: &str, incoming: &str) -> Part {
+        Part {
+            node: node.to_owned(),
+            ..part(incoming)
+        }
+    }
+
+    /// The first node has written `last` again and the second has not, while both their parts are saved.
+    fn half_beside() -> Copies {
+        let both = Parts {
+            nodes: vec!["n0".to_owned(), "n1".to_owned()],
+            of: 2,
+            ..Parts::default()
+        };
+        let mut copies = Copies::new([0, 1]).least([("last", &both)]);
+        copies.complete(0, "last".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), None);
+        let late = copies.next_due().unwrap();
+        assert_eq!(next(&mut copies, false, late), ask("last", &[0, 1]));
+        copies.part(0, "last", part_of("n0", "a"));
+        copies.no_part(1, "last");
+        let beside = Next::StayBeside {
+            name: "last".to_owned(),
+            nodes: vec!["n0".to_owned()],
+            saved: 2,
+        };
+        assert_eq!(next(&mut copies, false, late), Some(beside));
+        assert_eq!(copies.next_due(), None);
+        assert!(copies.is_idle());
+        copies
+    }
+
+    /// A node that came later than it was waited for had the first one's half published over the whole one.
+    #[test]
+    fn a_half_of_what_is_written_again_stays_beside_the_whole_one_until_the_others_come() {
+        let mut copies = half_beside();
+        copies.complete(1, "last".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("last", &[1]));
+        copies.part(1, "last", part_of("n1", "b"));
+        let both = vec![part_of("n0", "a"), part_of("n1", "b")];
+        let exchanged = Next::Publish {
+            name: "last".to_owned(),
+            parts: both,
+            merge: false,
+            asked: PartsAsked::default(),
+        };
+        assert_eq!(next(&mut copies, false, NOW), Some(exchanged));
+        // Its parts are gone from the run folder: all are asked again.
+        copies.not_published("last", NOW);
+        let due = copies.next_due().unwrap();
+        assert_eq!(next(&mut copies, false, due), ask("last", &[0, 1]));
+    }
+
+    #[test]
+    fn a_late_part_that_fails_leaves_the_half_beside() {
+        let mut copies = half_beside();
+        copies.complete(1, "last".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("last", &[1]));
+        copies.refused(1, "last", full(), true);
+        let Some(Next::GiveUp { parts, .. }) = next(&mut copies, false, NOW) else {
+            panic!("{copies:?}")
+        };
+        assert_eq!(parts, []);
+        let due = copies.next_due().unwrap();
+        assert_eq!(next(&mut copies, false, due), ask("last", &[1]));
+        copies.part(1, "last", part_of("n1", "b"));
+        let Some(Next::Publish { parts, merge, .. }) = next(&mut copies, false, due) else {
+            panic!("{copies:?}")
+        };
+        assert_eq!((parts.len(), merge), (2, false));
+    }
+
+    /// One that misses two of them takes no part any more.
+    #[test]
+    fn a_half_takes_the_place_of_the_whole_one_once_it_is_known_that_no_more_comes() {
+        let mut copies = half_beside();
+        copies.complete(0, "last".into(), Some(9), None);
+        let discarded = Next::Discard(vec![part_of("n0", "a")]);
+        let now = Timestamp(100_000);
+        assert_eq!(next(&mut copies, false, now), Some(discarded));
+        assert_eq!(next(&mut copies, false, now), None);
+        let late = copies.next_due().unwrap();
+        assert_eq!(next(&mut copies, false, late), ask("last", &[0, 1]));
+        copies.part(0, "last", part_of("n0", "c"));
+        copies.no_part(1, "last");
+        assert_eq!(least(&mut copies, false, late), Some(1));
+    }
+
+    #[test]
+    fn a_half_that_is_given_up_or_left_to_fresh_agents_is_removed() {
+        let discarded = || Some(Next::Discard(vec![part_of("n0", "a")]));
+        let mut copies = half_beside();
+        assert!(copies.forget("last"));
+        assert_eq!(next(&mut copies, false, NOW), discarded());
+        let mut fresh = Copies::new([0, 1]).after(&half_beside());
+        assert_eq!(next(&mut fresh, false, NOW), discarded());
+    }
+
+    /// A node kept its half of what had been saved since.
+    #[test]
+    fn what_an_earlier_start_left_on_one_node_takes_the_place_of_no_whole_one() {
+        let both = Parts {
+            nodes: vec!["n0".to_owned(), "n1".to_owned()],
+            of: 2,
+            ..Parts::default()
+        };
+        let mut copies = Copies::new([0, 1]).least([("last", &both)]);
+        copies.complete_earlier(0, "last".into());
+        assert_eq!(next(&mut copies, true, NOW), None);
+        assert_eq!(copies.next(true, true, NOW), ask("last", &[0, 1]));
+        copies.part(0, "last", part_of("n0", "a"));
+        copies.no_part(1, "last");
+        let beside = next(&mut copies, true, NOW);
+        assert!(
+            matches!(beside, Some(Next::StayBeside { .. })),
+            "{beside:?}"
+        );
+        let discarded = Next::Discard(vec![part_of("n0", "a")]);
+        assert_eq!(next(&mut copies, true, NOW), Some(discarded));
+    }
+
+    /// The part of an earlier start that a node had given was put aside, and its new one published alone.
+    #[test]
+    fn what_is_written_while_an_earlier_start_s_part_is_put_aside_joins_the_others() {
+        let mut copies = of_both();
+        for agent in [0, 1] {
+            copies.complete_earlier(agent, "step-10".into());
+        }
+        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[0, 1]));
+        copies.part(0, "step-10", of_start(1, "a"));
+        copies.complete(1, "step-10".into(), Some(9), None);
+        copies.complete(0, "step-10".into(), Some(9), None);
+        copies.part(1, "step-10", of_start(2, "b"));
+        let published = next(&mut copies, false, NOW);
+        let Some(Next::Publish { parts, .. }) = published else {
+            panic!("{published:?}")
+        };
+        assert_eq!(parts, [of_start(2, "b")]);
+        copies.published("step-10", NOW);
+        let discarded = Next::Discard(vec![of_start(1, "a")]);
+        assert_eq!(next(&mut copies, false, NOW), Some(discarded));
+        assert_eq!(next(&mut copies, false, NOW), ask("step-10", &[0]));
+    }
+
+    /// What was written again during its copy was not asked for; its agent says so once more.
+    #[test]
+    fn what_was_written_again_during_its_copy_is_copied_too() {
+        let mut copies = Copies::new([0]);
+        copies.complete(0, "last".into(), Some(9), None);
+        assert_eq!(next(&mut copies, false, NOW), ask("last", &[0]));
+        copies.complete(0, "last".into(), Some(9), None);
+        copies.part(0, "last", part("a"));
+        copies.complete(0, "last".into(), Some(9), None);
+        assert!(next(&mut copies, false, NOW).is_some());
+        copies.published("last", NOW);
+        assert_eq!(next(&mut copies, false, NOW), ask("last", &[0]));
     }
 }

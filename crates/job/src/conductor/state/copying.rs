@@ -22,6 +22,7 @@ impl ConductorState {
             }
         };
         self.copies.published(name, now);
+        self.copies.is_saved(name, out.parts.clone());
         let lacks = out.parts.lacks > 0;
         self.out.publish(out.known(name));
         if !lacks {
@@ -158,6 +159,13 @@ impl ConductorState {
                     if !parts.is_empty() {
                         effects.push(Effect::Discard(parts));
                     }
+                }
+                Next::StayBeside { name, nodes, saved } => {
+                    let why = format!(
+                        "its new version has the part of {} only, and the saved one has those of {saved} nodes: that one stays until the others come",
+                        nodes.join(", ")
+                    );
+                    self.is_not_out(name, NotOut { why, disk: false }, effects);
                 }
                 Next::GiveUp { name, why, parts } => {
                     if !parts.is_empty() {

@@ -273,12 +273,7 @@ impl World {
     fn is_taken_for_whole(&self, step: u64) -> bool {
         let known = self.out.get(&name_of(step));
         let is_last_resort = self.newest_whole() == 0;
-        // A known gap: a late node's half of a name that is written again stands over the whole one until its other
-        // parts come.
-        let out = self.versions.get(&name_of(step));
-        let is_written_again = out.into_iter().flatten().any(|(_, version)| *version > 1);
-        known.is_some_and(|known| known.parts.may_grow())
-            && (!self.is_known || is_last_resort || is_written_again)
+        known.is_some_and(|known| known.parts.may_grow()) && (!self.is_known || is_last_resort)
     }
 
     fn train_from(&mut self, resume: Option<&KnownCheckpoint>) {
@@ -372,6 +367,8 @@ impl World {
         for part in &parts {
             versions.insert(part.node.clone(), part.incoming.parse().unwrap());
         }
+        // What all have written in the end takes the place of a whole one, and nothing else does.
+        let newest = self.newest_whole();
         let nodes: Vec<String> = versions.keys().cloned().collect();
         let out = Out {
             step: folder::step_of(&name),
@@ -380,17 +377,15 @@ impl World {
             took_ms: 1,
             proven: true,
             parts: folder::Parts {
-                of: asked.of,
-                lacks: asked.least.saturating_sub(nodes.len()),
-                unconfirmed: asked.unconfirmed && nodes.len() < asked.of,
-                passed_over: false,
                 start,
-                nodes,
+                ..asked.parts_of(nodes)
             },
         };
         self.out.publish(out.known(&name));
         self.is_known |= versions.len() == self.nodes.len();
         self.versions.insert(name.clone(), versions);
+        let is_left = newest <= self.newest_whole();
+        assert!(is_left, "{name} over the whole one: {:#?}", self.history);
         if !self.keep_all {
             let newest = self.newest_whole();
             for name in self.out.superfluous(1) {
