@@ -37,10 +37,10 @@ pub use frame::{LONGEST_ANSWER, LONGEST_CALL, append_frame, read_frame, write_fr
 pub use job_mail::JobMail;
 pub use job_reports::{HistoryReports, JobReports};
 pub use message::{
-    Answer, AsUser, Call, CancelRequest, CpusAndGpus, EngineFacts, Handover, Hello, HelloAnswer,
-    JobFilter, JobHolds, LicenceNeed, NeverMet, NewStep, NodeFacts, NodesNeeded, OutOfUse,
-    PartitionFacts, Refusal, Selector, StepLaunch, StepPart, StepRequestName, StepTask, Submission,
-    UNTYPED_GPU, Watched, WhyWaiting, WouldStart, WouldWait,
+    Answer, ArrayThrottle, AsUser, Call, CancelRequest, CpusAndGpus, EngineFacts, Handover, Hello,
+    HelloAnswer, JobFilter, JobHolds, LicenceNeed, NeverMet, NewStep, NodeFacts, NodesNeeded,
+    OutOfUse, PartitionFacts, PreemptedJob, Refusal, Selector, StepLaunch, StepPart,
+    StepRequestName, StepTask, Submission, UNTYPED_GPU, Watched, WhyWaiting, WouldStart, WouldWait,
 };
 pub use named_job::{NOT_THE_LEADER, NamedJob};
 pub use preemption::{LossOfPlace, LostPlace};

@@ -396,7 +396,8 @@ pub struct WhyWaiting {
     pub there: CpusAndGpus,
     /// Waiting jobs that come before it.
     pub ahead: Vec<JobId>,
-    /// Running jobs that end before it starts; those that end last first.
+    /// Running jobs that end before it starts; those that end last first. Where a limit or the throttle of its
+    /// array keeps it, those that count under that.
     pub holders: Vec<JobHolds>,
     /// When it would start if all jobs ran until their limits.
     pub start: Option<Timestamp>,
@@ -424,6 +425,9 @@ pub struct WhyWaiting {
     /// The limit of a QOS, an account or a user that it would pass.
     #[serde(default)]
     pub limit: Option<model::ReachedLimit>,
+    /// Its array, where that runs as many elements as it may.
+    #[serde(default)]
+    pub throttle: Option<ArrayThrottle>,
     /// Options with less in them: each alone would let it start now.
     pub instead: Vec<String>,
 }
@@ -503,6 +507,32 @@ pub struct JobHolds {
     /// It is suspended, and its time stands still.
     #[serde(default)]
     pub is_suspended: bool,
+    /// An element of an array, as `squeue` names it: `17_3`.
+    #[serde(default)]
+    pub element: Option<String>,
+    /// It loses its place to another job.
+    #[serde(default)]
+    pub preempted: Option<PreemptedJob>,
+}
+
+/// What becomes of a job that is preempted.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct PreemptedJob {
+    /// When its grace time is over; none: it is being ended.
+    pub grace: Option<Timestamp>,
+    /// It is queued again then.
+    pub comes_back: bool,
+}
+
+/// An array that runs as many elements as it may at a time.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct ArrayThrottle {
+    /// Which.
+    pub array: JobId,
+    /// So many at a time.
+    pub most: u32,
+    /// The element that starts next, where that is known.
+    pub next: Option<u32>,
 }
 
 /// Which jobs.

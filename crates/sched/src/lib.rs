@@ -88,4 +88,7 @@ pub use queue::priority_of;
 pub use reserve::GroupMembers;
 pub use state::{Saved, State};
 pub use update::JobUpdate;
-pub use why::{Amount, Holder, LicenceNeed, NeverMet, NodesNeeded, OutOfUse, Why, WouldWait};
+pub use why::{
+    Amount, Holder, LicenceNeed, NeverMet, NodesNeeded, OutOfUse, Preempted, Throttle, Why,
+    WouldWait,
+};

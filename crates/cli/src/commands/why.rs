@@ -6,7 +6,7 @@ use crate::failure::{Failure, FailureKind, Outcome};
 use crate::other_engines::cpus_held_elsewhere;
 use crate::printer::Printer;
 use crate::words::length;
-use api::{CpusAndGpus, LicenceNeed, NeverMet, OutOfUse, WhyWaiting};
+use api::{ArrayThrottle, CpusAndGpus, JobHolds, LicenceNeed, NeverMet, OutOfUse, WhyWaiting};
 use backend::ViewState;
 use clap::Args as ClapArgs;
 use folder::RunFolder;
@@ -183,16 +183,12 @@ fn story(
         };
         text += &line("ahead", &others);
     }
+    if let Some(throttle) = &why.throttle {
+        text += &line("throttle", &throttled(throttle));
+    }
     for (index, holder) in why.holders.iter().take(SHOWN).enumerate() {
-        let until = match holder.until {
-            Some(until) => format!("until {}", clock(until, now, zone)),
-            None if holder.is_suspended => "suspended".to_owned(),
-            None => "without a limit".to_owned(),
-        };
-        let holds = amount(holder.holds, holder.holds.gpus > 0);
         let head = if index == 0 { "held by" } else { "" };
-        let text_of = format!("job {} of {}: {holds}, {until}", holder.job, holder.user);
-        text += &line(head, &text_of);
+        text += &line(head, &held_by(holder, now, zone));
     }
     let more = why.holders.len().saturating_sub(SHOWN);
     if more > 0 {
@@ -207,8 +203,10 @@ fn story(
                 [] => String::new(),
                 nodes => format!(", on {}", model::node_list::fold(nodes)),
             };
+            let next = why.throttle.and_then(|throttle| throttle.next);
+            let next = next.map_or_else(String::new, |next| format!("element {next} next, "));
             format!(
-                "about {}, in {}{nodes}, if jobs run until their limits",
+                "{next}about {}, in {}{nodes}, if jobs run until their limits",
                 clock(start, now, zone),
                 length(start.0 - now.0)
             )
@@ -256,6 +254,43 @@ fn needs_and_free(why: &WhyWaiting) -> String {
         room.unwrap_or_default()
     );
     line("needs", &needs) + &line("free", &free)
+}
+
+/// `array 17 runs at most 2 elements at a time (%2)`
+fn throttled(throttle: &ArrayThrottle) -> String {
+    let ArrayThrottle { array, most, .. } = throttle;
+    let count = usize::try_from(*most).unwrap_or(usize::MAX);
+    let elements = counted(count, "element");
+    format!("array {array} runs at most {elements} at a time (%{most})")
+}
+
+/// `job 12 of ann: 2 GPUs and 8 CPUs, until 02:00`
+fn held_by(holder: &JobHolds, now: Timestamp, zone: &TimeZone) -> String {
+    let job = match &holder.element {
+        Some(element) => element.clone(),
+        None => holder.job.to_string(),
+    };
+    let until = match (&holder.preempted, holder.until) {
+        (Some(preempted), _) => {
+            let then = if preempted.comes_back {
+                "queued again"
+            } else {
+                "ended"
+            };
+            match preempted.grace {
+                Some(grace) => format!(
+                    "preempted: {then} when its grace time is over, at {}",
+                    clock(grace, now, zone)
+                ),
+                None => format!("preempted: it is being {then}"),
+            }
+        }
+        (None, Some(until)) => format!("until {}", clock(until, now, zone)),
+        (None, None) if holder.is_suspended => "suspended".to_owned(),
+        (None, None) => "without a limit".to_owned(),
+    };
+    let holds = amount(holder.holds, holder.holds.gpus > 0);
+    format!("job {job} of {}: {holds}, {until}", holder.user)
 }
 
 /// `node[1-2]: drained by root: disk`
@@ -386,7 +421,7 @@ fn clock(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use api::{JobHolds, NodesNeeded};
+    use api::{NodesNeeded, PreemptedJob};
     use expect_test::expect;
 
     #[test]
@@ -456,6 +491,8 @@ mod tests {
                     holds: amount(8, 2),
                     until: Some(Timestamp(2 * hour)),
                     is_suspended: false,
+                    element: None,
+                    preempted: None,
                 },
                 JobHolds {
                     job: JobId(11),
@@ -463,6 +500,8 @@ mod tests {
                     holds: amount(1, 0),
                     until: None,
                     is_suspended: false,
+                    element: None,
+                    preempted: None,
                 },
                 JobHolds {
                     job: JobId(10),
@@ -470,6 +509,8 @@ mod tests {
                     holds: amount(4, 0),
                     until: None,
                     is_suspended: true,
+                    element: None,
+                    preempted: None,
                 },
             ],
             start: Some(Timestamp(2 * hour)),
@@ -477,6 +518,7 @@ mod tests {
             licences: Vec::new(),
             too_late: Some(Timestamp(9 * hour)),
             limit: None,
+            throttle: None,
             reservations: vec![
                 Reservation {
                     name: "service".to_owned(),
@@ -544,6 +586,54 @@ mod tests {
               starts       not known: job 11 has no time limit
         "#]]
         .assert_eq(&last(without_limit));
+        let holder = |job: u32, element: &str, preempted: Option<PreemptedJob>| JobHolds {
+            job: JobId(job),
+            element: Some(element.to_owned()).filter(|element| !element.is_empty()),
+            preempted,
+            ..why.holders[0].clone()
+        };
+        let plain = |why: &WhyWaiting| WhyWaiting {
+            needs: None,
+            too_late: None,
+            ahead: Vec::new(),
+            reservations: Vec::new(),
+            out_of_use: Vec::new(),
+            instead: Vec::new(),
+            ..why.clone()
+        };
+        let preempts =
+            |grace: Option<Timestamp>, comes_back: bool| Some(PreemptedJob { grace, comes_back });
+        expect![[r#"
+            job 17: waiting for free CPUs, memory or GPUs (Resources)
+              needs        2 nodes
+              held by      job 12 of ann: 2 GPUs and 8 CPUs, preempted: ended when its grace time is over, at 01:30
+                           job 13 of ann: 2 GPUs and 8 CPUs, preempted: it is being queued again
+              starts       about 02:00, in 1 h 00, on g[1-2], if jobs run until their limits
+        "#]]
+        .assert_eq(&story(&WhyWaiting {
+            holders: vec![
+                holder(12, "", preempts(Some(Timestamp(hour * 3 / 2)), false)),
+                holder(13, "", preempts(None, true)),
+            ],
+            ..plain(&why)
+        }));
+        expect![[r#"
+            job 17: its array runs as many elements as its limit allows (JobArrayTaskLimit)
+              throttle     array 17 runs at most 1 element at a time (%1)
+              held by      job 17_3 of ann: 2 GPUs and 8 CPUs, until 02:00
+              starts       element 4 next, about 02:00, in 1 h 00, on g[1-2], if jobs run until their limits
+        "#]]
+        .assert_eq(&story(&WhyWaiting {
+            reason: "JobArrayTaskLimit".to_owned(),
+            throttle: Some(ArrayThrottle {
+                array: JobId(17),
+                most: 1,
+                next: Some(4),
+            }),
+            nodes_needed: None,
+            holders: vec![holder(18, "17_3", None)],
+            ..plain(&why)
+        }));
         let on_drained = WhyWaiting {
             reason: "ReqNodeNotAvail, UnavailableNodes:g[7-8]".to_owned(),
             ..why.clone()

@@ -2,8 +2,8 @@
 
 use super::Owner;
 use api::{
-    Answer, CpusAndGpus, JobHolds, LicenceNeed, NeverMet, NodesNeeded, OutOfUse, Refusal,
-    WhyWaiting,
+    Answer, ArrayThrottle, CpusAndGpus, JobHolds, LicenceNeed, NeverMet, NodesNeeded, OutOfUse,
+    PreemptedJob, Refusal, WhyWaiting,
 };
 use model::{
     ArrayTask, DependencyKind, Element, JobId, JobState, JobStateName, PendingReason, Timestamp,
@@ -33,10 +33,22 @@ impl Owner {
         let reason = JobState::Pending { reason: why.reason };
         let holders = why.holders.into_iter().map(|holder| JobHolds {
             job: holder.job,
+            element: holder
+                .element
+                .map(|(array, task)| format!("{array}_{task}")),
             user: holder.user,
             holds: wire(holder.holds),
             until: holder.until,
             is_suspended: holder.is_suspended,
+            preempted: holder.preempted.map(|preempted| PreemptedJob {
+                grace: preempted.grace,
+                comes_back: preempted.comes_back,
+            }),
+        });
+        let throttle = why.throttle.map(|throttle| ArrayThrottle {
+            array: throttle.array,
+            most: throttle.most,
+            next: throttle.next,
         });
         let licences = why.licences.into_iter().map(|need| LicenceNeed {
             name: need.name,
@@ -93,6 +105,7 @@ impl Owner {
             reservations: why.reservations,
             too_late: why.too_late,
             limit: why.limit,
+            throttle,
             instead: why.instead,
         }
     }

@@ -6,6 +6,7 @@
 //! another the job asks for less.
 
 mod budget;
+mod holders;
 mod if_submitted;
 mod never;
 mod no_limit;
@@ -17,6 +18,7 @@ mod smaller;
 use crate::Job;
 use crate::State;
 use budget::Budget;
+pub use holders::{Holder, Preempted, Throttle};
 pub use if_submitted::WouldWait;
 use model::{
     Allocation, JobId, JobState, PendingReason, PlannedStart, ReachedLimit, Request, Reservation,
@@ -48,7 +50,7 @@ pub struct Why {
     /// Jobs of its partitions that wait and come before it.
     pub ahead: Vec<JobId>,
     /// Running jobs that end before it starts, by the plan, those that end last first; else those that count
-    /// under the limit that it would pass.
+    /// under the limit that it would pass, or the elements that its array runs.
     pub holders: Vec<Holder>,
     /// When it would start if all jobs ran until their limits, and on which nodes.
     pub start: Option<PlannedStart>,
@@ -58,6 +60,8 @@ pub struct Why {
     pub never_met: Vec<NeverMet>,
     /// The limit of a QOS, an account or a user that it would pass.
     pub limit: Option<ReachedLimit>,
+    /// Its array, where that runs as many elements as it may.
+    pub throttle: Option<Throttle>,
     /// Licences that it asks for and that are not free.
     pub licences: Vec<LicenceNeed>,
     /// Reservations that close nodes of its partitions to it if it started now, and its own where that
@@ -95,21 +99,6 @@ pub struct Amount {
     pub cpus: u64,
 }
 
-/// A job that holds what another waits for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// Which.
-    pub job: JobId,
-    /// Whose.
-    pub user: String,
-    /// What it holds.
-    pub holds: Amount,
-    /// When its limit is over; none has no limit, or is suspended.
-    pub until: Option<Timestamp>,
-    /// It is suspended, and its time stands still.
-    pub is_suspended: bool,
-}
-
 impl Amount {
     fn of(allocation: &Allocation) -> Amount {
         Amount {
@@ -131,6 +120,8 @@ impl Amount {
 struct Planned {
     start: PlannedStart,
     needs: Amount,
+    /// Of a row of an array, the element that starts.
+    element: Option<u32>,
     /// Jobs that run now and end before it, in that order.
     ended: Vec<JobId>,
 }
@@ -161,11 +152,22 @@ impl State {
             .then(|| self.over_limit(job, now))
             .flatten();
         let (limit, under) = over.unzip();
+        let array = record.array.as_ref().map(|place| place.array_job);
+        let array = array.filter(|_| *reason == PendingReason::JobArrayTaskLimit);
+        let elements = array.map_or_else(Vec::new, |array| self.running_elements(array));
+        let throttle = array.and_then(|array| {
+            Some(Throttle {
+                array,
+                most: self.array_facts(array)?.throttle?,
+                next: planned.as_ref().and_then(|planned| planned.element),
+            })
+        });
         let holders = planned.as_ref().filter(|_| waits_for_room);
         let holders = holders
             .iter()
             .flat_map(|planned| planned.ended.iter().rev())
-            .chain(under.iter().flatten());
+            .chain(under.iter().flatten())
+            .chain(&elements);
         let instead = if (waits_for_room || less_may_do || lacks_nodes) && self.is_pass_short() {
             self.smaller(record, now, &budget)
         } else {
@@ -215,6 +217,7 @@ impl State {
                 Vec::new()
             },
             limit,
+            throttle,
             licences: self.licences_that_lack(record, now),
             reservations: self.reservations_that_close(record, now),
             too_late: self.jobs.get(&job).and_then(|job| self.too_late(job)),
@@ -283,20 +286,6 @@ impl State {
         needs
     }
 
-    fn holder(&self, job: JobId) -> Option<Holder> {
-        let record = self.job(job)?;
-        let JobState::Running { allocation, .. } = &record.state else {
-            return None;
-        };
-        Some(Holder {
-            job,
-            user: record.submitter.user.clone(),
-            holds: Amount::of(allocation),
-            until: record.state.limit_ends(),
-            is_suspended: record.state.is_suspended(),
-        })
-    }
-
     /// Those that wait for a place in a partition of the job's and come before it there.
     fn ahead_of(&self, record: &Job) -> Vec<JobId> {
         let mut ahead: Vec<JobId> = Vec::new();
@@ -335,6 +324,7 @@ impl State {
         Some(Planned {
             start,
             needs,
+            element: None,
             ended,
         })
     }

@@ -42,12 +42,8 @@ impl State {
     }
 
     fn running_under(&self, over: &Over) -> Vec<JobId> {
-        let ends = |id: &JobId| {
-            let end = self.job(*id).and_then(|job| job.state.limit_ends());
-            (end.is_none(), end, *id)
-        };
         let mut under: Vec<JobId> = self.ledger.under(over).collect();
-        under.sort_by_key(ends);
+        self.sort_by_end(&mut under);
         under
     }
 }

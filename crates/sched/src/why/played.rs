@@ -31,17 +31,20 @@ impl State {
                 let is_it =
                     id == record.id || (record.array.is_some() && of_row(job) == of_row(record));
                 match &job.state {
-                    JobState::Running { allocation, .. } if is_it => Some(allocation.clone()),
+                    JobState::Running { allocation, .. } if is_it => {
+                        Some((allocation.clone(), later.jobs[&id].task()))
+                    }
                     _ => None,
                 }
             });
-            if let Some(allocation) = own {
+            if let Some((allocation, element)) = own {
                 return Some(Planned {
                     needs: Amount::of(&allocation),
                     start: PlannedStart {
                         at,
                         nodes: allocation.nodes.into_iter().map(|it| it.node).collect(),
                     },
+                    element,
                     ended,
                 });
             }

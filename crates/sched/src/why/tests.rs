@@ -387,3 +387,60 @@ fn a_job_that_is_not_submitted_yet_waits_for_what_it_would_wait_for_then() {
     };
     check("", &[], held, Some((PendingReason::JobHeldUser, None)));
 }
+
+#[test]
+fn a_throttled_array_names_the_elements_that_run_and_the_next() {
+    let mut state = state();
+    let mut request = gpus(1, 60);
+    request.rare.array = Some(model::ArraySpec {
+        indices: vec![1, 3, 5, 7],
+        step: 2,
+        throttle: Some(2),
+    });
+    let waits = submit(&mut state, request);
+    let why = state.why(waits, Timestamp(0)).unwrap();
+    assert_eq!(why.reason, PendingReason::JobArrayTaskLimit);
+    let elements: Vec<_> = why.holders.iter().map(|it| it.element).collect();
+    assert_eq!(elements, [Some((waits, 1)), Some((waits, 3))]);
+    let throttle = super::Throttle {
+        array: waits,
+        most: 2,
+        next: Some(5),
+    };
+    assert_eq!(why.throttle, Some(throttle));
+    assert_eq!(moment(&why), Some(Timestamp(3_600_000)));
+}
+
+#[test]
+fn one_that_is_preempted_holds_its_place_until_its_grace_time_is_over() {
+    let text = "[nodes.n]\nnames = \"n1\"\ncpus = 2\n\
+        [partition.low]\ndefault = true\nnodes = \"ALL\"\npriority_tier = 1\ngrace_time = \"00:10:00\"\n\
+        [partition.high]\nnodes = \"ALL\"\npriority_tier = 2\n\
+        [preemption]\ntype = \"partition\"\nmode = \"cancel\"\n";
+    let file = ClusterFile::parse("tiers", text).unwrap();
+    let cluster = Arc::new(Cluster::build(&file, Trust::All));
+    let mut state = State::new(cluster, Arc::new([]));
+    state.set_backfill(Some(BackfillParameters::default()));
+    let ask = |partition: &str| Request {
+        partition: Some(partition.to_owned()),
+        cpus_per_task: Some(2),
+        time: Some(TimeLimitRequest::Limit(Seconds(60 * MINUTE))),
+        ..Request::default()
+    };
+    let holds = submit(&mut state, ask("low"));
+    let waits = submit(&mut state, ask("high"));
+    let why = state.why(waits, Timestamp(0)).unwrap();
+    let grace = Timestamp(600_000);
+    let preempted = super::Preempted {
+        grace: Some(grace),
+        comes_back: false,
+    };
+    let holders: Vec<_> = why
+        .holders
+        .iter()
+        .map(|it| (it.job, it.preempted))
+        .collect();
+    assert_eq!(holders, [(holds, Some(preempted))]);
+    // Its processes may take that long to end.
+    assert_eq!(moment(&why), Some(grace + model::KILL_WAIT));
+}
