@@ -1,7 +1,7 @@
 //! The copy of a run's code as it was at submission.
 
 use crate::{CodeOrigin, RunFolder};
-use ignore::WalkBuilder;
+use ignore::{Walk, WalkBuilder};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
@@ -189,9 +189,12 @@ impl CodeSource {
                 }
             }
             // Git knows no folders. One that can't be read has no files that it knows either.
-            let mut all = Listed::default();
-            let _ = walk(&self.root, Path::new(""), &mut all);
-            listed.folders.append(&mut all.folders);
+            let readable = walker(&self.root, Path::new("")).flatten();
+            let folders = readable.filter(|entry| entry.file_type().is_some_and(|it| it.is_dir()));
+            let below = |path: &Path| path.strip_prefix(&self.root).ok().map(Path::to_owned);
+            listed
+                .folders
+                .extend(folders.filter_map(|entry| below(entry.path())));
         } else {
             walk(&self.root, Path::new(""), &mut listed).map_err(error)?;
         }
@@ -283,10 +286,10 @@ fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir())
 }
 
-/// All files and folders below a folder but those that a `.gitignore` names, and what is never code: git's own
-/// folders, Python's caches and environments.
-fn walk(root: &Path, below: &Path, listed: &mut Listed) -> Result<(), String> {
-    let walk = WalkBuilder::new(root.join(below))
+/// Goes through all below a folder but what a `.gitignore` names, and what is never code: git's own folders, Python's
+/// caches and environments.
+fn walker(root: &Path, below: &Path) -> Walk {
+    WalkBuilder::new(root.join(below))
         .hidden(false)
         .parents(false)
         .require_git(false)
@@ -299,8 +302,12 @@ fn walk(root: &Path, below: &Path, listed: &mut Listed) -> Result<(), String> {
             let python = folder && is_python_environment(entry.path());
             depth == 0 || !(never || python)
         })
-        .build();
-    for entry in walk {
+        .build()
+}
+
+/// All files and folders of [`walker`].
+fn walk(root: &Path, below: &Path, listed: &mut Listed) -> Result<(), String> {
+    for entry in walker(root, below) {
         let entry = entry.map_err(|error| error.to_string())?;
         let (Some(kind), Ok(path)) = (entry.file_type(), entry.path().strip_prefix(root)) else {
             continue;

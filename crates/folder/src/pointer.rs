@@ -198,6 +198,18 @@ impl RunFolder {
 }
 
 impl Pointer {
+    /// The same in pieces, of one series each: a message with all of them might be too long to be sent.
+    pub fn by_series(self) -> impl Iterator<Item = Pointer> {
+        let Pointer { name, says, of } = self;
+        let any = of.is_empty().then(Vec::new);
+        let pieces = of.into_iter().map(|series| vec![series]).chain(any);
+        pieces.map(move |of| Pointer {
+            name: name.clone(),
+            says,
+            of,
+        })
+    }
+
     fn add_series(&mut self, more: Vec<String>) {
         for series in more {
             if !self.of.contains(&series) {

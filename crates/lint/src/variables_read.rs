@@ -3,8 +3,8 @@
 use crate::shell::{Command, Shell};
 use std::collections::BTreeSet;
 
-/// The variables that a script expands as `$NAME` or `${NAME}`, in order, without those that it sets itself. One with a
-/// default (`${NAME:-x}`) is its author's to have thought of.
+/// The variables that a script expands as `$NAME` or `${NAME}`, in order, without those that it, or the shell, sets itself.
+/// One with a default (`${NAME:-x}`) is its author's to have thought of.
 #[must_use]
 pub fn variables_read(script: &str) -> Vec<String> {
     let shell = Shell::read(script, 0);
@@ -25,8 +25,29 @@ pub fn variables_read(script: &str) -> Vec<String> {
     };
     let mut seen = BTreeSet::new();
     let mut names = expanded(script);
-    names.retain(|name| seen.insert(*name) && !own(name));
+    names.retain(|name| seen.insert(*name) && !is_the_shells(name) && !own(name));
     names.into_iter().map(str::to_owned).collect()
+}
+
+/// Whether bash itself gives the variable a value.
+fn is_the_shells(name: &str) -> bool {
+    const NAMES: [&str; 14] = [
+        "EPOCHREALTIME",
+        "EPOCHSECONDS",
+        "EUID",
+        "HOSTNAME",
+        "IFS",
+        "LINENO",
+        "OLDPWD",
+        "OPTARG",
+        "OPTIND",
+        "PPID",
+        "PWD",
+        "RANDOM",
+        "SECONDS",
+        "UID",
+    ];
+    name.starts_with("BASH") || NAMES.contains(&name)
 }
 
 /// What stands behind a `$` that a shell would expand.
@@ -75,6 +96,10 @@ mod tests {
 
     #[test]
     fn what_is_read_and_not_set() {
+        check(
+            "t --port $RANDOM --host ${HOSTNAME} $BASH_VERSION $HOST",
+            &["HOST"],
+        );
         check(
             r#"exec python train.py --out "$OUT/a b" ${DATA} $OUT"#,
             &["OUT", "DATA"],

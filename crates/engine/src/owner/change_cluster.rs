@@ -11,7 +11,7 @@ use cluster_file::NodesState;
 use model::{
     ClusterChanges, JobId, JobState, NodeMark, NodeName, Seconds, Settings, Timestamp, node_list,
 };
-use resources::NodeId;
+use resources::{NodeId, NodeSet};
 use sched::{Event, Job};
 use std::collections::BTreeMap;
 
@@ -32,10 +32,7 @@ impl Owner {
         let before = self.over_times();
         match change {
             ClusterChange::Nodes { nodes, update } => {
-                let done = self.update_nodes(&nodes, &update, peer, turn);
-                // With some of them it may have been done.
-                turn.durable |= done.is_err();
-                done?;
+                self.update_nodes(&nodes, &update, peer, turn)?;
             }
             ClusterChange::MakeNodes { nodes, line } => self.make_nodes(&nodes, &line, turn.now)?,
             ClusterChange::RemoveNodes { nodes } => self.remove_nodes(&nodes, turn.now)?,
@@ -242,18 +239,8 @@ impl Owner {
             // What each node has for itself.
             settings.retain(|key, _| matches!(key.as_str(), "comment" | "extra"));
         }
+        let refused = self.refused_nodes(&known, update.state);
         let cluster = self.state.cluster();
-        let takes_jobs = |node: &NodeId| {
-            let mark = self.state.mark(cluster.node_name(*node));
-            mark.is_none_or(NodeMark::takes_jobs) && !cluster.future_nodes().contains(*node)
-        };
-        let is_refused = |node: &NodeId| match update.state {
-            Some(NodeChange::Resume) => takes_jobs(node),
-            Some(NodeChange::Future) => self.are_busy(&[*node]),
-            _ => false,
-        };
-        let refused: Vec<NodeId> = known.iter().copied().filter(is_refused).collect();
-        let refused: Vec<NodeName> = nodes_of(&refused, self);
         let is_future = |node: &NodeId| cluster.future_nodes().contains(*node);
         match update.state {
             Some(NodeChange::Future) => {
@@ -281,40 +268,65 @@ impl Owner {
                     own.extend(name.map(|name| (key.to_owned(), name.clone())));
                 }
                 let name = self.state.cluster().node_name(*node);
-                if refused.contains(name) {
+                if refused.contains(*node) {
                     own.remove("state");
                 }
                 changes.change_node(name, &own);
             }
             self.keep_changes(changes, turn.now)?;
         }
+        self.mark_nodes(&known, &refused, update, peer, turn);
+        // Also where it was done with some of them alone.
+        turn.durable = true;
+        match (is_all, refused.is_empty()) {
+            (false, _) => Err(invalid(NO_NODE)),
+            (true, false) => Err(invalid("Invalid node state specified")),
+            (true, true) => Ok(()),
+        }
+    }
+
+    /// Those of the nodes that can't come into a state.
+    fn refused_nodes(&self, known: &[NodeId], state: Option<NodeChange>) -> NodeSet {
+        let cluster = self.state.cluster();
+        let takes_jobs = |node: NodeId| {
+            let mark = self.state.mark(cluster.node_name(node));
+            mark.is_none_or(NodeMark::takes_jobs) && !cluster.future_nodes().contains(node)
+        };
+        let is_refused = |node: &NodeId| match state {
+            Some(NodeChange::Resume) => takes_jobs(*node),
+            Some(NodeChange::Future) => self.are_busy(&[*node]),
+            _ => false,
+        };
+        known.iter().copied().filter(is_refused).collect()
+    }
+
+    /// Gives nodes their new states and reasons, and ends what runs on those that are lost.
+    fn mark_nodes(
+        &mut self,
+        known: &[NodeId],
+        refused: &NodeSet,
+        update: &NodeUpdate,
+        peer: Peer,
+        turn: &mut Turn,
+    ) {
         let user = self.users.user(peer.uid);
         let return_to_service = self.return_to_service();
-        for node in nodes_of(&known, self) {
+        for id in known.iter().copied() {
+            let node = self.state.cluster().node_name(id).clone();
             let former = self.state.mark(&node).cloned().unwrap_or_default();
             let reason = update.reason.as_deref();
             let mark = match update.state {
                 Some(NodeChange::Lost) => former.lost(&user, turn.now),
                 Some(NodeChange::Back) => former.back(return_to_service),
                 state => {
-                    let state = state.filter(|_| !refused.contains(&node));
+                    let state = state.filter(|_| !refused.contains(id));
                     marked(former, state, reason, &user, turn.now)
                 }
             };
-            self.state.apply(Event::NodeMarked {
-                node: node.clone(),
-                mark,
-            });
-            if matches!(update.state, Some(NodeChange::Down | NodeChange::Lost))
-                && let Some(id) = self.state.cluster().node(&node)
-            {
+            self.state.apply(Event::NodeMarked { node, mark });
+            if matches!(update.state, Some(NodeChange::Down | NodeChange::Lost)) {
                 self.lose_node(id, turn);
             }
-        }
-        match (is_all, refused.is_empty()) {
-            (false, _) => Err(invalid(NO_NODE)),
-            (true, false) => Err(invalid("Invalid node state specified")),
-            (true, true) => Ok(()),
         }
     }
 
@@ -446,12 +458,6 @@ fn one_each(list: &str, nodes: usize) -> Result<Vec<String>, Refusal> {
         return Err(invalid(NO_NODE));
     }
     Ok(names.iter().map(ToString::to_string).collect())
-}
-
-fn nodes_of(known: &[NodeId], owner: &Owner) -> Vec<NodeName> {
-    let cluster = owner.state.cluster();
-    let names = known.iter().map(|node| cluster.node_name(*node).clone());
-    names.collect()
 }
 
 /// What is said of a node from now on.

@@ -256,6 +256,7 @@ impl Owner {
             | Call::Shares
             | Call::Holders { .. }
             | Call::Statistics
+            | Call::Test { .. }
             | Call::Why { .. } => {
                 turn.reads.push((call, peer, reply));
                 return None;
@@ -266,7 +267,6 @@ impl Owner {
                 self.reset_statistics(turn.now);
                 Ok(Answer::Done)
             }
-            Call::Test { request, .. } => self.would_start(&request, peer, turn.now),
             Call::Cancel(request) => self.cancel(request, peer, turn),
             Call::CancelEach { requests } => {
                 let each = requests.into_iter();

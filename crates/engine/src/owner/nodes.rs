@@ -13,6 +13,12 @@ use sched::Event;
 use std::collections::BTreeSet;
 use sys::signals::SIGKILL;
 
+/// Ends at once all that a supervisor has.
+const KILL: SupervisorCall = SupervisorCall::Signal {
+    signal: SIGKILL,
+    reach: Reach::All,
+};
+
 impl Owner {
     /// Ends at once what runs on a node; jobs that were there are lost, and come back if they may.
     pub(super) fn lose_node(&mut self, node: NodeId, turn: &mut Turn) {
@@ -37,11 +43,7 @@ impl Owner {
                     };
                     turn.words.push((key, say));
                 }
-                let kill = SupervisorCall::Signal {
-                    signal: SIGKILL,
-                    reach: Reach::All,
-                };
-                turn.words.push((key, kill));
+                turn.words.push((key, KILL));
             }
             if goes_on {
                 self.go_on_without(job, node, turn);
@@ -108,7 +110,7 @@ impl Owner {
     }
 
     /// What a running job has on nodes that are not its own any more is killed again: a former engine may not have
-    /// come so far. Its epilog does not run there a second time.
+    /// come so far. Its epilog runs there once that has ended, which it had not with that engine.
     pub(super) fn kill_what_stayed(&mut self, job: JobId, turn: &mut Turn) {
         let own = self.nodes_of(job);
         let Some(active) = self.running.get(&job) else {
@@ -123,17 +125,14 @@ impl Owner {
         }
         let nodes: Vec<NodeName> = nodes.into_iter().collect();
         self.kill_on(job, &nodes, turn);
+        self.prepare_epilogs(job, &nodes);
     }
 
     fn kill_on(&self, job: JobId, nodes: &[NodeName], turn: &mut Turn) {
         let cluster = self.state.cluster();
         let ids = nodes.iter().filter_map(|node| cluster.node(node));
         for key in ids.flat_map(|node| self.supervisors_on(job, node)) {
-            let kill = SupervisorCall::Signal {
-                signal: SIGKILL,
-                reach: Reach::All,
-            };
-            turn.words.push((key, kill));
+            turn.words.push((key, KILL));
         }
     }
 

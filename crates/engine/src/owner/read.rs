@@ -34,6 +34,10 @@ impl Owner {
                 jobs: HistoryReports(jobs),
             }),
             Call::Why { job } => Ok(self.why(job, now)),
+            Call::Test { request, .. } => {
+                let told = self.would_start(&request, peer, now);
+                Ok(told.unwrap_or_else(Answer::Refused))
+            }
             Call::Facts => Ok(Answer::Facts(Box::new(self.facts(now)))),
             Call::Cluster => Ok(Answer::Cluster(Box::new(self.cluster_report_for(peer)))),
             Call::Priorities => Ok(Answer::Priorities(Box::new(self.priorities()))),

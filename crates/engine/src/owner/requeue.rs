@@ -1,14 +1,17 @@
 //! `requeue` and `hold`.
 
 use super::elements::ElementAnswers;
+use super::submit::store_refusal;
 use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
 use api::{Answer, NamedJob, Refusal};
 use model::{
-    ArrayFacts, Ending, HeldBy, JobId, JobState, PendingReason, RequeueHold, RestartCount,
+    ArrayFacts, ArraySpec, Ending, HeldBy, JobId, JobState, PendingReason, RequeueHold,
+    RestartCount,
 };
 use sched::{Event, Job, priority_of};
+use std::collections::BTreeSet;
 
 /// How jobs are queued again.
 #[derive(Clone, Copy)]
@@ -18,6 +21,12 @@ pub(super) struct Requeue {
     pub(super) restart: Option<RestartCount>,
     /// Only those that run.
     pub(super) only_running: bool,
+}
+
+/// What the store keeps of an array, or of a job that is none.
+struct ArrayFiles {
+    has_script: bool,
+    elements: Option<ArraySpec>,
 }
 
 impl Owner {
@@ -34,7 +43,14 @@ impl Owner {
         }
         let (live, over) = match self.named_rows(named, peer, turn.now) {
             Err(Refusal::AlreadyEnded { job }) => {
-                return self.requeue_ended(job, again, peer, turn);
+                let ended = self
+                    .store
+                    .ended_by_id(job)
+                    .map_err(|error| store_refusal(&error))?;
+                let record = ended.into_iter().find(|record| record.id == job);
+                let record = record.ok_or(Refusal::AlreadyEnded { job })?;
+                let of_array = self.array_files(&record)?;
+                return self.requeue_ended(record, &of_array, again, peer, turn);
             }
             rows => rows?,
         };
@@ -49,9 +65,13 @@ impl Owner {
             let elements = self.state.job(job).map_or_else(Vec::new, Job::elements);
             answers.note(elements, self.requeue_live(job, again, turn).err());
         }
-        for record in over {
-            let answer = self.requeue_ended(record.id, again, peer, turn);
-            answers.note(record.elements(), answer.err());
+        let of_array = over.first().map(|first| self.array_files(first));
+        if let Some(of_array) = of_array.transpose()? {
+            for record in over {
+                let elements = record.elements();
+                let answer = self.requeue_ended(record, &of_array, again, peer, turn);
+                answers.note(elements, answer.err());
+            }
         }
         answers.answer(named)
     }
@@ -86,15 +106,13 @@ impl Owner {
     /// Queues a job again that ended a while ago, as long as its files are there.
     fn requeue_ended(
         &mut self,
-        job: JobId,
+        mut record: Job,
+        of_array: &ArrayFiles,
         again: Requeue,
         peer: Peer,
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
-        let ended = self.store.ended_by_id(job);
-        let ended = ended.map_err(|error| super::submit::store_refusal(&error))?;
-        let record = ended.into_iter().find(|record| record.id == job);
-        let mut record = record.ok_or(Refusal::AlreadyEnded { job })?;
+        let job = record.id;
         if !rights::may_change(peer.uid, record.submitter.uid) {
             return Err(Refusal::NotYours {
                 job,
@@ -108,16 +126,9 @@ impl Owner {
             return Ok(Answer::Done);
         }
         refuse_unless_allowed(&record)?;
-        let array = record.array.as_ref().map(|place| place.array_job);
-        let script = self.store.has_script(array.unwrap_or(job));
-        if !script.map_err(|error| super::submit::store_refusal(&error))? {
+        if !of_array.has_script {
             return Err(Refusal::AlreadyEnded { job });
         }
-        let elements = match array {
-            Some(array) => self.store.elements(array),
-            None => Ok(None),
-        };
-        let elements = elements.map_err(|error| super::submit::store_refusal(&error))?;
         let held = again.hold.reason();
         record.priority = match held {
             Some(_) => 0,
@@ -132,12 +143,23 @@ impl Owner {
         record.partition = None;
         self.state.apply(Event::Submitted {
             record: Box::new(record),
-            array: elements.as_ref().map(ArrayFacts::of),
+            array: of_array.elements.as_ref().map(ArrayFacts::of),
             history: Vec::new(),
             at: turn.now,
         });
         turn.durable = true;
         Ok(Answer::Done)
+    }
+
+    /// What is kept once for all elements of a job's array.
+    fn array_files(&self, record: &Job) -> Result<ArrayFiles, Refusal> {
+        let array = record.array.as_ref().map(|place| place.array_job);
+        let has_script = self.store.has_script(array.unwrap_or(record.id));
+        let elements = array.map_or(Ok(None), |array| self.store.elements(array));
+        Ok(ArrayFiles {
+            has_script: has_script.map_err(|error| store_refusal(&error))?,
+            elements: elements.map_err(|error| store_refusal(&error))?,
+        })
     }
 
     pub(super) fn hold(
@@ -157,9 +179,10 @@ impl Owner {
             })
         };
         let may_release = rights::is_operator(peer.uid, sys::process::user());
-        if hold.is_none() && !may_release && rows.iter().any(is_kept) {
-            return Err(invalid("Access/permission denied"));
-        }
+        let kept: BTreeSet<JobId> = match hold {
+            None if !may_release => rows.iter().copied().filter(is_kept).collect(),
+            _ => BTreeSet::new(),
+        };
         let mut answers = ElementAnswers::default();
         for record in over {
             let finished = invalid("Job has already finished");
@@ -168,6 +191,10 @@ impl Owner {
         for job in rows {
             let at = turn.now;
             let elements = self.state.job(job).map_or_else(Vec::new, Job::elements);
+            if kept.contains(&job) {
+                answers.note(elements, Some(invalid("Access/permission denied")));
+                continue;
+            }
             answers.note(elements, None);
             self.state.apply(Event::Held { job, hold, at });
         }

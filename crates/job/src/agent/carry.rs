@@ -127,7 +127,9 @@ impl Keeper {
         })?;
         for pointer in there.pointers {
             if self.pointers.insert(pointer.clone()) {
-                self.outbox.say(Report::Pointer { pointer });
+                for pointer in pointer.by_series() {
+                    self.outbox.say(Report::Pointer { pointer });
+                }
             }
         }
         for name in there.unspeakable {

@@ -137,23 +137,37 @@ pub fn restore_kept(kept: &Path, name: &str, resume: &Path) -> Result<(), Restor
 }
 
 /// Has what the program finds its newest checkpoint by name the one that is resumed from. DeepSpeed finds its
-/// folder through a file `latest` beside it, also where no agent has seen that file.
-pub fn point_to(pointers: &[Pointer], name: &str, resume: &Path) -> Result<(), RestoreError> {
-    let make = || -> io::Result<()> {
-        if is_deepspeeds(&resume.join(name)) {
-            fs::write(resume.join("latest"), name)?;
-        }
-        pointers
-            .iter()
-            .try_for_each(|pointer| pointer.make(name, resume))
-    };
-    make().map_err(|source| RestoreError::Disk {
+/// folder through a file `latest` beside it, also where no agent has seen that file. Returns in words what could not
+/// be made.
+///
+/// # Errors
+/// `latest` can't be written, or the disk is full.
+pub fn point_to(
+    pointers: &[Pointer],
+    name: &str,
+    resume: &Path,
+) -> Result<Vec<String>, RestoreError> {
+    let disk = |source| RestoreError::Disk {
         name: name.to_owned(),
-        asked: 0,
+        asked: sys::tree_size(&resume.join(name)),
         there: sys::disk_free(resume).unwrap_or(0),
         folder: resume.to_owned(),
         source,
-    })
+    };
+    if is_deepspeeds(&resume.join(name)) {
+        fs::write(resume.join("latest"), name).map_err(disk)?;
+    }
+    let mut missing = Vec::new();
+    for pointer in pointers {
+        match pointer.make(name, resume) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => return Err(disk(error)),
+            Err(error) => {
+                missing.push(format!("{} does not lead to {name}: {error}", pointer.name))
+            }
+        }
+    }
+    Ok(missing)
 }
 
 /// A program that looks for its newest file by time finds the same one as before.
@@ -214,7 +228,8 @@ mod tests {
             .unwrap();
         damage(&file);
         let restored = restore(&run, "global_step5", &resume, &mut |_, _| {})
-            .and_then(|()| point_to(&[], "global_step5", &resume));
+            .and_then(|()| point_to(&[], "global_step5", &resume))
+            .map(|missing| assert!(missing.is_empty(), "{missing:?}"));
         match (restored, want) {
             (Ok(()), Ok(())) => {
                 let there = resume.join("global_step5/mp_rank_00_model_states.pt");

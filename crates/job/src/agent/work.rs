@@ -193,7 +193,10 @@ fn perform(work: Work, at: &Workplace, outbox: &Outbox) -> Worked {
                         outbox.note(format!("what leads to {name} is not beside it: {error}"));
                         Vec::new()
                     });
-                    point_to(&pointers, &name, resume)
+                    for missing in point_to(&pointers, &name, resume)? {
+                        outbox.note(missing);
+                    }
+                    Ok(())
                 },
             );
             Worked::Restored { name, result }

@@ -93,7 +93,11 @@ impl Conductor {
         let attempt = self.steps.allocation.attempt;
         let events = history::events_of(&self.run, attempt).unwrap_or_default();
         let resumed = events.iter().find_map(|event| match event {
-            Event::Resumed { checkpoint, .. } => Some(KnownCheckpoint::named(checkpoint)),
+            // Of another run's checkpoint the event has no step: a number in its name counts that run's steps.
+            Event::Resumed { checkpoint, step } => Some(KnownCheckpoint {
+                step: *step,
+                ..KnownCheckpoint::named(checkpoint)
+            }),
             _ => None,
         });
         let progress = folder::has_progress(&events);

@@ -1,6 +1,7 @@
 //! A run file of a batch script.
 
 use super::folder;
+use super::secret_values::{is_secret, without_secrets};
 use crate::failure::{Failure, FailureKind};
 use lint::{Activated, Body, Container, Start, Starter, Variable};
 use model::script_lines::{LineKind, script_lines};
@@ -149,7 +150,7 @@ fn start_notes(file: &mut NewRunFile, body: &Body) {
         );
     }
     for (line, text) in &body.others {
-        let text = in_a_note(text);
+        let text = without_secrets(text);
         file.notes.push(format!(
             "line {line}: a further command that computes is left out, since a run starts one: {text}"
         ));
@@ -245,62 +246,18 @@ fn prepared(file: &mut NewRunFile, body: &Body) {
         if !is_done {
             file.notes.push(format!(
                 "line {line} is left out: {} ({})",
-                in_a_note(text),
+                without_secrets(text),
                 instead(text)
             ));
         }
     }
 }
 
-/// A command as a note has it: on one line, and without what a login, a variable or an option may have of a secret.
-fn in_a_note(text: &str) -> String {
-    let mut is_value = false;
-    let words = text.split_whitespace().map(|word| {
-        let (name, value) = word.split_once('=').unwrap_or((word, ""));
-        let option = name.trim_start_matches('-');
-        let hides = std::mem::take(&mut is_value);
-        if hides {
-            return "…".to_owned();
-        }
-        if !is_secret(&option.replace('-', "_")) {
-            return word.to_owned();
-        }
-        is_value = name != option && value.is_empty();
-        if value.is_empty() {
-            word.to_owned()
-        } else {
-            format!("{name}=…")
-        }
-    });
-    let text = words.collect::<Vec<_>>().join(" ");
-    match text.find(" login ") {
-        Some(at) => format!("{} …", &text[..at + " login".len()]),
-        None => text,
-    }
-}
-
-/// Whether a variable's name says that its value is for no one else: the file is copied with the code.
-fn is_secret(name: &str) -> bool {
-    const PARTS: [&str; 9] = [
-        "KEY",
-        "APIKEY",
-        "TOKEN",
-        "SECRET",
-        "PASSWORD",
-        "PASSWD",
-        "PASSPHRASE",
-        "CREDENTIAL",
-        "CREDENTIALS",
-    ];
-    let upper = name.to_ascii_uppercase();
-    upper.split('_').any(|part| PARTS.contains(&part))
-}
-
 /// Secrets by their names alone, since the value would be copied with the code.
-fn secrets(file: &mut NewRunFile, body: &Body) {
+fn secrets(file: &mut NewRunFile, variables: &[(usize, &Variable, bool)]) {
     let mut names: Vec<&str> = Vec::new();
-    for (line, Variable { name, .. }) in &body.variables {
-        if is_secret(name) && !names.contains(&&**name) {
+    for (line, Variable { name, .. }, _) in variables {
+        if !names.contains(&&**name) {
             names.push(name);
             file.notes.push(format!(
                 "line {line}: {name} seems to be a secret: its name is in [environment] secrets, and its \
@@ -316,20 +273,21 @@ fn secrets(file: &mut NewRunFile, body: &Body) {
 /// Variables that the script exports, or that the command reads; not those that a run file refuses, or that
 /// the launcher sets.
 fn variables(file: &mut NewRunFile, body: &Body) {
-    secrets(file, body);
     let read = body.start.as_ref().filter(|start| start.expands);
     let read = read.map_or_else(Vec::new, |start| lint::variables_read(&start.text));
     let own = body.own.iter().filter(|(_, own)| read.contains(&own.name));
+    let own = own.map(|(line, own)| (*line, own, false));
     let exported = body.variables.iter();
-    let mut all: Vec<&(usize, Variable)> = exported.chain(own).collect();
-    all.retain(|(_, own)| !is_secret(&own.name));
-    all.sort_by_key(|(line, _)| *line);
-    let is_exported =
-        |own: &&(usize, Variable)| body.variables.iter().any(|one| std::ptr::eq(one, *own));
+    let exported = exported.map(|(line, own)| (*line, own, true));
+    // By line, and whether it is exported.
+    let mut all: Vec<(usize, &Variable, bool)> = exported.chain(own).collect();
+    all.sort_by_key(|(line, ..)| *line);
+    let (hidden, all): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|(_, own, _)| is_secret(&own.name));
+    secrets(file, &hidden);
     let mut pairs: Vec<(&str, String)> = Vec::new();
-    for of_script in all {
-        let (line, Variable { name, value }) = of_script;
-        let is_exported = is_exported(&of_script);
+    for (line, Variable { name, value }, is_exported) in all {
         let needs_shell = !is_exported && own_path(value).contains(['$', '`', '*']);
         let pair = (&**name, format!("{name} = {}", toml_text(&own_path(value))));
         let alone = format!(
@@ -392,28 +350,5 @@ fn instead(line: &str) -> &'static str {
             "do it in the shell in which yard run is started: its variables come along"
         }
         _ => "a run starts one command: do it before, or in a script that is the command",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_note_has_no_secret() {
-        let check = |text: &str, want: &str| assert_eq!(in_a_note(text), want, "{text}");
-        check(
-            "python eval.py --keep 3 \\\n  -n 2",
-            "python eval.py --keep 3 \\ -n 2",
-        );
-        check(
-            "HF_TOKEN=hf_1 A=2 python eval.py",
-            "HF_TOKEN=… A=2 python eval.py",
-        );
-        check(
-            "push --api-key=k1 --wandb-token k2 --now",
-            "push --api-key=… --wandb-token … --now",
-        );
-        check("wandb login k3", "wandb login …");
     }
 }

@@ -2,6 +2,7 @@
 
 mod folder;
 mod from_script;
+mod secret_values;
 
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
