@@ -97,29 +97,8 @@ pub enum Starter {
     Other(&'static str),
 }
 
-/// Programs that prepare, and train nothing.
-const PREPARING: &[&str] = &[
-    "hostname",
-    "echo",
-    "printf",
-    "date",
-    "env",
-    "printenv",
-    "nvidia-smi",
-    "mkdir",
-    "rm",
-    "cp",
-    "mv",
-    "ls",
-    "tar",
-    "rsync",
-    "cat",
-    "true",
-    "sleep",
-    "uname",
-    "chmod",
-    "df",
-];
+/// Programs that make files ready, and train nothing.
+const PREPARING: &[&str] = &["mkdir", "rm", "cp", "mv", "tar", "rsync", "cat", "chmod"];
 
 /// What changes nothing that a run would miss.
 const HARMLESS: &[&str] = &[
@@ -336,7 +315,7 @@ fn prepares(start: &Start) -> bool {
         Some(script) => name(script.split_whitespace().next().unwrap_or_default()),
         None => first,
     };
-    start.by == Starter::Srun && PREPARING.contains(&&*program)
+    start.by == Starter::Srun && (PREPARING.contains(&&*program) || HARMLESS.contains(&&*program))
 }
 
 /// What Pyxis makes for a step.

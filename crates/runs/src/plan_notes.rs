@@ -109,7 +109,8 @@ fn unset_note(plan: &Plan, is_set: &dyn Fn(&str) -> bool) -> Option<String> {
         environment.variables.value.contains_key(name)
             || environment.secrets.value.iter().any(|own| own == name)
             || OF_JOBS.iter().any(|start| name.starts_with(start))
-            || OF_RANKS.contains(&name)
+            || OF_PLACES.contains(&name)
+            || train::TORCH_VARIABLES.contains(&name)
     };
     // A brace that begins no placeholder is doubled.
     let mut names = lint::variables_read(&script.replace("{{", "{"));
@@ -130,13 +131,8 @@ fn unset_note(plan: &Plan, is_set: &dyn Fn(&str) -> bool) -> Option<String> {
 
 /// How variables begin that the cluster and a run set.
 const OF_JOBS: [&str; 7] = ["SLURM", "YARD_", "CUDA_", "OMP", "PMI", "LOCAL_", "GROUP_"];
-/// Others that launchers set.
-const OF_RANKS: [&str; 9] = [
-    "RANK",
-    "WORLD_SIZE",
-    "MASTER_ADDR",
-    "MASTER_PORT",
-    "NODE_RANK",
+/// Others that an environment or a job sets.
+const OF_PLACES: [&str; 4] = [
     "ROCR_VISIBLE_DEVICES",
     "VIRTUAL_ENV",
     "CONDA_PREFIX",

@@ -201,22 +201,23 @@ fn unknown_cluster(clusters: Option<&[String]>) -> Option<String> {
 
 /// What Slurm's commands say of a cluster that its database does not know.
 fn unknown_cluster_text(command: &str, name: &str) -> String {
-    no_cluster_text(command, &[name], name, "--cluster")
+    let unknown = unknown_cluster_line(command, name);
+    format!(
+        "{unknown}\n{}",
+        unreachable_line(command, name, "--cluster")
+    )
 }
 
-/// The same of several, which `source` was set to `written`.
-fn no_cluster_text(command: &str, unknown: &[&str], written: &str, source: &str) -> String {
-    let mut text = String::new();
-    for name in unknown {
-        text.push_str(&format!(
-            "{command}: error: No cluster '{name}' known by database.\n"
-        ));
-    }
-    text.push_str(&format!(
+fn unknown_cluster_line(command: &str, name: &str) -> String {
+    format!("{command}: error: No cluster '{name}' known by database.")
+}
+
+/// That there is no cluster to ask, where `source` was set to `written`.
+fn unreachable_line(command: &str, written: &str, source: &str) -> String {
+    format!(
         "{command}: error: '{written}' can't be reached now, or it is an invalid entry for {source}.  \
          Use 'sacctmgr list clusters' to see available clusters."
-    ));
-    text
+    )
 }
 
 /// Whether `SLURM_CLUSTERS` names a cluster that a command can look at, where it heeds that one; of those
@@ -234,14 +235,12 @@ fn is_cluster_of_environment_there(command: &str, printer: &Printer) -> bool {
     let own = connection::engine_name().unwrap_or_default();
     let is_known = |name: &&str| *name == own || *name == "all";
     let (known, unknown): (Vec<&str>, Vec<&str>) = written.split(',').partition(is_known);
-    let text = no_cluster_text(command, &unknown, &written, source);
-    // Beside one that is there, that the others can't be reached goes without saying.
-    let said = if known.is_empty() {
-        unknown.len() + 1
-    } else {
-        unknown.len()
-    };
-    text.lines().take(said).for_each(|line| printer.say(line));
+    for name in &unknown {
+        printer.say(&unknown_cluster_line(command, name));
+    }
+    if known.is_empty() {
+        printer.say(&unreachable_line(command, &written, source));
+    }
     !known.is_empty()
 }
 
@@ -278,27 +277,35 @@ pub fn main(name: &str, args: &[OsString], printer: &Printer) -> u8 {
     }
     let args: Vec<String> = args.iter().map(|arg| sys::odd_text::text(arg)).collect();
     choose_moment_form(name, printer);
-    let status = match name {
-        _ if !is_cluster_of_environment_there(name, printer) => 1,
-        "sbatch" => sbatch::run(&args, printer),
-        "squeue" => squeue::run(&args, printer),
-        "scancel" => scancel::run(&args, printer),
-        "sacct" => sacct::run(&args, printer),
-        "scontrol" => scontrol::run(&args, printer),
-        "sinfo" => sinfo::run(&args, printer),
-        "sacctmgr" => sacctmgr::run(&args, printer),
-        "srun" => srun::run(&args, printer),
-        "salloc" => salloc::run(&args, printer),
-        "sattach" => sattach::run(&args, printer),
-        "sbcast" => sbcast::run(&args, printer),
-        "sprio" => sprio::run(&args, printer),
-        "sshare" => sshare::run(&args, printer),
-        "sstat" => sstat::run(&args, printer),
-        "sdiag" => sdiag::run(&args, printer),
-        other => not_here::refuse(other, &args, printer).unwrap_or(1),
+    let status = if is_cluster_of_environment_there(name, printer) {
+        run(name, &args, printer)
+    } else {
+        1
     };
     // What Slurm's commands end with where they fail themselves.
     printer.exit_code(status, status.max(1))
+}
+
+/// Runs a command on the cluster that it is asked of.
+fn run(name: &str, args: &[String], printer: &Printer) -> u8 {
+    match name {
+        "sbatch" => sbatch::run(args, printer),
+        "squeue" => squeue::run(args, printer),
+        "scancel" => scancel::run(args, printer),
+        "sacct" => sacct::run(args, printer),
+        "scontrol" => scontrol::run(args, printer),
+        "sinfo" => sinfo::run(args, printer),
+        "sacctmgr" => sacctmgr::run(args, printer),
+        "srun" => srun::run(args, printer),
+        "salloc" => salloc::run(args, printer),
+        "sattach" => sattach::run(args, printer),
+        "sbcast" => sbcast::run(args, printer),
+        "sprio" => sprio::run(args, printer),
+        "sshare" => sshare::run(args, printer),
+        "sstat" => sstat::run(args, printer),
+        "sdiag" => sdiag::run(args, printer),
+        other => not_here::refuse(other, args, printer).unwrap_or(1),
+    }
 }
 
 /// What `--test-only` says of a job that could start, after the command's name.

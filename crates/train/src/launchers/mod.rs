@@ -18,6 +18,7 @@ mod torchrun;
 pub use command_line::command_line;
 pub(crate) use launch::known;
 pub use launch::{Launch, launch};
+pub use torch::TORCH_VARIABLES;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

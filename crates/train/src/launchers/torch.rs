@@ -2,8 +2,8 @@
 
 use super::task::{Env, Task, remove, set};
 
-/// The names.
-const NAMES: [&str; 7] = [
+/// Names of the variables by which ranks of `torch.distributed` find each other.
+pub const TORCH_VARIABLES: [&str; 7] = [
     "RANK",
     "LOCAL_RANK",
     "WORLD_SIZE",
@@ -32,7 +32,7 @@ pub(super) fn variables(task: &Task<'_>, env: &mut Env) {
 
 /// Removes what an outer launcher may have set: a program would take it for its own.
 pub(super) fn clear(env: &mut Env) {
-    for name in NAMES {
+    for name in TORCH_VARIABLES {
         remove(env, name);
     }
 }

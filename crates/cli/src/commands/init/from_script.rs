@@ -8,7 +8,7 @@ use model::script_lines::{LineKind, script_lines};
 use model::{SlurmVersion, Surroundings, Timestamp, first_error, sbatch};
 use runs::input_file;
 use std::path::Path;
-use train::{Launcher, NewRunFile, RunFile, ScriptStart, toml_text, toml_texts};
+use train::{Launcher, NewRunFile, RunFile, ScriptStart, TORCH_VARIABLES, toml_text, toml_texts};
 
 /// Reads a script: what it asks for, what it prepares and what it starts.
 pub fn read(path: &Path) -> Result<NewRunFile, Failure> {
@@ -295,7 +295,7 @@ fn variables(file: &mut NewRunFile, body: &Body) {
             pair.1
         );
         // A brace would begin a placeholder.
-        let is_taken = !OF_LAUNCHERS.contains(&pair.0)
+        let is_taken = !TORCH_VARIABLES.contains(&pair.0)
             && !value.contains('{')
             && !needs_shell
             && RunFile::parse(&alone, "yard.toml").1.is_empty();
@@ -318,16 +318,6 @@ fn variables(file: &mut NewRunFile, body: &Body) {
     }
 }
 
-/// Variables by which the ranks find each other.
-const OF_LAUNCHERS: [&str; 6] = [
-    "MASTER_ADDR",
-    "MASTER_PORT",
-    "WORLD_SIZE",
-    "RANK",
-    "LOCAL_RANK",
-    "NODE_RANK",
-];
-
 /// What to do in place of a line that a run leaves out.
 fn instead(line: &str) -> &'static str {
     let mut words = line.split_whitespace();
@@ -337,7 +327,7 @@ fn instead(line: &str) -> &'static str {
         .unwrap_or_default();
     let of_job = ["$(", "`", "SLURM"].iter().any(|mark| line.contains(mark));
     match first {
-        "export" if OF_LAUNCHERS.contains(&name) => "the launcher sets it",
+        "export" if TORCH_VARIABLES.contains(&name) => "the launcher sets it",
         "export" if of_job => {
             "only the job knows it: set it in the program, or in a script that is the command"
         }
