@@ -13,7 +13,7 @@ pub(crate) fn record_of(job: &Job, planned: Option<PlannedStart>) -> JobRecord {
         array: job.array.as_deref().cloned(),
         partition: job.partition.as_deref().map(str::to_owned),
         not_before: job.not_before,
-        dependency: job.dependency.as_ref().map(|it| it.to_string()),
+        dependency: job.dependency.as_ref().map(|it| it.conditions_text()),
         state: job.state.clone(),
         submitted: job.submitted,
         eligible: job.eligible,

@@ -118,7 +118,7 @@ pub(crate) fn of_status(status: WaitStatus, timed_out: bool) -> Outcome {
 /// How the job ends, given what was decided before its batch script ended with `status`.
 pub(crate) fn of_job(ending: Option<&Ending>, own: Outcome, status: WaitStatus) -> Outcome {
     match ending {
-        Some(Ending::End(Outcome::Cancelled { by, .. })) => Outcome::Cancelled { by: *by, status },
+        Some(Ending::End(Outcome::Cancelled { by, .. })) => Outcome::cancelled(*by, status),
         Some(Ending::End(Outcome::Timeout { .. })) => Outcome::Timeout { status },
         Some(Ending::End(Outcome::Preempted { .. })) => Outcome::Preempted { status },
         Some(Ending::End(decided)) => decided.clone(),
@@ -161,10 +161,7 @@ mod tests {
 
     #[test]
     fn as_slurm_decides() {
-        let cancelled = Ending::End(Outcome::Cancelled {
-            by: 7,
-            status: WaitStatus::default(),
-        });
+        let cancelled = Ending::End(Outcome::cancelled(7, WaitStatus::default()));
         check(None, &exit(WaitStatus::exit(0), None), expect!["Completed"]);
         check(
             None,
@@ -179,12 +176,12 @@ mod tests {
         check(
             Some(cancelled.clone()),
             &exit(WaitStatus::signal(15), Some(EndedBy::Stop)),
-            expect!["Cancelled { by: 7, status: WaitStatus(15) }"],
+            expect!["Cancelled { by: 7, status: WaitStatus(15), waited_for: None }"],
         );
         check(
             Some(cancelled),
             &exit(WaitStatus::exit(0), Some(EndedBy::Stop)),
-            expect!["Cancelled { by: 7, status: WaitStatus(0) }"],
+            expect!["Cancelled { by: 7, status: WaitStatus(0), waited_for: None }"],
         );
         check(
             None,

@@ -281,10 +281,10 @@ impl State {
     }
 
     /// A live job ended.
-    pub(crate) fn remove(&mut self, id: JobId, outcome: Outcome, at: Timestamp) {
+    pub(crate) fn remove(&mut self, id: JobId, mut outcome: Outcome, at: Timestamp) {
         self.stop_running(id, at);
         self.unfile(id);
-        self.forget_targets(id);
+        self.forget_targets(id, None);
         let Some(job) = self.jobs.remove(&id) else {
             return;
         };
@@ -312,7 +312,13 @@ impl State {
                 limit,
                 suspended_ms,
             }),
-            JobState::Pending { .. } | JobState::Ended { .. } => None,
+            JobState::Pending { reason } => {
+                if let Outcome::Cancelled { waited_for, .. } = &mut outcome {
+                    *waited_for = Some(reason);
+                }
+                None
+            }
+            JobState::Ended { .. } => None,
         };
         record.state = JobState::Ended { outcome, at, ran };
         self.version += 1;
@@ -398,10 +404,7 @@ fn plus(moment: Timestamp, millis: i64) -> Timestamp {
 }
 
 fn cancelled(by: u32) -> Outcome {
-    Outcome::Cancelled {
-        by,
-        status: WaitStatus::default(),
-    }
+    Outcome::cancelled(by, WaitStatus::default())
 }
 
 #[cfg(test)]

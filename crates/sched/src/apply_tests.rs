@@ -593,10 +593,7 @@ fn a_requeue_counts_and_a_cancel_overrules_it() {
     });
     world.pass();
     world.state.apply(requeue(RequeueHold::No));
-    let cancelled = Outcome::Cancelled {
-        by: 0,
-        status: WaitStatus::signal(15),
-    };
+    let cancelled = Outcome::cancelled(0, WaitStatus::signal(15));
     world.state.apply(Event::Ending {
         job: id,
         ending: Ending::End(cancelled.clone()),

@@ -25,31 +25,37 @@ impl State {
         task: Option<u32>,
         now: Timestamp,
     ) -> Outlook {
+        self.weigh(job, dependency, task, now).0
+    }
+
+    /// The same, and what is left of it where it changed: what is met is dropped, what failed is marked. As in
+    /// Slurm nothing more is looked at once one failed of which all are needed.
+    pub(crate) fn weigh(
+        &self,
+        job: &LiveJob,
+        dependency: &Dependency,
+        task: Option<u32>,
+        now: Timestamp,
+    ) -> (Outlook, Option<Dependency>) {
+        if dependency.has_failed() {
+            return (Outlook::Never, None);
+        }
+        let of = |kind, depended: &DependedJob| {
+            if depended.failed {
+                Outlook::Never
+            } else {
+                self.depended(kind, depended, task, now)
+            }
+        };
         let mut each = Vec::new();
         for condition in &dependency.conditions {
             match condition {
                 Condition::Singleton => each.push(self.singleton(job)),
-                Condition::Jobs { kind, jobs } => {
-                    each.extend(jobs.iter().map(|it| self.depended(*kind, it, task, now)));
-                }
+                Condition::Jobs { kind, jobs } => each.extend(jobs.iter().map(|it| of(*kind, it))),
             }
         }
-        let (decides, excludes) = if dependency.any {
-            (Outlook::Met, Outlook::Never)
-        } else {
-            (Outlook::Never, Outlook::Met)
-        };
-        if each.contains(&decides) {
-            return decides;
-        }
-        if each.iter().all(|outlook| *outlook == excludes) {
-            return excludes;
-        }
-        let moments = each.iter().filter_map(|outlook| match outlook {
-            Outlook::NotYet(at) => *at,
-            Outlook::Met | Outlook::Never => None,
-        });
-        Outlook::NotYet(moments.min())
+        let left = left_of(dependency, &each);
+        (together(dependency.any, &each), left)
     }
 
     /// How one job stands that another waits for.
@@ -122,6 +128,44 @@ impl State {
         all.filter(|finished| task.is_none() || finished.task.is_none() || finished.task == task)
             .collect()
     }
+}
+
+/// How conditions stand of which one is enough, or all are needed.
+fn together(any: bool, each: &[Outlook]) -> Outlook {
+    let (decides, excludes) = if any {
+        (Outlook::Met, Outlook::Never)
+    } else {
+        (Outlook::Never, Outlook::Met)
+    };
+    if each.contains(&decides) {
+        return decides;
+    }
+    if each.iter().all(|outlook| *outlook == excludes) {
+        return excludes;
+    }
+    let moments = each.iter().filter_map(|outlook| match outlook {
+        Outlook::NotYet(at) => *at,
+        Outlook::Met | Outlook::Never => None,
+    });
+    Outlook::NotYet(moments.min())
+}
+
+/// What is left of a dependency whose conditions stand so, in their order; `None` where that is all of it.
+fn left_of(dependency: &Dependency, each: &[Outlook]) -> Option<Dependency> {
+    let mut left = dependency.clone();
+    let mut each = each.iter();
+    left.conditions.retain_mut(|condition| match condition {
+        Condition::Singleton => each.next() != Some(&Outlook::Met),
+        Condition::Jobs { jobs, .. } => {
+            jobs.retain_mut(|job| {
+                let outlook = each.next();
+                job.failed = outlook == Some(&Outlook::Never);
+                outlook != Some(&Outlook::Met)
+            });
+            !jobs.is_empty()
+        }
+    });
+    (left != *dependency).then_some(left)
 }
 
 fn after(live: &[&LiveJob], finished: &[&Finished], delay: Seconds, now: Timestamp) -> Outlook {

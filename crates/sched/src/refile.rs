@@ -4,7 +4,9 @@ use crate::State;
 use crate::fault::{self, Fault};
 use crate::live_job::Place;
 use crate::outlook::Outlook;
-use model::{JobId, PendingReason, Timestamp};
+use model::{Dependency, JobId, PendingReason, Timestamp};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 impl State {
     /// Files a job anew after something about it, or about what it waits for, changed.
@@ -69,10 +71,11 @@ impl State {
         }
     }
 
-    fn drop_dependency(&mut self, id: JobId) {
-        self.forget_targets(id);
+    /// What is left to wait for.
+    fn set_dependency(&mut self, id: JobId, left: Option<Dependency>) {
+        self.forget_targets(id, left.as_ref());
         if let Some(job) = self.jobs.get_mut(&id) {
-            job.record.dependency = None;
+            job.record.dependency = left.map(Arc::new);
         }
         self.touch(id);
     }
@@ -126,13 +129,16 @@ impl State {
             && let Some(dependency) = &job.record.dependency
         {
             // Elements whose own conditions are decided have rows of their own by now.
-            let outlook = if dependency.by_element() && !job.waiting().is_empty() {
-                Outlook::NotYet(None)
+            let (outlook, left) = if dependency.by_element() && !job.waiting().is_empty() {
+                (Outlook::NotYet(None), None)
             } else {
-                self.outlook(job, dependency, job.task(), now)
+                self.weigh(job, dependency, job.task(), now)
             };
+            if let (Outlook::NotYet(_) | Outlook::Never, Some(left)) = (outlook, left) {
+                self.set_dependency(id, Some(left));
+            }
             match outlook {
-                Outlook::Met => self.drop_dependency(id),
+                Outlook::Met => self.set_dependency(id, None),
                 Outlook::NotYet(at) => {
                     self.set_reason(id, PendingReason::Dependency);
                     return Some(Place::Dependent(at));
@@ -195,19 +201,20 @@ impl State {
         }
     }
 
-    /// Ends a job's interest in what it waited for.
-    pub(crate) fn forget_targets(&mut self, id: JobId) {
+    /// Ends a job's interest in what it waited for, but for what is left of it.
+    pub(crate) fn forget_targets(&mut self, id: JobId, left: Option<&Dependency>) {
         let dependency = self.jobs.get(&id).map(|job| &job.record.dependency);
         let Some(Some(dependency)) = dependency else {
             return;
         };
-        let targets: Vec<JobId> = dependency.targets().collect();
-        for target in targets {
-            if let Some(waiting) = self.dependents.get_mut(&target) {
+        let left: BTreeSet<JobId> = left.iter().flat_map(|left| left.targets()).collect();
+        let targets: BTreeSet<JobId> = dependency.targets().collect();
+        for target in targets.difference(&left) {
+            if let Some(waiting) = self.dependents.get_mut(target) {
                 waiting.remove(&id);
                 if waiting.is_empty() {
-                    self.dependents.remove(&target);
-                    self.finished.remove(&target);
+                    self.dependents.remove(target);
+                    self.finished.remove(target);
                 }
             }
         }

@@ -64,7 +64,7 @@ impl State {
         if is_pending {
             self.unfile(id);
             if update.dependency.is_some() {
-                self.forget_targets(id);
+                self.forget_targets(id, None);
             }
         }
         if !is_pending {

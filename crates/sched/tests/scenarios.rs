@@ -275,10 +275,7 @@ impl World {
                     self.state.apply(match record.state {
                         JobState::Running { .. } => Event::Gone {
                             job,
-                            outcome: Outcome::Cancelled {
-                                by: 0,
-                                status: WaitStatus::default(),
-                            },
+                            outcome: Outcome::cancelled(0, WaitStatus::default()),
                             at,
                         },
                         _ => Event::CancelledWaiting { job, by: 0, at },

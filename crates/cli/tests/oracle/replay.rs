@@ -445,6 +445,19 @@ const DETAILS: Part = Part {
     only: "",
 };
 
+/// What jobs waited for when they were cancelled, and what is left of dependencies.
+const REASONS: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/reasons/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/reasons/differ.txt"),
+    file: "manage/reasons/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: SLEEPERS,
+    only: "",
+};
+
 /// The longest that a command runs; the recording had the same limit.
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -722,6 +735,11 @@ fn sinfo_shows_nodes_of_all_states_as_recorded_or_is_listed() {
 #[test]
 fn what_differed_in_small_things_is_as_recorded_or_is_listed() {
     play(&DETAILS);
+}
+
+#[test]
+fn reasons_and_dependencies_are_as_recorded_or_are_listed() {
+    play(&REASONS);
 }
 
 #[test]

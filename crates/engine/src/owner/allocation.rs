@@ -103,7 +103,7 @@ impl Owner {
             return;
         }
         let status = WaitStatus::default();
-        self.end_running(job, Outcome::Cancelled { by, status }, status, turn);
+        self.end_running(job, Outcome::cancelled(by, status), status, turn);
     }
 
     fn end_running(&mut self, job: JobId, outcome: Outcome, status: WaitStatus, turn: &mut Turn) {

@@ -147,10 +147,7 @@ impl Owner {
                 self.signal_job(job, signal, batch, full, turn);
             }
             _ if running => {
-                let outcome = Outcome::Cancelled {
-                    by: peer.uid,
-                    status: WaitStatus::default(),
-                };
+                let outcome = Outcome::cancelled(peer.uid, WaitStatus::default());
                 self.decide(job, Ending::End(outcome), turn);
                 if signal == Some(SIGKILL) {
                     self.signal_job(job, SIGKILL, false, true, turn);

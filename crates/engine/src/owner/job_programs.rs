@@ -341,7 +341,7 @@ impl Owner {
                 }
             } else {
                 let status = WaitStatus::default();
-                Ending::End(Outcome::Cancelled { by, status })
+                Ending::End(Outcome::cancelled(by, status))
             };
             self.decide(job, ending, turn);
             for spec in waiting {

@@ -239,7 +239,7 @@ pub(super) fn read_job(
     let array = submission.array.as_ref();
     let array = array.map(|spec| Box::new(of_row.array_place(spec, &request, &own)));
     let dependency: Option<String> = row.get("dependency")?;
-    let dependency = dependency.as_deref().and_then(Dependency::parse);
+    let dependency = dependency.as_deref().and_then(Dependency::parse_kept);
     let partition = start.as_ref().and_then(|start| start.partition.clone());
     let priority = of_row.priority(&request, start.as_ref());
     let state = of_row.job_state(start);

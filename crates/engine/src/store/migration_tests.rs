@@ -111,23 +111,23 @@ fn a_store_of_schema_3_keeps_everything() {
     check(
         SCHEMA_3,
         expect![[r#"
-        1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
-          0 true box Ended { at: Timestamp(1795353971013), status: WaitStatus(0), timed_out: false } 1
-        2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
-        3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
-        4 cancelled None Cancelled { by: 0, status: WaitStatus(0) } None; 0; None None None None false false 0
-        5 sweep Some("5_[2, 3]%Some(1)") None; 2147483646; None None None None false true 0
-        6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
-        7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
-        8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
-          0 true box Ended { at: Timestamp(1795353972105), status: WaitStatus(0), timed_out: false } 0
-          1 sleep box Running 0
-        9 held None None; 0; None None Some("run-two") None false false 0
-        10 depends None None; 2147483646; None None None Some("afterany:8") false false 0
-        11 later None None; 2147483646; None None None None true false 0
-        12 waits None None; 2147483646; None None None None false true 0
-        13 behind None None; 2147483646; None None None None false true 0
-    "#]],
+            1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
+              0 true box Ended { at: Timestamp(1795353971013), status: WaitStatus(0), timed_out: false } 1
+            2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
+            3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
+            4 cancelled None Cancelled { by: 0, status: WaitStatus(0), waited_for: None } None; 0; None None None None false false 0
+            5 sweep Some("5_[2, 3]%Some(1)") None; 2147483646; None None None None false true 0
+            6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
+            7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
+            8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
+              0 true box Ended { at: Timestamp(1795353972105), status: WaitStatus(0), timed_out: false } 0
+              1 sleep box Running 0
+            9 held None None; 0; None None Some("run-two") None false false 0
+            10 depends None None; 2147483646; None None None Some("afterany:8") false false 0
+            11 later None None; 2147483646; None None None None true false 0
+            12 waits None None; 2147483646; None None None None false true 0
+            13 behind None None; 2147483646; None None None None false true 0
+        "#]],
         |store| {
             assert_eq!(store.uuid(), "5bc1720903d1196f520f551ca4c2558c");
             let brought = store.brought(JobId(1)).unwrap().unwrap();
@@ -185,24 +185,24 @@ fn a_store_of_schema_4_keeps_everything() {
     check(
         SCHEMA_4,
         expect![[r#"
-        1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
-          batch batch box Ended { at: Timestamp(1795380231507), status: WaitStatus(0), timed_out: false } 0
-          0 true box Ended { at: Timestamp(1795380231496), status: WaitStatus(0), timed_out: false } 1
-        2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
-        3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
-        4 cancelled None Cancelled { by: 0, status: WaitStatus(0) } None; 0; None None None None false false 0
-        5 sweep Some("5_[2, 3]%Some(1)") None; 2147483646; None None None None false true 0
-        6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
-        7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
-        8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
-          0 true box Ended { at: Timestamp(1795380232973), status: WaitStatus(0), timed_out: false } 0
-          1 sleep box Running 0
-        9 held None None; 0; None None Some("run-two") None false false 0
-        10 depends None None; 2147483646; None None None Some("afterany:8") false false 0
-        11 later None None; 2147483646; None None None None true false 0
-        12 waits None None; 2147483646; None None None None false true 0
-        13 behind None None; 2147483646; None None None None false true 0
-    "#]],
+            1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
+              batch batch box Ended { at: Timestamp(1795380231507), status: WaitStatus(0), timed_out: false } 0
+              0 true box Ended { at: Timestamp(1795380231496), status: WaitStatus(0), timed_out: false } 1
+            2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
+            3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
+            4 cancelled None Cancelled { by: 0, status: WaitStatus(0), waited_for: None } None; 0; None None None None false false 0
+            5 sweep Some("5_[2, 3]%Some(1)") None; 2147483646; None None None None false true 0
+            6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
+            7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
+            8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
+              0 true box Ended { at: Timestamp(1795380232973), status: WaitStatus(0), timed_out: false } 0
+              1 sleep box Running 0
+            9 held None None; 0; None None Some("run-two") None false false 0
+            10 depends None None; 2147483646; None None None Some("afterany:8") false false 0
+            11 later None None; 2147483646; None None None None true false 0
+            12 waits None None; 2147483646; None None None None false true 0
+            13 behind None None; 2147483646; None None None None false true 0
+        "#]],
         |store| {
             assert_eq!(store.saved().unwrap().nodes, []);
             assert_eq!(store.saved().unwrap().reservations, []);
@@ -221,24 +221,24 @@ fn a_store_of_schema_11_keeps_everything() {
     check(
         SCHEMA_11,
         expect![[r#"
-        1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
-          batch batch box Ended { at: Timestamp(1795625243093), status: WaitStatus(0), timed_out: false } 0
-          0 true box Ended { at: Timestamp(1795625243092), status: WaitStatus(0), timed_out: false } 1
-        2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
-        3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
-        4 cancelled None Cancelled { by: 0, status: WaitStatus(0) } None; 0; None None None None false false 0
-        5 sweep Some("5_[2, 3]%Some(1)") None; 2147483646; None None None None false true 0
-        6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
-        7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
-        8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
-          0 true box Ended { at: Timestamp(1795625244602), status: WaitStatus(0), timed_out: false } 0
-          1 sleep box Running 0
-        9 held None None; 0; None None Some("run-two") None false false 0
-        10 depends None None; 2147483646; None None None Some("afterany:8") false false 0
-        11 later None None; 2147483646; None None None None true false 0
-        12 waits None None; 2147483646; None None None None false true 0
-        13 behind None None; 2147483646; None None None None false true 0
-    "#]],
+            1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
+              batch batch box Ended { at: Timestamp(1795625243093), status: WaitStatus(0), timed_out: false } 0
+              0 true box Ended { at: Timestamp(1795625243092), status: WaitStatus(0), timed_out: false } 1
+            2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
+            3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
+            4 cancelled None Cancelled { by: 0, status: WaitStatus(0), waited_for: None } None; 0; None None None None false false 0
+            5 sweep Some("5_[2, 3]%Some(1)") None; 2147483646; None None None None false true 0
+            6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
+            7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
+            8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
+              0 true box Ended { at: Timestamp(1795625244602), status: WaitStatus(0), timed_out: false } 0
+              1 sleep box Running 0
+            9 held None None; 0; None None Some("run-two") None false false 0
+            10 depends None None; 2147483646; None None None Some("afterany:8") false false 0
+            11 later None None; 2147483646; None None None None true false 0
+            12 waits None None; 2147483646; None None None None false true 0
+            13 behind None None; 2147483646; None None None None false true 0
+        "#]],
         |store| {
             let starts = store.starts(&[JobId(3), JobId(8)]).unwrap();
             let mut text = String::new();
@@ -262,24 +262,24 @@ fn a_store_of_schema_12_keeps_everything() {
     check(
         SCHEMA_12,
         expect![[r#"
-        1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
-          batch batch box Ended { at: Timestamp(1795632403959), status: WaitStatus(0), timed_out: false } 0
-          0 true box Ended { at: Timestamp(1795632403958), status: WaitStatus(0), timed_out: false } 1
-        2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
-        3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
-        4 cancelled None Cancelled { by: 0, status: WaitStatus(0) } None; 0; None None None None false false 0
-        5 sweep Some("5_[2, 3]%Some(1)") None; 2147483646; None None None None false true 0
-        6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
-        7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
-        8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
-          0 true box Ended { at: Timestamp(1795632405107), status: WaitStatus(0), timed_out: false } 0
-          1 sleep box Running 0
-        9 held None None; 0; None None Some("run-two") None false false 0
-        10 depends None None; 2147483646; None None None Some("afterany:8") false false 0
-        11 later None None; 2147483646; None None None None true false 0
-        12 waits None None; 2147483646; None None None None false true 0
-        13 behind None None; 2147483646; None None None None false true 0
-    "#]],
+            1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
+              batch batch box Ended { at: Timestamp(1795632403959), status: WaitStatus(0), timed_out: false } 0
+              0 true box Ended { at: Timestamp(1795632403958), status: WaitStatus(0), timed_out: false } 1
+            2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
+            3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
+            4 cancelled None Cancelled { by: 0, status: WaitStatus(0), waited_for: None } None; 0; None None None None false false 0
+            5 sweep Some("5_[2, 3]%Some(1)") None; 2147483646; None None None None false true 0
+            6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
+            7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
+            8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
+              0 true box Ended { at: Timestamp(1795632405107), status: WaitStatus(0), timed_out: false } 0
+              1 sleep box Running 0
+            9 held None None; 0; None None Some("run-two") None false false 0
+            10 depends None None; 2147483646; None None None Some("afterany:8") false false 0
+            11 later None None; 2147483646; None None None None true false 0
+            12 waits None None; 2147483646; None None None None false true 0
+            13 behind None None; 2147483646; None None None None false true 0
+        "#]],
         |store| {
             let before = tempfile::tempdir().unwrap();
             let before = Connection::open(copy(SCHEMA_12, before.path())).unwrap();
@@ -322,7 +322,7 @@ fn a_store_of_schema_14_keeps_everything() {
               0 true box Ended { at: Timestamp(1795650193331), status: WaitStatus(0), timed_out: false } 1
             2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
             3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
-            4 cancelled None Cancelled { by: 0, status: WaitStatus(0) } None; 0; None None None None false false 0
+            4 cancelled None Cancelled { by: 0, status: WaitStatus(0), waited_for: None } None; 0; None None None None false false 0
             5 sweep Some("5_[2, 3]%Some(1)") None; 2147483646; None None None None false true 0
             6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
             7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
@@ -367,7 +367,7 @@ fn a_store_of_the_present_schema_is_kept() {
               0 true box Ended { at: Timestamp(1795676009187), status: WaitStatus(0), timed_out: false } 1
             2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
             3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
-            4 cancelled None Cancelled { by: 0, status: WaitStatus(0) } None; 0; None None None None false false 0
+            4 cancelled None Cancelled { by: 0, status: WaitStatus(0), waited_for: None } None; 0; None None None None false false 0
             5 sweep Some("5_[2, 3]%Some(1)") None; 2147483646; None None None None false true 0
             6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
             7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0

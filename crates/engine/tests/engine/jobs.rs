@@ -175,7 +175,7 @@ fn cancelled() {
     let (outcome, _) = ended(&mut client, job);
     let status = WaitStatus::signal(15);
     let by = sys::process::user();
-    assert_eq!(outcome, Outcome::Cancelled { by, status });
+    assert_eq!(outcome, Outcome::cancelled(by, status));
     let again = client.cancel(scancel(job)).unwrap_err();
     assert_eq!(again.refusal(), Some(&Refusal::AlreadyEnded { job }));
 }

@@ -4,8 +4,8 @@
 //! is decided here, once.
 
 use crate::records::{
-    ArrayTask, Ending, JobProlog, JobRecord, JobState, JobStateName, Outcome, PendingReason,
-    Recorded, Submitter, WaitStatus, reason_text,
+    ArrayTask, Ending, JobProlog, JobRecord, JobState, JobStateName, Outcome, Recorded, Submitter,
+    WaitStatus, reason_text,
 };
 use crate::requests::Request;
 use crate::values::{
@@ -98,7 +98,7 @@ pub struct JobInfo {
     pub base_state: JobStateName,
     /// `Resources`, `NonZeroExitCode`, `None` …
     pub reason: String,
-    /// What it still waits for, each with `(unfulfilled)`.
+    /// What it still waits for, or did when it was cancelled, each with `(unfulfilled)` or `(failed)`.
     pub dependency: Option<String>,
     /// Comes back after a lost node.
     pub requeue: bool,
@@ -222,7 +222,7 @@ impl JobInfo {
                 Some(JobProlog::Nodes) => "Prolog".to_owned(),
                 _ => reason_text(&record.state),
             },
-            dependency: dependency_text(record),
+            dependency: record.dependency.clone(),
             requeue: request.rare.requeue.unwrap_or(true),
             restarts: record.restarts,
             // A later component counts as one of a batch job though it has no script of its own.
@@ -650,32 +650,6 @@ fn array_info(record: &JobRecord) -> Option<ArrayInfo> {
         task,
         throttle: place.throttle,
     })
-}
-
-/// `afterok:1:2,singleton` as `afterok:1(unfulfilled),afterok:2(unfulfilled),singleton(unfulfilled)`
-/// while the job waits for it. One `?` makes all separators `?`, as Slurm prints it.
-fn dependency_text(record: &JobRecord) -> Option<String> {
-    let JobState::Pending { reason } = &record.state else {
-        return None;
-    };
-    let asked = record.dependency.as_ref()?;
-    let mark = match reason {
-        PendingReason::DependencyNeverSatisfied => "(failed)",
-        _ if record.eligible.is_none() => "(unfulfilled)",
-        _ => return None,
-    };
-    let separator = if asked.contains('?') { "?" } else { "," };
-    let parts: Vec<String> = asked
-        .split([',', '?'])
-        .flat_map(|part| match part.split_once(':') {
-            None => vec![format!("{part}{mark}")],
-            Some((kind, jobs)) => jobs
-                .split(':')
-                .map(|job| format!("{kind}:{job}{mark}"))
-                .collect(),
-        })
-        .collect();
-    Some(parts.join(separator))
 }
 
 /// `--gpus`, `--gpus-per-node` or `--gpus-per-task`, whichever was asked.

@@ -62,6 +62,10 @@ fn pending_text(reason: &PendingReason) -> Cow<'_, str> {
 
 fn outcome_text(outcome: &Outcome) -> String {
     match outcome {
+        Outcome::Cancelled {
+            waited_for: Some(reason),
+            ..
+        } => pending_text(reason).into_owned(),
         Outcome::Completed | Outcome::Cancelled { .. } | Outcome::Preempted { .. } => {
             "None".to_owned()
         }
@@ -154,5 +158,12 @@ mod tests {
         );
         check(Outcome::NodeFail, "NodeDown");
         check(Outcome::Deadline, "DeadLine");
+        let cancelled = |waited_for| Outcome::Cancelled {
+            by: 0,
+            status: WaitStatus::default(),
+            waited_for,
+        };
+        check(cancelled(None), "None");
+        check(cancelled(Some(PendingReason::JobHeldUser)), "JobHeldUser");
     }
 }

@@ -43,7 +43,8 @@ pub struct JobStanding {
     /// queued again right after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
-    /// The dependency that it still waits for; dropped once it is met.
+    /// What it still waits for, each job with its condition and how that stands (`(unfulfilled)`, `(failed)`);
+    /// what is met is dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependency: Option<String>,
     /// Its state.

@@ -229,6 +229,9 @@ pub enum Outcome {
         by: u32,
         /// What `wait` said of the batch script; 0 when it never ran.
         status: WaitStatus,
+        /// What it waited for, where it had not started.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waited_for: Option<PendingReason>,
     },
     /// The time limit.
     Timeout {
@@ -273,6 +276,16 @@ impl PendingReason {
 impl Outcome {
     /// Who cancels a job that can't start any more: no user (Slurm has the number -1 there).
     pub const NO_USER: u32 = u32::MAX;
+
+    /// The end of a job that was started and cancelled, as `wait` said of its batch script.
+    #[must_use]
+    pub fn cancelled(by: u32, status: WaitStatus) -> Outcome {
+        Outcome::Cancelled {
+            by,
+            status,
+            waited_for: None,
+        }
+    }
 
     /// How the job ended, as Slurm shows it in `ExitCode=`.
     #[must_use]

@@ -53,6 +53,8 @@ pub struct DependedJob {
     pub element: Element,
     /// `+N`: so many minutes after its start. It is shown of each kind, and `after` alone waits for them.
     pub minutes: Option<u32>,
+    /// It can no longer stand as the condition asks.
+    pub failed: bool,
 }
 
 /// What of a job that another waits for.
@@ -69,6 +71,9 @@ pub enum Element {
 /// Most elements that one `_[LIST]` may name: ours, so that no text can fill the memory.
 const MOST_ELEMENTS: usize = 1 << 16;
 
+/// How a condition that failed is marked.
+const FAILED: &str = "(failed)";
+
 const KINDS: &[(&str, DependencyKind)] = &[
     ("after", DependencyKind::After),
     ("afterany", DependencyKind::AfterAny),
@@ -83,6 +88,15 @@ impl Dependency {
     /// `afterany`. `None` where Slurm says "Job dependency problem".
     #[must_use]
     pub fn parse(text: &str) -> Option<Dependency> {
+        if text.contains(FAILED) {
+            return None;
+        }
+        Dependency::parse_kept(text)
+    }
+
+    /// Reads what its `Display` wrote: as [`Dependency::parse`], with the marks of jobs that failed.
+    #[must_use]
+    pub fn parse_kept(text: &str) -> Option<Dependency> {
         let conditions = text.split([',', '?']).map(condition);
         let mut conditions: Vec<Condition> = conditions.collect::<Option<_>>()?;
         let any = text.contains('?');
@@ -97,15 +111,26 @@ impl Dependency {
         })
     }
 
-    /// As records show it: each job with its own condition, and how that one stands behind it, such
-    /// as `(unfulfilled)`.
+    /// As records show it: each job with its own condition, and how that one stands behind it:
+    /// `(unfulfilled)` or `(failed)`.
     #[must_use]
-    pub fn conditions_text(&self, state: &str) -> String {
+    pub fn conditions_text(&self) -> String {
         let each = self.conditions.iter().flat_map(Condition::of_each_job);
         let parts: Vec<String> = each
-            .map(|condition| format!("{condition}{state}"))
+            .map(|condition| {
+                let failed = condition.jobs().iter().any(|job| job.failed);
+                let mark = if failed { "" } else { "(unfulfilled)" };
+                format!("{condition}{mark}")
+            })
             .collect();
         parts.join(if self.any { "?" } else { "," })
+    }
+
+    /// Whether one of its conditions failed where all are needed: nothing else is looked at any more.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        let mut jobs = self.conditions.iter().flat_map(Condition::jobs);
+        !self.any && jobs.any(|job| job.failed)
     }
 
     /// The jobs that it names.
@@ -197,6 +222,9 @@ impl fmt::Display for Condition {
             if let Some(minutes) = job.minutes {
                 write!(f, "+{minutes}")?;
             }
+            if job.failed {
+                f.write_str(FAILED)?;
+            }
         }
         Ok(())
     }
@@ -240,6 +268,10 @@ fn said_once(conditions: &mut Vec<Condition>) {
 
 /// Reads one job, or several elements of an array: `7`, `7+10`, `7_3`, `7_*`, `7_[1-3,5]`.
 fn depended(text: &str, all: &mut Vec<DependedJob>) -> Option<()> {
+    let (text, failed) = match text.strip_suffix(FAILED) {
+        Some(text) => (text, true),
+        None => (text, false),
+    };
     let (id, minutes) = match text.split_once('+') {
         Some((id, minutes)) => {
             let minutes = minutes.parse().ok().filter(|minutes| *minutes > 0)?;
@@ -262,6 +294,7 @@ fn depended(text: &str, all: &mut Vec<DependedJob>) -> Option<()> {
         job,
         element,
         minutes,
+        failed,
     }));
     Some(())
 }
@@ -323,6 +356,20 @@ mod tests {
         ] {
             check(wrong, "invalid");
         }
+    }
+
+    #[test]
+    fn what_failed_is_marked_and_kept() {
+        assert_eq!(Dependency::parse("afterok:1(failed)"), None);
+        let kept = Dependency::parse_kept("afterok:1(failed):2+5,singleton").unwrap();
+        assert!(kept.has_failed());
+        assert_eq!(kept.to_string(), "afterok:1(failed):2+5,singleton");
+        assert_eq!(
+            kept.conditions_text(),
+            "afterok:1(failed),afterok:2+5(unfulfilled),singleton(unfulfilled)"
+        );
+        let any = Dependency::parse_kept("afterok:1(failed)?afterok:2").unwrap();
+        assert!(!any.has_failed());
     }
 
     #[test]

@@ -130,7 +130,7 @@ impl<'a> HeldJob<'a> {
                 .dependency
                 .as_ref()
                 .map_or("(null)".to_owned(), |dependency| {
-                    dependency.conditions_text("(unfulfilled)")
+                    dependency.conditions_text()
                 }),
             "TimeLimit" => time_text(
                 job.time

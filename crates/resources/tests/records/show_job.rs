@@ -125,7 +125,8 @@ fn a_running_job_with_its_holdings() {
 #[test]
 fn an_array_that_waits_for_others_on_one_line() {
     let mut job = held_job(20);
-    job.dependency = Some("afterok:3:4,singleton".to_owned());
+    job.dependency =
+        Some("afterok:3(unfulfilled),afterok:4(unfulfilled),singleton(unfulfilled)".to_owned());
     Arc::make_mut(&mut job.request).output = None;
     Arc::make_mut(&mut job.request).rare.comment = None;
     job.state = JobState::Pending {

@@ -10,11 +10,11 @@ mod tests;
 mod update;
 mod upkeep;
 
-use crate::State;
+use crate::{Job, State};
 pub(crate) use lending::ends_within;
 use model::{
-    LengthChange, NamesChange, NodeName, Reservation, ReservationDenial, ReservationFlag,
-    ReservationRequest, ReservedFor, ReservedNodes, Seconds, Timestamp,
+    Ending, JobState, LengthChange, NamesChange, NodeName, Reservation, ReservationDenial,
+    ReservationFlag, ReservationRequest, ReservedFor, ReservedNodes, Seconds, Timestamp,
 };
 use resources::{NodeId, NodeSet};
 use std::collections::BTreeMap;
@@ -73,12 +73,20 @@ impl State {
     /// Whether a reservation can be removed.
     ///
     /// # Errors
-    /// There is none of that name, or jobs name it.
+    /// There is none of that name, or jobs name it that are not just ending.
     pub fn unreserve(&self, name: &str) -> Result<(), ReservationDenial> {
         self.reservation(name).ok_or(ReservationDenial::Invalid)?;
-        match self.jobs_of_reservation(name).next() {
-            Some(_) => Err(ReservationDenial::InUse),
-            None => Ok(()),
+        let ends = |record: &Job| {
+            let ending = match &record.state {
+                JobState::Running { ending, .. } => ending.as_ref(),
+                JobState::Pending { .. } | JobState::Ended { .. } => None,
+            };
+            matches!(ending, Some(Ending::End(_)))
+        };
+        if self.jobs_of_reservation(name).all(ends) {
+            Ok(())
+        } else {
+            Err(ReservationDenial::InUse)
         }
     }
 

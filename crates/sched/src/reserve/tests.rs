@@ -137,7 +137,7 @@ impl Lab {
         let status = model::WaitStatus::default();
         self.state.apply(Event::Gone {
             job,
-            outcome: model::Outcome::Cancelled { by: 0, status },
+            outcome: model::Outcome::cancelled(0, status),
             at: self.now,
         });
     }

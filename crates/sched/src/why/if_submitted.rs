@@ -74,7 +74,7 @@ impl State {
 
     fn take_out(&mut self, id: JobId) {
         self.unfile(id);
-        self.forget_targets(id);
+        self.forget_targets(id, None);
         let Some(job) = self.jobs.remove(&id) else {
             return;
         };

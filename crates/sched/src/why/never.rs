@@ -25,16 +25,23 @@ impl State {
             Condition::Singleton => Vec::new(),
             Condition::Jobs { kind, jobs } => jobs.iter().map(|job| (*kind, *job)).collect(),
         });
-        let never = each
-            .filter(|(kind, job)| matches!(self.depended(*kind, job, task, now), Outlook::Never));
-        let never = never.map(|(kind, job)| NeverMet {
-            kind,
-            depended: job,
-            condition: Condition::Jobs {
+        let never = each.filter(|(kind, job)| {
+            job.failed || self.depended(*kind, job, task, now) == Outlook::Never
+        });
+        let never = never.map(|(kind, job)| {
+            let depended = DependedJob {
+                failed: false,
+                ..job
+            };
+            NeverMet {
                 kind,
-                jobs: vec![job],
+                depended,
+                condition: Condition::Jobs {
+                    kind,
+                    jobs: vec![depended],
+                }
+                .to_string(),
             }
-            .to_string(),
         });
         never.collect()
     }

@@ -204,13 +204,15 @@ impl<'a> SacctRow<'a> {
         name.to_owned()
     }
 
-    /// Why its start waited, or it waits.
+    /// What last kept its start back, or keeps it: that others come first or have its place is not recorded.
     pub(super) fn reason(&self) -> String {
-        match self.start {
-            Some(start) => start.reason.clone().unwrap_or_else(|| "None".to_owned()),
-            None if self.job.state == JobStateName::Deadline => "None".to_owned(),
-            None => self.job.reason.clone(),
-        }
+        let reason = match self.start {
+            Some(start) => start.reason.as_deref(),
+            None if self.job.state == JobStateName::Deadline => None,
+            None => Some(&*self.job.reason),
+        };
+        let reason = reason.filter(|reason| !["Priority", "Resources"].contains(reason));
+        reason.unwrap_or("None").to_owned()
     }
 
     /// For how many seconds it waited although it could have started.
