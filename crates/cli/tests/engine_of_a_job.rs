@@ -2,17 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
-use serde_json::Value;
 use std::fs;
 use sys::memory_cgroup::MemoryCgroup;
 use testkit::{TestEnv, skip, wait_until};
-
-/// The process of the engine.
-fn engine(env: &TestEnv) -> u32 {
-    let status = env.yard(&["engine", "status", "--json"]).success();
-    let status: Value = serde_json::from_str(&status).unwrap();
-    u32::try_from(status["pid"].as_u64().unwrap()).unwrap()
-}
 
 #[test]
 fn an_engine_that_a_job_starts_leaves_the_bound_of_its_memory_and_outlives_it() {
@@ -29,14 +21,14 @@ fn an_engine_that_a_job_starts_leaves_the_bound_of_its_memory_and_outlives_it() 
     );
     let job = ["--mem=512M", "--wrap", &script];
     env.yard(&["engine", "start"]).success();
-    let first = engine(&env);
+    let first = env.engine_pid("local");
     env.slurm("sbatch", &job).success();
     let started = env.work().join("started");
     let text = || fs::read_to_string(&started).unwrap_or_default();
     wait_until("the job has started an engine", || text().ends_with('\n'));
     let group = |pid| sys::control_group::of_process(pid, |name| name.starts_with("yard-"));
     assert!(group(text().trim().parse().unwrap()).is_some(), "the job's");
-    let second = engine(&env);
+    let second = env.engine_pid("local");
     assert_ne!(first, second);
     let fork_server = sys::process::children(second);
     assert!(!fork_server.is_empty());
@@ -46,5 +38,5 @@ fn an_engine_that_a_job_starts_leaves_the_bound_of_its_memory_and_outlives_it() 
     env.write("go", "");
     let waited = env.yard(&["wait", "1"]).success();
     assert!(waited.contains("COMPLETED"), "{waited}");
-    assert_eq!(engine(&env), second);
+    assert_eq!(env.engine_pid("local"), second);
 }

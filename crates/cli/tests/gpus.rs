@@ -436,9 +436,7 @@ fn check_engine_gone(test: &str, end: impl FnOnce(&TestEnv, u32)) {
     let free = || sys::gpus::lock(&uuids[0]).unwrap().lock.is_some();
     let first = submit(&env, &["--gpus=1"]);
     assert_eq!(visible(&env, &first).as_deref(), Some("0"));
-    let text = env.yard(&["engine", "status", "--json"]).success();
-    let status: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let engine = u32::try_from(status["pid"].as_u64().unwrap()).unwrap();
+    let engine = env.engine_pid("local");
     end(&env, engine);
     wait_until("it is gone", || sys::process::start_time(engine).is_none());
     assert!(!free(), "another user's engine could take it now");

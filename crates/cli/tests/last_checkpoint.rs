@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
-use testkit::{TestEnv, that_mention, wait_until};
+use testkit::{TestEnv, wait_until};
 
 /// Trains until it is ended; started again, it says from where and is done. `save` is run each step,
 /// with the step in `$i` and the folder in `$2`.
@@ -132,13 +132,7 @@ fn what_is_lost_with_a_killed_conductor_is_shown() {
             let events = show(&env)["starts"][0]["events"].to_string();
             events.contains("checkpoint-out") && last_of(&env, 0, "step") >= 12
         });
-        let folder = show(&env)["folder"].as_str().expect("a folder").to_owned();
-        for (process, command) in that_mention(folder.as_ref()) {
-            if command.contains(victim) {
-                let killed = sys::process::signal(process, 9);
-                killed.expect("a process of ours can be killed");
-            }
-        }
+        env.signal(9, |command| command.contains(victim));
         let waited = env.yard(&["wait", "loop"]);
         assert_eq!(waited.status, 0, "{}", waited.snapshot());
         let shown = env.yard(&["show", "loop"]).success();
@@ -162,19 +156,11 @@ fn a_checkpoint_that_no_agent_had_seen_is_removed_by_nobody_else() {
     write_run(&env, &(work + save), more);
     env.yard(&["run", "--on", "local", "--detach"]).success();
     wait_until("it trains", || last_of(&env, 0, "step") >= 1);
-    let signal = |number, is: &dyn Fn(&str) -> bool| {
-        for (process, command) in that_mention(env.root()) {
-            if is(&command) {
-                // One that ended with another is as good.
-                let _ = sys::process::signal(process, number);
-            }
-        }
-    };
     // The agent, which would look, stands still.
-    signal(19, &|command| command.contains(" job agent "));
+    env.signal(19, |command| command.contains(" job agent "));
     env.write("go", "");
     wait_until("it has saved", || env.work().join("saved").exists());
-    signal(9, &|command| {
+    env.signal(9, |command| {
         command.contains(" job ") || command.contains("train.sh")
     });
     // Nobody waits for it, who would bring it back.

@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
-use serde_json::Value;
 use std::fs;
 use sys::process::{namespace_of, pid_namespace};
 use testkit::{TestEnv, skip, wait_until};
@@ -26,10 +25,9 @@ fn stop(env: &TestEnv) {
     env.yard(&["engine", "stop", "lab"]).success();
 }
 
-fn engine(env: &TestEnv) -> u32 {
-    let status = env.yard(&["engine", "status", "lab", "--json"]).success();
-    let status: Value = serde_json::from_str(&status).unwrap();
-    u32::try_from(status["pid"].as_u64().unwrap()).unwrap()
+/// A number of seconds to sleep that stands in no other process's command line; another for each digit.
+fn word(digit: u32) -> String {
+    format!("{digit}{:07}", std::process::id())
 }
 
 /// Processes of this machine with that word in their command line.
@@ -70,7 +68,7 @@ fn tasks_see_the_processes_of_their_job_on_their_node_alone() {
         "{printed}"
     );
     // A step sees those of the job's other step, here the script's shell.
-    let script = "sleep 4711 & srun -N1 -n1 -w node1 sh -c 'pgrep -x sleep'; kill %1
+    let script = "sleep 600 & srun -N1 -n1 -w node1 sh -c 'pgrep -x sleep'; kill %1
                   scontrol listpids | grep -c \"^$$ \"";
     env.write("job.sh", &format!("#!/bin/bash\n{script}\n"));
     env.slurm("sbatch", &["-W", "-N2", "-o", "out", "job.sh"])
@@ -116,12 +114,11 @@ fn what_tasks_leave_behind_is_gone_with_their_step_and_what_hides_with_the_job()
     let Some(env) = start("leftovers of tasks") else {
         return;
     };
-    let word = format!("9{:07}", std::process::id());
-    let hidden = format!("8{:07}", std::process::id());
+    let (word, hidden) = (word(9), word(8));
     // The first daemon has nothing of the step's environment, the second no host name of it either.
     let left = format!(
         "(setsid env -i sleep {word} &); (setsid env -i unshare -u sleep {hidden} &); \
-         until pgrep -f 'sleep {word}'; do sleep 0.1; done"
+         until pgrep -f '^sleep {word}' && pgrep -f '^sleep {hidden}'; do sleep 0.1; done"
     );
     let script =
         format!("srun -N2 -n2 sh -c \"{left}\"\ntouch over; until [ -e go ]; do sleep 0.05; done");
@@ -130,6 +127,8 @@ fn what_tasks_leave_behind_is_gone_with_their_step_and_what_hides_with_the_job()
         .success();
     wait_until("the step is over", || env.work().join("over").exists());
     assert_eq!(with_word(&word), Vec::<u32>::new());
+    // Where nothing else of the job runs, it is gone too.
+    assert!(!with_word(&hidden).is_empty());
     env.write("go", "");
     let waited = env.yard(&["wait", "1"]).success();
     assert!(waited.contains("COMPLETED"), "{waited}");
@@ -148,7 +147,7 @@ fn an_engine_that_a_job_starts_sees_all_processes_and_outlives_it() {
          echo $? > started
          until [ -e go ]; do sleep 0.05; done"
     );
-    let first = engine(&env);
+    let first = env.engine_pid("lab");
     env.slurm("sbatch", &["-o", "first", "--wrap", &script])
         .success();
     let read = |name: &str| fs::read_to_string(env.work().join(name)).unwrap_or_default();
@@ -156,7 +155,7 @@ fn an_engine_that_a_job_starts_sees_all_processes_and_outlives_it() {
         read("started").ends_with('\n')
     });
     assert_eq!(read("started"), "0\n", "{}", read("first"));
-    let second = engine(&env);
+    let second = env.engine_pid("lab");
     assert_ne!(first, second);
     assert_eq!(namespace_of(second, "pid"), Some(pid_namespace()));
     env.write("go", "");
@@ -164,7 +163,7 @@ fn an_engine_that_a_job_starts_sees_all_processes_and_outlives_it() {
         let waited = env.yard(&["wait", job]).success();
         assert!(waited.contains("COMPLETED"), "{waited}");
     }
-    assert_eq!(engine(&env), second);
+    assert_eq!(env.engine_pid("lab"), second);
     stop(&env);
 }
 
@@ -183,7 +182,7 @@ fn steps_go_on_while_the_engine_is_killed() {
         let begun = env.work().join(format!("begun.{rank}"));
         wait_until("the ranks have begun", || begun.exists());
     }
-    let first = engine(&env);
+    let first = env.engine_pid("lab");
     let fork_server = sys::process::children(first);
     for pid in fork_server.into_iter().chain([first]) {
         sys::process::signal(pid, 9).unwrap();
@@ -203,7 +202,7 @@ fn steps_go_on_while_the_engine_is_killed() {
         .collect();
     printed.sort();
     assert_eq!(printed, ["yard:node1", "yard:node2"]);
-    assert_ne!(engine(&env), first);
+    assert_ne!(env.engine_pid("lab"), first);
     stop(&env);
 }
 
@@ -216,7 +215,7 @@ fn a_job_starts_again_while_its_former_namespace_still_ends() {
     env.slurm("sbatch", &["--requeue", "--wrap", script])
         .success();
     wait_until("the job has begun", || env.work().join("begun").exists());
-    let first = engine(&env);
+    let first = env.engine_pid("lab");
     let fork_server = sys::process::children(first)[0];
     let below = sys::process::children(fork_server);
     // What it inherits is not waited for, so that the namespace can't end.
@@ -254,23 +253,13 @@ fn a_job_whose_namespace_is_killed_is_lost_and_comes_back() {
     let Some(env) = start("a killed namespace") else {
         return;
     };
-    let job = env
-        .slurm(
-            "sbatch",
-            &[
-                "--parsable",
-                "-w",
-                "node1",
-                "-o",
-                "out",
-                "--wrap",
-                "sleep 4712",
-            ],
-        )
-        .success();
+    let word = word(7);
+    let wrap = format!("sleep {word}");
+    let words = ["--parsable", "-w", "node1", "-o", "out", "--wrap", &wrap];
+    let job = env.slurm("sbatch", &words).success();
     let job = job.trim();
-    wait_until("it runs", || with_word("4712").len() == 1);
-    let task = with_word("4712")[0];
+    wait_until("it runs", || with_word(&word).len() == 1);
+    let task = with_word(&word)[0];
     let keeper = sys::process::all()
         .find(|pid| {
             let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
@@ -282,7 +271,7 @@ fn a_job_whose_namespace_is_killed_is_lost_and_comes_back() {
         let state = env
             .slurm("squeue", &["-h", "-j", job, "-o", "%t"])
             .success();
-        state.trim() == "R" && with_word("4712").iter().any(|pid| *pid != task)
+        state.trim() == "R" && with_word(&word).iter().any(|pid| *pid != task)
     });
     let starts = ["-X", "-D", "-n", "-P", "-j", job, "-o", "State"];
     let starts = env.slurm("sacct", &starts).success();

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;
 use testkit::{TestEnv, skip, wait_until};
 
@@ -122,8 +123,10 @@ fn a_port_that_another_nodes_job_has_is_named_with_the_job() {
     );
     env.set_var("TRAINYARD_ENGINE", "satori");
     env.write("listen.py", LISTEN);
-    let port = std::net::TcpListener::bind("0.0.0.0:0").and_then(|it| it.local_addr());
-    let port = port.expect("a port is free").port().to_string();
+    // Nobody else's for as long as the test runs.
+    let mut chosen = sys::ProgramPort::choose(Ipv4Addr::UNSPECIFIED).expect("a port is free");
+    drop(chosen.take_listener());
+    let port = chosen.number().to_string();
     // In what srun prints, and in the log of a run's rank.
     let words = [
         "-N2",
@@ -319,9 +322,7 @@ fn networks_of_an_ordinary_user() {
     );
     assert!(!printed.contains("ssh -N"), "{printed}");
     // An engine that was killed leaves them to the next one.
-    let status = env.yard(&["engine", "status", "lab", "--json"]).success();
-    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
-    let killed = u32::try_from(status["pid"].as_u64().unwrap()).unwrap();
+    let killed = env.engine_pid("lab");
     let keepers = files_named("keepers", &env.trainyard_home().join("state"));
     let kept = fs::read_to_string(&keepers[0]).unwrap();
     sys::process::signal(killed, 9).unwrap();

@@ -7,7 +7,7 @@ mod slow {
     use std::fs::{self, File};
     use std::path::PathBuf;
     use std::process::Child;
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
     use testkit::{FakeSlurm, RealSlurm, SlurmShape, TestEnv, skip, wait_until};
 
     const SIGINT: i32 = 2;
@@ -129,29 +129,22 @@ mod slow {
             text.push_str(&format!("{{\"at\":{},{event}}}\n", sys::now()));
             fs::write(&events, &text).unwrap();
         };
-        let begun = Instant::now();
         say(r#""event":"started","job":17,"restart":0,"nodes":["node1"]"#);
         say(r#""event":"launched","ranks":1,"rendezvous":"node1:1""#);
         let stdout = || fs::read_to_string(&run.stdout).unwrap();
         wait_until("the start is said", || stdout().contains("start 1"));
-        let to_start = begun.elapsed();
         slurm.set_jobs(&[(17, "COMPLETED", "train")]);
-        let begun = Instant::now();
         say(r#""event":"ranks-ended","status":0,"first_failed":null"#);
         say(r#""event":"finished","status":0"#);
         let (code, text) = run.end();
-        let to_end = begun.elapsed();
         assert_eq!(code, 0, "{text}");
         assert!(text.contains(" done in "), "{text}");
         let (code, text) = wait.end();
         assert_eq!(code, 0, "{text}");
-        // The next question is minutes away; a loaded machine may need a while.
-        let seen = format!("start after {to_start:?}, end after {to_end:?}");
-        assert!(to_start < LONGEST && to_end < LONGEST, "{seen}");
-        assert!(slurm.asked("squeue") <= 3, "{seen}");
+        // The next question would be minutes away.
+        let asked = slurm.asked("squeue");
+        assert!(asked <= 3, "{asked}");
     }
-
-    const LONGEST: Duration = Duration::from_secs(60);
 
     #[test]
     fn an_outage_is_waited_through_and_said_once() {

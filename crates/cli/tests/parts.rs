@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use testkit::{TestEnv, that_mention, wait_until};
+use testkit::{TestEnv, wait_until};
 
 /// Trains on two nodes until the limit ends it; started again, each rank says what it finds. `save` is run
 /// each step, with the step in `$i`, the rank in `$R` and the folder in `$2`.
@@ -111,23 +111,15 @@ mv "$2/.step-$i" "$2/step-$i"; echo "saved $i"; sleep 0.3; done
             .find_map(|line| line.strip_prefix("saved "));
         last.and_then(|step| step.parse().ok()).unwrap_or(0)
     };
-    let signal = |number, word: &str| {
-        for (process, command) in that_mention(&folder) {
-            if command.contains(word) {
-                // One that ended with another is as good.
-                let _ = sys::process::signal(process, number);
-            }
-        }
-    };
     wait_until("a checkpoint is out", || newest_out() > 0);
     // It stands still, so that nothing is put together any more.
-    signal(19, " job conduct ");
+    env.signal(19, |command| command.contains(" job conduct "));
     let out = newest_out();
     wait_until("the nodes have newer ones", || {
         saved_by(0).min(saved_by(1)) >= out + 3
     });
     let saved = saved_by(0).min(saved_by(1));
-    signal(9, " job conduct");
+    env.signal(9, |command| command.contains(" job conduct"));
     let waited = env.yard(&["wait", "two"]);
     assert_eq!(waited.status, 0, "{}", waited.snapshot());
     let printed = env.yard(&["logs", "two"]).success();

@@ -361,26 +361,38 @@ fn a_controller_s_prolog_that_fails_queues_a_script_again_and_ends_what_has_none
 }
 
 #[test]
-fn a_prolog_that_takes_too_long_is_killed_and_a_cancelled_job_never_starts() {
+fn a_prolog_that_takes_too_long_is_killed() {
     let cluster = Cluster::start(&[
-        (
-            "prolog",
-            "test -e $SLURM_JOB_WORK_DIR/waits || exit 0; note waits; sleep 600",
-        ),
-        ("timeout", "\"00:00:02\""),
+        ("prolog", "sleep 600"),
+        ("timeout", "\"00:00:01\""),
         ("prolog_at_start", "true"),
     ]);
-    cluster.env.write("waits", "");
     cluster
-        .slurm("sbatch", &["-N2", "--wrap", "note ran"])
+        .slurm("sbatch", &["-N2", "--wrap", "echo ran >> notes"])
+        .success();
+    wait_until("its nodes are drained", || {
+        let shown = cluster.slurm("sinfo", &["-R", "-h", "-o", "%E %N"]);
+        shown.success() == "Prolog error n[1-2]\n"
+    });
+    cluster.slurm("scancel", &["1"]).success();
+    cluster.idle();
+    assert_eq!(cluster.notes(), [""; 0]);
+}
+
+#[test]
+fn a_job_that_is_cancelled_during_its_prolog_never_starts() {
+    let waits = format!("note waits; {WAITS}");
+    let cluster = Cluster::start(&[("prolog", &waits), ("prolog_at_start", "true")]);
+    cluster
+        .slurm("sbatch", &["-N2", "--wrap", "echo ran >> notes"])
         .success();
     wait_until("it runs", || notes(&cluster.env).lines().count() == 2);
     cluster.slurm("scancel", &["1"]).success();
+    cluster.env.write("go", "");
     cluster.idle();
-    let shown = cluster
-        .slurm("sinfo", &["-R", "-h", "-o", "%E %N"])
-        .success();
-    assert_eq!(shown, "Prolog error n[1-2]\n");
+    assert_eq!(cluster.notes(), ["waits"; 2]);
+    let shown = cluster.slurm("sinfo", &["-R", "-h", "-o", "%E %N"]);
+    assert_eq!(shown.success(), "");
     let state = cluster
         .slurm("sacct", &["-n", "-X", "-P", "-o", "jobid,state"])
         .success();

@@ -7,7 +7,6 @@ use api::{LONGEST_ANSWER, read_frame, write_frame};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
 use testkit::{TestEnv, wait_until};
 
 /// When the engine is killed, as its client sees it.
@@ -21,14 +20,9 @@ enum Moment {
     AfterTheAnswer,
 }
 
-fn engine_folder(env: &TestEnv) -> PathBuf {
-    let state = env.trainyard_home().join("state");
-    state.join(sys::host_name()).join("main")
-}
-
 /// Takes the place of the engine's socket until a client sends the call, and kills the engine then.
 fn kill_engine_at(env: &TestEnv, call: &str, moment: Moment) {
-    let folder = engine_folder(env);
+    let folder = env.engine_folder();
     let pid = api::Client::connect_running(&folder).unwrap();
     let pid = pid.unwrap().engine().unwrap().pid;
     let (socket, moved) = (folder.join("engine.sock"), folder.join("moved.sock"));

@@ -122,7 +122,7 @@ fn loss(seconds: f64, step: u8, value: f32) -> Vec<u8> {
     [head(data.len() as u64), data.clone(), masked(&data).into()].concat()
 }
 
-/// A report of a run that has this one event file, made within a minute.
+/// A report of a run that has this one event file.
 #[track_caller]
 fn check_event_file(
     (env, folder): &(TestEnv, PathBuf),
@@ -134,9 +134,7 @@ fn check_event_file(
     let now = fs::metadata(folder).unwrap().modified().unwrap();
     let now = now.duration_since(std::time::UNIX_EPOCH).unwrap();
     write(&mut fs::File::create(&path).unwrap(), now.as_secs_f64());
-    let begun = std::time::Instant::now();
     env.yard(&["report"]).success();
-    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     for words in wanted {
         assert!(page.contains(words), "{words}\n{page}");

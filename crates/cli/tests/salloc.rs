@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use testkit::{TestEnv, wait_until};
@@ -145,13 +146,10 @@ fn a_cancelled_allocation_leaves_its_command_unless_told() {
             .stderr(Stdio::piped());
         command.spawn().unwrap()
     };
-    let mut words = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut words = BufReader::new(child.stderr.take().unwrap());
     let mut said = String::new();
     while !said.contains("revoked") {
-        assert!(
-            std::io::BufRead::read_line(&mut words, &mut said).unwrap() > 0,
-            "{said}"
-        );
+        assert!(words.read_line(&mut said).unwrap() > 0, "{said}");
     }
     assert_eq!(said, revoked(1));
     drop(child.stdin.take());
@@ -187,17 +185,23 @@ fn what_waits_can_be_given_up() {
         "",
         &format!("{revoked}{busy}"),
     );
-    let waiting = start(&env, &["true"]);
-    wait_until_listed(&env, "3 PD\n1 R\n");
+    let mut waiting = start(&env, &["true"]);
+    let mut words = BufReader::new(waiting.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.ends_with("queued and waiting for resources\n") {
+        assert!(words.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    assert_eq!(listed(&env), "3 PD\n1 R\n");
     // Ctrl-C.
     sys::process::signal(waiting.id(), 2).unwrap();
-    let output = waiting.wait_with_output().unwrap();
+    words.read_to_string(&mut said).unwrap();
+    let status = waiting.wait().unwrap();
     let want = "salloc: Pending job allocation 3\n\
                 salloc: job 3 queued and waiting for resources\n\
                 salloc: Job allocation 3 has been revoked.\n\
                 salloc: Job aborted due to signal\n";
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), want);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(said, want);
+    assert_eq!(status.code(), Some(1));
     wait_until_listed(&env, "1 R\n");
 }
 

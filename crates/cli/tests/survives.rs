@@ -7,10 +7,12 @@ use std::fs;
 use std::path::PathBuf;
 use testkit::{TestEnv, that_mention, wait_until};
 
-/// Counts to its first argument, saves every fifth number, and goes on from the newest.
+/// Counts to its first argument, saves every fifth number, and goes on from the newest. At 10 it waits until
+/// the file is there that its second argument names, so that it can't end before its processes are killed.
 const TRAIN: &str = r#"n=$(ls "$YARD_RESUME" | sed 's/.*-//' | sort -n | tail -1); n=${n:-0}
 echo "from $n"
 while [ "$n" -lt "$1" ]; do
+    [ "$n" != 10 ] || until [ -e "$2" ]; do sleep 0.02; done
     n=$((n + 1)); sleep 0.05
     if [ $((n % 5)) = 0 ]; then
         echo "weights $n" > "$YARD_CHECKPOINTS/.part"
@@ -23,11 +25,13 @@ echo "done at $n"
 
 fn train(env: &TestEnv, to: u32) {
     env.write("train.sh", TRAIN);
+    let go = env.work().join("go");
     let text = format!(
-        "name = \"count\"\ncommand = [\"sh\", \"train.sh\", \"{to}\"]\n\
+        "name = \"count\"\ncommand = [\"sh\", \"train.sh\", \"{to}\", {go:?}]\n\
          checkpoints = {{ complete = \"rename\" }}\nresources = {{ time = \"10m\" }}\n"
     );
     env.write("yard.toml", &text);
+    let _none = fs::remove_file(go);
     env.yard(&["run", "--detach"]).success();
 }
 
@@ -46,17 +50,9 @@ fn wait_for_checkpoint(env: &TestEnv) {
     });
 }
 
-/// Sends a signal to all processes of the environment whose command line `is` one that is meant.
-fn signal(env: &TestEnv, number: i32, is: impl Fn(&str) -> bool) {
-    let found = that_mention(env.root()).into_iter();
-    let meant: Vec<u32> = found
-        .filter_map(|(process, command)| is(&command).then_some(process))
-        .collect();
-    assert!(!meant.is_empty(), "{:?}", that_mention(env.root()));
-    for process in meant {
-        // One that ended with another is as good.
-        let _ = sys::process::signal(process, number);
-    }
+/// Lets the training go on.
+fn go(env: &TestEnv) {
+    env.write("go", "");
 }
 
 /// The last number that rank 0 of the start at `index` printed after the word.
@@ -87,7 +83,8 @@ fn no_checkpoint_is_lost_with_the_agent_or_a_steps_srun() {
         let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
         train(&env, 80);
         wait_for_checkpoint(&env);
-        signal(&env, 9, is_victim);
+        env.signal(9, is_victim);
+        go(&env);
         let waited = env.yard(&["wait", "count"]);
         assert_eq!(waited.status, 0, "{}\n{}", waited.snapshot(), show(&env));
         let starts = show(&env)["starts"].as_array().unwrap().len();
@@ -105,14 +102,15 @@ fn a_training_that_was_done_is_not_run_again_after_a_lost_conductor() {
         train(&env, 40);
         wait_for_checkpoint(&env);
         // While its agent stands still the start can't come to its end.
-        signal(&env, 19, is_agent);
+        env.signal(19, is_agent);
+        go(&env);
         let links = run_folder(&env).join("links");
         wait_until("the training is done", || {
             let names = fs::read_dir(&links).unwrap().flatten();
             let mut names = names.map(|entry| entry.file_name().into_string().unwrap());
             names.any(|name| name.contains(".exit."))
         });
-        signal(&env, 9, |command| command.contains(victim));
+        env.signal(9, |command| command.contains(victim));
         // An agent that stands still is not what is tried here.
         let _ = that_mention(env.root())
             .into_iter()
@@ -142,7 +140,8 @@ fn a_comeback_that_a_killed_process_had_claimed_is_taken_up() {
     // What one leaves that was killed right after its claim.
     let left = r#"{"settled":false,"boot_id":"another","process":1,"started":1}"#;
     fs::write(run_folder(&env).join(claim), left).unwrap();
-    signal(&env, 9, |command| command.contains(" job conductor "));
+    env.signal(9, |command| command.contains(" job conductor "));
+    go(&env);
     let waited = env.yard(&["wait", "count"]);
     assert_eq!(waited.status, 0, "{}\n{}", waited.snapshot(), show(&env));
     assert_eq!(last_of(&env, 1, "done at"), 80);
@@ -158,7 +157,7 @@ fn a_deputy_that_is_killed_over_the_requeue_has_a_deputy() {
     let start = &shown["starts"][0];
     let claim = format!("links/{}.{}.comeback", start["job"], start["restart"]);
     let claim = run_folder(&env).join(claim);
-    signal(&env, 9, |command| command.contains(" job conductor "));
+    env.signal(9, |command| command.contains(" job conductor "));
     let all = that_mention(env.root()).into_iter();
     let agents: Vec<u32> = all
         .filter_map(|(process, command)| is_agent(&command).then_some(process))
@@ -173,6 +172,7 @@ fn a_deputy_that_is_killed_over_the_requeue_has_a_deputy() {
         }
         claimed
     });
+    go(&env);
     let waited = env.yard(&["wait", "count"]);
     assert_eq!(waited.status, 0, "{}\n{}", waited.snapshot(), show(&env));
 }
@@ -192,8 +192,9 @@ fn check_brought_back_by_a_client(env: &TestEnv) {
         !command.contains("srun") && processes.iter().any(|word| command.contains(word))
     };
     // Those that act first are not to act before the others are gone.
-    signal(env, 19, is_run);
-    signal(env, 9, is_run);
+    env.signal(19, is_run);
+    env.signal(9, is_run);
+    go(env);
     wait_until("the job is over", || {
         show(env)["state"]["state"] == "failed"
     });
@@ -220,7 +221,8 @@ fn an_engine_that_was_killed_with_all_of_its_processes_is_started_by_its_jobs() 
     wait_for_checkpoint(&env);
     // Clients would start it, too: from here on there is none.
     let links = run_folder(&env).join("links");
-    signal(&env, 9, |command| command.contains(" engine serve "));
+    env.signal(9, |command| command.contains(" engine serve "));
+    go(&env);
     wait_until("the training is done", || {
         let entries = fs::read_dir(&links).unwrap().flatten();
         let mut texts = entries.filter_map(|entry| fs::read_to_string(entry.path()).ok());
@@ -243,10 +245,10 @@ mod slow {
         let slurm = RealSlurm::start(SlurmShape { nodes: 1, cpus: 2 }).expect("a Slurm comes up");
         let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
         env.set_var("SLURM_CONF", slurm.conf());
-        // Long enough not to end by itself before Slurm ends it.
         train(&env, 80);
         wait_for_checkpoint(&env);
-        signal(&env, 9, |command| command.contains(" job conductor "));
+        env.signal(9, |command| command.contains(" job conductor "));
+        go(&env);
         let waited = env.yard(&["wait", "count"]);
         assert_eq!(waited.status, 0, "{}\n{}", waited.snapshot(), show(&env));
         let (saved, resumed) = (last_of(&env, 0, "saved"), last_of(&env, 1, "from"));
@@ -269,7 +271,8 @@ mod slow {
         wait_for_checkpoint(&env);
         let folder = run_folder(&env);
         slurm.stop_controller();
-        signal(&env, 9, |command| command.contains(" job conductor "));
+        env.signal(9, |command| command.contains(" job conductor "));
+        go(&env);
         wait_until("the training is done", || {
             let names = fs::read_dir(folder.join("links")).unwrap().flatten();
             let mut names = names.map(|entry| entry.file_name().into_string().unwrap());

@@ -3,6 +3,7 @@
 //! **Invariant:** never shipped; drives the built binary from outside and knows nothing of its
 //! insides.
 
+mod engines;
 mod failing_disk;
 mod fake_slurm;
 mod outcome;

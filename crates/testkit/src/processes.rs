@@ -1,7 +1,7 @@
 //! Processes that belong to a test: those that carry its folder's path in their environment or
 //! their command line.
 
-use crate::wait_until;
+use crate::{TestEnv, wait_until};
 use std::fs;
 use std::path::Path;
 use sys::signals::SIGKILL;
@@ -30,6 +30,24 @@ pub fn that_mention(folder: &Path) -> Vec<(u32, String)> {
         }
     }
     found
+}
+
+impl TestEnv {
+    /// Sends a signal to all processes of the environment whose command line `is` one that is meant.
+    ///
+    /// # Panics
+    /// When there is none.
+    #[track_caller]
+    pub fn signal(&self, number: i32, is: impl Fn(&str) -> bool) {
+        let all = that_mention(self.root());
+        let meant = all.iter().filter(|(_, command)| is(command));
+        let meant: Vec<u32> = meant.map(|(process, _)| *process).collect();
+        assert!(!meant.is_empty(), "nobody to signal among {all:#?}");
+        for process in meant {
+            // One that ended with another is as good.
+            let _ = sys::process::signal(process, number);
+        }
+    }
 }
 
 /// Kills such processes until none is left: one may start another while we look.

@@ -1,6 +1,6 @@
 //! Engines of other versions, and commands that start an engine at the same moment.
 
-use crate::house::{ended, engine_dir, env, start};
+use crate::house::{ended, env, start};
 use api::{Answer, Hello, HelloAnswer, LONGEST_ANSWER, Refusal, read_frame, write_frame};
 use expect_test::expect;
 use serde_json::Value;
@@ -21,7 +21,7 @@ struct OtherEngine {
 
 impl OtherEngine {
     fn serve(env: &TestEnv, version: &str, protocol: u32) -> OtherEngine {
-        let folder = engine_dir(env);
+        let folder = env.engine_folder();
         fs::create_dir_all(&folder).unwrap();
         let lock = FileLock::try_acquire(&folder.join("lock"))
             .unwrap()
@@ -104,7 +104,7 @@ fn a_newer_engine_is_left_alone() {
     "#]].assert_eq(&env.normalise(&refused.snapshot()));
     let _refused = env.yard(&["engine", "stop"]).code(4);
     assert_eq!(other.calls.try_iter().count(), 0, "it did nothing");
-    assert!(!engine_dir(&env).join("store.sqlite").exists());
+    assert!(!env.engine_folder().join("store.sqlite").exists());
     let runs = fs::read_dir(env.trainyard_home().join("scratch"));
     assert!(runs.is_err(), "no run folder was made");
 }
@@ -118,7 +118,7 @@ fn check_at_once(env: &TestEnv, args: &[&str]) {
         assert_eq!(code, Some(0), "{said}");
         assert!(said.contains("[0] right"), "{said}");
     }
-    let log = fs::read_to_string(engine_dir(env).join("engine.log")).unwrap();
+    let log = fs::read_to_string(env.engine_folder().join("engine.log")).unwrap();
     let served = log.lines().filter(|line| line.ends_with(" serves")).count();
     assert_eq!(served, 1, "one engine:\n{log}");
     let listed = env.yard(&["ls", "--json"]).success();

@@ -10,12 +10,6 @@ pub fn env() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_yard"))
 }
 
-/// The folder of the engine of a test.
-pub fn engine_dir(env: &TestEnv) -> PathBuf {
-    let state = env.trainyard_home().join("state");
-    state.join(sys::host_name()).join("main")
-}
-
 /// Begins `yard` with both outputs kept.
 pub fn start(env: &TestEnv, args: &[&str]) -> Child {
     env.command(args)
@@ -50,6 +44,14 @@ pub fn waiting_command(env: &TestEnv) -> String {
 pub fn wait_for_file(env: &TestEnv, name: &str) {
     let path = env.work().join(name);
     wait_until(&format!("{name} is there"), || path.exists());
+}
+
+/// Waits until so many tasks have each written a line into a file of the working folder.
+#[track_caller]
+pub fn until_it_writes(env: &TestEnv, file: &str, lines: usize) {
+    wait_until("its tasks run", || {
+        fs::read_to_string(env.work().join(file)).is_ok_and(|text| text.lines().count() == lines)
+    });
 }
 
 /// Lets the waiting commands go on.

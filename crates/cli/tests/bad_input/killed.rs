@@ -1,22 +1,15 @@
 //! Engines and supervisors that are killed while a run trains.
 
-use crate::house::{
-    ended, engine_dir, env, events, go, kill, start, state, wait_for_file, waiting_command,
-};
+use crate::house::{ended, env, events, go, kill, start, state, wait_for_file, waiting_command};
 use std::fs;
 use testkit::{TestEnv, wait_until};
-
-fn engine_pid(env: &TestEnv) -> u32 {
-    let client = api::Client::connect_running(&engine_dir(env)).unwrap();
-    client.unwrap().engine().unwrap().pid
-}
 
 #[test]
 fn a_run_goes_on_without_its_engine_and_is_recorded() {
     let env = env();
     let run = start(&env, &["run", "--", "sh", "-c", &waiting_command(&env)]);
     wait_for_file(&env, "begun");
-    let engine = engine_pid(&env);
+    let engine = env.engine_pid("local");
     kill(engine);
     go(&env);
     let (code, said) = ended(run);
@@ -24,7 +17,7 @@ fn a_run_goes_on_without_its_engine_and_is_recorded() {
     assert!(said.contains("through"), "{said}");
     assert_eq!(state(&env), "done");
     assert_eq!(events(&env, "started").len(), 1);
-    assert_ne!(engine_pid(&env), engine);
+    assert_ne!(env.engine_pid("local"), engine);
 }
 
 #[test]
@@ -34,11 +27,11 @@ fn nobody_has_to_call_the_engine_back() {
     env.yard(&["run", "--detach", "--", "sh", "-c", &command])
         .success();
     wait_for_file(&env, "begun");
-    kill(engine_pid(&env));
+    kill(env.engine_pid("local"));
     go(&env);
     // The supervisor starts another to tell it the end.
     wait_until("an engine answers again", || {
-        api::Client::connect_running(&engine_dir(&env)).is_ok_and(|client| client.is_some())
+        api::Client::connect_running(&env.engine_folder()).is_ok_and(|client| client.is_some())
     });
     env.yard(&["wait", "@"]).success();
     assert_eq!(state(&env), "done");
@@ -52,7 +45,7 @@ fn supervisor(env: &TestEnv, step: &str) -> Option<u32> {
         let found = path.file_name().unwrap_or_default().to_string_lossy();
         found.starts_with(&name) && !found.ends_with(".sock")
     };
-    let records = fs::read_dir(engine_dir(env).join("steps")).ok()?;
+    let records = fs::read_dir(env.engine_folder().join("steps")).ok()?;
     let record = records.flatten().map(|entry| entry.path()).find(is_it)?;
     let text = fs::read_to_string(record).ok()?;
     // Who holds it stands in the first line.
@@ -66,7 +59,10 @@ fn check_comes_back(step: &str) {
     let env = env();
     let run = start(&env, &["run", "--", "sh", "-c", &waiting_command(&env)]);
     wait_for_file(&env, "begun");
+    fs::remove_file(env.work().join("begun")).unwrap();
     kill(supervisor(&env, step).unwrap());
+    // Not before the second start: the first could come through before it is ended.
+    wait_for_file(&env, "begun");
     go(&env);
     let (code, said) = ended(run);
     assert_eq!(code, Some(0), "{said}");

@@ -1,7 +1,7 @@
 //! Jobs and steps that go on without a node that is lost (`--no-kill`), and steps that are cancelled. Words and
 //! exit codes were recorded from 22.05.8 with four nodes, of which one was set down.
 
-use crate::house::env;
+use crate::house::{env, until_it_writes};
 use std::fs;
 use testkit::{TestEnv, wait_until};
 
@@ -13,12 +13,6 @@ fn two_nodes() -> TestEnv {
         .success();
     env.set_var("TRAINYARD_ENGINE", "two");
     env
-}
-
-fn until_it_writes(env: &TestEnv, file: &str, lines: usize) {
-    wait_until("its tasks run", || {
-        fs::read_to_string(env.work().join(file)).is_ok_and(|text| text.lines().count() == lines)
-    });
 }
 
 fn read(env: &TestEnv, file: &str) -> String {

@@ -35,10 +35,7 @@ fn one_that_is_done_while_the_other_waits_for_it_is_a_hang() {
                 cpus_per_rank = 1\ntime = \"5m\"\n[watch]\nhang = \"2s\"\non_hang = \"end\"\n";
     env.write("yard.toml", text);
     let printed = env.yard(&["run"]).code(1).snapshot();
-    assert!(
-        printed.contains("failed: the ranks hung for 2 s"),
-        "{printed}"
-    );
+    assert!(printed.contains("failed: the ranks hung for "), "{printed}");
     assert_eq!(state(&env), "failed");
 }
 

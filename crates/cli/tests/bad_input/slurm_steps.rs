@@ -1,6 +1,6 @@
 //! What fails under Slurm's own commands. Words and exit codes were recorded from 22.05.8 with four nodes.
 
-use crate::house::{env, small_disk, start};
+use crate::house::{env, small_disk, start, until_it_writes};
 use std::fs;
 use testkit::wait_until;
 
@@ -33,6 +33,9 @@ fn sbcast_to_a_full_disk() {
     env.slurm("scancel", &["1"]).success();
 }
 
+/// Says that it runs: a step is listed before it does.
+const BEGINS: &str = "echo $SLURM_PROCID >> begun; exec sleep 100";
+
 /// `srun -N2 -w node[1-2] sleep 100`, then `scontrol update nodename=node2 state=down`: 143, the job is a
 /// NODE_FAIL and its step CANCELLED by signal 15.
 #[test]
@@ -42,10 +45,8 @@ fn srun_whose_node_dies() {
     env.yard(&[&["engine", "start", "two"], &size[..]].concat())
         .success();
     env.set_var("TRAINYARD_ENGINE", "two");
-    let step = start(&env, &["slurm", "srun", "-N2", "sleep", "100"]);
-    wait_until("its step runs", || {
-        !env.slurm("squeue", &["-h", "-s"]).stdout.is_empty()
-    });
+    let step = start(&env, &["slurm", "srun", "-N2", "sh", "-c", BEGINS]);
+    until_it_writes(&env, "begun", 2);
     let down = ["update", "nodename=node2", "state=down", "reason=gone"];
     env.slurm("scontrol", &down).success();
     let output = step.wait_with_output().unwrap();
@@ -78,12 +79,10 @@ fn jobs_whose_only_node_dies() {
     env.yard(&[&["engine", "start", "one"], &size[..]].concat())
         .success();
     env.set_var("TRAINYARD_ENGINE", "one");
-    let batch = ["--no-requeue", "-o/dev/null", "--wrap", "sleep 100"];
+    let batch = ["--no-requeue", "-o/dev/null", "--wrap", BEGINS];
     env.slurm("sbatch", &batch).success();
-    let step = start(&env, &["slurm", "srun", "sleep", "100"]);
-    wait_until("both run", || {
-        env.slurm("squeue", &["-h", "-s"]).stdout.lines().count() == 2
-    });
+    let step = start(&env, &["slurm", "srun", "sh", "-c", BEGINS]);
+    until_it_writes(&env, "begun", 2);
     env.yard(&["engine", "fail-node", "node1"]).success();
     let output = step.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

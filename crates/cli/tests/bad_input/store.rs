@@ -1,6 +1,6 @@
 //! State files that can't be used: refused with words, never replaced.
 
-use crate::house::{engine_dir, env, kill};
+use crate::house::{env, kill};
 use expect_test::{Expect, expect};
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn check(spoil: impl Fn(&Path), said: Expect) {
     let held = ["--hold", "--wrap", "true"];
     env.slurm("sbatch", &held).success();
     env.yard(&["engine", "stop"]).success();
-    let store = engine_dir(&env).join("store.sqlite");
+    let store = env.engine_folder().join("store.sqlite");
     let good = fs::read(&store).unwrap();
     spoil(&store);
     let spoilt = fs::read(&store).unwrap();
@@ -95,16 +95,14 @@ fn cut_in_half() {
 fn the_advice_for_a_damaged_store_can_be_followed() {
     let env = env();
     env.slurm("sbatch", &["--hold", "--wrap", "true"]).success();
-    let status = env.yard(&["engine", "status", "--json"]).success();
-    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
-    let engine = u32::try_from(status["pid"].as_u64().unwrap()).unwrap();
+    let engine = env.engine_pid("local");
     // Stopped, so that it starts no other one when its fork server goes.
     sys::process::signal(engine, 19).unwrap();
     for process in sys::process::children(engine).into_iter().chain([engine]) {
         kill(process);
     }
-    let store = engine_dir(&env).join("store.sqlite");
-    let log = engine_dir(&env).join("store.sqlite-wal");
+    let store = env.engine_folder().join("store.sqlite");
+    let log = env.engine_folder().join("store.sqlite-wal");
     assert!(log.exists());
     let garbage = b"garbage, and nothing but garbage";
     fs::write(&store, garbage).unwrap();
@@ -193,5 +191,5 @@ fn on_a_network_file_system() {
                   a network file system (nfs)
           do      set TRAINYARD_HOME to a folder on a local disk: locks and the store are not safe on a network file system
     "#]].assert_eq(&env.normalise(&refused.snapshot()));
-    assert!(!engine_dir(&env).join("store.sqlite").exists());
+    assert!(!env.engine_folder().join("store.sqlite").exists());
 }

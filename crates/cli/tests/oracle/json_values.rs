@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
-use testkit::{skip, wait_until};
+use testkit::{skip, that_mention, wait_until};
 
 const RECORDED: &str = include_str!("json/values-22.05.8.txt");
 /// Lines `COMMAND PATH` of values that are others here, under the reasons.
@@ -25,6 +25,21 @@ const JOBS: &[(&str, &str, &str)] = &[
     ("failed", "-t 5", "exit 3"),
     ("done", "-t 5", "srun true"),
     ("het", "-n1 -t 5 : -J het2 -n2 -t 5", "sleep 600"),
+];
+
+/// How they stand when they are asked for. All that run but the second of `het` run a `sleep`.
+const STAND: &[&str] = &[
+    "arr PENDING",
+    "arr RUNNING",
+    "arr RUNNING",
+    "dep PENDING",
+    "done COMPLETED",
+    "failed FAILED",
+    "gres RUNNING",
+    "held PENDING",
+    "het RUNNING",
+    "het2 RUNNING",
+    "run RUNNING",
 ];
 
 /// Values by their paths, as `.steps[0].tasks.count`.
@@ -82,19 +97,14 @@ fn values_of_json_are_a_real_slurms_or_are_listed() {
         env.slurm("sbatch", &words).success();
     }
     wait_until("its jobs stand as recorded", || {
-        let jobs = env
-            .slurm("squeue", &["-h", "-t", "all", "-o", "%j %T"])
-            .stdout;
-        let steps = env.slurm("squeue", &["-h", "-s", "-o", "%j"]).stdout;
-        [
-            "failed FAILED",
-            "done COMPLETED",
-            "gres RUNNING",
-            "het2 RUNNING",
-        ]
-        .iter()
-        .all(|line| jobs.contains(line))
-            && steps.contains("sleep")
+        let list = ["-h", "-t", "all", "-o", "%j %T"];
+        let jobs = env.slurm("squeue", &list).stdout;
+        let mut jobs: Vec<&str> = jobs.lines().collect();
+        jobs.sort_unstable();
+        // A step is listed before its tasks run.
+        let running = that_mention(env.root()).into_iter();
+        let running = running.filter(|(_, command)| command == "sleep 600");
+        jobs == STAND && running.count() == 5
     });
     let mut ours = BTreeMap::new();
     for (command, entries) in [("squeue", "jobs"), ("sacct", "jobs"), ("sinfo", "nodes")] {

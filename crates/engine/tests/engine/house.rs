@@ -1,7 +1,10 @@
 //! A sealed engine folder and a client of its engine.
 
 use api::{CancelRequest, Client, JobFilter, Selector, Submission};
-use model::{JobId, JobRecord, JobState, Outcome, Request, Timestamp};
+use model::{
+    JobChange, JobId, JobRecord, JobState, LimitChange, Outcome, Request, Seconds,
+    TimeLimitRequest, Timestamp,
+};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -206,6 +209,14 @@ pub fn running(client: &mut Client, job: JobId) {
     until("the job runs", || {
         matches!(row(client, job).state, JobState::Running { .. })
     });
+}
+
+/// Gives a job another limit.
+#[track_caller]
+pub fn limit(client: &mut Client, job: JobId, seconds: u64) {
+    let limit = TimeLimitRequest::Limit(Seconds(seconds));
+    let change = JobChange::TimeLimit(LimitChange::To(limit));
+    client.update(job, vec![change]).unwrap();
 }
 
 /// Whether a file is there.

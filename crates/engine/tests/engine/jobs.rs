@@ -1,7 +1,7 @@
 //! Jobs from submission to their end.
 
 use crate::Test;
-use crate::house::{House, all, ended, is_there, row, running, until};
+use crate::house::{House, all, ended, is_there, limit, row, running, until};
 use api::{CancelRequest, Refusal, Selector};
 use model::{
     ArraySpec, JobState, Outcome, PendingReason, Request, Seconds, SignalSpec, SignalTarget,
@@ -219,19 +219,22 @@ fn time_limit() {
     let house = House::new();
     let mut client = house.client();
     let mut submission =
-        house.script("trap 'echo warned' USR1; sleep 600 & while :; do wait; done");
-    submission.request.time = Some(TimeLimitRequest::Limit(Seconds(2)));
+        house.script("trap 'touch warned' USR1; touch begun; sleep 600 & while :; do wait; done");
+    submission.request.time = Some(TimeLimitRequest::Limit(Seconds(6000)));
     submission.request.rare.signal = Some(SignalSpec {
         signal: 10,
-        before: Seconds(1),
+        before: Seconds(600),
         target: SignalTarget::BatchShell,
         borrows: false,
     });
     let job = client.submit(submission).unwrap();
+    until("it can be warned", || is_there(&house.work(), "begun"));
+    // The warning is due at once, then the end.
+    limit(&mut client, job, 599);
+    until("it is warned", || is_there(&house.work(), "warned"));
+    limit(&mut client, job, 1);
     let (outcome, _) = ended(&mut client, job);
     assert!(matches!(outcome, Outcome::Timeout { .. }), "{outcome:?}");
-    let text = house.text(&format!("slurm-{job}.out"));
-    assert!(text.contains("warned"), "{text}");
 }
 
 fn the_cluster_shows_its_use() {

@@ -1,14 +1,14 @@
 //! Jobs that are suspended and resumed.
 
 use crate::Test;
-use crate::house::{House, ended, row, running, until};
+use crate::house::{House, ended, limit, row, running, until};
 use api::{CancelRequest, Client, Refusal, Selector};
-use model::{JobId, JobState, MemoryRequest, Outcome, Request, Seconds, TimeLimitRequest};
+use model::{JobId, JobState, MemoryRequest, Outcome};
 use std::time::{Duration, Instant};
 
 pub const TESTS: &[Test] = &[
     (
-        "suspend::all_processes_stop_and_the_limit_stands_still",
+        "suspend::slow::all_processes_stop_and_the_limit_stands_still",
         all_processes_stop,
     ),
     ("suspend::a_suspended_job_is_cancelled", cancelled),
@@ -34,13 +34,8 @@ fn until_stopped(house: &House, want: bool) {
     }
 }
 
-fn submit(house: &House, client: &mut Client, seconds: u64) -> JobId {
-    let mut submission = house.script(TWO);
-    submission.request = Request {
-        time: Some(TimeLimitRequest::Limit(Seconds(seconds))),
-        ..submission.request
-    };
-    let job = client.submit(submission).unwrap();
+fn submit(house: &House, client: &mut Client) -> JobId {
+    let job = house.submit(client, TWO);
     running(client, job);
     until("both have begun", || !house.text("far").is_empty());
     job
@@ -50,8 +45,11 @@ fn all_processes_stop() {
     let house = House::new();
     let mut client = house.client();
     let begun = Instant::now();
-    let job = submit(&house, &mut client, 3);
+    let job = submit(&house, &mut client);
     client.suspend(job, true).unwrap();
+    // Of its limit ten seconds are left, as long as it stands still.
+    let seconds = begun.elapsed().as_secs() + 10;
+    limit(&mut client, job, seconds);
     until_stopped(&house, true);
     house.kill_engine(&client);
     let mut client = house.client();
@@ -66,7 +64,7 @@ fn all_processes_stop() {
     let other = client.submit(other).unwrap();
     assert_eq!(ended(&mut client, other).0, Outcome::Completed);
     until("its limit has passed", || {
-        begun.elapsed() > Duration::from_secs(4)
+        begun.elapsed() > Duration::from_secs(seconds + 1)
     });
     until_stopped(&house, true);
     client.suspend(job, false).unwrap();
@@ -87,7 +85,7 @@ fn all_processes_stop() {
 fn cancelled() {
     let house = House::new();
     let mut client = house.client();
-    let job = submit(&house, &mut client, 600);
+    let job = submit(&house, &mut client);
     client.suspend(job, true).unwrap();
     until_stopped(&house, true);
     client
