@@ -167,6 +167,8 @@ mod tests {
             },
             submitted: Timestamp(7),
             eligible: None,
+            accrues: None,
+            is_age_limited: false,
             resized: None,
             planned: Some(PlannedStart {
                 at: Timestamp(9),

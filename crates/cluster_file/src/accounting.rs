@@ -157,6 +157,11 @@ kept!(Qos {
     group_tres_minutes = "grptresmins",
     group_tres_run_minutes = "grptresrunmins",
     max_tres_minutes_per_job = "maxtresmins",
+    group_jobs_accrue = "grpjobsaccrue",
+    max_jobs_accrue_per_account = "maxjobsaccrueperaccount",
+    max_jobs_accrue_per_user = "maxjobsaccrueperuser",
+    min_priority_threshold = "minpriothresh",
+    limit_factor = "limitfactor",
     preempt = "preempt",
     preempt_mode = "preemptmode",
     grace_time = "gracetime",
@@ -182,6 +187,11 @@ macro_rules! kept_of_members {
             group_submit = "grpsubmitjobs",
             group_wall = "grpwall",
             group_tres_minutes = "grptresmins",
+            group_tres_run_minutes = "grptresrunmins",
+            max_tres_minutes_per_job = "maxtresmins",
+            group_jobs_accrue = "grpjobsaccrue",
+            max_jobs_accrue = "maxjobsaccrue",
+            min_priority_threshold = "minpriothresh",
         });
     )* };
 }

@@ -141,6 +141,23 @@ impl Value for Bounds<Mib> {
 pub struct Tres(pub Vec<(String, u64)>);
 
 impl Tres {
+    /// So many times as much, in whole numbers, as Slurm makes of limits on TRES (`LimitFactor`); a factor of
+    /// 0 or less changes nothing.
+    #[must_use]
+    pub fn times(mut self, factor: f64) -> Tres {
+        if factor > 0.0 {
+            for (_, amount) in &mut self.0 {
+                #[expect(
+                    clippy::cast_sign_loss,
+                    reason = "neither is below 0; what is too large becomes the greatest number"
+                )]
+                let times = (*amount as f64 * factor) as u64;
+                *amount = times;
+            }
+        }
+        self
+    }
+
     /// Reads Slurm's text; the error names the part that can't be read. Nothing is no limit.
     pub fn parse(text: &str) -> Result<Tres, String> {
         let mut amounts: Vec<(String, u64)> = Vec::new();

@@ -206,6 +206,16 @@ section! {
         group_tres_run_minutes: Tres,
         /// `MaxTRESMins`
         max_tres_minutes_per_job: Tres,
+        /// So many of its waiting jobs gain priority by their age. `GrpJobsAccrue`
+        group_jobs_accrue: u32,
+        /// The same of each account. `MaxJobsAccruePA`
+        max_jobs_accrue_per_account: u32,
+        /// The same of each user. `MaxJobsAccruePU`
+        max_jobs_accrue_per_user: u32,
+        /// No place is kept for a job below this priority. `MinPrioThreshold`
+        min_priority_threshold: u32,
+        /// Limits of accounts on TRES are so many times as much for its jobs. `LimitFactor`
+        limit_factor: f64,
         /// QOS whose jobs' places can be taken. `Preempt`
         preempt: Vec<String>,
         /// `PreemptMode`
@@ -256,6 +266,16 @@ section! {
         group_wall: TimeLimitRequest,
         /// `GrpTRESMins`
         group_tres_minutes: Tres,
+        /// `GrpTRESRunMins`
+        group_tres_run_minutes: Tres,
+        /// `MaxTRESMins`
+        max_tres_minutes_per_job: Tres,
+        /// `GrpJobsAccrue`
+        group_jobs_accrue: u32,
+        /// `MaxJobsAccrue`
+        max_jobs_accrue: u32,
+        /// `MinPrioThreshold`
+        min_priority_threshold: u32,
     }
 }
 
@@ -314,6 +334,16 @@ section! {
         group_wall: TimeLimitRequest,
         /// `GrpTRESMins`
         group_tres_minutes: Tres,
+        /// `GrpTRESRunMins`
+        group_tres_run_minutes: Tres,
+        /// `MaxTRESMins`
+        max_tres_minutes_per_job: Tres,
+        /// `GrpJobsAccrue`
+        group_jobs_accrue: u32,
+        /// `MaxJobsAccrue`
+        max_jobs_accrue: u32,
+        /// `MinPrioThreshold`
+        min_priority_threshold: u32,
     }
 }
 

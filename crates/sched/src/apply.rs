@@ -100,9 +100,8 @@ impl State {
             } = &mut job.record.state
             {
                 // What a former start gave back stays where it was.
-                let resized = job.record.resized.as_deref_mut();
-                if let Some(resized) = resized.filter(|at| **at > *since) {
-                    *resized = plus(*resized, by_ms);
+                if let Some(resized) = job.record.moments.resized.filter(|at| at > since) {
+                    job.record.moments.resized = Some(plus(resized, by_ms));
                 }
                 *since = plus(*since, by_ms);
                 if let Some(Ending::Preempted {
@@ -205,7 +204,7 @@ impl State {
                     None => (priority_of(&job.record.request), PendingReason::None),
                 };
                 if soon && let Some(job) = self.jobs.get_mut(&id) {
-                    let not_before = &mut job.record.not_before;
+                    let not_before = &mut job.record.moments.not_before;
                     *not_before = (*not_before).max(Some(at + REQUEUE_DELAY));
                 }
                 self.queue_again(id, priority, reason, at);
@@ -227,10 +226,10 @@ impl State {
             job.record.submitted = at;
             let delay = self.cluster.requeue_delay();
             if delay > Seconds(0) {
-                let not_before = &mut job.record.not_before;
+                let not_before = &mut job.record.moments.not_before;
                 *not_before = (*not_before).max(Some(at + delay));
             }
-            job.record.eligible = None;
+            job.record.is_no_more_eligible();
             job.record.priority = priority;
             job.record.partition = None;
             self.touch(id);
@@ -379,7 +378,7 @@ impl State {
                     *reason = by.reason();
                 }
                 job.record.priority = 0;
-                job.record.eligible = None;
+                job.record.is_no_more_eligible();
             }
             (JobState::Pending { reason }, None) if is_held => {
                 *reason = PendingReason::None;

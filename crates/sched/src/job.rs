@@ -1,5 +1,6 @@
 //! A job as the scheduler knows it.
 
+use crate::moments::{Moments, MomentsBox};
 use crate::priority_of;
 use model::{
     ArrayPlace, ArrayTask, Dependency, JobId, JobState, PendingReason, Request, RestartCount,
@@ -22,9 +23,6 @@ pub struct Job {
     pub request: Arc<Request>,
     /// The partition that it runs or ran in; `None` before its first start and while it waits.
     pub partition: Option<Box<str>>,
-    /// When it may start at the earliest: as asked for, or a moment after a start that it was
-    /// queued again right after.
-    pub not_before: Option<Timestamp>,
     /// What it still waits for; dropped once it is met.
     pub dependency: Option<Arc<Dependency>>,
     /// Where it stands.
@@ -33,9 +31,8 @@ pub struct Job {
     pub submitted: Timestamp,
     /// Since when it may start; `None` while held or dependent.
     pub eligible: Option<Timestamp>,
-    /// When it last lost nodes or gave some back while it ran; a requeue does not forget it. In a box,
-    /// since few jobs do.
-    pub resized: Option<Box<Timestamp>>,
+    /// Moments that few jobs have.
+    pub moments: MomentsBox,
     /// 0 is held.
     pub priority: u32,
     /// How often it was requeued.
@@ -75,19 +72,29 @@ impl Job {
             }),
             submitter,
             partition: None,
-            not_before: request.rare.begin,
+            moments: MomentsBox::from(Moments {
+                not_before: request.rare.begin,
+                ..Moments::default()
+            }),
             dependency: dependency.and_then(Dependency::parse).map(Arc::new),
             state: JobState::Pending {
                 reason: PendingReason::None,
             },
             submitted: at,
             eligible: None,
-            resized: None,
             priority: if is_held { 0 } else { priority_of(&request) },
             request: Arc::new(request),
             restarts: 0,
             batch: true,
             version: 0,
+        }
+    }
+
+    /// It may not start for now, and its age begins anew once it may.
+    pub(crate) fn is_no_more_eligible(&mut self) {
+        self.eligible = None;
+        if self.moments.accrues.is_some() {
+            self.moments.accrues = None;
         }
     }
 

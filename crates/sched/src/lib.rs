@@ -23,6 +23,7 @@
 //!
 //! **Invariant:** pure. No clock, file, process, socket or environment; time is an argument.
 
+mod accrual;
 mod admit;
 mod apply;
 mod array;
@@ -45,6 +46,7 @@ mod limits;
 mod live_job;
 mod live_jobs;
 mod member;
+mod moments;
 mod names;
 mod outlook;
 mod pass;
@@ -81,6 +83,7 @@ pub use event::{Action, Changes, Event, Finished, PassCounts};
 pub use job::Job;
 pub use ledger::{Spender, Spending};
 pub use member::Member;
+pub use moments::{Moments, MomentsBox};
 pub use place_step::{Placement, StepRefusal, place_step};
 pub use planner::{BackfillParameters, ParameterError};
 pub use prioritise::JobPriority;

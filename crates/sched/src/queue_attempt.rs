@@ -3,6 +3,7 @@
 
 use crate::fault::{self, Fault};
 use crate::kinds::find_unreserved;
+use crate::ledger::Chain;
 use crate::pass::{Line, Pass};
 use crate::possible_start::{Attempt, PossibleStart};
 use crate::promise::Promises;
@@ -227,6 +228,11 @@ impl State {
         }
         if !is_behind {
             let reason = self.why_first(choice, pass);
+            if self.is_below_threshold(later) {
+                let reason = reason.unwrap_or(PendingReason::Resources);
+                pass.limited.insert(*job, reason);
+                return;
+            }
             if named.is_empty() {
                 if let Some(reason) = reason {
                     pass.unavailable.insert(*job, reason);
@@ -286,7 +292,10 @@ impl State {
         let partition = attempt.choice.partition;
         let promised = pass.promised.entry(partition).or_default();
         // One whose QOS says NoReserve starts when it can, and nothing is kept for it.
-        if *promised >= parameters.promises || self.keeps_no_place(attempt.job) {
+        if *promised >= parameters.promises
+            || self.keeps_no_place(attempt.job)
+            || self.is_below_threshold(attempt)
+        {
             return None;
         }
         *promised += 1;
@@ -301,6 +310,15 @@ impl State {
                 None
             }
         }
+    }
+
+    /// Whether a job's priority is below that from which on a place is kept for it (`MinPrioThreshold`).
+    fn is_below_threshold(&self, attempt: &Attempt) -> bool {
+        let record = &self.jobs[&attempt.job].record;
+        self.cluster.has_limits()
+            && Chain::of(&self.cluster, record, Some(attempt.choice.partition))
+                .priority_threshold()
+                .is_some_and(|least| attempt.choice.priority < least)
     }
 
     /// Whether a job's QOS has the flag `NoReserve`.

@@ -344,7 +344,7 @@ impl State {
         let is_held = job.record.priority == 0;
         if is_pending && is_in_none && holds && !is_held {
             job.record.priority = 0;
-            job.record.eligible = None;
+            job.record.is_no_more_eligible();
             job.record.state = JobState::Pending {
                 reason: PendingReason::ReservationDeleted,
             };

@@ -426,10 +426,15 @@ impl State {
         actions.extend(self.end_overdrawn(now));
         self.end_too_late(now);
         self.end_doomed(now);
+        self.accrue(now);
         actions.extend(self.pass(now));
         // A job that took a node of a reservation may have left room for the next one.
         while self.replace_nodes(now) {
             actions.extend(self.pass(now));
+        }
+        // Those that started are counted no more.
+        if !actions.is_empty() {
+            self.accrue(now);
         }
         self.plan_budget_checks(now);
         actions

@@ -1,5 +1,6 @@
 //! A job that waits or runs asks for something else from now on.
 
+use crate::accrual::accrues_since;
 use crate::live_job::LiveJob;
 use crate::{Finished, Job, State};
 use model::{Dependency, JobId, JobState, NodeName, PendingReason, Request, Seconds, Timestamp};
@@ -100,11 +101,15 @@ impl State {
         }
         if is_pending {
             // Whether it may start is found out anew; its age goes on where nothing kept it back.
-            if update.resets_age || update.begin.is_some() || update.dependency.is_some() {
-                job.record.eligible = None;
+            if update.begin.is_some() || update.dependency.is_some() {
+                job.record.is_no_more_eligible();
+            }
+            // One that a limit keeps from gaining by its age does not begin by that.
+            if update.resets_age && accrues_since(&self.cluster, &job.record).is_some() {
+                job.record.moments.accrues = Some(at);
             }
             if let Some(begin) = update.begin {
-                job.record.not_before = Some(begin);
+                job.record.moments.not_before = Some(begin);
             }
             if let Some(dependency) = update.dependency {
                 job.record.dependency = dependency.map(Arc::new);

@@ -156,7 +156,6 @@ refused for its account or QOS.
 An event is a time in which a node took no jobs. Jobs ask for a resource as licences, NAME@SERVER, of
 which the cluster has its percentage. Workload keys are kept with their users; no job is counted by
 them.
-LimitFactor, MinPrioThresh, GrpJobsAccrue and MaxJobsAccrue are kept and shown, and have no effect on
-jobs. What is recorded of jobs is not changed: `modify job` is refused.
+What is recorded of jobs is not changed: `modify job` is refused.
 Taken and without effect: --oneliner, --verbose.
 ";

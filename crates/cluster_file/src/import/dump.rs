@@ -248,6 +248,15 @@ macro_rules! shared_option {
             }
             "grpwall" => limit(&mut own.group_wall, value, minutes(line, value)),
             "grptresmins" => limit(&mut own.group_tres_minutes, value, tres(line, value)),
+            "grptresrunmins" => limit(&mut own.group_tres_run_minutes, value, tres(line, value)),
+            "maxtresmins" | "maxtresminsperjob" => {
+                limit(&mut own.max_tres_minutes_per_job, value, tres(line, value))
+            }
+            "grpjobsaccrue" => limit(&mut own.group_jobs_accrue, value, number(line, value)),
+            "maxjobsaccrue" => limit(&mut own.max_jobs_accrue, value, number(line, value)),
+            "minpriothreshold" | "minpriothresh" => {
+                limit(&mut own.min_priority_threshold, value, number(line, value))
+            }
             _ => return None,
         })
     }};

@@ -44,6 +44,7 @@ impl Owner {
     pub(super) fn shown_record(&self, job: &Job, planned: Option<PlannedStart>) -> JobRecord {
         let mut record = record_of(job, planned);
         record.prolog = self.prolog_of(job.id);
+        record.is_age_limited = self.state.is_age_limited(job);
         record
     }
 

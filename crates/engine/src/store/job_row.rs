@@ -8,7 +8,7 @@ use model::{
     Allocation, ArrayPlace, ArraySpec, ArrayTask, Dependency, Ending, JobId, JobState,
     JobStateName, Outcome, PendingReason, Ran, Request, Submitter, Timestamp,
 };
-use sched::Job;
+use sched::{Job, Moments, MomentsBox};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) const JOB_COLUMNS: &str = "jobs.id, jobs.submission, jobs.task, jobs.
      submissions.gid, submissions.user_name, submissions.group_name, submissions.request, \
      submissions.batch, submissions.command, submissions.submit_host, jobs.state, \
      jobs.submitted_at, jobs.eligible_at, jobs.not_before, jobs.dependency, jobs.hold, \
-     jobs.restarts, jobs.ending, jobs.outcome, jobs.ended_at, jobs.version, jobs.resized_at, \
+     jobs.restarts, jobs.ending, jobs.outcome, jobs.ended_at, jobs.version, jobs.resized_at, jobs.accrues_at, \
      jobs.request AS own_request, jobs.partition, job_starts.started_at, job_starts.time_limit, job_starts.shares, \
      job_starts.priority, job_starts.suspension, job_starts.end_moved_ms, job_starts.partition AS start_partition";
 
@@ -252,12 +252,15 @@ pub(super) fn read_job(
         partition: partition
             .filter(|_| !matches!(state, JobState::Pending { .. }))
             .map(Box::from),
-        not_before: moment(row, "not_before")?,
         dependency: dependency.map(Arc::new),
         state,
         submitted: Timestamp(row.get("submitted_at")?),
         eligible: moment(row, "eligible_at")?,
-        resized: moment(row, "resized_at")?.map(Box::new),
+        moments: MomentsBox::from(Moments {
+            not_before: moment(row, "not_before")?,
+            accrues: moment(row, "accrues_at")?,
+            resized: moment(row, "resized_at")?,
+        }),
         priority,
         restarts: row.get("restarts")?,
         batch: submission.batch,
@@ -380,7 +383,8 @@ mod tests {
         check(|_| {});
         check(|job| {
             (job.priority, job.version) = (0, 12);
-            job.not_before = Some(Timestamp(77));
+            job.moments.not_before = Some(Timestamp(77));
+            job.moments.accrues = Some(Timestamp(78));
         });
         check(|job| {
             job.state = JobState::Pending {
@@ -410,7 +414,7 @@ mod tests {
                 *held = Some(HeldBy::Admin);
                 *end_moved_ms = -12_000;
             }
-            (job.priority, job.resized) = (42, Some(Box::new(Timestamp(11))));
+            (job.priority, job.moments.resized) = (42, Some(Timestamp(11)));
         });
         check(|job| {
             let hold = RequeueHold::HeldSpecialExit;
@@ -431,7 +435,7 @@ mod tests {
                 is_preempted: false,
             };
             job.state = running(None, Some(suspension));
-            (job.priority, job.resized) = (42, Some(Box::new(Timestamp(11))));
+            (job.priority, job.moments.resized) = (42, Some(Timestamp(11)));
         });
         check(|job| {
             job.state = JobState::Ended {

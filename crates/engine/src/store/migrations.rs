@@ -176,4 +176,8 @@ CREATE TABLE former_sizes (
 -- What its tasks used one by one; JSON.
 ALTER TABLE steps ADD COLUMN tasks_usage TEXT;
 ",
+    "
+-- Since when a job gains priority by its age, where a limit lets so many alone do so.
+ALTER TABLE jobs ADD COLUMN accrues_at INTEGER;
+",
 ];

@@ -203,9 +203,9 @@ fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
             "INSERT INTO jobs (id, submission, task, waiting, uid, name, account, partition, qos,
                  comment, live, state, submitted_at, eligible_at, not_before, dependency, hold,
                  started_at, ended_at, node_list, restarts, ending, outcome, version, resized_at,
-                 request)
+                 accrues_at, request)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25,
+                 ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26,
                  (SELECT own.request FROM jobs own WHERE own.id = ?2 AND ?1 <> ?2))
              ON CONFLICT (id) DO UPDATE SET task = excluded.task, waiting = excluded.waiting,
                  live = excluded.live, state = excluded.state, partition = excluded.partition,
@@ -215,7 +215,8 @@ fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
                  ended_at = excluded.ended_at, node_list = excluded.node_list,
                  restarts = excluded.restarts, ending = excluded.ending,
                  outcome = excluded.outcome, version = excluded.version,
-                 resized_at = excluded.resized_at",
+                 resized_at = excluded.resized_at,
+                 accrues_at = excluded.accrues_at",
         )?
         .execute(params![
             job.id.0,
@@ -232,7 +233,7 @@ fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
             row.state.long(),
             job.submitted.0,
             job.eligible.map(|at| at.0),
-            job.not_before.map(|at| at.0),
+            job.moments.not_before.map(|at| at.0),
             job.dependency.as_ref().map(ToString::to_string),
             row.hold.map(Hold::text),
             start.as_ref().map(|start| start.started_at.0),
@@ -242,7 +243,8 @@ fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
             row.ending.as_ref().map(json).transpose()?,
             row.outcome.as_ref().map(json).transpose()?,
             i64::try_from(job.version).unwrap_or(i64::MAX),
-            job.resized.as_deref().map(|at| at.0),
+            job.moments.resized.map(|at| at.0),
+            job.moments.accrues.map(|at| at.0),
         ])?;
     match row.ended_at {
         Some(at) => transaction
@@ -301,7 +303,7 @@ fn write_start(
                 start.suspension.as_ref().map(json).transpose()?,
                 start.end_moved_ms,
             ])?;
-        if job.resized.is_some() {
+        if job.moments.resized.is_some() {
             transaction
                 .prepare_cached(
                     "UPDATE job_starts SET node_list = ?3, shares = ?4

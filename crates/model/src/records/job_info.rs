@@ -114,6 +114,8 @@ pub struct JobInfo {
     pub submitted: Timestamp,
     /// Since when it may start.
     pub eligible: Option<Timestamp>,
+    /// Since when it gains priority by its age.
+    pub accrues: Option<Timestamp>,
     /// When it last gave back nodes or lost some while it ran.
     pub resized: Option<Timestamp>,
     /// When the scheduler last looked at it.
@@ -235,6 +237,9 @@ impl JobInfo {
             exit_code: exit_code(&record.state),
             submitted: record.submitted,
             eligible: record.eligible.or_else(|| begin(record, facts.now)),
+            accrues: record
+                .accrues
+                .or(record.eligible.filter(|_| !record.is_age_limited)),
             resized: record.resized,
             looked_at: match record.state {
                 JobState::Pending { .. } => facts.looked_at,
@@ -304,7 +309,7 @@ impl JobInfo {
     /// Since when it gains priority by its age; one that waits for a moment does not yet.
     #[must_use]
     pub fn accrues_since(&self) -> Option<Timestamp> {
-        self.eligible.filter(|eligible| *eligible <= self.now)
+        self.accrues.filter(|since| *since <= self.now)
     }
 
     /// `cpu=1,mem=100M,node=1,billing=1`

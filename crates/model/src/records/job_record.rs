@@ -56,6 +56,13 @@ pub struct JobStanding {
     /// Since when it may start; `None` while held or dependent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eligible: Option<Timestamp>,
+    /// Since when it gains priority by its age, where a limit lets so many jobs alone do so; else since it
+    /// may start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accrues: Option<Timestamp>,
+    /// Such a limit keeps it from that so far; of a live job in an answer alone.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub is_age_limited: bool,
     /// When it last gave back nodes or lost some while it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resized: Option<Timestamp>,

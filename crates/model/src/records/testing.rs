@@ -24,6 +24,8 @@ pub(crate) fn job(request: Request, task: Option<ArrayTask>) -> JobRecord {
         },
         submitted: Timestamp(0),
         eligible: None,
+        accrues: None,
+        is_age_limited: false,
         resized: None,
         planned: None,
         priority: 0,

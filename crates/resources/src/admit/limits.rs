@@ -172,7 +172,16 @@ impl Judge<'_, '_> {
         if let Some(limit) = tres.or(above) {
             let asked = self.counts(partition);
             let path = of_account("max_tres_per_job");
-            self.tres(limit, &asked, Per::Job, path, false, "Assoc");
+            let of_partition = partition.and_then(|partition| partition.qos.as_ref());
+            let of_partition = of_partition.and_then(|qos| self.file.qos(qos));
+            let mut qos = of_partition.into_iter().chain(who.qos.first().copied());
+            let factor = qos.find_map(|qos| qos.limit_factor.as_ref());
+            let factor = factor.map_or(1.0, |factor| factor.value);
+            let limit = Sourced {
+                value: limit.value.clone().times(factor),
+                ..limit.clone()
+            };
+            self.tres(&limit, &asked, Per::Job, path, false, "Assoc");
         }
     }
 

@@ -161,6 +161,12 @@ impl Cluster {
         self.has_budgeted_time
     }
 
+    /// Whether a limit says how many waiting jobs gain priority by their age (`GrpJobsAccrue`, …).
+    #[must_use]
+    pub fn limits_accrual(&self) -> bool {
+        self.limits_accrual
+    }
+
     /// Whether jobs run only under accounts that there are (`AccountingStorageEnforce`).
     #[must_use]
     pub fn needs_accounts(&self) -> bool {
@@ -182,11 +188,13 @@ impl Cluster {
         let limits = limits.chain(self.associations.iter().map(|one| &one.limits));
         let mut names: BTreeSet<&String> = BTreeSet::new();
         let mut budgeted: BTreeSet<&String> = BTreeSet::new();
-        let mut has_budgeted_time = false;
+        let (mut has_budgeted_time, mut limits_accrual) = (false, false);
         let mut has_limits = self.of_users != Counted::default();
         for limits in limits.filter(|limits| **limits != none) {
             has_limits = true;
             has_budgeted_time |= limits.group_wall.is_some();
+            let counted = [&limits.user, &limits.account, &limits.group];
+            limits_accrual |= counted.iter().any(|counted| counted.accruing.is_some());
             budgeted.extend(limits.group_minutes.0.iter().map(|(name, _)| name));
             let all = limits.tres().into_iter();
             names.extend(all.flat_map(|tres| tres.0.iter().map(|(name, _)| name)));
@@ -194,6 +202,7 @@ impl Cluster {
         let names = names.into_iter().cloned().collect();
         self.budgeted_tres = budgeted.into_iter().cloned().collect();
         self.has_budgeted_time = has_budgeted_time;
+        self.limits_accrual = limits_accrual;
         (self.has_limits, self.limited_tres) = (has_limits, names);
     }
 }
@@ -210,19 +219,24 @@ fn limits(own: &cluster_file::Association) -> Limits {
     Limits {
         wall: value(&own.max_wall).and_then(limit),
         job: tres(&own.max_tres_per_job),
+        job_minutes: tres(&own.max_tres_minutes_per_job),
         node: tres(&own.max_tres_per_node),
         user: Counted {
             jobs: value(&own.max_jobs),
             submitted: value(&own.max_submit),
             tres: Tres::default(),
+            accruing: value(&own.max_jobs_accrue),
         },
         group: Counted {
             jobs: value(&own.group_jobs),
             submitted: value(&own.group_submit),
             tres: tres(&own.group_tres),
+            accruing: value(&own.group_jobs_accrue),
         },
         group_wall: value(&own.group_wall).and_then(limit),
         group_minutes: tres(&own.group_tres_minutes),
+        group_run_minutes: tres(&own.group_tres_run_minutes),
+        priority_threshold: value(&own.min_priority_threshold),
         ..Limits::default()
     }
 }

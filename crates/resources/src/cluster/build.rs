@@ -88,7 +88,7 @@ impl Cluster {
         cluster.of_users = Counted {
             jobs: value(&file.limits.max_jobs_per_user),
             submitted: value(&file.limits.max_submit_per_user),
-            tres: Tres::default(),
+            ..Counted::default()
         };
         for partition in &file.partitions {
             let mut nodes = match partition.nodes.as_ref().map(|nodes| &nodes.value) {
@@ -401,20 +401,24 @@ fn qos_of(file: &ClusterFile, qos: &Named<cluster_file::Qos>) -> Qos {
                 jobs: value(&qos.max_jobs_per_user),
                 submitted: value(&qos.max_submit_per_user),
                 tres: tres(&qos.max_tres_per_user),
+                accruing: value(&qos.max_jobs_accrue_per_user),
             },
             account: Counted {
                 jobs: value(&qos.max_jobs_per_account),
                 submitted: value(&qos.max_submit_per_account),
                 tres: tres(&qos.max_tres_per_account),
+                accruing: value(&qos.max_jobs_accrue_per_account),
             },
             group: Counted {
                 jobs: value(&qos.group_jobs),
                 submitted: value(&qos.group_submit),
                 tres: tres(&qos.group_tres),
+                accruing: value(&qos.group_jobs_accrue),
             },
             group_wall: value(&qos.group_wall).and_then(limit),
             group_minutes: tres(&qos.group_tres_minutes),
             group_run_minutes: tres(&qos.group_tres_run_minutes),
+            priority_threshold: value(&qos.min_priority_threshold),
         },
         preempt: qos
             .preempt
@@ -426,6 +430,7 @@ fn qos_of(file: &ClusterFile, qos: &Named<cluster_file::Qos>) -> Qos {
         grace_time: grace_time(file, &qos.grace_time),
         exempt_time: value(&qos.preempt_exempt_time),
         usage_factor: value(&qos.usage_factor).unwrap_or(1.0),
+        limit_factor: value(&qos.limit_factor),
         flags: qos
             .flags
             .as_ref()
@@ -444,19 +449,24 @@ fn account(file: &ClusterFile, account: &Named<cluster_file::Account>) -> Accoun
         limits: Limits {
             wall: value(&account.max_wall).and_then(limit),
             job: tres(&account.max_tres_per_job),
+            job_minutes: tres(&account.max_tres_minutes_per_job),
             node: tres(&account.max_tres_per_node),
             user: Counted {
                 jobs: value(&account.max_jobs),
                 submitted: value(&account.max_submit),
                 tres: Tres::default(),
+                accruing: value(&account.max_jobs_accrue),
             },
             group: Counted {
                 jobs: value(&account.group_jobs),
                 submitted: value(&account.group_submit),
                 tres: tres(&account.group_tres),
+                accruing: value(&account.group_jobs_accrue),
             },
             group_wall: value(&account.group_wall).and_then(limit),
             group_minutes: tres(&account.group_tres_minutes),
+            group_run_minutes: tres(&account.group_tres_run_minutes),
+            priority_threshold: value(&account.min_priority_threshold),
             ..Limits::default()
         },
         shares: account

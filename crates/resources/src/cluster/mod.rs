@@ -64,6 +64,7 @@ pub struct Cluster {
     limited_tres: Vec<String>,
     budgeted_tres: Vec<String>,
     has_budgeted_time: bool,
+    limits_accrual: bool,
     is_safe: bool,
     needs_accounts: bool,
     /// What jobs get outside of partitions that do not ask for it.

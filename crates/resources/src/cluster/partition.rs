@@ -83,6 +83,9 @@ pub struct Qos {
     pub exempt_time: Option<Seconds>,
     /// How much a job's usage counts.
     pub usage_factor: f64,
+    /// Limits of accounts and of users in them on a job's TRES and on those of all jobs together are so many
+    /// times as much for its jobs (`LimitFactor`).
+    pub limit_factor: Option<f64>,
     /// `DenyOnLimit`, `OverPartQOS`, …: in Slurm's words.
     pub flags: Vec<String>,
 }
@@ -135,6 +138,8 @@ pub struct Limits {
     pub group_minutes: Tres,
     /// Resources times minutes that running jobs may still use.
     pub group_run_minutes: Tres,
+    /// No place is kept for a job below this priority, and none waits for it (`MinPrioThreshold`).
+    pub priority_threshold: Option<u32>,
 }
 
 impl Limits {
@@ -163,6 +168,8 @@ pub struct Counted {
     pub submitted: Option<u32>,
     /// What running jobs hold.
     pub tres: Tres,
+    /// Waiting jobs that gain priority by their age.
+    pub accruing: Option<u32>,
 }
 
 /// A limit of a document in seconds; `UNLIMITED` is none.

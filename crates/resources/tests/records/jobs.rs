@@ -76,6 +76,8 @@ pub fn held_job(id: u32) -> JobRecord {
         dependency: None,
         submitted: NOW,
         eligible: None,
+        accrues: None,
+        is_age_limited: false,
         resized: None,
         planned: None,
         priority: 0,

@@ -122,7 +122,9 @@ impl Ledger {
             let found = limits.find(|(_, limits)| !of(limits).0.is_empty());
             found.map(|(_, limits)| left(of(limits), of))
         };
+        let factor = chain.limit_factor().unwrap_or(1.0);
         if let Some(limits) = first(|it| &it.job) {
+            let limits = limits.times(factor);
             let held = |at| u128::from(used.get(at));
             let first = first_over(cluster, &limits, 1, held);
             stop(Limited::Job, Whose::JobOfAccount, first)?;
@@ -139,6 +141,7 @@ impl Ledger {
         }
         for (counter, limits) in chain.association_limits() {
             let group = left(&limits.group.tres, |it| &it.group.tres);
+            let group = group.times(factor);
             let held = |at| u128::from(self.held(&counter, at)) + u128::from(used.get(at));
             let first = first_over(cluster, &group, 1, held);
             stop(Limited::Group, Whose::Together(counter.clone()), first)?;

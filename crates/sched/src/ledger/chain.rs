@@ -9,7 +9,7 @@ use resources::{AccountId, Association, Cluster, Limits, PartId, QosId};
 
 /// What is held under one limit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Counter {
+pub(crate) enum Counter {
     Qos(QosId),
     QosUser(QosId, u32),
     QosAccount(QosId, String),
@@ -74,7 +74,7 @@ impl<'a> Chain<'a> {
     }
 
     /// Where the job counts when it runs.
-    pub(super) fn counters(&self) -> Vec<Counter> {
+    pub(crate) fn counters(&self) -> Vec<Counter> {
         let mut counters = vec![Counter::User(self.uid)];
         for qos in &self.qos {
             counters.push(Counter::Qos(*qos));
@@ -121,6 +121,54 @@ impl<'a> Chain<'a> {
             Spender::Account(name) => Counter::Account(self.cluster.find_account(name)?),
             Spender::Member(_) => Counter::Association(self.account.clone(), self.uid),
         })
+    }
+
+    /// How many waiting jobs gain priority by their age where it is counted: the first limit that is set decides,
+    /// of the job's QOS, then of the user in the account, then of the accounts upwards (`_get_accrue_limits`).
+    pub(crate) fn accrual_limit(&self) -> Option<(Counter, u32)> {
+        let of_qos = self.qos_limits().find_map(|(qos, limits)| {
+            let group = limits.group.accruing.map(|most| (Counter::Qos(qos), most));
+            let account = || {
+                let counter = Counter::QosAccount(qos, self.account.clone());
+                Some((counter, limits.account.accruing?))
+            };
+            let user = || Some((Counter::QosUser(qos, self.uid), limits.user.accruing?));
+            group.or_else(account).or_else(user)
+        });
+        of_qos.or_else(|| {
+            let own = Counter::Association(self.account.clone(), self.uid);
+            // What an account says of each user holds where the user's own association says nothing, and counts
+            // that user's jobs.
+            let of_user = || {
+                let mut all = self.association_limits();
+                let most = all.find_map(|(_, limits)| limits.user.accruing)?;
+                Some((own.clone(), most))
+            };
+            let group = |(counter, limits): (Counter, &Limits)| {
+                limits.group.accruing.map(|most| (counter, most))
+            };
+            let of_group = self.association_limits().find_map(group);
+            match of_group {
+                Some((counter, most)) if counter == own => Some((counter, most)),
+                of_group => of_user().or(of_group),
+            }
+        })
+    }
+
+    /// Below this priority no place is kept for the job, and none waits for it (`acct_policy_get_prio_thresh`).
+    pub(crate) fn priority_threshold(&self) -> Option<u32> {
+        let of_qos = self.qos_limits().map(|(_, limits)| limits);
+        // What an account says holds for users in it.
+        let of_accounts = self.association_limits().map(|(_, limits)| limits);
+        let mut all = of_qos.chain(of_accounts);
+        all.find_map(|limits| limits.priority_threshold.filter(|least| *least > 0))
+    }
+
+    /// How many times as much limits of accounts on TRES are: what the first QOS says that says it (`LimitFactor`).
+    pub(super) fn limit_factor(&self) -> Option<f64> {
+        let all = self.cluster.qos();
+        let mut qos = self.qos.iter();
+        qos.find_map(|qos| all[usize::from(qos.0)].limit_factor)
     }
 
     fn own_spender(&self) -> Spender {

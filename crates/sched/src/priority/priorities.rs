@@ -3,6 +3,7 @@
 use super::measure::{Circumstances, Measure, billed};
 use super::{Decay, Factors, ShareTree, Standing, Usage};
 use crate::Job;
+use crate::accrual::accrues_since;
 use crate::member::{self, Member};
 use model::{JobState, Seconds, TimeLimitRequest, Timestamp};
 use resources::{Association, Cluster, Demand, PartId};
@@ -151,7 +152,7 @@ impl Priorities {
         };
         let seconds = |since: Timestamp| at.since(since) as f64 / 1000.0;
         let circumstances = Circumstances {
-            waited: record.eligible.map_or(0.0, seconds),
+            waited: accrues_since(cluster, record).map_or(0.0, seconds),
             since_submission: seconds(record.submitted),
             fair_share: place.and_then(|place| self.standings.get(place)?.fair_share),
             association: association_priority(

@@ -28,8 +28,6 @@ pub(super) struct Given {
     /// What is said of numbers that can't be read: a QOS is added all the same, as Slurm does it,
     /// and none is modified.
     pub(super) remarks: String,
-    /// What is said of settings that have no effect.
-    pub(super) notes: String,
 }
 
 /// Reads the words of `add`, or those after `set`.
@@ -86,14 +84,9 @@ pub(super) fn given(
                     }
                 }
                 match setting.put(word, value, &mut Settings::new()) {
-                    Ok(()) => {
-                        if value != "-1" {
-                            given.notes.push_str(&setting.note().unwrap_or_default());
-                        }
-                        given
-                            .settings
-                            .push((setting, word.clone(), value.to_owned()));
-                    }
+                    Ok(()) => given
+                        .settings
+                        .push((setting, word.clone(), value.to_owned())),
                     Err(Wrong::Number(remark)) if std::ptr::eq(known, OF_ASSOCIATIONS) => {
                         return Err(unknown(&remark));
                     }
@@ -192,7 +185,6 @@ impl Given {
 
 pub(super) fn with_remarks(mut answer: Answer, given: &Given) -> Answer {
     answer.stderr.push_str(&given.remarks);
-    answer.stderr.push_str(&given.notes);
     answer
 }
 

@@ -202,27 +202,7 @@ pub(super) static OF_QOS: &[Setting] = &[
     setting(&[("usagethreshold", 6)], "usagethreshold", "UsageThreshold", Kind::Factor),
 ];
 
-/// Settings that are kept and shown, and that no job's course here goes by.
-const NOT_APPLIED: &[&str] = &[
-    "grpjobsaccrue",
-    "limitfactor",
-    "maxjobsaccrue",
-    "maxjobsaccrueperaccount",
-    "maxjobsaccrueperuser",
-    "minpriothresh",
-];
-
 impl Setting {
-    /// What is said where it is set although nothing goes by it.
-    pub(super) fn note(&self) -> Option<String> {
-        NOT_APPLIED.contains(&self.key).then(|| {
-            format!(
-                "sacctmgr: {} is kept and shown, and has no effect on jobs here\n",
-                self.said
-            )
-        })
-    }
-
     /// The setting of a name or of enough of it, in any case.
     pub(super) fn named(all: &'static [Setting], name: &str) -> Option<&'static Setting> {
         let lower = name.to_ascii_lowercase();

@@ -1,0 +1,206 @@
+//! How many waiting jobs gain priority by their age: limits of QOS and accounts let so many alone do so
+//! (`acct_policy_handle_accrue_time` of acct_policy.c).
+//!
+//! A job that is let begins then, at age 0, and goes on until it starts, is held or is queued again. Those that
+//! no limit counts gain since they may start, and are counted by limits of others above them.
+
+use crate::ledger::{Chain, Counter};
+use crate::{Job, State};
+use model::{JobId, Timestamp};
+use resources::Cluster;
+use std::collections::HashMap;
+
+/// Since when a job gains priority by its age; none where a limit keeps it from that.
+pub(crate) fn accrues_since(cluster: &Cluster, record: &Job) -> Option<Timestamp> {
+    let own = record.moments.accrues;
+    own.or_else(|| record.eligible.filter(|_| !is_limited(cluster, record)))
+}
+
+fn is_limited(cluster: &Cluster, record: &Job) -> bool {
+    cluster.limits_accrual()
+        && !cluster.priority().has_flag("ACCRUE_ALWAYS")
+        && Chain::of(cluster, record, None).accrual_limit().is_some()
+}
+
+impl State {
+    /// Whether a limit keeps a waiting job from gaining priority by its age so far.
+    #[must_use]
+    pub fn is_age_limited(&self, record: &Job) -> bool {
+        record.eligible.is_some() && accrues_since(&self.cluster, record).is_none()
+    }
+
+    /// Lets as many jobs gain priority by their age as limits allow, in the order of their ids. Elements of an
+    /// array that may get rows of their own.
+    pub(crate) fn accrue(&mut self, now: Timestamp) {
+        let policy = self.cluster.priority();
+        if !self.cluster.limits_accrual() || policy.has_flag("ACCRUE_ALWAYS") {
+            return;
+        }
+        let (mut counted, mut limited) = (HashMap::new(), Vec::new());
+        for job in self.jobs.values() {
+            let record = &job.record;
+            if !job.is_pending() || record.priority == 0 || record.eligible.is_none() {
+                continue;
+            }
+            let chain = Chain::of(&self.cluster, record, None);
+            let jobs = u32::try_from(job.waiting().len())
+                .unwrap_or(u32::MAX)
+                .max(1);
+            let limit = chain
+                .accrual_limit()
+                .filter(|_| record.moments.accrues.is_none());
+            match limit {
+                Some(limit) => limited.push((record.id, jobs, limit, chain.counters())),
+                None => add(&mut counted, &chain.counters(), jobs),
+            }
+        }
+        for (id, jobs, (counter, most), counters) in limited {
+            let there = counted.get(&counter).copied().unwrap_or(0);
+            let more = most.saturating_sub(there).min(jobs);
+            add(&mut counted, &counters, more);
+            for _ in 0..more {
+                self.accrue_one(id, now);
+            }
+        }
+    }
+
+    /// Lets a job, or the next element of a row, gain from now on.
+    fn accrue_one(&mut self, row: JobId, now: Timestamp) {
+        let id = match self.jobs[&row].waiting() {
+            [] => row,
+            [first, ..] => self.split_off(row, *first),
+        };
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.record.moments.accrues = Some(now);
+        }
+        self.touch(id);
+        if id != row {
+            self.prioritise(id, now);
+            self.refile(id, now);
+        }
+    }
+}
+
+fn add(counted: &mut HashMap<Counter, u32>, counters: &[Counter], jobs: u32) {
+    for counter in counters {
+        let there = counted.entry(counter.clone()).or_default();
+        *there = there.saturating_add(jobs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+    use super::*;
+    use crate::Event;
+    use cluster_file::ClusterFile;
+    use model::{ArraySpec, Outcome, Request, Submitter};
+    use resources::Trust;
+    use std::sync::Arc;
+
+    /// One CPU, held by job 1, so that all others wait.
+    fn busy(limits: &str) -> State {
+        let text = format!(
+            "[nodes.n]\ncpus = 1\n[partition.p]\nnodes = \"ALL\"\ndefault = true\n\
+             [account.top]\n[account.a]\nparent = \"top\"\n[account.b]\nparent = \"top\"\n\
+             [user.\"*\"]\naccounts = [\"a\", \"b\"]\n[priority]\nage = 1000\n{limits}"
+        );
+        let file = ClusterFile::parse("lab", &text).unwrap();
+        let mut state = State::new(Arc::new(Cluster::build(&file, Trust::All)), Arc::new([]));
+        submit(&mut state, 9, "b", None);
+        state
+    }
+
+    fn submit(state: &mut State, uid: u32, account: &str, elements: Option<u32>) -> JobId {
+        let id = state.new_id();
+        let mut request = Request {
+            account: Some(account.to_owned()),
+            ..Request::default()
+        };
+        let array = elements.map(|count| ArraySpec {
+            indices: (0..count).collect(),
+            step: 1,
+            throttle: None,
+        });
+        request.rare.array.clone_from(&array);
+        let submitter = Submitter {
+            uid,
+            user: format!("u{uid}"),
+            ..Submitter::default()
+        };
+        let at = Timestamp(i64::from(id.0));
+        state.apply(Event::Submitted {
+            record: Box::new(Job::submitted(id, request, Arc::new(submitter), at)),
+            array: array.as_ref().map(model::ArrayFacts::of),
+            history: Vec::new(),
+            at,
+        });
+        state.schedule(at);
+        id
+    }
+
+    /// Of the waiting rows those that gain by their age, and since when.
+    fn gaining(state: &State) -> Vec<(u32, i64)> {
+        let waits = |record: &&Job| matches!(record.state, model::JobState::Pending { .. });
+        let waiting = state.live().filter(waits);
+        let gaining = waiting
+            .filter_map(|record| Some((record.id.0, accrues_since(&state.cluster, record)?.0)));
+        gaining.collect()
+    }
+
+    #[test]
+    fn the_first_limit_that_is_set_lets_so_many_gain() {
+        let check = |limits: &str, want: &[u32]| {
+            let mut state = busy(limits);
+            for (uid, account) in [(1, "a"), (1, "a"), (1, "b"), (2, "a"), (2, "b"), (1, "a")] {
+                submit(&mut state, uid, account, None);
+            }
+            let found: Vec<u32> = gaining(&state).iter().map(|(job, _)| *job).collect();
+            assert_eq!(found, want, "{limits}");
+        };
+        check("", &[2, 3, 4, 5, 6, 7]);
+        check("[qos.normal]\nmax_jobs_accrue_per_user = 1\n", &[2, 5]);
+        check("[qos.normal]\nmax_jobs_accrue_per_account = 1\n", &[2, 4]);
+        check("[qos.normal]\ngroup_jobs_accrue = 3\n", &[2, 3, 4]);
+        check("[qos.normal]\ngroup_jobs_accrue = 0\n", &[]);
+        let both = "[qos.normal]\ngroup_jobs_accrue = 4\nmax_jobs_accrue_per_user = 1\n";
+        check(both, &[2, 3, 4, 5]);
+        // A user's own association counts what it has, an account those below it.
+        check(
+            "[user.u1]\naccounts = [\"a\", \"b\"]\n[user.u1.account.a]\nmax_jobs_accrue = 2\n",
+            &[2, 3, 4, 5, 6],
+        );
+        check(
+            "[user.u1]\naccounts = [\"a\", \"b\"]\n[user.u1.account.a]\ngroup_jobs_accrue = 1\n",
+            &[2, 4, 5, 6],
+        );
+    }
+
+    #[test]
+    fn a_start_lets_the_next_one_begin_at_age_0() {
+        let mut state = busy("[qos.normal]\nmax_jobs_accrue_per_user = 1\n");
+        for _ in 0..2 {
+            submit(&mut state, 1, "a", None);
+        }
+        assert_eq!(gaining(&state), [(2, 2)]);
+        state.apply(Event::Gone {
+            job: JobId(1),
+            outcome: Outcome::Completed,
+            at: Timestamp(500),
+        });
+        state.schedule(Timestamp(500));
+        assert_eq!(gaining(&state), [(3, 500)]);
+        let saved = state.job(JobId(3)).unwrap().clone();
+        assert_eq!(saved.moments.accrues, Some(Timestamp(500)));
+    }
+
+    #[test]
+    fn elements_that_may_gain_have_rows_of_their_own() {
+        let mut state = busy("[qos.normal]\nmax_jobs_accrue_per_user = 2\n");
+        submit(&mut state, 1, "a", Some(4));
+        let rows: Vec<(u32, Vec<u32>)> = state.live().map(|it| (it.id.0, it.elements())).collect();
+        let want = [(1, vec![]), (2, vec![2, 3]), (3, vec![0]), (4, vec![1])];
+        assert_eq!(rows, want);
+        assert_eq!(gaining(&state), [(3, 2), (4, 2)]);
+    }
+}
