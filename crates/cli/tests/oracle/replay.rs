@@ -445,7 +445,6 @@ const DETAILS: Part = Part {
     only: "",
 };
 
-<<<<<<< HEAD
 /// What jobs waited for when they were cancelled, and what is left of dependencies.
 const REASONS: Part = Part {
     gres_conf: None,
@@ -459,16 +458,12 @@ const REASONS: Part = Part {
     only: "",
 };
 
-/// The longest that a command runs; the recording had the same limit.
-const LONGEST: Duration = Duration::from_secs(10);
-=======
 /// The longest that a command of the recording ran.
 const RECORDED_LONGEST: Duration = Duration::from_secs(10);
 /// The longest that one runs here, but for those that hung there: on a busy machine any takes its time.
 const LONGEST: Duration = Duration::from_secs(120);
 /// The recorded answer of a command that was ended because of that.
 const HANGS: &str = "= hangs";
->>>>>>> 35fdbc7c (tests: trainings, steps and commands can't end before what is done to them)
 
 /// The virtual twin of the recorded cluster, with its accounts.
 pub(crate) struct Twin {
