@@ -195,7 +195,7 @@ impl State {
         if self.jobs[&key.job].component().is_some() {
             actions.extend(self.try_together(pass, queue, key, now));
         } else {
-            self.try_one(pass, queue, key, &mut actions, now);
+            actions.extend(self.try_one(pass, queue, key, now));
         }
         actions
     }

@@ -66,11 +66,11 @@ impl State {
         pass: &mut Pass,
         queue: QueueId,
         key: Key,
-        actions: &mut Vec<Action>,
         now: Timestamp,
-    ) {
+    ) -> Vec<Action> {
+        let mut actions = Vec::new();
         let Some(tried) = self.queue_attempt(pass, queue, key, now) else {
-            return;
+            return actions;
         };
         let (attempt, is_behind) = (&tried.attempt, tried.is_behind);
         if let Some((name, start)) = self.drawn(pass, attempt, now) {
@@ -81,30 +81,29 @@ impl State {
                 self.count_reserved_cores(now);
             }
             actions.extend(start);
-            return;
+            return actions;
         }
         if is_behind && !self.may_try(pass, queue.partition, attempt.user) {
             pass.passed.insert(queue, key);
             pass.not_tried.push(key.job);
-            return;
+            return actions;
         }
-        let before = actions.len();
-        let found = match self.find_room(pass, &tried, actions, now) {
+        let found = match self.find_room(pass, &tried, &mut actions, now) {
             Ok(found) => found,
             Err(reason) => {
                 pass.limited.insert(key.job, reason);
                 pass.passed.insert(queue, key);
-                return;
+                return actions;
             }
         };
         if let Some(mut start) = found {
             if let Err(reason) = self.may_have(&self.ledger, &start, now) {
                 pass.limited.insert(key.job, reason);
                 pass.passed.insert(queue, key);
-                return;
+                return actions;
             }
             // Not beside what was suspended for it.
-            if !is_behind && actions.len() == before {
+            if !is_behind && actions.is_empty() {
                 start = self.first_asked(pass, start, now);
             }
             // One that kept others waiting in another of its partitions does so no more.
@@ -112,10 +111,11 @@ impl State {
             pass.has_overtaken |= is_behind || lets_others;
             self.looked.backfilled += u64::from(is_behind);
             actions.extend(self.start_in_pass(pass, &start, now));
-            return;
+            return actions;
         }
         pass.passed.insert(queue, key);
         self.keep_waiting(pass, &tried, now);
+        actions
     }
 
     /// Starts a job, and takes its place from those that are promised one.

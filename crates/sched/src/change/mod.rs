@@ -190,8 +190,8 @@ fn set_site_factor(
     Ok(())
 }
 
-/// What may change whether or not the job runs.
-fn change_any(request: &mut Request, change: &JobChange) {
+/// Makes a change of what may change whether or not the job runs; false where it is another one.
+fn changes_any_job(request: &mut Request, change: &JobChange) -> bool {
     match change {
         JobChange::Name(name) => request.name.clone_from(name),
         JobChange::Comment(comment) => {
@@ -212,13 +212,14 @@ fn change_any(request: &mut Request, change: &JobChange) {
         JobChange::Requeue(requeue) => request.rare.requeue = Some(*requeue),
         JobChange::MailTypes(types) => request.rare.mail_types.clone_from(types),
         JobChange::MailUser(user) => request.rare.mail_user.clone_from(user),
-        JobChange::Switches(switches)
-            if switches.is_some() || request.rare.node_options.is_some() =>
-        {
-            options_of(request).switches = *switches;
+        JobChange::Switches(switches) => {
+            if switches.is_some() || request.rare.node_options.is_some() {
+                options_of(request).switches = *switches;
+            }
         }
-        _ => {}
+        _ => return false,
     }
+    true
 }
 
 fn changed_limit(

@@ -1,6 +1,6 @@
 //! A change of a job that runs: of its limit, of its nodes, which only become fewer, and of what is noted of it.
 
-use super::{ChangeDenial, change_any, changed_limit, set_site_factor};
+use super::{ChangeDenial, changed_limit, changes_any_job, set_site_factor};
 use crate::JobUpdate;
 use model::{JobChange, JobState, NodeName, Seconds, TimeLimitRequest, Timestamp};
 
@@ -95,17 +95,6 @@ pub(super) fn change_running(
             update.limit = Some(next);
         }
         JobChange::AdminComment(_) if !is_operator => return Err(ChangeDenial::Permission),
-        JobChange::Name(_)
-        | JobChange::Comment(_)
-        | JobChange::AdminComment(_)
-        | JobChange::DelayBoot(_)
-        | JobChange::Requeue(_)
-        | JobChange::MailTypes(_)
-        | JobChange::MailUser(_)
-        | JobChange::SwitchWait(_)
-        | JobChange::TresBind(_)
-        | JobChange::TresFrequency(_)
-        | JobChange::Switches(_) => change_any(&mut update.request, change),
         JobChange::BurstBuffer => return Err(ChangeDenial::NotSupported),
         JobChange::OtherClusters => return Err(ChangeDenial::OtherClusters),
         JobChange::Priority(0) => update.hold = true,
@@ -120,6 +109,7 @@ pub(super) fn change_running(
             set_site_factor(&mut update.request, *factor, is_operator)?;
         }
         JobChange::Nice(nice) if is_operator || *nice >= 0 => update.request.nice = *nice,
+        change if changes_any_job(&mut update.request, change) => {}
         _ => return Err(ChangeDenial::NotPending),
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! A change of a job that waits: of what it asks for, as its submission would be checked.
 
-use super::{ChangeDenial, change_any, changed_limit, options_of, set_site_factor, shown_of};
+use super::{ChangeDenial, changed_limit, changes_any_job, options_of, set_site_factor, shown_of};
 use crate::{Job, JobUpdate, State};
 use cluster_file::ClusterFile;
 use model::{Dependency, GresItem, GresList, JobChange, JobId, Request, TimeLimitRequest};
@@ -200,17 +200,9 @@ impl State {
             JobChange::TimeMin(least) => request.rare.time_min = *least,
             JobChange::Output(path) => request.output.clone_from(path),
             JobChange::AdminComment(_) if !is_operator => return Err(ChangeDenial::Permission),
-            JobChange::Name(_)
-            | JobChange::Comment(_)
-            | JobChange::AdminComment(_)
-            | JobChange::DelayBoot(_)
-            | JobChange::Requeue(_)
-            | JobChange::MailTypes(_)
-            | JobChange::MailUser(_)
-            | JobChange::SwitchWait(_)
-            | JobChange::TresBind(_)
-            | JobChange::TresFrequency(_)
-            | JobChange::Switches(_) => change_any(request, change),
+            change => {
+                changes_any_job(request, change);
+            }
         }
         Ok(())
     }
