@@ -1,0 +1,124 @@
+//! A half of what is written again, beside the whole one.
+
+use super::*;
+
+fn part_of(node: &str, incoming: &str) -> Part {
+    Part {
+        node: node.to_owned(),
+        ..part(incoming)
+    }
+}
+
+/// The first node has written `last` again and the second has not, while both their parts are saved.
+fn half_beside() -> Copies {
+    let both = Parts {
+        nodes: vec!["n0".to_owned(), "n1".to_owned()],
+        of: 2,
+        ..Parts::default()
+    };
+    let mut copies = Copies::new([0, 1]).least([("last", &both)]);
+    copies.complete(0, "last".into(), Some(9), None);
+    assert_eq!(next(&mut copies, false, NOW), None);
+    let late = copies.next_due().unwrap();
+    assert_eq!(next(&mut copies, false, late), ask("last", &[0, 1]));
+    copies.part(0, "last", part_of("n0", "a"));
+    copies.no_part(1, "last");
+    let beside = Next::StayBeside {
+        name: "last".to_owned(),
+        nodes: vec!["n0".to_owned()],
+        saved: 2,
+    };
+    assert_eq!(next(&mut copies, false, late), Some(beside));
+    assert_eq!(copies.next_due(), None);
+    assert!(copies.is_idle());
+    copies
+}
+
+/// A node that came later than it was waited for had the first one's half published over the whole one.
+#[test]
+fn a_half_of_what_is_written_again_stays_beside_the_whole_one_until_the_others_come() {
+    let mut copies = half_beside();
+    copies.complete(1, "last".into(), Some(9), None);
+    assert_eq!(next(&mut copies, false, NOW), ask("last", &[1]));
+    copies.part(1, "last", part_of("n1", "b"));
+    let both = vec![part_of("n0", "a"), part_of("n1", "b")];
+    let exchanged = Next::Publish {
+        name: "last".to_owned(),
+        parts: both,
+        merge: false,
+        asked: PartsAsked::default(),
+    };
+    assert_eq!(next(&mut copies, false, NOW), Some(exchanged));
+    // Its parts are gone from the run folder: all are asked again.
+    copies.not_published("last", NOW);
+    let due = copies.next_due().unwrap();
+    assert_eq!(next(&mut copies, false, due), ask("last", &[0, 1]));
+}
+
+#[test]
+fn a_late_part_that_fails_leaves_the_half_beside() {
+    let mut copies = half_beside();
+    copies.complete(1, "last".into(), Some(9), None);
+    assert_eq!(next(&mut copies, false, NOW), ask("last", &[1]));
+    copies.refused(1, "last", full(), true);
+    let Some(Next::GiveUp { parts, .. }) = next(&mut copies, false, NOW) else {
+        panic!("{copies:?}")
+    };
+    assert_eq!(parts, []);
+    let due = copies.next_due().unwrap();
+    assert_eq!(next(&mut copies, false, due), ask("last", &[1]));
+    copies.part(1, "last", part_of("n1", "b"));
+    let Some(Next::Publish { parts, merge, .. }) = next(&mut copies, false, due) else {
+        panic!("{copies:?}")
+    };
+    assert_eq!((parts.len(), merge), (2, false));
+}
+
+/// One that misses two of them takes no part any more.
+#[test]
+fn a_half_takes_the_place_of_the_whole_one_once_it_is_known_that_no_more_comes() {
+    let mut copies = half_beside();
+    copies.complete(0, "last".into(), Some(9), None);
+    let discarded = Next::Discard(vec![part_of("n0", "a")]);
+    let now = Timestamp(100_000);
+    assert_eq!(next(&mut copies, false, now), Some(discarded));
+    assert_eq!(next(&mut copies, false, now), None);
+    let late = copies.next_due().unwrap();
+    assert_eq!(next(&mut copies, false, late), ask("last", &[0, 1]));
+    copies.part(0, "last", part_of("n0", "c"));
+    copies.no_part(1, "last");
+    assert_eq!(least(&mut copies, false, late), Some(1));
+}
+
+#[test]
+fn a_half_that_is_given_up_or_left_to_fresh_agents_is_removed() {
+    let discarded = || Some(Next::Discard(vec![part_of("n0", "a")]));
+    let mut copies = half_beside();
+    assert!(copies.forget("last"));
+    assert_eq!(next(&mut copies, false, NOW), discarded());
+    let mut fresh = Copies::new([0, 1]).after(&half_beside());
+    assert_eq!(next(&mut fresh, false, NOW), discarded());
+}
+
+/// A node kept its half of what had been saved since.
+#[test]
+fn what_an_earlier_start_left_on_one_node_takes_the_place_of_no_whole_one() {
+    let both = Parts {
+        nodes: vec!["n0".to_owned(), "n1".to_owned()],
+        of: 2,
+        ..Parts::default()
+    };
+    let mut copies = Copies::new([0, 1]).least([("last", &both)]);
+    copies.complete_earlier(0, "last".into());
+    assert_eq!(next(&mut copies, true, NOW), None);
+    assert_eq!(copies.next(true, true, NOW), ask("last", &[0, 1]));
+    copies.part(0, "last", part_of("n0", "a"));
+    copies.no_part(1, "last");
+    let beside = next(&mut copies, true, NOW);
+    assert!(
+        matches!(beside, Some(Next::StayBeside { .. })),
+        "{beside:?}"
+    );
+    let discarded = Next::Discard(vec![part_of("n0", "a")]);
+    assert_eq!(next(&mut copies, true, NOW), Some(discarded));
+}
