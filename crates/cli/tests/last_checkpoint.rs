@@ -225,3 +225,42 @@ done
     // They are no checkpoints.
     assert!(!said.contains("latest"), "{said}");
 }
+
+/// Lightning's own folders: nothing was saved of them, since the log beside changed all the time.
+#[test]
+fn a_checkpoint_in_folders_is_saved_with_a_log_beside_it_and_comes_back_at_its_place() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let program = r#"n=$(ls "$1"/lightning_logs/version_0/checkpoints 2>/dev/null | sed 's/.*=\([0-9]*\).*/\1/')
+if [ -n "$n" ]; then echo "resumed from $n"; exit 0; fi
+at="$2/lightning_logs/version_0"; mkdir -p "$at/checkpoints"
+(while :; do echo loss >> "$at/metrics.csv"; sleep 0.1; done) &
+i=0
+while :; do
+  i=$((i+1)); echo "step $i"
+  echo "state $i" > "$at/checkpoints/.new"; mv "$at/checkpoints/.new" "$at/checkpoints/epoch=$i.ckpt"
+  rm -f "$at/checkpoints/epoch=$((i-2)).ckpt"
+  sleep 0.5
+done
+"#;
+    env.write("train.sh", program);
+    let command = r#"command = ["sh", "train.sh", "{resume}", "{checkpoints}"]"#;
+    let more = stopped_after(10, "");
+    let complete = "checkpoints = { complete = \"rename\" }";
+    env.write(
+        "yard.toml",
+        &format!("name = \"loop\"\n{command}\n{complete}\n{more}\n"),
+    );
+    let said = env.yard(&["run", "--on", "local"]).success();
+    let (stopped, resumed) = (last_of(&env, 0, "step"), last_of(&env, 1, "resumed from"));
+    assert!(
+        resumed > 0 && stopped - resumed <= 1,
+        "{resumed} of {stopped}\n{said}"
+    );
+    let folder = PathBuf::from(show(&env)["folder"].as_str().expect("a folder"));
+    let place = "checkpoints/lightning_logs/version_0/checkpoints";
+    let saved = folder.join(place).join(format!("epoch={resumed}.ckpt"));
+    assert_eq!(
+        fs::read_to_string(saved).expect("it is saved"),
+        format!("state {resumed}\n")
+    );
+}

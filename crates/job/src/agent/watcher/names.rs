@@ -1,5 +1,6 @@
 //! What the name of an entry tells.
 
+use folder::last_part;
 use train::Complete;
 
 /// Whether it is the marker of another entry.
@@ -26,7 +27,7 @@ pub fn looks_temporary(name: &str) -> bool {
         "~",
     ];
     const INSIDE: [&str; 3] = [".orbax-checkpoint-tmp", ".tmp.", ".tmp-"];
-    let lower = name.to_ascii_lowercase();
+    let lower = last_part(name).to_ascii_lowercase();
     lower.starts_with('.')
         || lower.starts_with("tmp-")
         || lower.starts_with("tmp_")

@@ -233,3 +233,45 @@ fn a_part_of_another_start_joins_nothing() {
     assert_eq!(out.parts.lacks, 0);
     assert_eq!(run.read("step-5/0.pt") + &run.read("step-5/1.pt"), "newone");
 }
+
+/// What stands in folders below `{checkpoints}`.
+#[test]
+fn one_in_a_folder_stands_at_its_place_and_goes_alone() {
+    let run = Run::new();
+    let name = |step: u32| format!("out/checkpoint-{step}");
+    for step in [5, 10] {
+        let files = [("model.bin", "weights")];
+        let part = run.part(&format!("p{step}"), &files);
+        run.publish(&name(step), &[part], false).unwrap();
+    }
+    assert_eq!(run.names(), [name(10), name(5)]);
+    assert_eq!(run.read("out/checkpoint-10/model.bin"), "weights");
+    assert_eq!(retain(&run.run, Keep::Newest(1)).unwrap(), [name(5)]);
+    assert_eq!(run.names(), [name(10)]);
+    // With the last of a folder the folder goes.
+    let part = run.part("b", &[("", "weights")]);
+    run.publish("other/deep/step-20.pt", &[part], false)
+        .unwrap();
+    let mut manifest = run.run.read_manifest("other/deep/step-20.pt").unwrap();
+    manifest.contents.written = Some(Timestamp(900_000));
+    run.run.write_manifest(&manifest).unwrap();
+    assert_eq!(retain(&run.run, Keep::Newest(1)).unwrap(), [name(10)]);
+    assert!(!run.run.checkpoint("out").exists());
+    assert_eq!(run.read("other/deep/step-20.pt"), "weights");
+}
+
+/// A later start had written its log alone so far: the folder was a checkpoint then, in the place of all.
+#[test]
+fn a_folder_that_holds_checkpoints_is_replaced_and_removed_by_none() {
+    let run = Run::new();
+    let log = || run.part("log", &[("metrics.csv", "loss")]);
+    run.publish("out", &[log()], false).unwrap();
+    let part = run.part("a", &[("", "weights")]);
+    run.publish("out/checkpoint-5", &[part], false).unwrap();
+    let error = run.publish("out", &[log()], false).unwrap_err();
+    assert!(!error.disk, "{error:?}");
+    assert_eq!(run.incoming(), 0);
+    assert_eq!(retain(&run.run, Keep::Newest(1)).unwrap(), ["out"]);
+    assert_eq!(run.names(), ["out/checkpoint-5"]);
+    assert_eq!(run.read("out/checkpoint-5"), "weights");
+}
