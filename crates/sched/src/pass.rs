@@ -8,6 +8,7 @@
 //!   delay no promise; who can't has one too, as `bf_job_part_count_reserve` says.
 
 use crate::fault::{self, Fault};
+use crate::possible_start::Attempt;
 use crate::preempt::{Claims, rules};
 use crate::promise::Promises;
 use crate::queue::{Key, QueueId};
@@ -45,6 +46,8 @@ pub(crate) struct Pass {
     pub(crate) named: NodeSet,
     /// Why the first of a partition waits, where that isn't for others to end.
     pub(crate) unavailable: BTreeMap<JobId, PendingReason>,
+    /// Jobs in line that wait for a reservation, before any is promised a place.
+    pub(crate) passed_over: Vec<Attempt>,
     /// From the first blocked job on, with backfill.
     pub(crate) promises: Option<Promises>,
     /// Whose job it is decides what it may be given.
@@ -94,6 +97,7 @@ impl State {
                 self.looked.jobs += 1;
                 actions.extend(self.try_first(&mut pass, queue, key, now));
             }
+            self.promise_passed_over(&mut pass, now);
             actions.extend(self.let_go_on(&mut pass, None, now));
             // What started may leave the promised ones other nodes: looked at once more, so that a
             // pass leaves nothing to the next.

@@ -204,15 +204,24 @@ impl Promises {
         let is_high = fault::is(Fault::BoundTooHigh);
         let from = known.filter(|(longest, _)| *longest <= length || is_high);
         let from = from.map_or(now.0, |(_, at)| *at);
-        let Some(start) = self.earliest(state, attempt, from..=i64::MAX, &reserved) else {
+        // What fits now once others are gone takes their places, or may not: that was tried.
+        let later = now.0.saturating_add(1)..=i64::MAX;
+        let preempting = state.once_preempted(self, attempt, now);
+        let preempting =
+            preempting.and_then(|view| view.earliest(state, attempt, later, &reserved));
+        let may_preempt = preempting.is_some();
+        let found =
+            preempting.or_else(|| self.earliest(state, attempt, from..=i64::MAX, &reserved));
+        let Some(start) = found else {
             return Ok(false);
         };
         state.may_have(&state.ledger, &start, now)?;
-        if !waits_for_few {
+        if !waits_for_few && !may_preempt {
             self.bounds.insert(kind, (length, start.at.0));
         }
         if let Some(times) = self.note(&start, now) {
-            if self.planning.whole_nodes {
+            // Others may still hold what it takes from them.
+            if self.planning.whole_nodes || may_preempt {
                 self.keep_nodes(&start, times);
             } else {
                 self.take(state, &start, times);

@@ -219,11 +219,13 @@ impl State {
         let partition = choice.partition;
         let named = choice.need.compiled.demand.required.iter();
         let named: NodeSet = named.filter_map(|name| self.cluster.node(name)).collect();
-        let request = &self.jobs[job].record.request;
-        let times = (now, later.span.length);
-        if let Some(reason) = self.waits_for_reservation(request, &named, partition, times) {
+        if let Some(reason) = self.waits_for_reservation(later, &named, now) {
             pass.limited.insert(*job, reason);
-            self.promise(pass, later, now);
+            if *is_behind {
+                self.promise(pass, later, now);
+            } else {
+                pass.passed_over.push(later.clone());
+            }
             return;
         }
         if !is_behind {
@@ -286,8 +288,20 @@ impl State {
         None
     }
 
+    /// Promises those their places that a pass went over as they wait for a reservation: jobs in line behind
+    /// them start whatever they are promised, as in Slurm's main scheduler.
+    pub(crate) fn promise_passed_over(&self, pass: &mut Pass, now: Timestamp) {
+        for attempt in std::mem::take(&mut pass.passed_over) {
+            // It may have started in another partition.
+            if self.is_queued(attempt.job) {
+                self.promise(pass, &attempt, now);
+            }
+        }
+    }
+
     /// Promises a job its place, where a pass promises it one: whether there will be one.
     fn promise(&self, pass: &mut Pass, attempt: &Attempt, now: Timestamp) -> Option<bool> {
+        self.promise_passed_over(pass, now);
         let parameters = self.backfill.as_ref()?;
         let partition = attempt.choice.partition;
         let promised = pass.promised.entry(partition).or_default();

@@ -1,11 +1,14 @@
 //! What reservations leave to a job: the nodes, and CPUs of nodes, that they close to it, and why it waits for that.
 
 use crate::fault::{self, Fault};
+use crate::kinds::{Choice, find};
+use crate::possible_start::Attempt;
+use crate::preempt::rules;
 use crate::reservations::{Kept, Reservations, named};
 use crate::reserve::ends_within;
 use crate::{ClusterRef, Job, State};
 use model::{JobId, PendingReason, Request, ReservationFlag, Seconds, Timestamp};
-use resources::{NodeId, NodeSet, PartId};
+use resources::{NodeId, NodeSet, Sharing};
 
 /// What reservations leave of the cluster to a job.
 #[derive(Clone, Debug)]
@@ -171,11 +174,12 @@ impl State {
     /// waiting then.
     pub(crate) fn waits_for_reservation(
         &self,
-        request: &Request,
+        attempt: &Attempt,
         named: &NodeSet,
-        partition: PartId,
-        (now, limit): (Timestamp, i64),
+        now: Timestamp,
     ) -> Option<PendingReason> {
+        let request = &self.jobs[&attempt.job].record.request;
+        let (partition, limit) = (attempt.choice.partition, attempt.span.length);
         if request.rare.reservation.is_some() {
             let reserved = self.reservations.left_to(request);
             let is_closed = reserved.closed(&self.cluster, now.0, limit) == Closed::All;
@@ -219,8 +223,44 @@ impl State {
         if left.is_empty() && has_maintained {
             return Some(PendingReason::ReservedForMaintenance);
         }
-        let least = request.min_nodes.unwrap_or(1) as usize;
-        let is_too_few = has_reserved && is_up && left.iter().count() < least;
+        let is_too_few = has_reserved
+            && is_up
+            && !self.is_any_busy(attempt, &left)
+            && !self.would_do(&attempt.choice, &left);
         is_too_few.then_some(PendingReason::ReservedForOthers)
+    }
+
+    /// Whether a job is kept off one of some nodes by another there, whatever is free: one of them has its
+    /// nodes alone. One that preempts counts on all.
+    fn is_any_busy(&self, attempt: &Attempt, nodes: &NodeSet) -> bool {
+        if rules::is_on(&self.cluster) {
+            return false;
+        }
+        let compiled = &attempt.choice.need.compiled;
+        let mut nodes = nodes.clone();
+        nodes.keep(&compiled.candidates());
+        let is_alone = compiled.demand.sharing == Sharing::Whole;
+        let running = self.running.iter();
+        let mut held = running.filter_map(|id| self.jobs[id].derived.holding.as_deref());
+        held.any(|held| {
+            let mut there = held.shares.iter();
+            (is_alone || held.sharing == Sharing::Whole) && there.any(|it| nodes.contains(it.node))
+        })
+    }
+
+    /// Whether some nodes would do for a job, were they idle.
+    fn would_do(&self, choice: &Choice, nodes: &NodeSet) -> bool {
+        let (compiled, idle) = (&choice.need.compiled, self.kinds.idle());
+        let mut others = self.cluster.partition(choice.partition).nodes.clone();
+        others.drop_all(nodes);
+        find(
+            &self.cluster,
+            choice.partition,
+            compiled,
+            idle,
+            0,
+            Some(&others),
+        )
+        .is_some()
     }
 }

@@ -115,6 +115,34 @@ impl State {
         Ok(actions)
     }
 
+    /// What is free, and will be, were all those gone whose place a job may take: it is promised a place as
+    /// if they were. None where there are none.
+    pub(crate) fn once_preempted(
+        &self,
+        promises: &Promises,
+        attempt: &Attempt,
+        now: Timestamp,
+    ) -> Option<Promises> {
+        let Attempt { job, choice, .. } = attempt;
+        let record = &self.jobs[job].record;
+        let lender = self.takes_back(&record.request);
+        if lender.is_none() && !rules::is_on(&self.cluster) {
+            return None;
+        }
+        let claimant = rules::claimant(&self.cluster, record, choice.partition);
+        let candidates = self.candidates(claimant, lender, choice, now);
+        if candidates.is_empty() {
+            return None;
+        }
+        let mut view = promises.clone();
+        for victim in &candidates {
+            for id in &victim.jobs {
+                view.lose(self, *id, victim.mode);
+            }
+        }
+        Some(view)
+    }
+
     /// What is free once all are gone that are being ended, but for what others wait for that way.
     fn soon_free(&self, pass: &Pass, now: Timestamp) -> Promises {
         let parameters = self.backfill.unwrap_or_default();
