@@ -76,8 +76,18 @@ fn a_higher_priority_goes_first_and_usage_outlives_the_engine() {
     assert_eq!(order(), format!("{low} {high}"));
     twin.restart();
     assert_eq!(order(), format!("{low} {high}"));
+    // It goes before those of its own QOS alone.
+    let last = twin.submit(&["-n8", "-t60"]);
+    assert_eq!(order(), format!("{low} {high} {last}"));
     assert_eq!(twin.0.slurm("scontrol", &["top", &high]).success(), "");
-    assert_eq!(order(), format!("{high} {low}"));
+    assert_eq!(order(), format!("{low} {high} {last}"));
+    assert_eq!(twin.0.slurm("scontrol", &["top", &last]).success(), "");
+    assert_eq!(order(), format!("{last} {low} {high}"));
+    let running = twin.0.slurm("scontrol", &["top", &first]);
+    assert_eq!(
+        running.stderr,
+        format!("Job is no longer pending execution for job {first}\n")
+    );
     // A half-life of zero forgets nothing, an engine that ended neither.
     let used = || {
         let args = ["-a", "-hP", "-o", "Account,User,RawUsage"];

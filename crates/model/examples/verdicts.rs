@@ -7,7 +7,7 @@
 
 use jiff::tz::TimeZone;
 use model::option_table::Command;
-use model::{Severity, SlurmVersion, Surroundings, Timestamp, sbatch};
+use model::{GresTypes, Severity, SlurmVersion, Surroundings, Timestamp, sbatch};
 use std::io::{BufRead, Write};
 use std::path::Path;
 use yard_model as model;
@@ -19,7 +19,7 @@ fn main() -> std::io::Result<()> {
         let name = name?;
         let bytes = std::fs::read(&name)?;
         let around = Surroundings {
-            gres_types: Some(&["gpu"]),
+            gres_types: GresTypes::Only(&["gpu"]),
             ..Surroundings::slurm(
                 SlurmVersion::V22_05,
                 Timestamp(1_770_000_000_000),

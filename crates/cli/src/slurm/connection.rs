@@ -97,6 +97,19 @@ pub fn has_nodes(folder: &Path) -> bool {
     EngineFolder::new(folder).cluster().exists()
 }
 
+/// Whether a node of the engine of that folder has a generic resource of a name; where it does not answer, that is
+/// said when the job is sent.
+pub fn has_gres(folder: &Path, name: &str) -> bool {
+    if !has_nodes(folder) {
+        return false;
+    }
+    let cluster = connect_in(folder).and_then(|mut client| Ok(client.cluster()?));
+    cluster.map_or(true, |cluster| {
+        let mut all = cluster.nodes.iter().flat_map(|node| &node.gres);
+        all.any(|gres| gres.name == name)
+    })
+}
+
 /// The name of that engine, which its cluster has too.
 pub fn engine_name() -> Result<String, CommandError> {
     Ok(EngineFolder::new(engine_dir()?).name())

@@ -1,6 +1,6 @@
 //! `sbatch`: queues a batch script.
 
-use super::connection::{CommandError, engine_dir_of, has_nodes};
+use super::connection::{CommandError, engine_dir_of, has_gres, has_nodes};
 use super::exit_variables::{of_error, say_zero};
 use super::login_environment::{bare_login, login_environment};
 use super::named_input;
@@ -101,9 +101,10 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
     let zone = sys::local_zone();
     let engine = engine_dir_of(cluster);
     let has_nodes = engine.as_ref().is_ok_and(|engine| has_nodes(engine));
-    let surroundings =
-        Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd).with_nodes(has_nodes);
-    let surroundings = surroundings
+    let has_gres = |name: &str| engine.as_ref().is_ok_and(|engine| has_gres(engine, name));
+    let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd)
+        .with_nodes(has_nodes)
+        .asking_for_gres(&has_gres)
         .called_by_root(sys::process::user() == 0)
         .reading_files(super::named_input::read_text);
     let resolved = |script: Option<&str>| resolve(args, &super::variable, script, &surroundings);

@@ -81,35 +81,53 @@ pub fn notify(job: &str, text: &str, printer: &Printer) -> Result<u8, CommandErr
     Ok(1)
 }
 
-/// Gives jobs the highest priority of the waiting ones of their user, and one more.
+/// Has jobs go before those that wait of the same user, account, partition and QOS, the first that is named at the
+/// top.
 pub fn top(words: &[String], quiet: bool, printer: &Printer) -> Result<u8, CommandError> {
-    each_job(words, quiet, printer, &mut |client, job| {
+    // Each goes before those that went there before it.
+    let separated = |word: &String| {
+        let is_list = !word.contains('[');
+        let jobs = word.split(move |letter| is_list && letter == ',');
+        jobs.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let mut words: Vec<String> = words.iter().flat_map(separated).collect();
+    words.reverse();
+    each_job(&words, quiet, printer, &mut |client, job| {
         let all = client.jobs(JobFilter::default())?;
         let own = all.iter().find(|record| is_named(record, job));
         let Some(own) = own else {
             return Err(Refusal::NoSuchJob { job: job.job }.into());
         };
-        let is_waiting = |record: &JobRecord| {
-            matches!(record.state, JobState::Pending { .. }) && record.priority > 0
+        let is_waiting = |record: &JobRecord| matches!(record.state, JobState::Pending { .. });
+        let refused = match own.priority {
+            _ if !is_waiting(own) => Some("Job is no longer pending execution"),
+            0 => Some("Job is in held state, pending scheduler release"),
+            _ => None,
         };
-        if matches!(own.state, JobState::Pending { .. }) && own.priority == 0 {
-            let message = "Job is in held state, pending scheduler release".to_owned();
+        if let Some(message) = refused {
+            let message = message.to_owned();
             return Err(Refusal::Invalid { message }.into());
         }
-        if !is_waiting(own) {
-            return Err(Refusal::NotRunning { job: own.id }.into());
-        }
+        let charged = |record: &JobRecord| {
+            let request = &record.request;
+            let place = (request.partition.clone(), request.qos.clone());
+            (record.submitter.uid, request.account.clone(), place)
+        };
         let others = all.iter().filter(|record| {
-            let is_same = record.submitter.uid == own.submitter.uid
-                && record.request.partition == own.request.partition;
-            is_same && is_waiting(record)
+            record.id != own.id
+                && is_waiting(record)
+                && record.priority > 0
+                && charged(record) == charged(own)
         });
-        let highest = others
-            .map(|record| record.priority)
-            .max()
-            .unwrap_or(own.priority);
-        let first = highest.saturating_add(u32::from(highest > own.priority));
-        client.update(job, vec![JobChange::Priority(first.max(own.priority))])
+        // Of equals the one that was submitted first goes first.
+        let highest = others.map(|record| record.priority).max();
+        match highest.filter(|highest| *highest >= own.priority) {
+            Some(highest) => {
+                let above = highest.saturating_add(1);
+                client.update(job, vec![JobChange::Priority(above)])
+            }
+            None => Ok(()),
+        }
     })
 }
 

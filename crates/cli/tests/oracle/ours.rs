@@ -6,8 +6,8 @@ use cluster_file::ClusterFile;
 use jiff::tz::TimeZone;
 use model::option_table::Command;
 use model::{
-    Request, Seconds, Severity, Show, SlurmVersion, Surroundings, TimeLimitRequest, Timestamp,
-    first_error, moment_text, sbatch,
+    GresTypes, Request, Seconds, Severity, Show, SlurmVersion, Surroundings, TimeLimitRequest,
+    Timestamp, first_error, moment_text, sbatch,
 };
 use resources::{Cluster, Compiled, Demand, Fate, Finding, Free, Pick, Share, Trust, place};
 use std::path::Path;
@@ -143,7 +143,7 @@ pub fn answer(line: &str) -> String {
     // Before every moment that a line names.
     let now = Timestamp(1_790_000_000_000);
     let around = Surroundings {
-        gres_types: Some(&["gpu"]),
+        gres_types: GresTypes::Only(&["gpu"]),
         ..Surroundings::slurm(SlurmVersion::V22_05, now, &zone, Path::new("/tmp"))
     };
     let lookup = |name: &str| {

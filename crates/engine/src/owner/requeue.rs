@@ -8,7 +8,7 @@ use crate::message::Peer;
 use api::{Answer, NamedJob, Refusal};
 use model::{
     ArrayFacts, ArraySpec, Ending, HeldBy, JobId, JobState, PendingReason, RequeueHold,
-    RestartCount,
+    RestartCount, Seconds,
 };
 use sched::{Event, Job, priority_of};
 use std::collections::BTreeSet;
@@ -141,6 +141,11 @@ impl Owner {
         record.submitted = turn.now;
         record.eligible = None;
         record.partition = None;
+        let delay = self.state.cluster().requeue_delay();
+        if delay > Seconds(0) {
+            let not_before = &mut record.moments.not_before;
+            *not_before = (*not_before).max(Some(turn.now + delay));
+        }
         self.state.apply(Event::Submitted {
             record: Box::new(record),
             array: of_array.elements.as_ref().map(ArrayFacts::of),

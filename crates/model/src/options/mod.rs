@@ -19,4 +19,4 @@ pub mod value_check;
 pub use diagnostic::{Diagnostic, Severity, Span, Voice, first_error};
 pub use given::{Given, Origin};
 pub use problem::{Problem, count_lines, render, render_as};
-pub use surroundings::{ReadNodeFile, Show, Surroundings};
+pub use surroundings::{GresTypes, ReadNodeFile, Show, Surroundings};

@@ -3,10 +3,43 @@
 use crate::options::option_table::Dialect;
 use crate::values::{SlurmVersion, Timestamp};
 use jiff::tz::TimeZone;
+use std::fmt;
 use std::path::Path;
 
 /// Reads a file that names nodes; the error is the system's words.
 pub type ReadNodeFile = fn(&Path) -> Result<String, String>;
+
+/// The generic resources that a cluster has (`GresTypes`).
+#[derive(Clone, Copy)]
+pub enum GresTypes<'a> {
+    /// It is not known which: any may be asked for.
+    Unknown,
+    /// These.
+    Only(&'a [&'a str]),
+    /// `gpu`, and those of which the cluster says so once they are asked for.
+    Asked(&'a dyn Fn(&str) -> bool),
+}
+
+impl GresTypes<'_> {
+    /// Whether one of that name may be asked for.
+    pub(crate) fn may_have(self, name: &str) -> bool {
+        match self {
+            GresTypes::Unknown => true,
+            GresTypes::Only(names) => names.contains(&name),
+            GresTypes::Asked(has) => name == "gpu" || has(name),
+        }
+    }
+}
+
+impl fmt::Debug for GresTypes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GresTypes::Unknown => f.write_str("Unknown"),
+            GresTypes::Only(names) => f.debug_tuple("Only").field(names).finish(),
+            GresTypes::Asked(_) => f.write_str("Asked"),
+        }
+    }
+}
 
 /// What reading options depends on besides the words themselves.
 #[derive(Clone, Copy, Debug)]
@@ -28,9 +61,8 @@ pub struct Surroundings<'a> {
     pub version: SlurmVersion,
     /// Whether the Pyxis plugin is loaded there.
     pub pyxis: bool,
-    /// The generic resources that the cluster has (`GresTypes`); `None` where that is not known, and
-    /// any may be asked for. The embedded engine has `gpu`.
-    pub gres_types: Option<&'a [&'a str]>,
+    /// The generic resources that the cluster has. The embedded engine has `gpu` on this machine.
+    pub gres_types: GresTypes<'a>,
     /// Whether root calls, who may submit for others.
     pub by_root: bool,
     /// How files that name nodes are read; `None` where they can't be.
@@ -49,7 +81,7 @@ impl<'a> Surroundings<'a> {
             has_nodes: false,
             version: SlurmVersion::V22_05,
             pyxis: false,
-            gres_types: Some(&["gpu"]),
+            gres_types: GresTypes::Only(&["gpu"]),
             by_root: false,
             read_node_file: None,
         }
@@ -66,7 +98,7 @@ impl<'a> Surroundings<'a> {
         Surroundings {
             embedded: false,
             version,
-            gres_types: None,
+            gres_types: GresTypes::Unknown,
             ..Surroundings::embedded(now, zone, cwd)
         }
     }
@@ -75,6 +107,13 @@ impl<'a> Surroundings<'a> {
     #[must_use]
     pub fn with_nodes(self, has_nodes: bool) -> Surroundings<'a> {
         Surroundings { has_nodes, ..self }
+    }
+
+    /// The same, of a cluster that says which resources besides GPUs it has.
+    #[must_use]
+    pub fn asking_for_gres(self, has: &'a dyn Fn(&str) -> bool) -> Surroundings<'a> {
+        let gres_types = GresTypes::Asked(has);
+        Surroundings { gres_types, ..self }
     }
 
     /// The same, where root calls, or where it doesn't.

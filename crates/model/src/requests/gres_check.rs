@@ -1,6 +1,7 @@
 //! Generic resources against tasks, nodes and CPUs: what Slurm's commands check and work out
 //! before they send a job (`gres_job_state_validate` of 22.05.8's `gres.c`).
 
+use crate::options::GresTypes;
 use crate::requests::job_description::{GresTotal, JobDescription};
 use crate::values::{GresList, MemoryRequest};
 
@@ -8,8 +9,8 @@ use crate::values::{GresList, MemoryRequest};
 const INVALID: &str = "Invalid generic resource (gres) specification";
 
 /// Checks a job's generic resources and settles what follows from them. `types` are the resources
-/// that the cluster has, where they are known. The error is what Slurm says, with several lines.
-pub fn check(job: &mut JobDescription, types: Option<&[&str]>) -> Result<(), String> {
+/// that the cluster has. The error is what Slurm says, with several lines.
+pub fn check(job: &mut JobDescription, types: GresTypes<'_>) -> Result<(), String> {
     let memory_per_gpu = match job.memory {
         Some(MemoryRequest::PerGpu(mib)) => Some(mib),
         _ => None,
@@ -65,7 +66,7 @@ pub fn check(job: &mut JobDescription, types: Option<&[&str]>) -> Result<(), Str
 fn count_lists(
     job: &JobDescription,
     totals: &mut Vec<GresTotal>,
-    types: Option<&[&str]>,
+    types: GresTypes<'_>,
 ) -> Result<(), String> {
     let gpu = GresList::of_gpus("1");
     if let Some(cpus) = job.cpus_per_gpu {
@@ -125,11 +126,11 @@ fn implied_tasks(job: &mut JobDescription) {
 fn each(
     totals: &mut Vec<GresTotal>,
     list: &GresList,
-    types: Option<&[&str]>,
+    types: GresTypes<'_>,
     set: impl Fn(&mut GresTotal, u64),
 ) -> Result<(), String> {
     for item in list.items().map_err(|_| INVALID.to_owned())? {
-        if types.is_some_and(|types| !types.contains(&item.name.as_str())) {
+        if !types.may_have(&item.name) {
             return Err(INVALID.to_owned());
         }
         let same = |total: &GresTotal| total.name == item.name && total.kind == item.kind;
@@ -170,7 +171,7 @@ fn tasks_of_gpus(
         ));
     };
     let gpus = GresList::of_gpus(&(tasks / per_gpu).to_string());
-    each(totals, &gpus, None, |total, count| {
+    each(totals, &gpus, GresTypes::Unknown, |total, count| {
         total.per_job = count;
         total.total = total.total.max(count);
         total.tasks_each = Some(per_gpu);

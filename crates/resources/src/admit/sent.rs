@@ -1,12 +1,13 @@
 //! Whether `sbatch` itself would send a job whose numbers are others.
 
+use model::GresTypes;
 use model::job_description::JobDescription;
 use model::{GpuCount, GresList, Request, gres_check};
 
 /// Whether what `sbatch` checks of tasks, nodes and GPUs together lets a request through.
 #[must_use]
 pub fn is_sent(request: &Request) -> bool {
-    gres_check::check(&mut described(request), None).is_ok()
+    gres_check::check(&mut described(request), GresTypes::Unknown).is_ok()
 }
 
 fn described(request: &Request) -> JobDescription {

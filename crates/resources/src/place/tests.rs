@@ -5,7 +5,7 @@ use crate::{
 };
 use cluster_file::ClusterFile;
 use expect_test::{Expect, expect};
-use model::{NodeName, Request, Surroundings, Timestamp, sbatch};
+use model::{GresTypes, NodeName, Request, Surroundings, Timestamp, sbatch};
 use std::path::Path;
 
 const FILE: &str = r#"
@@ -59,7 +59,7 @@ pub(crate) fn request(line: &str) -> Request {
     let zone = jiff::tz::TimeZone::UTC;
     let mut surroundings = Surroundings::embedded(Timestamp(0), &zone, Path::new("/home/dave"));
     surroundings.embedded = false;
-    surroundings.gres_types = Some(&["gpu", "nvme"]);
+    surroundings.gres_types = GresTypes::Only(&["gpu", "nvme"]);
     let args: Vec<String> = args
         .into_iter()
         .chain(["--wrap".into(), "true".into()])

@@ -8,8 +8,8 @@ use model::option_table::Command;
 use model::sbatch::{self, Sbatch};
 use model::srun::{self, Stream};
 use model::{
-    Diagnostic, JobId, Seconds, SlurmVersion, StepId, Surroundings, TimeLimitRequest, Timestamp,
-    first_error, moment_text, node_list,
+    Diagnostic, GresTypes, JobId, Seconds, SlurmVersion, StepId, Surroundings, TimeLimitRequest,
+    Timestamp, first_error, moment_text, node_list,
 };
 use std::path::Path;
 use yard_resources as resources;
@@ -106,7 +106,7 @@ fn resolve(args: &[&str], script: Option<&str>) -> (Sbatch, Vec<Diagnostic>) {
     let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
     let zone = TimeZone::UTC;
     let surroundings = Surroundings {
-        gres_types: Some(&["gpu"]),
+        gres_types: GresTypes::Only(&["gpu"]),
         ..Surroundings::slurm(
             SlurmVersion::V22_05,
             NOW,

@@ -69,6 +69,9 @@ impl State {
                         update.gives_back.extend(gives_back);
                         continue;
                     }
+                    if self.is_so(record, change)? {
+                        continue;
+                    }
                     // What else is asked of its limit goes before.
                     if !matches!(change, JobChange::End(_)) {
                         change_running(*limit, &mut update, change, is_operator)?;
@@ -103,6 +106,21 @@ impl State {
             return Err(ChangeDenial::TimeMin);
         }
         Ok(update)
+    }
+
+    /// Whether a running job has that partition, QOS or account already; there must be such a one.
+    fn is_so(&self, record: &Job, change: &JobChange) -> Result<bool, ChangeDenial> {
+        let cluster = &self.cluster;
+        match change {
+            JobChange::Partition(name) if cluster.find_partition(name).is_none() => {
+                Err(ChangeDenial::Partition)
+            }
+            JobChange::Partition(name) => Ok(record.partitions() == Some(name)),
+            JobChange::Qos(name) if cluster.find_qos(name).is_none() => Err(ChangeDenial::Qos),
+            JobChange::Qos(name) => Ok(record.request.qos.as_ref() == Some(name)),
+            JobChange::Account(name) => Ok(record.request.account.as_ref() == Some(name)),
+            _ => Ok(false),
+        }
     }
 
     /// Whether a running job may give back some of its nodes: not while it is being ended or its grace lasts, nor on

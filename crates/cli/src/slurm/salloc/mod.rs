@@ -39,9 +39,13 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     };
     let zone = sys::local_zone();
     let engine = super::connection::engine_dir();
-    let has_nodes = engine.is_ok_and(|engine| super::connection::has_nodes(&engine));
+    let engine = engine.as_deref();
+    let has_nodes = engine.is_ok_and(super::connection::has_nodes);
+    let has_gres =
+        |name: &str| engine.is_ok_and(|engine| super::connection::has_gres(engine, name));
     let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd)
         .with_nodes(has_nodes)
+        .asking_for_gres(&has_gres)
         .called_by_root(sys::process::user() == 0);
     let surroundings = surroundings.reading_files(super::named_input::read_text);
     let (asked, said) = resolve(args, &super::variable, &surroundings);

@@ -54,8 +54,10 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
         }
     };
     let zone = sys::local_zone();
+    let has_gres = |name: &str| connection::has_gres(engine, name);
     let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd)
         .with_nodes(connection::has_nodes(engine))
+        .asking_for_gres(&has_gres)
         .reading_files(super::named_input::read_text)
         .called_by_root(sys::process::user() == 0);
     let (asked, said) = resolve(args, &super::variable, &surroundings);
