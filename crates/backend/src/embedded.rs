@@ -182,9 +182,11 @@ impl Transport for EmbeddedTransport {
             batch: false,
             full: false,
         };
-        self.client
-            .cancel(request)
-            .map_err(|error| refused(&self.name, error))
+        match self.client.cancel(request) {
+            // Since it was looked at: that was wanted.
+            Err(CallError::Refused(Refusal::AlreadyEnded { .. })) => Ok(()),
+            cancelled => cancelled.map_err(|error| refused(&self.name, error)),
+        }
     }
 
     fn requeue(

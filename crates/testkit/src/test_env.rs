@@ -192,9 +192,10 @@ impl Drop for TestEnv {
         let stopped = self.yard(&["engine", "stop"]);
         // What is on its way out gets its time; what stays was forgotten by the test, or by us. Where the
         // test has failed already, nothing hangs on that.
-        let longest = match std::thread::panicking() {
-            true => self.ends_within.min(Duration::from_secs(10)),
-            false => self.ends_within,
+        let longest = if std::thread::panicking() {
+            self.ends_within.min(Duration::from_secs(10))
+        } else {
+            self.ends_within
         };
         holds_within(longest, || that_mention(self.root()).is_empty());
         let left = that_mention(self.root());

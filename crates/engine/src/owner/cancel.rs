@@ -37,7 +37,13 @@ impl Owner {
             Selector::Job(job) => {
                 self.owned(job, peer)?;
                 self.refuse_component(job)?;
-                for id in self.jobs_of_id(job) {
+                let ids = self.jobs_of_id(job);
+                let is_over =
+                    |id: &JobId| self.state.job(*id).is_some_and(|it| it.state.is_finished());
+                if ids.iter().all(is_over) {
+                    return Err(Refusal::AlreadyEnded { job });
+                }
+                for id in ids {
                     self.cancel_job(id, signal, batch, full, peer, turn);
                 }
             }

@@ -18,6 +18,10 @@ pub const TESTS: &[Test] = &[
     ("jobs::an_array", an_array),
     ("jobs::the_same_token_is_the_same_job", the_same_token),
     ("jobs::cancelled", cancelled),
+    (
+        "jobs::one_that_is_being_ended_is_over_to_who_cancels_it",
+        cancelled_twice,
+    ),
     ("jobs::many_cancelled_at_once", many_cancelled_at_once),
     ("jobs::bytes_that_are_no_text", bytes_that_are_no_text),
     ("jobs::held_and_released", held_and_released),
@@ -176,6 +180,18 @@ fn cancelled() {
     let status = WaitStatus::signal(15);
     let by = sys::process::user();
     assert_eq!(outcome, Outcome::cancelled(by, status));
+    let again = client.cancel(scancel(job)).unwrap_err();
+    assert_eq!(again.refusal(), Some(&Refusal::AlreadyEnded { job }));
+}
+
+fn cancelled_twice() {
+    let house = House::new();
+    let mut client = house.client();
+    let deaf = "trap '' TERM; touch begun; while :; do sleep 0.05; done";
+    let job = house.submit(&mut client, deaf);
+    until("it runs", || is_there(&house.work(), "begun"));
+    client.cancel(scancel(job)).unwrap();
+    assert!(row(&mut client, job).state.is_ending());
     let again = client.cancel(scancel(job)).unwrap_err();
     assert_eq!(again.refusal(), Some(&Refusal::AlreadyEnded { job }));
 }

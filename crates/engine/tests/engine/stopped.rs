@@ -44,7 +44,7 @@ fn others_go_on() {
         full: true,
         ..cancel(stopped)
     };
-    client.cancel(signal).unwrap();
+    client.cancel(signal.clone()).unwrap();
     let socket = house.record(stopped).with_file_name(format!(
         "{}.sock",
         house.record(stopped).file_name().unwrap().to_str().unwrap()
@@ -52,8 +52,9 @@ fn others_go_on() {
     until("it listens", || socket.exists());
     sys::process::signal(holder.pid, SIGSTOP).unwrap();
     for _ in 0..200 {
-        client.cancel(cancel(stopped)).unwrap();
+        client.cancel(signal.clone()).unwrap();
     }
+    client.cancel(cancel(stopped)).unwrap();
     for _ in 0..5 {
         let other = house.submit(&mut client, "sleep 1000");
         running(&mut client, other);

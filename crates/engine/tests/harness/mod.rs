@@ -40,10 +40,7 @@ impl<'a> Choice<'a> {
     }
 
     fn has(&self, name: &str) -> bool {
-        let is_one = |part: &&str| match self.exact {
-            true => name == *part,
-            false => name.contains(*part),
-        };
+        let is_one = |part: &&str| name == *part || (!self.exact && name.contains(*part));
         let is_meant = self.names.is_empty() || self.names.iter().any(is_one);
         is_meant && !self.skipped.iter().any(is_one)
     }

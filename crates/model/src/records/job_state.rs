@@ -12,7 +12,7 @@
 //! A job that is being killed stays `Running` with `ending` set until its processes are gone:
 //! Slurm shows it as COMPLETING.
 
-use crate::records::RequeueHold;
+use crate::records::{JobStateName, RequeueHold};
 use crate::values::{Allocation, Seconds, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -345,6 +345,13 @@ impl WaitStatus {
 }
 
 impl JobState {
+    /// Whether it is over for good, but for processes that are still being ended.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        let is_over = matches!(self, JobState::Ended { .. }) || self.is_ending();
+        is_over && JobStateName::base_of(self) != JobStateName::Pending
+    }
+
     /// Whether its processes are stopped, and its CPUs another job's.
     #[must_use]
     pub fn is_suspended(&self) -> bool {

@@ -10,11 +10,11 @@ mod tests;
 mod update;
 mod upkeep;
 
-use crate::{Job, State};
+use crate::State;
 pub(crate) use lending::ends_within;
 use model::{
-    Ending, JobState, LengthChange, NamesChange, NodeName, Reservation, ReservationDenial,
-    ReservationFlag, ReservationRequest, ReservedFor, ReservedNodes, Seconds, Timestamp,
+    LengthChange, NamesChange, NodeName, Reservation, ReservationDenial, ReservationFlag,
+    ReservationRequest, ReservedFor, ReservedNodes, Seconds, Timestamp,
 };
 use resources::{NodeId, NodeSet};
 use std::collections::BTreeMap;
@@ -73,21 +73,14 @@ impl State {
     /// Whether a reservation can be removed.
     ///
     /// # Errors
-    /// There is none of that name, or jobs name it that are not just ending.
+    /// There is none of that name, or jobs name it that are not over.
     pub fn unreserve(&self, name: &str) -> Result<(), ReservationDenial> {
         self.reservation(name).ok_or(ReservationDenial::Invalid)?;
-        let ends = |record: &Job| {
-            let ending = match &record.state {
-                JobState::Running { ending, .. } => ending.as_ref(),
-                JobState::Pending { .. } | JobState::Ended { .. } => None,
-            };
-            matches!(ending, Some(Ending::End(_)))
-        };
-        if self.jobs_of_reservation(name).all(ends) {
-            Ok(())
-        } else {
-            Err(ReservationDenial::InUse)
+        let mut jobs = self.jobs_of_reservation(name);
+        if jobs.any(|job| !job.state.is_finished()) {
+            return Err(ReservationDenial::InUse);
         }
+        Ok(())
     }
 
     fn new_reservation(

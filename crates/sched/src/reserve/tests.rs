@@ -6,9 +6,10 @@ use super::GroupMembers;
 use crate::{BackfillParameters, Event, Job, Saved, State};
 use cluster_file::ClusterFile;
 use model::{
-    ComponentPlace, JobId, JobState, LengthChange, NamesChange, NodeMark, NodeName, RareOptions,
-    Request, Reservation, ReservationFlag, ReservationRequest, ReservedNodes, Seconds, Submitter,
-    TimeLimitRequest, Timestamp, node_list,
+    ComponentPlace, Ending, JobId, JobState, LengthChange, NamesChange, NodeMark, NodeName,
+    Outcome, RareOptions, Request, RequeueHold, Reservation, ReservationDenial, ReservationFlag,
+    ReservationRequest, ReservedNodes, Seconds, Submitter, TimeLimitRequest, Timestamp, WaitStatus,
+    node_list,
 };
 use resources::{Cluster, Trust};
 use std::sync::Arc;
@@ -145,6 +146,28 @@ impl Lab {
 
 fn of_ann(asked: &mut ReservationRequest) {
     asked.users = Some(NamesChange::parse("ann", None));
+}
+
+#[test]
+fn a_job_whose_processes_are_being_ended_keeps_no_reservation_from_being_removed() {
+    let mut lab = Lab::new();
+    lab.reserve(&[], 0, of_ann);
+    let job = lab.submit("ann", Some("r"));
+    lab.pass(1);
+    assert_eq!(lab.state.unreserve("r"), Err(ReservationDenial::InUse));
+    for (ending, want) in [
+        (
+            Ending::Requeue {
+                hold: RequeueHold::No,
+                node_failed: false,
+            },
+            Err(ReservationDenial::InUse),
+        ),
+        (Ending::End(Outcome::NodeFail), Ok(())),
+    ] {
+        lab.state.apply(Event::Ending { job, ending });
+        assert_eq!(lab.state.unreserve("r"), want);
+    }
 }
 
 #[test]
