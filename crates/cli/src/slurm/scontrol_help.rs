@@ -16,8 +16,8 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
   hold ID ...                keeps jobs that wait from starting; Name=NAME too
   release ID ...             lets them start again
   requeue [Incomplete] [State=SpecialExit] ID ...
-                             ends jobs and lets them start again from the top; those that run
-                             alone; held as SPECIAL_EXIT
+                             ends jobs and lets them start again from the top. Incomplete: only those
+                             that run; State=SpecialExit: held as SPECIAL_EXIT
   requeuehold ...            the same, and holds them
   notify ID TEXT             writes a line into a job's output, or to the srun that waits for it
   suspend ID ...             stops jobs that run: others get their CPUs, not their memory or GPUs
@@ -28,9 +28,10 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
                              Prefer, ReqNodeList, ExcNodeList, ReqSockets, ReqCores, ReqThreads, TasksPerNode,
                              Dependency, StartTime, JobName, Comment, AdminComment, WCKey, Priority, Nice,
                              Requeue, Gres, TresBind, TresFreq, MailType, MailUser, StdOut, Switches, DelayBoot,
-                             Licenses, ResetAccrueTime; of one that runs TimeLimit, JobName, Comment,
-                             AdminComment, Requeue, Nice, MailType and MailUser. CoreSpec, ThreadSpec,
-                             Reboot=yes, BurstBuffer and ClusterFeatures are refused
+                             Licenses, ResetAccrueTime, wait-for-switch; of one that runs TimeLimit, EndTime,
+                             NumNodes and NodeList (fewer nodes), JobName, Comment, AdminComment, Requeue,
+                             Nice, MailType and MailUser. CoreSpec, ThreadSpec, Reboot=yes, BurstBuffer and
+                             ClusterFeatures are refused
   top ID ...                 lets jobs go before the other waiting ones of their user
   write batch_script ID [FILE|-]
                              a job's script, into slurm-ID.sh or a file, or printed
