@@ -4,7 +4,7 @@ use crate::printer::Printer;
 use api::{
     CallError, Client, ConnectError, EngineFolder, NodeFacts, PartitionFacts, Refusal, UNTYPED_GPU,
 };
-use model::{PartitionView, Timestamp, ViewFacts};
+use model::{AccountNumbers, PartitionView, Timestamp, ViewFacts};
 use runs::SaidEngine;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -167,6 +167,7 @@ pub fn view_facts_of(
         node_memory: 0,
         partitions: BTreeMap::new(),
         gpu_kinds: BTreeMap::new(),
+        numbers: AccountNumbers::default(),
         looked_at: None,
         recorded: resources::recorded_of,
     };

@@ -6,8 +6,8 @@ use super::yaml::yaml_text;
 use crate::printer::Printer;
 use api::{Client, JobFilter};
 use model::{
-    JobHistory, JobId, JobInfo, JobState, SacctArgs, SacctBrought, SacctData, SacctShow, Timestamp,
-    parse_moment, sacct_columns_text,
+    AccountNumbers, JobHistory, JobId, JobInfo, JobState, SacctArgs, SacctBrought, SacctData,
+    SacctShow, Timestamp, parse_moment, sacct_columns_text,
 };
 use std::os::unix::ffi::OsStrExt;
 
@@ -105,7 +105,10 @@ fn answer(
         })?,
         None => Vec::new(),
     };
-    let facts = view_facts(client.as_mut().filter(|_| !histories.is_empty()))?;
+    let mut facts = view_facts(client.as_mut().filter(|_| !histories.is_empty()))?;
+    if let (Some(client), true) = (&mut client, asked.shows_numbers()) {
+        facts.numbers = AccountNumbers::of(&client.accounting()?);
+    }
     let is_wanted = |info: &JobInfo, history: &JobHistory| {
         let by_user = match &asked.users {
             Some(users) => users

@@ -5,8 +5,9 @@ use super::yaml::yaml_text;
 use crate::printer::Printer;
 use api::{Client, JobFilter, Refusal};
 use model::{
-    JobId, JobInfo, JobRecord, JobState, JobStateName, NodeName, Printed, QueueJson, SQUEUE_USAGE,
-    SqueueAction, SqueueArgs, SqueueUsageError, StateFilter, StepRecord, Timestamp,
+    AccountNumbers, JobId, JobInfo, JobRecord, JobState, JobStateName, NodeName, Printed,
+    QueueJson, SQUEUE_USAGE, SqueueAction, SqueueArgs, SqueueUsageError, StateFilter, StepRecord,
+    Timestamp,
 };
 use serde_json::Value;
 
@@ -104,7 +105,10 @@ fn answer(
     };
     // Facts of nodes matter for jobs alone: an empty queue costs one call.
     let used = client.as_mut().filter(|_| !records.is_empty());
-    let facts = view_facts(used)?;
+    let mut facts = view_facts(used)?;
+    if let (Some(client), true) = (&mut client, asked.shows_numbers()) {
+        facts.numbers = AccountNumbers::of(&client.accounting()?);
+    }
     let me = sys::process::user();
     let jobs = asked.select(&records, &facts, me, nodes);
     if asked.by_step {

@@ -4,6 +4,7 @@ use crate::options::long_options::{LongOption, parse_long_options};
 use crate::options::option_table::Takes;
 use crate::records::JobStateName;
 use crate::values::StepId;
+use crate::values::number::leading;
 
 /// What a `squeue` asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -222,6 +223,14 @@ const OPTIONS: &[LongOption<Key>] = {
 };
 
 impl SqueueArgs {
+    /// Whether numbers of associations are printed.
+    #[must_use]
+    pub fn shows_numbers(&self) -> bool {
+        let format = self.long_format.as_deref().unwrap_or_default();
+        matches!(self.action, SqueueAction::Json | SqueueAction::Yaml)
+            || format.to_ascii_lowercase().contains("associd")
+    }
+
     /// Reads a command line. `program` is `argv[0]`; `variable` tells of the environment.
     ///
     /// # Errors
@@ -418,11 +427,11 @@ pub(crate) fn job_names(text: &str) -> Result<Vec<JobName>, SqueueUsageError> {
 
 /// As C's `strtol` reads it: what follows the digits is passed over.
 fn job_name(word: &str) -> Option<JobName> {
-    let (job, rest) = leading_number(word)?;
+    let (job, rest) = id_number(word)?;
     let task = rest
         .strip_prefix('_')
-        .map(|rest| leading_number(rest).map_or(0, |(task, _)| task));
-    let component = rest.strip_prefix('+').and_then(leading_number);
+        .map(|rest| id_number(rest).map_or(0, |(task, _)| task));
+    let component = rest.strip_prefix('+').and_then(id_number);
     let component = component.map(|(component, _)| component);
     (job > 0).then_some(JobName {
         job,
@@ -431,12 +440,10 @@ fn job_name(word: &str) -> Option<JobName> {
     })
 }
 
-fn leading_number(text: &str) -> Option<(u32, &str)> {
-    let text = text.trim_start();
-    let end = text
-        .find(|letter: char| !letter.is_ascii_digit())
-        .unwrap_or(text.len());
-    Some((text[..end].parse().ok()?, &text[end..]))
+/// A number at the beginning, and what follows it.
+fn id_number(text: &str) -> Option<(u32, &str)> {
+    let (number, rest) = leading(text);
+    Some((u32::try_from(number?).ok()?, rest))
 }
 
 fn step_names(text: &str) -> Result<Vec<(JobName, StepId)>, SqueueUsageError> {
@@ -446,7 +453,7 @@ fn step_names(text: &str) -> Result<Vec<(JobName, StepId)>, SqueueUsageError> {
             let Some((job, step)) = word.split_once('.') else {
                 return Err(SqueueUsageError::StepId(format!("{word}.??")));
             };
-            let step = match (step, leading_number(step)) {
+            let step = match (step, id_number(step)) {
                 ("batch", _) => Some(StepId::Batch),
                 (_, Some((number, _))) => Some(StepId::Number(number)),
                 (_, None) => None,

@@ -129,7 +129,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(None, &["admin_comment"], "ADMIN_COMMENT", Text, |job| optional(job.shown().admin_comment.as_deref())),
     field(None, &["allocnodes"], "ALLOC_NODES", Text, |job| text(&job.submitter.host)),
     field(None, &["allocsid"], "ALLOC_SID", Number, |job| number(job.shown().session)),
-    field(None, &["associd"], "ASSOC_ID", Number, |_| number(0)),
+    field(None, &["associd"], "ASSOC_ID", Number, |job| number(job.association)),
     field(None, &["batchflag"], "BATCH_FLAG", Number, |job| number(u32::from(job.batch))),
     field(None, &["boardspernode"], "BOARDS_PER_NODE", Number, |_| number(0)),
     field(None, &["burstbuffer"], "BURST_BUFFER", Text, |_| Cell::Null),

@@ -301,7 +301,7 @@ impl JobJson {
             accrue_time: seconds(job.accrues_since()),
             admin_comment: text(job.shown().admin_comment.as_deref()),
             array_max_tasks: job.array.as_ref().and_then(|it| it.throttle).unwrap_or(0),
-            association_id: 0,
+            association_id: job.association,
             batch_features: "",
             billable_tres: runs.then(|| f64::from(job.cpus)),
             burst_buffer: "",

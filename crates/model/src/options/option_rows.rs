@@ -190,7 +190,7 @@ pub const OPTIONS: &[Opt] = &[
     row("wait-all-nodes", ' ', Required, SBATCH_SALLOC, Nothing("the machine is there when the job starts"), "SBATCH_WAIT_ALL_NODES SALLOC_WAIT_ALL_NODES", "Wait until all nodes are booted").key(Key::WaitAllNodes),
     row("wait", 'W', Required, SRUN, Sets(Key::StepWait), "SLURM_WAIT", "Seconds to wait for other tasks after the first one ended"),
     row("wait-for-children", ' ', No, SRUN, Nothing("a step ends when its processes are gone"), "", "Wait for the children of tasks").since(V25_05),
-    row("wckey", ' ', Required, ALL, Nothing("nothing is counted under keys"), "SBATCH_WCKEY SALLOC_WCKEY SLURM_WCKEY", "Key to count the job under").key(Key::Wckey),
+    row("wckey", ' ', Required, ALL, Nothing("it is recorded, and no limit counts by it"), "SBATCH_WCKEY SALLOC_WCKEY SLURM_WCKEY", "Key to count the job under").key(Key::Wckey),
     row("whole", ' ', No, SRUN, Sets(Key::Whole), "", "Give the step all that the job has on its nodes"),
     row("wrap", ' ', Required, SBATCH, Sets(Key::Wrap), "", "Run this command line as the script"),
     row("x11", ' ', Optional, SALLOC_SRUN, Refused("no display is passed on; use ssh -X"), "", "Pass X11 windows on"),

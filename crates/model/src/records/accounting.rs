@@ -176,60 +176,6 @@ impl Accounting {
         let mut all = self.associations.iter();
         all.find(|it| it.user.is_none() && it.account == account)
     }
-
-    /// What stands over an association.
-    fn above(&self, association: &AccountAssociation) -> Option<&AccountAssociation> {
-        self.account_association(association.name_above()?)
-    }
-
-    /// Whether an account is another one, or somewhere under it.
-    #[must_use]
-    pub fn is_under(&self, account: &str, over: &str) -> bool {
-        let mut at = self.account_association(account);
-        for _ in 0..=self.associations.len() {
-            match at {
-                Some(it) if it.account == over => return true,
-                Some(it) => at = self.above(it),
-                None => return false,
-            }
-        }
-        false
-    }
-
-    /// A setting of an association: its own, or where it is of those that are passed down, that of
-    /// what stands over it.
-    #[must_use]
-    pub fn setting<'a>(&'a self, of: &'a AccountAssociation, name: &str) -> Option<&'a str> {
-        let mut at = Some(of);
-        // No chain of accounts is longer than their number.
-        for _ in 0..=self.associations.len() {
-            let association = at?;
-            if let Some(value) = association.settings.get(name) {
-                return Some(value);
-            }
-            if !is_passed_down(name) {
-                return None;
-            }
-            at = self.above(association);
-        }
-        None
-    }
-
-    /// The QOS of an association, its own or those of what stands over it.
-    #[must_use]
-    pub fn qos_of<'a>(&'a self, of: &'a AccountAssociation) -> &'a [String] {
-        let mut at = Some(of);
-        for _ in 0..=self.associations.len() {
-            let Some(association) = at else {
-                break;
-            };
-            if let Some(qos) = &association.qos {
-                return qos;
-            }
-            at = self.above(association);
-        }
-        &[]
-    }
 }
 
 /// Numbers those that are 0, above all others.

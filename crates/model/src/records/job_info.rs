@@ -4,8 +4,8 @@
 //! is decided here, once.
 
 use crate::records::{
-    ArrayTask, Ending, JobProlog, JobRecord, JobState, JobStateName, Outcome, Recorded, Submitter,
-    WaitStatus, reason_text,
+    AccountNumbers, ArrayTask, Ending, JobProlog, JobRecord, JobState, JobStateName, Outcome,
+    Recorded, Submitter, WaitStatus, reason_text,
 };
 use crate::requests::Request;
 use crate::values::{
@@ -39,6 +39,8 @@ pub struct ViewFacts {
     pub partitions: BTreeMap<String, PartitionView>,
     /// The type of each GPU of the nodes that tell types apart, by its index.
     pub gpu_kinds: BTreeMap<NodeName, Vec<String>>,
+    /// The numbers of associations and QOS, where they are asked for.
+    pub numbers: AccountNumbers,
     /// When the scheduler last went through the jobs that wait.
     pub looked_at: Option<Timestamp>,
     /// What a controller with these facts counts of a job that waits: `resources::recorded_of`.
@@ -96,6 +98,10 @@ pub struct JobInfo {
     pub state: JobStateName,
     /// The state below COMPLETING.
     pub base_state: JobStateName,
+    /// The number of its association; 0 where that was not asked for or there is none.
+    pub association: u32,
+    /// The number of its QOS, likewise.
+    pub qos_number: u32,
     /// `Resources`, `NonZeroExitCode`, `None` …
     pub reason: String,
     /// What it still waits for, or did when it was cancelled, each with `(unfulfilled)` or `(failed)`.
@@ -202,15 +208,22 @@ impl JobInfo {
         let state = JobStateName::of(&record.state);
         let prolog = record.prolog.as_ref();
         let prolog = prolog.filter(|_| state == JobStateName::Running);
+        let qos: Arc<str> = match &request.qos {
+            Some(qos) => qos.as_str().into(),
+            None => Arc::clone(&facts.qos),
+        };
         JobInfo {
             id: record.id.0,
             request: Arc::clone(&record.request),
             submitter: Arc::clone(&record.submitter),
             array: array_info(record),
-            qos: match &request.qos {
-                Some(qos) => qos.as_str().into(),
-                None => Arc::clone(&facts.qos),
-            },
+            association: facts.numbers.association(
+                request.account.as_deref().unwrap_or_default(),
+                &record.submitter.user,
+                facts.partition_of(record),
+            ),
+            qos_number: facts.numbers.qos(&qos),
+            qos,
             partition: match record.partitions() {
                 Some(names) => names.into(),
                 None => Arc::clone(&facts.partition),

@@ -1,5 +1,7 @@
 //! What is known of jobs, steps, nodes and partitions that are there.
 
+pub(crate) mod account_chains;
+pub(crate) mod account_numbers;
 pub(crate) mod accounting;
 pub(crate) mod accounting_extras;
 pub(crate) mod accounting_transaction;
@@ -40,6 +42,8 @@ pub(crate) mod submitter;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub(crate) use account_chains::AccountChains;
+pub use account_numbers::AccountNumbers;
 pub use accounting::{
     Account, AccountAssociation, AccountUser, Accounting, AccountingUse, Qos, Settings,
 };

@@ -439,7 +439,7 @@ mod tests {
             &[],
             script,
             expect![[
-                r#"name: "job.sh", memory: Some( PerNode( 1024, ), ), chdir: "/work", licenses: Some( "a:x", ), shown: Some( ShownOptions { former_time_min: None, former_deadline: None, network: None, cluster_features: None, delay_boot: None, admin_comment: None, wckey: Some( "x", ), kills_on_invalid_dependency: None, submit_line: None, session: 0, ), unknown-option argument 1: unrecognized option '--x11' unknown-option argument 2: unrecognized option '--nosuch' no-effect 2:22: --verbose in a script has no effect no-effect 2:9: --switches has no effect here: there is one machine no-effect 2:25: --wckey has no effect here: nothing is counted under keys conflict --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive. refused argument 3: Batch job submission failed: Invalid license specification"#
+                r#"name: "job.sh", memory: Some( PerNode( 1024, ), ), chdir: "/work", licenses: Some( "a:x", ), shown: Some( ShownOptions { former_time_min: None, former_deadline: None, network: None, cluster_features: None, delay_boot: None, admin_comment: None, wckey: Some( "x", ), kills_on_invalid_dependency: None, submit_line: None, session: 0, ), unknown-option argument 1: unrecognized option '--x11' unknown-option argument 2: unrecognized option '--nosuch' no-effect 2:22: --verbose in a script has no effect no-effect 2:9: --switches has no effect here: there is one machine no-effect 2:25: --wckey has no effect here: it is recorded, and no limit counts by it conflict --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive. refused argument 3: Batch job submission failed: Invalid license specification"#
             ]],
         );
     }

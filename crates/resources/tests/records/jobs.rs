@@ -23,6 +23,7 @@ pub fn facts() -> ViewFacts {
         node_memory: 16_000,
         partitions: ["cpu", "gpu", "test"].map(partition).into(),
         gpu_kinds: std::collections::BTreeMap::new(),
+        numbers: model::AccountNumbers::default(),
         looked_at: None,
         recorded: yard_resources::recorded_of,
     }

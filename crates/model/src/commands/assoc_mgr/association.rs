@@ -2,24 +2,58 @@
 
 use super::used::{Used, group_lines, limit, minutes_of, wall};
 use super::{AssocMgrFacts, CountedJob};
-use crate::records::AccountAssociation;
+use crate::records::{AccountAssociation, AccountChains, ShareRow};
+use std::collections::HashMap;
+
+/// Whose something is: an account's, or a user's in one.
+type Whose<'a> = (&'a str, Option<&'a str>);
+
+/// What blocks of associations tell of, found once for all of them.
+pub(super) struct Associations<'a> {
+    facts: &'a AssocMgrFacts,
+    chains: AccountChains<'a>,
+    /// The jobs that count for each; those of an account and all under it.
+    jobs: HashMap<Whose<'a>, Vec<&'a CountedJob>>,
+    shares: HashMap<Whose<'a>, &'a ShareRow>,
+    default_accounts: HashMap<&'a str, &'a str>,
+}
+
+impl<'a> Associations<'a> {
+    pub(super) fn of(facts: &'a AssocMgrFacts) -> Associations<'a> {
+        let chains = AccountChains::of(&facts.accounting);
+        let mut jobs: HashMap<Whose<'_>, Vec<&CountedJob>> = HashMap::new();
+        for job in &facts.jobs {
+            let own = (&*job.account, Some(&*job.user));
+            jobs.entry(own).or_default().push(job);
+            for over in chains.from_account(&job.account) {
+                jobs.entry((&over.account, None)).or_default().push(job);
+            }
+        }
+        let shares = facts.shares.iter();
+        let shares = shares.map(|row| ((&*row.account, row.user.as_deref()), row));
+        let users = facts.accounting.users.iter();
+        let users = users.map(|user| (&*user.name, &*user.default_account));
+        Associations {
+            facts,
+            jobs,
+            shares: shares.collect(),
+            default_accounts: users.collect(),
+            chains,
+        }
+    }
+}
 
 /// The lines of one association.
-pub(super) fn association_lines(
-    facts: &AssocMgrFacts,
-    it: &AccountAssociation,
+pub(super) fn association_lines<'a>(
+    all: &Associations<'a>,
+    it: &'a AccountAssociation,
     left: Option<u32>,
 ) -> Vec<String> {
-    let accounting = &facts.accounting;
-    let counts = |job: &&CountedJob| match &it.user {
-        Some(user) => job.account == it.account && job.user == *user,
-        None => accounting.is_under(&job.account, &it.account),
-    };
-    let used = Used::of(&facts.tres, facts.jobs.iter().filter(counts));
-    let share = facts
-        .shares
-        .iter()
-        .find(|row| row.account == it.account && row.user == it.user);
+    let facts = all.facts;
+    let whose = (&*it.account, it.user.as_deref());
+    let jobs = all.jobs.get(&whose).into_iter().flatten();
+    let used = Used::of(&facts.tres, jobs.copied());
+    let share = all.shares.get(&whose);
     let shares = it.settings.get("fairshare").map_or("1", String::as_str);
     let norm = share.map_or(0.0, |row| row.norm_shares);
     let norm = if it.user.is_none() && it.parent.is_none() {
@@ -34,17 +68,14 @@ pub(super) fn association_lines(
     let parent = it
         .parent
         .as_deref()
-        .and_then(|name| accounting.account_association(name));
+        .and_then(|name| all.chains.account(name));
     let parent = parent.map_or_else(String::new, |it| format!("{}({})", it.account, it.id));
     let user = it
         .user
         .as_deref()
         .map_or_else(String::new, |name| facts.named(name));
-    let default = |name: &String| {
-        let mut users = accounting.users.iter();
-        users.any(|user| user.name == *name && user.default_account == it.account)
-    };
-    let setting = |key: &str| accounting.setting(it, key);
+    let default = |name: &String| all.default_accounts.get(&**name) == Some(&&*it.account);
+    let setting = |key: &str| all.chains.setting(it, key);
     let most = |key: &str, used: u64| {
         setting(key).map_or_else(String::new, |limit| format!("{limit}({used})"))
     };
@@ -52,7 +83,7 @@ pub(super) fn association_lines(
     vec![
         format!(
             "ClusterName={} Account={} UserName={user} Partition={} Priority={} ID={}",
-            accounting.cluster,
+            facts.accounting.cluster,
             it.account,
             it.partition.as_deref().unwrap_or_default(),
             setting("priority").unwrap_or("0"),

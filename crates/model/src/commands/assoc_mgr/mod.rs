@@ -6,7 +6,7 @@ mod qos;
 mod used;
 
 use crate::records::{AccountAssociation, Accounting, Qos, ShareRow};
-use association::association_lines;
+use association::{Associations, association_lines};
 pub use counted_job::CountedJob;
 use qos::qos_text;
 use std::collections::BTreeMap;
@@ -144,6 +144,7 @@ impl AssocMgrRequest {
 
     fn associations(&self, facts: &AssocMgrFacts, one_line: bool) -> Vec<String> {
         let places = facts.accounting.places();
+        let all = Associations::of(facts);
         let tree = facts.accounting.tree().into_iter();
         let wanted = tree.filter(|(_, it)| {
             let is_of = it.user.as_ref().is_none_or(|user| is_in(&self.users, user));
@@ -151,7 +152,7 @@ impl AssocMgrRequest {
         });
         let row = |(_, it): (usize, &AccountAssociation)| {
             let left = places.get(&it.id).map(|place| place.left);
-            block(&association_lines(facts, it, left), one_line)
+            block(&association_lines(&all, it, left), one_line)
         };
         wanted.map(row).collect()
     }

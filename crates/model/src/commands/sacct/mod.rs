@@ -478,6 +478,13 @@ impl SacctArgs {
         Ok(asked)
     }
 
+    /// Whether numbers of associations and QOS are printed.
+    #[must_use]
+    pub fn shows_numbers(&self) -> bool {
+        let mut columns = self.columns.iter();
+        columns.any(|column| ["AssocID", "QOSRAW"].contains(&column.field.name))
+    }
+
     /// The first of the QOS that are asked for which there is not.
     #[must_use]
     pub fn unknown_qos(&self, known: &[String]) -> Option<&str> {

@@ -43,6 +43,10 @@ impl<'a> SacctRow<'a> {
         let job = self.job;
         let is_job = self.step.is_none();
         let of_job = |text: String| if is_job { text } else { String::new() };
+        let number = |number: u32| match number {
+            0 => String::new(),
+            number => number.to_string(),
+        };
         let moment = |at: Option<Timestamp>| {
             at.map_or_else(
                 || "Unknown".to_owned(),
@@ -76,7 +80,9 @@ impl<'a> SacctRow<'a> {
                 }
                 _ => String::new(),
             },
+            "AssocID" => number(job.association),
             "Cluster" => job.cluster.to_string(),
+            "DBIndex" => job.id.to_string(),
             "AdminComment" => of_job(job.shown().admin_comment.clone().unwrap_or_default()),
             "WCKey" => of_job(job.shown().wckey.clone().unwrap_or_default()),
             "Comment" => of_job(job.comment().unwrap_or_default().to_owned()),
@@ -123,6 +129,7 @@ impl<'a> SacctRow<'a> {
                     .to_string(),
             ),
             "QOS" => of_job(job.qos.to_string()),
+            "QOSRAW" => of_job(number(job.qos_number)),
             "Reason" => of_job(self.reason()),
             "ReqCPUS" => if is_job { job.cpus } else { cpus }.to_string(),
             "ReqMem" => of_job(

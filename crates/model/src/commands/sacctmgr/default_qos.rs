@@ -2,7 +2,7 @@
 
 use super::given::Given;
 use super::words::Answer;
-use crate::records::{AccountAssociation, Accounting};
+use crate::records::{AccountAssociation, AccountChains, Accounting};
 
 /// A default QOS that some of the associations may not use.
 pub(super) fn without_default_qos(
@@ -12,7 +12,8 @@ pub(super) fn without_default_qos(
 ) -> Option<Answer> {
     let own = given.own();
     let wanted = own.get("defaultqos")?;
-    let lacks = |it: &&AccountAssociation| is_meant(it) && !to.qos_of(it).contains(wanted);
+    let chains = AccountChains::of(to);
+    let lacks = |it: &&AccountAssociation| is_meant(it) && !chains.qos_of(it).contains(wanted);
     let lines = to.associations.iter().rev().filter(lacks).map(|it| {
         let user = it.user.clone().unwrap_or_default();
         format!(
@@ -33,10 +34,12 @@ pub(super) fn without_default_qos(
 /// other would be taken. All is then as it was.
 pub(super) fn keep_default_qos(before: Accounting, to: &mut Accounting) -> Result<(), Answer> {
     let pairs = before.associations.iter().zip(&to.associations).rev();
+    let (former, next) = (AccountChains::of(&before), AccountChains::of(to));
     let lines = pairs.filter_map(|(was, is)| {
-        let qos = to.setting(is, "defaultqos")?;
-        let may = |of: &Accounting, it| of.qos_of(it).iter().any(|name| name == qos);
-        (may(&before, was) && !may(to, is)).then(|| default_qos_line(qos, to, is))
+        let qos = next.setting(is, "defaultqos")?;
+        let has = |all: &[String]| all.iter().any(|name| name == qos);
+        let is_lost = has(former.qos_of(was)) && !has(next.qos_of(is));
+        is_lost.then(|| default_qos_line(qos, to, is))
     });
     let lines: String = lines.collect();
     if lines.is_empty() {

@@ -1,7 +1,9 @@
 //! `sacctmgr dump` and `load`: the accounting as a file in Slurm's format.
 
 use super::words::{Answer, OF_ASSOCIATIONS, Setting};
-use crate::records::{Account, AccountAssociation, AccountUser, Accounting, Settings};
+use crate::records::{
+    Account, AccountAssociation, AccountChains, AccountUser, Accounting, Settings,
+};
 
 const HEAD: &str = "\
 # To edit this file start with a cluster line for the new cluster
@@ -30,6 +32,7 @@ pub(super) fn dump(words: &[String], from: &Accounting) -> Result<Answer, Answer
             " Cluster {cluster} doesn't exist.\n"
         )));
     }
+    let chains = AccountChains::of(from);
     let mut lines: Vec<String> = Vec::new();
     for (_, it) in from.tree() {
         if it.user.is_some() {
@@ -41,7 +44,7 @@ pub(super) fn dump(words: &[String], from: &Accounting) -> Result<Answer, Answer
                 tail(it, it.qos.as_deref())
             ));
         }
-        let under = under(from, &it.account);
+        let under = under(from, &chains, &it.account);
         if !under.is_empty() {
             lines.push(format!("Parent - '{}'", it.account));
             lines.extend(under);
@@ -62,7 +65,7 @@ pub(super) fn dump(words: &[String], from: &Accounting) -> Result<Answer, Answer
 }
 
 /// Users of an account, and the accounts right under it.
-fn under(from: &Accounting, account: &str) -> Vec<String> {
+fn under<'a>(from: &'a Accounting, chains: &AccountChains<'a>, account: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut users: Vec<&AccountAssociation> = from.associations.iter().collect();
     users.retain(|it| it.user.is_some() && it.account == account);
@@ -78,10 +81,10 @@ fn under(from: &Accounting, account: &str) -> Vec<String> {
         };
         let admin = user.filter(|user| user.admin != "None");
         let admin = admin.map_or_else(String::new, |user| format!(":AdminLevel='{}'", user.admin));
-        let default_qos = from.setting(it, "defaultqos");
+        let default_qos = chains.setting(it, "defaultqos");
         let default_qos =
             default_qos.map_or_else(String::new, |qos| format!(":DefaultQOS='{qos}'"));
-        let tail = tail(it, Some(from.qos_of(it)));
+        let tail = tail(it, Some(chains.qos_of(it)));
         lines.push(format!(
             "User - '{name}':DefaultAccount='{default}'{admin}{default_qos}{tail}"
         ));

@@ -5,7 +5,7 @@ use super::default_qos::{keep_default_qos, without_default_qos};
 use super::given::{Given, WHERE_HINT, admin_level, given, on_stdout, with_remarks};
 use super::words::{Answer, OF_ASSOCIATIONS, OF_QOS, changed_list};
 use crate::records::accounting::is_passed_down;
-use crate::records::{AccountAssociation, Accounting};
+use crate::records::{AccountAssociation, AccountChains, Accounting};
 
 /// `modify account|user …`: what both do to associations; accounts are shown as they were before.
 fn modify_associations(
@@ -35,7 +35,8 @@ fn modify_associations(
         });
     }
     for index in meant {
-        let qos = to.qos_of(&to.associations[index]).to_vec();
+        let qos = AccountChains::of(to).qos_of(&to.associations[index]);
+        let qos = qos.to_vec();
         let it = &mut to.associations[index];
         given.put_into(&mut it.settings);
         if !given.qos.is_empty() {
@@ -129,7 +130,7 @@ fn move_account(name: &str, parent: &str, to: &mut Accounting) -> bool {
     let Some(former) = above(name, to).filter(|former| former != parent && name != parent) else {
         return false;
     };
-    if to.is_under(parent, name) {
+    if AccountChains::of(to).is_under(parent, name) {
         put_under(parent, &former, to);
     }
     put_under(name, parent, to);

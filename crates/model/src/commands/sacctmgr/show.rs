@@ -3,7 +3,9 @@
 use super::columns::{Chosen, Style, choose, table, table_of};
 use super::facts::SacctmgrFacts;
 use super::words::{Answer, list_of};
-use crate::records::{Account, AccountAssociation, AccountUser, Accounting, Qos, TreePlace};
+use crate::records::{
+    Account, AccountAssociation, AccountChains, AccountUser, Accounting, Qos, TreePlace,
+};
 use crate::values::{node_list, padded_elapsed_text};
 use std::collections::BTreeMap;
 
@@ -107,19 +109,19 @@ pub(super) fn accounts(
     });
     accounts.sort_by(|a, b| a.name.cmp(&b.name));
     let shown = ShownAssociations::of(from);
+    let mut by_account: BTreeMap<&str, Vec<&AccountAssociation>> = BTreeMap::new();
+    for it in from.associations.iter().filter(|_| asked.with_assoc) {
+        by_account.entry(&it.account).or_default().push(it);
+    }
     let mut rows = Vec::new();
     for account in accounts {
-        let of_account = |it: &&AccountAssociation| asked.with_assoc && it.account == account.name;
-        let own = from
-            .associations
-            .iter()
-            .filter(of_account)
-            .filter(|it| it.user.is_none());
-        let users = from
-            .associations
-            .iter()
-            .filter(of_account)
-            .filter(|it| it.user.is_some());
+        let of_account = by_account
+            .get(&*account.name)
+            .into_iter()
+            .flatten()
+            .copied();
+        let own = of_account.clone().filter(|it| it.user.is_none());
+        let users = of_account.filter(|it| it.user.is_some());
         let each: Vec<_> = own.chain(users.rev()).map(Some).collect();
         let each = if asked.with_assoc { each } else { vec![None] };
         for association in each {
@@ -162,10 +164,17 @@ pub(super) fn users(words: &[String], from: &Accounting, style: Style) -> Result
     });
     users.sort_by(|a, b| a.name.cmp(&b.name));
     let shown = ShownAssociations::of(from);
+    let mut by_user: BTreeMap<&str, Vec<&AccountAssociation>> = BTreeMap::new();
+    for it in from.associations.iter().rev() {
+        let user = it.user.as_deref().filter(|_| asked.with_assoc);
+        if let Some(user) = user {
+            by_user.entry(user).or_default().push(it);
+        }
+    }
     let mut rows = Vec::new();
     for user in users {
-        let own = from.associations.iter().rev().filter(|it| is_in(user, it));
-        let each: Vec<_> = own.map(Some).collect();
+        let own = by_user.get(&*user.name).into_iter().flatten().copied();
+        let each: Vec<_> = own.filter(|it| is_in(user, it)).map(Some).collect();
         let each = if asked.with_assoc { each } else { vec![None] };
         for association in each {
             let cell = |chosen: &Chosen| match chosen.column.key {
@@ -342,6 +351,7 @@ pub(super) fn tres(
 struct ShownAssociations<'a> {
     from: &'a Accounting,
     places: BTreeMap<u32, TreePlace>,
+    chains: AccountChains<'a>,
 }
 
 impl<'a> ShownAssociations<'a> {
@@ -349,11 +359,12 @@ impl<'a> ShownAssociations<'a> {
         ShownAssociations {
             from,
             places: from.places(),
+            chains: AccountChains::of(from),
         }
     }
 
     /// What an association has under a column.
-    fn cell(&self, it: &AccountAssociation, key: &str) -> String {
+    fn cell(&self, it: &'a AccountAssociation, key: &str) -> String {
         let from = self.from;
         let place = || self.places.get(&it.id).copied().unwrap_or_default();
         match key {
@@ -367,7 +378,7 @@ impl<'a> ShownAssociations<'a> {
             "rgt" => place().right.to_string(),
             "partition" => it.partition.clone().unwrap_or_default(),
             "qos" => {
-                let mut names = from.qos_of(it).to_vec();
+                let mut names = self.chains.qos_of(it).to_vec();
                 names.sort();
                 names.join(",")
             }
@@ -376,7 +387,8 @@ impl<'a> ShownAssociations<'a> {
                 .get(key)
                 .cloned()
                 .unwrap_or_else(|| "1".to_owned()),
-            key => from
+            key => self
+                .chains
                 .setting(it, key)
                 .map_or_else(String::new, |value| printed(key, value)),
         }
