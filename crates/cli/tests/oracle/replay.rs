@@ -458,6 +458,19 @@ const REASONS: Part = Part {
     only: "",
 };
 
+/// What accounting records of jobs and steps, and what `sacctmgr modify job` changes of it.
+const JOB_RECORDS: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/job_records/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/job_records/differ.txt"),
+    file: "manage/job_records/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: SLEEPERS,
+    only: "",
+};
+
 /// The longest that a command of the recording ran.
 const RECORDED_LONGEST: Duration = Duration::from_secs(10);
 /// The longest that one runs here, but for those that hung there: on a busy machine any takes its time.
@@ -755,6 +768,11 @@ fn reasons_and_dependencies_are_as_recorded_or_are_listed() {
 }
 
 #[test]
+fn records_of_jobs_are_as_recorded_or_are_listed() {
+    play(&JOB_RECORDS);
+}
+
+#[test]
 fn tasks_follow_lists_of_nodes_as_recorded_or_are_listed() {
     play(&NODE_LISTS);
 }
@@ -880,11 +898,7 @@ fn play(part: &Part) {
                     kept.map(masked).collect()
                 };
                 // What a real one refuses and ours takes would shift the numbers of all that follow.
-                if part.keeps_numbers
-                    && text.starts_with("sbatch ")
-                    && !text.starts_with("sbatch -Q -W ")
-                    && transcript::submitted(&answer).is_none()
-                    && known.remove(&name[..])
+                if part.keeps_numbers && transcript::refuses_job(&answer) && known.remove(&name[..])
                 {
                     count += 1;
                     continue;

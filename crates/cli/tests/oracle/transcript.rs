@@ -224,6 +224,13 @@ pub fn explains(line: &str) -> bool {
     is_said && (is_ours || line.contains(" has no effect here"))
 }
 
+/// Whether an answer is that of an `sbatch` whose job was not taken; with `-Q` one that was taken is not told of
+/// either.
+pub fn refuses_job(answer: &[String]) -> bool {
+    let failed = answer.iter().any(|row| row.starts_with("= "));
+    failed && answer.iter().any(|row| row.starts_with("! sbatch: "))
+}
+
 /// The number of the job that an answer of `sbatch` tells of, with `--parsable` alone.
 pub fn submitted(answer: &[String]) -> Option<&str> {
     let is_number = |row: &str| !row.is_empty() && row.bytes().all(|byte| byte.is_ascii_digit());

@@ -37,7 +37,8 @@ heterogeneous jobs, which only backfill starts there.
 arrays/commands.txt and lost/commands.txt (`arrays`, `lost`, each on one that was just brought up with FRESH=1 and
 SCHEDPARAMS=bf_interval=1,batch_sched_delay=0,sched_min_interval=0) are about arrays of which elements run, wait and are over,
 and about lists of nodes that can't all be changed, jobs that lose their node, and variables that commands read;
-reasons/commands.txt (`reasons`, likewise) about what cancelled jobs waited for, and what is left of dependencies.
+reasons/commands.txt (`reasons`, likewise) about what cancelled jobs waited for, and what is left of dependencies;
+job_records/commands.txt (`job_records`, likewise) about what accounting records of jobs and steps.
 
 A line of commands.txt is a command line, or one of:
     # TITLE          a part

@@ -266,7 +266,7 @@ impl SacctmgrArgs {
             Verb::Modify if one("users", 1) => modify::modify_user(words, accounting),
             Verb::Modify if one("qos", 1) => modify::modify_qos(words, accounting),
             Verb::Modify if one("resources", 1) => resources::modify(words, accounting),
-            Verb::Modify if one("jobs", 1) => Err(Answer::refused(MODIFY_JOB.to_owned())),
+            Verb::Modify if one("job", 1) => Err(Answer::refused(MODIFY_JOB.to_owned())),
             Verb::Delete if one("resources", 1) => resources::delete(words, accounting),
             Verb::Delete if one("federations", 1) => {
                 resources::delete_federation(words, accounting)
