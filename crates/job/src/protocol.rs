@@ -99,7 +99,7 @@ pub enum Order {
     Terminate {
         /// Whether the cluster ends the job: then it sends SIGTERM to all of its processes, and a second one would
         /// come in the middle of what a program saves after the first. Where this agent had none, only the batch
-        /// step was told (`scancel --batch`), and the ranks are.
+        /// step got one (`scancel --batch`), and the ranks get it now.
         by_cluster: bool,
     },
     /// Send SIGKILL to all processes of the ranks of this node.

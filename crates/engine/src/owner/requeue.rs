@@ -23,7 +23,7 @@ pub(super) struct Requeue {
     pub(super) only_running: bool,
 }
 
-/// What the store keeps of an array, or of a job that is none.
+/// What the store keeps of an array, or of another job.
 struct ArrayFiles {
     has_script: bool,
     elements: Option<ArraySpec>,
