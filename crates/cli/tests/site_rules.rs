@@ -171,12 +171,13 @@ fn plais_partitions_and_sweeps() {
         "sbatch: error: Batch job submission failed: Requested node configuration is not available";
     for options in [
         "-p plai_towers --gres=gpu:3",
-        "-p plai_towers -N 5 --gres=gpu:2",
         "-p plai --gres=gpu:9",
         "-p plai --gres=gpu:v100l:1",
     ] {
         assert_eq!(twin.submit(options), never, "{options}");
     }
+    // One that asks for more nodes than its partition has waits for more of them.
+    assert_eq!(twin.submit("-p plai_towers -N 5 --gres=gpu:2"), "");
     let partitions = ["-h", "-o", "%P %l %D %G"];
     expect![[r#"
         plai* infinite 8 gpu:8

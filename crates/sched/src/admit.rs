@@ -72,6 +72,14 @@ impl State {
         if let Some(refusal) = no_licence(self.cluster.licences(), request) {
             return Err(Box::new(refusal));
         }
+        if request.min_nodes == Some(0) {
+            return Err(Box::new(Finding::by_engine(
+                Denial::NodeCount,
+                "--nodes=0",
+                "a job has one node at the least",
+                "ask for one or more, or leave --nodes out",
+            )));
+        }
         if let Some(refusal) = self
             .one_node()
             .and_then(|node| never_on_one(&self.cluster, node, request))
@@ -82,11 +90,16 @@ impl State {
         if !choices.is_empty() {
             return Ok(choices);
         }
+        Err(self.nowhere(request))
+    }
+
+    /// Why no partition could ever start a request.
+    pub(crate) fn nowhere(&self, request: &Request) -> Box<Finding> {
         let names = self.cluster.partitions().iter();
         let names: Vec<&str> = names.map(|partition| partition.name.as_str()).collect();
         let there = format!("partitions {}", names.join(", "));
         let known = partitions_of(&self.cluster, request.partition.as_deref());
-        Err(Box::new(match (&request.partition, known.as_slice()) {
+        Box::new(match (&request.partition, known.as_slice()) {
             (Some(asked), []) => Finding::by_engine(
                 Denial::Partition,
                 format!("--partition={asked}"),
@@ -115,7 +128,7 @@ impl State {
                     "ask for less, or name another partition: scontrol show node has what each node has",
                 )
             }
-        }))
+        })
     }
 
     /// The node that splits, where it is the whole cluster: this machine.
@@ -139,7 +152,8 @@ pub(crate) fn partitions_of(cluster: &resources::Cluster, names: Option<&str>) -
     found
 }
 
-/// Of the partitions that a request names those that could ever start it.
+/// Of the partitions that a request names those that could ever start it; one alone also where it is smaller than
+/// what is asked for: the job waits until it is larger.
 pub(crate) fn choices(
     cluster: &crate::ClusterRef,
     kinds: &mut crate::kinds::Kinds,
@@ -155,7 +169,12 @@ pub(crate) fn choices(
             few_until: None,
         }
     });
-    choice.filter(|choice| choice.need.is_possible).collect()
+    let (possible, others): (Vec<Choice>, Vec<Choice>) =
+        choice.partition(|choice| choice.need.is_possible);
+    match &others[..] {
+        [only] if possible.is_empty() && only.need.beyond.is_some() => others,
+        _ => possible,
+    }
 }
 
 #[cfg(test)]

@@ -525,7 +525,7 @@ pub(super) fn any_case() -> impl Strategy<Value = Case> {
 fn submit(world: &mut World, request: Request) {
     let user = World::user_of(&request).1;
     let reserved = world.state.may_be_reserved(&request, user, "");
-    let is_admitted = world.state.admit(&request).is_ok() && reserved.is_ok();
+    let is_admitted = may_fit(&mut world.state, &request) && reserved.is_ok();
     if is_admitted && world.has_room_for(&request) {
         starts_alone(&world.state, &request);
         world.submit(request);
@@ -569,7 +569,7 @@ pub(super) fn play(case: &Case) {
                 let requests: Vec<Request> = requests.into_iter().map(|one| *one.0).collect();
                 if requests
                     .iter()
-                    .all(|request| world.state.admit(request).is_ok())
+                    .all(|request| may_fit(&mut world.state, request))
                 {
                     world.submit_together(requests);
                 }
@@ -735,4 +735,10 @@ proptest! {
     fn any_history_with_reservations_of_any_kind(case in any_case()) {
         play(&Case { has_reservations: true, of_any_kind: true, ..case });
     }
+}
+
+/// Whether a request is taken, and no partition would have to become larger for it.
+fn may_fit(state: &mut State, request: &Request) -> bool {
+    let choices = state.admitted(request);
+    choices.is_ok_and(|all| all.iter().any(|choice| choice.need.is_possible))
 }

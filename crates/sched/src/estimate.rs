@@ -37,7 +37,11 @@ impl State {
         user: u32,
         now: Timestamp,
     ) -> Result<Estimate, Box<Finding>> {
-        let choices = self.admitted(request)?;
+        let mut choices = self.admitted(request)?;
+        choices.retain(|choice| choice.need.is_possible);
+        if choices.is_empty() {
+            return Err(self.nowhere(request));
+        }
         let begin = request.rare.begin.map_or(now, |begin| begin.max(now));
         let mut free = self.held.free.clone();
         let reserved = self.reservations.left_to(request);

@@ -3,7 +3,7 @@
 use crate::ClusterRef;
 use crate::fault::{self, Fault};
 use crate::reserved::{Closed, ClosedCpus};
-use model::Timestamp;
+use model::{PendingReason, Timestamp};
 use resources::{Compiled, Demand, Free, NodeSet, Order, PartId, Pick, Share, Sharing, place};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,6 +26,8 @@ pub(crate) struct Need {
     pub(crate) compiled: Compiled,
     /// The idle cluster has a place for it.
     pub(crate) is_possible: bool,
+    /// What it waits for in a partition that is smaller than what it asks for, whatever its nodes have.
+    pub(crate) beyond: Option<PendingReason>,
 }
 
 /// All needs of live jobs. What it remembers follows from the cluster and the demands: it is no part
@@ -93,10 +95,28 @@ impl Kinds {
         };
         let need = Arc::new(Need {
             is_possible: place.is_some() || fault::is(Fault::ClassIgnored),
+            beyond: beyond(cluster, partition, &compiled.demand),
             compiled,
         });
         self.known.insert(key, Arc::clone(&need));
         need
+    }
+}
+
+/// Whether a partition has fewer CPUs or nodes than a job asks for (`_part_access_check` of job_mgr.c). A machine that
+/// is split into virtual nodes has other bounds.
+fn beyond(cluster: &ClusterRef, partition: PartId, demand: &Demand) -> Option<PendingReason> {
+    let nodes = &cluster.partition(partition).nodes;
+    let is_split = nodes.iter().any(|node| cluster.class(node).splits);
+    // One without nodes takes no job at all.
+    if is_split || nodes.is_empty() {
+        None
+    } else if demand.least_cpus() > cluster.cpus_of(partition) {
+        Some(PendingReason::PartitionConfig)
+    } else if demand.nodes.least > nodes.len() {
+        Some(PendingReason::PartitionNodeLimit)
+    } else {
+        None
     }
 }
 

@@ -25,6 +25,11 @@ impl State {
         let asked = nodes.most.unwrap_or(nodes.least);
         let too_many = partition.max_nodes.is_some_and(|most| asked > most);
         let too_few = nodes.most.is_some_and(|most| most < partition.min_nodes);
+        let too_small = choice.need.beyond.clone().or(if too_many || too_few {
+            Some(PendingReason::PartitionNodeLimit)
+        } else {
+            too_long.then_some(PendingReason::PartitionTimeLimit)
+        });
         match partition.state {
             _ if self.may_not_charge(&job.record) => {
                 Err(PendingReason::OverLimit("InvalidAccount".to_owned()))
@@ -37,8 +42,7 @@ impl State {
             {
                 Err(PendingReason::PartitionConfig)
             }
-            _ if too_many || too_few => Err(PendingReason::PartitionNodeLimit),
-            _ if too_long => Err(PendingReason::PartitionTimeLimit),
+            _ if too_small.is_some() => too_small.map_or(Ok(()), Err),
             PartitionState::Up | PartitionState::Drain if partition.access.is_open() => Ok(()),
             PartitionState::Up | PartitionState::Drain => {
                 let record = &job.record;

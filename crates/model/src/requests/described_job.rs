@@ -97,7 +97,10 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
         account: o.account.clone(),
         partition: o.partition.clone(),
         qos: o.qos.clone(),
-        min_nodes: job.min_nodes.map(|nodes| nodes.max(1)),
+        // Of none at most nothing is made: that is refused, as by the controller.
+        min_nodes: job
+            .min_nodes
+            .map(|nodes| nodes.max(u32::from(job.max_nodes.is_some_and(|most| most > 0)))),
         max_nodes: job.max_nodes,
         tasks: job.tasks,
         tasks_per_node: o.tasks_per_node,

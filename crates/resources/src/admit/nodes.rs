@@ -2,8 +2,9 @@
 
 use super::describe::describe;
 use super::idle::Idle;
+use super::partition::{is_enforced, names_one};
 use super::requested_nodes::NodesRequested;
-use super::{Change, Denial, Finding, LimitPath, Requested, Subject, There, finding};
+use super::{Change, Denial, Fate, Finding, LimitPath, Requested, Subject, There, finding};
 use crate::place::greatest;
 use crate::{Demand, Order, Share, Trust};
 use cluster_file::{List, Named, NodeSet, Partition};
@@ -37,6 +38,13 @@ impl<'a> Place<'a> {
             partition,
             sets,
         }
+    }
+
+    /// How many CPUs the nodes have together; where they are not known, no bound.
+    pub fn cpus(&self) -> u64 {
+        let cluster = self.idle.cluster(Trust::All);
+        let partition = self.name().and_then(|name| cluster.find_partition(name));
+        partition.map_or(u64::MAX, |partition| cluster.cpus_of(partition))
     }
 
     fn name(&self) -> Option<&'a str> {
@@ -226,17 +234,25 @@ pub(super) fn no_nodes(
     let demand = place.asked(request, Trust::All);
     let instead = place.advice(request, &demand);
     let of_nodes = place.word_of_nodes(&demand);
+    // More CPUs than the partition has are a limit of it, before any node is looked at.
+    let is_beyond = demand.least_cpus() > place.cpus() && names_one(request);
+    let fate = if is_beyond && !is_enforced(file) {
+        Fate::Waits("PartitionConfig")
+    } else {
+        Fate::Refused
+    };
+    let denial = if is_beyond {
+        Denial::TooManyCpus
+    } else {
+        Denial::NodeConfig
+    };
     let asked = Requested::OfNodes(Box::new(NodesRequested::of(demand, request)));
     Some(Finding {
         at: at(),
         span: span(),
         assumed,
         of_nodes,
-        ..finding(
-            Denial::NodeConfig,
-            asked,
-            There::Kinds(name, kinds),
-            instead,
-        )
+        fate,
+        ..finding(denial, asked, There::Kinds(name, kinds), instead)
     })
 }

@@ -5,10 +5,10 @@ use super::describe::spare;
 use super::nodes::Place;
 use super::{Change, Denial, Fate, Finding, LimitPath, Requested, Subject, There};
 use super::{Judge, finding, has_flag, listed, seconds};
-use cluster_file::{EnforcePartLimits, PartitionState};
+use cluster_file::{ClusterFile, EnforcePartLimits, PartitionState};
 use cluster_file::{List, Named, Nodes, Partition, PartitionNodes, Sourced};
-use model::NodeName;
 use model::option_table::Key;
+use model::{NodeName, Request};
 
 /// Whether ordinary jobs can be for it.
 pub(super) fn is_for_all(partition: &Partition) -> bool {
@@ -18,17 +18,25 @@ pub(super) fn is_for_all(partition: &Partition) -> bool {
         && !is_set(&partition.needs_reservation)
 }
 
-impl Judge<'_, '_> {
-    fn enforced(&self) -> Option<EnforcePartLimits> {
-        let enforce = self.file.limits.enforce_partition_limits.as_ref()?;
-        (enforce.value != EnforcePartLimits::No).then_some(enforce.value)
-    }
+/// Whether a cluster refuses jobs beyond the limits of their partitions (`EnforcePartLimits`).
+pub(super) fn is_enforced(file: &ClusterFile) -> bool {
+    let enforce = file.limits.enforce_partition_limits.as_ref();
+    enforce.is_some_and(|enforce| enforce.value != EnforcePartLimits::No)
+}
 
+/// Whether a job can be in one partition alone.
+pub(super) fn names_one(request: &Request) -> bool {
+    let named = request.partition.as_deref();
+    named.is_none_or(|names| !names.contains(','))
+}
+
+impl Judge<'_, '_> {
     /// Refused where the cluster enforces partition limits, else accepted to wait.
     fn over_partition(&mut self, reason: &'static str, found: Finding) {
-        let fate = match self.enforced() {
-            None => Fate::Waits(reason),
-            Some(_) => Fate::Refused,
+        let fate = if is_enforced(self.file) {
+            Fate::Refused
+        } else {
+            Fate::Waits(reason)
         };
         self.found.push(Finding { fate, ..found });
     }
@@ -117,6 +125,13 @@ impl Judge<'_, '_> {
             .map(|set| set.count)
             .fold(0, u32::saturating_add);
         let min = self.request.min_nodes.unwrap_or(1);
+        // A node has a CPU at the least, and those are counted first.
+        let (too_many, reason) = if u64::from(min) > Place::of(self.idle, Some(partition)).cpus() {
+            (Denial::TooManyCpus, "PartitionConfig")
+        } else {
+            (Denial::NodeCount, "PartitionNodeLimit")
+        };
+        let asked_most = self.request.max_nodes.unwrap_or(min).max(min);
         let uncounted = |nodes: &Nodes| {
             nodes.count.is_none() && nodes.names.as_ref().is_none_or(Sourced::is_assumed)
         };
@@ -131,14 +146,15 @@ impl Judge<'_, '_> {
             .is_some_and(|most| min > most.value);
         if total > 0 && min > total && !over_most {
             let other = self.other_partition(name, who).map(Change::partition);
+            // Of several partitions some nodes are looked for, unless the job is held.
+            let waits_or_is_refused =
+                is_enforced(self.file) || self.request.hold || names_one(self.request);
             let found = Finding {
                 at: LimitPath::NodeCount(name.clone()),
                 assumed,
-                // No limit of the partition is passed: it is the choice of nodes that fails, which
-                // a held job doesn't come to.
                 ..finding(
-                    if self.enforced().is_some() || self.request.hold {
-                        Denial::NodeCount
+                    if waits_or_is_refused {
+                        too_many
                     } else {
                         Denial::NodeConfig
                     },
@@ -149,8 +165,8 @@ impl Judge<'_, '_> {
                 .about(Subject::Option(Key::Nodes))
                 .most(total)
             };
-            if self.request.hold {
-                self.over_partition("PartitionNodeLimit", found)
+            if waits_or_is_refused {
+                self.over_partition(reason, found)
             } else {
                 self.found.push(found)
             }
@@ -189,15 +205,21 @@ impl Judge<'_, '_> {
             self.over_partition("PartitionNodeLimit", found.at(path("min_nodes"), least));
         }
         if let Some(most) = &partition.max_nodes
-            && min > most.value
+            && asked_most > most.value
             && !has("PartitionMaxNodes")
         {
             let there = There::MostNodes(name.clone(), most.value);
             let instead = vec![nodes(most.value)];
-            let found = finding(Denial::NodeCount, nodes_asked(), there, instead)
+            let text = if asked_most > min {
+                format!("{min}-{asked_most}")
+            } else {
+                min.to_string()
+            };
+            let asked = Requested::Option(Key::Nodes, text);
+            let found = finding(too_many, asked, there, instead)
                 .most(most.value)
                 .at(path("max_nodes"), most);
-            self.over_partition("PartitionNodeLimit", found);
+            self.over_partition(reason, found);
         }
         if let (Some(most), Some(time)) = (&partition.max_time, self.request.time)
             && seconds(time) > seconds(most.value)

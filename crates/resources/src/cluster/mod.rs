@@ -72,6 +72,15 @@ pub struct Cluster {
 }
 
 impl Cluster {
+    /// How many CPUs the nodes of a partition have together.
+    #[must_use]
+    pub fn cpus_of(&self, partition: PartId) -> u64 {
+        let nodes = self.partition(partition).nodes.iter();
+        nodes
+            .map(|node| u64::from(self.class(node).total.cpus))
+            .sum()
+    }
+
     /// How many nodes there are.
     #[must_use]
     pub fn node_count(&self) -> u32 {

@@ -207,6 +207,14 @@ impl Demand {
         gpus.find_map(|gres| gres.kind.as_deref())
     }
 
+    /// CPUs in all that it asks for at the least: one a node, a task's for each task.
+    #[must_use]
+    pub fn least_cpus(&self) -> u64 {
+        let least = self.nodes.least;
+        let cpus = self.cpus_for(self.tasks_on(least), self.gpus_on(least));
+        cpus.max(least.into())
+    }
+
     /// Tasks in all on so many nodes.
     #[must_use]
     pub fn tasks_on(&self, nodes: u32) -> u32 {

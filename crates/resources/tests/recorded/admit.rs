@@ -101,7 +101,8 @@ fn answers_that_follow_from_the_rules() {
     check("-q nosuch", &failed("Invalid qos specification"));
     check("-t 2-0", "(QOSMaxWallDurationPerJobLimit)");
     check("-p test -t 1:00:00", "(PartitionTimeLimit)");
-    check("-p cpu -N3", &config);
+    check("-p cpu -N3", "(PartitionNodeLimit)");
+    check("-p cpu -n 100", "(PartitionConfig)");
     check("-x node[1-4]", &config);
     check("-x node[1-3] --gres=gpu:v100:1", &config);
     check("-p cpu -x node[1-2]", &config);
@@ -146,7 +147,6 @@ fn what_no_node_has_is_said_first() {
     check(&file, "-B 2:4:1", sockets);
     check(&file, "--sockets-per-node=2", sockets);
     check(&file, "--threads-per-core=2", sockets);
-    check(&file, "-N3", None);
 }
 
 /// What is refused on grounds that nobody said is marked.
