@@ -364,14 +364,10 @@ fn say_wrong(command: Command, said: &[Diagnostic], error: &Diagnostic, printer:
     }
 }
 
-/// What `--version` says: the version of Slurm whose language this is, where programs look for it, and who
-/// speaks it.
+/// What `--version` says: the version of Slurm whose language this is, and nothing after it: programs take
+/// the second word for the version, or the last one.
 fn version_line() -> String {
-    format!(
-        "slurm {} (as trainyard {} speaks it)",
-        model::SPOKEN_VERSION,
-        api::VERSION
-    )
+    format!("slurm {}", model::SPOKEN_VERSION)
 }
 
 /// An environment variable; what is no text in it stays what it is.

@@ -28,7 +28,7 @@ pub fn meta() -> Value {
         "plugin": { "type": "trainyard", "name": "Trainyard's embedded engine" },
         "Slurm": {
             "version": { "major": major, "micro": micro, "minor": minor },
-            "release": format!("{} (trainyard {})", model::SPOKEN_VERSION, api::VERSION),
+            "release": model::SPOKEN_VERSION,
         },
     })
 }
