@@ -418,7 +418,7 @@ fn states(text: &str) -> Result<StateFilter, SqueueUsageError> {
     Ok(StateFilter::Only(names?))
 }
 
-pub(crate) fn job_names(text: &str) -> Result<Vec<JobName>, SqueueUsageError> {
+fn job_names(text: &str) -> Result<Vec<JobName>, SqueueUsageError> {
     words(text)
         .into_iter()
         .map(|word| job_name(&word).ok_or(SqueueUsageError::JobId(word)))
@@ -426,7 +426,7 @@ pub(crate) fn job_names(text: &str) -> Result<Vec<JobName>, SqueueUsageError> {
 }
 
 /// As C's `strtol` reads it: what follows the digits is passed over.
-fn job_name(word: &str) -> Option<JobName> {
+pub(crate) fn job_name(word: &str) -> Option<JobName> {
     let (job, rest) = id_number(word)?;
     let task = rest
         .strip_prefix('_')

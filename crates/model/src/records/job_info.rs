@@ -337,6 +337,12 @@ impl JobInfo {
         self.asked_tres.text()
     }
 
+    /// How many CPUs it asked for, which may be fewer than it holds.
+    #[must_use]
+    pub fn asked_cpus(&self) -> u32 {
+        self.asked_tres.cpus
+    }
+
     /// How many nodes it asked for.
     #[must_use]
     pub fn asked_nodes(&self) -> u32 {

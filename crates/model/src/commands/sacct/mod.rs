@@ -387,7 +387,8 @@ impl SacctArgs {
                 Key::End => asked.until = Some(moment(value)?),
                 Key::Format => formats.push(value),
                 Key::Help => asked.show = Some(SacctShow::Help),
-                Key::Jobs => asked.jobs = Some(jobs(value)?),
+                // An empty list names all.
+                Key::Jobs => asked.jobs = Some(jobs(value)?).filter(|jobs| !jobs.is_empty()),
                 Key::Name => asked.names = Some(list()),
                 Key::NoEffect => {}
                 Key::NoHeader => asked.no_header = true,

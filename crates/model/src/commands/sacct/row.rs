@@ -131,9 +131,11 @@ impl<'a> SacctRow<'a> {
             "QOS" => of_job(job.qos.to_string()),
             "QOSRAW" => of_job(number(job.qos_number)),
             "Reason" => of_job(self.reason()),
-            "ReqCPUS" => if is_job { job.cpus } else { cpus }.to_string(),
+            "ReqCPUS" if is_job => job.asked_cpus().to_string(),
+            "ReqCPUS" => cpus.to_string(),
             "ReqMem" => of_job(
-                tres_memory(&job.tres()).map_or_else(String::new, |text| self.units.of_text(text)),
+                tres_memory(&job.asked_tres())
+                    .map_or_else(String::new, |text| self.units.of_text(text)),
             ),
             "ReqNodes" => match self.step() {
                 None => job.asked_nodes().to_string(),

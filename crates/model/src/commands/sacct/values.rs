@@ -2,10 +2,13 @@
 
 use super::{SacctColumn, SacctError, SacctJob, SacctUnits};
 use crate::commands::padding::asked_width;
-use crate::commands::squeue_args::job_names;
+use crate::commands::squeue_args::job_name;
 use crate::fields::{SACCT_FIELDS, SacctField};
 use crate::records::JobStateName;
 use crate::values::TimeLimitRequest;
+
+/// Steps that have a name in place of a number.
+const NAMED_STEPS: [&str; 3] = ["batch", "extern", "interactive"];
 
 /// `jobid,state%-20,jobname%30`; `all`, or its beginning, is each field.
 pub(super) fn columns(format: &str) -> Result<Vec<SacctColumn>, String> {
@@ -61,29 +64,36 @@ fn is_recorded(state: JobStateName) -> bool {
 
 /// `12,12_3,12.batch`
 pub(super) fn jobs(list: &str) -> Result<Vec<SacctJob>, SacctError> {
-    let wrong = |word: &str| SacctError::Fatal(format!("Bad job/step specified: {word}"));
-    let mut depth = 0;
-    // A comma in `12_[1,3]` ends no word.
-    let words = list.split(|letter| {
-        match letter {
-            '[' => depth += 1,
-            ']' => depth -= 1,
-            _ => {}
-        }
-        letter == ',' && depth == 0
-    });
-    let mut jobs = Vec::new();
-    for word in words.map(str::trim).filter(|word| !word.is_empty()) {
-        let (job, step) = match word.split_once('.') {
-            Some((job, step)) => (job, Some(step.to_owned())),
-            None => (word, None),
-        };
-        for job in job_names(job).map_err(|_| wrong(word))? {
-            let step = step.clone();
-            jobs.push(SacctJob { job, step });
+    let words = list.split(',').filter(|word| !word.is_empty());
+    words.map(job).collect()
+}
+
+/// As Slurm's `slurm_addto_step_list` reads it: a number is read as far as it goes.
+fn job(word: &str) -> Result<SacctJob, SacctError> {
+    let wrong =
+        |what: &str, named: &str| SacctError::Fatal(format!("Bad {what} specified: {named}"));
+    let begins_with_digit = |text: &str| text.starts_with(|letter: char| letter.is_ascii_digit());
+    if !begins_with_digit(word) {
+        return Err(wrong("job/step", word));
+    }
+    let (name, step) = match word.split_once('.') {
+        Some((name, step)) => (name, Some(step)),
+        None => (word, None),
+    };
+    let is_step = |step: &str| begins_with_digit(step) || NAMED_STEPS.contains(&step);
+    if !step.is_none_or(is_step) {
+        return Err(wrong("step", name));
+    }
+    for (mark, what) in [('_', "job array element"), ('+', "hetjob offset")] {
+        if let Some((job, number)) = name.split_once(mark)
+            && !begins_with_digit(number)
+        {
+            return Err(wrong(what, job));
         }
     }
-    Ok(jobs)
+    let job = job_name(name).ok_or_else(|| wrong("job/step", word))?;
+    let step = step.map(str::to_owned);
+    Ok(SacctJob { job, step })
 }
 
 /// `2`, `1-4`
@@ -157,5 +167,39 @@ mod tests {
         };
         check("RD", "job state RD is not supported / accounted");
         check("nosuch", "unrecognized job state value 'nosuch'");
+    }
+
+    #[test]
+    fn jobs_are_named_as_slurm_reads_them() {
+        #[track_caller]
+        fn check(list: &str, want: Result<&[(u32, Option<u32>, Option<&str>)], &str>) {
+            let read = jobs(list).map(|jobs| {
+                let one = |it: SacctJob| (it.job.job, it.job.task, it.step);
+                jobs.into_iter().map(one).collect::<Vec<_>>()
+            });
+            let want = want.map(|jobs| {
+                let one = |(job, task, step): &(u32, Option<u32>, Option<&str>)| {
+                    (*job, *task, step.map(str::to_owned))
+                };
+                jobs.iter().map(one).collect::<Vec<_>>()
+            });
+            let want = want.map_err(|text| SacctError::Fatal(text.to_owned()));
+            assert_eq!(read, want, "{list}");
+        }
+        check("12", Ok(&[(12, None, None)]));
+        check("12,,13 14", Ok(&[(12, None, None), (13, None, None)]));
+        check("12_3.batch", Ok(&[(12, Some(3), Some("batch"))]));
+        check("12.0", Ok(&[(12, None, Some("0"))]));
+        check("12.extern", Ok(&[(12, None, Some("extern"))]));
+        check("", Ok(&[]));
+        check("12, 13", Err("Bad job/step specified:  13"));
+        check("abc", Err("Bad job/step specified: abc"));
+        check("12_[1-2]", Err("Bad job array element specified: 12"));
+        check("12_[1,3].0", Err("Bad job array element specified: 12"));
+        check("12_", Err("Bad job array element specified: 12"));
+        check("12+", Err("Bad hetjob offset specified: 12"));
+        check("12+x.batch", Err("Bad hetjob offset specified: 12"));
+        check("12.", Err("Bad step specified: 12"));
+        check("12_1.x", Err("Bad step specified: 12_1"));
     }
 }
