@@ -40,7 +40,8 @@ pub use message::{
     Answer, ArrayThrottle, AsUser, Call, CancelRequest, CpusAndGpus, EngineFacts, Handover, Hello,
     HelloAnswer, JobFilter, JobHolds, LicenceNeed, NeverMet, NewStep, NodeFacts, NodesNeeded,
     OutOfUse, PartitionFacts, PreemptedJob, Refusal, Selector, StepLaunch, StepPart,
-    StepRequestName, StepTask, Submission, UNTYPED_GPU, Watched, WhyWaiting, WouldStart, WouldWait,
+    StepRequestName, StepTask, Submission, TaskFiles, UNTYPED_GPU, Watched, WhyWaiting, WouldStart,
+    WouldWait,
 };
 pub use named_job::{NOT_THE_LEADER, NamedJob};
 pub use preemption::{LossOfPlace, LostPlace};

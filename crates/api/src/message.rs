@@ -646,6 +646,23 @@ pub struct StepPart {
     pub component: u32,
     /// Tasks, nodes, CPUs.
     pub request: StepRequest,
+    /// Where its tasks run, read and write; those of the step where it has none, as an older `srun` sends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<TaskFiles>,
+}
+
+/// Where tasks run, read and write.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TaskFiles {
+    /// Working directory.
+    pub chdir: PathBuf,
+    /// `--output`, unexpanded: `None` sends to srun's socket.
+    pub output: Option<String>,
+    /// `--error`, unexpanded.
+    pub error: Option<String>,
+    /// `--input`: a file pattern, `none`, or `None` for srun's own stdin sent to every task.
+    pub input: Option<String>,
 }
 
 /// What runs in a step.
@@ -661,16 +678,11 @@ pub struct StepLaunch {
     pub parts: Vec<StepPart>,
     /// The environment that `srun` was called with; the supervisor adds the step's variables.
     pub environment: Vec<(String, String)>,
-    /// Working directory.
-    pub chdir: PathBuf,
+    /// Where its tasks run, read and write.
+    #[serde(flatten)]
+    pub files: TaskFiles,
     /// umask.
     pub umask: u32,
-    /// `--output`, unexpanded: `None` sends to srun's socket.
-    pub output: Option<String>,
-    /// `--error`, unexpanded.
-    pub error: Option<String>,
-    /// `--input`: a file pattern, `none`, or `None` for srun's own stdin sent to every task.
-    pub input: Option<String>,
     /// `--open-mode`
     pub open_mode: Option<OpenMode>,
     /// The socket on which `srun` listens for the supervisors' connections.

@@ -6,7 +6,7 @@ use super::launch::started;
 use super::turn::Turn;
 use crate::SupervisorKey;
 use crate::job_record::record_of;
-use api::{Refusal, StepPart};
+use api::{Refusal, StepLaunch, StepPart, TaskFiles};
 use model::component_environment;
 use model::job_environment::StartedJob;
 use model::{
@@ -24,6 +24,7 @@ pub(super) const ONE_COMPONENT: &str =
 pub(super) struct PlacedPart<'a> {
     pub(super) job: JobId,
     pub(super) request: &'a StepRequest,
+    pub(super) files: &'a TaskFiles,
     pub(super) placement: Placement,
 }
 
@@ -39,17 +40,18 @@ impl Owner {
     pub(super) fn place_parts<'a>(
         &self,
         leader: JobId,
-        parts: &'a [StepPart],
+        launch: &'a StepLaunch,
     ) -> Result<Vec<PlacedPart<'a>>, Refusal> {
         let place = |part: &'a StepPart| {
             let job = self.component_of(leader, part.component)?;
             Ok(PlacedPart {
                 job,
                 request: &part.request,
+                files: part.files.as_ref().unwrap_or(&launch.files),
                 placement: self.place(job, &part.request)?,
             })
         };
-        parts.iter().map(place).collect()
+        launch.parts.iter().map(place).collect()
     }
 
     /// The number of the next step of a job. Components count theirs together.

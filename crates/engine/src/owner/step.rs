@@ -10,7 +10,7 @@ use crate::job_record::record_of;
 use crate::message::Peer;
 use crate::spec::{AroundTask, Environment, Program, Reach, StepSpec, Streams, SupervisorCall};
 use crate::store::StepRow;
-use api::{Answer, NewStep, Refusal, StepLaunch, StepRequestName, StepTask};
+use api::{Answer, NewStep, Refusal, StepLaunch, StepRequestName, StepTask, TaskFiles};
 use model::component_environment;
 use model::job_environment;
 use model::{
@@ -108,12 +108,13 @@ impl Owner {
         launch: &'a StepLaunch,
     ) -> Result<Vec<PlacedPart<'a>>, Refusal> {
         if !launch.parts.is_empty() {
-            return self.place_parts(job, &launch.parts);
+            return self.place_parts(job, launch);
         }
         let placement = self.place(job, request)?;
         Ok(vec![PlacedPart {
             job,
             request,
+            files: &launch.files,
             placement,
         }])
     }
@@ -322,13 +323,13 @@ impl Owner {
             removed: ["SLURM_GPUS_ON_NODE", "SLURM_STEP_GPUS"]
                 .map(str::to_owned)
                 .to_vec(),
-            chdir: launch.chdir.clone(),
+            chdir: part.files.chdir.clone(),
             umask: launch.umask,
             tasks,
             step_tasks: step.nodes.iter().map(|share| share.tasks).sum(),
             cpu_bind: request.cpu_bind.clone(),
             gpu_bind: request.gpu_bind.clone(),
-            streams: streams(launch),
+            streams: streams(launch, part.files),
             deadline,
             warning: signal.filter(|signal| signal.target == SignalTarget::Steps),
             kill_on_bad_exit: request.kill_on_bad_exit,
@@ -483,25 +484,25 @@ fn masks(share: &NodeShare, tasks: &[StepTask]) -> Vec<Vec<u32>> {
     tasks.iter().map(places).collect()
 }
 
-fn streams(launch: &StepLaunch) -> Streams {
+fn streams(launch: &StepLaunch, files: &TaskFiles) -> Streams {
     let open_mode = launch.open_mode.unwrap_or(OpenMode::Truncate);
     match &launch.listen {
         Some(listen) => Streams::Srun {
             listen: listen.clone(),
             pty: launch.pty,
-            output: launch.output.clone(),
-            error: launch.error.clone(),
-            input: launch.input.clone(),
+            output: files.output.clone(),
+            error: files.error.clone(),
+            input: files.input.clone(),
             open_mode,
             waits: launch.waits,
         },
         None => Streams::Files {
-            output: launch
+            output: files
                 .output
                 .clone()
                 .unwrap_or_else(|| "/dev/null".to_owned()),
-            error: launch.error.clone(),
-            input: launch.input.clone().filter(|input| input != "none"),
+            error: files.error.clone(),
+            input: files.input.clone().filter(|input| input != "none"),
             open_mode,
         },
     }

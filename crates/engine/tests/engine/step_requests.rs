@@ -2,7 +2,7 @@
 
 use crate::Test;
 use crate::house::{House, ended, is_there, until};
-use api::{Answer, Call, Client, NewStep, StepLaunch, StepRequestName};
+use api::{Answer, Call, Client, NewStep, StepLaunch, StepRequestName, TaskFiles};
 use model::{JobId, Outcome, StepId, StepRecord, StepRequest, StepState, WaitStatus};
 use std::time::Duration;
 
@@ -39,9 +39,12 @@ fn launch(house: &House, command: &str) -> StepLaunch {
     StepLaunch {
         command: ["sh", "-c", command].map(str::to_owned).to_vec(),
         environment: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
-        chdir: house.work(),
+        files: TaskFiles {
+            chdir: house.work(),
+            input: Some("none".to_owned()),
+            ..TaskFiles::default()
+        },
         umask: 0o022,
-        input: Some("none".to_owned()),
         ..StepLaunch::default()
     }
 }

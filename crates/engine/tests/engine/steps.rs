@@ -2,7 +2,7 @@
 
 use crate::Test;
 use crate::house::{House, ended, is_there, until};
-use api::{Client, NewStep, Refusal, StepLaunch, StepRequestName};
+use api::{Client, NewStep, Refusal, StepLaunch, StepRequestName, TaskFiles};
 use model::{JobId, JobState, Outcome, StepId, StepRequest, StepState, WaitStatus};
 
 pub const TESTS: &[Test] = &[
@@ -35,10 +35,13 @@ fn launch(house: &House, command: &str) -> StepLaunch {
     StepLaunch {
         command: ["sh", "-c", command].map(str::to_owned).to_vec(),
         environment: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
-        chdir: house.work(),
+        files: TaskFiles {
+            chdir: house.work(),
+            output: Some("step.%s.%t".to_owned()),
+            input: Some("none".to_owned()),
+            error: None,
+        },
         umask: 0o022,
-        output: Some("step.%s.%t".to_owned()),
-        input: Some("none".to_owned()),
         ..StepLaunch::default()
     }
 }

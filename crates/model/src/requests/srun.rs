@@ -63,6 +63,8 @@ pub struct StepPart {
     pub step: StepRequest,
     /// What these tasks run.
     pub command: Vec<String>,
+    /// How they are run; folder and streams are its own.
+    pub launch: LaunchOptions,
 }
 
 /// How the tasks of a step are run.
@@ -195,6 +197,7 @@ pub fn resolve(
                 request: read.request,
                 step: read.step,
                 command: read.command,
+                launch: read.launch,
             });
         }
     }

@@ -2,7 +2,7 @@
 
 use super::StepCall;
 use super::around_step::AroundStep;
-use api::StepLaunch;
+use api::{StepLaunch, TaskFiles};
 use model::Variables;
 use model::file_pattern::differs_between_tasks;
 use model::srun::{LaunchOptions, Srun, Stream};
@@ -42,6 +42,7 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
     let parts = asked.parts.iter().map(|part| api::StepPart {
         component: part.component,
         request: part.step.clone(),
+        files: Some(task_files(&part.launch, caller)),
     });
     let launch = StepLaunch {
         parts: parts.collect(),
@@ -99,11 +100,8 @@ fn launch(
         programs: Vec::new(),
         parts: Vec::new(),
         environment,
-        chdir: options.chdir.clone(),
+        files: task_files(options, caller),
         umask: caller.umask,
-        output: written(&options.output, caller.cwd),
-        error: written(&options.error, caller.cwd),
-        input: place(&options.input),
         open_mode: options.open_mode,
         listen: None,
         pty: options.pty,
@@ -111,6 +109,15 @@ fn launch(
         task_prolog: options.programs.task_prolog.clone(),
         task_epilog: options.programs.task_epilog.clone(),
         waits: false,
+    }
+}
+
+fn task_files(options: &LaunchOptions, caller: &Caller<'_>) -> TaskFiles {
+    TaskFiles {
+        chdir: options.chdir.clone(),
+        output: written(&options.output, caller.cwd),
+        error: written(&options.error, caller.cwd),
+        input: place(&options.input),
     }
 }
 

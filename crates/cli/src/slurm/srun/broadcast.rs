@@ -26,12 +26,12 @@ impl Broadcast {
     pub fn of(launch: &mut StepLaunch, to: &str) -> Result<Broadcast, String> {
         let command = launch.command.first_mut();
         let command = command.ok_or("No command name to broadcast")?;
-        let source = found(command, &launch.chdir, &launch.environment)
+        let source = found(command, &launch.files.chdir, &launch.environment)
             .ok_or_else(|| format!("Can not execute {command}"))?;
         let destination = if to.starts_with('/') {
             to.to_owned()
         } else {
-            format!("{}/", sys::odd_text::text(launch.chdir.as_os_str()))
+            format!("{}/", sys::odd_text::text(launch.files.chdir.as_os_str()))
         };
         command.clone_from(&destination);
         let source = sys::odd_text::text(source.as_os_str());

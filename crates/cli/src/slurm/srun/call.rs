@@ -53,9 +53,12 @@ impl StepCall {
 
     /// Whether `srun`'s own stdin goes to the tasks.
     pub fn reads_stdin(&self) -> bool {
-        match self.launch.input.as_deref() {
+        let of_parts = self.launch.parts.iter();
+        let of_parts = of_parts.filter_map(|part| part.files.as_ref());
+        let mut files = of_parts.chain([&self.launch.files]);
+        files.any(|files| match files.input.as_deref() {
             None | Some("all") => true,
             Some(text) => text.parse::<u32>().is_ok(),
-        }
+        })
     }
 }

@@ -133,7 +133,7 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
         }
         return 1;
     }
-    if let Some(why) = super::unusable(&call.launch.chdir) {
+    if let Some(why) = super::unusable(&call.launch.files.chdir) {
         printer.say(&format!("srun: error: {why}"));
         return 1;
     }
