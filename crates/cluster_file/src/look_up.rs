@@ -181,16 +181,21 @@ impl ClusterFile {
         account: &str,
         value: impl Fn(&'a super::Account) -> Option<T>,
     ) -> Option<T> {
-        let mut name = account;
+        self.accounts_up_from(account)
+            .find_map(|account| value(&account.body))
+    }
+
+    /// An account and those above it, the nearest first.
+    pub fn accounts_up_from<'a>(
+        &'a self,
+        account: &str,
+    ) -> impl Iterator<Item = &'a super::Named<super::Account>> {
+        let first = named(&self.accounts, account);
+        let above = |account: &&'a super::Named<super::Account>| {
+            named(&self.accounts, account.parent.as_ref()?)
+        };
         // A circle of parents ends after as many steps as there are accounts.
-        for _ in 0..=self.accounts.len() {
-            let account = named(&self.accounts, name)?;
-            if let Some(found) = value(&account.body) {
-                return Some(found);
-            }
-            name = account.parent.as_ref()?;
-        }
-        None
+        std::iter::successors(first, above).take(self.accounts.len())
     }
 
     /// What limits the time of a job in a partition with a QOS: the least, with its key's path.

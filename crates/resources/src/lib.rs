@@ -49,6 +49,7 @@ mod demand;
 mod free;
 mod held;
 mod kinds;
+mod limited;
 mod node_set;
 mod place;
 mod recorded;
@@ -72,6 +73,7 @@ pub use demand::{
 };
 pub use free::Free;
 pub use kinds::NodeKinds;
+pub use limited::{Limited, limit_reason};
 pub use node_set::NodeSet;
 pub use place::{Order, Pick, place};
 pub use recorded::{LargestNode, recorded, recorded_of};

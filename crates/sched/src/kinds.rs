@@ -26,6 +26,8 @@ pub(crate) struct Need {
     pub(crate) compiled: Compiled,
     /// The idle cluster has a place for it.
     pub(crate) is_possible: bool,
+    /// That place, where limits ask what it holds.
+    pub(crate) when_idle: Vec<Share>,
     /// What it waits for in a partition that is smaller than what it asks for, whatever its nodes have.
     pub(crate) beyond: Option<PendingReason>,
 }
@@ -95,6 +97,7 @@ impl Kinds {
         };
         let need = Arc::new(Need {
             is_possible: place.is_some() || fault::is(Fault::ClassIgnored),
+            when_idle: place.filter(|_| cluster.has_limits()).unwrap_or_default(),
             beyond: beyond(cluster, partition, &compiled.demand),
             compiled,
         });
@@ -192,7 +195,10 @@ pub(crate) fn find_as(
     } else {
         pick.order
     };
+    // One that asks for more waits, unless its QOS has the flag `PartitionMaxNodes`.
+    let asked = compiled.demand.nodes.most;
     let most = of_partition.max_nodes;
+    let most = most.filter(|most| asked.is_none_or(|asked| asked <= *most));
     let pick = Pick { order, ..pick };
     let shares = if fault::is(Fault::UserIgnored) && compiled.demand.sharing == Sharing::User {
         let mut of_any = compiled.clone();

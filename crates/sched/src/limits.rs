@@ -20,11 +20,18 @@ impl State {
             Some(TimeLimitRequest::Unlimited) => true,
             None => false,
         };
-        let too_long = !partition.cuts_at_max_time && partition.max_time.is_some_and(over);
+        let qos = member::qos_of(&self.cluster, &job.record);
+        let passes =
+            |flag| qos.is_some_and(|id| self.cluster.qos()[usize::from(id.0)].has_flag(flag));
+        let too_long = !partition.cuts_at_max_time
+            && partition.max_time.is_some_and(over)
+            && !passes("PartitionTimeLimit");
         let nodes = &choice.need.compiled.demand.nodes;
         let asked = nodes.most.unwrap_or(nodes.least);
-        let too_many = partition.max_nodes.is_some_and(|most| asked > most);
-        let too_few = nodes.most.is_some_and(|most| most < partition.min_nodes);
+        let too_many =
+            partition.max_nodes.is_some_and(|most| asked > most) && !passes("PartitionMaxNodes");
+        let too_few = nodes.most.is_some_and(|most| most < partition.min_nodes)
+            && !passes("PartitionMinNodes");
         let too_small = choice.need.beyond.clone().or(if too_many || too_few {
             Some(PendingReason::PartitionNodeLimit)
         } else {
@@ -46,7 +53,6 @@ impl State {
             PartitionState::Up | PartitionState::Drain if partition.access.is_open() => Ok(()),
             PartitionState::Up | PartitionState::Drain => {
                 let record = &job.record;
-                let qos = member::qos_of(&self.cluster, record);
                 let qos = qos.map_or("normal", |id| &self.cluster.qos()[usize::from(id.0)].name);
                 let account = record.request.account.as_deref().unwrap_or("(null)");
                 match partition.access.denial(&partition.name, account, qos) {

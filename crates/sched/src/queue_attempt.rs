@@ -11,7 +11,7 @@ use crate::queue::{Key, QueueId};
 use crate::reserved::Reserved;
 use crate::{Action, State};
 use model::{JobId, PendingReason, Timestamp};
-use resources::{NodeSet, PartId, Pick};
+use resources::{NodeSet, PartId, Pick, Sharing};
 use std::borrow::Cow;
 
 /// A job that may start as far as its limits go.
@@ -228,6 +228,10 @@ impl State {
             }
             return;
         }
+        if let Err(reason) = self.may_have_if_idle(later, now) {
+            pass.limited.insert(*job, reason);
+            return;
+        }
         if !is_behind {
             let reason = self.why_first(choice, pass);
             if self.is_below_threshold(later) {
@@ -286,6 +290,17 @@ impl State {
             }
         }
         None
+    }
+
+    /// Whether limits let a job have what it asks for; as in Slurm, one that is over a limit besides waits for
+    /// that, and keeps no other waiting. What whole nodes give is not counted before they are chosen.
+    fn may_have_if_idle(&self, attempt: &Attempt, now: Timestamp) -> Result<(), PendingReason> {
+        let need = &attempt.choice.need;
+        if need.when_idle.is_empty() || need.compiled.demand.sharing == Sharing::Whole {
+            return Ok(());
+        }
+        let start = attempt.starting(now, need.when_idle.clone());
+        self.may_have(&self.ledger, &start, now)
     }
 
     /// Promises those their places that a pass went over as they wait for a reservation: jobs in line behind

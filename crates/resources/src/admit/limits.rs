@@ -1,12 +1,12 @@
 //! Limits of accounts and QOS: `acct_policy.c` of 22.05.
 //!
-//! A job over a limit by itself waits for ever, unless its QOS has the flag `DenyOnLimit`; too many
-//! jobs at once are always refused.
+//! A job over a limit by itself waits for ever, unless its QOS or its partition's has the flag
+//! `DenyOnLimit`, whoever sets the limit; too many jobs at once are always refused.
 
 use super::account::Who;
 use super::{Change, Denial, Detail, Fate, Finding, LimitPath, Requested, Subject, There};
 use super::{Judge, finding, has_flag, listed, seconds};
-use crate::{LargestNode, recorded};
+use crate::{LargestNode, Limited, limit_reason, recorded};
 use cluster_file::named;
 use cluster_file::{Named, Partition, Qos, Sourced, Tres};
 use model::option_table::Key;
@@ -26,31 +26,27 @@ impl Judge<'_, '_> {
         let of_partition = partition
             .and_then(|partition| partition.qos.as_ref())
             .and_then(|qos| self.file.qos(qos));
-        let Some(first) = who.qos.first() else {
-            if let Some(qos) = of_partition {
-                self.qos_limits(partition, qos, who);
-            }
-            self.association_limits(partition, who);
-            return;
-        };
-        // Where the file says two things of the default, only what both refuse is sure.
-        let before = self.found.len();
-        self.qos_limits(partition, first, who);
-        if who.qos.len() > 1 && self.found.len() > before {
-            let mine = self.found.len();
-            for other in &who.qos[1..] {
-                self.qos_limits(partition, other, who);
-            }
-            let sure = self.found.len() > mine;
-            self.found.truncate(mine);
-            for refusal in &mut self.found[before..] {
-                refusal.assumed |= !sure;
+        let order = order_of(of_partition, who.qos.first().copied());
+        let strict = is_strict(&order);
+        for (at, qos) in order.iter().enumerate() {
+            let before = self.found.len();
+            self.qos_limits(partition, qos, &order[..at], strict, who);
+            // Where the file says two things of the default, only what both refuse is sure.
+            let is_default = who.qos.first().is_some_and(|own| own.name == qos.name);
+            if is_default && who.qos.len() > 1 && self.found.len() > before {
+                let mine = self.found.len();
+                for other in &who.qos[1..] {
+                    let strict = is_strict(&order_of(of_partition, Some(other)));
+                    self.qos_limits(partition, other, &order[..at], strict, who);
+                }
+                let sure = self.found.len() > mine;
+                self.found.truncate(mine);
+                for refusal in &mut self.found[before..] {
+                    refusal.assumed |= !sure;
+                }
             }
         }
-        if let Some(qos) = of_partition.filter(|qos| qos.name != first.name) {
-            self.qos_limits(partition, qos, who);
-        }
-        self.association_limits(partition, who);
+        self.association_limits(partition, &order, strict, who);
     }
 
     /// What the job counts for in a partition.
@@ -84,35 +80,65 @@ impl Judge<'_, '_> {
         self.request.time.or_else(default)
     }
 
+    /// Limits of a QOS, but for those that the QOS `before` it set; the order is Slurm's.
     fn qos_limits(
         &mut self,
         partition: Option<&Named<Partition>>,
         qos: &Named<Qos>,
+        before: &[&Named<Qos>],
+        strict: bool,
         who: &Who<'_>,
     ) {
         let name = &qos.name;
         let path = |key| LimitPath::Qos(name.clone(), key);
-        let strict = has_flag(qos, "DenyOnLimit");
         let asked = self.counts(partition);
-        if let Some(limit) = &qos.max_tres_per_job {
-            self.tres(
-                limit,
-                &asked,
-                Per::Job,
-                path("max_tres_per_job"),
-                strict,
-                "QOS",
-            );
+        type Of = fn(&Qos) -> Option<&Sourced<Tres>>;
+        let of_jobs: [(&str, Of, Limited); 3] = [
+            (
+                "max_tres_per_account",
+                |qos| qos.max_tres_per_account.as_ref(),
+                Limited::Account,
+            ),
+            (
+                "max_tres_per_user",
+                |qos| qos.max_tres_per_user.as_ref(),
+                Limited::User,
+            ),
+            ("group_tres", |qos| qos.group_tres.as_ref(), Limited::Group),
+        ];
+        for (key, of, limited) in of_jobs {
+            if let Some(limit) = of(qos) {
+                let limit = but_for(limit, before, of);
+                self.tres(&limit, &asked, path(key), strict, (true, limited));
+            }
         }
-        if let Some(limit) = &qos.max_tres_per_user {
-            self.tres(
-                limit,
-                &asked,
-                Per::User,
-                path("max_tres_per_user"),
-                strict,
-                "QOS",
-            );
+        let is_set = before.iter().any(|qos| qos.max_wall.is_some());
+        if let Some(limit) = qos.max_wall.as_ref().filter(|_| !is_set) {
+            let reason = "QOSMaxWallDurationPerJobLimit";
+            let other = self
+                .time_asked(partition)
+                .and_then(|time| self.longer_qos(name, time, who));
+            let other = other.map(|other| Change::Set(Key::Qos, other.to_owned()));
+            let fate = fate(strict, reason);
+            self.wall(partition, limit, path("max_wall"), (fate, reason), other);
+        }
+        let of_job: [(&str, Of, Limited); 2] = [
+            (
+                "max_tres_per_job",
+                |qos| qos.max_tres_per_job.as_ref(),
+                Limited::Job,
+            ),
+            (
+                "max_tres_per_node",
+                |qos| qos.max_tres_per_node.as_ref(),
+                Limited::Node,
+            ),
+        ];
+        for (key, of, limited) in of_job {
+            if let Some(limit) = of(qos) {
+                let limit = but_for(limit, before, of);
+                self.tres(&limit, &asked, path(key), strict, (true, limited));
+            }
         }
         let submit = [
             (
@@ -127,61 +153,75 @@ impl Judge<'_, '_> {
                 self.submit(limit, path(key), reason);
             }
         }
-        if let Some(limit) = &qos.max_wall {
-            let reason = "QOSMaxWallDurationPerJobLimit";
-            let other = self
-                .time_asked(partition)
-                .and_then(|time| self.longer_qos(name, time, who));
-            let other = other.map(|other| Change::Set(Key::Qos, other.to_owned()));
-            let fate = fate(strict, reason);
-            self.wall(partition, limit, path("max_wall"), fate, other);
-        }
     }
 
-    fn association_limits(&mut self, partition: Option<&Named<Partition>>, who: &Who<'_>) {
+    /// Limits of the user in an account, of the account and of those above it, but for those that a QOS set.
+    fn association_limits(
+        &mut self,
+        partition: Option<&Named<Partition>>,
+        qos: &[&Named<Qos>],
+        strict: bool,
+        who: &Who<'_>,
+    ) {
         let Some(account) = &who.account else { return };
+        let file = self.file;
         let own = who.user.and_then(|user| named(&user.associations, account));
-        let wall = own.and_then(|own| {
-            let limit = own.max_wall.as_ref()?;
-            let path = LimitPath::Association {
-                user: who.user?.name.clone(),
-                account: account.clone(),
-                key: "max_wall",
-            };
-            Some((path, limit))
-        });
-        let above = self
-            .file
-            .account_value(account, |account| account.max_wall.as_ref());
+        let of_own = |key| LimitPath::Association {
+            user: who.user.map_or_else(String::new, |user| user.name.clone()),
+            account: account.clone(),
+            key,
+        };
         let of_account = |key| LimitPath::Account(account.clone(), key);
-        if let Some((path, limit)) = wall.or(above.map(|limit| (of_account("max_wall"), limit))) {
-            let fate = Fate::Waits("AssocMaxWallDurationPerJobLimit");
-            self.wall(partition, limit, path, fate, None);
+        let asked = self.counts(partition);
+        let factor = qos.iter().find_map(|qos| qos.limit_factor.as_ref());
+        let factor = factor.map_or(1.0, |factor| factor.value);
+        let times = |limit: &Sourced<Tres>| Sourced {
+            value: limit.value.clone().times(factor),
+            ..limit.clone()
+        };
+        let mut groups = Vec::new();
+        groups.extend(
+            own.and_then(|own| own.group_tres.as_ref())
+                .map(|limit| (of_own("group_tres"), limit)),
+        );
+        groups.extend(
+            file.accounts_up_from(account)
+                .filter_map(|above| Some((above, above.group_tres.as_ref()?)))
+                .map(|(above, limit)| {
+                    (LimitPath::Account(above.name.clone(), "group_tres"), limit)
+                }),
+        );
+        for (path, limit) in groups {
+            let limit = but_for(&times(limit), qos, |qos| qos.group_tres.as_ref());
+            self.tres(&limit, &asked, path, strict, (false, Limited::Group));
+        }
+        let tres = own.and_then(|own| own.max_tres_per_job.as_ref());
+        let above = file.account_value(account, |account| account.max_tres_per_job.as_ref());
+        if let Some(limit) = tres.or(above) {
+            let limit = but_for(&times(limit), qos, |qos| qos.max_tres_per_job.as_ref());
+            let path = of_account("max_tres_per_job");
+            self.tres(&limit, &asked, path, strict, (false, Limited::Job));
+        }
+        let tres = own.and_then(|own| own.max_tres_per_node.as_ref());
+        let above = file.account_value(account, |account| account.max_tres_per_node.as_ref());
+        if let Some(limit) = tres.or(above) {
+            let limit = but_for(limit, qos, |qos| qos.max_tres_per_node.as_ref());
+            let path = of_account("max_tres_per_node");
+            self.tres(&limit, &asked, path, strict, (false, Limited::Node));
         }
         let submit = own.and_then(|own| own.max_submit.as_ref());
-        let above = self
-            .file
-            .account_value(account, |account| account.max_submit.as_ref());
+        let above = file.account_value(account, |account| account.max_submit.as_ref());
         if let Some(limit) = submit.or(above) {
             self.submit(limit, of_account("max_submit"), "AssocMaxSubmitJobLimit");
         }
-        let tres = own.and_then(|own| own.max_tres_per_job.as_ref());
-        let above = self
-            .file
-            .account_value(account, |account| account.max_tres_per_job.as_ref());
-        if let Some(limit) = tres.or(above) {
-            let asked = self.counts(partition);
-            let path = of_account("max_tres_per_job");
-            let of_partition = partition.and_then(|partition| partition.qos.as_ref());
-            let of_partition = of_partition.and_then(|qos| self.file.qos(qos));
-            let mut qos = of_partition.into_iter().chain(who.qos.first().copied());
-            let factor = qos.find_map(|qos| qos.limit_factor.as_ref());
-            let factor = factor.map_or(1.0, |factor| factor.value);
-            let limit = Sourced {
-                value: limit.value.clone().times(factor),
-                ..limit.clone()
-            };
-            self.tres(&limit, &asked, Per::Job, path, false, "Assoc");
+        let wall = own.and_then(|own| Some((of_own("max_wall"), own.max_wall.as_ref()?)));
+        let above = file.account_value(account, |account| account.max_wall.as_ref());
+        let wall = wall.or(above.map(|limit| (of_account("max_wall"), limit)));
+        let is_set = qos.iter().any(|qos| qos.max_wall.is_some());
+        if let Some((path, limit)) = wall.filter(|_| !is_set) {
+            let reason = "AssocMaxWallDurationPerJobLimit";
+            let fate = fate(strict, reason);
+            self.wall(partition, limit, path, (fate, reason), None);
         }
     }
 
@@ -216,7 +256,7 @@ impl Judge<'_, '_> {
         partition: Option<&Named<Partition>>,
         limit: &Sourced<TimeLimitRequest>,
         path: LimitPath,
-        fate: Fate,
+        (fate, reason): (Fate, &'static str),
         or: Option<Change>,
     ) {
         let Some(time) = self.time_asked(partition) else {
@@ -229,12 +269,7 @@ impl Judge<'_, '_> {
             Some(time) => Requested::Option(Key::Time, time.to_string()),
             None => Requested::DefaultTime(time),
         };
-        let detail = match (fate, &path) {
-            (Fate::Refused, LimitPath::Qos(..)) => {
-                Some(Detail::Limit("QOSMaxWallDurationPerJobLimit"))
-            }
-            _ => None,
-        };
+        let detail = (fate == Fate::Refused).then_some(Detail::Limit(reason));
         let shorter = Change::Set(Key::Time, limit.value.to_string());
         let found = Finding {
             fate,
@@ -283,34 +318,76 @@ impl Judge<'_, '_> {
         found.map(|qos| qos.name.as_str())
     }
 
+    /// TRES over a limit of a QOS, where `by_qos`, or of accounts.
     fn tres(
         &mut self,
         limit: &Sourced<Tres>,
         asked: &Counts,
-        per: Per,
         path: LimitPath,
         strict: bool,
-        who: &str,
+        (by_qos, limited): (bool, Limited),
     ) {
         for (name, most) in &limit.value.0 {
-            let Some(wanted) = asked.of(name).filter(|wanted| wanted > most) else {
+            // On each node as much, what is left over passed by.
+            let (most, nodes) = match limited {
+                Limited::Node => {
+                    let nodes = u64::from(asked.recorded.least_nodes.max(1));
+                    (most.saturating_mul(nodes), nodes)
+                }
+                _ => (*most, 1),
+            };
+            let is_over = |wanted: &u64| wanted.saturating_sub(most) >= nodes;
+            let Some(wanted) = asked.of(name).filter(is_over) else {
                 continue;
             };
-            let reason = reason_of(who, name, per);
+            let reason = limit_reason(by_qos, limited, name);
             self.found.push(Finding {
                 fate: fate(strict, reason),
                 detail: strict.then_some(Detail::Limit(reason)),
                 ..finding(
                     Denial::Policy,
                     Requested::Tres(name.clone(), wanted),
-                    There::MostTres(name.clone(), *most),
-                    vec![Change::InAll(name.clone(), *most)],
+                    There::MostTres(name.clone(), most),
+                    vec![Change::InAll(name.clone(), most)],
                 )
                 .about(Subject::of_tres(name))
                 .at(path.clone(), limit)
             });
         }
     }
+}
+
+/// The QOS of a partition and of a job, the first of which counts first.
+fn order_of<'a>(
+    of_partition: Option<&'a Named<Qos>>,
+    of_job: Option<&'a Named<Qos>>,
+) -> Vec<&'a Named<Qos>> {
+    let mut order: Vec<_> = of_partition.into_iter().chain(of_job).collect();
+    order.dedup_by(|one, other| one.name == other.name);
+    if of_job.is_some_and(|qos| has_flag(qos, "OverPartQOS")) {
+        order.reverse();
+    }
+    order
+}
+
+/// Whether jobs over any limit are refused: one of their QOS says it for all.
+fn is_strict(order: &[&Named<Qos>]) -> bool {
+    order.iter().any(|qos| has_flag(qos, "DenyOnLimit"))
+}
+
+/// A limit without what QOS limit that count before it.
+fn but_for(
+    limit: &Sourced<Tres>,
+    before: &[&Named<Qos>],
+    of: impl Fn(&Qos) -> Option<&Sourced<Tres>>,
+) -> Sourced<Tres> {
+    let is_set = |name: &str| {
+        let mut set = before.iter().filter_map(|qos| of(qos));
+        set.any(|limit| limit.value.0.iter().any(|(own, _)| own == name))
+    };
+    let mut left = limit.clone();
+    left.value.0.retain(|(name, _)| !is_set(name));
+    left
 }
 
 /// What a job counts for, by Slurm's names.
@@ -346,30 +423,5 @@ fn fate(strict: bool, reason: &'static str) -> Fate {
         Fate::Refused
     } else {
         Fate::Waits(reason)
-    }
-}
-
-/// What a limit is counted over.
-#[derive(Clone, Copy, PartialEq)]
-enum Per {
-    Job,
-    User,
-}
-
-/// Slurm's word for a limit that a job meets, from `job_reason_string` of 22.05.
-fn reason_of(who: &str, tres: &str, per: Per) -> &'static str {
-    match (who, tres, per) {
-        ("QOS", "cpu", Per::Job) => "QOSMaxCpuPerJobLimit",
-        ("QOS", "node", Per::Job) => "QOSMaxNodePerJobLimit",
-        ("QOS", "mem", Per::Job) => "QOSMaxMemoryPerJob",
-        ("QOS", _, Per::Job) => "QOSMaxGRESPerJob",
-        ("QOS", "cpu", Per::User) => "QOSMaxCpuPerUserLimit",
-        ("QOS", "node", Per::User) => "QOSMaxNodePerUserLimit",
-        ("QOS", "mem", Per::User) => "QOSMaxMemoryPerUser",
-        ("QOS", _, Per::User) => "QOSMaxGRESPerUser",
-        (_, "cpu", _) => "AssocMaxCpuPerJobLimit",
-        (_, "node", _) => "AssocMaxNodePerJobLimit",
-        (_, "mem", _) => "AssocMaxMemPerJob",
-        _ => "AssocMaxGRESPerJob",
     }
 }

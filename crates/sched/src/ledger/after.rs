@@ -2,12 +2,11 @@
 
 use super::chain::Counter;
 use super::passed::{Over, Passed, Whose};
-use super::reasons::{Limited, reason};
 use super::{Chain, Ledger, Used};
 use crate::promise::UNLIMITED;
 use cluster_file::Tres;
 use model::{LimitedAmount, Seconds, Timestamp};
-use resources::{Cluster, Limits};
+use resources::{Cluster, Limited, Limits, limit_reason};
 
 /// What a job would hold, for how long, and when it would start.
 #[derive(Clone, Copy, Debug)]
@@ -188,7 +187,7 @@ impl First<'_> {
             with_it: u64::try_from(self.would_be).unwrap_or(u64::MAX),
             most: self.most,
         }
-        .stop(reason(by_qos, limited, self.name))
+        .stop(limit_reason(by_qos, limited, self.name))
     }
 }
 

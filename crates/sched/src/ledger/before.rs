@@ -1,4 +1,4 @@
-//! Limits that are asked before nodes are chosen: numbers of jobs, and time.
+//! Limits that are asked before nodes are chosen: numbers of jobs, time, and of nodes what was asked for.
 
 use super::chain::Counter;
 use super::passed::{Over, Passed, Whose};
@@ -98,6 +98,6 @@ impl Ledger {
         {
             return over.stop("AssocMaxWallDurationPerJobLimit");
         }
-        Ok(())
+        chain.asks_for_too_many_nodes()
     }
 }

@@ -10,9 +10,9 @@
 mod after;
 mod before;
 mod chain;
+mod node_limits;
 mod overdrawn;
 mod passed;
-mod reasons;
 mod spent;
 mod submitted;
 mod used;

@@ -1,7 +1,6 @@
 //! What jobs used so far, as limits on that count it (`GrpTRESMins`, `GrpWall`): resources times
 //! seconds, times the `UsageFactor` of the job's QOS, forgotten by halves as all usage is.
 
-use super::reasons::{Limited, reason};
 use super::{Chain, Ledger, Used, Wanted, over};
 use crate::live_job::LiveJob;
 use crate::member::{self, Member};
@@ -10,7 +9,7 @@ use crate::promise::UNLIMITED;
 use crate::{ClusterRef, Job, State};
 use cluster_file::Tres;
 use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
-use resources::{Cluster, Limits};
+use resources::{Cluster, Limited, Limits, limit_reason};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The name under which the time itself is counted, beside TRES.
@@ -332,7 +331,7 @@ fn first_spent(
     if let Some((spender, limits)) = &by_minutes
         && let Some(tres) = first(spender, &limits.group_minutes)
     {
-        return over(reason(true, Limited::GroupMinutes, &tres));
+        return over(limit_reason(true, Limited::GroupMinutes, &tres));
     }
     for (spender, limits) in chain.association_spenders() {
         if by_time.is_none() && time_is_spent(&spender, limits) {
@@ -341,7 +340,7 @@ fn first_spent(
         if by_minutes.is_none()
             && let Some(tres) = first(&spender, &limits.group_minutes)
         {
-            return over(reason(false, Limited::GroupMinutes, &tres));
+            return over(limit_reason(false, Limited::GroupMinutes, &tres));
         }
     }
     Ok(())

@@ -553,8 +553,8 @@ fn usage_begins_anew() {
     assert!(of_minutes.count() > 0, "it is written too");
 }
 
-/// The first for which nothing is free may be over a limit as well: it says the limit, and keeps others up
-/// as one that waits for nodes does.
+/// The first for which nothing is free may be over a limit as well: it says the limit, and keeps no other up
+/// (`select_nodes` of 22.05).
 #[test]
 fn over_a_limit_where_nothing_is_free() {
     let text = "[nodes.n]\nnames = \"n[1-2]\"\ncpus = 4\n[partition.all]\ndefault = true\nnodes = \"ALL\"\n\
@@ -588,5 +588,8 @@ fn over_a_limit_where_nothing_is_free() {
     let unavailable = "ReqNodeNotAvail, UnavailableNodes:n2";
     lab.check("ann", named, unavailable);
     assert_eq!(lab.stands(limited), "QOSGrpCpuLimit");
-    assert_eq!(lab.stands(both), unavailable);
+    let too_few = JobState::Pending {
+        reason: model::PendingReason::NodesDownOrReserved,
+    };
+    assert_eq!(lab.stands(both), reason_text(&too_few));
 }

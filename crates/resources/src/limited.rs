@@ -2,7 +2,7 @@
 
 /// What a limit is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Limited {
+pub enum Limited {
     /// What all jobs together hold.
     Group,
     /// What all jobs together used so far.
@@ -24,7 +24,8 @@ pub(super) enum Limited {
 }
 
 /// The reason by a TRES's name; `is_qos` is whether a QOS sets the limit.
-pub(super) fn reason(is_qos: bool, limited: Limited, tres: &str) -> &'static str {
+#[must_use]
+pub fn limit_reason(is_qos: bool, limited: Limited, tres: &str) -> &'static str {
     use Limited as L;
     // CPUs, memory, nodes, GRES, licences, billing, others.
     let words: [&'static str; 7] = match (is_qos, limited) {
