@@ -295,7 +295,7 @@ pub(crate) fn amounts(
     };
     match demand.sharing {
         Sharing::Whole => whole(demand, class, need, gpus),
-        Sharing::Any | Sharing::User | Sharing::Over(_) => Some(need),
+        Sharing::Any | Sharing::Beside(_) | Sharing::User | Sharing::Over(_) => Some(need),
     }
 }
 

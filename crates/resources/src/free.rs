@@ -21,6 +21,8 @@ pub struct Free {
     users: Arc<Vec<Vec<UserJobs>>>,
     /// CPUs of jobs that share theirs with others.
     over: Vec<Layered>,
+    /// Jobs on each node with CPUs of their own.
+    alone: Vec<u32>,
     up: NodeSet,
     idle: NodeSet,
     /// Nodes with at least 1, 2, 4, 8 free GPUs.
@@ -102,6 +104,7 @@ impl Free {
             barred: vec![0; nodes],
             users: Arc::new(vec![Vec::new(); nodes]),
             over: vec![Layered::default(); nodes],
+            alone: vec![0; nodes],
             up: NodeSet::first(cluster.node_count()),
             idle: NodeSet::first(cluster.node_count()),
             with_gpus: Default::default(),
@@ -209,15 +212,19 @@ impl Free {
     /// The node is another cluster's.
     #[must_use]
     pub fn is_open(&self, node: NodeId, sharing: Sharing, user: u32) -> bool {
-        let jobs = &self.users[node.0 as usize];
+        let at = node.0 as usize;
+        let jobs = &self.users[at];
         let mut others = jobs.iter().filter(|one| one.user != user);
+        let over = &self.over[at];
+        let is_like = |layers| over.cpus == 0 || over.layers == layers;
         match sharing {
             Sharing::Whole => jobs.is_empty(),
-            Sharing::User => others.next().is_none(),
-            Sharing::Any => !others.any(|one| one.private > 0),
+            Sharing::User => others.next().is_none() && over.cpus == 0,
+            Sharing::Any => !others.any(|one| one.private > 0) && over.cpus == 0,
+            Sharing::Beside(layers) => !others.any(|one| one.private > 0) && is_like(layers),
+            // As in Slurm, those that share CPUs come to no node whose jobs don't, though these come to theirs.
             Sharing::Over(layers) => {
-                let over = &self.over[node.0 as usize];
-                !others.any(|one| one.private > 0) && (over.cpus == 0 || over.layers == layers)
+                !others.any(|one| one.private > 0) && is_like(layers) && self.alone[at] == 0
             }
         }
     }
@@ -229,7 +236,7 @@ impl Free {
             Sharing::Over(layers) => {
                 free.fits(&need.with_cpus(self.more_cpus(node, need.cpus, layers)))
             }
-            Sharing::Any | Sharing::Whole | Sharing::User => free.fits(need),
+            Sharing::Any | Sharing::Beside(_) | Sharing::Whole | Sharing::User => free.fits(need),
         }
     }
 
@@ -257,6 +264,7 @@ impl Free {
             if other.over[at].cpus > self.over[at].cpus {
                 self.over[at] = other.over[at].clone();
             }
+            self.alone[at] = self.alone[at].max(other.alone[at]);
             if gpus(self) != before {
                 self.count_gpus(cluster, node);
             }
@@ -369,6 +377,12 @@ impl Free {
             let is_first = shares[..index].iter().all(|before| before.node != node);
             if is_first {
                 self.count_job(node, user, sharing == Sharing::User, takes);
+                let alone = &mut self.alone[at];
+                *alone = match (is_shared, takes) {
+                    (true, _) => *alone,
+                    (false, true) => *alone + 1,
+                    (false, false) => alone.saturating_sub(1),
+                };
             }
             self.count_gpus(cluster, node);
         }

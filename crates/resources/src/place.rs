@@ -73,11 +73,13 @@ pub fn place(
         Sharing::Over(_) => attempt(true, false).or_else(|| attempt(false, false)),
         Sharing::Whole => attempt(false, false),
         // As in Slurm, CPUs near the GPUs go before others, on whichever nodes.
-        Sharing::Any | Sharing::User if cluster.knows_gpu_sockets() && demand.gpus_on(1) > 0 => {
+        Sharing::Any | Sharing::Beside(_) | Sharing::User
+            if cluster.knows_gpu_sockets() && demand.gpus_on(1) > 0 =>
+        {
             let bound = attempt(false, true);
             bound.or_else(|| attempt(false, false).filter(|_| !demand.enforce_binding))
         }
-        Sharing::Any | Sharing::User => attempt(false, false),
+        Sharing::Any | Sharing::Beside(_) | Sharing::User => attempt(false, false),
     }
 }
 

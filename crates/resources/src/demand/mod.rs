@@ -126,6 +126,8 @@ impl Need {
 pub enum Sharing {
     /// Others, with CPUs of their own.
     Any,
+    /// The same; beside those too, as it is in their partition, that share each CPU among so many.
+    Beside(u32),
     /// No other job: it gets all CPUs and counted resources of its nodes, and memory as asked.
     Whole,
     /// Other jobs of its user alone.

@@ -289,11 +289,10 @@ fn cpus_per_gpu(request: &Request, defaults: &Defaults) -> u32 {
 }
 
 fn sharing(request: &Request, options: &NodeOptions, defaults: &Defaults) -> Sharing {
-    let over = |is_asked: bool| {
-        let layers = defaults
-            .layers
-            .filter(|layers| layers.is_forced || is_asked);
-        layers.map_or(Sharing::Any, |layers| Sharing::Over(layers.jobs))
+    let over = |is_asked: bool| match defaults.layers {
+        Some(layers) if layers.is_forced || is_asked => Sharing::Over(layers.jobs),
+        Some(layers) => Sharing::Beside(layers.jobs),
+        None => Sharing::Any,
     };
     match options.sharing {
         _ if defaults.whole_nodes => Sharing::Whole,

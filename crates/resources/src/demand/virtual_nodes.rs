@@ -41,7 +41,7 @@ impl Demand {
             let by_gpus = gpus.saturating_mul(self.gpu.cpus.into());
             let cpus = match self.sharing {
                 Sharing::Whole => all_cpus[at],
-                Sharing::Any | Sharing::User | Sharing::Over(_) => {
+                Sharing::Any | Sharing::Beside(_) | Sharing::User | Sharing::Over(_) => {
                     by_tasks.max(by_gpus).max(self.node.cpus.into()).max(1)
                 }
             };
