@@ -17,6 +17,8 @@ pub struct Compiled {
     pub(crate) choices: Vec<Choice>,
     /// Nodes that must be among them; none where one of them is not there.
     pub(crate) required: Option<Vec<NodeId>>,
+    /// No more nodes than the partition gives a job (`MaxNodes`).
+    partition_most: Option<u32>,
     /// What a node must give at least, by class; none for a class that never serves.
     least: Vec<Option<Amounts>>,
 }
@@ -58,7 +60,15 @@ impl Choice {
 impl Compiled {
     /// Works a demand out against the nodes of a partition, or of the whole cluster.
     #[must_use]
-    pub fn new(cluster: &Cluster, partition: Option<PartId>, demand: Demand) -> Compiled {
+    pub fn new(cluster: &Cluster, partition: Option<PartId>, mut demand: Demand) -> Compiled {
+        let limits = partition.map(|partition| cluster.partition(partition));
+        let least = limits.map_or(0, |limits| limits.min_nodes);
+        let most = limits.and_then(|limits| limits.max_nodes);
+        // A job that asks for fewer waits for the partition to change.
+        if demand.nodes.most.is_none_or(|asked| asked >= least) {
+            demand.nodes.least = demand.nodes.least.max(least);
+        }
+        let partition_most = most.filter(|most| demand.nodes.least <= *most);
         let mut nodes = cluster.nodes_of(partition);
         for name in demand.excluded.iter() {
             // Of a node that splits the virtual ones stay.
@@ -92,6 +102,7 @@ impl Compiled {
             form: form(&demand),
             choices,
             required,
+            partition_most,
             least: Vec::new(),
             demand,
         };
@@ -107,6 +118,12 @@ impl Compiled {
     #[must_use]
     pub fn least(&self, class: ClassId) -> Option<&Amounts> {
         self.least.get(class.0 as usize)?.as_ref()
+    }
+
+    /// The most nodes that it may be on: as many as it allows and as the partition gives.
+    pub(crate) fn most_nodes(&self) -> u32 {
+        let asked = self.demand.nodes.most.unwrap_or(u32::MAX);
+        asked.min(self.partition_most.unwrap_or(u32::MAX))
     }
 
     /// The nodes that its names and features leave, whatever they have.
@@ -279,6 +296,8 @@ pub(crate) fn amounts(
     let (given, cpus) = if class.splits || demand.overcommit {
         (given, cpus)
     } else {
+        let threads = u64::from(class.core_cpus.max(1));
+        let least = least.div_ceil(threads) * threads;
         (given.max(least), cpus.max(least))
     };
     need.cpus = u32::try_from(given).ok()?;
@@ -318,13 +337,19 @@ fn cpus_of(demand: &Demand, class: &NodeClass, tasks: u32, gpus: u64) -> (u64, u
     (given, given)
 }
 
-/// All CPUs and counted resources of a node that has what is needed; memory as asked, of that for
-/// each CPU as much as there is.
+/// All CPUs and counted resources of a node that has what is needed, also of memory where that is asked for
+/// each CPU, and that has no more CPUs than the partition gives of one.
 fn whole(demand: &Demand, class: &NodeClass, need: Amounts, gpus: u64) -> Option<Amounts> {
     let total = &class.total;
     // Where nothing is said of its CPUs, those that it asks for.
     if !total.fits(&need) || total.cpus == UNBOUNDED {
         return total.fits(&need).then_some(need);
+    }
+    let is_over = demand
+        .max_cpus_per_node
+        .is_some_and(|most| total.cpus > most);
+    if is_over || demand.mem_per_cpu.saturating_mul(total.cpus.into()) > total.mem_mib.into() {
+        return None;
     }
     let mem = demand.mem_for(total.cpus.into(), gpus);
     let mem = u32::try_from(mem).unwrap_or(u32::MAX).min(total.mem_mib);

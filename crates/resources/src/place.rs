@@ -1,7 +1,9 @@
 //! On which nodes a job would be, given what is free.
 
+mod deal;
+mod evaluate;
+mod evaluate_switches;
 mod gpus;
-mod neighbours;
 mod split;
 mod switches;
 
@@ -207,17 +209,36 @@ impl Attempt<'_> {
     /// Takes of nodes that all could serve as many as are needed.
     fn among(
         &self,
+        nodes: Vec<NodeId>,
+        required: &[NodeId],
+        groups: &[(NodeSet, u32)],
+    ) -> Option<Vec<Share>> {
+        let shares = self.evaluated(&nodes, required, groups);
+        shares.or_else(|| self.sorted(nodes, required, groups))
+    }
+
+    /// The same as Slurm does it, where its order is asked and nothing that it counts otherwise.
+    fn evaluated(
+        &self,
+        nodes: &[NodeId],
+        required: &[NodeId],
+        groups: &[(NodeSet, u32)],
+    ) -> Option<Vec<Share>> {
+        let is_plain = groups.is_empty() && !self.compiled.demand.spread;
+        if self.pick.order != Order::Named || !is_plain {
+            return None;
+        }
+        self.of_chosen(&self.evaluate(nodes, required)?)
+    }
+
+    /// The same in the order of what is asked alone.
+    fn sorted(
+        &self,
         mut nodes: Vec<NodeId>,
         required: &[NodeId],
         groups: &[(NodeSet, u32)],
     ) -> Option<Vec<Share>> {
         self.sort(&mut nodes);
-        if self.pick.order == Order::Named && groups.is_empty() {
-            nodes = match required {
-                [] => self.by_neighbours(nodes),
-                [first, ..] => self.beside(nodes, *first),
-            };
-        }
         self.in_order(nodes, required, groups)
     }
 
@@ -236,8 +257,7 @@ impl Attempt<'_> {
             } => {
                 let asked: usize = groups.iter().map(|(_, count)| *count as usize).sum();
                 let count = (count as usize).max(required.len()).max(asked);
-                let most = self.compiled.demand.nodes.most;
-                if count > nodes.len() || most.is_some_and(|most| count > most as usize) {
+                if count > nodes.len() || count > self.compiled.most_nodes() as usize {
                     return None;
                 }
                 nodes.truncate(count);

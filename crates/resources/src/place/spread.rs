@@ -9,12 +9,12 @@ use std::cmp::Reverse;
 
 /// What a node could give at most.
 #[derive(Clone, Debug)]
-struct Offer {
-    node: NodeId,
+pub(super) struct Offer {
+    pub node: NodeId,
     /// Tasks.
-    tasks: u32,
+    pub tasks: u32,
     /// Of each resource of the whole job.
-    of_job: Vec<u64>,
+    pub of_job: Vec<u64>,
 }
 
 impl Attempt<'_> {
@@ -28,7 +28,7 @@ impl Attempt<'_> {
         let demand = &self.compiled.demand;
         let asked: usize = groups.iter().map(|(_, count)| *count as usize).sum();
         let first = named + asked;
-        let most = demand.nodes.most.map_or(usize::MAX, |most| most as usize);
+        let most = self.compiled.most_nodes() as usize;
         if first > most {
             return None;
         }
@@ -37,7 +37,11 @@ impl Attempt<'_> {
         for node in nodes {
             offers.extend(self.offer(*node));
             let is_range = demand.nodes.most.is_some() || demand.spread;
-            if !is_range && offers.len() >= first.max(1) && self.are_enough(&offers) {
+            if !is_range
+                && offers.len() >= first.max(1)
+                && offers.len() <= most
+                && self.are_enough(&offers)
+            {
                 return self.deal(offers);
             }
         }
@@ -97,25 +101,12 @@ impl Attempt<'_> {
     }
 
     /// What a node could give at most of tasks, and of each resource of the whole job.
-    fn offer(&self, node: NodeId) -> Option<Offer> {
+    pub(super) fn offer(&self, node: NodeId) -> Option<Offer> {
         let demand = &self.compiled.demand;
-        let class = self.cluster.class(node);
         let one: Vec<u64> = demand.job.gres.iter().map(|_| 1).collect();
-        let fits = |tasks: u32, of_job: &[u64]| {
-            let need = amounts(demand, class, tasks, of_job);
-            need.is_some_and(|need| self.gives(node, &need))
-        };
         let tasks = match demand.tasks {
             None => demand.tasks_on(1),
-            Some(tasks) => {
-                // Tasks of a node that shares its CPUs are no more than it has CPUs.
-                let most = tasks.min(most_tasks(demand, class));
-                greatest(u64::from(most), |tasks| {
-                    fits(u32::try_from(tasks).unwrap_or(u32::MAX), &one)
-                })?
-                .try_into()
-                .ok()?
-            }
+            Some(tasks) => self.most_tasks_of(node, tasks)?,
         };
         let least = match demand.tasks {
             None => tasks,
@@ -125,7 +116,7 @@ impl Attempt<'_> {
             greatest(demand.job.gres[index].count, |count| {
                 let mut of_job = one.clone();
                 of_job[index] = count;
-                fits(least, &of_job)
+                self.has_room(node, least, &of_job)
             })
         });
         Some(Offer {
@@ -135,8 +126,28 @@ impl Attempt<'_> {
         })
     }
 
+    /// The most tasks of a node up to so many, with one of each resource of the whole job.
+    pub(super) fn most_tasks_of(&self, node: NodeId, tasks: u32) -> Option<u32> {
+        let demand = &self.compiled.demand;
+        let one: Vec<u64> = demand.job.gres.iter().map(|_| 1).collect();
+        // Tasks of a node that shares its CPUs are no more than it has CPUs.
+        let most = tasks.min(most_tasks(demand, self.cluster.class(node)));
+        let fits = |tasks| u32::try_from(tasks).is_ok_and(|tasks| self.has_room(node, tasks, &one));
+        greatest(most.into(), fits)?.try_into().ok()
+    }
+
+    fn has_room(&self, node: NodeId, tasks: u32, of_job: &[u64]) -> bool {
+        let need = amounts(
+            &self.compiled.demand,
+            self.cluster.class(node),
+            tasks,
+            of_job,
+        );
+        need.is_some_and(|need| self.gives(node, &need))
+    }
+
     /// Deals tasks and resources out in blocks: one to each node, then each in turn is filled.
-    fn deal(&self, mut offers: Vec<Offer>) -> Option<Vec<Share>> {
+    pub(super) fn deal(&self, mut offers: Vec<Offer>) -> Option<Vec<Share>> {
         // Those that the job names are filled before the others.
         let required = self.compiled.required.as_deref().unwrap_or_default();
         offers.sort_by_key(|offer| (!required.contains(&offer.node), offer.node));

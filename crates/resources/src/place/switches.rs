@@ -1,4 +1,4 @@
-//! Nodes behind few switches, as Slurm's `topology/tree` takes them: behind the lowest switch that
+//! Nodes behind few switches: as Slurm's `topology/tree` takes them, else behind the lowest switch that
 //! has enough of them, of such the one with the fewest; there whole leaves first, the one that is
 //! just enough for the rest last.
 
@@ -9,8 +9,23 @@ use crate::{NodeSet, Share};
 use std::cmp::Reverse;
 
 impl Attempt<'_> {
-    /// Takes of nodes that all could serve as many as are needed.
+    /// Takes of nodes that all could serve as many as are needed, behind as few switches as are asked.
     pub(super) fn behind_switches(
+        &self,
+        nodes: Vec<NodeId>,
+        required: &[NodeId],
+        groups: &[(NodeSet, u32)],
+    ) -> Option<Vec<Share>> {
+        let evaluated = self.evaluated(&nodes, required, groups);
+        let shares = evaluated.or_else(|| self.by_switch(nodes, required, groups))?;
+        let asked = self.compiled.demand.switches;
+        let asked = asked.filter(|_| self.pick.few_switches);
+        let is_few = asked.is_none_or(|asked| self.leaves_of(&shares) <= asked.count as usize);
+        is_few.then_some(shares)
+    }
+
+    /// Takes them of the lowest switch that has enough.
+    fn by_switch(
         &self,
         nodes: Vec<NodeId>,
         required: &[NodeId],
@@ -30,16 +45,12 @@ impl Attempt<'_> {
         found.sort_by_key(|(switch, own)| (switch.level, own.len()));
         let of_switch = found.into_iter().find_map(|(switch, own)| {
             if switch.level == 0 {
-                return self.among(own, required, groups);
+                return self.sorted(own, required, groups);
             }
             self.in_order(self.by_leaves(&own), required, groups)
         });
         // Nodes that no switch has in common.
-        let shares = of_switch.or_else(|| self.among(nodes, required, groups))?;
-        let asked = self.compiled.demand.switches;
-        let asked = asked.filter(|_| self.pick.few_switches);
-        let is_few = asked.is_none_or(|asked| self.leaves_of(&shares) <= asked.count as usize);
-        is_few.then_some(shares)
+        of_switch.or_else(|| self.sorted(nodes, required, groups))
     }
 
     fn least_nodes(&self) -> usize {
