@@ -13,10 +13,10 @@ pub struct Position {
 }
 
 impl Position {
-    /// The one in that name; of one in folders the folders' names tell nothing.
+    /// The one in that name.
     #[must_use]
     pub fn of(name: &str) -> Option<Position> {
-        let all = numbers(last_part(name));
+        let all = numbers(name);
         let of = |counts: Counts| all.iter().filter(move |one| one.counts == counts);
         let epoch = all.iter().position(|one| one.counts == Counts::Epochs);
         let has_steps = of(Counts::Steps).next().is_some();
@@ -41,20 +41,6 @@ impl Position {
     pub fn is_named(&self) -> bool {
         self.is_named
     }
-}
-
-/// The name of a file or folder without the folders above it.
-#[must_use]
-pub fn last_part(name: &str) -> &str {
-    name.rsplit_once('/').map_or(name, |(_, last)| last)
-}
-
-/// Whether a name is that of a checkpoint by its epoch or step, or as Hugging Face names them.
-#[must_use]
-pub fn names_a_step(name: &str) -> bool {
-    let position = Position::of(name);
-    position
-        .is_some_and(|position| position.is_named() || last_part(name).starts_with("checkpoint"))
 }
 
 /// The step in a checkpoint's name, as it is shown: what words call so, else its last integer that may be one, as

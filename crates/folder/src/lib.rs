@@ -37,9 +37,7 @@ mod submission;
 mod whole_checkpoints;
 
 pub use attempt::Attempt;
-pub use checkpoint_name::{
-    Position, compare_names, is_of_data, last_part, names_a_step, series, stays_newest, step_of,
-};
+pub use checkpoint_name::{Position, compare_names, is_of_data, series, stays_newest, step_of};
 pub use checkpoints::{CheckpointsThere, Damage, Unusable};
 pub use code_snapshot::{
     CODE_LIMIT, CodeError, CodeSource, copy_code, find_source, is_python_environment,

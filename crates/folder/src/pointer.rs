@@ -1,7 +1,7 @@
 //! What a program keeps beside its checkpoints to find the newest: a link `latest.pt`, a file `latest` of
 //! DeepSpeed's, `latest_checkpointed_iteration.txt` of Megatron's.
 
-use crate::{FolderError, RunFolder, json_file, last_part, series, step_of};
+use crate::{FolderError, RunFolder, json_file, series, step_of};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,7 +20,7 @@ const SERIES: usize = 64;
 pub struct Pointer {
     /// Its own name, beside the checkpoints.
     pub name: String,
-    /// How it names one, which stands in the same folder.
+    /// How it names one.
     pub says: Says,
     /// The series of those that it has named, newer ones last: it is made for no other. `latest_optim.pt` must
     /// not lead to `model-80.pt`. Empty: of any.
@@ -88,33 +88,19 @@ impl Pointer {
         Some(Pointer { name, says, of })
     }
 
-    /// The same, of one that was found in that folder.
-    #[must_use]
-    pub fn below(self, folder: &str) -> Pointer {
-        let below = |name: &str, folder: &str| format!("{folder}/{name}");
-        let above = series(folder);
-        Pointer {
-            name: below(&self.name, folder),
-            of: self.of.iter().map(|of| below(of, &above)).collect(),
-            ..self
-        }
-    }
-
     /// Has it name this checkpoint, which stands in `folder`, if it has named one of its series.
     ///
     /// # Errors
     /// What the system says.
     pub fn make(&self, checkpoint: &str, folder: &Path) -> io::Result<()> {
         let path = folder.join(&self.name);
-        let above = |name: &str| Path::new(name).parent().map(Path::to_owned);
-        let is_of_another = above(&self.name) != above(checkpoint)
-            || (!self.of.is_empty() && !self.of.contains(&series(checkpoint)));
+        let is_of_another = !self.of.is_empty() && !self.of.contains(&series(checkpoint));
         if is_of_another || self.name == checkpoint || fs::symlink_metadata(&path).is_ok() {
             return Ok(());
         }
         match (self.says, step_of(checkpoint)) {
-            (Says::Link, _) => symlink(last_part(checkpoint), path),
-            (Says::Name, _) => fs::write(path, last_part(checkpoint)),
+            (Says::Link, _) => symlink(checkpoint, path),
+            (Says::Name, _) => fs::write(path, checkpoint),
             (Says::Step, Some(step)) => fs::write(path, step.to_string()),
             (Says::Step, None) => Ok(()),
         }
@@ -157,13 +143,6 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text != "." && text != ".." && !text.contains(['/', '\0'])
 }
 
-/// Whether it is a path that leads nowhere else, and to nothing of ours: such as `version_0/checkpoints/last`.
-pub(crate) fn is_path(text: &str) -> bool {
-    let is_nested = text.contains('/');
-    let mut parts = text.split('/');
-    parts.all(|part| is_name(part) && !(is_nested && part.starts_with('.')))
-}
-
 /// The series of the checkpoints of that step.
 fn of_step(folder: &Path, step: u64, leads_to: impl Fn(&str) -> bool) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -188,7 +167,7 @@ impl RunFolder {
             pointers => pointers?,
         };
         let inside = pointers.into_iter();
-        Ok(inside.filter(|pointer| is_path(&pointer.name)).collect())
+        Ok(inside.filter(|pointer| is_name(&pointer.name)).collect())
     }
 
     /// Notes that the program keeps that one.
@@ -379,21 +358,11 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let run = RunFolder::at(root.path());
         fs::create_dir(run.checkpoints()).unwrap();
-        let names = [
-            "/home/me/.ssh/rc",
-            "../../x",
-            "..",
-            "",
-            "deep/../x",
-            "deep/.x",
-        ];
-        let names = names.into_iter().chain(["deep/x", "last.pt"]);
-        let all: Vec<Pointer> = names
-            .map(|name| pointer(name, Says::Name, &["a-#"]))
-            .collect();
+        let names = ["/home/me/.ssh/rc", "../../x", "..", "", "deep/x", "last.pt"];
+        let all = names.map(|name| pointer(name, Says::Name, &["a-#"]));
         json_file::write(&run.pointers_file(), &all).unwrap();
         let names = run.pointers().unwrap().into_iter().map(|one| one.name);
-        assert_eq!(names.collect::<Vec<_>>(), ["deep/x", "last.pt"]);
+        assert_eq!(names.collect::<Vec<_>>(), ["last.pt"]);
         fs::remove_file(run.pointers_file()).unwrap();
         let made = std::process::Command::new("mkfifo")
             .arg(run.pointers_file())

@@ -230,10 +230,6 @@ mod tests {
         check_last(&["ck-90", "ck-70", "ck-75", "ck-50"]);
         check_last(&["loss=nan-epoch=1", "loss=0.5-epoch=2", "loss=1e-05-epoch=3"]);
         check_last(&["epoch=3-step=100.ckpt", "epoch=3-step=100-v1.ckpt"]);
-        // In folders the same holds, and their numbers count for nothing.
-        check_last(&["version_1/m-loss=0.33.ckpt", "version_0/m-loss=0.21.ckpt"]);
-        check_last(&["run-9/checkpoint-500", "run-2/checkpoint-1000"]);
-        check_last(&["run-9/last.ckpt", "run-2/last.ckpt"]);
     }
 
     /// Predictions of a training were resumed from.

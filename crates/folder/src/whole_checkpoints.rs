@@ -100,17 +100,6 @@ impl WholeCheckpoints {
         self.out.iter().find(|known| known.name == name)
     }
 
-    /// Whether others stand in a folder of that name: then it is none.
-    #[must_use]
-    pub fn stand_in(&self, name: &str) -> bool {
-        let is_below = |other: &str| {
-            other
-                .strip_prefix(name)
-                .is_some_and(|rest| rest.starts_with('/'))
-        };
-        self.out.iter().any(|known| is_below(&known.name))
-    }
-
     /// All of them, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &KnownCheckpoint> {
         self.out.iter()

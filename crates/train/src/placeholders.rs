@@ -29,9 +29,8 @@ pub const PLACEHOLDERS: [Placeholder; 10] = [
     Placeholder {
         name: "checkpoints",
         doc: "The folder on the node's own disk into which the program writes checkpoints. Each file \
-              or folder directly in it is one, and so is each in a folder that holds checkpoints \
-              (`out/checkpoint-500`, Lightning's `version_0/checkpoints/*.ckpt`); what is complete is \
-              copied to the run folder while the training continues.",
+              or folder directly in it is one; what is complete is copied to the run folder while \
+              the training continues.",
         variable: YARD_CHECKPOINTS,
     },
     Placeholder {

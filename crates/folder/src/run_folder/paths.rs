@@ -177,16 +177,16 @@ impl RunFolder {
         self.checkpoints().join(".manifests")
     }
 
-    /// `checkpoints/.manifests/<name>.json`; of a name that leaves no room for the ending, or is a path, its
+    /// `checkpoints/.manifests/<name>.json`; of a name that leaves no room for the ending, its
     /// beginning and a hash of it.
     #[must_use]
     pub fn manifest(&self, name: &str) -> PathBuf {
         // File systems take 255 bytes; a file that is written beside has an ending of its own.
         const LONGEST: usize = 200;
-        if name.len() <= LONGEST && !name.contains('/') {
+        if name.len() <= LONGEST {
             return self.manifests().join(format!("{name}.json"));
         }
-        let begin = name[..name.floor_char_boundary(100)].replace('/', "-");
+        let begin = &name[..name.floor_char_boundary(100)];
         let hash = blake3::hash(name.as_bytes()).to_hex();
         self.manifests().join(format!("{begin}-{hash}.json"))
     }

@@ -26,7 +26,6 @@ mod keeper;
 pub mod kept;
 mod log_mirror;
 mod monitor;
-mod nested;
 mod orphan;
 mod outbox;
 mod ranks;

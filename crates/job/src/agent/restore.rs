@@ -2,7 +2,7 @@
 
 use super::tree::{make_rest, tree};
 use crate::hashed_copy;
-use folder::{Contents, Manifest, Pointer, RunFolder, last_part};
+use folder::{Contents, Manifest, Pointer, RunFolder};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -155,8 +155,7 @@ pub fn point_to(
         source,
     };
     if is_deepspeeds(&resume.join(name)) {
-        let latest = resume.join(name).with_file_name("latest");
-        fs::write(latest, last_part(name)).map_err(disk)?;
+        fs::write(resume.join("latest"), name).map_err(disk)?;
     }
     let mut missing = Vec::new();
     for pointer in pointers {

@@ -1,6 +1,5 @@
 //! What stands in `{checkpoints}` at this moment.
 
-use super::nested::{Child, holds_checkpoints};
 use super::recognise::{Recognised, recognise};
 use super::tree::{Tree, tree};
 use super::watcher::{Fingerprint, Inside, Shape, looks_temporary};
@@ -12,8 +11,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// What a message has room for, as long as a single name can be.
-const LONGEST_NAME: usize = 255;
 /// In which what is being written changes.
 const MOMENT: Duration = Duration::from_millis(500);
 
@@ -30,46 +27,18 @@ pub struct Scanned {
     pub unreadable: Vec<(String, io::Error)>,
 }
 
-/// Looks at the entries: what stands directly in the folder, or in one that holds checkpoints. One that vanishes
-/// meanwhile is left out.
+/// Looks at the top-level entries. One that vanishes meanwhile is left out.
 ///
 /// # Errors
 /// The folder itself can't be read.
 pub fn scan(folder: &Path) -> io::Result<Scanned> {
     let mut scanned = Scanned::default();
-    scan_in(folder, "", &mut scanned)?;
-    scanned.entries.sort_by(|a, b| a.0.cmp(&b.0));
-    Ok(scanned)
-}
-
-/// `place`: where in `{checkpoints}`, which is `root`.
-fn scan_in(root: &Path, place: &str, scanned: &mut Scanned) -> io::Result<()> {
-    let folder = root.join(place);
-    for entry in fs::read_dir(&folder)? {
+    for entry in fs::read_dir(folder)? {
         let entry = entry?;
         match entry.file_name().into_string() {
-            Ok(own) if !own.chars().any(char::is_control) => {
-                let name = below(place, &own);
-                if let Some(pointer) = Pointer::read(&folder, &own, |name| !looks_temporary(name)) {
-                    let is_at_top = place.is_empty();
-                    scanned.pointers.push(if is_at_top {
-                        pointer
-                    } else {
-                        pointer.below(place)
-                    });
-                    continue;
-                }
-                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                if is_folder && holds_checkpoints(&name, &mut |place| children(root, place)) {
-                    match scan_in(root, &name, scanned) {
-                        Err(error) if !is_gone(&error) => scanned.unreadable.push((name, error)),
-                        Ok(()) | Err(_) => {}
-                    }
-                    continue;
-                }
-                if name.len() > LONGEST_NAME {
-                    let what = format!("its path is longer than {LONGEST_NAME} bytes");
-                    scanned.unreadable.push((name, io::Error::other(what)));
+            Ok(name) if !name.chars().any(char::is_control) => {
+                if let Some(pointer) = Pointer::read(folder, &name, |name| !looks_temporary(name)) {
+                    scanned.pointers.push(pointer);
                     continue;
                 }
                 match fingerprint(&entry.path()) {
@@ -85,25 +54,8 @@ fn scan_in(root: &Path, place: &str, scanned: &mut Scanned) -> io::Result<()> {
                 .push(name.to_string_lossy().into_owned()),
         }
     }
-    Ok(())
-}
-
-fn below(place: &str, name: &str) -> String {
-    if place.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{place}/{name}")
-    }
-}
-
-fn children(root: &Path, place: &str) -> Vec<Child> {
-    let entries = fs::read_dir(root.join(place)).into_iter().flatten();
-    let children = entries.flatten().filter_map(|entry| {
-        let is_folder = entry.file_type().ok()?.is_dir();
-        let name = entry.file_name().into_string().ok()?;
-        Some(Child { name, is_folder })
-    });
-    children.collect()
+    scanned.entries.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(scanned)
 }
 
 fn is_gone(error: &io::Error) -> bool {
@@ -384,48 +336,5 @@ mod tests {
         drop(file);
         assert!(!is_being_written(root.path()));
         assert!(!is_being_written(&root.path().join("gone")));
-    }
-
-    /// Lightning's own folders, with its log and what names the newest.
-    #[test]
-    fn what_stands_in_folders_of_checkpoints_is_an_entry_each() {
-        use std::os::unix::fs::symlink;
-        let root = tempfile::tempdir().unwrap();
-        let at = root.path().join("lightning_logs/version_0");
-        fs::create_dir_all(at.join("checkpoints")).unwrap();
-        fs::write(at.join("metrics.csv"), "loss").unwrap();
-        let names = || {
-            let seen = scan(root.path()).unwrap();
-            let names = seen.entries.into_iter().map(|(name, _)| name);
-            (names.collect::<Vec<_>>().join(" "), seen.pointers)
-        };
-        assert_eq!(names(), ("lightning_logs".to_owned(), vec![]));
-        let checkpoint = "epoch=1-step=20.ckpt";
-        fs::write(at.join("checkpoints").join(checkpoint), "weights").unwrap();
-        symlink(checkpoint, at.join("checkpoints/last.ckpt")).unwrap();
-        let (entries, pointers) = names();
-        let want = "lightning_logs/version_0/checkpoints/epoch=1-step=20.ckpt \
-                    lightning_logs/version_0/metrics.csv";
-        assert_eq!(entries, want);
-        let [pointer] = &pointers[..] else {
-            panic!("{pointers:?}")
-        };
-        assert_eq!(
-            pointer.name,
-            "lightning_logs/version_0/checkpoints/last.ckpt"
-        );
-        // Brought back, it names the one beside it.
-        let resume = tempfile::tempdir().unwrap();
-        let name = format!("lightning_logs/version_0/checkpoints/{checkpoint}");
-        let to = resume.path().join(&name);
-        fs::create_dir_all(to.parent().unwrap()).unwrap();
-        fs::write(&to, "weights").unwrap();
-        pointer.make(&name, resume.path()).unwrap();
-        let link = resume.path().join(&pointer.name);
-        assert_eq!(fs::read_link(&link).unwrap(), Path::new(checkpoint));
-        // To one that stands elsewhere it leads not.
-        fs::remove_file(&link).unwrap();
-        pointer.make(checkpoint, resume.path()).unwrap();
-        assert!(fs::symlink_metadata(link).is_err());
     }
 }

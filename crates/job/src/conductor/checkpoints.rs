@@ -66,9 +66,6 @@ pub fn publish(
     };
     let start = parts.iter().filter_map(|part| part.start).max();
     let joined = || {
-        if !merge {
-            prove_replaceable(run, name)?;
-        }
         let old = if merge { there(run, name)? } else { None };
         let old = old.filter(|old| old.parts.is_of(start));
         let contents = join(name, &places, old.as_ref())?;
@@ -122,22 +119,6 @@ fn there(run: &RunFolder, name: &str) -> Result<Option<Manifest>, NotOut> {
             disk: sys::disk_errors::may_pass(&error),
         }),
     }
-}
-
-/// What stands in a folder that holds checkpoints would go with it.
-fn prove_replaceable(run: &RunFolder, name: &str) -> Result<(), NotOut> {
-    if !run.checkpoint(name).is_dir() {
-        return Ok(());
-    }
-    let there = run.look_at_checkpoints().map_err(|error| NotOut {
-        why: format!("what it would replace can't be read: {error}"),
-        disk: sys::disk_errors::may_pass(&error),
-    })?;
-    if there.known().stand_in(name) {
-        let why = "checkpoints are saved in a folder of its name".to_owned();
-        return Err(for_good(why));
-    }
-    Ok(())
 }
 
 fn for_good(why: String) -> NotOut {
@@ -210,25 +191,12 @@ fn gather(part: &IncomingPart, target: &Path) -> io::Result<()> {
 fn move_into_place(part: &IncomingPart, entry: &Path) -> io::Result<()> {
     if fs::symlink_metadata(entry).is_ok() {
         fs::rename(entry, part.replaced())?;
-    } else if let Some(folder) = entry.parent() {
-        make_durably(folder)?;
     }
     fs::rename(part.data(), entry)?;
     match entry.parent() {
         Some(folder) => File::open(folder)?.sync_all(),
         None => Ok(()),
     }
-}
-
-/// Makes a folder and those above it, so that a machine that goes down keeps them.
-fn make_durably(folder: &Path) -> io::Result<()> {
-    let missing = folder.ancestors().take_while(|folder| !folder.exists());
-    let missing: Vec<&Path> = missing.collect();
-    fs::create_dir_all(folder)?;
-    for above in missing.into_iter().filter_map(Path::parent) {
-        File::open(above)?.sync_all()?;
-    }
-    Ok(())
 }
 
 /// Writes down that a start resumes from an older checkpoint than these, which lack parts.
@@ -254,27 +222,16 @@ pub fn retain(run: &RunFolder, keep: Keep) -> io::Result<Vec<String>> {
     let Keep::Newest(many) = keep else {
         return Ok(Vec::new());
     };
-    let known = run.look_at_checkpoints()?.known();
-    let superfluous = known.superfluous(many);
+    let superfluous = run.look_at_checkpoints()?.known().superfluous(many);
     for name in &superfluous {
         // The manifest first: without it the rest counts as nothing.
         fs::remove_file(run.manifest(name))?;
         let entry = run.checkpoint(name);
-        if known.stand_in(name) {
-            // Others are in a folder of its name.
-            continue;
-        }
         if entry.is_dir() {
-            fs::remove_dir_all(&entry)?
+            fs::remove_dir_all(entry)?
         } else {
-            fs::remove_file(&entry)?
+            fs::remove_file(entry)?
         }
-        let top = run.checkpoints();
-        let above = entry.ancestors().skip(1).take_while(|above| *above != top);
-        // Such as are empty.
-        above
-            .take_while(|above| fs::remove_dir(above).is_ok())
-            .for_each(drop);
     }
     Ok(superfluous)
 }

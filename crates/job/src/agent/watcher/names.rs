@@ -1,6 +1,5 @@
 //! What the name of an entry tells.
 
-use folder::last_part;
 use train::Complete;
 
 /// Whether it is the marker of another entry.
@@ -27,7 +26,7 @@ pub fn looks_temporary(name: &str) -> bool {
         "~",
     ];
     const INSIDE: [&str; 3] = [".orbax-checkpoint-tmp", ".tmp.", ".tmp-"];
-    let lower = last_part(name).to_ascii_lowercase();
+    let lower = name.to_ascii_lowercase();
     lower.starts_with('.')
         || lower.starts_with("tmp-")
         || lower.starts_with("tmp_")

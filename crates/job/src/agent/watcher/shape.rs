@@ -1,6 +1,6 @@
 //! What an entry consists of, as far as the next of its series can be compared with it.
 
-use folder::{names_a_step, series};
+use folder::{Position, series};
 use std::collections::BTreeMap;
 
 /// The files of an entry by name (its path below the entry; empty where the entry is a file itself)
@@ -68,7 +68,10 @@ impl Shape {
     /// names them.
     #[must_use]
     pub fn checkpoint_inside(&self) -> Option<&str> {
-        let is_one = |part: &&str| names_a_step(part);
+        let is_one = |part: &&str| {
+            let position = Position::of(part);
+            position.is_some_and(|position| position.is_named() || part.starts_with("checkpoint"))
+        };
         self.0.keys().find_map(|path| path.split('/').find(is_one))
     }
 

@@ -343,11 +343,6 @@ impl ConductorState {
                 bytes,
                 written,
             } => {
-                if self.out.stand_in(&name) {
-                    // Logs and the like, beside which no checkpoint of this start stands yet.
-                    effects.push(Effect::Send(Order::Forget { name }));
-                    return;
-                }
                 if self.facts.by_marker && self.copies.copiers().len() > 1 {
                     effects.push(Effect::Send(Order::Marked { name: name.clone() }));
                 }
