@@ -91,7 +91,7 @@ impl Job {
     }
 
     /// It may not start for now, and its age begins anew once it may.
-    pub(crate) fn is_no_more_eligible(&mut self) {
+    pub fn is_no_more_eligible(&mut self) {
         self.eligible = None;
         if self.moments.accrues.is_some() {
             self.moments.accrues = None;

@@ -7,7 +7,7 @@ use crate::engine_cluster::{EngineCluster, file_name, read_cluster};
 use crate::spec::{Because, Reach, SupervisorCall};
 use crate::store::FormerSize;
 use api::{Answer, Refusal};
-use model::{ClusterChanges, JobId, JobState, NodeName, StepId, Timestamp};
+use model::{ClusterChanges, JobId, JobState, NodeMark, NodeName, StepId, Timestamp};
 use resources::NodeId;
 use sched::Event;
 use std::collections::BTreeSet;
@@ -123,8 +123,10 @@ impl Owner {
             let alive = alive.filter_map(|key| Some(&shares.get(key.node as usize)?.node));
             nodes.extend(alive.filter(|node| !own.contains(node)).cloned());
         }
-        let nodes: Vec<NodeName> = nodes.into_iter().collect();
+        let mut nodes: Vec<NodeName> = nodes.into_iter().collect();
         self.kill_on(job, &nodes, turn);
+        // On a node that the job lost, and did not give back, none runs.
+        nodes.retain(|node| self.state.mark(node).is_none_or(NodeMark::takes_jobs));
         self.prepare_epilogs(job, &nodes);
     }
 

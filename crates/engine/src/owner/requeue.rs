@@ -139,7 +139,7 @@ impl Owner {
         };
         record.restarts += 1;
         record.submitted = turn.now;
-        record.eligible = None;
+        record.is_no_more_eligible();
         record.partition = None;
         let delay = self.state.cluster().requeue_delay();
         if delay > Seconds(0) {

@@ -15,10 +15,11 @@ pub fn slurm_command(name: &str) -> Command {
     command
 }
 
-/// `SLURM_CONF` names the cluster.
+/// `SLURM_CONF` names the cluster, and `SLURM_JWT` who asks.
 fn is_of_this_job(name: &str) -> bool {
     let prefixes = [
         "SLURM_", "SBATCH_", "SQUEUE_", "SCANCEL_", "SRUN_", "PMIX_", "PMI_",
     ];
-    name != "SLURM_CONF" && prefixes.iter().any(|prefix| name.starts_with(prefix))
+    !["SLURM_CONF", "SLURM_JWT"].contains(&name)
+        && prefixes.iter().any(|prefix| name.starts_with(prefix))
 }

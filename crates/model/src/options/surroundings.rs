@@ -17,7 +17,7 @@ pub enum GresTypes<'a> {
     /// These.
     Only(&'a [&'a str]),
     /// `gpu`, and those of which the cluster says so once they are asked for.
-    Asked(&'a dyn Fn(&str) -> bool),
+    OnRequest(&'a dyn Fn(&str) -> bool),
 }
 
 impl GresTypes<'_> {
@@ -26,7 +26,7 @@ impl GresTypes<'_> {
         match self {
             GresTypes::Unknown => true,
             GresTypes::Only(names) => names.contains(&name),
-            GresTypes::Asked(has) => name == "gpu" || has(name),
+            GresTypes::OnRequest(has) => name == "gpu" || has(name),
         }
     }
 }
@@ -36,7 +36,7 @@ impl fmt::Debug for GresTypes<'_> {
         match self {
             GresTypes::Unknown => f.write_str("Unknown"),
             GresTypes::Only(names) => f.debug_tuple("Only").field(names).finish(),
-            GresTypes::Asked(_) => f.write_str("Asked"),
+            GresTypes::OnRequest(_) => f.write_str("OnRequest"),
         }
     }
 }
@@ -112,7 +112,7 @@ impl<'a> Surroundings<'a> {
     /// The same, of a cluster that says which resources besides GPUs it has.
     #[must_use]
     pub fn asking_for_gres(self, has: &'a dyn Fn(&str) -> bool) -> Surroundings<'a> {
-        let gres_types = GresTypes::Asked(has);
+        let gres_types = GresTypes::OnRequest(has);
         Surroundings { gres_types, ..self }
     }
 

@@ -37,11 +37,11 @@ impl<'a> AccountChains<'a> {
 
     /// Whether an account is another one, or somewhere under it.
     pub(crate) fn is_under(&self, account: &str, over: &str) -> bool {
-        self.from_account(account).any(|it| it.account == over)
+        self.line_of_account(account).any(|it| it.account == over)
     }
 
     /// An account, and those over it, one after the other.
-    pub(crate) fn from_account(
+    pub(crate) fn line_of_account(
         &self,
         account: &str,
     ) -> impl Iterator<Item = &'a AccountAssociation> + '_ {

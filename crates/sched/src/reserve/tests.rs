@@ -8,8 +8,7 @@ use cluster_file::ClusterFile;
 use model::{
     ComponentPlace, Ending, JobId, JobState, LengthChange, NamesChange, NodeMark, NodeName,
     Outcome, RareOptions, Request, RequeueHold, Reservation, ReservationDenial, ReservationFlag,
-    ReservationRequest, ReservedNodes, Seconds, Submitter, TimeLimitRequest, Timestamp, WaitStatus,
-    node_list,
+    ReservationRequest, ReservedNodes, Seconds, Submitter, TimeLimitRequest, Timestamp, node_list,
 };
 use resources::{Cluster, Trust};
 use std::sync::Arc;
@@ -150,11 +149,6 @@ fn of_ann(asked: &mut ReservationRequest) {
 
 #[test]
 fn a_job_whose_processes_are_being_ended_keeps_no_reservation_from_being_removed() {
-    let mut lab = Lab::new();
-    lab.reserve(&[], 0, of_ann);
-    let job = lab.submit("ann", Some("r"));
-    lab.pass(1);
-    assert_eq!(lab.state.unreserve("r"), Err(ReservationDenial::InUse));
     for (ending, want) in [
         (
             Ending::Requeue {
@@ -165,6 +159,11 @@ fn a_job_whose_processes_are_being_ended_keeps_no_reservation_from_being_removed
         ),
         (Ending::End(Outcome::NodeFail), Ok(())),
     ] {
+        let mut lab = Lab::new();
+        lab.reserve(&[], 0, of_ann);
+        let job = lab.submit("ann", Some("r"));
+        lab.pass(1);
+        assert_eq!(lab.state.unreserve("r"), Err(ReservationDenial::InUse));
         lab.state.apply(Event::Ending { job, ending });
         assert_eq!(lab.state.unreserve("r"), want);
     }

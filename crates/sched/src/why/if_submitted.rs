@@ -34,11 +34,13 @@ impl State {
         history: Vec<Finished>,
         now: Timestamp,
     ) -> Option<WouldWait> {
-        let (id, version) = (record.id, self.version);
+        let (id, version, next_id) = (record.id, self.version, self.next_id);
+        // An element that leaves its array in what is played on must not be taken for it.
+        self.next_id = next_id.max(id.0.saturating_add(1));
         self.take_in(record, history, now);
         let wait = self.wait_of(id, now);
         self.take_out(id);
-        self.version = version;
+        (self.version, self.next_id) = (version, next_id);
         wait
     }
 

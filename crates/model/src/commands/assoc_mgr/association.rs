@@ -25,7 +25,7 @@ impl<'a> Associations<'a> {
         for job in &facts.jobs {
             let own = (&*job.account, Some(&*job.user));
             jobs.entry(own).or_default().push(job);
-            for over in chains.from_account(&job.account) {
+            for over in chains.line_of_account(&job.account) {
                 jobs.entry((&over.account, None)).or_default().push(job);
             }
         }

@@ -171,16 +171,16 @@ mod tests {
 
     #[test]
     fn jobs_are_named_as_slurm_reads_them() {
+        /// Job, element, step.
+        type Named<'a> = (u32, Option<u32>, Option<&'a str>);
         #[track_caller]
-        fn check(list: &str, want: Result<&[(u32, Option<u32>, Option<&str>)], &str>) {
+        fn check(list: &str, want: Result<&[Named<'_>], &str>) {
             let read = jobs(list).map(|jobs| {
                 let one = |it: SacctJob| (it.job.job, it.job.task, it.step);
                 jobs.into_iter().map(one).collect::<Vec<_>>()
             });
             let want = want.map(|jobs| {
-                let one = |(job, task, step): &(u32, Option<u32>, Option<&str>)| {
-                    (*job, *task, step.map(str::to_owned))
-                };
+                let one = |(job, task, step): &Named<'_>| (*job, *task, step.map(str::to_owned));
                 jobs.iter().map(one).collect::<Vec<_>>()
             });
             let want = want.map_err(|text| SacctError::Fatal(text.to_owned()));
