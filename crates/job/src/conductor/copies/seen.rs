@@ -81,7 +81,11 @@ impl Copies {
             // The newer version takes the place of the one that could not be copied, or was put aside.
             self.failed.remove(&name);
             self.asked.remove(&name);
-            self.drop_beside(&name);
+            // What was put aside for parts that are about to come is theirs.
+            let mut waiting = self.waiting.iter();
+            if !waiting.any(|wanted| wanted.name == name && wanted.only.is_some()) {
+                self.drop_beside(&name);
+            }
         }
         let wanted = Wanted {
             name: name.clone(),

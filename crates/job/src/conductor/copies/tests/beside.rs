@@ -55,6 +55,21 @@ fn a_half_of_what_is_written_again_stays_beside_the_whole_one_until_the_others_c
     assert_eq!(next(&mut copies, false, due), ask("last", &[0, 1]));
 }
 
+/// The first node's next version threw its half away, and the second one's joined the saved one.
+#[test]
+fn a_late_part_finds_its_half_also_where_the_first_node_has_written_the_name_once_more() {
+    let mut copies = half_beside();
+    copies.complete(1, "last".into(), Some(9), None);
+    copies.complete(0, "last".into(), Some(9), None);
+    assert_eq!(next(&mut copies, false, NOW), ask("last", &[1]));
+    copies.part(1, "last", part_of("n1", "b"));
+    let Some(Next::Publish { parts, merge, .. }) = next(&mut copies, false, NOW) else {
+        panic!("the two halves are one checkpoint");
+    };
+    assert_eq!(parts, [part_of("n0", "a"), part_of("n1", "b")]);
+    assert!(!merge);
+}
+
 #[test]
 fn a_late_part_that_fails_leaves_the_half_beside() {
     let mut copies = half_beside();
