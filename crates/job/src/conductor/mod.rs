@@ -359,14 +359,19 @@ impl Conductor {
                 let now = Timestamp(sys::now());
                 checkpoints::publish(&run, &name, &parts, merge, asked, now)
             };
-            if result.is_ok()
-                && let Err(error) = checkpoints::retain(&run, keep)
-            {
-                let text = format!("older checkpoints could not be removed: {error}");
-                let _ = sender.send(Message::Record(Event::Note { text }));
-            }
+            let removed = match &result {
+                Ok(_) => checkpoints::retain(&run, keep),
+                Err(_) => Ok(Vec::new()),
+            };
             let published = StateEvent::Published { name, result };
             let _ = sender.send(Message::State(Concerns::Trial(trial), published));
+            let _ = sender.send(match removed {
+                Ok(names) => Message::State(Concerns::Trial(trial), StateEvent::Retired { names }),
+                Err(error) => {
+                    let text = format!("older checkpoints could not be removed: {error}");
+                    Message::Record(Event::Note { text })
+                }
+            });
         });
     }
 }

@@ -67,6 +67,11 @@ impl Copies {
         self.saved.insert(name.to_owned(), parts);
     }
 
+    /// It is saved no more: nothing stands in the way of what is written under its name again.
+    pub fn is_removed(&mut self, name: &str) {
+        self.saved.remove(name);
+    }
+
     /// It is through. What had found no room may find some now.
     pub fn published(&mut self, name: &str, now: Timestamp) {
         let joined = self.current.take_if(|current| current.wanted.name == name);

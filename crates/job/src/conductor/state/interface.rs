@@ -112,6 +112,11 @@ pub enum StateEvent {
         /// In words, with what that rank printed last.
         cause: String,
     },
+    /// Older checkpoints were removed, of which the run file keeps so many.
+    Retired {
+        /// Their names.
+        names: Vec<String>,
+    },
     /// Publishing ended.
     Published {
         /// The entry.

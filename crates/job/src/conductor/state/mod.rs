@@ -295,6 +295,11 @@ impl ConductorState {
                 let why = self.why_killed().filter(|_| status != 0).unwrap_or(why);
                 self.ranks_ended(why, exited, now, effects);
             }
+            StateEvent::Retired { names } => {
+                for name in &names {
+                    self.copies.is_removed(name);
+                }
+            }
             StateEvent::Published { name, result } => self.published(&name, result, now, effects),
             StateEvent::Terminated => self.terminated(now, effects),
             StateEvent::CancelCause(cause) => self.cancel_cause(cause, now, effects),

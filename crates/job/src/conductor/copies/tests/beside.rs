@@ -71,6 +71,28 @@ fn a_late_part_finds_its_half_also_where_the_first_node_has_written_the_name_onc
 }
 
 #[test]
+fn what_was_removed_for_newer_ones_holds_up_no_half_of_what_is_written_again() {
+    let both = Parts {
+        nodes: vec!["n0".to_owned(), "n1".to_owned()],
+        of: 2,
+        ..Parts::default()
+    };
+    let mut copies = Copies::new([0, 1]).least([("last", &both)]);
+    copies.is_removed("last");
+    copies.complete(0, "last".into(), Some(9), None);
+    assert_eq!(next(&mut copies, false, NOW), None);
+    let late = copies.next_due().unwrap();
+    assert_eq!(next(&mut copies, false, late), ask("last", &[0, 1]));
+    copies.part(0, "last", part_of("n0", "a"));
+    copies.no_part(1, "last");
+    let given = next(&mut copies, false, late);
+    assert!(
+        matches!(&given, Some(Next::Publish { parts, .. }) if parts.len() == 1),
+        "{given:?}"
+    );
+}
+
+#[test]
 fn a_late_part_that_fails_leaves_the_half_beside() {
     let mut copies = half_beside();
     copies.complete(1, "last".into(), Some(9), None);
