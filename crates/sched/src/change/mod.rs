@@ -108,13 +108,10 @@ impl State {
         Ok(update)
     }
 
-    /// Whether a running job has that partition, QOS or account already; there must be such a one.
+    /// Whether a running job has that partition, QOS or account already; there must be such a QOS.
     fn is_so(&self, record: &Job, change: &JobChange) -> Result<bool, ChangeDenial> {
         let cluster = &self.cluster;
         match change {
-            JobChange::Partition(name) if cluster.find_partition(name).is_none() => {
-                Err(ChangeDenial::Partition)
-            }
             JobChange::Partition(name) => Ok(record.partitions() == Some(name)),
             JobChange::Qos(name) if cluster.find_qos(name).is_none() => Err(ChangeDenial::Qos),
             JobChange::Qos(name) => Ok(record.request.qos.as_ref() == Some(name)),
