@@ -9,14 +9,19 @@ fn part_of(node: &str, incoming: &str) -> Part {
     }
 }
 
-/// The first node has written `last` again and the second has not, while both their parts are saved.
-fn half_beside() -> Copies {
+/// The parts of `last` that both nodes wrote are saved.
+fn both_saved() -> Copies {
     let both = Parts {
         nodes: vec!["n0".to_owned(), "n1".to_owned()],
         of: 2,
         ..Parts::default()
     };
-    let mut copies = Copies::new([0, 1]).least([("last", &both)]);
+    Copies::new([0, 1]).least([("last", &both)])
+}
+
+/// The first node has written `last` again and the second has not.
+fn half_beside() -> Copies {
+    let mut copies = both_saved();
     copies.complete(0, "last".into(), Some(9), None);
     assert_eq!(next(&mut copies, false, NOW), None);
     let late = copies.next_due().unwrap();
@@ -72,12 +77,7 @@ fn a_late_part_finds_its_half_also_where_the_first_node_has_written_the_name_onc
 
 #[test]
 fn what_was_removed_for_newer_ones_holds_up_no_half_of_what_is_written_again() {
-    let both = Parts {
-        nodes: vec!["n0".to_owned(), "n1".to_owned()],
-        of: 2,
-        ..Parts::default()
-    };
-    let mut copies = Copies::new([0, 1]).least([("last", &both)]);
+    let mut copies = both_saved();
     copies.is_removed("last");
     copies.complete(0, "last".into(), Some(9), None);
     assert_eq!(next(&mut copies, false, NOW), None);
@@ -140,12 +140,7 @@ fn a_half_that_is_given_up_or_left_to_fresh_agents_is_removed() {
 /// A node kept its half of what had been saved since.
 #[test]
 fn what_an_earlier_start_left_on_one_node_takes_the_place_of_no_whole_one() {
-    let both = Parts {
-        nodes: vec!["n0".to_owned(), "n1".to_owned()],
-        of: 2,
-        ..Parts::default()
-    };
-    let mut copies = Copies::new([0, 1]).least([("last", &both)]);
+    let mut copies = both_saved();
     copies.complete_earlier(0, "last".into());
     assert_eq!(next(&mut copies, true, NOW), None);
     assert_eq!(copies.next(true, true, NOW), ask("last", &[0, 1]));
