@@ -235,11 +235,7 @@ pub(super) fn associations(
     // Each under what stands over it, where that is shown.
     let mut depths: BTreeMap<&str, usize> = BTreeMap::new();
     let rows = list.into_iter().filter(|it| takes(it)).map(|it| {
-        let above = match &it.user {
-            Some(_) => Some(&it.account),
-            None => it.parent.as_ref(),
-        };
-        let depth = above.and_then(|above| depths.get(above.as_str()));
+        let depth = it.name_above().and_then(|above| depths.get(above));
         let depth = depth.map_or(0, |above| above + 1);
         if it.user.is_none() {
             depths.insert(&it.account, depth);
