@@ -847,6 +847,16 @@ pub enum Refusal {
     Stopping,
 }
 
+impl Refusal {
+    /// What was asked can't be, in Slurm's words or ours.
+    #[must_use]
+    pub fn invalid(message: &str) -> Refusal {
+        Refusal::Invalid {
+            message: message.to_owned(),
+        }
+    }
+}
+
 /// What the engine is and has.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EngineFacts {

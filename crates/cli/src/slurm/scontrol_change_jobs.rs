@@ -105,8 +105,7 @@ pub fn top(words: &[String], quiet: bool, printer: &Printer) -> Result<u8, Comma
             _ => None,
         };
         if let Some(message) = refused {
-            let message = message.to_owned();
-            return Err(Refusal::Invalid { message }.into());
+            return Err(Refusal::invalid(message).into());
         }
         let charged = |record: &JobRecord| {
             let request = &record.request;

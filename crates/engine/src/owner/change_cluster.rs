@@ -38,7 +38,7 @@ impl Owner {
             ClusterChange::RemoveNodes { nodes } => self.remove_nodes(&nodes, turn.now)?,
             ClusterChange::MakePartition { name, settings } => {
                 if name.is_empty() || self.has_partition(&name) {
-                    return Err(invalid(NO_PARTITION));
+                    return Err(Refusal::invalid(NO_PARTITION));
                 }
                 self.check_partition(&settings)?;
                 let mut all = Settings::from([("minnodes".to_owned(), "1".to_owned())]);
@@ -50,7 +50,7 @@ impl Owner {
             }
             ClusterChange::Partition { name, settings } => {
                 if !self.has_partition(&name) {
-                    return Err(invalid(NO_PARTITION));
+                    return Err(Refusal::invalid(NO_PARTITION));
                 }
                 self.check_partition(&settings)?;
                 let mut changes = self.changeable()?;
@@ -103,7 +103,7 @@ impl Owner {
         if self.cluster.is_pretended() {
             Ok(self.cluster.changes.clone())
         } else {
-            Err(invalid(
+            Err(Refusal::invalid(
                 "this engine's node and partition are the machine itself, which has no cluster file: \
                  nodes of yard engine start NAME --nodes can be changed",
             ))
@@ -115,13 +115,13 @@ impl Owner {
         let cluster = self.state.cluster();
         let named = |key| settings.get(key).filter(|text| !text.is_empty());
         if let Some(list) = named("nodes").filter(|list| !list.eq_ignore_ascii_case("all")) {
-            let names = model::node_list::expand(list).map_err(|_| invalid(NO_NODE))?;
+            let names = model::node_list::expand(list).map_err(|_| Refusal::invalid(NO_NODE))?;
             if names.iter().any(|name| cluster.node(name).is_none()) {
-                return Err(invalid(NO_NODE));
+                return Err(Refusal::invalid(NO_NODE));
             }
         }
         if named("qos").is_some_and(|qos| cluster.find_qos(qos).is_none()) {
-            return Err(invalid("Invalid qos specification"));
+            return Err(Refusal::invalid("Invalid qos specification"));
         }
         Ok(())
     }
@@ -129,7 +129,7 @@ impl Owner {
     fn remove_partition(&mut self, name: &str, at: Timestamp) -> Result<(), Refusal> {
         let cluster = self.state.cluster();
         let Some(id) = cluster.find_partition(name) else {
-            return Err(invalid(NO_PARTITION));
+            return Err(Refusal::invalid(NO_PARTITION));
         };
         let is_default = cluster.partition(id).is_default;
         let is_there = |record: &Job| match record.partitions() {
@@ -137,10 +137,10 @@ impl Owner {
             None => is_default,
         };
         if self.state.live().any(is_there) {
-            return Err(invalid("Partition is in use"));
+            return Err(Refusal::invalid("Partition is in use"));
         }
         if cluster.partitions().len() == 1 {
-            return Err(invalid(
+            return Err(Refusal::invalid(
                 "the cluster's only partition can't be removed: make another one before",
             ));
         }
@@ -154,13 +154,13 @@ impl Owner {
         let cluster = self.state.cluster();
         let is_there = |node: &NodeName| cluster.node(node).is_some();
         if nodes.is_empty() || nodes.iter().any(is_there) {
-            return Err(invalid(NO_NODE));
+            return Err(Refusal::invalid(NO_NODE));
         }
         let mut changes = self.changeable()?;
         for node in nodes {
             let line = format!("NodeName={node} {line}");
             if cluster_file::nodes_of_line(&line).is_none() {
-                return Err(invalid("Unspecified error"));
+                return Err(Refusal::invalid("Unspecified error"));
             }
             changes.make_node(node, line);
         }
@@ -187,14 +187,14 @@ impl Owner {
     fn remove_nodes(&mut self, nodes: &[NodeName], at: Timestamp) -> Result<(), Refusal> {
         let known = self.known(nodes);
         if known.is_empty() || known.len() < nodes.len() {
-            return Err(invalid(NO_NODE));
+            return Err(Refusal::invalid(NO_NODE));
         }
         let cluster = self.state.cluster();
         if self.are_busy(&known) {
-            return Err(invalid("Requested nodes are busy"));
+            return Err(Refusal::invalid("Requested nodes are busy"));
         }
         if known.len() == cluster.node_count() as usize {
-            return Err(invalid("the cluster's last node can't be removed"));
+            return Err(Refusal::invalid("the cluster's last node can't be removed"));
         }
         let mut changes = self.changeable()?;
         for node in known {
@@ -231,7 +231,7 @@ impl Owner {
     ) -> Result<(), Refusal> {
         let known = self.known(nodes);
         if known.is_empty() {
-            return Err(invalid(NO_NODE));
+            return Err(Refusal::invalid(NO_NODE));
         }
         let mut settings = self.node_settings(&known, &update.settings)?;
         let is_all = nodes.len() <= known.len();
@@ -279,8 +279,8 @@ impl Owner {
         // Also where it was done with some of them alone.
         turn.durable = true;
         match (is_all, refused.is_empty()) {
-            (false, _) => Err(invalid(NO_NODE)),
-            (true, false) => Err(invalid("Invalid node state specified")),
+            (false, _) => Err(Refusal::invalid(NO_NODE)),
+            (true, false) => Err(Refusal::invalid("Invalid node state specified")),
             (true, true) => Ok(()),
         }
     }
@@ -369,14 +369,18 @@ impl Owner {
                 !there.is_empty() && words(active).iter().all(|word| there.contains(word))
             };
             if !nodes.iter().all(is_whole) {
-                return Err(invalid("Active features not subset of available features"));
+                return Err(Refusal::invalid(
+                    "Active features not subset of available features",
+                ));
             }
         }
         if let Some(gres) = settings.get("gres") {
             let may_have =
                 |node: &NodeId| self.has_gres(*node, gres) || self.may_lose_gres(*node, gres);
             if !nodes.iter().all(may_have) {
-                return Err(invalid("Invalid generic resource (gres) specification"));
+                return Err(Refusal::invalid(
+                    "Invalid generic resource (gres) specification",
+                ));
             }
         }
         Ok(settings)
@@ -453,9 +457,9 @@ impl Owner {
 
 /// An address for each of so many nodes.
 fn one_each(list: &str, nodes: usize) -> Result<Vec<String>, Refusal> {
-    let names = node_list::expand(list).map_err(|_| invalid(NO_NODE))?;
+    let names = node_list::expand(list).map_err(|_| Refusal::invalid(NO_NODE))?;
     if names.len() != nodes {
-        return Err(invalid(NO_NODE));
+        return Err(Refusal::invalid(NO_NODE));
     }
     Ok(names.iter().map(ToString::to_string).collect())
 }
@@ -497,10 +501,4 @@ fn marked(
         }
     }
     mark
-}
-
-fn invalid(message: &str) -> Refusal {
-    Refusal::Invalid {
-        message: message.to_owned(),
-    }
 }

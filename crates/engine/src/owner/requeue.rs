@@ -96,7 +96,7 @@ impl Owner {
                 self.consider_end(job, turn);
             }
             JobState::Pending { .. } | JobState::Ended { .. } => {
-                return Err(invalid("Job is pending execution"));
+                return Err(Refusal::invalid("Job is pending execution"));
             }
         }
         turn.durable = true;
@@ -190,14 +190,14 @@ impl Owner {
         };
         let mut answers = ElementAnswers::default();
         for record in over {
-            let finished = invalid("Job has already finished");
+            let finished = Refusal::invalid("Job has already finished");
             answers.note(record.elements(), Some(finished));
         }
         for job in rows {
             let at = turn.now;
             let elements = self.state.job(job).map_or_else(Vec::new, Job::elements);
             if kept.contains(&job) {
-                answers.note(elements, Some(invalid("Access/permission denied")));
+                answers.note(elements, Some(Refusal::invalid("Access/permission denied")));
                 continue;
             }
             answers.note(elements, None);
@@ -205,12 +205,6 @@ impl Owner {
         }
         turn.durable = true;
         answers.answer(named)
-    }
-}
-
-fn invalid(message: &str) -> Refusal {
-    Refusal::Invalid {
-        message: message.to_owned(),
     }
 }
 

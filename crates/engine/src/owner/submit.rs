@@ -110,11 +110,8 @@ impl Owner {
         }
         let who = self.submitter(peer, submission.submit_host.clone(), None);
         let requests = || std::iter::once(&submission.request).chain(&submission.later);
-        let invalid = |message: &str| Refusal::Invalid {
-            message: message.to_owned(),
-        };
         if requests().any(|request| request.rare.array.is_some()) && !submission.later.is_empty() {
-            return Err(invalid("Invalid job array specification"));
+            return Err(Refusal::invalid("Invalid job array specification"));
         }
         let mut histories: Vec<Vec<Finished>> = Vec::new();
         for request in requests() {
@@ -125,10 +122,10 @@ impl Owner {
         }
         let elements = submission.request.rare.array.as_ref();
         if elements.is_some_and(|spec| spec.indices.is_empty()) {
-            return Err(invalid("Invalid job array specification"));
+            return Err(Refusal::invalid("Invalid job array specification"));
         }
         if elements.is_some() && submission.script.is_none() {
-            return Err(invalid("a job array needs a batch script"));
+            return Err(Refusal::invalid("a job array needs a batch script"));
         }
         let step = submission.step.take().map(|mut step| {
             step.launch.environment.clone_from(&submission.environment);

@@ -24,15 +24,15 @@ impl Owner {
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
         if !rights::is_operator(peer.uid, sys::process::user()) {
-            return Err(invalid("Access/permission denied"));
+            return Err(Refusal::invalid("Access/permission denied"));
         }
         if named.component.is_some() {
-            return Err(invalid(ONE_COMPONENT));
+            return Err(Refusal::invalid(ONE_COMPONENT));
         }
         let (live, over) = self.named_rows(named, peer, turn.now)?;
         let (mut changed, mut answers) = (Vec::new(), ElementAnswers::default());
         for record in over {
-            answers.note(record.elements(), Some(invalid(OVER)));
+            answers.note(record.elements(), Some(Refusal::invalid(OVER)));
         }
         for id in live {
             let Some(record) = self.state.job(id) else {
@@ -52,7 +52,7 @@ impl Owner {
             if refused.is_none() {
                 changed.push(id);
             }
-            answers.note(record.elements(), refused.map(invalid));
+            answers.note(record.elements(), refused.map(Refusal::invalid));
         }
         let at = turn.now;
         for job in changed {
@@ -87,7 +87,9 @@ impl Owner {
         let record = self.state.job(job);
         let record = record.filter(|it| !matches!(it.state, JobState::Pending { .. }));
         let (Some(record), Some(active)) = (record, self.running.get(&job)) else {
-            return Err(invalid("Requested operation is presently disabled"));
+            return Err(Refusal::invalid(
+                "Requested operation is presently disabled",
+            ));
         };
         let reached = active.steps.keys();
         let reached = reached.filter(|step| !record.batch || **step == StepId::Batch);
@@ -96,7 +98,9 @@ impl Owner {
             .filter_map(|step| active.live_keys(*step).next())
             .collect();
         if keys.is_empty() {
-            return Err(invalid("Requested operation is presently disabled"));
+            return Err(Refusal::invalid(
+                "Requested operation is presently disabled",
+            ));
         }
         for key in keys {
             let text = text.to_owned();
@@ -120,11 +124,5 @@ impl Owner {
                 turn.words.push((key, call.clone()));
             }
         }
-    }
-}
-
-fn invalid(message: &str) -> Refusal {
-    Refusal::Invalid {
-        message: message.to_owned(),
     }
 }

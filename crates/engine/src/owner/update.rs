@@ -21,13 +21,13 @@ impl Owner {
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
         let (live, over) = match self.named_rows(named, peer, turn.now) {
-            Err(Refusal::AlreadyEnded { .. }) => return Err(invalid(FINISHED)),
+            Err(Refusal::AlreadyEnded { .. }) => return Err(Refusal::invalid(FINISHED)),
             rows => rows?,
         };
         let is_operator = rights::is_operator(peer.uid, sys::process::user());
         let (mut updates, mut answers) = (Vec::new(), ElementAnswers::default());
         for record in over {
-            answers.note(record.elements(), Some(invalid(FINISHED)));
+            answers.note(record.elements(), Some(Refusal::invalid(FINISHED)));
         }
         for id in live {
             let record = self.state.job(id);
@@ -39,12 +39,12 @@ impl Owner {
             let update = match update {
                 Ok(update) => update,
                 Err(denial) if record.array.is_some() => {
-                    let refusal = invalid(&denial.to_string());
+                    let refusal = Refusal::invalid(&denial.to_string());
                     answers.note(record.elements(), Some(refusal));
                     continue;
                 }
                 // Components of one job change together.
-                Err(denial) => return Err(invalid(&denial.to_string())),
+                Err(denial) => return Err(Refusal::invalid(&denial.to_string())),
             };
             answers.note(record.elements(), None);
             let dependency = update.dependency.as_ref().and_then(Option::as_ref);
@@ -99,11 +99,5 @@ impl Owner {
                 turn.words.push((key, call));
             }
         }
-    }
-}
-
-fn invalid(message: &str) -> Refusal {
-    Refusal::Invalid {
-        message: message.to_owned(),
     }
 }
