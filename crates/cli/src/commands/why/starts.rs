@@ -1,0 +1,77 @@
+//! When a job that waits would start, or what would let it.
+
+use super::lines::When;
+use crate::words::length;
+use api::WhyWaiting;
+use model::{JobId, LimitedAmount, ReachedLimit, Seconds, TimeLimitRequest};
+use runs::hold_remedy;
+
+/// When it starts by the scheduler's plan; where there is no time, what helps.
+pub(super) fn starts(why: &WhyWaiting, when: When<'_>) -> String {
+    match why.start {
+        Some(start) if start > when.now => {
+            let nodes = match &why.nodes[..] {
+                [] => String::new(),
+                nodes => format!(", on {}", model::node_list::fold(nodes)),
+            };
+            let next = why.throttle.and_then(|throttle| throttle.next);
+            let next = next.map_or_else(String::new, |next| format!("element {next} next, "));
+            format!(
+                "{next}about {}, in {}{nodes}, if jobs run until their limits",
+                when.clock(start),
+                length(start.0 - when.now.0)
+            )
+        }
+        Some(_) => "at the next pass of the scheduler".to_owned(),
+        None => hold_remedy(&why.reason, why.job)
+            .or_else(|| limit_remedy(why.limit.as_ref()?, why.job))
+            .unwrap_or_else(|| no_start(why)),
+    }
+}
+
+/// What lets a job start that a limit on each job keeps, whatever else runs.
+fn limit_remedy(limit: &ReachedLimit, job: JobId) -> Option<String> {
+    let change = match &limit.on {
+        _ if limit.is_shared() => return None,
+        LimitedAmount::Time => {
+            let most = TimeLimitRequest::Limit(Seconds(limit.most));
+            format!("TimeLimit={most}")
+        }
+        LimitedAmount::Tres(name) if name == "node" => format!("NumNodes={}", limit.most),
+        _ => {
+            return Some(
+                "not as it is: cancel it, and submit it again within the limit".to_owned(),
+            );
+        }
+    };
+    Some(format!(
+        "not as it is: scontrol update JobId={job} {change} lets it take its turn"
+    ))
+}
+/// Why it is not known when a job starts, and what helps.
+fn no_start(why: &WhyWaiting) -> String {
+    let job = why.job;
+    if !why.never_met.is_empty() {
+        return format!("never: scancel {job} removes it");
+    }
+    if let Some(holder) = why.no_limit {
+        return format!("not known: job {holder} has no time limit");
+    }
+    if let Some(holder) = why.holders.iter().find(|holder| holder.is_suspended) {
+        let job = holder.job;
+        return format!(
+            "not known: job {job} is suspended: scontrol resume {job} lets it go on, scancel {job} ends it"
+        );
+    }
+    if !why.cpus_held_elsewhere.is_empty() {
+        return "not known: when jobs of another engine end".to_owned();
+    }
+    if !why.out_of_use.is_empty() {
+        let nodes = why.out_of_use.iter().flat_map(|away| &away.nodes);
+        let nodes = model::node_list::fold(nodes);
+        return format!(
+            "once nodes are back: scontrol update NodeName={nodes} State=RESUME lets them take jobs"
+        );
+    }
+    "not known: no end of a running job lets it start".to_owned()
+}

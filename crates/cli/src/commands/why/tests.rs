@@ -1,0 +1,268 @@
+use super::first_element;
+use super::lines::{When, licences};
+use super::story::story as whole_story;
+use api::ArrayThrottle;
+use api::{
+    CpusAndGpus, JobHolds, LicenceNeed, NeverMet, NodesNeeded, OutOfUse, PreemptedJob, WhyWaiting,
+};
+use expect_test::expect;
+use jiff::tz::TimeZone;
+use model::{JobId, Reservation, ReservationFlag, Timestamp};
+
+#[test]
+fn who_has_the_licences() {
+    let need = LicenceNeed {
+        name: "matlab".to_owned(),
+        asked: 2,
+        there: 3,
+        reserved: 0,
+        held: vec![(JobId(12), 1), (JobId(13), 1)],
+    };
+    expect!["2 matlab asked, 2 of 3 held: 1 by job 12, 1 by job 13"].assert_eq(&licences(&need));
+    let kept = LicenceNeed {
+        reserved: 2,
+        held: Vec::new(),
+        ..need
+    };
+    expect!["2 matlab asked, none held; 2 of 3 kept by reservations"].assert_eq(&licences(&kept));
+}
+
+#[test]
+fn elements_as_squeue_prints_them() {
+    for (name, want) in [
+        ("17_[2-4%1]", "17_2"),
+        ("w:17_[2,4-8:2]", "w:17_2"),
+        ("17_[12-40,...]", "17_12"),
+        ("17_3", "17_3"),
+        ("my_[job]", "my_[job]"),
+        ("17_[]", "17_[]"),
+    ] {
+        assert_eq!(first_element(name), want);
+    }
+}
+
+#[test]
+fn a_job_that_waits_for_gpus() {
+    let amount = |cpus: u64, gpus: u64| CpusAndGpus { cpus, gpus };
+    let hour = 3_600_000;
+    let why = WhyWaiting {
+        job: JobId(17),
+        reason: "Resources".to_owned(),
+        needs: Some(amount(4, 2)),
+        free: amount(20, 1),
+        free_on_one: amount(4, 1),
+        nodes_needed: Some(NodesNeeded {
+            least: 2,
+            with_room: Some(1),
+            there: 8,
+        }),
+        out_of_use: vec![OutOfUse {
+            nodes: ["g7", "g8"].map(model::NodeName::new).to_vec(),
+            state: "drained".to_owned(),
+            reason: "disk".to_owned(),
+            by: "root".to_owned(),
+        }],
+        no_limit: None,
+        never_met: Vec::new(),
+        cpus_held_elsewhere: Vec::new(),
+        there: amount(32, 4),
+        ahead: vec![JobId(15), JobId(16)],
+        holders: vec![
+            JobHolds {
+                job: JobId(12),
+                user: "ann".to_owned(),
+                holds: amount(8, 2),
+                until: Some(Timestamp(2 * hour)),
+                is_suspended: false,
+                element: None,
+                preempted: None,
+            },
+            JobHolds {
+                job: JobId(11),
+                user: "bob".to_owned(),
+                holds: amount(1, 0),
+                until: None,
+                is_suspended: false,
+                element: None,
+                preempted: None,
+            },
+            JobHolds {
+                job: JobId(10),
+                user: "bob".to_owned(),
+                holds: amount(4, 0),
+                until: None,
+                is_suspended: true,
+                element: None,
+                preempted: None,
+            },
+        ],
+        start: Some(Timestamp(2 * hour)),
+        nodes: ["g1", "g2"].map(model::NodeName::new).to_vec(),
+        licences: Vec::new(),
+        too_late: Some(Timestamp(9 * hour)),
+        limit: None,
+        throttle: None,
+        reservations: vec![
+            Reservation {
+                name: "service".to_owned(),
+                start: Timestamp(3 * hour),
+                end: Timestamp(4 * hour),
+                nodes: vec![model::NodeName::new("g1"), model::NodeName::new("g2")],
+                flags: [ReservationFlag::Maint].into(),
+                ..Reservation::default()
+            },
+            Reservation {
+                name: "course".to_owned(),
+                end: Timestamp(30 * hour),
+                nodes: vec![model::NodeName::new("g3")],
+                users: model::ReservedFor {
+                    names: vec!["ann".to_owned(), "bob".to_owned()],
+                    are_excluded: false,
+                },
+                ..Reservation::default()
+            },
+        ],
+        instead: vec!["--gpus=1".to_owned(), "--time=01:00:00".to_owned()],
+    };
+    let story = |why: &WhyWaiting| {
+        let has = !why.cpus_held_elsewhere.is_empty();
+        let others = has.then_some("CPU 3 is in use by another engine");
+        whole_story(
+            "job 17",
+            why,
+            &[],
+            others,
+            When {
+                now: Timestamp(hour),
+                zone: &TimeZone::UTC,
+            },
+        )
+    };
+    let text = story(&why);
+    expect![[r#"
+        job 17: waiting for free CPUs, memory or GPUs (Resources)
+          needs        2 nodes, 2 GPUs and 4 CPUs
+          free         1 GPU and 20 CPUs of 4 GPUs and 32 CPUs, at most 1 GPU and 4 CPUs on one node; nodes with room: 1 of 8
+          out of use   g[7-8]: drained by root: disk
+          reserved     service keeps g[1-2] for maintenance from 03:00 until 04:00
+          reserved     course keeps g3 for ann,bob until 1970-01-02 06:00
+          ahead        2 jobs wait and come before it, job 15 among them
+          held by      job 12 of ann: 2 GPUs and 8 CPUs, until 02:00
+                       job 11 of bob: 1 CPU, without a limit
+                       job 10 of bob: 4 CPUs, suspended
+          starts       about 02:00, in 1 h 00, on g[1-2], if jobs run until their limits
+          ends         09:00 if it has not started, by its deadline and its limit
+          sooner       it would start now with --gpus=1 or --time=01:00:00
+    "#]].assert_eq(&text);
+    let last = |why: WhyWaiting| {
+        let lines = WhyWaiting {
+            start: None,
+            needs: None,
+            too_late: None,
+            instead: Vec::new(),
+            reservations: Vec::new(),
+            holders: Vec::new(),
+            ahead: Vec::new(),
+            ..why
+        };
+        story(&lines)
+    };
+    let without_limit = WhyWaiting {
+        no_limit: Some(JobId(11)),
+        out_of_use: Vec::new(),
+        ..why.clone()
+    };
+    expect![[r#"
+        job 17: waiting for free CPUs, memory or GPUs (Resources)
+          needs        2 nodes
+          starts       not known: job 11 has no time limit
+    "#]]
+    .assert_eq(&last(without_limit));
+    let holder = |job: u32, element: &str, preempted: Option<PreemptedJob>| JobHolds {
+        job: JobId(job),
+        element: Some(element.to_owned()).filter(|element| !element.is_empty()),
+        preempted,
+        ..why.holders[0].clone()
+    };
+    let plain = |why: &WhyWaiting| WhyWaiting {
+        needs: None,
+        too_late: None,
+        ahead: Vec::new(),
+        reservations: Vec::new(),
+        out_of_use: Vec::new(),
+        instead: Vec::new(),
+        ..why.clone()
+    };
+    let preempts =
+        |grace: Option<Timestamp>, comes_back: bool| Some(PreemptedJob { grace, comes_back });
+    expect![[r#"
+        job 17: waiting for free CPUs, memory or GPUs (Resources)
+          needs        2 nodes
+          held by      job 12 of ann: 2 GPUs and 8 CPUs, preempted: ended when its grace time is over, at 01:30
+                       job 13 of ann: 2 GPUs and 8 CPUs, preempted: it is being queued again
+          starts       about 02:00, in 1 h 00, on g[1-2], if jobs run until their limits
+    "#]]
+    .assert_eq(&story(&WhyWaiting {
+        holders: vec![
+            holder(12, "", preempts(Some(Timestamp(hour * 3 / 2)), false)),
+            holder(13, "", preempts(None, true)),
+        ],
+        ..plain(&why)
+    }));
+    expect![[r#"
+        job 17: its array runs as many elements as its limit allows (JobArrayTaskLimit)
+          throttle     array 17 runs at most 1 element at a time (%1)
+          held by      job 17_3 of ann: 2 GPUs and 8 CPUs, until 02:00
+          starts       element 4 next, about 02:00, in 1 h 00, on g[1-2], if jobs run until their limits
+    "#]]
+    .assert_eq(&story(&WhyWaiting {
+        reason: "JobArrayTaskLimit".to_owned(),
+        throttle: Some(ArrayThrottle {
+            array: JobId(17),
+            most: 1,
+            next: Some(4),
+        }),
+        nodes_needed: None,
+        holders: vec![holder(18, "17_3", None)],
+        ..plain(&why)
+    }));
+    let on_drained = WhyWaiting {
+        reason: "ReqNodeNotAvail, UnavailableNodes:g[7-8]".to_owned(),
+        ..why.clone()
+    };
+    expect![[r#"
+        job 17: nodes that it needs are down or drained (ReqNodeNotAvail, UnavailableNodes:g[7-8])
+          needs        2 nodes
+          out of use   g[7-8]: drained by root: disk
+          starts       once nodes are back: scontrol update NodeName=g[7-8] State=RESUME lets them take jobs
+    "#]].assert_eq(&last(on_drained));
+    let beside_others = WhyWaiting {
+        cpus_held_elsewhere: vec![3],
+        out_of_use: Vec::new(),
+        nodes_needed: None,
+        ..why.clone()
+    };
+    expect![[r#"
+        job 17: waiting for free CPUs, memory or GPUs (Resources)
+          others       CPU 3 is in use by another engine
+          starts       not known: when jobs of another engine end
+    "#]]
+    .assert_eq(&last(beside_others));
+    let after_failed = WhyWaiting {
+        reason: "DependencyNeverSatisfied".to_owned(),
+        never_met: vec![NeverMet {
+            condition: "afterok:7".to_owned(),
+            job: "7".to_owned(),
+            state: Some("FAILED".to_owned()),
+        }],
+        out_of_use: Vec::new(),
+        nodes_needed: None,
+        ..why
+    };
+    expect![[r#"
+        job 17: the job that it depends on did not end as required (DependencyNeverSatisfied)
+          never        afterok:7 can't be met any more: job 7 ended as FAILED
+          starts       never: scancel 17 removes it
+    "#]]
+    .assert_eq(&last(after_failed));
+}
