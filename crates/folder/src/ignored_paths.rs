@@ -1,6 +1,6 @@
 //! What a run's copy of the code is without, because git ignores it.
 
-use crate::code_snapshot::{CodeSource, git};
+use crate::code_source::{CodeSource, git};
 use ignore::gitignore::Gitignore;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -19,7 +19,7 @@ impl CodeSource {
         if paths.is_empty() {
             return Vec::new();
         }
-        if self.is_git() {
+        if self.git {
             let relative = paths.iter().map(|(_, relative)| relative.as_path());
             let listed = listed(self.root(), relative);
             paths.retain(|(_, relative)| {

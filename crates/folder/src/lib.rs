@@ -8,6 +8,7 @@ mod attempt;
 mod checkpoint_name;
 mod checkpoints;
 mod code_snapshot;
+mod code_source;
 mod comeback;
 mod event;
 mod event_log;
@@ -39,9 +40,8 @@ mod whole_checkpoints;
 pub use attempt::Attempt;
 pub use checkpoint_name::{Position, compare_names, is_of_data, series, stays_newest, step_of};
 pub use checkpoints::{CheckpointsThere, Damage, Unusable};
-pub use code_snapshot::{
-    CODE_LIMIT, CodeError, CodeSource, copy_code, find_source, is_python_environment,
-};
+pub use code_snapshot::copy_code;
+pub use code_source::{CODE_LIMIT, CodeError, CodeSource, find_source, is_python_environment};
 pub use comeback::{ComebackClaim, ComebackState};
 pub use event::{ComingBack, Event, EventLine, StopReason};
 pub use event_log::{EventLog, EventTail, FOLDER_REFUSED, has_writer};
