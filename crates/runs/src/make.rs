@@ -58,7 +58,7 @@ pub fn submit(
     let random = random_text()?;
     let (suffix, token) = random.split_at(4);
     let id = format!("{}-{suffix}", planned.plan.name.value);
-    let source = folder::find_source(&planned.base);
+    let source = planned.source.clone();
     let project = source.project();
     refuse_control_characters(&places.scratch.join(&project))?;
     let facts = &planned.target.facts;
@@ -238,13 +238,12 @@ impl Planned {
     /// # Errors
     /// It can't be listed, or is too large.
     pub fn check_code(&self, places: &Places) -> Result<(), Failure> {
-        check_code(&self.base, &self.plan, places)
+        check_code(&self.source, &self.plan, places)
     }
 }
 
-/// The same for the code in a folder.
-pub(crate) fn check_code(base: &Path, plan: &Plan, places: &Places) -> Result<(), Failure> {
-    let source = folder::find_source(base);
+/// The same for a plan without its target.
+pub(crate) fn check_code(source: &CodeSource, plan: &Plan, places: &Places) -> Result<(), Failure> {
     Ok(source.check(&places.scratch, &left_out(plan))?)
 }
 

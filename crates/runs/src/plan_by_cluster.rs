@@ -5,6 +5,7 @@ use crate::known_cluster::KnownCluster;
 use crate::run_request::{refused, user};
 use crate::target::Target;
 use cluster_file::ClusterFile;
+use folder::CodeSource;
 use model::{ClusterFacts, counted};
 use resources::{Difference, Fate, Finding};
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ pub(crate) struct Layers {
     pub(crate) variables: Variables,
     pub(crate) overrides: Overrides,
     pub(crate) base: PathBuf,
+    pub(crate) source: CodeSource,
     pub(crate) default_name: String,
     /// What a person should know of them.
     pub(crate) note: Option<String>,

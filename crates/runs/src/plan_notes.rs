@@ -2,6 +2,7 @@
 //! copy of the code is without.
 
 use crate::{notify_notes, service_notes};
+use folder::CodeSource;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use train::{Plan, Python};
@@ -11,11 +12,11 @@ const LONGEST_PROGRAM: u64 = 1 << 20;
 /// So many ignored paths are named at most.
 const NAMED: usize = 3;
 
-/// Adds to a plan of a run file in `base` what should be known of its command.
-pub fn add(plan: &mut Plan, base: &Path) {
+/// Adds to a plan of a run file in `base`, which belongs to the code of `source`, what should be known of its command.
+pub fn add(plan: &mut Plan, base: &Path, source: &CodeSource) {
     let unsaved = train::unsaved_notes(plan, &programs(plan, base));
-    let missing = missing_note(plan, base);
-    let ignored = ignored_notes(plan, base);
+    let missing = missing_note(plan, base, source);
+    let ignored = ignored_notes(plan, base, source);
     let unset = unset_note(plan, &|name| std::env::var_os(name).is_some());
     plan.notes.extend(missing);
     plan.notes.extend(environment_note(plan, base));
@@ -27,15 +28,16 @@ pub fn add(plan: &mut Plan, base: &Path) {
 }
 
 /// The program that is not where the command looks for it. What is in an image is not known.
-fn missing_note(plan: &Plan, base: &Path) -> Option<String> {
+fn missing_note(plan: &Plan, base: &Path, source: &CodeSource) -> Option<String> {
     if plan.environment.container.is_some() {
         return None;
     }
-    missing_program(&plan.command.value, base).or_else(|| outside_note(&plan.command.value, base))
+    missing_program(&plan.command.value, base)
+        .or_else(|| outside_note(&plan.command.value, base, source))
 }
 
 /// That a command starts a file beside or above the code, of which the run has no copy.
-fn outside_note(command: &[String], base: &Path) -> Option<String> {
+fn outside_note(command: &[String], base: &Path, source: &CodeSource) -> Option<String> {
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
     let program = program_of(&words)?;
     if !Path::new(program).is_relative() {
@@ -52,7 +54,6 @@ fn outside_note(command: &[String], base: &Path) -> Option<String> {
     if path.starts_with(base) {
         return None;
     }
-    let source = folder::find_source(base);
     let root = source.root();
     (!path.starts_with(root)).then(|| {
         format!(
@@ -196,7 +197,7 @@ fn programs(plan: &Plan, base: &Path) -> Vec<String> {
 
 /// Those that the command names; where it names none, folders beside the run file. Of what is staged, where it is
 /// on the nodes.
-fn ignored_notes(plan: &Plan, base: &Path) -> Vec<String> {
+fn ignored_notes(plan: &Plan, base: &Path, source: &CodeSource) -> Vec<String> {
     let named: Vec<PathBuf> = values(plan)
         .filter_map(|value| below(base, value))
         .filter(|path| path.exists())
@@ -205,7 +206,6 @@ fn ignored_notes(plan: &Plan, base: &Path) -> Vec<String> {
     if named.is_empty() && folders.is_empty() {
         return Vec::new();
     }
-    let source = folder::find_source(base);
     let mut ignored = source.ignored(&named);
     if ignored.is_empty() {
         ignored = source.ignored(&folders);

@@ -11,7 +11,7 @@ use crate::target::{Target, target};
 use crate::user_config::user_config;
 use crate::{container_runtime, plan_inputs, plan_notes};
 use cluster_file::ClusterFile;
-use folder::StartingPoint;
+use folder::{CodeSource, StartingPoint};
 use model::Internet;
 use resources::{Fate, Finding};
 use serde::{Deserialize, Serialize};
@@ -68,6 +68,8 @@ pub struct Planned {
     pub text: Option<String>,
     /// Where the run file stands, or the current folder.
     pub base: PathBuf,
+    /// The code that it belongs to.
+    pub(crate) source: CodeSource,
     /// The cluster that it goes to.
     pub target: Target,
     /// The command line that asked for it.
@@ -153,7 +155,7 @@ impl RunRequest {
             plan.notes
                 .push(format!("{note}: {}", plan.sbatch.value.join(" ")));
         }
-        plan_notes::add(&mut plan, &layers.base);
+        plan_notes::add(&mut plan, &layers.base, &layers.source);
         let before = plan.after.as_ref().map(|name| NamedRuns::of(name, places));
         let before = before.transpose()?;
         plan.notes.extend(before.as_ref().and_then(NamedRuns::note));
@@ -166,6 +168,7 @@ impl RunRequest {
             makes_environment_in_job,
             text: layers.text,
             base: layers.base,
+            source: layers.source,
             target,
             command_line: self.command_line.clone(),
             before,
@@ -188,8 +191,8 @@ impl RunRequest {
             container_runtime::Known::ByFile,
         );
         container_runtime::check(&mut site.plan, there, by_file)?;
-        check_code(&layers.base, &site.plan, places)?;
-        plan_notes::add(&mut site.plan, &layers.base);
+        check_code(&layers.source, &site.plan, places)?;
+        plan_notes::add(&mut site.plan, &layers.base, &layers.source);
         Ok(site)
     }
 
@@ -229,6 +232,7 @@ impl RunRequest {
             (None, Some(program)) => program,
             _ => folder.into_owned(),
         };
+        let source = folder::find_source(&base);
         Ok(Layers {
             user_config,
             run_file,
@@ -236,6 +240,7 @@ impl RunRequest {
             variables,
             overrides,
             base,
+            source,
             default_name,
             note,
         })
