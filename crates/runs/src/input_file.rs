@@ -49,25 +49,29 @@ impl InputFile {
 /// Reads a file, a pipe or standard input. A FIFO with a name is refused: it may never get a writer
 /// into it; so is a device, which may never end, and what is over 64 MiB.
 pub fn read(path: &Path) -> Result<InputFile, Failure> {
+    read_up_to(path, LONGEST)?.ok_or_else(|| {
+        let name = path.display();
+        Failure::new(FailureKind::Io, format!("{name} is too long: over 64 MiB"))
+            .there("sbatch takes 4 MiB")
+    })
+}
+
+/// The same with another bound, in bytes: `None` for what is longer.
+pub fn read_up_to(path: &Path, longest: u64) -> Result<Option<InputFile>, Failure> {
     let name = path.display();
     let failure =
         |error: io::Error| Failure::new(FailureKind::Io, format!("{name} can't be read: {error}"));
     let mut bytes = Vec::new();
     let (size, kind) = if path.as_os_str() == STDIN {
         let stdin = io::stdin().lock();
-        (stdin.take(LONGEST + 1).read_to_end(&mut bytes), Kind::Stdin)
+        (stdin.take(longest + 1).read_to_end(&mut bytes), Kind::Stdin)
     } else {
         let kind = kind(path)?;
         let file = File::open(path).map_err(failure)?;
-        (file.take(LONGEST + 1).read_to_end(&mut bytes), kind)
+        (file.take(longest + 1).read_to_end(&mut bytes), kind)
     };
-    if size.map_err(failure)? as u64 > LONGEST {
-        return Err(
-            Failure::new(FailureKind::Io, format!("{name} is too long: over 64 MiB"))
-                .there("sbatch takes 4 MiB"),
-        );
-    }
-    Ok(InputFile { bytes, kind })
+    let is_whole = size.map_err(failure)? as u64 <= longest;
+    Ok(is_whole.then_some(InputFile { bytes, kind }))
 }
 
 /// What a path leads to, where it can be read to an end.

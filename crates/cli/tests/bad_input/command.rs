@@ -203,3 +203,22 @@ fn catches_sigint(pid: u32) -> bool {
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     mask.is_some_and(|mask| mask & (1 << 14) != 0)
 }
+
+#[test]
+fn nodes_and_jobs_that_an_engine_does_not_have() {
+    let env = env();
+    env.yard(&["engine", "start", "two", "--nodes", "2"])
+        .success();
+    let said = env
+        .yard(&["engine", "fail-node", "node[2-3]", "two"])
+        .code(2);
+    for part in ["this engine has no node node3", "its nodes: node[1-2]"] {
+        assert!(said.stderr.contains(part), "{}", said.stderr);
+    }
+    let said = env.yard(&["engine", "preempt", "99999", "--on", "two"]);
+    assert_eq!(said.status, 1, "{}", said.stderr);
+    for part in ["there is no job 99999", "squeue -t running"] {
+        assert!(said.stderr.contains(part), "{}", said.stderr);
+    }
+    env.yard(&["engine", "stop", "two"]).success();
+}

@@ -207,3 +207,72 @@ fn pictures_of_several_policies() {
         assert!(png.starts_with(b"\x89PNG"), "{name}");
     }
 }
+
+/// A node of 1000 MiB holds one of the two jobs at a time, though each asks for two CPUs of four.
+#[test]
+fn memory_of_jobs_of_several_cpus_is_not_given_twice() {
+    let env = env();
+    env.write(
+        "node.toml",
+        "[nodes.n]\ncount = 1\ncpus = 4\nmemory = \"1000M\"\n\
+         [partition.batch]\nnodes = \"all\"\ndefault = true\n",
+    );
+    env.write(
+        "jobs.csv",
+        "job,submit,run,cpus,memory\n\"a,b\",0,100,2,1000\nc,0,100,2,1000\n",
+    );
+    let words = [
+        "simulate",
+        "jobs.csv",
+        "--cluster",
+        "./node.toml",
+        "--starts",
+        "starts.csv",
+    ];
+    env.yard(&words).success();
+    let written = fs::read_to_string(env.work().join("starts.csv")).unwrap();
+    assert_eq!(
+        written,
+        "job,submit,start,end\n\"a,b\",0,0,100\nc,0,100,200\n"
+    );
+}
+
+#[test]
+fn a_packed_log_is_played_and_told_as_json() {
+    let env = env();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut packed, LOG.as_bytes()).unwrap();
+    fs::write(env.work().join("log.swf.gz"), packed.finish().unwrap()).unwrap();
+    let told = |log: &str| {
+        let said = env.yard(&["simulate", log, "--policy", "fifo,easy", "--json"]);
+        serde_json::from_str::<serde_json::Value>(&said.success()).unwrap()
+    };
+    env.write("log.swf", LOG);
+    let (packed, plain) = (told("log.swf.gz"), told("log.swf"));
+    let of = |policy: usize, what: &str| plain[policy]["wait"][what].as_f64();
+    assert_eq!([of(0, "max"), of(1, "max")], [Some(130.0), Some(90.0)]);
+    assert_eq!(plain[1]["policy"], "easy");
+    assert_eq!(packed, plain);
+}
+
+/// A log may be longer than what is read of other files; that of a machine's whole life is.
+#[test]
+fn a_long_log_is_read() {
+    let env = env();
+    let comments = "; a long one\n".repeat((65 << 20) / 13);
+    env.write("log.swf", &format!("{comments}{LOG}"));
+    env.yard(&["simulate", "log.swf"]).success();
+}
+
+#[test]
+fn gpus_need_a_machine_that_has_some() {
+    let env = env();
+    env.write("gpus.csv", "submit,run,gpus\n0,10,1\n");
+    let said = env.yard(&["simulate", "gpus.csv", "--processors", "1000"]);
+    let said = said.code(2);
+    assert!(
+        said.stderr.contains("name a cluster with GPUs: --cluster"),
+        "{}",
+        said.stderr
+    );
+}

@@ -111,11 +111,13 @@ impl Kinds {
 
 /// What a job would ask for. With GPUs it is one task a node, on as few nodes as can have them.
 fn request(cluster: &Cluster, job: &TraceJob) -> Request {
-    let memory = (job.memory > 0).then_some(MemoryRequest::PerNode(job.memory));
+    let has_memory = job.memory > 0;
     if job.gpus == 0 {
+        // On whichever nodes its processors are.
+        let each = job.memory.div_ceil(u64::from(job.cpus.max(1)));
         return Request {
             tasks: Some(job.cpus),
-            memory: memory.filter(|_| job.cpus == 1),
+            memory: has_memory.then_some(MemoryRequest::PerCpu(each)),
             ..Request::default()
         };
     }
@@ -136,7 +138,7 @@ fn request(cluster: &Cluster, job: &TraceJob) -> Request {
             kind: job.gpu_type.as_deref().map(str::to_owned),
             count: job.gpus.div_ceil(nodes),
         }),
-        memory,
+        memory: has_memory.then(|| MemoryRequest::PerNode(job.memory.div_ceil(u64::from(nodes)))),
         ..Request::default()
     }
 }

@@ -5,7 +5,7 @@ use crate::failure::{Failure, FailureKind, Outcome, not_done, unreachable};
 use crate::printer::Printer;
 use api::{Client, NodeChange};
 use clap::Args as ClapArgs;
-use model::node_list;
+use model::{NodeName, node_list};
 
 /// Which nodes.
 #[derive(Debug, ClapArgs)]
@@ -30,6 +30,21 @@ pub fn run(args: &Args, change: NodeChange, printer: &Printer) -> Outcome {
     })?;
     let name = args.name.as_deref().or(args.on.as_deref());
     let mut client = Client::connect(&super::dir_of(name)?).map_err(unreachable)?;
+    let there: Vec<NodeName> = client
+        .cluster()
+        .map_err(not_done)?
+        .nodes
+        .into_iter()
+        .map(|node| node.name)
+        .collect();
+    if let Some(unknown) = nodes.iter().find(|node| !there.contains(node)) {
+        return Err(Failure::new(
+            FailureKind::Usage,
+            format!("this engine has no node {unknown}"),
+        )
+        .there(format!("its nodes: {}", node_list::fold(&there)))
+        .todo("name one of them, and the engine behind it where it is another"));
+    }
     client
         .mark_nodes(nodes.clone(), change, "")
         .map_err(not_done)?;

@@ -45,7 +45,16 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     });
     let mut client = Client::connect(&super::dir_of(engine.as_deref())?).map_err(unreachable)?;
     let preempted = client.preempt(named, mode);
-    for lost in preempted.map_err(not_done)? {
+    let not_preempted = |error| {
+        let failure = not_done(error);
+        match failure.todo {
+            None => failure.todo(
+                "yard slurm squeue -t running lists the jobs that can be preempted; --mode says how",
+            ),
+            Some(_) => failure,
+        }
+    };
+    for lost in preempted.map_err(not_preempted)? {
         printer.show_line(&said(&lost));
     }
     Ok(exit_code::DONE)

@@ -19,7 +19,6 @@ use sched::replay::{
     Arrivals, Estimates, Measures, Moments, Order, Played, Policy, Report, Rules, Trace,
     flat_machine, read_trace, replay,
 };
-use std::fmt::Write as _;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use tables::{name, parts, table, waits};
@@ -33,8 +32,8 @@ const LONGEST: u64 = 2 << 30;
 /// `estimate`, `user` and `queue` what there is, or one of the public tables of GPU jobs (Philly,
 /// Alibaba 2023); gzip is unpacked. On a cluster a job whose queue is called like a partition gets
 /// that partition's nodes, another any; under Slurm's policy each partition is a queue of its own,
-/// higher tiers first. No limit of a partition, QOS or account holds a job back. Memory counts for
-/// jobs of one node.
+/// higher tiers first. No limit of a partition, QOS or account holds a job back. A job's memory is
+/// dealt evenly to its processors, or to its nodes where it asks for GPUs.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// The log
@@ -190,7 +189,13 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
                 "it has {} CPUs and {} GPUs",
                 machine.cpus, machine.gpus
             ))
-            .todo("name a larger one: --processors N, or --cluster"));
+            .todo(
+                if trace.jobs.iter().all(|job| job.gpus > 0) && machine.gpus == 0 {
+                    "name a cluster with GPUs: --cluster"
+                } else {
+                    "name a larger one: --processors N, or --cluster"
+                },
+            ));
         }
         if let Some(path) = &args.starts {
             write_starts(path, &played)?;
@@ -267,7 +272,14 @@ impl EstimatesName {
 
 fn read(path: &Path) -> Result<Trace, Failure> {
     let name = path.display();
-    let bytes = input_file::read(path)?.bytes;
+    let too_long = || {
+        Failure::new(FailureKind::Usage, format!("{name} is too long"))
+            .there("a log of at most 2 GiB is read, gzip unpacked")
+            .todo("play a part of it: its first lines are a log, too")
+    };
+    let bytes = input_file::read_up_to(path, LONGEST)?
+        .ok_or_else(too_long)?
+        .bytes;
     let bytes = if !bytes.starts_with(&[0x1f, 0x8b]) {
         bytes
     } else {
@@ -281,10 +293,7 @@ fn read(path: &Path) -> Result<Trace, Failure> {
             .todo("get the file again: it is cut or damaged")
         })?;
         if unpacked.len() as u64 > LONGEST {
-            return Err(Failure::new(
-                FailureKind::Usage,
-                format!("{name} unpacks to more than 2 GiB, and no log is that long"),
-            ));
+            return Err(too_long());
         }
         unpacked
     };
@@ -369,6 +378,7 @@ fn draw(
     let written = |path: &Path, error: &dyn std::fmt::Display| {
         let path = path.display();
         Failure::new(FailureKind::Io, format!("{path} can't be written: {error}"))
+            .todo("name another folder with --pictures")
     };
     std::fs::create_dir_all(folder).map_err(|error| written(folder, &error))?;
     let schedules: Vec<Schedule<'_>> = schedules
@@ -426,7 +436,17 @@ fn total(cluster: &Cluster, of: Amount) -> u64 {
 
 /// `job,submit,start,end`, moments as in the trace.
 fn write_starts(path: &Path, played: &Played<'_>) -> Result<(), Failure> {
-    let mut text = String::from("job,submit,start,end\n");
+    let written = |error: &dyn std::fmt::Display| {
+        Failure::new(
+            FailureKind::Io,
+            format!("{} can't be written: {error}", path.display()),
+        )
+        .todo("name another file with --starts")
+    };
+    let mut table = csv::Writer::from_writer(Vec::new());
+    table
+        .write_record(["job", "submit", "start", "end"])
+        .map_err(|error| written(&error))?;
     let moment = |millis: i64| match played.trace.moments {
         Moments::Seconds if millis % 1000 == 0 => (millis / 1000).to_string(),
         Moments::Seconds => format!("{}", millis as f64 / 1000.0),
@@ -440,17 +460,11 @@ fn write_starts(path: &Path, played: &Played<'_>) -> Result<(), Failure> {
             .name
             .as_deref()
             .map_or_else(|| job.id.to_string(), str::to_owned);
-        let (submit, begin) = (moment(job.submit.0), moment(start.at.0));
-        let _ = writeln!(
-            text,
-            "{id},{submit},{begin},{}",
-            moment(start.at.0 + job.run)
-        );
+        let moments = [job.submit.0, start.at.0, start.at.0 + job.run].map(moment);
+        table
+            .write_record([&id].into_iter().chain(&moments))
+            .map_err(|error| written(&error))?;
     }
-    output_file::replace(path, text.as_bytes()).map_err(|error| {
-        Failure::new(
-            FailureKind::Io,
-            format!("{} can't be written: {error}", path.display()),
-        )
-    })?
+    let text = table.into_inner().map_err(|error| written(&error))?;
+    output_file::replace(path, &text).map_err(|error| written(&error))?
 }
