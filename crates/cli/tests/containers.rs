@@ -124,6 +124,64 @@ fn ranks_of_two_nodes_in_charliecloud() {
     }
 }
 
+/// Has every start of `ch-run` leave its words in the file that is returned.
+fn note_command_lines(env: &mut TestEnv) -> PathBuf {
+    let noted = env.work().join("words");
+    let script = format!(
+        "#!/bin/bash\nprintf '%s\\n' \"$*\" >>{}\nexec /usr/bin/ch-run \"$@\"\n",
+        noted.display()
+    );
+    let program = env.write("bin/ch-run", script.as_str());
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let bin = env.work().join("bin");
+    env.set_var("PATH", format!("{}:{PATH}", bin.display()));
+    noted
+}
+
+#[test]
+fn what_a_run_sets_holds_over_the_images_variables() {
+    let Some(mut env) = with_image("variables in Charliecloud") else {
+        return;
+    };
+    let of_image = "GREETING=of the image\nRANK=77\nHF_TOKEN=none\nHOME=/no\nLEFT='of the image'\n";
+    env.write("image/ch/environment", of_image);
+    env.set_var("HF_TOKEN", "two\nlines");
+    let noted = note_command_lines(&mut env);
+    let line = "echo $GREETING rank $RANK token ${#HF_TOKEN} left $LEFT home $(ls -d \"$HOME\").";
+    let run_file = |line: &str| {
+        format!(
+            "launcher = \"srun\"\ncommand = [\"sh\", \"-c\", '{line}']\n[environment]\n\
+             variables = {{ GREETING = \"of the run file\" }}\nsecrets = [\"HF_TOKEN\"]\n\
+             [environment.container]\nimage = \"image\"\n"
+        )
+    };
+    env.write("yard.toml", run_file(line).as_str());
+    let printed = env.yard(&["run"]).success();
+    let said = "of the run file rank 0 token 9 left of the image home /";
+    assert!(printed.contains(said), "{printed}");
+    let shown = env.yard(&["shell", "--", "sh", "-c", line]).success();
+    assert!(
+        shown.contains("of the run file rank 77 token 9 left"),
+        "{shown}"
+    );
+    env.set_var("GREETING", "of the step");
+    let step = [
+        "--container-image=./image",
+        "--container-env=HF_TOKEN,UNSET",
+        "sh",
+        "-c",
+        "echo $GREETING ${#HF_TOKEN} $RANK",
+    ];
+    let shown = env.slurm("srun", &step).success();
+    assert_eq!(shown, "of the image 9 77\n");
+    let noted = fs::read_to_string(noted).unwrap();
+    assert_eq!(noted.matches("--set-env=/proc/self/fd/").count(), 3);
+    assert!(
+        !noted.contains("lines") && !noted.contains("of the run file "),
+        "{noted}"
+    );
+}
+
 /// The same run file on a Slurm that is none of ours.
 #[test]
 fn ranks_of_two_real_nodes_in_charliecloud() {

@@ -29,6 +29,7 @@ mod gone;
 mod gpu_samples;
 pub mod gpus;
 mod host_name;
+pub mod inherited;
 mod kernel_log;
 mod limits;
 mod listeners;

@@ -1,6 +1,6 @@
 //! A rank inside a container: the wrapper stays outside.
 
-use super::{Variables, change, image_on_node, mount_points, program};
+use super::{Variables, change, image_on_node, image_variables, mount_points, program};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -56,6 +56,14 @@ pub enum ContainerError {
         /// How it ended.
         source: io::Error,
     },
+    /// The image's own variables can't be read, or can't be handed to the runtime.
+    #[error("the variables of the image in {file:?} can't be read")]
+    ImageVariables {
+        /// Where it has them.
+        file: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The image can't be copied to the node.
     #[error(
         "copy_to_node = true in [environment.container]: {image:?} can't be copied to {to:?}; make room on the node's disk, or leave it out"
@@ -84,6 +92,17 @@ pub struct Inside<'a> {
     pub rank: &'a RankCommand,
     /// Variables that it gets beside those of its job.
     pub secrets: &'a BTreeMap<String, String>,
+    /// Which of its variables hold where the image has another value.
+    pub over_image: OverImage<'a>,
+}
+
+/// Which of the variables that come from outside hold over those of the image.
+#[derive(Clone, Copy)]
+pub enum OverImage<'a> {
+    /// All: a run's ranks are started with them.
+    All,
+    /// Those of these names.
+    Named(&'a [String]),
 }
 
 impl Inside<'_> {
@@ -139,6 +158,15 @@ impl Inside<'_> {
             .collect();
         change(variables, &container.environment(&inside));
         let names: Vec<String> = inside.into_keys().collect();
+        let mut container = container.clone();
+        if container.sets_image_variables() {
+            let holds = |name: &&String| match self.over_image {
+                OverImage::All => true,
+                OverImage::Named(named) => named.contains(name),
+            };
+            let over_image: Vec<&str> = names.iter().filter(holds).map(String::as_str).collect();
+            container.image_variables = image_variables::without(&image, &over_image)?;
+        }
         let words = container.words(&names, &self.rank.argv);
         let program = program::find(&words, cwd, variables);
         let program = program.map_err(|_| ContainerError::NoRuntime {

@@ -7,6 +7,7 @@ mod container;
 mod failed_peer;
 mod head;
 mod image_on_node;
+mod image_variables;
 mod mount_points;
 mod prelude;
 mod private_copy;

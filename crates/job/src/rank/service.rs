@@ -1,6 +1,6 @@
 //! A program beside the ranks, in their environment, and in their container where they have one.
 
-use super::container::Inside;
+use super::container::{Inside, OverImage};
 use super::{RankError, Variables, change, prelude, program};
 use crate::srun;
 use folder::{Attempt, RunFolder};
@@ -45,6 +45,7 @@ pub fn service(attempt: Attempt, folder: &RunFolder, words: &[String]) -> Result
                 container,
                 rank: &own,
                 secrets: &BTreeMap::new(),
+                over_image: OverImage::All,
             };
             inside.start(&launch.cwd, &mut variables)?
         }

@@ -1,6 +1,6 @@
 //! Starts a rank's program, with its environment, and waits for it.
 
-use super::container::Inside;
+use super::container::{Inside, OverImage};
 use super::program::ProgramError;
 use super::{RankError, Variables, failed_peer, prelude, program};
 use crate::agent::RankProcess;
@@ -61,6 +61,7 @@ impl Start<'_> {
                     container,
                     rank,
                     secrets: &self.secrets,
+                    over_image: OverImage::All,
                 };
                 inside.start(&launch.cwd, &mut variables)?
             }

@@ -1,6 +1,6 @@
 //! A task of a step, or a batch script, inside a container.
 
-use super::container::Inside;
+use super::container::{Inside, OverImage};
 use super::private_copy::Copied;
 use super::{ProgramError, RankError, Variables, command};
 use crate::exit_code;
@@ -9,7 +9,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use train::{ContainerStart, EnvChange, Mount, RankCommand, is_misleading};
@@ -85,11 +85,11 @@ fn enter(mut container: ContainerStart, argv: Vec<String>) -> Result<u8, RankErr
         argv,
     };
     let copied = Copied::make(&mut container)?;
-    keep_variables(&mut container, &variables);
     let inside = Inside {
         container: &container,
         rank: &rank,
         secrets: &BTreeMap::new(),
+        over_image: OverImage::Named(&container.kept_variables),
     };
     let (program, words) = inside.start(&cwd, &mut variables)?;
     let held = Held { copied, data: None };
@@ -138,23 +138,6 @@ pub(super) fn start(
         copied.save()?;
     }
     Ok(u8::try_from(exit_code::of(status)).unwrap_or(1))
-}
-
-/// Charliecloud sets the image's variables over those of the node: some are to keep their value.
-fn keep_variables(container: &mut ContainerStart, variables: &Variables) {
-    if !container.has_environment {
-        return;
-    }
-    let file = PathBuf::from(&container.image).join("ch/environment");
-    let of_image = std::fs::read_to_string(file).unwrap_or_default();
-    for name in std::mem::take(&mut container.kept_variables) {
-        let is_set = |line: &str| line.split_once('=').is_some_and(|(own, _)| own == name);
-        let value = variables.get(std::ffi::OsStr::new(&name));
-        if let Some(value) = value.filter(|_| of_image.lines().any(is_set)) {
-            let value = value.to_string_lossy();
-            container.options.push(format!("--set-env={name}={value}"));
-        }
-    }
 }
 
 #[cfg(test)]

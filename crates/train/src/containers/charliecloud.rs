@@ -15,8 +15,10 @@ pub(super) fn start(container: &ContainerStart, variables: &[String]) -> Vec<Str
     if !is_own("PATH") {
         words.push(format!("--set-env=PATH={PATH}"));
     }
-    if container.has_environment {
-        words.push("--set-env".to_owned());
+    match &container.image_variables {
+        Some(file) => words.push(format!("--set-env={}", file.display())),
+        None if container.has_environment => words.push("--set-env".to_owned()),
+        None => {}
     }
     if container.root {
         words.extend(["--uid=0", "--gid=0"].map(str::to_owned));
@@ -24,7 +26,7 @@ pub(super) fn start(container: &ContainerStart, variables: &[String]) -> Vec<Str
     if container.is_own {
         words.push("--write".to_owned());
     }
-    if !container.home.is_empty() {
+    if !container.home.is_empty() && !is_own("HOME") {
         words.push(format!("--set-env=HOME={}", container.home));
     }
     let binds = container.mounts.iter();

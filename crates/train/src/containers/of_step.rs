@@ -124,6 +124,7 @@ impl ContainerStart {
             writable: plan.writable.value || place.is_named || copy.is_some(),
             gpus: place.gpus,
             has_environment: place.has_environment,
+            image_variables: None,
             root: asked.root,
             is_own: place.is_named || copy.is_some(),
             copy,

@@ -6,7 +6,7 @@ use crate::{EnvChange, Values};
 use model::ContainerRuntime;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A container as the rank wrapper starts it: every path is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +31,9 @@ pub struct ContainerStart {
     pub gpus: bool,
     /// The image is a folder with variables of its own in `/ch/environment`, as `ch-image` leaves it.
     pub has_environment: bool,
+    /// Those of them that are set inside, in a file of the node, where not all are.
+    #[serde(skip)]
+    pub image_variables: Option<PathBuf>,
     /// Whether its user is root inside, without a right more than outside.
     #[serde(default)]
     pub root: bool,
@@ -43,7 +46,7 @@ pub struct ContainerStart {
     /// Where on the node's own disk the image is copied to before, and the container starts from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_node: Option<String>,
-    /// Variables that keep their value of outside where the image has another.
+    /// A step's variables that keep their value of outside where the image has another; a rank's all do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept_variables: Vec<String>,
     /// Further options of the runtime.
@@ -138,6 +141,7 @@ impl ContainerStart {
             writable: plan.writable.value,
             gpus,
             has_environment: place.has_environment,
+            image_variables: None,
             root: false,
             is_own: false,
             copy: None,
@@ -184,7 +188,7 @@ impl ContainerStart {
             self.writable = true;
             return Ok(());
         }
-        let absolute = |text: &str| std::path::PathBuf::from(text);
+        let absolute = |text: &str| PathBuf::from(text);
         let save = Image::named(&save.display().to_string(), absolute);
         self.on_node = None;
         self.copy = Some(PrivateCopy::of(self.runtime, &self.image, Some(&save))?);
@@ -200,6 +204,12 @@ impl ContainerStart {
         self.runtime == ContainerRuntime::Charliecloud
     }
 
+    /// Whether the image's variables would hold over those that a rank is started with.
+    #[must_use]
+    pub fn sets_image_variables(&self) -> bool {
+        self.has_environment && self.runtime == ContainerRuntime::Charliecloud
+    }
+
     /// Options of `srun`, where that is what starts the container.
     #[must_use]
     pub fn srun_options(&self) -> Vec<String> {
@@ -212,7 +222,7 @@ impl ContainerStart {
 
 /// The placeholders of mounts.
 fn known<'a>(values: &Values, place: &ContainerPlace<'_>) -> BTreeMap<&'a str, String> {
-    let text = |path: &std::path::Path| path.display().to_string();
+    let text = |path: &Path| path.display().to_string();
     BTreeMap::from([
         ("data", text(&values.data)),
         ("checkpoints", text(&values.checkpoints)),

@@ -1,0 +1,52 @@
+//! The image's own variables, without those that a rank brings: Charliecloud sets them over all others.
+
+use super::container::ContainerError;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file with the variables of the image's folder but those of `names`, which hold as they are outside; `None` where
+/// the image sets none of these. Their values come by the environment: no file and no command line has them.
+pub fn without(image: &Path, names: &[&str]) -> Result<Option<PathBuf>, ContainerError> {
+    let file = image.join("ch/environment");
+    let failed = |source| ContainerError::ImageVariables {
+        file: file.clone(),
+        source,
+    };
+    let of_image = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    let left = filtered(&of_image, names);
+    if left == of_image {
+        return Ok(None);
+    }
+    sys::inherited::text(&left).map(Some).map_err(failed)
+}
+
+/// The lines, `NAME=VALUE` each, that set other variables than these.
+fn filtered(of_image: &str, names: &[&str]) -> String {
+    let is_own = |line: &str| {
+        let set = line.split_once('=');
+        set.is_some_and(|(name, _)| names.contains(&name))
+    };
+    let lines = of_image.split_inclusive('\n');
+    lines.filter(|line| !is_own(line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stays_of_an_images_variables() {
+        let check = |of_image: &str, names: &[&str], want: &str| {
+            assert_eq!(filtered(of_image, names), want, "{of_image:?}");
+        };
+        check("A=1\nRANK=77\nB='x=y'\n", &["RANK"], "A=1\nB='x=y'\n");
+        check("A=1\nRANKS=77", &["RANK"], "A=1\nRANKS=77");
+        check("A=1\nB=RANK=2\n", &["A", "RANK"], "B=RANK=2\n");
+        check("", &["A"], "");
+    }
+}
