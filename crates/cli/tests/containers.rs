@@ -677,6 +677,29 @@ fn stand_ins_of_the_other_runtimes() {
     }
 }
 
+/// As sites with Pyxis write it: `srun` mounts before any process of the ranks runs.
+#[test]
+fn a_folder_of_the_node_is_there_before_srun_starts_the_container() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let program = env.write("bin/enroot", STAND_IN);
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    env.write("image.sqsh", "");
+    let bin = env.work().join("bin");
+    env.set_var("PATH", format!("{}:{PATH}", bin.display()));
+    env.write(
+        "yard.toml",
+        "launcher = \"srun\"\n\
+         command = [\"sh\", \"-c\", \"echo rank $RANK, there $(ls -d $YARD_DATA/../db)\"]\n\
+         [resources]\nnodes = 2\n\
+         [environment.container]\nimage = \"image.sqsh\"\nruntime = \"pyxis\"\n\
+         mounts = [\"{local}/db:/db\"]\n",
+    );
+    let shown = env.yard(&["run"]).success();
+    for rank in 0..2 {
+        assert!(shown.contains(&format!("rank {rank}, there /")), "{shown}");
+    }
+}
+
 /// Its address is that of the node, and the program comes from the image.
 #[test]
 fn a_service_runs_in_the_runs_container() {

@@ -235,7 +235,11 @@ fn start_keeper(
             return;
         };
         let stop = || terminated.load(Ordering::Relaxed);
-        let end = patiently(at.patience(), stop, || local.make())
+        let make = || {
+            let owned = local.make()?;
+            make_mounted(&at.plan, &local).map(|()| owned)
+        };
+        let end = patiently(at.patience(), stop, make)
             .map_err(AgentError::from)
             .and_then(|_owned| {
                 // Before the conductor knows of it, which starts the ranks then.
@@ -252,6 +256,17 @@ fn start_keeper(
             });
         outbox.send(Message::Over(end));
     });
+}
+
+/// Makes the folders of the node's own that containers mount: where `srun` starts these, no process of the ranks runs
+/// before.
+fn make_mounted(plan: &Plan, local: &LocalFolder) -> Result<(), LocalFolderError> {
+    let local = local.path();
+    let container = plan.environment.container.iter();
+    let mut folders = container.flat_map(|container| container.own_folders(&local));
+    folders.try_for_each(|path| {
+        std::fs::create_dir_all(&path).map_err(|source| LocalFolderError::System { path, source })
+    })
 }
 
 fn start_monitor(monitored: monitor::Monitored, outbox: Outbox) {

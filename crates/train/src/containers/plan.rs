@@ -4,7 +4,7 @@ use super::{Image, Mount};
 use crate::{Resolved, Source};
 use model::ContainerRuntime;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The container that the ranks run in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,5 +44,13 @@ impl ContainerPlan {
             Image::Definition(_) | Image::Dockerfile(_) => true,
             Image::Sif(_) | Image::Squashfs(_) | Image::Folder(_) => false,
         }
+    }
+
+    /// Folders of the run's own folder on a node's disk, `{local}`, that are mounted: they have to be there before.
+    pub fn own_folders(&self, local: &Path) -> impl Iterator<Item = PathBuf> {
+        let sources = self.mounts.value.iter().map(|mount| &mount.source);
+        // Other placeholders are whole paths.
+        let below = sources.filter_map(|source| source.strip_prefix("{local}"));
+        below.map(|below| local.join(below.trim_start_matches('/')))
     }
 }

@@ -72,6 +72,9 @@ fn an_image_on_the_node_with_folders_of_the_node() {
             Image::Sif("/i/torch.sif".into()),
         )
     };
+    let local = std::path::Path::new("/scratch/t/x");
+    let folders: Vec<PathBuf> = own.own_folders(local).collect();
+    assert_eq!(folders, [local.join("db")]);
     let start = start(&own, None);
     assert_eq!(
         start.made,
