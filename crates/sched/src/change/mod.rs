@@ -11,6 +11,7 @@ use model::{
     JobChange, JobState, LimitChange, NodeName, NodeOptions, Request, Seconds, ShownOptions,
     TimeLimitRequest, Timestamp,
 };
+use resources::no_licence;
 use running::{change_end, change_running, given_back};
 
 impl State {
@@ -69,6 +70,15 @@ impl State {
                         update.gives_back.extend(gives_back);
                         continue;
                     }
+                    if let JobChange::Licenses(licences) = change {
+                        let former = update.request.rare.licenses.clone();
+                        self.change_licences(&mut update.request, licences)?;
+                        // Others may give all of them back alone.
+                        if !is_operator && licences.is_some() && *licences != former {
+                            return Err(ChangeDenial::Permission);
+                        }
+                        continue;
+                    }
                     if self.is_so(record, change)? {
                         continue;
                     }
@@ -106,6 +116,19 @@ impl State {
             return Err(ChangeDenial::TimeMin);
         }
         Ok(update)
+    }
+
+    /// A job asks for other licences, or has others while it runs.
+    fn change_licences(
+        &self,
+        request: &mut Request,
+        licences: &Option<String>,
+    ) -> Result<(), ChangeDenial> {
+        request.rare.licenses.clone_from(licences);
+        match no_licence(self.cluster.licences(), request) {
+            Some(_) => Err(ChangeDenial::Licence),
+            None => Ok(()),
+        }
     }
 
     /// Whether a running job has that partition, QOS or account already; there must be such a QOS.

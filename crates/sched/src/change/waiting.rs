@@ -4,7 +4,7 @@ use super::{ChangeDenial, changed_limit, changes_any_job, options_of, set_site_f
 use crate::{Job, JobUpdate, State};
 use cluster_file::ClusterFile;
 use model::{Dependency, GresItem, GresList, JobChange, JobId, Request, TimeLimitRequest};
-use resources::{Denial, NodeClass, PartId, no_licence};
+use resources::{Denial, NodeClass, PartId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -84,9 +84,16 @@ impl State {
                 }
             }
             JobChange::Dependency(dependency) => {
+                let denial = |text: &str| {
+                    if Dependency::asks_to_expand(text) {
+                        ChangeDenial::NotSupported
+                    } else {
+                        ChangeDenial::Dependency
+                    }
+                };
                 let read = dependency
                     .as_deref()
-                    .map(|text| Dependency::parse(text).ok_or(ChangeDenial::Dependency));
+                    .map(|text| Dependency::parse(text).ok_or_else(|| denial(text)));
                 let read = read.transpose()?.map(|it| self.naming_arrays(it));
                 if read
                     .as_ref()
@@ -180,12 +187,7 @@ impl State {
                     return Err(ChangeDenial::Gres);
                 }
             }
-            JobChange::Licenses(licences) => {
-                request.rare.licenses.clone_from(licences);
-                if no_licence(cluster.licences(), request).is_some() {
-                    return Err(ChangeDenial::Licence);
-                }
-            }
+            JobChange::Licenses(licences) => self.change_licences(request, licences)?,
             JobChange::WorkDir(folder) => request.chdir = folder.into(),
             JobChange::End(_) => return Err(ChangeDenial::NotRunning),
             // Whether or not it waits.

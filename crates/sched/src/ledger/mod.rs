@@ -21,7 +21,7 @@ use crate::Job;
 use crate::fault::{self, Fault};
 pub(crate) use after::Wanted;
 pub(crate) use chain::{Chain, Counter};
-use model::{JobId, JobState, PendingReason, Timestamp};
+use model::{JobId, JobState, LicenceCount, PendingReason, Timestamp};
 pub(crate) use overdrawn::BudgetChecks;
 pub(crate) use passed::{Over, Passed};
 use resources::{Cluster, Share};
@@ -58,6 +58,7 @@ struct Counted {
     used: Used,
     /// Seconds since 1970.
     end: i64,
+    licences: Vec<LicenceCount>,
 }
 
 impl Ledger {
@@ -97,6 +98,7 @@ impl Ledger {
             counters,
             used,
             end: seconds(record.state.limit_ends().unwrap_or(unmoved)),
+            licences: licences_of(&record.request),
         };
         for counter in &counted.counters {
             let held = self.held.entry(counter.clone()).or_default();
@@ -107,8 +109,8 @@ impl Ledger {
                 *ends += i128::from(counted.used.get(at)) * i128::from(counted.end);
             }
         }
-        for licence in licences_of(&record.request) {
-            let held = self.licences.entry(licence.name).or_default();
+        for licence in &counted.licences {
+            let held = self.licences.entry(licence.name.clone()).or_default();
             *held = held.saturating_add(licence.count);
         }
         self.jobs.insert(record.id, counted);
@@ -133,7 +135,7 @@ impl Ledger {
                 self.held.remove(&counter);
             }
         }
-        for licence in licences_of(&record.request) {
+        for licence in counted.licences {
             let left = self.licences.get(&licence.name).copied().unwrap_or(0);
             match left.saturating_sub(licence.count) {
                 0 => self.licences.remove(&licence.name),
