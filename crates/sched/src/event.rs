@@ -214,6 +214,8 @@ pub struct Finished {
     /// Its element; `None` for a job outside arrays, and for elements cancelled before they
     /// started.
     pub task: Option<u32>,
+    /// The target is an array.
+    pub is_of_array: bool,
     /// It ended with 0.
     pub ok: bool,
     /// When it started.
@@ -231,6 +233,7 @@ impl Finished {
         let own = Finished {
             target: record.id,
             task: None,
+            is_of_array: false,
             ok: *outcome == Outcome::Completed,
             started: ran.as_ref().map(|ran| ran.since),
         };
@@ -243,6 +246,7 @@ impl Finished {
                 model::ArrayTask::One(task) => Some(task),
                 model::ArrayTask::Waiting(_) => None,
             },
+            is_of_array: true,
             ..own
         };
         if element.target == own.target {

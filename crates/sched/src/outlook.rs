@@ -68,24 +68,25 @@ impl State {
     ) -> Outlook {
         use DependencyKind as Kind;
         let target = depended.job;
-        let only = match kind {
-            Kind::AfterCorr => task,
-            _ => match depended.element {
-                Element::Whole | Element::All => None,
-                Element::One(element) => Some(element),
-            },
+        let named = match depended.element {
+            Element::Whole | Element::All => None,
+            Element::One(element) => Some(element),
         };
         let delay = Seconds(u64::from(depended.minutes.unwrap_or(0)) * 60);
-        let mut live = self.live_of(target, only);
-        let mut finished = self.finished_of(target, only);
-        if kind == Kind::AfterCorr && live.is_empty() && finished.is_empty() {
-            // No element of the other array has its index: it waits for all of that.
-            live = self.live_of(target, None);
-            finished = self.finished_of(target, None);
+        let mut live = self.live_of(target, named);
+        let mut finished = self.finished_of(target, named);
+        let is_there = !live.is_empty() || !finished.is_empty();
+        if let (Kind::AfterCorr, true, Some(_)) = (kind, is_there, task) {
+            // Where no element of the other array has its index it waits for all that it names of that.
+            let (own, own_finished) = (self.live_of(target, task), self.finished_of(target, task));
+            if !own.is_empty() || !own_finished.is_empty() {
+                (live, finished) = (own, own_finished);
+            }
         }
         let failed = finished.iter().any(|finished| !finished.ok);
         match kind {
-            // A job that nobody remembers is taken as Slurm takes a purged one: the wait is over.
+            // A job that nobody remembers is taken as Slurm takes a purged one: the wait is over. So is an element
+            // that its array never had.
             _ if live.is_empty() && finished.is_empty() => Outlook::Met,
             Kind::After => after(&live, &finished, delay, now),
             Kind::AfterAny | Kind::AfterBurstBuffer if live.is_empty() => Outlook::Met,
@@ -113,7 +114,9 @@ impl State {
 
     fn live_of(&self, target: JobId, task: Option<u32>) -> Vec<&LiveJob> {
         let Some(array) = self.arrays.get(&target) else {
-            return self.jobs.get(&target).into_iter().collect();
+            // A job outside arrays has no elements.
+            let job = self.jobs.get(&target).filter(|_| task.is_none());
+            return job.into_iter().collect();
         };
         let rows = array.rows.iter().filter_map(|id| self.jobs.get(id));
         rows.filter(|job| match task {
@@ -125,8 +128,11 @@ impl State {
 
     fn finished_of(&self, target: JobId, task: Option<u32>) -> Vec<&Finished> {
         let all = self.finished.get(&target).into_iter().flatten();
-        all.filter(|finished| task.is_none() || finished.task.is_none() || finished.task == task)
-            .collect()
+        all.filter(|finished| match finished.task {
+            None => task.is_none() || finished.is_of_array,
+            own => task.is_none() || own == task,
+        })
+        .collect()
     }
 }
 

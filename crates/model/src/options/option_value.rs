@@ -415,7 +415,12 @@ impl Reading<'_> {
     fn dependency(&mut self, text: &str, given: &Given) {
         self.options.dependency = Dependency::parse(text);
         if self.options.dependency.is_none() && !text.is_empty() && text != "0" {
-            self.refuse_as_any_controller(given, "Job dependency problem");
+            let words = if Dependency::asks_to_expand(text) {
+                "Requested operation not supported on this system"
+            } else {
+                "Job dependency problem"
+            };
+            self.refuse_as_any_controller(given, words);
         }
     }
 

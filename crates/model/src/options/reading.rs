@@ -14,7 +14,7 @@ const REFUSED: &str = "refused";
 
 /// What controllers refuse, in the order in which they look: they tell the first
 /// (`validate_job_create_req` and `_job_create` of 22.05's `job_mgr.c`).
-const ORDER: [&str; 9] = [
+const ORDER: [&str; 10] = [
     TOO_LONG,
     "Invalid job array specification",
     "Requested time limit is invalid (missing or exceeds some limit)",
@@ -23,6 +23,7 @@ const ORDER: [&str; 9] = [
     "Invalid Trackable RESource (TRES) specification",
     "Invalid node name specified",
     "Job dependency problem",
+    "Requested operation not supported on this system",
     "Invalid feature specification",
 ];
 

@@ -94,6 +94,17 @@ impl Dependency {
         Dependency::parse_kept(text)
     }
 
+    /// Whether what keeps a text from being read is that it asks for a job to be made larger (`expand:7`), which
+    /// controllers do not do where they are not told to.
+    #[must_use]
+    pub fn asks_to_expand(text: &str) -> bool {
+        let wrong = text.split([',', '?']).find(|one| condition(one).is_none());
+        wrong.is_some_and(|one| {
+            let kind = one.split_once(':').map(|(kind, _)| kind);
+            kind.is_some_and(|kind| kind.eq_ignore_ascii_case("expand"))
+        })
+    }
+
     /// Reads what its `Display` wrote: as [`Dependency::parse`], with the marks of jobs that failed.
     #[must_use]
     pub fn parse_kept(text: &str) -> Option<Dependency> {
@@ -355,6 +366,19 @@ mod tests {
             "afterok:1_[1",
         ] {
             check(wrong, "invalid");
+        }
+    }
+
+    #[test]
+    fn a_job_that_is_to_be_made_larger() {
+        for (text, want) in [
+            ("expand:7", true),
+            ("afterok:1,Expand:x", true),
+            ("afterok:x,expand:7", false),
+            ("expand", false),
+            ("afterok:7", false),
+        ] {
+            assert_eq!(Dependency::asks_to_expand(text), want, "{text}");
         }
     }
 
