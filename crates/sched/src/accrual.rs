@@ -5,10 +5,119 @@
 //! no limit counts gain since they may start, and are counted by limits of others above them.
 
 use crate::ledger::{Chain, Counter};
+use crate::live_job::LiveJob;
 use crate::{Job, State};
 use model::{JobId, Timestamp};
 use resources::Cluster;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+
+/// Which waiting rows gain priority by their age, and which a limit keeps from that. It follows from the rows: it
+/// is no part of what two states are compared by.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Accrual {
+    /// Rows that changed since they were counted.
+    changed: BTreeSet<JobId>,
+    known: HashMap<JobId, Counting>,
+    /// Jobs that gain, by limit.
+    gaining: HashMap<Counter, u32>,
+    /// Rows that a limit keeps from gaining, by that limit.
+    kept: HashMap<Counter, BTreeSet<JobId>>,
+}
+
+impl PartialEq for Accrual {
+    fn eq(&self, _other: &Accrual) -> bool {
+        true
+    }
+}
+
+/// What a waiting row counts for.
+#[derive(Clone, Debug)]
+struct Counting {
+    counters: Vec<Counter>,
+    jobs: u32,
+    /// The limit that keeps it from gaining, and how many it lets.
+    limit: Option<(Counter, u32)>,
+}
+
+impl Counting {
+    /// None where the row is not counted.
+    fn of(cluster: &Cluster, job: &LiveJob) -> Option<Counting> {
+        let record = &job.record;
+        if !job.is_pending() || record.priority == 0 || record.eligible.is_none() {
+            return None;
+        }
+        let chain = Chain::of(cluster, record, None);
+        let jobs = u32::try_from(job.waiting().len()).unwrap_or(u32::MAX);
+        let limit = chain.accrual_limit();
+        Some(Counting {
+            counters: chain.counters(),
+            jobs: jobs.max(1),
+            limit: limit.filter(|_| record.moments.accrues.is_none()),
+        })
+    }
+}
+
+impl Accrual {
+    /// A row came, changed or is gone.
+    pub(crate) fn note(&mut self, cluster: &Cluster, id: JobId) {
+        if cluster.limits_accrual() {
+            self.changed.insert(id);
+        }
+    }
+
+    /// Counts a row anew.
+    fn count(&mut self, id: JobId, counting: Option<Counting>) {
+        let former = match &counting {
+            Some(counting) => self.known.insert(id, counting.clone()),
+            None => self.known.remove(&id),
+        };
+        if let Some(former) = former {
+            match former.limit {
+                Some((counter, _)) => {
+                    let kept = self.kept.get_mut(&counter);
+                    if kept.is_some_and(|kept| kept.remove(&id) && kept.is_empty()) {
+                        self.kept.remove(&counter);
+                    }
+                }
+                None => former.counters.iter().for_each(|counter| {
+                    let there = self.gaining.get(counter).copied().unwrap_or(0);
+                    match there.saturating_sub(former.jobs) {
+                        0 => self.gaining.remove(counter),
+                        left => self.gaining.insert(counter.clone(), left),
+                    };
+                }),
+            }
+        }
+        match counting {
+            None => {}
+            Some(Counting {
+                limit: Some((counter, _)),
+                ..
+            }) => {
+                self.kept.entry(counter).or_default().insert(id);
+            }
+            Some(counting) => {
+                for counter in counting.counters {
+                    let there = self.gaining.entry(counter).or_default();
+                    *there = there.saturating_add(counting.jobs);
+                }
+            }
+        }
+    }
+
+    /// The first row that a limit lets gain, and how many of its jobs.
+    fn next(&self) -> Option<(JobId, u32)> {
+        let first = self.kept.iter().filter_map(|(counter, rows)| {
+            let id = rows.first()?;
+            let row = self.known.get(id)?;
+            let (_, most) = row.limit.as_ref()?;
+            let there = self.gaining.get(counter).copied().unwrap_or(0);
+            let more = most.saturating_sub(there).min(row.jobs);
+            (more > 0).then_some((*id, more))
+        });
+        first.min()
+    }
+}
 
 /// Since when a job gains priority by its age; none where a limit keeps it from that.
 pub(crate) fn accrues_since(cluster: &Cluster, record: &Job) -> Option<Timestamp> {
@@ -36,31 +145,26 @@ impl State {
         if !self.cluster.limits_accrual() || policy.has_flag("ACCRUE_ALWAYS") {
             return;
         }
-        let (mut counted, mut limited) = (HashMap::new(), Vec::new());
-        for job in self.jobs.values() {
-            let record = &job.record;
-            if !job.is_pending() || record.priority == 0 || record.eligible.is_none() {
-                continue;
+        loop {
+            for id in std::mem::take(&mut self.accrual.changed) {
+                let job = self.jobs.get(&id);
+                let counting = job.and_then(|job| Counting::of(&self.cluster, job));
+                self.accrual.count(id, counting);
             }
-            let chain = Chain::of(&self.cluster, record, None);
-            let jobs = u32::try_from(job.waiting().len())
-                .unwrap_or(u32::MAX)
-                .max(1);
-            let limit = chain
-                .accrual_limit()
-                .filter(|_| record.moments.accrues.is_none());
-            match limit {
-                Some(limit) => limited.push((record.id, jobs, limit, chain.counters())),
-                None => add(&mut counted, &chain.counters(), jobs),
-            }
-        }
-        for (id, jobs, (counter, most), counters) in limited {
-            let there = counted.get(&counter).copied().unwrap_or(0);
-            let more = most.saturating_sub(there).min(jobs);
-            add(&mut counted, &counters, more);
+            let Some((id, more)) = self.accrual.next() else {
+                break;
+            };
             for _ in 0..more {
                 self.accrue_one(id, now);
             }
+        }
+    }
+
+    /// Counts all anew: limits may be others.
+    pub(crate) fn count_accruals_anew(&mut self) {
+        self.accrual = Accrual::default();
+        if self.cluster.limits_accrual() {
+            self.accrual.changed = self.jobs.keys().copied().collect();
         }
     }
 
@@ -78,13 +182,6 @@ impl State {
             self.prioritise(id, now);
             self.refile(id, now);
         }
-    }
-}
-
-fn add(counted: &mut HashMap<Counter, u32>, counters: &[Counter], jobs: u32) {
-    for counter in counters {
-        let there = counted.entry(counter.clone()).or_default();
-        *there = there.saturating_add(jobs);
     }
 }
 

@@ -287,6 +287,7 @@ impl State {
         let Some(job) = self.jobs.remove(&id) else {
             return;
         };
+        self.accrual.note(&self.cluster, id);
         self.changed.remove(&id);
         self.versions.remove(&(job.record.version, id));
         self.shown.remove(&id);

@@ -12,7 +12,7 @@ use crate::possible_start::Attempt;
 use crate::preempt::{Claims, rules};
 use crate::promise::Promises;
 use crate::queue::{Key, QueueId};
-use crate::reserved::Kind;
+use crate::reserved::{Kind, TooFew};
 use crate::{Action, State};
 use model::{JobId, PendingReason, Timestamp};
 use resources::{NodeSet, PartId};
@@ -46,6 +46,8 @@ pub(crate) struct Pass {
     pub(crate) named: NodeSet,
     /// Why the first of a partition waits, where that isn't for others to end.
     pub(crate) unavailable: BTreeMap<JobId, PendingReason>,
+    /// What is known of what reservations leave.
+    pub(crate) too_few: TooFew,
     /// Jobs in line that wait for a reservation, before any is promised a place.
     pub(crate) passed_over: Vec<Attempt>,
     /// From the first blocked job on, with backfill.

@@ -5,6 +5,7 @@ use crate::held::names;
 use crate::kinds::find_unreserved;
 use crate::planner::{BackfillParameters, Planning, Timeline};
 use crate::possible_start::{Attempt, PossibleStart};
+use crate::preempt::Taker;
 use crate::reserved::{Kind, Reserved};
 use crate::{Amount, State};
 use model::{JobId, JobState, KILL_WAIT, PendingReason, Seconds, Timestamp};
@@ -61,6 +62,18 @@ pub(crate) struct Promises {
     now: i64,
     /// Nodes that the next job is not given now.
     pub(crate) not_now: NodeSet,
+    preempted: Preempted,
+}
+
+/// What is free were all those gone whose place a job may take, by who takes it; none where it may take no
+/// place. A copy finds it anew.
+#[derive(Debug, Default)]
+struct Preempted(HashMap<Taker, Option<Timeline<Free>>>);
+
+impl Clone for Preempted {
+    fn clone(&self) -> Preempted {
+        Preempted::default()
+    }
 }
 
 impl Promises {
@@ -98,12 +111,21 @@ impl Promises {
             ends: by_job,
             now: now.0,
             not_now: NodeSet::default(),
+            preempted: Preempted::default(),
         }
     }
 
     /// A job may be looked at from this moment on, whatever is free.
     pub(crate) fn begin_step(&mut self, at: Timestamp) {
-        self.timeline.begin_step(at.0);
+        self.reserve((at.0, at.0), |_| {});
+    }
+
+    /// Takes something for a time, also where others would be gone.
+    fn reserve(&mut self, times: (i64, i64), mut take: impl FnMut(&mut Free)) {
+        let views = self.preempted.0.values_mut().flatten();
+        for timeline in std::iter::once(&mut self.timeline).chain(views) {
+            timeline.reserve(times.0, times.1, &mut take);
+        }
     }
 
     /// A running job loses its place: it ends sooner than was expected.
@@ -114,6 +136,7 @@ impl Promises {
             (sooner, self.ends.get_mut(&job), &job_now.derived.holding)
             && sooner.0 < *end
         {
+            self.preempted = Preempted::default();
             self.timeline.change(sooner.0, *end, |free| {
                 holding.give_to(&state.cluster, free);
             });
@@ -134,14 +157,60 @@ impl Promises {
 
     /// Changes what is free from now on until a running job ends.
     pub(crate) fn until_end(&mut self, job: JobId, change: impl FnMut(&mut Free)) {
+        self.preempted = Preempted::default();
         if let Some(end) = self.ends.get(&job) {
             self.timeline.change(self.now, *end, change);
         }
     }
 
+    /// What is free once running jobs have given back what is said of each.
+    pub(crate) fn without<M: Copy>(
+        &self,
+        jobs: impl Iterator<Item = (JobId, M)>,
+        give: impl Fn(JobId, M, &mut Free),
+    ) -> Timeline<Free> {
+        let mut timeline = self.timeline.clone();
+        for (job, mode) in jobs {
+            if let Some(end) = self.ends.get(&job) {
+                timeline.change(self.now, *end, |free| give(job, mode, free));
+            }
+        }
+        timeline
+    }
+
     /// A place among some moments for as long as a job may run.
     pub(crate) fn earliest(
         &self,
+        state: &State,
+        attempt: &Attempt,
+        moments: std::ops::RangeInclusive<i64>,
+        reserved: &Reserved<'_>,
+    ) -> Option<PossibleStart> {
+        self.earliest_in(&self.timeline, state, attempt, moments, reserved)
+    }
+
+    /// The same as if all those were gone whose place the job may take.
+    fn earliest_preempting(
+        &mut self,
+        state: &State,
+        attempt: &Attempt,
+        now: Timestamp,
+        reserved: &Reserved<'_>,
+    ) -> Option<PossibleStart> {
+        let taker = state.taker(attempt)?;
+        if !self.preempted.0.contains_key(&taker) {
+            let timeline = state.once_preempted(self, &taker, attempt, now);
+            self.preempted.0.insert(taker, timeline);
+        }
+        let timeline = self.preempted.0.get(&taker)?.as_ref()?;
+        // What fits now once others are gone takes their places, or may not: that was tried.
+        let later = now.0.saturating_add(1)..=i64::MAX;
+        self.earliest_in(timeline, state, attempt, later, reserved)
+    }
+
+    fn earliest_in(
+        &self,
+        timeline: &Timeline<Free>,
         state: &State,
         attempt: &Attempt,
         moments: std::ops::RangeInclusive<i64>,
@@ -161,9 +230,7 @@ impl Promises {
         };
         let keep = |free: &mut Free, other: &Free| free.keep(&state.cluster, other);
         let fits = |at: i64, free: &Free| find(at, free).is_some();
-        let found = self
-            .timeline
-            .earliest(moments, length, fits, Some(keep), find);
+        let found = timeline.earliest(moments, length, fits, Some(keep), find);
         found.map(|(at, shares)| attempt.starting(Timestamp(at), shares))
     }
 
@@ -173,11 +240,17 @@ impl Promises {
         self.timeline.free_until(ends, keep)
     }
 
-    /// A job has a place for a time.
+    /// A job that starts has a place for a time; others may take it.
     pub(crate) fn take(&mut self, state: &State, start: &PossibleStart, times: (i64, i64)) {
+        self.preempted = Preempted::default();
+        self.keep(state, start, times);
+    }
+
+    /// A place is kept for a job for a time.
+    fn keep(&mut self, state: &State, start: &PossibleStart, times: (i64, i64)) {
         let Attempt { user, choice, .. } = &start.attempt;
         let sharing = choice.need.compiled.demand.sharing;
-        self.timeline.reserve(times.0, times.1, |free| {
+        self.reserve(times, |free| {
             free.take(&state.cluster, &start.shares, sharing, *user);
         });
     }
@@ -204,11 +277,7 @@ impl Promises {
         let is_high = fault::is(Fault::BoundTooHigh);
         let from = known.filter(|(longest, _)| *longest <= length || is_high);
         let from = from.map_or(now.0, |(_, at)| *at);
-        // What fits now once others are gone takes their places, or may not: that was tried.
-        let later = now.0.saturating_add(1)..=i64::MAX;
-        let preempting = state.once_preempted(self, attempt, now);
-        let preempting =
-            preempting.and_then(|view| view.earliest(state, attempt, later, &reserved));
+        let preempting = self.earliest_preempting(state, attempt, now, &reserved);
         let may_preempt = preempting.is_some();
         let found =
             preempting.or_else(|| self.earliest(state, attempt, from..=i64::MAX, &reserved));
@@ -224,7 +293,7 @@ impl Promises {
             if self.planning.whole_nodes || may_preempt {
                 self.keep_nodes(&start, times);
             } else {
-                self.take(state, &start, times);
+                self.keep(state, &start, times);
             }
         }
         Ok(true)
@@ -261,7 +330,7 @@ impl Promises {
     }
 
     fn keep_nodes(&mut self, start: &PossibleStart, times: (i64, i64)) {
-        self.timeline.reserve(times.0, times.1, |free| {
+        self.reserve(times, |free| {
             for share in &start.shares {
                 free.set_up(share.node, false);
             }
@@ -273,7 +342,7 @@ impl Promises {
     pub(crate) fn occupy(&mut self, state: &State, start: &PossibleStart) {
         let splits = |share: &Share| state.cluster.class(share.node).splits;
         if start.shares.iter().any(splits) {
-            self.take(state, start, start.needed());
+            self.keep(state, start, start.needed());
         } else {
             self.keep_nodes(start, start.needed());
         }
@@ -281,7 +350,7 @@ impl Promises {
 
     /// Leaves these nodes to others for good.
     pub(crate) fn leave(&mut self, nodes: &NodeSet) {
-        self.timeline.reserve(i64::MIN, i64::MAX, |free| {
+        self.reserve((i64::MIN, i64::MAX), |free| {
             nodes.iter().for_each(|node| free.set_up(node, false));
         });
     }

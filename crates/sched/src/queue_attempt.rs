@@ -8,7 +8,7 @@ use crate::pass::{Line, Pass};
 use crate::possible_start::{Attempt, PossibleStart};
 use crate::promise::Promises;
 use crate::queue::{Key, QueueId};
-use crate::reserved::Reserved;
+use crate::reserved::{Reserved, TooFew};
 use crate::{Action, State};
 use model::{JobId, PendingReason, Timestamp};
 use resources::{NodeSet, PartId, Pick, Sharing};
@@ -125,6 +125,7 @@ impl State {
         start: &PossibleStart,
         now: Timestamp,
     ) -> Option<Action> {
+        pass.too_few = TooFew::default();
         if let Some(promises) = &mut pass.promises
             && !fault::is(Fault::SpentTwice)
         {
@@ -219,7 +220,7 @@ impl State {
         let partition = choice.partition;
         let named = choice.need.compiled.demand.required.iter();
         let named: NodeSet = named.filter_map(|name| self.cluster.node(name)).collect();
-        if let Some(reason) = self.waits_for_reservation(later, &named, now) {
+        if let Some(reason) = self.waits_for_reservation(later, &named, &mut pass.too_few, now) {
             pass.limited.insert(*job, reason);
             if *is_behind {
                 self.promise(pass, later, now);

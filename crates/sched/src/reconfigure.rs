@@ -42,6 +42,7 @@ impl State {
         }
         self.recount();
         self.in_queue = InQueue::count(&self.cluster, self.jobs.values());
+        self.count_accruals_anew();
         self.priorities.forget();
         self.plan_usage_reset(at);
         for id in waiting {

@@ -9,6 +9,7 @@ use crate::reserve::ends_within;
 use crate::{ClusterRef, Job, State};
 use model::{JobId, PendingReason, Request, ReservationFlag, Seconds, Timestamp};
 use resources::{NodeId, NodeSet, Sharing};
+use std::collections::HashMap;
 
 /// What reservations leave of the cluster to a job.
 #[derive(Clone, Debug)]
@@ -23,6 +24,11 @@ pub(crate) struct Reserved<'a> {
 
 /// A reservation's number, and how soon a job ends that borrows from others.
 pub(crate) type Kind = (usize, Option<Seconds>);
+
+/// In a pass: whether what some reservations leave is too little for what a job needs, by the address of that and
+/// their numbers. Jobs that start make it otherwise.
+#[derive(Debug, Default)]
+pub(crate) struct TooFew(HashMap<(usize, Vec<usize>), bool>);
 
 /// Nodes that reservations close to a job.
 #[derive(Clone, Debug, PartialEq)]
@@ -176,6 +182,7 @@ impl State {
         &self,
         attempt: &Attempt,
         named: &NodeSet,
+        known: &mut TooFew,
         now: Timestamp,
     ) -> Option<PendingReason> {
         let request = &self.jobs[&attempt.job].record.request;
@@ -211,8 +218,9 @@ impl State {
             });
         }
         // Nothing of the partition is left.
-        let mut left = self.cluster.partition(partition).nodes.clone();
-        let is_up = left.iter().all(|node| self.held.free.up().contains(node));
+        let all = &self.cluster.partition(partition).nodes;
+        let mut left = all.clone();
+        let numbers = before_its_end.iter().map(|kept| kept.number).collect();
         let (mut has_maintained, mut has_reserved) = (false, false);
         for kept in before_its_end {
             let overlaps = kept.nodes.iter().any(|node| left.contains(node));
@@ -223,10 +231,13 @@ impl State {
         if left.is_empty() && has_maintained {
             return Some(PendingReason::ReservedForMaintenance);
         }
+        let is_up = || all.iter().all(|node| self.held.free.up().contains(node));
         let is_too_few = has_reserved
-            && is_up
-            && !self.is_any_busy(attempt, &left)
-            && !self.would_do(&attempt.choice, &left);
+            && *known.0.entry((attempt.need(), numbers)).or_insert_with(|| {
+                is_up()
+                    && !self.is_any_busy(attempt, &left)
+                    && !self.would_do(&attempt.choice, &left)
+            });
         is_too_few.then_some(PendingReason::ReservedForOthers)
     }
 

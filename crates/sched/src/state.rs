@@ -1,5 +1,6 @@
 //! All live jobs and what is free: the scheduler itself.
 
+use crate::accrual::Accrual;
 use crate::array::Array;
 use crate::between_cycles::LeftFree;
 use crate::cycle::Cycles;
@@ -101,6 +102,7 @@ pub struct State {
     pub(crate) budget_checks: BudgetChecks,
     pub(crate) usage_resets: UsageResets,
     pub(crate) left_free: LeftFree,
+    pub(crate) accrual: Accrual,
 }
 
 /// When [`State::schedule`] was last asked. It is no part of what two states are compared by.
@@ -187,6 +189,7 @@ impl State {
             budget_checks: BudgetChecks::default(),
             usage_resets: UsageResets::default(),
             left_free: LeftFree::default(),
+            accrual: Accrual::default(),
         }
     }
 
@@ -462,12 +465,14 @@ impl State {
         }
         self.versions.insert((job.record.version, id));
         self.jobs.insert(job);
+        self.accrual.note(&self.cluster, id);
     }
 
     /// Something about a job changed that its row holds.
     pub(crate) fn touch(&mut self, id: JobId) {
         if self.new_version(id) {
             self.changed.insert(id);
+            self.accrual.note(&self.cluster, id);
         }
     }
 

@@ -5,6 +5,7 @@ use super::rules::{self, Claimant};
 use crate::fault::{self, Fault};
 use crate::kinds::Choice;
 use crate::pass::Pass;
+use crate::planner::Timeline;
 use crate::possible_start::{Attempt, PossibleStart};
 use crate::promise::Promises;
 use crate::reservations::Kept;
@@ -12,6 +13,7 @@ use crate::reserved::Kind;
 use crate::{Action, State};
 use cluster_file::PreemptMode;
 use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
+use resources::{Free, PartId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,6 +24,15 @@ pub(crate) struct Claims {
     taken: Vec<PossibleStart>,
     /// What found no room, by the shortest limit.
     failed: HashMap<(usize, Claimant, u32, Kind), i64>,
+}
+
+/// Who takes the place of others: jobs that are alike in that take those of the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Taker {
+    claimant: Claimant,
+    partition: PartId,
+    /// The number of the reservation that takes back what it lends.
+    lender: Option<usize>,
 }
 
 /// A running job, or the components of one, that may lose its place.
@@ -115,32 +126,50 @@ impl State {
         Ok(actions)
     }
 
+    /// Who takes the place of others by what a job is; none where no job takes any.
+    pub(crate) fn taker(&self, attempt: &Attempt) -> Option<Taker> {
+        let record = &self.jobs[&attempt.job].record;
+        let lender = self.takes_back(&record.request);
+        if lender.is_none() && !rules::is_on(&self.cluster) {
+            return None;
+        }
+        let partition = attempt.choice.partition;
+        Some(Taker {
+            claimant: rules::claimant(&self.cluster, record, partition),
+            partition,
+            lender: lender.map(|lender| lender.number),
+        })
+    }
+
     /// What is free, and will be, were all those gone whose place a job may take: it is promised a place as
     /// if they were. None where there are none.
     pub(crate) fn once_preempted(
         &self,
         promises: &Promises,
+        taker: &Taker,
         attempt: &Attempt,
         now: Timestamp,
-    ) -> Option<Promises> {
-        let Attempt { job, choice, .. } = attempt;
-        let record = &self.jobs[job].record;
+    ) -> Option<Timeline<Free>> {
+        let record = &self.jobs[&attempt.job].record;
         let lender = self.takes_back(&record.request);
-        if lender.is_none() && !rules::is_on(&self.cluster) {
-            return None;
-        }
-        let claimant = rules::claimant(&self.cluster, record, choice.partition);
-        let candidates = self.candidates(claimant, lender, choice, now);
+        let candidates = self.candidates(taker.claimant, lender, &attempt.choice, now);
         if candidates.is_empty() {
             return None;
         }
-        let mut view = promises.clone();
-        for victim in &candidates {
-            for id in &victim.jobs {
-                view.lose(self, *id, victim.mode);
-            }
+        let victims = candidates.iter();
+        let jobs = victims.flat_map(|victim| victim.jobs.iter().map(|id| (*id, victim.mode)));
+        Some(promises.without(jobs, |id, mode, free| self.give_place(id, mode, free)))
+    }
+
+    /// A running job has lost its place: all of it, or its CPUs alone.
+    fn give_place(&self, id: JobId, mode: PreemptMode, free: &mut Free) {
+        let Some(holding) = &self.jobs[&id].derived.holding else {
+            return;
+        };
+        holding.give_to(&self.cluster, free);
+        if mode == PreemptMode::Suspend {
+            holding.suspended().take_from(&self.cluster, free);
         }
-        Some(view)
     }
 
     /// What is free once all are gone that are being ended, but for what others wait for that way.
@@ -265,15 +294,6 @@ impl Promises {
     /// From now on until it would have ended a running job has lost its place: all of it, or its
     /// CPUs alone.
     fn lose(&mut self, state: &State, id: JobId, mode: PreemptMode) {
-        let Some(holding) = &state.jobs[&id].derived.holding else {
-            return;
-        };
-        let cluster = &state.cluster;
-        self.until_end(id, |free| {
-            holding.give_to(cluster, free);
-            if mode == PreemptMode::Suspend {
-                holding.suspended().take_from(cluster, free);
-            }
-        });
+        self.until_end(id, |free| state.give_place(id, mode, free));
     }
 }

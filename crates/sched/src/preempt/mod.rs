@@ -17,5 +17,5 @@ mod lose;
 mod resume;
 pub(crate) mod rules;
 
-pub(crate) use claim::Claims;
+pub(crate) use claim::{Claims, Taker};
 pub(crate) use lose::grace_of;

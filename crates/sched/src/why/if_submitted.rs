@@ -80,6 +80,7 @@ impl State {
         let Some(job) = self.jobs.remove(&id) else {
             return;
         };
+        self.accrual.note(&self.cluster, id);
         let record = job.record;
         let (uid, name) = (record.submitter.uid, &record.request.name);
         self.names.remove(uid, name, id);
