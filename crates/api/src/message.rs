@@ -7,9 +7,9 @@ use crate::{
 };
 use model::{
     Accounting, AccountingTransaction, GpuIndex, JobChange, JobId, JobRecord, JobRefusal,
-    MemoryRequest, NodeEvent, NodeName, OpenMode, PriorityReport, Request, RequeueHold,
-    ReservationRequest, RestartCount, SchedulerStatistics, Seconds, ShareRow, StepHolders, StepId,
-    StepRecord, StepRequest, Submitter, Timestamp, WaitStatus,
+    MemoryRequest, NodeEvent, NodeName, OpenMode, PartitionSharing, PriorityReport, Request,
+    RequeueHold, ReservationRequest, RestartCount, SchedulerStatistics, Seconds, ShareRow,
+    StepHolders, StepId, StepRecord, StepRequest, Submitter, Timestamp, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -932,6 +932,15 @@ pub struct PartitionFacts {
     /// After how long a job can lose its place to another; `None` where none can.
     #[serde(default)]
     pub preempted_after: Option<Seconds>,
+    /// CPUs beside each GPU of jobs that ask for GPUs and no CPUs.
+    #[serde(default)]
+    pub cpus_per_gpu: Option<u32>,
+    /// MiB beside each GPU of jobs that ask for GPUs.
+    #[serde(default)]
+    pub memory_per_gpu: Option<u64>,
+    /// With whom jobs share their nodes that do not ask.
+    #[serde(default)]
+    pub sharing: PartitionSharing,
 }
 
 /// A node.

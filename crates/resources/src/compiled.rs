@@ -301,10 +301,7 @@ pub(crate) fn amounts(
         (given.max(least), cpus.max(least))
     };
     need.cpus = u32::try_from(given).ok()?;
-    if demand
-        .max_cpus_per_node
-        .is_some_and(|most| need.cpus > most)
-    {
+    if demand.cpu_cap.is_some_and(|cap| need.cpus > cap.most) {
         return None;
     }
     need.mem_mib = if demand.all_memory {
@@ -314,7 +311,9 @@ pub(crate) fn amounts(
     };
     match demand.sharing {
         Sharing::Whole => whole(demand, class, need, gpus),
-        Sharing::Any | Sharing::Beside(_) | Sharing::User | Sharing::Over(_) => Some(need),
+        Sharing::Any | Sharing::Beside(_) | Sharing::Forced | Sharing::User | Sharing::Over(_) => {
+            Some(need)
+        }
     }
 }
 
@@ -345,9 +344,7 @@ fn whole(demand: &Demand, class: &NodeClass, need: Amounts, gpus: u64) -> Option
     if !total.fits(&need) || total.cpus == UNBOUNDED {
         return total.fits(&need).then_some(need);
     }
-    let is_over = demand
-        .max_cpus_per_node
-        .is_some_and(|most| total.cpus > most);
+    let is_over = demand.cpu_cap.is_some_and(|cap| total.cpus > cap.most);
     if is_over || demand.mem_per_cpu.saturating_mul(total.cpus.into()) > total.mem_mib.into() {
         return None;
     }

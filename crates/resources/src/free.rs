@@ -1,7 +1,8 @@
 //! What of a cluster no job holds.
 
-use crate::demand::Sharing;
-use crate::{Amounts, Cluster, NodeId, NodeSet, Share, SocketCpus};
+use crate::demand::{CpuCap, Sharing};
+use crate::{Amounts, Cluster, NodeId, NodeSet, PartId, Share, SocketCpus};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What is free, node by node. Scratch work clones it.
@@ -21,8 +22,11 @@ pub struct Free {
     users: Arc<Vec<Vec<UserJobs>>>,
     /// CPUs of jobs that share theirs with others.
     over: Vec<Layered>,
-    /// Jobs on each node with CPUs of their own.
+    /// Jobs on each node with CPUs of their own, of partitions that share none.
     alone: Vec<u32>,
+    /// CPUs of nodes that the jobs of a partition have together, where that gives them no more than so many;
+    /// clones share it until one changes it.
+    capped: Arc<BTreeMap<(PartId, NodeId), u32>>,
     up: NodeSet,
     idle: NodeSet,
     /// Nodes with at least 1, 2, 4, 8 free GPUs.
@@ -105,6 +109,7 @@ impl Free {
             users: Arc::new(vec![Vec::new(); nodes]),
             over: vec![Layered::default(); nodes],
             alone: vec![0; nodes],
+            capped: Arc::default(),
             up: NodeSet::first(cluster.node_count()),
             idle: NodeSet::first(cluster.node_count()),
             with_gpus: Default::default(),
@@ -222,11 +227,18 @@ impl Free {
             Sharing::User => others.next().is_none() && over.cpus == 0,
             Sharing::Any => !others.any(|one| one.private > 0) && over.cpus == 0,
             Sharing::Beside(layers) => !others.any(|one| one.private > 0) && is_like(layers),
+            Sharing::Forced => !others.any(|one| one.private > 0) && self.alone[at] == 0,
             // As in Slurm, those that share CPUs come to no node whose jobs don't, though these come to theirs.
             Sharing::Over(layers) => {
                 !others.any(|one| one.private > 0) && is_like(layers) && self.alone[at] == 0
             }
         }
+    }
+
+    /// How many CPUs of a node are left to the jobs of a partition that gives them no more than so many.
+    pub(crate) fn left_under(&self, node: NodeId, cap: CpuCap) -> u32 {
+        let held = self.capped.get(&(cap.partition, node));
+        cap.most.saturating_sub(held.copied().unwrap_or(0))
     }
 
     /// Whether an open node has what is needed of it.
@@ -236,7 +248,11 @@ impl Free {
             Sharing::Over(layers) => {
                 free.fits(&need.with_cpus(self.more_cpus(node, need.cpus, layers)))
             }
-            Sharing::Any | Sharing::Beside(_) | Sharing::Whole | Sharing::User => free.fits(need),
+            Sharing::Any
+            | Sharing::Beside(_)
+            | Sharing::Forced
+            | Sharing::Whole
+            | Sharing::User => free.fits(need),
         }
     }
 
@@ -270,6 +286,13 @@ impl Free {
             }
             if !has_same_jobs {
                 self.keep_jobs(node, &other.users[at]);
+            }
+        }
+        if !Arc::ptr_eq(&self.capped, &other.capped) {
+            let own = Arc::make_mut(&mut self.capped);
+            for (place, held) in other.capped.iter() {
+                let most = own.entry(*place).or_default();
+                *most = (*most).max(*held);
             }
         }
         self.up.keep(&other.up);
@@ -373,11 +396,15 @@ impl Free {
                 self.amounts[at].give(&amounts);
                 self.gpus[at] |= share.gpus;
             }
+            if let Some(partition) = share.capped_in {
+                self.count_capped((partition, node), share.amounts.cpus, takes);
+            }
             // A node that splits carries several shares of one job.
             let is_first = shares[..index].iter().all(|before| before.node != node);
             if is_first {
                 self.count_job(node, user, sharing == Sharing::User, takes);
                 let alone = &mut self.alone[at];
+                let is_shared = is_shared || sharing == Sharing::Forced;
                 *alone = match (is_shared, takes) {
                     (true, _) => *alone,
                     (false, true) => *alone + 1,
@@ -385,6 +412,19 @@ impl Free {
                 };
             }
             self.count_gpus(cluster, node);
+        }
+    }
+
+    fn count_capped(&mut self, place: (PartId, NodeId), cpus: u32, takes: bool) {
+        let all = Arc::make_mut(&mut self.capped);
+        let held = all.entry(place).or_default();
+        *held = if takes {
+            held.saturating_add(cpus)
+        } else {
+            held.saturating_sub(cpus)
+        };
+        if *held == 0 {
+            all.remove(&place);
         }
     }
 

@@ -24,6 +24,7 @@ impl Share {
                 amounts: amounts(class, demand, row, gpus),
                 sockets: SocketCpus::of_numbers(class, &row.cpus),
                 gpus,
+                capped_in: demand.cpu_cap.map(|cap| cap.partition),
             }
         });
         share.collect()

@@ -69,7 +69,7 @@ pub use cluster::{
 };
 pub use compiled::Compiled;
 pub use demand::{
-    Defaults, Demand, GresNeed, Layers, Need, NodeRange, Sharing, SocketNeed, VirtualNeed,
+    CpuCap, Defaults, Demand, GresNeed, Layers, Need, NodeRange, Sharing, SocketNeed, VirtualNeed,
 };
 pub use free::Free;
 pub use kinds::NodeKinds;

@@ -75,13 +75,15 @@ pub fn place(
         Sharing::Over(_) => attempt(true, false).or_else(|| attempt(false, false)),
         Sharing::Whole => attempt(false, false),
         // As in Slurm, CPUs near the GPUs go before others, on whichever nodes.
-        Sharing::Any | Sharing::Beside(_) | Sharing::User
+        Sharing::Any | Sharing::Beside(_) | Sharing::Forced | Sharing::User
             if cluster.knows_gpu_sockets() && demand.gpus_on(1) > 0 =>
         {
             let bound = attempt(false, true);
             bound.or_else(|| attempt(false, false).filter(|_| !demand.enforce_binding))
         }
-        Sharing::Any | Sharing::Beside(_) | Sharing::User => attempt(false, false),
+        Sharing::Any | Sharing::Beside(_) | Sharing::Forced | Sharing::User => {
+            attempt(false, false)
+        }
     }
 }
 
@@ -151,7 +153,9 @@ impl Attempt<'_> {
         };
         let sharing = self.sharing();
         let of_cpus = if self.apart { Sharing::Any } else { sharing };
+        let cap = self.compiled.demand.cpu_cap;
         self.free.is_open(node, sharing, self.pick.user)
+            && cap.is_none_or(|cap| need.cpus <= self.free.left_under(node, cap))
             && self.free.fits(node, need, of_cpus)
             && self.has_gpus(node, need)
             && self.sockets(node, need).is_some()

@@ -1,6 +1,6 @@
 //! What one job holds on one node.
 
-use crate::{Amounts, NodeId, SocketCpus};
+use crate::{Amounts, NodeId, PartId, SocketCpus};
 
 /// What a job holds on a node.
 ///
@@ -18,6 +18,9 @@ pub struct Share {
     pub sockets: SocketCpus,
     /// GPUs, a bit an index; empty where the node has more of them than bits.
     pub gpus: u64,
+    /// The partition of its job, where that gives its jobs together no more than so many CPUs of a node
+    /// (`MaxCPUsPerNode`).
+    pub capped_in: Option<PartId>,
 }
 
 impl Share {

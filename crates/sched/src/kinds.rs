@@ -118,6 +118,8 @@ fn beyond(cluster: &ClusterRef, partition: PartId, demand: &Demand) -> Option<Pe
         Some(PendingReason::PartitionConfig)
     } else if demand.nodes.least > nodes.len() {
         Some(PendingReason::PartitionNodeLimit)
+    } else if demand.is_over_memory {
+        Some(PendingReason::OverLimit("MaxMemPerLimit".to_owned()))
     } else {
         None
     }

@@ -202,5 +202,8 @@ fn view(partition: &PartitionFacts) -> PartitionView {
         memory: partition.memory,
         time: partition.time,
         preempted_after: partition.preempted_after,
+        cpus_per_gpu: partition.cpus_per_gpu,
+        memory_per_gpu: partition.memory_per_gpu,
+        sharing: partition.sharing,
     }
 }

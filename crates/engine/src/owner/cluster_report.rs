@@ -332,7 +332,7 @@ fn partition_report(cluster: &Cluster, partition: &Partition) -> PartitionReport
         max_nodes: partition.max_nodes,
         tier: partition.tier,
         factor: partition.factor,
-        max_cpus_per_node: defaults.max_cpus_per_node,
+        max_cpus_per_node: defaults.cpu_cap.map(|cap| cap.most),
         default_memory_per_cpu: per_cpu,
         default_memory_per_node: per_node,
         max_memory_per_cpu: defaults.max_memory_per_cpu,

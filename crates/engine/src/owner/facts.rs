@@ -62,6 +62,9 @@ impl Owner {
             time: partition.default_time,
             preempted_after: (preempts && partition.preempt_mode != Some(PreemptMode::Off))
                 .then_some(policy.exempt_time),
+            cpus_per_gpu: partition.defaults.cpus_per_gpu,
+            memory_per_gpu: partition.defaults.memory_per_gpu,
+            sharing: partition.defaults.partition_sharing(),
         });
         facts.collect()
     }

@@ -194,6 +194,7 @@ fn place<'a>(script: &'a Script<'_>, refusal: &Denied) -> Option<&'a Given> {
         ],
         (Denial::Policy, Subject::Cpus) => &[Key::CpusPerTask, Key::Tasks, Key::Qos],
         (Denial::Policy, Subject::Memory) => &[Key::Mem, Key::MemPerCpu, Key::Qos],
+        (Denial::TaskMemory, _) => &[Key::Mem, Key::MemPerCpu],
         (Denial::Array, _) => &[Key::Array],
         (Denial::NodeCount, _) => &[Key::Nodes, Key::Tasks],
         (Denial::PartitionAccount, _) => &[Key::Account, Key::Partition],

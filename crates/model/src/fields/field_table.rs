@@ -4,7 +4,7 @@
 //! The embedded engine's `squeue` prints from it; a reader of a real `squeue`'s answer finds there
 //! what a column holds. Facts: Slurm 22.05.
 
-use crate::records::{ArrayTaskInfo, JobInfo, JobStateName};
+use crate::records::{ArrayTaskInfo, JobInfo, JobStateName, PartitionSharing};
 use crate::requests::{ComponentPlace, Sharing};
 use crate::values::{MemoryRequest, NodeName, TimeLimitRequest, Timestamp};
 use crate::values::{array_elements_text, elapsed_text, mebibytes_text, moment_text};
@@ -225,7 +225,12 @@ pub(crate) fn over_subscribe(job: &JobInfo) -> &'static str {
         Some(Sharing::Exclusive) => "NO",
         _ if job.request.exclusive => "NO",
         Some(Sharing::Anybody) => "YES",
-        None => "OK",
+        None => match job.partition_view.sharing {
+            PartitionSharing::Nodes => "OK",
+            PartitionSharing::Cpus => "YES",
+            PartitionSharing::User => "USER",
+            PartitionSharing::None => "NO",
+        },
     }
 }
 

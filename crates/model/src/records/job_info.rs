@@ -13,6 +13,7 @@ use crate::values::{
     mebibytes_text, node_list,
 };
 use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -56,6 +57,27 @@ pub struct PartitionView {
     pub time: Option<Seconds>,
     /// After how long a job can lose its place to another; `None` where none can.
     pub preempted_after: Option<Seconds>,
+    /// CPUs beside each GPU of jobs that ask for GPUs and no CPUs.
+    pub cpus_per_gpu: Option<u32>,
+    /// MiB beside each GPU of jobs that ask for GPUs.
+    pub memory_per_gpu: Option<u64>,
+    /// With whom jobs share their nodes that do not ask.
+    pub sharing: PartitionSharing,
+}
+
+/// With whom the jobs of a partition share their nodes that do not ask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PartitionSharing {
+    /// With others, on CPUs of their own.
+    #[default]
+    Nodes,
+    /// With others on the same CPUs (`FORCE:2`).
+    Cpus,
+    /// With jobs of their user (`ExclusiveUser`).
+    User,
+    /// With none (`EXCLUSIVE`).
+    None,
 }
 
 impl ViewFacts {
@@ -160,6 +182,8 @@ pub struct JobInfo {
     pub min_cpus_per_node: u32,
     /// Memory as asked, or the default.
     pub memory: MemoryRequest,
+    /// What is known of its partition.
+    pub partition_view: PartitionView,
     tres: TresCounts,
     /// The same as was asked for.
     asked_tres: TresCounts,
@@ -205,6 +229,8 @@ impl JobInfo {
         let span = Span::of(record, facts);
         let view = facts.view_of(record);
         let preempted_after = view.and_then(|view| view.preempted_after);
+        let memory_per_gpu = view.and_then(|view| view.memory_per_gpu);
+        let brings_memory = counts.asked.gpus > 0 && memory_per_gpu.is_some_and(|mib| mib > 0);
         let state = JobStateName::of(&record.state);
         let prolog = record.prolog.as_ref();
         let prolog = prolog.filter(|_| state == JobStateName::Running);
@@ -294,6 +320,8 @@ impl JobInfo {
             },
             min_cpus_per_node: counts.min_cpus_per_node,
             memory: match request.memory {
+                // Beside a GPU stands its own.
+                None if brings_memory && counts.allocation.is_some() => MemoryRequest::PerNode(0),
                 None => facts.memory_of(record),
                 // Beside memory a GPU stands the default a CPU, until it has its place.
                 Some(MemoryRequest::PerGpu(_)) if counts.allocation.is_none() => {
@@ -302,6 +330,7 @@ impl JobInfo {
                 Some(MemoryRequest::PerGpu(_)) => MemoryRequest::PerNode(0),
                 Some(memory) => memory,
             },
+            partition_view: view.cloned().unwrap_or_default(),
             tres: counts.tres(request, facts),
             asked_tres: counts.asked,
             allocation: counts.allocation,
@@ -341,6 +370,12 @@ impl JobInfo {
     #[must_use]
     pub fn asked_cpus(&self) -> u32 {
         self.asked_tres.cpus
+    }
+
+    /// How many GPUs it asked for.
+    #[must_use]
+    pub fn gpus_asked(&self) -> u64 {
+        self.asked_tres.gpus
     }
 
     /// How many nodes it asked for.
@@ -466,7 +501,11 @@ impl Counts {
                 allocation: None,
                 nodes: recorded.nodes,
                 tres_nodes: recorded.least_nodes,
-                max_nodes: recorded.most_nodes.unwrap_or(0),
+                // One that ran before is shown with the nodes that it had.
+                max_nodes: recorded
+                    .most_nodes
+                    .filter(|_| record.restarts == 0)
+                    .unwrap_or(0),
                 cpus: recorded.cpus,
                 tasks: recorded.tasks,
                 min_cpus_per_node: recorded.min_cpus_per_node,

@@ -1,6 +1,6 @@
 //! What a job was asked with, as `squeue` and `scontrol show job` print it.
 
-use crate::records::JobInfo;
+use crate::records::{JobInfo, JobStateName};
 use crate::requests::{ComponentPlace, NodeOptions, ShownOptions};
 use crate::values::{GpuCount, GresList, MemoryRequest, NodeName, mail_types_text};
 use std::borrow::Cow;
@@ -94,8 +94,20 @@ impl JobInfo {
     /// `--cpus-per-gpu`
     #[must_use]
     pub fn cpus_per_tres(&self) -> Option<String> {
-        let cpus = self.request.rare.cpus_per_gpu;
-        cpus.map(|cpus| format!("gres:gpu:{cpus}"))
+        if let Some(cpus) = self.request.rare.cpus_per_gpu {
+            return Some(format!("gres:gpu:{cpus}"));
+        }
+        let default = self.partition_view.cpus_per_gpu.filter(|cpus| *cpus > 0);
+        let applies = self.request.cpus_per_task.is_none() && self.has_gpu_defaults();
+        default
+            .filter(|_| applies)
+            .map(|cpus| format!("gpu:{cpus}"))
+    }
+
+    /// Whether the partition's defaults for GPUs count: the scheduler sets them when it looks at the job.
+    fn has_gpu_defaults(&self) -> bool {
+        let is_held = self.base_state == JobStateName::Pending && self.priority == 0;
+        self.gpus_asked() > 0 && !is_held
     }
 
     /// `--mem-per-gpu`
@@ -103,7 +115,11 @@ impl JobInfo {
     pub fn mem_per_tres(&self) -> Option<String> {
         match self.request.memory {
             Some(MemoryRequest::PerGpu(mib)) => Some(format!("gres:gpu:{mib}")),
-            _ => None,
+            _ => {
+                let default = self.partition_view.memory_per_gpu.filter(|mib| *mib > 0);
+                let default = default.filter(|_| self.has_gpu_defaults());
+                default.map(|mib| format!("gpu:{mib}"))
+            }
         }
     }
 

@@ -53,7 +53,7 @@ pub use array_facts::ArrayFacts;
 pub use association_tree::TreePlace;
 pub use batch_files::{BatchFile, batch_files, default_output};
 pub use cluster_changes::{ClusterChanges, PartitionChange};
-pub use job_info::{ArrayInfo, ArrayTaskInfo, JobInfo, PartitionView, ViewFacts};
+pub use job_info::{ArrayInfo, ArrayTaskInfo, JobInfo, PartitionSharing, PartitionView, ViewFacts};
 pub use job_prolog::JobProlog;
 pub use job_reason::{reason_text, signal_description};
 pub use job_record::{ArrayPlace, ArrayTask, JobRecord, JobStanding, PlannedStart};

@@ -22,6 +22,10 @@ pub enum Denial {
     NodesNotInPartition,
     /// More CPUs than the partition has.
     TooManyCpus,
+    /// More memory of a node than the partition gives.
+    TaskMemory,
+    /// More by default than the partition gives.
+    PartitionConfig,
     /// Too few or too many nodes.
     NodeCount,
     /// No node has what is asked.
@@ -40,6 +44,8 @@ pub enum Denial {
     Policy,
     /// The time is over the partition's limit.
     TimeLimit,
+    /// The shortest time (`--time-min`) is over a limit.
+    TimeMin,
     /// No node has the feature.
     Feature,
     /// The array is too large.
@@ -69,6 +75,8 @@ impl Denial {
             Denial::Group => "User's group not permitted to use this partition",
             Denial::NodesNotInPartition => "Requested nodes not in this partition",
             Denial::TooManyCpus => "More processors requested than permitted",
+            Denial::TaskMemory => "Memory required by task is not available",
+            Denial::PartitionConfig => "Requested partition configuration not available now",
             Denial::NodeCount => "Node count specification invalid",
             Denial::NodeConfig | Denial::NodesAway => {
                 "Requested node configuration is not available"
@@ -81,6 +89,9 @@ impl Denial {
                 "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
             }
             Denial::TimeLimit => "Requested time limit is invalid (missing or exceeds some limit)",
+            Denial::TimeMin => {
+                "Invalid time-min specification (exceeds job's time or other limits)"
+            }
             Denial::Feature => "Invalid feature specification",
             Denial::Array => "Invalid job array specification",
             Denial::Licence => "Invalid license specification",
@@ -110,12 +121,15 @@ impl Denial {
         Denial::User,
         Denial::NodesNotInPartition,
         Denial::TooManyCpus,
+        Denial::TaskMemory,
+        Denial::PartitionConfig,
         Denial::NodeCount,
         Denial::NodeConfig,
         Denial::Account,
         Denial::Qos,
         Denial::Policy,
         Denial::TimeLimit,
+        Denial::TimeMin,
         Denial::Feature,
         Denial::Array,
         Denial::PartitionClosed,

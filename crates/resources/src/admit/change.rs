@@ -41,6 +41,8 @@ pub enum Change {
     SplitArray(u32),
     /// So much of a countable resource in all.
     InAll(String, u64),
+    /// At least so much of a countable resource in all.
+    AtLeast(String, u64),
     /// So many GPUs of each node.
     GpusOfNode(u64, Option<String>),
     /// GPUs of one type on each node.
@@ -135,6 +137,7 @@ impl fmt::Display for Change {
                 "gres/gpu" => write!(f, "at most {most} GPUs in all"),
                 name => write!(f, "at most {most} of {name} in all"),
             },
+            Change::AtLeast(name, least) => write!(f, "ask for {name}={least} or more"),
             Change::GpusOfNode(count, Some(kind)) => write!(f, "{count} {kind} a node"),
             Change::GpusOfNode(1, None) => f.write_str("1 GPU a node"),
             Change::GpusOfNode(count, None) => write!(f, "{count} GPUs a node"),

@@ -53,12 +53,15 @@ impl Subject {
             Denial::Account => Subject::Option(Key::Account),
             Denial::Qos => Subject::Option(Key::Qos),
             Denial::TimeLimit => Subject::Option(Key::Time),
+            Denial::TimeMin => Subject::Option(Key::TimeMin),
+            Denial::TaskMemory => Subject::Memory,
             Denial::Feature => Subject::Option(Key::Constraint),
             Denial::Array => Subject::Option(Key::Array),
             Denial::Licence => Subject::Option(Key::Licenses),
             Denial::Reservation | Denial::ReservationAccess => Subject::Option(Key::Reservation),
             Denial::NoPartition
             | Denial::TooManyCpus
+            | Denial::PartitionConfig
             | Denial::NodeConfig
             | Denial::NodesAway
             | Denial::PartitionAccount

@@ -112,6 +112,9 @@ impl Judge<'_, '_> {
                 self.tres(&limit, &asked, path(key), strict, (true, limited));
             }
         }
+        if strict {
+            self.qos_minutes(partition, qos, before, &asked);
+        }
         let is_set = before.iter().any(|qos| qos.max_wall.is_some());
         if let Some(limit) = qos.max_wall.as_ref().filter(|_| !is_set) {
             let reason = "QOSMaxWallDurationPerJobLimit";
@@ -121,6 +124,9 @@ impl Judge<'_, '_> {
             let other = other.map(|other| Change::Set(Key::Qos, other.to_owned()));
             let fate = fate(strict, reason);
             self.wall(partition, limit, path("max_wall"), (fate, reason), other);
+        }
+        if strict {
+            self.qos_group_wall(partition, qos, before);
         }
         let of_job: [(&str, Of, Limited); 2] = [
             (
@@ -152,6 +158,9 @@ impl Judge<'_, '_> {
             if let Some(limit) = limit {
                 self.submit(limit, path(key), reason);
             }
+        }
+        if strict {
+            self.qos_least(qos, before, &asked);
         }
     }
 
@@ -194,6 +203,9 @@ impl Judge<'_, '_> {
         for (path, limit) in groups {
             let limit = but_for(&times(limit), qos, |qos| qos.group_tres.as_ref());
             self.tres(&limit, &asked, path, strict, (false, Limited::Group));
+        }
+        if strict {
+            self.association_minutes(partition, qos, &asked, who);
         }
         let tres = own.and_then(|own| own.max_tres_per_job.as_ref());
         let above = file.account_value(account, |account| account.max_tres_per_job.as_ref());
@@ -251,7 +263,7 @@ impl Judge<'_, '_> {
     }
 
     /// A time over a limit; `or` is what could be done beside asking for less.
-    fn wall(
+    pub(super) fn wall(
         &mut self,
         partition: Option<&Named<Partition>>,
         limit: &Sourced<TimeLimitRequest>,
@@ -376,7 +388,7 @@ fn is_strict(order: &[&Named<Qos>]) -> bool {
 }
 
 /// A limit without what QOS limit that count before it.
-fn but_for(
+pub(super) fn but_for(
     limit: &Sourced<Tres>,
     before: &[&Named<Qos>],
     of: impl Fn(&Qos) -> Option<&Sourced<Tres>>,
@@ -391,7 +403,7 @@ fn but_for(
 }
 
 /// What a job counts for, by Slurm's names.
-struct Counts {
+pub(super) struct Counts {
     recorded: Recorded,
     /// CPUs that it needs, which those of its GPUs may make more than are recorded.
     cpus: u64,
@@ -400,7 +412,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(&self, name: &str) -> Option<u64> {
+    pub(super) fn of(&self, name: &str) -> Option<u64> {
         match name {
             "cpu" => Some(self.cpus.max(self.recorded.cpus.into())),
             "node" => Some(self.recorded.least_nodes.into()),

@@ -17,6 +17,7 @@ mod judged_again;
 mod licences;
 mod limit_path;
 mod limits;
+mod minutes;
 mod names;
 mod nodes;
 mod one_node;
@@ -150,6 +151,7 @@ fn judged<'a>(idle: &Idle<'a>, request: &Request, user: Option<&str>) -> Verdict
                     judge.found.extend(one.of_partition);
                 }
             }
+            judge.shortest_time(&choice.known, &who);
             judge.rest(partition, &who, of_features, of_nodes);
         }
     }

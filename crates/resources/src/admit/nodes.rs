@@ -9,7 +9,7 @@ use crate::place::greatest;
 use crate::{Demand, Order, Share, Trust};
 use cluster_file::{List, Named, NodeSet, Partition};
 use model::option_table::Key;
-use model::{GpuCount, Request, node_list};
+use model::{Constraint, GpuCount, Request, node_list};
 use std::sync::Arc;
 
 /// The nodes among which a job's are: those of a partition, or of the whole cluster.
@@ -194,6 +194,43 @@ impl Place<'_> {
     }
 }
 
+impl Place<'_> {
+    /// That no nodes can serve with the features that a job prefers, though some node has each: a controller
+    /// looks for those alone when it takes a job.
+    fn not_as_preferred(&self, request: &Request) -> Option<Finding> {
+        let prefer = request.rare.node_options.as_deref()?.prefer.clone()?;
+        let cluster = self.idle.cluster(Trust::All);
+        let constraint = Constraint::parse(&prefer)?;
+        let mut names = constraint.names().into_iter();
+        let preferred = request.with_rare(|rare| {
+            rare.constraint = Some(prefer.clone());
+            if let Some(options) = &mut rare.node_options {
+                options.prefer = None;
+            }
+        });
+        let is_known = names.all(|name| cluster.with_feature(name).is_some());
+        if !is_known || self.serves(&preferred) {
+            return None;
+        }
+        let name = self.partition.map_or_else(
+            || self.idle.file.name.clone(),
+            |partition| format!("partition {}", partition.name),
+        );
+        let kinds = self.sets.iter().map(describe).collect();
+        let found = finding(
+            Denial::NodeConfig,
+            Requested::Option(Key::Prefer, prefer),
+            There::Kinds(name, kinds),
+            vec![Change::LeaveOut(Key::Prefer)],
+        );
+        Some(Finding {
+            assumed: !self.idle.file.knows_all(List::Nodes)
+                || self.serve(&preferred, Trust::Stated),
+            ..found.about(Subject::Option(Key::Prefer))
+        })
+    }
+}
+
 /// Why no nodes of a partition, or of all, can serve.
 pub(super) fn no_nodes(
     idle: &Idle<'_>,
@@ -202,7 +239,7 @@ pub(super) fn no_nodes(
 ) -> Option<Finding> {
     let place = Place::of(idle, partition);
     if place.serves(request) {
-        return None;
+        return place.not_as_preferred(request);
     }
     let file = idle.file;
     let span = || {

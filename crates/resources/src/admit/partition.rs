@@ -5,10 +5,12 @@ use super::describe::spare;
 use super::nodes::Place;
 use super::{Change, Denial, Fate, Finding, LimitPath, Requested, Subject, There};
 use super::{Judge, finding, has_flag, listed, seconds};
+use crate::Trust;
+use crate::demand::over_memory;
 use cluster_file::{ClusterFile, EnforcePartLimits, PartitionState};
-use cluster_file::{List, Named, Nodes, Partition, PartitionNodes, Sourced};
+use cluster_file::{List, Named, Nodes, Partition, PartitionNodes, Qos, Sourced};
 use model::option_table::Key;
-use model::{NodeName, Request};
+use model::{NodeName, Request, mebibytes_option};
 
 /// Whether ordinary jobs can be for it.
 pub(super) fn is_for_all(partition: &Partition) -> bool {
@@ -84,6 +86,7 @@ impl Judge<'_, '_> {
             self.found.push(found.at(path("no_root_jobs"), none));
         }
         self.groups(partition, who);
+        self.memory(partition);
         self.sizes(partition, who);
         self.accounts(partition, who);
     }
@@ -113,6 +116,79 @@ impl Judge<'_, '_> {
             )
             .at(LimitPath::Partition(name.clone(), "allow_groups"), allowed),
         );
+    }
+
+    /// More memory of a node than the partition gives, asked or by default.
+    fn memory(&mut self, partition: &Named<Partition>) {
+        let cluster = self.idle.cluster(Trust::All);
+        let own = cluster.find_partition(&partition.name);
+        let defaults = cluster.defaults(own);
+        let memory = self.request.memory;
+        let Some((asked, most)) = over_memory(self.request, memory.or(defaults.memory), defaults)
+        else {
+            return;
+        };
+        let found = finding(
+            if memory.is_some() {
+                Denial::TaskMemory
+            } else {
+                Denial::PartitionConfig
+            },
+            Requested::Tres("mem".to_owned(), asked),
+            There::MostMemory(partition.name.clone(), most),
+            vec![Change::Set(Key::Mem, mebibytes_option(most))],
+        );
+        let limit = partition.max_memory_per_node.as_ref();
+        let found = match limit.or(self.file.limits.max_memory_per_node.as_ref()) {
+            Some(limit) => {
+                let key = "max_memory_per_node";
+                let of_partition = LimitPath::Partition(partition.name.clone(), key);
+                let is_own = partition.max_memory_per_node.is_some();
+                let path = if is_own {
+                    of_partition
+                } else {
+                    LimitPath::Cluster(key)
+                };
+                found.at(path, limit)
+            }
+            None => found,
+        };
+        self.over_partition("MaxMemPerLimit", found);
+    }
+
+    /// The shortest time over that of all partitions of a job, or over the default of the first of them where no
+    /// time is asked: refused, whether or not the cluster enforces limits of partitions.
+    pub(super) fn shortest_time(&mut self, partitions: &[&Named<Partition>], who: &Who<'_>) {
+        let passes = |qos: &&Named<Qos>| has_flag(qos, "PartitionTimeLimit");
+        let least = self.request.rare.time_min;
+        let Some(least) = least.filter(|_| !who.qos.iter().any(passes)) else {
+            return;
+        };
+        let longest = partitions
+            .iter()
+            .map(|it| Some((it, it.max_time.as_ref()?)));
+        let longest: Option<Vec<_>> = longest.collect();
+        let longest = longest.unwrap_or_default().into_iter();
+        let longest = longest.max_by_key(|(_, limit)| seconds(limit.value));
+        let first = partitions.first().filter(|_| self.request.time.is_none());
+        let default = first.and_then(|it| Some((it, it.default_time.as_ref()?)));
+        let limits = [("max_time", longest), ("default_time", default)];
+        let mut over = limits.into_iter().filter_map(|(key, limit)| {
+            let (partition, limit) = limit?;
+            (seconds(least) > seconds(limit.value)).then_some((key, partition, limit))
+        });
+        let Some((key, partition, limit)) = over.next() else {
+            return;
+        };
+        let found = finding(
+            Denial::TimeMin,
+            Requested::Option(Key::TimeMin, least.to_string()),
+            There::MostTime(limit.value),
+            vec![Change::Set(Key::TimeMin, limit.value.to_string())],
+        )
+        .most(seconds(limit.value))
+        .at(LimitPath::Partition(partition.name.clone(), key), limit);
+        self.found.push(found);
     }
 
     fn sizes(&mut self, partition: &Named<Partition>, who: &Who<'_>) {
@@ -191,12 +267,15 @@ impl Judge<'_, '_> {
             self.over_partition("PartitionConfig", found);
         }
         let has = |flag: &str| who.qos.iter().any(|qos| has_flag(qos, flag));
+        // Where such jobs are refused a range has to begin there; else it is enough that it ends there.
+        let request = self.request;
+        let reaches = if is_enforced(file) {
+            request.min_nodes
+        } else {
+            request.max_nodes.or(request.min_nodes)
+        };
         if let Some(least) = &partition.min_nodes
-            && self
-                .request
-                .max_nodes
-                .or(self.request.min_nodes)
-                .is_some_and(|max| max < least.value)
+            && reaches.is_some_and(|nodes| nodes < least.value)
             && !has("PartitionMinNodes")
         {
             let there = There::LeastNodes(name.clone(), least.value);

@@ -34,6 +34,8 @@ pub enum There {
     LeastNodes(String, u32),
     /// The most nodes that a partition gives a job.
     MostNodes(String, u32),
+    /// MiB of a node that a partition gives at the most.
+    MostMemory(String, u64),
     /// The longest time of a partition, or of whom else the path names.
     MostTime(TimeLimitRequest),
     /// The names that a key lists.
@@ -48,6 +50,8 @@ pub enum There {
     MostJobs(u32),
     /// So much of a countable resource.
     MostTres(String, u64),
+    /// No less of a countable resource than so much.
+    LeastTres(String, u64),
     /// GPUs of one type for a job of this cluster.
     OneGpuType(String),
     /// Kinds of nodes of a partition or cluster, in words.
@@ -91,6 +95,10 @@ impl There {
             There::MostNodes(name, most) => {
                 format!("partition {name} gives at most {} a job", say_nodes(*most))
             }
+            There::MostMemory(name, most) => format!(
+                "partition {name} gives at most {} of a node",
+                model::mebibytes_text(*most)
+            ),
             There::MostTime(most) => match at {
                 LimitPath::Partition(name, _) => format!("partition {name} allows {most}"),
                 LimitPath::Qos(name, _) => format!("QOS {name} allows {most} ({at})"),
@@ -105,6 +113,7 @@ impl There {
             There::OwnQos(names) => format!("yours are {}", names.join(", ")),
             There::MostJobs(most) => format!("at most {most} waiting and running ({at})"),
             There::MostTres(name, most) => format!("at most {name}={most} ({at})"),
+            There::LeastTres(name, least) => format!("at least {name}={least} ({at})"),
             There::OneGpuType(cluster) => format!("{cluster} gives a job GPUs of one type"),
             There::NoLicenceList => "no list of licences".to_owned(),
             There::NoLicences => "no licences are counted there".to_owned(),

@@ -2,12 +2,12 @@
 
 use super::partition::limit;
 use super::{
-    Account, AccountId, Cluster, Counted, GpuKind, Lane, Limits, NodeClass, Partition, Qos, QosId,
-    Shares, Sockets, UNBOUNDED,
+    Account, AccountId, Cluster, Counted, GpuKind, Lane, Limits, NodeClass, PartId, Partition, Qos,
+    QosId, Shares, Sockets, UNBOUNDED,
 };
 use crate::NodeSet;
 use crate::amounts::LANE_MAX;
-use crate::demand::Defaults;
+use crate::demand::{CpuCap, Defaults};
 use cluster_file::{
     ClusterFile, Mib, Named, Nodes, NodesState, PartitionNodes, PartitionState, Sourced, Tres,
 };
@@ -110,7 +110,8 @@ impl Cluster {
             if trust == Trust::Stated {
                 cluster.add_spare(partition, &mut nodes, file, &groups);
             }
-            let partition = cluster.partition_of(file, partition, nodes);
+            let id = PartId(u16::try_from(cluster.partitions.len()).unwrap_or(u16::MAX));
+            let partition = cluster.partition_of(file, partition, id, nodes);
             cluster.partitions.push(partition);
         }
         cluster.find_limits();
@@ -204,10 +205,23 @@ impl Cluster {
         &self,
         file: &ClusterFile,
         partition: &Named<cluster_file::Partition>,
+        id: PartId,
         nodes: NodeSet,
     ) -> Partition {
         let max_time = value(&partition.max_time).and_then(limit);
         let default_time = value(&partition.default_time);
+        let most = value(&partition.max_cpus_per_node);
+        let first_node = nodes.iter().next().map(|node| self.class(node).total);
+        let first_node =
+            first_node.filter(|total| total.cpus != UNBOUNDED && total.mem_mib != UNBOUNDED);
+        let defaults = Defaults {
+            cpu_cap: most.map(|most| CpuCap {
+                partition: id,
+                most,
+            }),
+            first_node: first_node.map(|total| (total.cpus, total.mem_mib)),
+            ..defaults(file, Some(partition))
+        };
         Partition {
             name: partition.name.clone(),
             is_default: value(&partition.default).unwrap_or(false),
@@ -224,7 +238,7 @@ impl Cluster {
             max_nodes: value(&partition.max_nodes),
             tier: value(&partition.priority_tier).unwrap_or(1),
             factor: value(&partition.priority_factor).unwrap_or(1),
-            defaults: defaults(file, Some(partition)),
+            defaults,
             qos: partition.qos.as_ref().and_then(|qos| self.find_qos(qos)),
             preempt_mode: value(&partition.preempt_mode),
             grace_time: grace_time(file, &partition.grace_time),
@@ -357,15 +371,24 @@ fn defaults(file: &ClusterFile, partition: Option<&Named<cluster_file::Partition
     let flag = |own: fn(&cluster_file::Partition) -> &Option<Sourced<bool>>| {
         partition.is_some_and(|it| value(own(it)).unwrap_or(false))
     };
+    let own_max = partition.map(|it| (mib(&it.max_memory_per_node), mib(&it.max_memory_per_cpu)));
+    let all_max = (
+        mib(&limits.max_memory_per_node),
+        mib(&limits.max_memory_per_cpu),
+    );
+    let own_max = own_max.filter(|(node, cpu)| node.is_some() || cpu.is_some());
+    // One of the two holds, and that of the partition before that of the cluster.
+    let (max_memory_per_node, max_per_cpu) = own_max.unwrap_or(all_max);
+    let max_memory_per_cpu = max_per_cpu.filter(|_| max_memory_per_node.is_none());
     let select = file.scheduling.select.as_ref();
     Defaults {
         memory: own.or(whole),
         memory_per_gpu: of(|it| it.default_memory_per_gpu.as_ref().map(|mib| mib.value.0)),
         cpus_per_gpu: partition.and_then(|it| value(&it.default_cpus_per_gpu)),
-        max_memory_per_cpu: of(|it| it.max_memory_per_cpu.as_ref().map(|mib| mib.value.0))
-            .filter(|most| *most > 0)
-            .or(mib(&limits.max_memory_per_cpu)),
-        max_cpus_per_node: partition.and_then(|it| value(&it.max_cpus_per_node)),
+        max_memory_per_cpu,
+        max_memory_per_node,
+        first_node: None,
+        cpu_cap: None,
         whole_nodes: flag(|it| &it.exclusive),
         one_user: flag(|it| &it.exclusive_user),
         layers: partition.and_then(|it| layers(it.oversubscribe.as_ref()?)),
@@ -378,7 +401,8 @@ fn layers(text: &str) -> Option<crate::demand::Layers> {
     let (word, count) = text.split_once(':').unwrap_or((text, "4"));
     let is_forced = word.eq_ignore_ascii_case("FORCE");
     let is_known = is_forced || word.eq_ignore_ascii_case("YES");
-    let jobs = count.parse().ok().filter(|jobs| *jobs > 1)?;
+    let is_enough = |jobs: &u32| *jobs > 1 || (is_forced && *jobs == 1);
+    let jobs = count.parse().ok().filter(is_enough)?;
     is_known.then_some(crate::demand::Layers { jobs, is_forced })
 }
 

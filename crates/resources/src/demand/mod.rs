@@ -1,10 +1,12 @@
 //! What a job needs, whatever the words were in which it was asked.
 
 mod defaults;
+mod max_memory;
 mod of_request;
 mod virtual_nodes;
 
-pub use defaults::{Defaults, Layers};
+pub use defaults::{CpuCap, Defaults, Layers};
+pub(crate) use max_memory::over_memory;
 pub use virtual_nodes::VirtualNeed;
 
 use model::{AskedSwitches, Constraint, NodeName};
@@ -41,8 +43,10 @@ pub struct Demand {
     pub mem_per_cpu: u64,
     /// All of the memory of each node.
     pub all_memory: bool,
-    /// The most CPUs of a node (`MaxCPUsPerNode`).
-    pub max_cpus_per_node: Option<u32>,
+    /// It asks for more memory of a node than its partition gives (`MaxMemPerNode`).
+    pub is_over_memory: bool,
+    /// The most CPUs of a node.
+    pub cpu_cap: Option<CpuCap>,
     /// Who else may be on its nodes.
     pub sharing: Sharing,
     /// Features of its nodes.
@@ -128,6 +132,8 @@ pub enum Sharing {
     Any,
     /// The same; beside those too, as it is in their partition, that share each CPU among so many.
     Beside(u32),
+    /// Others, with CPUs of its own, of partitions that share CPUs too (`FORCE:1`).
+    Forced,
     /// No other job: it gets all CPUs and counted resources of its nodes, and memory as asked.
     Whole,
     /// Other jobs of its user alone.

@@ -1,6 +1,7 @@
 //! From a request to what it needs: all of Slurm's ways to ask for nodes, tasks, CPUs, memory and
 //! GPUs.
 
+use super::max_memory::over_memory;
 use super::{Defaults, Demand, GresNeed, Need, NodeRange, Sharing, SocketNeed};
 use model::{Constraint, GpuCount, GresList, MemoryRequest, NodeOptions, Request};
 
@@ -48,7 +49,9 @@ impl Demand {
             },
             mem_per_cpu: 0,
             all_memory: false,
-            max_cpus_per_node: defaults.max_cpus_per_node,
+            is_over_memory: over_memory(request, request.memory.or(defaults.memory), defaults)
+                .is_some(),
+            cpu_cap: defaults.cpu_cap,
             sharing: sharing(request, options, defaults),
             constraint: request
                 .rare
@@ -119,12 +122,17 @@ impl Demand {
         let most = defaults.max_memory_per_cpu.filter(|most| *most > 0);
         match asked.or(defaults.counts_memory.then_some(whole)) {
             None => {}
-            Some(MemoryRequest::PerNode(0) | MemoryRequest::PerCpu(0)) => self.all_memory = true,
+            Some(MemoryRequest::PerNode(0) | MemoryRequest::PerCpu(0)) => {
+                self.all_memory = true;
+                // As in Slurm, as many CPUs as bring the memory of the first node.
+                if let Some((most, (_, memory))) = most.zip(defaults.first_node) {
+                    self.at_least_cpus(u64::from(memory).div_ceil(most));
+                }
+            }
             Some(MemoryRequest::PerNode(size)) => {
                 self.node.mem_mib = size;
                 if let Some(most) = most {
-                    let cpus = u32::try_from(size.div_ceil(most)).unwrap_or(u32::MAX);
-                    self.node.cpus = self.node.cpus.max(cpus);
+                    self.at_least_cpus(size.div_ceil(most));
                 }
             }
             Some(MemoryRequest::PerCpu(size)) => {
@@ -141,6 +149,11 @@ impl Demand {
             }
             Some(MemoryRequest::PerGpu(size)) => self.gpu.mem_mib = size,
         }
+    }
+
+    fn at_least_cpus(&mut self, cpus: u64) {
+        let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
+        self.node.cpus = self.node.cpus.max(cpus);
     }
 }
 
@@ -290,6 +303,7 @@ fn cpus_per_gpu(request: &Request, defaults: &Defaults) -> u32 {
 
 fn sharing(request: &Request, options: &NodeOptions, defaults: &Defaults) -> Sharing {
     let over = |is_asked: bool| match defaults.layers {
+        Some(layers) if layers.jobs <= 1 => Sharing::Forced,
         Some(layers) if layers.is_forced || is_asked => Sharing::Over(layers.jobs),
         Some(layers) => Sharing::Beside(layers.jobs),
         None => Sharing::Any,

@@ -41,9 +41,11 @@ impl Demand {
             let by_gpus = gpus.saturating_mul(self.gpu.cpus.into());
             let cpus = match self.sharing {
                 Sharing::Whole => all_cpus[at],
-                Sharing::Any | Sharing::Beside(_) | Sharing::User | Sharing::Over(_) => {
-                    by_tasks.max(by_gpus).max(self.node.cpus.into()).max(1)
-                }
+                Sharing::Any
+                | Sharing::Beside(_)
+                | Sharing::Forced
+                | Sharing::User
+                | Sharing::Over(_) => by_tasks.max(by_gpus).max(self.node.cpus.into()).max(1),
             };
             let by_cpus = self.mem_per_cpu.saturating_mul(cpus);
             let by_gpus = self.gpu.mem_mib.saturating_mul(gpus);

@@ -195,8 +195,8 @@ impl Attempt<'_> {
         let free = self.free.amounts(node);
         let shares = matches!(self.sharing(), Sharing::Over(_)) && !self.apart;
         let mut cpus = if shares { class.total.cpus } else { free.cpus };
-        if let Some(most) = demand.max_cpus_per_node {
-            cpus = cpus.min(most);
+        if let Some(cap) = demand.cpu_cap {
+            cpus = cpus.min(self.free.left_under(node, cap));
         }
         if demand.sharing == Sharing::Whole {
             return cpus;
@@ -210,12 +210,33 @@ impl Attempt<'_> {
         let is_counted = demand.sockets.is_some() || demand.gpus_on(1) > 0;
         if is_counted && !demand.overcommit {
             let tasks = self.most_tasks_of(node, cpus / each).unwrap_or(0);
+            let tasks = tasks.min(self.most_tasks_beside_gpus());
             // All GPUs may bring CPUs of more sockets than one of them does.
             let of_all = has_all && !demand.job.gres.is_empty();
             let tasks = tasks.max(if of_all { demand.tasks_on(1) } else { 0 });
             cpus = cpus.min(tasks.saturating_mul(each));
         }
         cpus
+    }
+
+    /// The most tasks that Slurm counts on a node of a job with GPUs (`_select_cores`): all where the job is on one
+    /// node, and one where each node has one.
+    fn most_tasks_beside_gpus(&self) -> u32 {
+        let demand = &self.compiled.demand;
+        let range = demand.nodes;
+        let Some(tasks) = demand
+            .tasks
+            .filter(|_| demand.gpus_on(1) > 0 && demand.gpu.cpus == 0)
+        else {
+            return u32::MAX;
+        };
+        let is_fixed = range.most == Some(range.least);
+        match demand.tasks_per_node {
+            Some(each) => each,
+            None if range.most == Some(1) => tasks,
+            None if tasks == 1 || (is_fixed && tasks == range.least) => 1,
+            None => u32::MAX,
+        }
     }
 
     /// CPUs of a node that the job takes where it still needs so much: of each of the nodes that are to come

@@ -126,6 +126,7 @@ impl Attempt<'_> {
             amounts,
             sockets: SocketCpus::default(),
             gpus,
+            capped_in: self.compiled.demand.cpu_cap.map(|cap| cap.partition),
         };
         let class = self.cluster.class(node);
         if need.lane(0) == 0 {

@@ -33,8 +33,7 @@ pub fn facts() -> ViewFacts {
 fn partition(name: &str) -> (String, PartitionView) {
     let view = PartitionView {
         memory: Some(MemoryRequest::PerCpu(100)),
-        time: None,
-        preempted_after: None,
+        ..PartitionView::default()
     };
     (name.to_owned(), view)
 }
