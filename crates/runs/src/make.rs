@@ -50,10 +50,10 @@ pub struct Ready {
 pub fn submit(
     planned: &mut Planned,
     ready: &Ready,
-    places: &Places,
     goes_on: &dyn Fn() -> bool,
 ) -> Result<Submitted, Failure> {
     planned.check()?;
+    let places = planned.places.clone();
     let yard = pin_program(&places.scratch)?;
     let random = random_text()?;
     let (suffix, token) = random.split_at(4);
@@ -76,7 +76,7 @@ pub fn submit(
     let submitted = fill_and_submit(
         planned,
         ready,
-        places,
+        &places,
         goes_on,
         New {
             folder: &made,
@@ -237,8 +237,8 @@ impl Planned {
     ///
     /// # Errors
     /// It can't be listed, or is too large.
-    pub fn check_code(&self, places: &Places) -> Result<(), Failure> {
-        check_code(&self.source, &self.plan, places)
+    pub fn check_code(&self) -> Result<(), Failure> {
+        check_code(&self.source, &self.plan, &self.places)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::input_file;
 use crate::known_cluster::KnownCluster;
 use crate::make::check_code;
 use crate::plan_by_cluster::{Layers, plan_here, plan_of_known, site_plan};
+use crate::run_places::{RunPlaces, unseen_note};
 use crate::sweep::WandbSweep;
 use crate::target::{Target, target};
 use crate::user_config::user_config;
@@ -72,6 +73,8 @@ pub struct Planned {
     pub(crate) source: CodeSource,
     /// The cluster that it goes to.
     pub target: Target,
+    /// Where its folder, environment and image lie.
+    pub places: Places,
     /// The command line that asked for it.
     pub command_line: Vec<String>,
     /// The run after which it comes, as it was found when this was planned.
@@ -142,8 +145,12 @@ impl RunRequest {
             Some(known) if known.differences.is_empty() => container_runtime::Known::ByFile,
             _ => container_runtime::Known::OfThisMachine,
         };
-        let (mut plan, refusals) = match known {
-            Some(known) => plan_of_known(&layers, &known, &mut target)?,
+        let run_places = match &known {
+            Some(known) => RunPlaces::on(&known.file, known.differences.is_empty(), places)?,
+            None => RunPlaces::usual(places),
+        };
+        let (mut plan, refusals) = match &known {
+            Some(known) => plan_of_known(&layers, known, &mut target)?,
             None => (plan_here(&layers, &target)?, Vec::new()),
         };
         plan_inputs::check(&mut plan)?;
@@ -162,6 +169,9 @@ impl RunRequest {
         let left_out = plan_inputs::left_out_section(layers.files(), places, &target.facts.name);
         plan.notes.extend(left_out);
         plan.notes.extend(layers.note);
+        plan.notes.extend(run_places.note);
+        let unseen = known.and_then(|known| unseen_note(&known.file, &plan));
+        plan.notes.extend(unseen);
         let makes_environment_in_job = is_known && target.facts.internet == Internet::Compute;
         Ok(Planned {
             plan,
@@ -170,6 +180,7 @@ impl RunRequest {
             base: layers.base,
             source: layers.source,
             target,
+            places: run_places.places,
             command_line: self.command_line.clone(),
             before,
             from: None,
@@ -193,6 +204,10 @@ impl RunRequest {
         container_runtime::check(&mut site.plan, there, by_file)?;
         check_code(&layers.source, &site.plan, places)?;
         plan_notes::add(&mut site.plan, &layers.base, &layers.source);
+        let run_places = RunPlaces::by_file(file, places);
+        site.plan.notes.extend(run_places.note);
+        let unseen = unseen_note(file, &site.plan);
+        site.plan.notes.extend(unseen);
         Ok(site)
     }
 

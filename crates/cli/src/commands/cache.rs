@@ -8,7 +8,7 @@ use crate::words;
 use clap::{Args as ClapArgs, Subcommand};
 use folder::{RunFolder, Standing};
 use job::cache::{Kept, kept};
-use runs::{image_cache, places};
+use runs::{all_places, image_cache, places};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -65,7 +65,11 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
 
 fn used(printer: &Printer) -> Result<Vec<Used>, Failure> {
     let places = places()?;
-    let mut caches = BTreeSet::from([places.cache.clone()]);
+    let everywhere = all_places(&places);
+    let mut caches: BTreeSet<PathBuf> = everywhere
+        .iter()
+        .map(|places| places.cache.clone())
+        .collect();
     let mut users: BTreeMap<PathBuf, Vec<(String, bool)>> = BTreeMap::new();
     for known in known_runs(&places, printer)? {
         // What can't be read names nothing.

@@ -8,7 +8,7 @@ use crate::words;
 use clap::Args as ClapArgs;
 use folder::{Leftover, RunFolder, Standing, Verdict};
 use runs::{Run, ask_for};
-use runs::{indexed_runs, places};
+use runs::{all_places, indexed_runs, places};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -42,12 +42,20 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             args.force,
         ));
     }
-    left.extend(job::leftovers::half_made_in(&places.cache, args.dry_run));
+    let everywhere = all_places(&places);
+    let caches: BTreeSet<&PathBuf> = everywhere.iter().map(|places| &places.cache).collect();
+    for cache in caches {
+        left.extend(job::leftovers::half_made_in(cache, args.dry_run));
+    }
     let is_listed = |path: &Path| {
         let mut listed = known.iter().map(|known| known.folder.path());
         listed.any(|folder| folder.starts_with(path))
     };
-    let mut in_scratch = folder::half_runs(&places.scratch, &is_listed, SystemTime::now());
+    let scratches: BTreeSet<&PathBuf> = everywhere.iter().map(|places| &places.scratch).collect();
+    let mut in_scratch: Vec<Leftover> = scratches
+        .into_iter()
+        .flat_map(|scratch| folder::half_runs(scratch, &is_listed, SystemTime::now()))
+        .collect();
     for known in &known {
         in_scratch.extend(known.folder.leftovers(known.standing));
     }

@@ -6,8 +6,9 @@ use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
 use folder::RunFolder;
-use runs::{indexed_runs, places};
+use runs::{all_places, indexed_runs, places};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Show what runs, caches and node-local folders hold on disks
@@ -49,7 +50,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             path: entry.folder,
         });
     }
-    held.push(other("cache", &places.cache));
+    let everywhere = all_places(&places);
+    let caches: BTreeSet<&PathBuf> = everywhere.iter().map(|places| &places.cache).collect();
+    held.extend(caches.into_iter().map(|cache| other("cache", cache)));
     held.push(other("state", &places.state));
     let node_local = job::leftovers::node_local_root(&backend::node_local());
     held.push(other("node-local", &node_local));

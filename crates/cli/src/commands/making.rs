@@ -7,7 +7,6 @@ use crate::printer::Printer;
 use crate::words;
 use runs::{Planned, Ready};
 use std::time::Instant;
-use sys::Places;
 
 /// Leaves a site's modules out where the embedded engine pretends its cluster and this machine has no
 /// modules at all.
@@ -43,13 +42,12 @@ pub fn note_what_is_missing(plan: &mut train::Plan) {
 /// image to a job of its own.
 pub fn make_ready(
     planned: &Planned,
-    places: &Places,
     in_job: bool,
     interrupt: &Interrupt,
     printer: &Printer,
 ) -> Result<Ready, Failure> {
     let plan = &planned.plan.environment;
-    let facts = &planned.target.facts;
+    let (facts, places) = (&planned.target.facts, &planned.places);
     let secrets = runs::secrets(&planned.plan)?;
     let mut making = Making::begin(
         "environment",

@@ -103,8 +103,8 @@ pub(super) fn submit(
     }
     planned.check()?;
     let in_job = planned.makes_environment_in_job;
-    let ready = make_ready(&planned, places, in_job, &interrupt, printer)?;
-    let submitted = runs::submit(&mut planned, &ready, places, &|| !interrupt.asked())?;
+    let ready = make_ready(&planned, in_job, &interrupt, printer)?;
+    let submitted = runs::submit(&mut planned, &ready, &|| !interrupt.asked())?;
     planned.target.remember(places);
     if let Some(note) = &submitted.note {
         printer.show_line(&row("note", note));

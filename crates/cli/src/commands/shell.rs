@@ -80,12 +80,12 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     leave_out_modules(&mut planned.plan);
     planned.check()?;
     let interrupt = Interrupt::watch()?;
-    let ready = make_ready(&planned, &places, false, &interrupt, printer)?;
+    let ready = make_ready(&planned, false, &interrupt, printer)?;
     drop(interrupt);
     one_task(&mut planned.plan, args.command);
-    let folder = own_folder(&places.scratch)?;
+    let folder = own_folder(&planned.places.scratch)?;
     // A node may have another /tmp than this program is in.
-    let ended = pin_program(&places.scratch).and_then(|yard| {
+    let ended = pin_program(&planned.places.scratch).and_then(|yard| {
         let save = args.save.as_deref();
         open(&planned, &ready, (&folder, &yard), save, printer)
     });

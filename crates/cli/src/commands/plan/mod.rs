@@ -17,7 +17,7 @@ use clap::Args as ClapArgs;
 use cluster_file::ClusterFile;
 use model::Timestamp;
 use resources::{Denial, Finding};
-use runs::{Planned, RunRequest, Target, places, say_reason, user};
+use runs::{Planned, RunRequest, Target, places, say_reason, scratch_on};
 use std::path::{Path, PathBuf};
 use sys::Places;
 use train::site::{Beside, SitePlan};
@@ -83,21 +83,21 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         }
         (None, Some(file)) => {
             let site = request.plan_for(&file, &places)?;
-            show_site(&args, &site, &file, printer)
+            show_site(&args, &site, &file, &places, printer)
         }
         // Both are held against the file of the engine's cluster.
         (None, None) if args.beside.is_some() => {
             let planned = request.plan(&places)?;
             let file = script::file_of_target(&planned.target, &places)?;
             let site = request.plan_for(&file, &places)?;
-            show_site(&args, &site, &file, printer)
+            show_site(&args, &site, &file, &places, printer)
         }
         (None, None) => {
             let mut planned = request.plan(&places)?;
-            planned.check_code(&places)?;
+            planned.check_code()?;
             leave_out_modules(&mut planned.plan);
             note_what_is_missing(&mut planned.plan);
-            show_here(&args, planned, &places, printer)
+            show_here(&args, planned, printer)
         }
     }
 }
@@ -117,10 +117,11 @@ fn cluster_file(on: Option<&str>, places: &Places) -> Result<Option<ClusterFile>
 }
 
 /// The plan for the engine that would run it, which is asked whether it would.
-fn show_here(args: &Shown, planned: Planned, places: &Places, printer: &Printer) -> Outcome {
+fn show_here(args: &Shown, planned: Planned, printer: &Printer) -> Outcome {
     let Planned {
         plan,
         target,
+        places,
         refusals,
         ..
     } = planned;
@@ -158,12 +159,14 @@ fn show_here(args: &Shown, planned: Planned, places: &Places, printer: &Printer)
     Ok(end(!refusals.is_empty()))
 }
 
-fn show_site(args: &Shown, site: &SitePlan, file: &ClusterFile, printer: &Printer) -> Outcome {
-    let scratch = file.paths.scratch.as_ref();
-    let scratch = scratch.map_or("/scratch/$USER", |path| path.as_str());
-    // No shell reads a directive.
-    let scratch = scratch.replace("$USER", user().as_deref().unwrap_or("USER"));
-    let place = RunPlace::of(&site.plan, Path::new(&scratch));
+fn show_site(
+    args: &Shown,
+    site: &SitePlan,
+    file: &ClusterFile,
+    places: &Places,
+    printer: &Printer,
+) -> Outcome {
+    let place = RunPlace::of(&site.plan, &scratch_on(file, places));
     let script = site.plan.script(&place.job());
     let beside = match &args.beside {
         Some(path) => Some((path, beside(path, site, file)?)),

@@ -1,0 +1,132 @@
+//! A cluster whose nodes don't see the folder where a user's runs usually lie (`[paths] no_jobs`).
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use std::fs;
+use std::path::PathBuf;
+use testkit::TestEnv;
+
+/// An engine `lab` whose cluster file closes the user's places and names a scratch for `tester`.
+struct Lab {
+    env: TestEnv,
+    lustre: PathBuf,
+}
+
+impl Lab {
+    fn start() -> Lab {
+        let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        let lustre = env.root().join("lustre/tester");
+        fs::create_dir_all(&lustre).unwrap();
+        let file = env.write(
+            "lab.toml",
+            &format!(
+                "[nodes.n]\ncount = 2\ncpus = 2\nmemory = \"2G\"\n\
+                 [partition.p]\nnodes = \"ALL\"\ndefault = true\nmax_time = \"1:00:00\"\n\
+                 [paths]\nscratch = \"{}/lustre/$USER\"\nno_jobs = [\"{}\"]\n",
+                env.root().display(),
+                env.trainyard_home().display(),
+            ),
+        );
+        let file = file.display().to_string();
+        env.yard(&["engine", "start", "lab", "--cluster", &file])
+            .success();
+        Lab { env, lustre }
+    }
+
+    /// What is printed, without ends of lines where a note was wrapped.
+    fn yard(&self, args: &[&str]) -> String {
+        let printed = self.env.yard(args).success();
+        printed.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _ = self.env.yard(&["engine", "stop", "lab"]);
+    }
+}
+
+/// A scratch that is not there can't hold it, and what it reads may not be seen either.
+#[test]
+fn a_run_that_no_node_would_see_is_refused() {
+    let lab = Lab::start();
+    let home = lab.env.trainyard_home().display().to_string();
+    lab.env.write(
+        "yard.toml",
+        &format!("command = [\"true\"]\n[data]\nstage = [\"{home}/config\"]\n"),
+    );
+    fs::create_dir_all(lab.env.trainyard_home().join("config")).unwrap();
+    let plan = lab.yard(&["plan", "--on", "lab"]);
+    let note = format!("the run reads {home}/config: nodes of lab don't see {home}");
+    assert!(plan.contains(&note), "{plan}");
+
+    fs::remove_dir(&lab.lustre).unwrap();
+    for command in ["plan", "run"] {
+        let refused = lab.env.yard(&[command, "--on", "lab"]).code(3);
+        let said = refused.stderr;
+        assert!(
+            said.contains("nodes of lab would not see the run's folder"),
+            "{said}"
+        );
+        assert!(said.contains("(paths.scratch) is not there"), "{said}");
+        assert!(said.contains("set TRAINYARD_HOME"), "{said}");
+    }
+    assert_eq!(lab.yard(&["ls"]), "no runs yet; yard run FILE starts one");
+}
+
+mod slow {
+    use super::*;
+
+    /// It is planned, run, found again, and removed there.
+    #[test]
+    fn a_run_that_its_nodes_would_not_see_lies_on_scratch() {
+        let lab = Lab::start();
+        let (env, lustre) = (&lab.env, lab.lustre.display().to_string());
+        env.write(
+            "yard.toml",
+            "name = \"seen\"\nlauncher = \"srun\"\n\
+             command = [\"sh\", \"-c\", \"echo in $PWD with $VIRTUAL_ENV\"]\n\
+             [resources]\nnodes = 2\ntime = \"10m\"\n[environment]\nrequirements = \"requirements.txt\"\n",
+        );
+        env.write("requirements.txt", "# nothing\n");
+        let note = format!("the run has its folder in {lustre}/trainyard/scratch");
+        let plan = lab.yard(&["plan", "--on", "lab"]);
+        assert!(plan.contains(&note), "{plan}");
+        let script = lab.yard(&["plan", "--on", "lab", "--script"]);
+        assert!(
+            script.contains(&format!("{lustre}/trainyard/scratch/PROJECT/")),
+            "{script}"
+        );
+        let printed = lab.yard(&["run", "--on", "lab"]);
+        assert!(printed.contains(&note), "{printed}");
+        let kept = format!("kept in {lustre}/trainyard/scratch/");
+        assert!(printed.contains(&kept), "{printed}");
+        let made = format!("with {lustre}/trainyard/cache/");
+        assert!(printed.matches(&made).count() >= 2, "{printed}");
+        // Nothing of it lies where its nodes see nothing.
+        let home = env.trainyard_home();
+        assert!(!home.join("scratch").exists());
+        assert!(!home.join("cache").exists());
+
+        assert!(lab.yard(&["ls"]).contains("seen"));
+        assert!(lab.yard(&["show", "seen"]).contains(&lustre));
+        assert!(lab.yard(&["logs", "seen"]).contains(&made));
+        let cached = lab.yard(&["cache", "ls", "--json"]);
+        assert!(
+            cached.contains(&format!("{lustre}/trainyard/cache/")),
+            "{cached}"
+        );
+        assert!(lab.yard(&["du"]).contains(&lustre));
+        // Half a folder of a run that was never submitted is found there too.
+        let half = lab.lustre.join("trainyard/scratch/other/half-abcd");
+        fs::create_dir_all(half.join("links")).unwrap();
+        let left = lab.yard(&["clean", "--dry-run"]);
+        assert!(left.contains("half-abcd"), "{left}");
+        assert!(lab.yard(&["requeue", "seen"]).contains("seen"));
+        lab.yard(&["wait", "seen"]);
+        let scratch = lab.lustre.join("trainyard/scratch/work");
+        assert_eq!(fs::read_dir(&scratch).unwrap().count(), 1);
+        lab.yard(&["rm", "--yes", "seen"]);
+        assert!(!scratch.exists());
+    }
+}

@@ -1,0 +1,378 @@
+//! Where a run's folder, environment and image lie: the user's places, unless the cluster's nodes don't
+//! see those (`[paths] no_jobs`).
+
+use crate::cluster_files;
+use crate::engines::engine_names;
+use crate::failure::{Failure, FailureKind};
+use crate::run_request::user;
+use cluster_file::ClusterFile;
+use std::path::{Path, PathBuf};
+use sys::Places;
+use train::{Plan, Python};
+
+/// The places of a run on one cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RunPlaces {
+    pub places: Places,
+    /// What a person should know of them, where they are not the usual ones.
+    pub note: Option<String>,
+}
+
+impl RunPlaces {
+    /// The user's own.
+    pub fn usual(places: &Places) -> RunPlaces {
+        RunPlaces {
+            places: places.clone(),
+            note: None,
+        }
+    }
+
+    /// Those on the cluster of a file, on whose machines this program runs. `is_believed`: the cluster
+    /// does not report otherwise than its file.
+    ///
+    /// # Errors
+    /// Its nodes see no folder that the run could have.
+    pub fn on(
+        file: &ClusterFile,
+        is_believed: bool,
+        places: &Places,
+    ) -> Result<RunPlaces, Failure> {
+        let user = user();
+        let site = Site {
+            file,
+            user: user.as_deref(),
+            real: &real,
+        };
+        match site.moved(places, &Path::is_dir) {
+            Moved::Nowhere(failure) => {
+                let closed = file.paths.no_jobs.as_ref();
+                let is_sure = closed.is_some_and(|one| !one.is_assumed() && !one.is_disputed());
+                if is_sure && is_believed {
+                    return Err(failure);
+                }
+                Ok(RunPlaces::of(Moved::Nowhere(failure), places))
+            }
+            moved => Ok(RunPlaces::of(moved, places)),
+        }
+    }
+
+    /// Those on the cluster of a file, as far as the file says it: this machine is another one.
+    pub fn by_file(file: &ClusterFile, places: &Places) -> RunPlaces {
+        let user = user();
+        let home = file.paths.home.as_ref().map(|home| home.value.clone());
+        let site = Site {
+            file,
+            user: user.as_deref(),
+            real: &|path| path.to_owned(),
+        };
+        // The home there, below which everything of a user's lies.
+        let there = home.map(|home| Places {
+            scratch: site.path(&home).join(".local/share/trainyard/scratch"),
+            cache: site.path(&home).join(".cache/trainyard"),
+            ..places.clone()
+        });
+        let moved = site.moved(there.as_ref().unwrap_or(places), &|_| true);
+        RunPlaces::of(moved, places)
+    }
+
+    fn of(moved: Moved, usual: &Places) -> RunPlaces {
+        match moved {
+            Moved::Not => RunPlaces::usual(usual),
+            Moved::To(moved) => moved,
+            Moved::Nowhere(failure) => RunPlaces {
+                note: Some(failure.line()),
+                ..RunPlaces::usual(usual)
+            },
+        }
+    }
+}
+
+/// All places in which runs, environments and images of this user may lie: the usual ones first.
+#[must_use]
+pub fn all_places(places: &Places) -> Vec<Places> {
+    let mut all = vec![places.clone()];
+    let (texts, _) = cluster_files::all(places);
+    let engines = engine_names(places);
+    let of_engines = engines
+        .iter()
+        .filter_map(|name| cluster_files::of_engine(places, name)?.ok());
+    for text in texts.into_iter().chain(of_engines) {
+        let Some(file) = text
+            .text
+            .contains("no_jobs")
+            .then(|| text.parse().ok())
+            .flatten()
+        else {
+            continue;
+        };
+        if let Ok(run) = RunPlaces::on(&file, false, places)
+            && !all.contains(&run.places)
+        {
+            all.push(run.places);
+        }
+    }
+    all
+}
+
+/// That what the run names and its nodes read lies where they don't see it.
+pub(crate) fn unseen_note(file: &ClusterFile, plan: &Plan) -> Option<String> {
+    let user = user();
+    let site = Site {
+        file,
+        user: user.as_deref(),
+        real: &real,
+    };
+    let of_python = match &plan.environment.python.value {
+        Python::Venv(path) | Python::CondaFolder(path) => Some(path.as_path()),
+        Python::AsItIs | Python::Requirements(_) | Python::CondaName(_) => None,
+    };
+    let container = plan.environment.container.as_ref();
+    // Of one that is made beforehand nodes see what it was made into.
+    let image = container.filter(|container| !container.is_made());
+    let image = image.and_then(|container| container.image.value.path());
+    let mounts = container.into_iter().flat_map(|it| &it.mounts.value);
+    let mounts = mounts.map(|mount| Path::new(&mount.source));
+    let staged = plan.data.stage.value.iter().map(PathBuf::as_path);
+    let named = of_python.into_iter().chain(image).chain(mounts);
+    let mut unseen: Vec<String> = Vec::new();
+    let mut closed = None;
+    for path in named.chain(staged) {
+        if let Some(folder) = site.closed(path) {
+            closed = Some(folder);
+            unseen.push(path.display().to_string());
+        }
+    }
+    let closed = closed?;
+    let name = &file.name;
+    Some(format!(
+        "the run reads {}: nodes of {name} don't see {closed}, or can't write there (paths.no_jobs)",
+        unseen.join(", ")
+    ))
+}
+
+/// The folder of runs on the cluster of a file, for a machine that is not there.
+#[must_use]
+pub fn scratch_on(file: &ClusterFile, places: &Places) -> PathBuf {
+    let run = RunPlaces::by_file(file, places);
+    if run.places.scratch != places.scratch {
+        return run.places.scratch;
+    }
+    let scratch = file.paths.scratch.as_ref();
+    let scratch = scratch.map_or("/scratch/$USER", |path| path.as_str());
+    // No shell reads a directive.
+    PathBuf::from(scratch.replace("$USER", user().as_deref().unwrap_or("USER")))
+}
+
+/// A cluster's file, and who asks.
+struct Site<'a> {
+    file: &'a ClusterFile,
+    user: Option<&'a str>,
+    /// A path without links.
+    real: &'a dyn Fn(&Path) -> PathBuf,
+}
+
+/// What becomes of the usual places.
+enum Moved {
+    /// Nodes see them.
+    Not,
+    /// Others stand in for them.
+    To(RunPlaces),
+    /// Nodes don't see them, and no other folder is known.
+    Nowhere(Failure),
+}
+
+impl Site<'_> {
+    fn path(&self, text: &str) -> PathBuf {
+        PathBuf::from(text.replace("$USER", self.user.unwrap_or("USER")))
+    }
+
+    /// The folder of `no_jobs` in which another one lies, by its name or where its links lead.
+    fn closed(&self, folder: &Path) -> Option<&str> {
+        let by_name = self.file.no_jobs_in(folder, self.user);
+        by_name.or_else(|| self.file.no_jobs_in(&(self.real)(folder), self.user))
+    }
+
+    fn moved(&self, places: &Places, is_there: &dyn Fn(&Path) -> bool) -> Moved {
+        let name = &self.file.name;
+        let (runs, cache) = (self.closed(&places.scratch), self.closed(&places.cache));
+        let Some(closed) = runs.or(cache) else {
+            return Moved::Not;
+        };
+        let root = match self.own_folder(is_there) {
+            Ok(root) => root,
+            Err(why) => {
+                let what = format!("nodes of {name} would not see the run's folder");
+                let usual = if runs.is_some() {
+                    &places.scratch
+                } else {
+                    &places.cache
+                };
+                let failure = Failure::new(FailureKind::Refused, what)
+                    .asked(format!("a folder in {}", usual.display()))
+                    .there(format!(
+                        "jobs can't run in {closed} (paths.no_jobs), and {why}"
+                    ))
+                    .todo("set TRAINYARD_HOME to a folder that its nodes see and may write in");
+                return Moved::Nowhere(failure);
+            }
+        };
+        let mut moved = places.clone();
+        let mut said = Vec::new();
+        if runs.is_some() {
+            moved.scratch = root.join("scratch");
+            said.push(format!("its folder in {}", moved.scratch.display()));
+        }
+        if cache.is_some() {
+            moved.cache = root.join("cache");
+            let what = format!("environments and images in {}", moved.cache.display());
+            said.push(what);
+        }
+        Moved::To(RunPlaces {
+            places: moved,
+            note: Some(format!(
+                "the run has {}: jobs can't run in {closed} (paths.no_jobs of {name})",
+                said.join(", and ")
+            )),
+        })
+    }
+
+    /// The user's folder below `paths.scratch`.
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    fn own_folder(&self, is_there: &dyn Fn(&Path) -> bool) -> Result<PathBuf, String> {
+        let Some(scratch) = &self.file.paths.scratch else {
+            return Err("its file names no paths.scratch".to_owned());
+        };
+        let folder = self.path(&scratch.value);
+        let shown = folder.display();
+        if self.closed(&folder).is_some() {
+            return Err(format!("neither in {shown} (paths.scratch)"));
+        }
+        if !is_there(&folder) {
+            return Err(format!("{shown} (paths.scratch) is not there"));
+        }
+        // One that all users share holds a folder of each.
+        Ok(if scratch.value.contains("$USER") {
+            folder.join("trainyard")
+        } else {
+            folder.join(format!("trainyard-{}", self.user.unwrap_or("USER")))
+        })
+    }
+}
+
+/// Where a path leads; what of it is not there yet stands as it is.
+fn real(path: &Path) -> PathBuf {
+    for above in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (above.canonicalize(), path.strip_prefix(above)) {
+            return real.join(rest);
+        }
+    }
+    path.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    /// What becomes of the places of `ada`, whose home is `home`, with these `[paths]`.
+    #[track_caller]
+    fn check(paths: &str, home: &str, links: &[(&str, &str)], missing: &[&str], want: Expect) {
+        let file = ClusterFile::parse("lab", &format!("[paths]\n{paths}")).unwrap();
+        let site = Site {
+            file: &file,
+            user: Some("ada"),
+            real: &|path| {
+                let led = links
+                    .iter()
+                    .find_map(|(from, to)| Some(Path::new(to).join(path.strip_prefix(from).ok()?)));
+                led.unwrap_or_else(|| path.to_owned())
+            },
+        };
+        let below = |name: &str| Path::new(home).join(name);
+        let places = Places {
+            state: below("state"),
+            cache: below("cache"),
+            config: below("config"),
+            scratch: below("scratch"),
+            index: below("index"),
+            host: "box".to_owned(),
+        };
+        let is_there = |path: &Path| !missing.iter().any(|one| path == Path::new(one));
+        let got = match site.moved(&places, &is_there) {
+            Moved::Not => "usual".to_owned(),
+            Moved::To(run) => {
+                // What only this machine reads stays.
+                assert_eq!(run.places.index, places.index);
+                assert_eq!(run.places.state, places.state);
+                run.note.unwrap()
+            }
+            Moved::Nowhere(failure) => failure.line(),
+        };
+        want.assert_eq(&got);
+    }
+
+    #[test]
+    fn a_run_lies_where_nodes_see_it() {
+        let wilson = "scratch = \"/lustre/$USER\"\nno_jobs = [\"/nashome\"]";
+        check(wilson, "/work/ada", &[], &[], expect!["usual"]);
+        check("", "/nashome/ada", &[], &[], expect!["usual"]);
+        let moved = expect![
+            "the run has its folder in /lustre/ada/trainyard/scratch, and environments and images in /lustre/ada/trainyard/cache: jobs can't run in /nashome (paths.no_jobs of lab)"
+        ];
+        check(wilson, "/nashome/ada", &[], &[], moved);
+        // A home of another name that leads there.
+        check(
+            wilson,
+            "/home/ada",
+            &[("/home", "/nashome")],
+            &[],
+            expect![
+                "the run has its folder in /lustre/ada/trainyard/scratch, and environments and images in /lustre/ada/trainyard/cache: jobs can't run in /nashome (paths.no_jobs of lab)"
+            ],
+        );
+        // Users share it.
+        check(
+            "scratch = \"/lustre\"\nno_jobs = [\"/home/$USER/cache\"]",
+            "/home/ada",
+            &[],
+            &[],
+            expect![
+                "the run has environments and images in /lustre/trainyard-ada/cache: jobs can't run in /home/$USER/cache (paths.no_jobs of lab)"
+            ],
+        );
+    }
+
+    #[test]
+    fn without_such_a_folder_it_is_refused() {
+        let wilson = "scratch = \"/lustre/$USER\"\nno_jobs = [\"/nashome\"]";
+        check(
+            wilson,
+            "/nashome/ada",
+            &[],
+            &["/lustre/ada"],
+            expect![
+                "nodes of lab would not see the run's folder; a folder in /nashome/ada/scratch; jobs can't run in /nashome (paths.no_jobs), and /lustre/ada (paths.scratch) is not there; set TRAINYARD_HOME to a folder that its nodes see and may write in"
+            ],
+        );
+        check(
+            "no_jobs = [\"/nashome\"]",
+            "/nashome/ada",
+            &[],
+            &[],
+            expect![
+                "nodes of lab would not see the run's folder; a folder in /nashome/ada/scratch; jobs can't run in /nashome (paths.no_jobs), and its file names no paths.scratch; set TRAINYARD_HOME to a folder that its nodes see and may write in"
+            ],
+        );
+        check(
+            "scratch = \"/nashome/s\"\nno_jobs = [\"/nashome\"]",
+            "/nashome/ada",
+            &[],
+            &[],
+            expect![
+                "nodes of lab would not see the run's folder; a folder in /nashome/ada/scratch; jobs can't run in /nashome (paths.no_jobs), and neither in /nashome/s (paths.scratch); set TRAINYARD_HOME to a folder that its nodes see and may write in"
+            ],
+        );
+    }
+}
