@@ -86,3 +86,38 @@ fn a_run_whose_job_is_held_says_what_lets_it_start() {
 fn file_to_append(path: &std::path::Path) -> std::fs::File {
     std::fs::File::options().append(true).open(path).unwrap()
 }
+
+/// On a terminal only: its own words come whole, and the cause right after the first lines of the others.
+#[test]
+fn what_ranks_print_while_they_are_ended_for_a_failed_one_is_folded() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.write(
+        "yard.toml",
+        "launcher = \"srun\"\ncommand = [\"bash\", \"train.sh\"]\n[resources]\nranks_per_node = 2\n",
+    );
+    env.write(
+        "train.sh",
+        "lines() { for line in {1..30}; do echo \"$1 $line\"; done; }\n\
+         if [ $SLURM_PROCID = 0 ]; then\n\
+           until [ -e up ]; do sleep 0.05; done; lines trace; exit 7\n\
+         fi\n\
+         trap 'lines stack; exit 1' TERM; touch up; sleep 600 & wait\n",
+    );
+    let line = format!("{} run", env!("CARGO_BIN_EXE_yard"));
+    let run = env
+        .program("script", &["-qec", &line, "/dev/null"])
+        .output();
+    let shown = String::from_utf8(run.unwrap().stdout).unwrap();
+    assert_eq!(shown.matches("[0] trace ").count(), 30, "{shown}");
+    assert_eq!(shown.matches("[1] stack ").count(), 4, "{shown}");
+    let (_, folded) = shown.split_once("[1] stack 4").unwrap();
+    assert!(
+        folded
+            .trim_start()
+            .starts_with("… 26 more lines of ranks that were being ended"),
+        "{shown}"
+    );
+    assert!(folded.contains("failed: rank 0 on "), "{shown}");
+    let logs = env.yard(&["logs", "work"]).success();
+    assert_eq!(logs.matches("stack ").count(), 30, "{logs}");
+}

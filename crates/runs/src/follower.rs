@@ -7,6 +7,7 @@ use backend::{JobView, Poller, Reach, ViewState};
 use folder::{Attempt, Event, EventLine, EventTail, LinkState, LogLine, LogTail, RunFolder};
 use model::{JobId, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// How often the files are looked at.
@@ -33,6 +34,12 @@ pub enum RunEvent {
         at: Timestamp,
         /// What.
         event: Event,
+    },
+    /// A rank failed by itself, the first of its start: the others are being ended for it. The cause
+    /// comes as an event once they are.
+    RankFailed {
+        /// The task's number, as in [`RunEvent::Output`].
+        rank: u32,
     },
     /// A rank wrote a line.
     Output {
@@ -92,6 +99,26 @@ struct Followed {
     seen: Vec<EventLine>,
     /// Events that end the ranks, until all of the ranks' lines were shown.
     held: Vec<EventLine>,
+    /// Ranks whose ends were read.
+    ended: BTreeSet<u32>,
+    /// Whether one of them had failed, which is said once.
+    has_failed: bool,
+    /// Whether all lines were read that the ranks had written at the last look: what comes now is new.
+    is_read: bool,
+}
+
+impl Followed {
+    /// The rank that failed first, once, and only after all that ranks had written at the look before.
+    fn failed(&mut self, folder: &RunFolder) -> Option<u32> {
+        if self.has_failed || !self.is_read {
+            return None;
+        }
+        // One that can't be read now is read at the next look.
+        let exits = folder.new_exits(self.attempt, &mut self.ended).ok()?;
+        let first = exits.iter().find(|exit| exit.has_failed())?;
+        self.has_failed = true;
+        Some(first.rank)
+    }
 }
 
 impl Follower {
@@ -231,6 +258,9 @@ impl Follower {
                     logs: LogTail::new(&self.folder, attempt),
                     seen: Vec::new(),
                     held: Vec::new(),
+                    ended: BTreeSet::new(),
+                    has_failed: false,
+                    is_read: false,
                 });
             }
         }
@@ -259,12 +289,15 @@ impl Follower {
                 event: line.event.clone(),
             };
             seen.extend(before.iter().map(tell));
+            let failed = followed.failed(&self.folder);
+            seen.extend(failed.map(|rank| RunEvent::RankFailed { rank }));
             let lines = followed.logs.read(over)?;
             seen.extend(lines.into_iter().map(|line| RunEvent::Output { line }));
             let redrawn = followed.logs.redrawn().into_iter();
             seen.extend(redrawn.map(|line| RunEvent::Redrawn { line }));
             self.has_ended |= self.has_read && events.iter().any(|line| ends_run(&line.event));
             followed.seen.extend(events);
+            followed.is_read = !followed.logs.has_more();
             if followed.logs.has_more() {
                 self.has_more = true;
                 // What a later start did comes after all of this one.

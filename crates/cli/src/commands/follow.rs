@@ -95,13 +95,14 @@ pub fn follow(
                         }
                     }
                 }
+                RunEvent::RankFailed { rank } => fold.see_failure(rank),
                 RunEvent::Redrawn { line } => {
                     printer.redraw(&format!("  [{}] {}", line.rank, line.text()));
                 }
                 RunEvent::Output { line } => {
                     let text = line.text();
                     // To a pipe or a file everything goes.
-                    if fold.shows_line() || !printer.is_terminal() {
+                    if fold.shows_line(line.rank) || !printer.is_terminal() {
                         story.add_output(&text);
                         printer.output_line(&format!("  [{}] ", line.rank), &line.bytes);
                     }

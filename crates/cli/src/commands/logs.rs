@@ -234,7 +234,10 @@ fn follow(args: &Args, run: &Run, transport: Box<dyn Transport>, printer: &Print
                     printer.say(&outage_over(poller.cluster(), lasted))
                 }
                 RunEvent::Over { .. } => return Ok(exit_code::DONE),
-                RunEvent::Waiting { .. } | RunEvent::Event { .. } | RunEvent::Redrawn { .. } => {}
+                RunEvent::Waiting { .. }
+                | RunEvent::Event { .. }
+                | RunEvent::RankFailed { .. }
+                | RunEvent::Redrawn { .. } => {}
             }
         }
         if !follower.has_more() {

@@ -11,6 +11,8 @@ const SHOWN: u64 = 4;
 pub struct StopFold {
     /// Lines since the ranks are being ended; `None`: they are not.
     lines: Option<u64>,
+    /// The rank for whose failure they are.
+    failed: Option<u32>,
 }
 
 impl StopFold {
@@ -29,6 +31,7 @@ impl StopFold {
             | Event::Finished { .. }
             | Event::Failed { .. }
             | Event::Started { .. } => {
+                self.failed = None;
                 let hidden = self.lines.take()?.saturating_sub(SHOWN);
                 (hidden > 0)
                     .then(|| format!("  … {hidden} more lines of ranks that were being ended"))
@@ -37,9 +40,17 @@ impl StopFold {
         }
     }
 
-    /// Whether a rank's line that came now is shown.
-    pub fn shows_line(&mut self) -> bool {
-        let Some(lines) = &mut self.lines else {
+    /// A rank failed by itself: `srun` ends the others. What it said itself is no part of that.
+    pub fn see_failure(&mut self, rank: u32) {
+        if self.lines.is_none() {
+            self.lines = Some(0);
+            self.failed = Some(rank);
+        }
+    }
+
+    /// Whether a line that came now of that rank is shown.
+    pub fn shows_line(&mut self, rank: u32) -> bool {
+        let Some(lines) = self.lines.as_mut().filter(|_| self.failed != Some(rank)) else {
             return true;
         };
         *lines += 1;
@@ -65,7 +76,7 @@ mod tests {
         };
         let mut fold = StopFold::default();
         let shown =
-            |fold: &mut StopFold, lines: u64| (0..lines).filter(|_| fold.shows_line()).count();
+            |fold: &mut StopFold, lines: u64| (0..lines).filter(|_| fold.shows_line(1)).count();
         assert_eq!(shown(&mut fold, 9), 9);
         assert_eq!(fold.see(&ended), None);
         assert_eq!(fold.see(&stopping), None);
@@ -91,7 +102,7 @@ mod tests {
         let mut fold = StopFold::default();
         assert_eq!(fold.see(&stopping), None);
         assert_eq!(fold.see(&lost), None);
-        assert_eq!((0..9).filter(|_| fold.shows_line()).count(), 4);
+        assert_eq!((0..9).filter(|_| fold.shows_line(0)).count(), 4);
         // Those of a killed batch step are ended after it was brought back.
         let back = Event::ComingBack {
             how: folder::ComingBack::Requeue,
@@ -99,6 +110,28 @@ mod tests {
         let mut fold = StopFold::default();
         assert_eq!(fold.see(&lost), None);
         assert_eq!(fold.see(&back), None);
-        assert_eq!((0..9).filter(|_| fold.shows_line()).count(), 4);
+        assert_eq!((0..9).filter(|_| fold.shows_line(0)).count(), 4);
+    }
+
+    #[test]
+    fn ranks_that_are_ended_for_a_failed_one_are_folded_and_its_own_words_are_not() {
+        let mut fold = StopFold::default();
+        fold.see_failure(1);
+        assert_eq!((0..30).filter(|_| fold.shows_line(0)).count(), 4);
+        assert_eq!((0..30).filter(|_| fold.shows_line(1)).count(), 30);
+        let ended = Event::RanksEnded {
+            status: 7,
+            first_failed: Some((1, 7)),
+        };
+        let said = "  … 26 more lines of ranks that were being ended";
+        assert_eq!(fold.see(&ended).as_deref(), Some(said));
+        // Those of a job that is ended anyway are folded already, all of them.
+        let stopping = Event::Stopping {
+            reason: StopReason::Limit,
+            left: Seconds(5),
+        };
+        assert_eq!(fold.see(&stopping), None);
+        fold.see_failure(1);
+        assert_eq!((0..9).filter(|_| fold.shows_line(1)).count(), 4);
     }
 }
