@@ -738,28 +738,29 @@ fn notes_of(ignored: &str, run_file: &str) -> String {
     here
 }
 
+/// Both would requeue the job.
 #[test]
-fn a_signal_at_which_lightning_requeues_is_noted() {
-    let note = |launcher: &str, notify: &str, want| {
+fn a_signal_at_which_lightning_requeues_is_refused() {
+    let plan = |launcher: &str, notify: &str, status: i32| {
+        let env = env();
         let command = "command = [\"train.py\", \"{checkpoints}\", \"{resume}\"]\n";
         let resume = format!("[resume]\nnotify = {notify:?}\n");
-        notes(
-            "",
+        env.write("train.py", "");
+        env.write(
+            "yard.toml",
             &format!("launcher = {launcher:?}\n{command}{resume}"),
-            want,
         );
+        env.yard(&["plan"]).code(status).stderr
     };
-    note(
-        "lightning",
-        "SIGUSR1",
-        expect![[r#"
-        [resume] notify = "SIGUSR1" (yard.toml:4): Lightning requeues the job itself at that signal,
-        as the run does; give its Trainer plugins=[SLURMEnvironment(auto_requeue=False)], or notify
-        by a file
-    "#]],
-    );
-    note("lightning", "SIGTERM", expect![""]);
-    note("torchrun", "SIGUSR1", expect![""]);
+    expect![[r#"
+        error: Lightning requeues the job itself at SIGUSR1, as the run does
+          asked   launcher = "lightning" (yard.toml:1), [resume] notify = "SIGUSR1" (yard.toml:4)
+          there   a job that is requeued twice is ended in the middle of its next start
+          do      set notify to "file" or "SIGTERM"; the run comes back by itself
+    "#]]
+    .assert_eq(&plan("lightning", "SIGUSR1", 2));
+    plan("lightning", "SIGTERM", 0);
+    plan("torchrun", "SIGUSR1", 0);
 }
 
 /// It would use its limit twice before it fails.

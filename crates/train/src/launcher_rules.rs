@@ -129,16 +129,26 @@ pub(crate) fn check_lightning_name(
     })
 }
 
-/// At SIGUSR1 Lightning's Slurm mode saves and brings the job back itself, beside the run.
-pub(crate) fn lightning_signal_note(
+/// At SIGUSR1 Lightning's Slurm mode saves and brings the job back itself, beside the run, and no
+/// variable switches that off. At SIGTERM it ends without.
+pub(crate) fn check_lightning_signal(
     launcher: &Resolved<Launcher>,
     notify: Option<&Resolved<Notify>>,
-) -> Option<String> {
-    let notify = notify.filter(|notify| notify.value == Notify::Sigusr1)?;
-    (launcher.value == Launcher::Lightning).then(|| {
-        format!(
-            "[resume] notify = \"SIGUSR1\" ({}): Lightning requeues the job itself at that signal, as the run does; give its Trainer plugins=[SLURMEnvironment(auto_requeue=False)], or notify by a file",
-            notify.source
-        )
+) -> Result<(), Refusal> {
+    let Some(notify) = notify.filter(|notify| notify.value == Notify::Sigusr1) else {
+        return Ok(());
+    };
+    if launcher.value != Launcher::Lightning {
+        return Ok(());
+    }
+    Err(Refusal {
+        kind: RefusalKind::Usage,
+        message: "Lightning requeues the job itself at SIGUSR1, as the run does".to_owned(),
+        asked: format!(
+            "launcher = \"lightning\" ({}), [resume] notify = \"SIGUSR1\" ({})",
+            launcher.source, notify.source
+        ),
+        there: "a job that is requeued twice is ended in the middle of its next start".to_owned(),
+        todo: "set notify to \"file\" or \"SIGTERM\"; the run comes back by itself".to_owned(),
     })
 }

@@ -2,8 +2,8 @@
 
 use crate::grace::{grace, granularity_note};
 use crate::launcher_rules::{
-    check_lightning_name, check_one_process, check_started_once, launcher_options,
-    lightning_signal_note,
+    check_lightning_name, check_lightning_signal, check_one_process, check_started_once,
+    launcher_options,
 };
 use crate::node_choice::{NodeChoice, Wanted};
 use crate::plan::seen_checkpoints;
@@ -176,10 +176,7 @@ pub(crate) fn plan_sections(
     }
     let name = name(input, asked.name);
     check_lightning_name(&launcher, &name)?;
-    notes.extend(lightning_signal_note(
-        &launcher,
-        asked.resume.notify.as_ref(),
-    ));
+    check_lightning_signal(&launcher, asked.resume.notify.as_ref())?;
 
     let environment = environment(input.base, asked.environment, &launcher, facts)?;
     let resume_on = asked.resume.on.unwrap_or_else(|| {
