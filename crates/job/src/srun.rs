@@ -77,14 +77,16 @@ pub fn ranks(ranks: &Ranks<'_>, command: &[OsString]) -> Vec<OsString> {
             &[&format!("--nodelist={node}"), "--open-mode=append"],
         );
     }
-    // Beside the agents, which hold the same CPUs: without it the step would wait for ever.
+    // Beside the agents, which hold the same CPUs: without --overlap the step would wait for ever. Ranks
+    // are counted node by node and, on a node, socket by socket, as GPUs are: left to Slurm the second
+    // is cyclic, and every other rank would be bound to the socket that its GPU is not at.
     push(
         &mut args,
         &[
             "--overlap",
             "--kill-on-bad-exit=1",
             "--input=none",
-            "--distribution=block",
+            "--distribution=block:block",
         ],
     );
     // Where the job asked for them by the task a step that says nothing has it so, and with none Slurm
@@ -224,7 +226,7 @@ mod tests {
         check(
             &ranks(&of_ranks, &command),
             expect![
-                "--nodes 2 --ntasks 8 --ntasks-per-node=4 --cpus-per-task=6 --overlap --kill-on-bad-exit=1 --input=none --distribution=block --gpu-bind=none --output=/r/logs/7.0.%t --chdir=/r/code yard job agent"
+                "--nodes 2 --ntasks 8 --ntasks-per-node=4 --cpus-per-task=6 --overlap --kill-on-bad-exit=1 --input=none --distribution=block:block --gpu-bind=none --output=/r/logs/7.0.%t --chdir=/r/code yard job agent"
             ],
         );
         // Three ranks on two nodes, by an agent on each.
@@ -240,7 +242,7 @@ mod tests {
         check(
             &ranks(&uneven, &command),
             expect![
-                "--nodes 2 --ntasks 3 --cpus-per-task=6 --overlap --kill-on-bad-exit=1 --input=none --distribution=block --wait=0 --cpu-bind=none --output=/r/logs/7.0.%t --chdir=/r/code yard job agent"
+                "--nodes 2 --ntasks 3 --cpus-per-task=6 --overlap --kill-on-bad-exit=1 --input=none --distribution=block:block --wait=0 --cpu-bind=none --output=/r/logs/7.0.%t --chdir=/r/code yard job agent"
             ],
         );
         let first = NodeName::new("n1");
@@ -251,7 +253,7 @@ mod tests {
         check(
             &ranks(&of_ranks, &command),
             expect![
-                "--nodes 1 --ntasks 1 --ntasks-per-node=1 --cpus-per-task=6 --nodelist=n1 --open-mode=append --overlap --kill-on-bad-exit=1 --input=none --distribution=block --output=/r/logs/7.0.%t --chdir=/r/code yard job agent"
+                "--nodes 1 --ntasks 1 --ntasks-per-node=1 --cpus-per-task=6 --nodelist=n1 --open-mode=append --overlap --kill-on-bad-exit=1 --input=none --distribution=block:block --output=/r/logs/7.0.%t --chdir=/r/code yard job agent"
             ],
         );
     }

@@ -15,7 +15,7 @@ pub struct Launch {
     /// follow its own.
     pub head: Option<RankCommand>,
     /// Each task of the ranks' step, in the order of `SLURM_PROCID`: tasks are counted node by node
-    /// (`--distribution=block`). With [`Shape::Head`] the ranks, in MPI's order.
+    /// (`--distribution=block:block`). With [`Shape::Head`] the ranks, in MPI's order.
     pub ranks: Vec<RankCommand>,
 }
 

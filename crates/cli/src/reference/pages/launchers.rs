@@ -63,7 +63,12 @@ const COMMON: &str = r#"With every launcher:
 - A command that begins with a `.py` file runs with the environment's Python; the file needs no `#!` line.
 - `srun` gets nodes and tasks, CPUs for each task, and `--gpu-bind=none`: each rank sees all GPUs of
   its node that are the job's, as NCCL's direct copies need it, and takes the one of its local rank.
-  `CUDA_DEVICE_ORDER` is `PCI_BUS_ID` and `OMP_NUM_THREADS` the CPUs of a rank, unless they are set.
+- `--distribution=block:block` counts ranks node by node and, on a node, socket by socket, as GPUs are
+  numbered. Where the cluster binds tasks (`TaskPlugin=task/affinity`) each rank that is a task of its own
+  is bound to CPUs of the socket that its GPU is at, as far as these are numbered alike. An agent of
+  `torchrun` or `accelerate` has the CPUs of all its ranks, and `mpirun` runs with `--bind-to none`: their
+  ranks are not bound one by one.
+- `CUDA_DEVICE_ORDER` is `PCI_BUS_ID` and `OMP_NUM_THREADS` the CPUs of a rank, unless they are set.
 - Ranks meet at an address of the job's first node and at a port that was free there and was held until
   they started, so that two jobs on one node do not meet each other. `YARD_COORDINATOR` has it, for
   programs that have a way of their own.
@@ -99,9 +104,8 @@ fn section(launcher: Launcher) -> String {
         }
         Launcher::Lightning => {
             "`Trainer(num_nodes=…, devices=…)` must say what the run file says: `YARD_NODES` and \
-             `YARD_GPUS_PER_NODE` have it. The run comes back by itself, so Lightning's own requeue \
-             has nothing to do; with `[resume] notify = \"SIGUSR1\"` switch it off with \
-             `SLURMEnvironment(auto_requeue=False)`."
+             `YARD_GPUS_PER_NODE` have it. The run comes back by itself; Lightning's own requeue, \
+             at SIGUSR1, never comes to it: `[resume] notify = \"SIGUSR1\"` is refused."
         }
         Launcher::Jax => {
             "A rank with several GPUs gets its share in `JAX_LOCAL_DEVICE_IDS`. JAX's own reading of \
