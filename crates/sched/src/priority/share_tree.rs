@@ -286,6 +286,8 @@ impl ShareTree {
         };
         let children = below.get(&account).into_iter().flatten().copied();
         let mut children: Vec<usize> = children.filter(|place| !is_own_parents(*place)).collect();
+        // Slurm has those first that were added last.
+        children.reverse();
         children.sort_by(|one, other| {
             let by_level = standings[*other].level.total_cmp(&standings[*one].level);
             let is_account = |place: usize| self.nodes[place].user.is_none();
@@ -376,6 +378,77 @@ mod tests {
                 user,
                 ("lab", None, "1"),
                 ("lab", Some("root"), "1"),
+            ],
+        );
+    }
+
+    /// `sshare` of a real 22.05.8 whose accounts were added in that order.
+    #[test]
+    fn before_any_usage_accounts_stand_in_the_order_in_which_they_were_added() {
+        let check = |accounts: &[(&str, &str)], users: &[&str], want: &[(&str, &str, f64)]| {
+            let mut text = "[user.root]\naccounts = [\"root\"]\n".to_owned();
+            for (account, parent) in accounts {
+                text += &format!("[account.{account}]\nparent = \"{parent}\"\nshares = \"10\"\n");
+            }
+            for user in ["games", "man", "news"] {
+                let own = users
+                    .iter()
+                    .filter_map(|own| own.strip_prefix(user)?.strip_prefix('@'));
+                let own: Vec<&str> = own.collect();
+                if own.is_empty() {
+                    continue;
+                }
+                text += &format!("[user.{user}]\naccounts = {own:?}\n");
+                for account in own {
+                    let shares = u32::from(user != "man");
+                    text += &format!("[user.{user}.account.{account}]\nshares = \"{shares}\"\n");
+                }
+            }
+            let text = text.replace("parent = \"root\"\n", "");
+            let file = cluster_file::ClusterFile::parse("file", &text).expect("a cluster file");
+            let tree = ShareTree::of(&Cluster::build(&file, resources::Trust::All));
+            let standings = tree.standings();
+            for (user, account, share) in want {
+                let place = tree.find_user(user, account).expect("it is there");
+                let found = standings[place].fair_share.expect("it is a user");
+                assert!((found - share).abs() < 1e-6, "{user}@{account}: {found}");
+            }
+        };
+        check(
+            &[("physics", "root"), ("biology", "root")],
+            &["games@physics", "man@physics", "news@biology"],
+            &[
+                ("root", "root", 1.0),
+                ("news", "biology", 1.0),
+                ("games", "physics", 1.0),
+                ("man", "physics", 0.25),
+            ],
+        );
+        let accounts = [
+            ("mm", "root"),
+            ("aa", "root"),
+            ("zz", "root"),
+            ("kk", "aa"),
+            ("bb", "aa"),
+        ];
+        let names =
+            accounts.map(|(account, _)| [format!("games@{account}"), format!("man@{account}")]);
+        let names: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
+        check(
+            &accounts,
+            &names,
+            &[
+                ("root", "root", 1.0),
+                ("games", "zz", 1.0),
+                ("man", "zz", 0.818_182),
+                ("games", "aa", 0.818_182),
+                ("games", "bb", 0.818_182),
+                ("man", "bb", 0.545_455),
+                ("games", "kk", 0.545_455),
+                ("man", "kk", 0.363_636),
+                ("man", "aa", 0.272_727),
+                ("games", "mm", 0.272_727),
+                ("man", "mm", 0.090_909),
             ],
         );
     }
