@@ -205,9 +205,16 @@ pub fn resolve(
     if reading.options.job_name.is_none() && name.len() > LONGEST_NAME {
         reading.refuse_whole_as_controller(TOO_LONG);
     }
+    let mut request = described_job::request(&reading, &description, name);
+    // As with Slurm's own, what the last component says of that holds for those that say nothing.
+    if let Some(requeue) = later.last().and_then(|last| last.rare.requeue) {
+        for component in std::iter::once(&mut request).chain(&mut later) {
+            component.rare.requeue.get_or_insert(requeue);
+        }
+    }
     let o = &reading.options;
     let mut sbatch = Sbatch {
-        request: described_job::request(&reading, &description, name),
+        request,
         later,
         description,
         script: text,
@@ -387,6 +394,23 @@ mod tests {
                 r#"name: "args", partition: Some( "script", ), time: Some( Limit( Seconds( 120, ), ), ), chdir: "/work","#
             ]],
         );
+    }
+
+    /// As recorded with a real `sbatch`.
+    #[test]
+    fn what_the_last_component_says_of_a_requeue_holds_for_those_that_say_nothing() {
+        let check = |line: &str, want: &[Option<bool>]| {
+            let (sbatch, _) = read(line, &[], "");
+            let all = std::iter::once(&sbatch.request).chain(&sbatch.later);
+            let requeue: Vec<Option<bool>> = all.map(|it| it.rare.requeue).collect();
+            assert_eq!(requeue, want, "{line}");
+        };
+        let (yes, no) = (Some(true), Some(false));
+        check("-n1 : -n1 --wrap=x", &[None, None]);
+        check("-n1 : -n1 --no-requeue --wrap=x", &[no, no]);
+        check("-n1 --no-requeue : -n1 --wrap=x", &[no, no]);
+        check("-n1 --requeue : -n1 --no-requeue --wrap=x", &[yes, no]);
+        check("-n1 : -n1 --no-requeue : -n1 --wrap=x", &[no, no, no]);
     }
 
     #[test]

@@ -538,6 +538,15 @@ mod tests {
     }
 
     #[test]
+    fn a_step_that_is_exact_about_its_cpus_has_the_memory_that_its_job_asked_for() {
+        let memory = |line: &str| read(line, JOB).0.step.memory;
+        assert_eq!(memory("-n1 --exact true"), Some(1000));
+        assert_eq!(memory("-n1 --exact --mem=10 true"), Some(10));
+        assert_eq!(memory("-n1 -N1 --exact --mem-per-cpu=10 true"), Some(30));
+        assert_eq!(memory("-n1 true"), None);
+    }
+
+    #[test]
     fn begin_and_components_mean_nothing_in_a_plain_job() {
         let (_, said) = read("--begin=now+1hour true", JOB);
         let said: Vec<String> = said.iter().map(|it| it.printed(Command::Srun)).collect();

@@ -27,6 +27,8 @@ pub(super) fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
     // The job's own name is inherited too, and is not the step's.
     let named = o.job_name.clone().filter(|_| reading.by_hand(Key::JobName));
     let gpus = step_gpus(reading);
+    let exact = !o.whole
+        && (o.exact || reading.by_hand(Key::CpusPerTask) || o.exclusive == Some(Exclusive::Yes));
     StepRequest {
         name: named.unwrap_or_else(|| base.to_owned()),
         min_nodes: o.nodes.map(|nodes| nodes.min.max(1)),
@@ -35,17 +37,14 @@ pub(super) fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
         tasks,
         tasks_per_node: o.tasks_per_node,
         cpus_per_task: o.cpus_per_task,
-        memory: step_memory(reading, gpus.as_ref()),
+        memory: step_memory(reading, gpus.as_ref(), exact),
         gpus_per_node: gpus,
         gpus_per_task: o.gpus_per_task.as_ref().and_then(GresList::gpus),
         tasks_per_gpu: o.tasks_per_tres.or(o.tasks_per_gpu),
         gpu_bind: gpu_bind(o),
         overcommit: o.overcommit,
         overlap: o.overlap,
-        exact: !o.whole
-            && (o.exact
-                || reading.by_hand(Key::CpusPerTask)
-                || o.exclusive == Some(Exclusive::Yes)),
+        exact,
         nodelist: o.nodelist.to_vec(),
         task_nodes: o.task_nodes.to_vec(),
         exclude: o.exclude.to_vec(),
@@ -104,8 +103,9 @@ fn step_gpus(reading: &Reading<'_>) -> Option<GpuCount> {
 }
 
 /// Memory of a step on each node in MiB: what was asked for by hand. What is inherited is the
-/// job's, which is what a step gets anyway.
-fn step_memory(reading: &Reading<'_>, gpus: Option<&GpuCount>) -> Option<u64> {
+/// job's, which is what a step gets anyway, also one that is exact about its CPUs: another one beside it waits then,
+/// unless the job's memory is of its CPUs.
+fn step_memory(reading: &Reading<'_>, gpus: Option<&GpuCount>, exact: bool) -> Option<u64> {
     let o = &reading.options;
     if reading.by_hand(Key::Mem) {
         return o.memory;
@@ -119,5 +119,5 @@ fn step_memory(reading: &Reading<'_>, gpus: Option<&GpuCount>) -> Option<u64> {
     if reading.by_hand(Key::MemPerGpu) {
         return o.memory_per_gpu?.checked_mul(u64::from(gpus?.count));
     }
-    None
+    o.memory.filter(|_| exact)
 }
