@@ -135,26 +135,54 @@ impl Value for Bounds<Mib> {
     }
 }
 
+/// So many times an amount, in whole numbers; a factor of 0 or less changes nothing.
+#[must_use]
+pub fn times(amount: u64, factor: f64) -> u64 {
+    if factor > 0.0 {
+        #[expect(
+            clippy::cast_sign_loss,
+            reason = "neither is below 0; what is too large becomes the greatest number"
+        )]
+        let times = (amount as f64 * factor) as u64;
+        times
+    } else {
+        amount
+    }
+}
+
 /// Trackable resources with amounts, in Slurm's own text: `cpu=4,mem=10G,node=2,gres/gpu:v100=8`.
 /// Memory is in MiB.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tres(pub Vec<(String, u64)>);
 
 impl Tres {
-    /// So many times as much, in whole numbers, as Slurm makes of limits on TRES (`LimitFactor`); a factor of
-    /// 0 or less changes nothing.
+    /// So many times as much, as Slurm makes of limits on TRES (`LimitFactor`).
     #[must_use]
     pub fn times(mut self, factor: f64) -> Tres {
-        if factor > 0.0 {
-            for (_, amount) in &mut self.0 {
-                #[expect(
-                    clippy::cast_sign_loss,
-                    reason = "neither is below 0; what is too large becomes the greatest number"
-                )]
-                let times = (*amount as f64 * factor) as u64;
-                *amount = times;
-            }
+        for (_, amount) in &mut self.0 {
+            *amount = times(*amount, factor);
         }
+        self
+    }
+
+    /// Those that count where others go before them: each resource is limited by the first that limits it
+    /// (`_validate_tres_usage_limits` of 22.05).
+    pub fn but_for<'a, 'b>(
+        &'a self,
+        before: impl Iterator<Item = &'b Tres> + Clone,
+    ) -> impl Iterator<Item = (&'a str, u64)> {
+        let all = self.0.iter().map(|(name, amount)| (name.as_str(), *amount));
+        all.filter(move |(name, _)| before.clone().all(|tres| tres.get(name).is_none()))
+    }
+
+    /// In the order in which Slurm looks at them: that of its own, then as they are named.
+    #[must_use]
+    pub fn in_order(mut self) -> Tres {
+        const OWN: [&str; 8] = [
+            "cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages",
+        ];
+        let place = |name: &str| OWN.iter().position(|own| *own == name).unwrap_or(OWN.len());
+        self.0.sort_by_key(|(name, _)| place(name));
         self
     }
 

@@ -29,7 +29,7 @@ mod times;
 mod value;
 mod words;
 
-pub use amounts::{Bounds, Mib, Tres};
+pub use amounts::{Bounds, Mib, Tres, times};
 pub use changes::nodes_of_line;
 pub use check::Contradiction;
 pub use file::ClusterFile;

@@ -23,6 +23,30 @@ pub enum Limited {
     Least,
 }
 
+impl Limited {
+    /// All of them.
+    pub const ALL: [Limited; 9] = [
+        Limited::Group,
+        Limited::GroupMinutes,
+        Limited::GroupRunMinutes,
+        Limited::Job,
+        Limited::JobMinutes,
+        Limited::Node,
+        Limited::User,
+        Limited::Account,
+        Limited::Least,
+    ];
+
+    /// Whether it is on resources times minutes.
+    #[must_use]
+    pub fn is_in_minutes(self) -> bool {
+        matches!(
+            self,
+            Limited::GroupMinutes | Limited::GroupRunMinutes | Limited::JobMinutes
+        )
+    }
+}
+
 /// The reason by a TRES's name; `is_qos` is whether a QOS sets the limit.
 #[must_use]
 pub fn limit_reason(is_qos: bool, limited: Limited, tres: &str) -> &'static str {

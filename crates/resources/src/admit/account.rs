@@ -1,7 +1,7 @@
 //! By which account and QOS a job runs, and whether its user may.
 
 use super::{Change, Denial, Finding, LimitPath, Requested, Subject, There};
-use super::{Judge, finding, listed};
+use super::{Judge, finding, has_flag, listed};
 use cluster_file::named;
 use cluster_file::{ClusterFile, List, Named, Qos, Source, Sourced, User};
 use model::Request;
@@ -155,6 +155,36 @@ impl<'a> Judge<'a, '_> {
     }
 
     fn qos(&mut self, user: Option<&Named<User>>, account: Option<&str>) -> Vec<&'a Named<Qos>> {
+        let own = self.own_or_named_qos(user, account);
+        if let Some(qos) = own.first() {
+            self.outside_reservation(qos);
+        }
+        own
+    }
+
+    /// `RequiresReservation`: a QOS for jobs in reservations alone.
+    fn outside_reservation(&mut self, qos: &Named<Qos>) {
+        let flags = qos.flags.as_ref();
+        let flags = flags.filter(|_| has_flag(qos, "RequiresReservation"));
+        if let (Some(flags), None) = (flags, &self.request.rare.reservation) {
+            let asked = Requested::Option(Key::Qos, qos.name.clone());
+            let there = There::QosForReservations(qos.name.clone());
+            let is_named = self.request.qos.is_some();
+            let without = is_named.then_some(Change::LeaveOut(Key::Qos));
+            let instead = std::iter::once(Change::Reservation)
+                .chain(without)
+                .collect();
+            let found = finding(Denial::Qos, asked, there, instead);
+            let path = LimitPath::Qos(qos.name.clone(), "flags");
+            self.found.push(found.at(path, flags));
+        }
+    }
+
+    fn own_or_named_qos(
+        &mut self,
+        user: Option<&Named<User>>,
+        account: Option<&str>,
+    ) -> Vec<&'a Named<Qos>> {
         let file = self.file;
         let Some(asked) = &self.request.qos else {
             let user = user.map_or("*", |user| user.name.as_str());

@@ -8,7 +8,7 @@ use super::{Change, Denial, Detail, Fate, Finding, LimitPath, Requested, Subject
 use super::{Judge, finding, has_flag, listed, seconds};
 use crate::{LargestNode, Limited, limit_reason, recorded};
 use cluster_file::named;
-use cluster_file::{Named, Partition, Qos, Sourced, Tres};
+use cluster_file::{Account, Association, Named, Partition, Qos, Sourced, Tres};
 use model::option_table::Key;
 use model::{Recorded, TimeLimitRequest};
 
@@ -92,7 +92,6 @@ impl Judge<'_, '_> {
         let name = &qos.name;
         let path = |key| LimitPath::Qos(name.clone(), key);
         let asked = self.counts(partition);
-        type Of = fn(&Qos) -> Option<&Sourced<Tres>>;
         let of_jobs: [(&str, Of, Limited); 3] = [
             (
                 "max_tres_per_account",
@@ -108,7 +107,7 @@ impl Judge<'_, '_> {
         ];
         for (key, of, limited) in of_jobs {
             if let Some(limit) = of(qos) {
-                let limit = but_for(limit, before, of);
+                let limit = but_for(limit, tres_of(before, of));
                 self.tres(&limit, &asked, path(key), strict, (true, limited));
             }
         }
@@ -142,25 +141,39 @@ impl Judge<'_, '_> {
         ];
         for (key, of, limited) in of_job {
             if let Some(limit) = of(qos) {
-                let limit = but_for(limit, before, of);
+                let limit = but_for(limit, tres_of(before, of));
                 self.tres(&limit, &asked, path(key), strict, (true, limited));
             }
         }
-        let submit = [
+        type Most = fn(&Qos) -> Option<&Sourced<u32>>;
+        let submit: [(&str, Most, &str); 3] = [
+            (
+                "group_submit",
+                |qos| qos.group_submit.as_ref(),
+                "QOSGrpSubmitJobsLimit",
+            ),
+            (
+                "max_submit_per_account",
+                |qos| qos.max_submit_per_account.as_ref(),
+                "MaxSubmitJobsPerAccount",
+            ),
             (
                 "max_submit_per_user",
-                &qos.max_submit_per_user,
+                |qos| qos.max_submit_per_user.as_ref(),
                 "QOSMaxSubmitJobPerUserLimit",
             ),
-            ("group_submit", &qos.group_submit, "QOSGrpSubmitJobsLimit"),
         ];
-        for (key, limit, reason) in submit {
-            if let Some(limit) = limit {
+        for (key, of, reason) in submit {
+            let is_set = before.iter().any(|qos| of(qos).is_some());
+            if let Some(limit) = of(qos).filter(|_| !is_set) {
                 self.submit(limit, path(key), reason);
             }
         }
-        if strict {
-            self.qos_least(qos, before, &asked);
+        let least: Of = |qos| qos.min_tres_per_job.as_ref();
+        if let Some(limit) = least(qos) {
+            let limit = but_for(limit, tres_of(before, least));
+            let path = path("min_tres_per_job");
+            self.tres(&limit, &asked, path, strict, (true, Limited::Least));
         }
     }
 
@@ -184,46 +197,73 @@ impl Judge<'_, '_> {
         let asked = self.counts(partition);
         let factor = qos.iter().find_map(|qos| qos.limit_factor.as_ref());
         let factor = factor.map_or(1.0, |factor| factor.value);
-        let times = |limit: &Sourced<Tres>| Sourced {
-            value: limit.value.clone().times(factor),
-            ..limit.clone()
-        };
-        let mut groups = Vec::new();
-        groups.extend(
-            own.and_then(|own| own.group_tres.as_ref())
-                .map(|limit| (of_own("group_tres"), limit)),
-        );
-        groups.extend(
-            file.accounts_up_from(account)
-                .filter_map(|above| Some((above, above.group_tres.as_ref()?)))
-                .map(|(above, limit)| {
-                    (LimitPath::Account(above.name.clone(), "group_tres"), limit)
-                }),
-        );
-        for (path, limit) in groups {
-            let limit = but_for(&times(limit), qos, |qos| qos.group_tres.as_ref());
-            self.tres(&limit, &asked, path, strict, (false, Limited::Group));
+        let kinds: [(&str, Limited, OfAssociation, OfAccount, Of); 3] = [
+            (
+                "group_tres",
+                Limited::Group,
+                |own| own.group_tres.as_ref(),
+                |account| account.group_tres.as_ref(),
+                |qos| qos.group_tres.as_ref(),
+            ),
+            (
+                "max_tres_per_job",
+                Limited::Job,
+                |own| own.max_tres_per_job.as_ref(),
+                |account| account.max_tres_per_job.as_ref(),
+                |qos| qos.max_tres_per_job.as_ref(),
+            ),
+            (
+                "max_tres_per_node",
+                Limited::Node,
+                |own| own.max_tres_per_node.as_ref(),
+                |account| account.max_tres_per_node.as_ref(),
+                |qos| qos.max_tres_per_node.as_ref(),
+            ),
+        ];
+        for (key, limited, of_association, of_account, of_qos) in kinds {
+            let of_user = own.and_then(|own| of_association(own));
+            let of_user = of_user.map(|limit| (of_own(key), limit));
+            let above = file.accounts_up_from(account).filter_map(|above| {
+                let path = LimitPath::Account(above.name.clone(), key);
+                Some((path, of_account(above)?))
+            });
+            let levels: Vec<(LimitPath, &Sourced<Tres>)> =
+                of_user.into_iter().chain(above).collect();
+            for (at, (path, limit)) in levels.iter().enumerate() {
+                // Limits of groups count at every level; what is said of one job is handed down.
+                let handed_down = if limited == Limited::Group { 0 } else { at };
+                let before = levels[..handed_down].iter().map(|(_, limit)| &limit.value);
+                let limit = but_for(limit, tres_of(qos, of_qos).chain(before));
+                let limit = match limited {
+                    Limited::Node => limit,
+                    _ => Sourced {
+                        value: limit.value.times(factor),
+                        ..limit
+                    },
+                };
+                self.tres(&limit, &asked, path.clone(), strict, (false, limited));
+            }
         }
         if strict {
             self.association_minutes(partition, qos, &asked, who);
         }
-        let tres = own.and_then(|own| own.max_tres_per_job.as_ref());
-        let above = file.account_value(account, |account| account.max_tres_per_job.as_ref());
-        if let Some(limit) = tres.or(above) {
-            let limit = but_for(&times(limit), qos, |qos| qos.max_tres_per_job.as_ref());
-            let path = of_account("max_tres_per_job");
-            self.tres(&limit, &asked, path, strict, (false, Limited::Job));
+        let by_qos = |of: fn(&Qos) -> bool| qos.iter().any(|qos| of(qos));
+        if !by_qos(|qos| qos.group_submit.is_some()) {
+            let group = own.and_then(|own| own.group_submit.as_ref());
+            let group = group.map(|limit| (of_own("group_submit"), limit));
+            let above = file.accounts_up_from(account).filter_map(|above| {
+                let path = LimitPath::Account(above.name.clone(), "group_submit");
+                Some((path, above.group_submit.as_ref()?))
+            });
+            for (path, limit) in group.into_iter().chain(above) {
+                self.submit(limit, path, "AssocGrpSubmitJobsLimit");
+            }
         }
-        let tres = own.and_then(|own| own.max_tres_per_node.as_ref());
-        let above = file.account_value(account, |account| account.max_tres_per_node.as_ref());
-        if let Some(limit) = tres.or(above) {
-            let limit = but_for(limit, qos, |qos| qos.max_tres_per_node.as_ref());
-            let path = of_account("max_tres_per_node");
-            self.tres(&limit, &asked, path, strict, (false, Limited::Node));
-        }
+        let counts_by_qos =
+            by_qos(|qos| qos.max_submit_per_account.is_some() || qos.max_submit_per_user.is_some());
         let submit = own.and_then(|own| own.max_submit.as_ref());
         let above = file.account_value(account, |account| account.max_submit.as_ref());
-        if let Some(limit) = submit.or(above) {
+        if let Some(limit) = submit.or(above).filter(|_| !counts_by_qos) {
             self.submit(limit, of_account("max_submit"), "AssocMaxSubmitJobLimit");
         }
         let wall = own.and_then(|own| Some((of_own("max_wall"), own.max_wall.as_ref()?)));
@@ -330,7 +370,7 @@ impl Judge<'_, '_> {
         found.map(|qos| qos.name.as_str())
     }
 
-    /// TRES over a limit of a QOS, where `by_qos`, or of accounts.
+    /// TRES over a limit, or under one, of a QOS, where `by_qos`, or of accounts.
     fn tres(
         &mut self,
         limit: &Sourced<Tres>,
@@ -339,28 +379,42 @@ impl Judge<'_, '_> {
         strict: bool,
         (by_qos, limited): (bool, Limited),
     ) {
-        for (name, most) in &limit.value.0 {
+        let is_least = limited == Limited::Least;
+        for (name, bound) in &limit.value.0 {
             // On each node as much, what is left over passed by.
-            let (most, nodes) = match limited {
-                Limited::Node => {
-                    let nodes = u64::from(asked.recorded.least_nodes.max(1));
-                    (most.saturating_mul(nodes), nodes)
-                }
-                _ => (*most, 1),
+            let nodes = match limited {
+                Limited::Node => u64::from(asked.recorded.least_nodes.max(1)),
+                _ => 1,
             };
-            let is_over = |wanted: &u64| wanted.saturating_sub(most) >= nodes;
-            let Some(wanted) = asked.of(name).filter(is_over) else {
+            let bound = bound.saturating_mul(nodes);
+            let is_passed = |wanted: &u64| match limited {
+                Limited::Least => *wanted < bound,
+                _ => wanted.saturating_sub(bound) >= nodes,
+            };
+            let none = (is_least && name.contains('/')).then_some(0);
+            let Some(wanted) = asked.of(name).or(none).filter(is_passed) else {
                 continue;
             };
             let reason = limit_reason(by_qos, limited, name);
+            let (there, change) = if is_least {
+                (
+                    There::LeastTres(name.clone(), bound),
+                    Change::AtLeast(name.clone(), bound),
+                )
+            } else {
+                (
+                    There::MostTres(name.clone(), bound),
+                    Change::InAll(name.clone(), bound),
+                )
+            };
             self.found.push(Finding {
                 fate: fate(strict, reason),
                 detail: strict.then_some(Detail::Limit(reason)),
                 ..finding(
                     Denial::Policy,
                     Requested::Tres(name.clone(), wanted),
-                    There::MostTres(name.clone(), most),
-                    vec![Change::InAll(name.clone(), most)],
+                    there,
+                    vec![change],
                 )
                 .about(Subject::of_tres(name))
                 .at(path.clone(), limit)
@@ -387,19 +441,30 @@ fn is_strict(order: &[&Named<Qos>]) -> bool {
     order.iter().any(|qos| has_flag(qos, "DenyOnLimit"))
 }
 
-/// A limit without what QOS limit that count before it.
-pub(super) fn but_for(
+pub(super) type Of = fn(&Qos) -> Option<&Sourced<Tres>>;
+type OfAccount = fn(&Account) -> Option<&Sourced<Tres>>;
+type OfAssociation = fn(&Association) -> Option<&Sourced<Tres>>;
+
+/// What QOS limit.
+pub(super) fn tres_of<'a>(
+    qos: &'a [&Named<Qos>],
+    of: Of,
+) -> impl Iterator<Item = &'a Tres> + Clone {
+    qos.iter().filter_map(move |qos| Some(&of(qos)?.value))
+}
+
+/// A limit without what is limited before it, in the order in which Slurm looks at it.
+pub(super) fn but_for<'b>(
     limit: &Sourced<Tres>,
-    before: &[&Named<Qos>],
-    of: impl Fn(&Qos) -> Option<&Sourced<Tres>>,
+    before: impl Iterator<Item = &'b Tres> + Clone,
 ) -> Sourced<Tres> {
-    let is_set = |name: &str| {
-        let mut set = before.iter().filter_map(|qos| of(qos));
-        set.any(|limit| limit.value.0.iter().any(|(own, _)| own == name))
-    };
-    let mut left = limit.clone();
-    left.value.0.retain(|(name, _)| !is_set(name));
-    left
+    let all = limit.value.clone().in_order();
+    let left = all.but_for(before);
+    let left = left.map(|(name, amount)| (name.to_owned(), amount));
+    Sourced {
+        value: Tres(left.collect()),
+        ..limit.clone()
+    }
 }
 
 /// What a job counts for, by Slurm's names.

@@ -1,9 +1,9 @@
 //! Limits on minutes and on the time of all jobs together: where a QOS refuses what is over a limit
 //! (`DenyOnLimit`), they are limits on the time of a job (`_validate_tres_time_limits` of 22.05's
-//! `acct_policy.c`). There it refuses what is below its least too.
+//! `acct_policy.c`).
 
 use super::account::Who;
-use super::limits::{Counts, but_for};
+use super::limits::{Counts, Of, but_for, tres_of};
 use super::{Change, Denial, Detail, LimitPath, Requested, Subject, There};
 use super::{Fate, Finding, Judge, finding, seconds};
 use crate::{Limited, limit_reason};
@@ -11,10 +11,8 @@ use cluster_file::{Named, Partition, Qos, Sourced, Tres, named};
 use model::option_table::Key;
 use model::{Seconds, TimeLimitRequest};
 
-type OfQos = fn(&Qos) -> Option<&Sourced<Tres>>;
-
 /// Limits on minutes of a QOS, in Slurm's order.
-const OF_QOS: [(&str, OfQos, Limited); 3] = [
+const OF_QOS: [(&str, Of, Limited); 3] = [
     (
         "max_tres_minutes_per_job",
         |qos| qos.max_tres_minutes_per_job.as_ref(),
@@ -35,7 +33,8 @@ const OF_QOS: [(&str, OfQos, Limited); 3] = [
 /// Limits of a user in an account, or of an account.
 struct Level<'a> {
     path: Box<dyn Fn(&'static str) -> LimitPath + 'a>,
-    minutes: [Option<&'a Sourced<Tres>>; 2],
+    /// As they stand in [`OF_QOS`].
+    minutes: [Option<&'a Sourced<Tres>>; 3],
     wall: Option<&'a Sourced<TimeLimitRequest>>,
 }
 
@@ -51,34 +50,9 @@ impl Judge<'_, '_> {
         for (key, of, limited) in OF_QOS {
             if let Some(limit) = of(qos) {
                 let path = LimitPath::Qos(qos.name.clone(), key);
-                let limit = but_for(limit, before, of);
+                let limit = but_for(limit, tres_of(before, of));
                 self.minutes(partition, &limit, asked, path, (true, limited));
             }
-        }
-    }
-
-    /// The least that a QOS lets a job ask for, but for what the QOS `before` it set.
-    pub(super) fn qos_least(&mut self, qos: &Named<Qos>, before: &[&Named<Qos>], asked: &Counts) {
-        let key = "min_tres_per_job";
-        let of: OfQos = |qos| qos.min_tres_per_job.as_ref();
-        let Some(limit) = of(qos) else { return };
-        for (name, least) in but_for(limit, before, of).value.0 {
-            let wanted = asked.of(&name).unwrap_or(0);
-            if wanted >= least {
-                continue;
-            }
-            let path = LimitPath::Qos(qos.name.clone(), key);
-            self.found.push(Finding {
-                detail: Some(Detail::Limit(limit_reason(true, Limited::Least, &name))),
-                ..finding(
-                    Denial::Policy,
-                    Requested::Tres(name.clone(), wanted),
-                    There::LeastTres(name.clone(), least),
-                    vec![Change::AtLeast(name.clone(), least)],
-                )
-                .about(Subject::of_tres(&name))
-                .at(path, limit)
-            });
         }
     }
 
@@ -119,6 +93,7 @@ impl Judge<'_, '_> {
                 key,
             }),
             minutes: [
+                own.max_tres_minutes_per_job.as_ref(),
                 own.group_tres_minutes.as_ref(),
                 own.group_tres_run_minutes.as_ref(),
             ],
@@ -127,23 +102,14 @@ impl Judge<'_, '_> {
         levels.extend(file.accounts_up_from(account).map(|above| Level {
             path: Box::new(|key| LimitPath::Account(above.name.clone(), key)),
             minutes: [
+                above.max_tres_minutes_per_job.as_ref(),
                 above.group_tres_minutes.as_ref(),
                 above.group_tres_run_minutes.as_ref(),
             ],
             wall: above.group_wall.as_ref(),
         }));
-        for (at, (key, of, limited)) in OF_QOS.into_iter().skip(1).enumerate() {
-            let mut nearer: Vec<String> = Vec::new();
-            for level in &levels {
-                let Some(limit) = level.minutes[at] else {
-                    continue;
-                };
-                let mut left = but_for(limit, qos, of);
-                left.value.0.retain(|(name, _)| !nearer.contains(name));
-                nearer.extend(left.value.0.iter().map(|(name, _)| name.clone()));
-                self.minutes(partition, &left, asked, (level.path)(key), (false, limited));
-            }
-        }
+        self.level_minutes(partition, qos, asked, &levels, 1);
+        self.level_minutes(partition, qos, asked, &levels, 2);
         let is_passed_by =
             qos.iter().any(|qos| qos.group_wall.is_some()) || self.time_given(partition).is_none();
         let wall = levels.iter().find_map(|level| Some((level, level.wall?)));
@@ -151,14 +117,26 @@ impl Judge<'_, '_> {
             let refused = (Fate::Refused, "AssocGrpWallLimit");
             self.wall(partition, limit, (level.path)("group_wall"), refused, None);
         }
-        let key = "max_tres_minutes_per_job";
-        let own = own.and_then(|own| own.max_tres_minutes_per_job.as_ref());
-        let above =
-            file.account_value(account, |account| account.max_tres_minutes_per_job.as_ref());
-        if let Some(limit) = own.or(above) {
-            let limit = but_for(limit, qos, OF_QOS[0].1);
-            let path = LimitPath::Account(account.clone(), key);
-            self.minutes(partition, &limit, asked, path, (false, Limited::JobMinutes));
+        self.level_minutes(partition, qos, asked, &levels, 0);
+    }
+
+    /// Those of one kind, of each TRES that of the nearest level.
+    fn level_minutes(
+        &mut self,
+        partition: Option<&Named<Partition>>,
+        qos: &[&Named<Qos>],
+        asked: &Counts,
+        levels: &[Level<'_>],
+        kind: usize,
+    ) {
+        let (key, of, limited) = OF_QOS[kind];
+        for (at, level) in levels.iter().enumerate() {
+            let nearer = levels[..at].iter();
+            let nearer = nearer.filter_map(|level| Some(&level.minutes[kind]?.value));
+            if let Some(limit) = level.minutes[kind] {
+                let left = but_for(limit, tres_of(qos, of).chain(nearer));
+                self.minutes(partition, &left, asked, (level.path)(key), (false, limited));
+            }
         }
     }
 

@@ -20,6 +20,8 @@ pub enum There {
     State(String, PartitionState),
     /// A partition that takes jobs of reservations alone.
     ForReservations(String),
+    /// A QOS for jobs of reservations alone.
+    QosForReservations(String),
     /// A partition of root's.
     ForRoot(String),
     /// A partition that takes no jobs of root.
@@ -81,6 +83,9 @@ impl There {
             There::State(name, state) => format!("partition {name} is {}", state.word()),
             There::ForReservations(name) => {
                 format!("partition {name} takes jobs of reservations alone")
+            }
+            There::QosForReservations(name) => {
+                format!("QOS {name} takes jobs of reservations alone")
             }
             There::ForRoot(name) => format!("partition {name} is root's"),
             There::NotForRoot(name) => format!("partition {name} takes no jobs of root"),

@@ -1,7 +1,9 @@
 //! Users in accounts.
 
+use super::build::tres;
 use super::partition::limit;
 use super::{Cluster, Counted, Limits};
+use crate::Limited;
 use cluster_file::{ClusterFile, Sourced, Tres};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -196,7 +198,7 @@ impl Cluster {
             let counted = [&limits.user, &limits.account, &limits.group];
             limits_accrual |= counted.iter().any(|counted| counted.accruing.is_some());
             budgeted.extend(limits.group_minutes.0.iter().map(|(name, _)| name));
-            let all = limits.tres().into_iter();
+            let all = Limited::ALL.into_iter().map(|limited| limits.on(limited));
             names.extend(all.flat_map(|tres| tres.0.iter().map(|(name, _)| name)));
         }
         let names = names.into_iter().cloned().collect();
@@ -212,10 +214,6 @@ fn value<T: Copy>(value: &Option<Sourced<T>>) -> Option<T> {
 }
 
 fn limits(own: &cluster_file::Association) -> Limits {
-    let tres = |tres: &Option<Sourced<Tres>>| {
-        let tres = tres.as_ref();
-        tres.map_or_else(Tres::default, |tres| tres.value.clone())
-    };
     Limits {
         wall: value(&own.max_wall).and_then(limit),
         job: tres(&own.max_tres_per_job),

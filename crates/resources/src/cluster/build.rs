@@ -263,10 +263,10 @@ fn value<T: Copy>(value: &Option<Sourced<T>>) -> Option<T> {
     value.as_ref().map(|value| value.value)
 }
 
-fn tres(value: &Option<Sourced<Tres>>) -> Tres {
-    value
-        .as_ref()
-        .map_or_else(Tres::default, |value| value.value.clone())
+/// Limits on TRES, in the order in which Slurm looks at them.
+pub(super) fn tres(value: &Option<Sourced<Tres>>) -> Tres {
+    let tres = value.as_ref().map(|value| value.value.clone().in_order());
+    tres.unwrap_or_default()
 }
 
 /// CPUs that are given together: those of a core, where cores are what is given out.

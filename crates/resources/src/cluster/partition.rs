@@ -1,8 +1,8 @@
 //! Partitions and QOS of a cluster, as a scheduler reads them.
 
 use super::{PartitionAccess, Shares};
-use crate::NodeSet;
 use crate::demand::Defaults;
+use crate::{Limited, NodeSet};
 use cluster_file::{PartitionState, PreemptMode, Tres};
 use model::{Seconds, TimeLimitRequest};
 
@@ -143,19 +143,20 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// All that are on TRES.
-    pub(super) fn tres(&self) -> [&Tres; 9] {
-        [
-            &self.job,
-            &self.node,
-            &self.least,
-            &self.job_minutes,
-            &self.user.tres,
-            &self.account.tres,
-            &self.group.tres,
-            &self.group_minutes,
-            &self.group_run_minutes,
-        ]
+    /// Those on TRES of one kind.
+    #[must_use]
+    pub fn on(&self, limited: Limited) -> &Tres {
+        match limited {
+            Limited::Group => &self.group.tres,
+            Limited::GroupMinutes => &self.group_minutes,
+            Limited::GroupRunMinutes => &self.group_run_minutes,
+            Limited::Job => &self.job,
+            Limited::JobMinutes => &self.job_minutes,
+            Limited::Node => &self.node,
+            Limited::User => &self.user.tres,
+            Limited::Account => &self.account.tres,
+            Limited::Least => &self.least,
+        }
     }
 }
 

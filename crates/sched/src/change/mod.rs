@@ -11,7 +11,7 @@ use model::{
     JobChange, JobState, LimitChange, NodeName, NodeOptions, Request, Seconds, ShownOptions,
     TimeLimitRequest, Timestamp,
 };
-use resources::no_licence;
+use resources::{QosId, no_licence};
 use running::{change_end, change_running, given_back};
 
 impl State {
@@ -136,11 +136,25 @@ impl State {
         let cluster = &self.cluster;
         match change {
             JobChange::Partition(name) => Ok(record.partitions() == Some(name)),
-            JobChange::Qos(name) if cluster.find_qos(name).is_none() => Err(ChangeDenial::Qos),
-            JobChange::Qos(name) => Ok(record.request.qos.as_ref() == Some(name)),
+            JobChange::Qos(name) => match cluster.find_qos(name) {
+                None => Err(ChangeDenial::Qos),
+                Some(qos)
+                    if record.request.rare.reservation.is_none()
+                        && self.is_for_reservations(qos) =>
+                {
+                    Err(ChangeDenial::Qos)
+                }
+                Some(_) => Ok(record.request.qos.as_ref() == Some(name)),
+            },
             JobChange::Account(name) => Ok(record.request.account.as_ref() == Some(name)),
             _ => Ok(false),
         }
+    }
+
+    /// Whether a QOS is for jobs in reservations alone.
+    fn is_for_reservations(&self, qos: QosId) -> bool {
+        let qos = &self.cluster.qos()[usize::from(qos.0)];
+        qos.has_flag("RequiresReservation")
     }
 
     /// Whether a running job may give back some of its nodes: not while it is being ended or its grace lasts, nor on

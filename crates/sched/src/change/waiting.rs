@@ -1,7 +1,7 @@
 //! A change of a job that waits: of what it asks for, as its submission would be checked.
 
 use super::{ChangeDenial, changed_limit, changes_any_job, options_of, set_site_factor, shown_of};
-use crate::{Job, JobUpdate, State};
+use crate::{Job, JobUpdate, State, member};
 use cluster_file::ClusterFile;
 use model::{Dependency, GresItem, GresList, JobChange, JobId, Request, TimeLimitRequest};
 use resources::{Denial, NodeClass, PartId};
@@ -195,6 +195,10 @@ impl State {
             JobChange::Reservation(name) => {
                 request.rare.reservation.clone_from(name);
                 self.check_reservation(record, request)?;
+                let qos = member::qos_of(cluster, record);
+                if name.is_none() && qos.is_some_and(|qos| self.is_for_reservations(qos)) {
+                    return Err(ChangeDenial::Qos);
+                }
             }
             JobChange::SiteFactor(factor) => set_site_factor(request, *factor, is_operator)?,
             JobChange::Deadline(_) if !is_operator => return Err(ChangeDenial::Permission),

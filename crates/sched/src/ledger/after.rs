@@ -4,9 +4,9 @@ use super::chain::Counter;
 use super::passed::{Over, Passed, Whose};
 use super::{Chain, Ledger, Used};
 use crate::promise::UNLIMITED;
-use cluster_file::Tres;
+use cluster_file::times;
 use model::{LimitedAmount, Seconds, Timestamp};
-use resources::{Cluster, Limited, Limits, limit_reason};
+use resources::{Cluster, Limited, Limits, QosId, limit_reason};
 
 /// What a job would hold, for how long, and when it would start.
 #[derive(Clone, Copy, Debug)]
@@ -24,187 +24,164 @@ impl Wanted<'_> {
     }
 }
 
+/// Limits of a QOS, in the order in which Slurm asks them (`_qos_job_runnable_post_select` of 22.05).
+const OF_QOS: [Limited; 8] = [
+    Limited::Group,
+    Limited::GroupRunMinutes,
+    Limited::JobMinutes,
+    Limited::Job,
+    Limited::Node,
+    Limited::Least,
+    Limited::Account,
+    Limited::User,
+];
+
 impl Ledger {
-    /// Once nodes are chosen: what the job would hold.
+    /// Once nodes are chosen: what the job would hold. Of each TRES the first level counts that limits it: the
+    /// QOS, then the user in the account and the accounts upwards. Limits of groups in accounts count at every
+    /// level, where no QOS limits the TRES.
     pub(crate) fn after(&self, chain: &Chain<'_>, wanted: Wanted<'_>) -> Result<(), Passed> {
-        self.by_qos(chain, wanted)?;
-        self.by_association(chain, wanted)
-    }
-
-    fn by_qos(&self, chain: &Chain<'_>, wanted: Wanted<'_>) -> Result<(), Passed> {
-        let cluster = chain.cluster;
-        let used = wanted.used;
-        // The first QOS that sets one decides, name by name as good as always: a site sets them
-        // together.
-        let set = |of: fn(&Limits) -> &Tres| {
-            let mut qos = chain.qos_limits();
-            let found = qos.find(|(_, limits)| !of(limits).0.is_empty());
-            found.map(|(qos, limits)| (qos, of(limits)))
+        let qos: Vec<(QosId, &Limits)> = chain.qos_limits().collect();
+        let of_qos = Asked {
+            ledger: self,
+            cluster: chain.cluster,
+            wanted,
+            by_qos: true,
+            factor: 1.0,
         };
-        let stop = |limited: Limited, whose: Whose, first: Option<First<'_>>| match first {
-            Some(first) => first.stop(true, limited, whose),
-            None => Ok(()),
+        for (at, (id, limits)) in qos.iter().enumerate() {
+            let before = qos[..at].iter().map(|(_, limits)| *limits);
+            for limited in OF_QOS {
+                let whose = match limited {
+                    Limited::Group | Limited::GroupRunMinutes | Limited::GroupMinutes => {
+                        Whose::Together(Counter::Qos(*id))
+                    }
+                    Limited::Account => {
+                        Whose::Together(Counter::QosAccount(*id, chain.account.clone()))
+                    }
+                    Limited::User => Whose::Together(Counter::QosUser(*id, chain.uid)),
+                    Limited::Job | Limited::JobMinutes | Limited::Node | Limited::Least => {
+                        Whose::JobOfQos(*id)
+                    }
+                };
+                of_qos.of(limited, limits, before.clone(), whose)?;
+            }
+        }
+        let of_association = Asked {
+            by_qos: false,
+            factor: chain.limit_factor().unwrap_or(1.0),
+            ..of_qos
         };
-        if let Some((qos, limits)) = set(|it| &it.group.tres) {
-            let counter = Counter::Qos(qos);
-            let held = |at| u128::from(self.held(&counter, at)) + u128::from(used.get(at));
-            let first = first_over(cluster, limits, 1, held);
-            stop(Limited::Group, Whose::Together(counter.clone()), first)?;
-        }
-        if let Some((qos, limits)) = set(|it| &it.group_run_minutes) {
-            let counter = Counter::Qos(qos);
-            let to_use = |at| self.still_to_use(&counter, at, wanted.now) + wanted.to_use(at);
-            let first = first_over(cluster, limits, 60, to_use);
-            let whose = Whose::Together(counter.clone());
-            stop(Limited::GroupRunMinutes, whose, first)?;
-        }
-        if let Some((qos, limits)) = set(|it| &it.job_minutes) {
-            let to_use = |at| wanted.to_use(at);
-            let first = first_over(cluster, limits, 60, to_use);
-            stop(Limited::JobMinutes, Whose::JobOfQos(qos), first)?;
-        }
-        if let Some((qos, limits)) = set(|it| &it.job) {
-            let held = |at| u128::from(used.get(at));
-            let first = first_over(cluster, limits, 1, held);
-            stop(Limited::Job, Whose::JobOfQos(qos), first)?;
-        }
-        if let Some((qos, limits)) = set(|it| &it.node) {
-            let held = |at| u128::from(used.get(at));
-            let first = first_over(cluster, limits, wanted.nodes.into(), held);
-            stop(Limited::Node, Whose::JobOfQos(qos), first)?;
-        }
-        if let Some((qos, limits)) = set(|it| &it.least) {
-            let under = |(name, least): &&(String, u64)| {
-                place(cluster, name).is_some_and(|at| used.get(at) < *least)
-            };
-            let first = limits.0.iter().find(under);
-            let first = first.map(|(name, least)| First {
-                name,
-                would_be: place(cluster, name).map_or(0, |at| used.get(at).into()),
-                most: *least,
-            });
-            stop(Limited::Least, Whose::JobOfQos(qos), first)?;
-        }
-        if let Some((qos, limits)) = set(|it| &it.account.tres) {
-            let counter = Counter::QosAccount(qos, chain.account.clone());
-            let held = |at| u128::from(self.held(&counter, at)) + u128::from(used.get(at));
-            let first = first_over(cluster, limits, 1, held);
-            stop(Limited::Account, Whose::Together(counter.clone()), first)?;
-        }
-        if let Some((qos, limits)) = set(|it| &it.user.tres) {
-            let counter = Counter::QosUser(qos, chain.uid);
-            let held = |at| u128::from(self.held(&counter, at)) + u128::from(used.get(at));
-            let first = first_over(cluster, limits, 1, held);
-            stop(Limited::User, Whose::Together(counter.clone()), first)?;
-        }
-        Ok(())
-    }
-
-    fn by_association(&self, chain: &Chain<'_>, wanted: Wanted<'_>) -> Result<(), Passed> {
-        let cluster = chain.cluster;
-        let used = wanted.used;
-        let stop = |limited: Limited, whose: Whose, first: Option<First<'_>>| match first {
-            Some(first) => first.stop(false, limited, whose),
-            None => Ok(()),
-        };
-        // What a QOS limits as well is up to the QOS.
-        let left = |limits: &Tres, of: fn(&Limits) -> &Tres| {
-            let by_qos = |name: &str| {
-                let mut qos = chain.qos_limits();
-                qos.any(|(_, limits)| of(limits).0.iter().any(|(own, _)| own == name))
-            };
-            let left = limits.0.iter().filter(|(name, _)| !by_qos(name));
-            Tres(left.cloned().collect())
-        };
-        let first = |of: fn(&Limits) -> &Tres| {
-            let mut limits = chain.association_limits();
-            let found = limits.find(|(_, limits)| !of(limits).0.is_empty());
-            found.map(|(_, limits)| left(of(limits), of))
-        };
-        let factor = chain.limit_factor().unwrap_or(1.0);
-        if let Some(limits) = first(|it| &it.job) {
-            let limits = limits.times(factor);
-            let held = |at| u128::from(used.get(at));
-            let first = first_over(cluster, &limits, 1, held);
-            stop(Limited::Job, Whose::JobOfAccount, first)?;
-        }
-        if let Some(limits) = first(|it| &it.node) {
-            let held = |at| u128::from(used.get(at));
-            let first = first_over(cluster, &limits, wanted.nodes.into(), held);
-            stop(Limited::Node, Whose::JobOfAccount, first)?;
-        }
-        if let Some(limits) = first(|it| &it.job_minutes) {
-            let to_use = |at| wanted.to_use(at);
-            let first = first_over(cluster, &limits, 60, to_use);
-            stop(Limited::JobMinutes, Whose::JobOfAccount, first)?;
-        }
-        for (counter, limits) in chain.association_limits() {
-            let group = left(&limits.group.tres, |it| &it.group.tres);
-            let group = group.times(factor);
-            let held = |at| u128::from(self.held(&counter, at)) + u128::from(used.get(at));
-            let first = first_over(cluster, &group, 1, held);
-            stop(Limited::Group, Whose::Together(counter.clone()), first)?;
-            let minutes = left(&limits.group_run_minutes, |it| &it.group_run_minutes);
-            let to_use = |at| self.still_to_use(&counter, at, wanted.now) + wanted.to_use(at);
-            let first = first_over(cluster, &minutes, 60, to_use);
-            let whose = Whose::Together(counter.clone());
-            stop(Limited::GroupRunMinutes, whose, first)?;
+        let all: Vec<(Counter, &Limits)> = chain.association_limits().collect();
+        let qos = qos.iter().map(|(_, limits)| *limits);
+        for (at, (counter, limits)) in all.iter().enumerate() {
+            for limited in [Limited::Group, Limited::GroupRunMinutes] {
+                let whose = Whose::Together(counter.clone());
+                of_association.of(limited, limits, qos.clone(), whose)?;
+            }
+            if at > 0 {
+                continue;
+            }
+            // What is said of one job is handed down.
+            for limited in [Limited::JobMinutes, Limited::Job, Limited::Node] {
+                for (at, (_, limits)) in all.iter().enumerate() {
+                    let before = qos
+                        .clone()
+                        .chain(all[..at].iter().map(|(_, limits)| *limits));
+                    of_association.of(limited, limits, before, Whose::JobOfAccount)?;
+                }
+            }
         }
         Ok(())
     }
 }
 
-fn place(cluster: &Cluster, name: &str) -> Option<usize> {
-    cluster.limited_tres().iter().position(|own| own == name)
+/// A job that is held against limits.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    ledger: &'a Ledger,
+    cluster: &'a Cluster,
+    wanted: Wanted<'a>,
+    by_qos: bool,
+    /// Limits on what a job and a group hold are so many times as much.
+    factor: f64,
 }
 
-/// The first of several limits that is passed.
-struct First<'a> {
-    /// The TRES.
-    name: &'a str,
-    /// What there would be, in the limit's unit.
-    would_be: u128,
-    /// What may be.
-    most: u64,
-}
-
-impl First<'_> {
-    fn stop(self, by_qos: bool, limited: Limited, whose: Whose) -> Result<(), Passed> {
-        let name = self.name.to_owned();
-        let on = match limited {
-            Limited::GroupMinutes | Limited::GroupRunMinutes | Limited::JobMinutes => {
-                LimitedAmount::TresMinutes(name)
+impl Asked<'_> {
+    /// Whether it passes limits of one kind, but for those on what levels before limit.
+    fn of<'l>(
+        &self,
+        limited: Limited,
+        limits: &Limits,
+        before: impl Iterator<Item = &'l Limits> + Clone,
+        whose: Whose,
+    ) -> Result<(), Passed> {
+        let before = before.map(|limits| limits.on(limited));
+        for (name, most) in limits.on(limited).but_for(before) {
+            let Some(at) = self
+                .cluster
+                .limited_tres()
+                .iter()
+                .position(|own| own == name)
+            else {
+                continue;
+            };
+            let most = match limited {
+                Limited::Group | Limited::Job => times(most, self.factor),
+                _ => most,
+            };
+            let of_job = if limited.is_in_minutes() {
+                self.wanted.to_use(at)
+            } else {
+                self.wanted.used.get(at).into()
+            };
+            let of_others = match &whose {
+                Whose::Together(counter) => self.of_others(limited, counter, at),
+                Whose::JobOfQos(_) | Whose::JobOfAccount => 0,
+            };
+            let together = of_job + of_others;
+            let parts = match limited {
+                Limited::Node => u128::from(self.wanted.nodes.max(1)),
+                _ if limited.is_in_minutes() => 60,
+                _ => 1,
+            };
+            let is_passed = match limited {
+                Limited::Least => together < most.into(),
+                // What it has none of it may have, however much others have.
+                _ if of_job == 0 => false,
+                // On each node as much: what is left over is passed by.
+                Limited::Node => together / parts > most.into(),
+                _ => together > u128::from(most) * parts,
+            };
+            if is_passed {
+                let over = Over {
+                    whose,
+                    on: amount(limited, name),
+                    with_it: u64::try_from(together.div_ceil(parts)).unwrap_or(u64::MAX),
+                    most,
+                };
+                return over.stop(limit_reason(self.by_qos, limited, name));
             }
-            Limited::Node => LimitedAmount::TresOfNode(name),
-            Limited::Least => LimitedAmount::LeastTres(name),
-            Limited::Group | Limited::Job | Limited::User | Limited::Account => {
-                LimitedAmount::Tres(name)
-            }
-        };
-        Over {
-            whose,
-            on,
-            with_it: u64::try_from(self.would_be).unwrap_or(u64::MAX),
-            most: self.most,
         }
-        .stop(limit_reason(by_qos, limited, self.name))
+        Ok(())
+    }
+
+    /// What running jobs hold, or may still use times seconds.
+    fn of_others(&self, limited: Limited, counter: &Counter, at: usize) -> u128 {
+        if limited.is_in_minutes() {
+            self.ledger.still_to_use(counter, at, self.wanted.now)
+        } else {
+            self.ledger.held(counter, at).into()
+        }
     }
 }
 
-/// The first of the limits, each so many times as large, that is passed.
-fn first_over<'a>(
-    cluster: &Cluster,
-    limits: &'a Tres,
-    times: u128,
-    held: impl Fn(usize) -> u128,
-) -> Option<First<'a>> {
-    let over = |(name, most): &'a (String, u64)| {
-        let would_be = held(place(cluster, name)?);
-        (would_be > u128::from(*most) * times).then(|| First {
-            name,
-            would_be: would_be.div_ceil(times),
-            most: *most,
-        })
-    };
-    limits.0.iter().find_map(over)
+fn amount(limited: Limited, tres: &str) -> LimitedAmount {
+    let tres = tres.to_owned();
+    match limited {
+        _ if limited.is_in_minutes() => LimitedAmount::TresMinutes(tres),
+        Limited::Node => LimitedAmount::TresOfNode(tres),
+        Limited::Least => LimitedAmount::LeastTres(tres),
+        _ => LimitedAmount::Tres(tres),
+    }
 }

@@ -53,8 +53,8 @@ impl Ledger {
         {
             return over.stop("QOSGrpJobsLimit");
         }
-        let first = chain.qos_limits().find(|(_, it)| it.account.jobs.is_some());
-        if let Some((qos, limits)) = first {
+        let of_account = chain.qos_limits().find(|(_, it)| it.account.jobs.is_some());
+        if let Some((qos, limits)) = of_account {
             let counter = Counter::QosAccount(qos, chain.account.clone());
             if let Some(over) = full(counter, limits.account.jobs) {
                 return over.stop("MaxJobsPerAccount");
@@ -78,7 +78,7 @@ impl Ledger {
                 }
             }
         }
-        if of_qos.is_none() {
+        if of_qos.is_none() && of_account.is_none() {
             let most = chain.association_limits().find_map(|(_, it)| it.user.jobs);
             let own = Counter::Association(chain.account.clone(), chain.uid);
             if let Some(over) = full(own, most) {

@@ -1,11 +1,11 @@
 //! Whose limits a job meets, and where it counts.
 
-use super::Spender;
+use super::{Spender, licences_of};
 use crate::Job;
 use crate::fault::{self, Fault};
 use crate::member::{self, Member};
 use model::Request;
-use resources::{AccountId, Association, Cluster, Limits, PartId, QosId};
+use resources::{AccountId, Association, Cluster, Limited, Limits, PartId, QosId};
 
 /// What is held under one limit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -182,10 +182,55 @@ impl<'a> Chain<'a> {
         self.cluster.accounts()[usize::from(account.0)].name.clone()
     }
 
-    pub(super) fn qos_limits(&self) -> impl Iterator<Item = (QosId, &'a Limits)> {
+    pub(super) fn qos_limits(&self) -> impl Iterator<Item = (QosId, &'a Limits)> + Clone {
         let all = self.cluster.qos();
         let qos = self.qos.iter();
         qos.map(move |qos| (*qos, &all[usize::from(qos.0)].limits))
+    }
+
+    /// Limits of QOS on TRES of one kind: of each TRES that of the first QOS that limits it.
+    pub(super) fn qos_tres(&self, limited: Limited) -> impl Iterator<Item = (QosId, &'a str, u64)> {
+        let all = self.qos_limits();
+        all.clone()
+            .enumerate()
+            .flat_map(move |(at, (qos, limits))| {
+                let before = all
+                    .clone()
+                    .take(at)
+                    .map(move |(_, limits)| limits.on(limited));
+                let own = limits.on(limited).but_for(before);
+                own.map(move |(tres, most)| (qos, tres, most))
+            })
+    }
+
+    /// Whether the job asks for any of a TRES, or for all that its nodes have.
+    pub(super) fn asks_for(&self, tres: &str) -> bool {
+        let request = self.request;
+        let asked = &request.rare.asked;
+        match tres.split_once('/') {
+            Some(("license", name)) => licences_of(request).iter().any(|own| own.name == name),
+            Some(("gres", _)) if request.exclusive => true,
+            Some(("gres", name)) => {
+                let name = name.split(':').next().unwrap_or(name);
+                let counts = [
+                    &request.gpus,
+                    &request.gpus_per_node,
+                    &request.rare.gpus_per_task,
+                ];
+                let lists = [
+                    &asked.per_job,
+                    &asked.per_node,
+                    &asked.per_socket,
+                    &asked.per_task,
+                ];
+                let is_listed = lists.iter().any(|list| {
+                    let items = list.items().unwrap_or_default();
+                    items.iter().any(|item| item.name == name)
+                });
+                is_listed || (name == "gpu" && counts.iter().any(|count| count.is_some()))
+            }
+            _ => true,
+        }
     }
 
     /// Of the user in the account, then of the accounts upwards.

@@ -7,9 +7,8 @@ use crate::member::{self, Member};
 use crate::priority::{Decay, Usage};
 use crate::promise::UNLIMITED;
 use crate::{ClusterRef, Job, State};
-use cluster_file::Tres;
 use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
-use resources::{Cluster, Limited, Limits, limit_reason};
+use resources::{Cluster, Limited, Limits, QosId, limit_reason};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The name under which the time itself is counted, beside TRES.
@@ -197,7 +196,7 @@ impl State {
             return Ok(());
         }
         first_spent(chain, &|spender, tres, most| {
-            self.spent_by(spender.clone(), tres, now) >= most
+            chain.asks_for(tres) && self.spent_by(spender.clone(), tres, now) >= most
         })
     }
 
@@ -216,6 +215,9 @@ impl State {
         first_spent(chain, &|spender, tres, most| {
             let place = cluster.limited_tres().iter().position(|own| own == tres);
             let to_use = if let Some(place) = place {
+                if wanted.used.get(place) == 0 {
+                    return false;
+                }
                 let counter = chain.counter_of(spender);
                 let others = counter.map(|it| ledger.still_to_use(&it, place, wanted.now));
                 others.unwrap_or(0) + wanted.to_use(place)
@@ -258,13 +260,15 @@ impl State {
                 }
             }
         }
-        let is_spent = |spender: &Spender, tres: &str, most: f64| {
-            let tres = names.iter().find(|name| **name == tres);
-            let spent = tres.and_then(|tres| spent.get(&(spender.clone(), *tres)));
-            spent.is_some_and(|spent| *spent >= most)
-        };
         let over = running.into_iter().filter(|(job, chain)| {
             let goes_on = matches!(job.record.state, JobState::Running { ending: None, .. });
+            let own = used(cluster, job);
+            let is_spent = |spender: &Spender, tres: &str, most: f64| {
+                let tres = names.iter().find(|name| **name == tres);
+                let spent = tres.and_then(|tres| spent.get(&(spender.clone(), *tres)));
+                let is_used = tres.is_some_and(|tres| rate(cluster, &own, tres) > 0.0);
+                is_used && spent.is_some_and(|spent| *spent >= most)
+            };
             goes_on
                 && (first_spent(chain, &is_spent).is_err()
                     || has_used_its_own(cluster, job, chain, now))
@@ -286,17 +290,14 @@ fn has_used_its_own(
     chain: &Chain<'_>,
     now: Timestamp,
 ) -> bool {
-    let mut limits = chain.qos_limits().map(|(_, limits)| &limits.job_minutes.0);
-    let Some(limits) = limits.find(|limits| !limits.is_empty()) else {
-        return false;
-    };
     let JobState::Running { since, .. } = &job.record.state else {
         return false;
     };
     let minutes = (now.since(*since) - job.record.state.suspended_ms(now)).max(0) / 60_000;
     let used = used(cluster, job);
-    let mut limits = limits.iter();
-    limits.any(|(tres, most)| rate(cluster, &used, tres) * minutes as f64 >= *most as f64)
+    let own = chain.qos_tres(Limited::JobMinutes);
+    let mut own = own.filter(|(_, tres, _)| rate(cluster, &used, tres) > 0.0);
+    own.any(|(_, tres, most)| rate(cluster, &used, tres) * minutes as f64 >= most as f64)
 }
 
 /// The first limit on what was used so far that is used up, in Slurm's order. `is_spent` answers for whom,
@@ -305,42 +306,38 @@ fn first_spent(
     chain: &Chain<'_>,
     is_spent: &dyn Fn(&Spender, &str, f64) -> bool,
 ) -> Result<(), PendingReason> {
-    let first = |spender: &Spender, minutes: &Tres| {
-        let minutes = minutes.0.iter();
-        let mut spent = minutes.filter(|(tres, most)| is_spent(spender, tres, *most as f64 * 60.0));
-        spent.next().map(|(tres, _)| tres.clone())
-    };
     let time_is_spent = |spender: &Spender, limits: &Limits| {
         let most = limits.group_wall;
         most.is_some_and(|most| is_spent(spender, WALL, most.0 as f64))
     };
-    let of_qos = |has: fn(&Limits) -> bool| {
-        let mut qos = chain.qos_limits();
-        qos.find(|(_, limits)| has(limits)).map(|(qos, limits)| {
-            let name = &chain.cluster.qos()[usize::from(qos.0)].name;
-            (Spender::Qos(name.clone()), limits)
-        })
+    let minutes_are_spent =
+        |spender: &Spender, tres: &str, most: u64| is_spent(spender, tres, most as f64 * 60.0);
+    let name = |qos: QosId| {
+        let qos = &chain.cluster.qos()[usize::from(qos.0)];
+        Spender::Qos(qos.name.clone())
     };
-    let by_time = of_qos(|limits| limits.group_wall.is_some());
-    if let Some((spender, limits)) = &by_time
-        && time_is_spent(spender, limits)
+    let mut qos = chain.qos_limits();
+    let by_time = qos.find(|(_, limits)| limits.group_wall.is_some());
+    if let Some((qos, limits)) = by_time
+        && time_is_spent(&name(qos), limits)
     {
         return over("QOSGrpWallLimit");
     }
-    let by_minutes = of_qos(|limits| !limits.group_minutes.0.is_empty());
-    if let Some((spender, limits)) = &by_minutes
-        && let Some(tres) = first(spender, &limits.group_minutes)
-    {
-        return over(limit_reason(true, Limited::GroupMinutes, &tres));
+    for (qos, tres, most) in chain.qos_tres(Limited::GroupMinutes) {
+        if minutes_are_spent(&name(qos), tres, most) {
+            return over(limit_reason(true, Limited::GroupMinutes, tres));
+        }
     }
     for (spender, limits) in chain.association_spenders() {
         if by_time.is_none() && time_is_spent(&spender, limits) {
             return over("AssocGrpWallLimit");
         }
-        if by_minutes.is_none()
-            && let Some(tres) = first(&spender, &limits.group_minutes)
-        {
-            return over(limit_reason(false, Limited::GroupMinutes, &tres));
+        let qos = chain.qos_limits();
+        let by_qos = qos.map(|(_, limits)| limits.on(Limited::GroupMinutes));
+        for (tres, most) in limits.group_minutes.but_for(by_qos) {
+            if minutes_are_spent(&spender, tres, most) {
+                return over(limit_reason(false, Limited::GroupMinutes, tres));
+            }
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use crate::Job;
 use crate::fault::{self, Fault};
 use crate::live_job::LiveJob;
 use model::ArrayTask;
-use resources::Cluster;
+use resources::{Cluster, Limits};
 use std::collections::HashMap;
 
 /// Jobs that run and wait by limit, each element of an array counted. A job counts where it was
@@ -81,32 +81,35 @@ impl InQueue {
             most.is_some_and(|most| self.of(counter) + elements(job) > most as usize)
         };
         let chain = chain(cluster, job);
-        for (qos, limits) in chain.qos_limits() {
-            if full(&Counter::Qos(qos), limits.group.submitted) {
-                return Some("QOSGrpSubmitJobsLimit");
-            }
+        let qos = || chain.qos_limits();
+        let of_group = qos().find(|(_, it)| it.group.submitted.is_some());
+        if let Some((qos, limits)) = of_group
+            && full(&Counter::Qos(qos), limits.group.submitted)
+        {
+            return Some("QOSGrpSubmitJobsLimit");
         }
-        let first = chain
-            .qos_limits()
-            .find(|(_, it)| it.account.submitted.is_some());
-        if let Some((qos, limits)) = first {
+        let of_account = qos().find(|(_, it)| it.account.submitted.is_some());
+        if let Some((qos, limits)) = of_account {
             let counter = Counter::QosAccount(qos, chain.account.clone());
             if full(&counter, limits.account.submitted) {
                 return Some("MaxSubmitJobsPerAccount");
             }
         }
-        let of_qos = chain
-            .qos_limits()
-            .find(|(_, it)| it.user.submitted.is_some());
-        if let Some((qos, limits)) = of_qos {
+        let of_user = qos().find(|(_, it)| it.user.submitted.is_some());
+        if let Some((qos, limits)) = of_user {
             let counter = Counter::QosUser(qos, chain.uid);
-            let is_full = full(&counter, limits.user.submitted);
-            return is_full.then_some("QOSMaxSubmitJobPerUserLimit");
-        }
-        for (counter, limits) in chain.association_limits() {
-            if full(&counter, limits.group.submitted) {
-                return Some("AssocGrpSubmitJobsLimit");
+            if full(&counter, limits.user.submitted) {
+                return Some("QOSMaxSubmitJobPerUserLimit");
             }
+        }
+        // What a QOS limits as well is up to the QOS.
+        let is_full =
+            |(counter, limits): (Counter, &Limits)| full(&counter, limits.group.submitted);
+        if of_group.is_none() && chain.association_limits().any(is_full) {
+            return Some("AssocGrpSubmitJobsLimit");
+        }
+        if of_account.is_some() || of_user.is_some() {
+            return None;
         }
         let most = chain
             .association_limits()

@@ -171,6 +171,95 @@ fn the_partition_goes_before_the_job_unless_a_flag_says_otherwise() {
     lab.check("yan", in_qos("wide", job(1, 1)), "QOSGrpGRES");
 }
 
+const LEVELS: &str = "[nodes.g]\nnames = \"g[1-4]\"\ncpus = 8\nmemory = \"16000M\"\n\
+    gpu = { type = \"v100\", count = 4 }\n\
+    [partition.all]\ndefault = true\nnodes = \"ALL\"\nqos = \"part\"\n\
+    [qos.part]\nmax_tres_per_user = \"cpu=8\"\ngroup_tres_minutes = \"gres/gpu=60\"\n\
+    [qos.card]\nmax_tres_per_user = \"gres/gpu=1,cpu=1\"\n\
+    [qos.run]\ngroup_tres_run_minutes = \"cpu=60\"\nmax_tres_per_node = \"cpu=2\"\n\
+    [qos.least]\nmin_tres_per_job = \"node=2,cpu=4,gres/gpu=1,mem=2000M\"\n\
+    [account.above]\nmax_tres_per_job = \"gres/gpu=1,cpu=1\"\n\
+    [account.lab]\nparent = \"above\"\nmax_tres_per_job = \"node=2\"\nmax_tres_minutes_per_job = \"cpu=300\"\n\
+    [user.ann]\naccounts = [\"lab\"]\n[user.ann.account.lab]\nmax_tres_per_job = \"cpu=4\"\n";
+
+/// Each resource is limited by the first level that limits it, whatever other resources a level before it
+/// limits.
+#[test]
+fn each_resource_has_its_own_first_level() {
+    let mut lab = World::text(LEVELS);
+    let cpus = |cpus: u32, request: Request| Request {
+        cpus_per_task: Some(cpus),
+        ..request
+    };
+    lab.check("zoe", in_qos("card", cpus(4, job(1, 1))), "R");
+    // CPUs are the partition's to limit, GPUs are left to the job's QOS.
+    lab.check("zoe", in_qos("card", job(1, 1)), "QOSMaxGRESPerUser");
+    lab.check(
+        "zoe",
+        in_qos("card", cpus(5, job(0, 1))),
+        "QOSMaxCpuPerUserLimit",
+    );
+    // The user in the account, the account and the one above it.
+    lab.check("ann", job(2, 1), "AssocMaxGRESPerJob");
+    lab.check("ann", cpus(5, job(0, 1)), "AssocMaxCpuPerJobLimit");
+    let nodes = Request {
+        min_nodes: Some(3),
+        ..job(0, 1)
+    };
+    lab.check("ann", nodes, "AssocMaxNodePerJobLimit");
+    lab.check("ann", cpus(2, job(0, 3)), "AssocMaxCpuMinutesPerJobLimit");
+    lab.check("ann", cpus(4, job(1, 1)), "R");
+}
+
+/// What a job has none of it may have, however much others used or hold.
+#[test]
+fn a_limit_on_what_a_job_has_none_of() {
+    let mut lab = World::text(LEVELS);
+    let used = lab.check("zoe", job(4, 1), "R").unwrap();
+    lab.now = lab.now + Seconds(1800);
+    lab.state.schedule(lab.now);
+    lab.state.apply(Event::Gone {
+        job: used,
+        outcome: model::Outcome::Completed,
+        at: lab.now,
+    });
+    lab.check("zoe", job(1, 1), "QOSGrpGRESMinutes");
+    lab.check("zoe", job(0, 1), "R");
+}
+
+/// On two nodes five CPUs are two on each, and one that is left over.
+#[test]
+fn what_is_left_over_on_nodes_is_passed_by() {
+    let mut lab = World::text(LEVELS);
+    let tasks = |tasks: u32| Request {
+        tasks: Some(tasks),
+        min_nodes: Some(2),
+        time: Some(TimeLimitRequest::Limit(Seconds(60))),
+        ..job(0, 1)
+    };
+    lab.check("zoe", in_qos("run", tasks(6)), "QOSMaxCpuPerNode");
+    lab.check("zoe", in_qos("run", tasks(5)), "R");
+}
+
+#[test]
+fn less_than_a_job_must_have() {
+    let mut lab = World::text(LEVELS);
+    let least = |tasks: u32, nodes: u32, gpus: u32, mib: u64| {
+        let request = Request {
+            tasks: Some(tasks),
+            min_nodes: Some(nodes),
+            memory: Some(model::MemoryRequest::PerNode(mib)),
+            ..job(gpus, 1)
+        };
+        in_qos("least", request)
+    };
+    lab.check("zoe", least(3, 2, 1, 1000), "QOSMinCpuNotSatisfied");
+    lab.check("zoe", least(4, 2, 1, 900), "QOSMinMemory");
+    lab.check("zoe", least(4, 1, 1, 2000), "QOSMinNode");
+    lab.check("zoe", least(4, 2, 0, 1000), "QOSMinGRES");
+    lab.check("zoe", least(4, 2, 1, 1000), "R");
+}
+
 #[test]
 fn a_job_by_itself() {
     let mut lab = World::text(LAB);

@@ -149,18 +149,27 @@ UnkillableStepTimeout=60
             "#!/bin/bash\n"
             f"f={self.folder}/ctl/${{SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}}${{SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}}\n"
             f"until [ -e $f ]; do sleep .3; [ -d {self.folder}/ctl ] || exit; done\nexit $(cat $f)\n")
+        is_up = False
         if cluster.sacctmgr:
             with ACCOUNTS:
                 self.run("sacctmgr", "-i", "add", "cluster", cluster.name)
                 for line in cluster.sacctmgr:
+                    # A GRES is known to the accounting once a controller has named it.
+                    if "gres/" in line and not is_up:
+                        is_up = self.start_controller()
                     done = self.run("sacctmgr", "-i", *shlex.split(line))
                     if done.returncode:
                         print(cluster.name, line, done.stdout, done.stderr, file=sys.stderr)
-        start(["slurmctld", "-D"], at / "log/slurmctld", env=self.env)
-        wait_for(lambda: "is UP" in self.run("scontrol", "ping").stdout)
+        if not is_up:
+            self.start_controller()
         for n in range(1, nodes + 1):
             start(["slurmd", "-D", "-N", f"n{n}"], at / f"log/slurmd-n{n}", env=self.env)
         wait_for(lambda: self.run("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").stdout.split().__len__() >= nodes)
+
+    def start_controller(self):
+        start(["slurmctld", "-D"], self.folder / "log/slurmctld", env=self.env)
+        wait_for(lambda: "is UP" in self.run("scontrol", "ping").stdout)
+        return True
 
     def run(self, *command):
         return subprocess.run(command, capture_output=True, text=True, env=self.env, stdin=subprocess.DEVNULL)
