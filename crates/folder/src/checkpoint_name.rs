@@ -10,6 +10,8 @@ pub struct Position {
     numbers: Vec<u64>,
     /// Whether words say that they count epochs or steps.
     is_named: bool,
+    /// Whether a word says that one counts steps.
+    has_steps: bool,
 }
 
 impl Position {
@@ -33,7 +35,14 @@ impl Position {
         (!numbers.is_empty()).then_some(Position {
             numbers,
             is_named: epoch.is_some() || has_steps,
+            has_steps,
         })
+    }
+
+    /// Whether words say that it counts epochs, within each of which a training may be saved many times.
+    #[must_use]
+    pub fn counts_epochs(&self) -> bool {
+        self.is_named && !self.has_steps
     }
 
     /// Whether words say what it counts, so that it is certain.
@@ -60,14 +69,6 @@ pub fn compare_names(one: &str, other: &str) -> Option<Ordering> {
     // The numbers may be of the model's name, and what differs a metric.
     let may_be_none = mine == theirs && !mine.is_named() && one != other;
     (!may_be_none).then(|| mine.cmp(&theirs))
-}
-
-/// Whether of two that were saved one after the other the first is the newer by their names: when a start ends, the
-/// newest is saved first. One without a step is newer than none with a step.
-#[must_use]
-pub fn stays_newest(first: &str, then: &str) -> bool {
-    let has_step = |name: &str| Position::of(name).is_some();
-    has_step(first) && (!has_step(then) || compare_names(then, first) == Some(Ordering::Less))
 }
 
 /// What entries have in common of which one is written after the other: the name without numbers.

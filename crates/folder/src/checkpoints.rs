@@ -113,6 +113,17 @@ impl RunFolder {
         json_file::read(&self.manifest(name))
     }
 
+    /// Has the checkpoint of that name, whose bytes are not those of its manifest, count no more. Its files stay
+    /// until the training saves one of that name again.
+    ///
+    /// # Errors
+    /// The folder can't be written.
+    pub fn set_aside(&self, name: &str) -> Result<(), FolderError> {
+        let path = self.manifest(name);
+        fs::rename(&path, path.with_extension("damaged"))
+            .map_err(|source| FolderError::Write { path, source })
+    }
+
     /// Writes a manifest: from then on its checkpoint counts as whole.
     ///
     /// # Errors

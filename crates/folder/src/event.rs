@@ -60,6 +60,12 @@ pub enum Event {
         checkpoint: String,
         /// Its step, where the name has one.
         step: Option<u64>,
+        /// When the program wrote it, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        written: Option<Timestamp>,
+        /// Its size, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bytes: Option<u64>,
     },
     /// The ranks were started.
     Launched {
@@ -83,6 +89,9 @@ pub enum Event {
         /// When the program wrote it, where that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         written: Option<Timestamp>,
+        /// Whether the training had been as far before: it is no progress over what its start resumed from.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        again: bool,
     },
     /// A checkpoint could not be copied; the training goes on.
     CheckpointNotOut {

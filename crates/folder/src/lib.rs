@@ -30,15 +30,18 @@ mod name_dates;
 mod name_numbers;
 mod next_job;
 mod pointer;
+
 mod recency;
 mod run_folder;
 mod run_json;
+mod saved_checkpoint;
 mod starting_point;
 mod submission;
+mod training_progress;
 mod whole_checkpoints;
 
 pub use attempt::Attempt;
-pub use checkpoint_name::{Position, compare_names, is_of_data, series, stays_newest, step_of};
+pub use checkpoint_name::{Position, compare_names, is_of_data, series, step_of};
 pub use checkpoints::{CheckpointsThere, Damage, Unusable};
 pub use code_snapshot::copy_code;
 pub use code_source::{CODE_LIMIT, CodeError, CodeSource, find_source, is_python_environment};
@@ -55,7 +58,7 @@ pub use launch_file::LaunchFile;
 pub use leftovers::{Leftover, Standing, Verdict, half_runs};
 pub use link::{Link, LinkState, link_token};
 pub use log_tail::{LogLine, LogTail};
-pub use lost_start::{LOST_IN_A_ROW, has_progress, is_newer, was_lost};
+pub use lost_start::{LOST_IN_A_ROW, has_progress, was_lost};
 pub use manifest::{Contents, FileHash, LinkInside, Manifest, Parts};
 pub use next_job::NextJob;
 pub use pointer::{Pointer, Says};
@@ -64,6 +67,8 @@ pub use run_folder::RunFolder;
 pub use run_json::{
     AwaitedRun, CodeOrigin, MADE_MARKER, MadeEnvironment, ReadyImage, RunJson, Versions,
 };
+pub use saved_checkpoint::{SavedCheckpoint, newest_saved};
 pub use starting_point::{StartedFrom, StartingPoint};
 pub use submission::{NewLink, NotSubmitted, SubmissionError, Submitter};
+pub use training_progress::TrainingProgress;
 pub use whole_checkpoints::{Candidate, KnownCheckpoint, WholeCheckpoints};

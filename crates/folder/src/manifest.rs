@@ -101,6 +101,21 @@ pub struct LinkInside {
     pub target: PathBuf,
 }
 
+impl Contents {
+    /// What tells its bytes from others.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        let mut hasher = blake3::Hasher::new();
+        for file in &self.files {
+            hasher.update(file.path.as_os_str().as_encoded_bytes());
+            hasher.update(file.blake3.as_bytes());
+        }
+        let digest = hasher.finalize();
+        let first = digest.as_bytes().first_chunk();
+        u64::from_le_bytes(*first.expect("invariant: a digest has 32 bytes"))
+    }
+}
+
 impl From<Vec<FileHash>> for Contents {
     fn from(files: Vec<FileHash>) -> Contents {
         Contents {

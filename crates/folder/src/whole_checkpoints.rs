@@ -20,6 +20,8 @@ pub struct KnownCheckpoint {
     pub bytes: Option<u64>,
     /// Whether its completeness was seen.
     pub proven: bool,
+    /// What tells its bytes from others, where they were read.
+    pub digest: Option<u64>,
     /// Of which nodes' parts it consists.
     pub parts: Parts,
 }
@@ -34,6 +36,7 @@ impl KnownCheckpoint {
             written: None,
             bytes: None,
             proven: false,
+            digest: None,
             parts: Parts::default(),
         }
     }
@@ -67,6 +70,7 @@ impl Manifest {
             written: Some(self.contents.written.unwrap_or(self.at)),
             bytes: Some(self.bytes()),
             proven: self.proven,
+            digest: Some(self.contents.digest()),
             parts: self.parts.clone(),
         }
     }
@@ -111,6 +115,11 @@ impl WholeCheckpoints {
         self.out.push(known);
     }
 
+    /// That one can't be resumed from: it stands in no other's way.
+    pub fn remove(&mut self, name: &str) {
+        self.out.retain(|known| known.name != name);
+    }
+
     /// Whether it lacks a part, by what is known of others of its series.
     fn lacks_a_part(&self, known: &KnownCheckpoint) -> bool {
         let parts = &known.parts;
@@ -146,6 +155,12 @@ impl WholeCheckpoints {
     pub fn pass_over(&mut self, name: &str) {
         let named = self.out.iter_mut().filter(|known| known.name == name);
         named.for_each(|known| known.parts.passed_over = true);
+    }
+
+    /// The one of that name lacks the part of one more node.
+    pub fn lacks_one(&mut self, name: &str) {
+        let named = self.out.iter_mut().filter(|known| known.name == name);
+        named.for_each(|known| known.parts.lacks += 1);
     }
 
     /// The one of that name to which late parts may belong.
@@ -188,6 +203,13 @@ impl WholeCheckpoints {
         )
     }
 
+    /// When the program wrote the last that lacks nothing.
+    #[must_use]
+    pub fn last_written(&self) -> Option<Timestamp> {
+        let whole = self.out.iter().filter(|known| !self.lacks_a_part(known));
+        whole.filter_map(|known| known.written).max()
+    }
+
     /// Whether a newer one than that is out and lacks nothing: then that one needs not be saved where only the
     /// newest are wanted. What has no step is outdone by none, and steps of other series count something else.
     #[must_use]
@@ -212,14 +234,14 @@ impl WholeCheckpoints {
     }
 
     /// Which may be removed where the `keep` newest are wanted, at least one. Of those that are proven the newest
-    /// stays too, and of those of which it is known how many parts they have, and so does what the program wrote last,
-    /// whatever its name. One that lacks a part does not count, and stays while no newer one lacks nothing: the part may
+    /// stays too, where there is one, else the one before the newest; of those of which it is known how many parts they
+    /// have the newest; and what the program wrote last, whatever its name. One that lacks a part does not count, and stays while no newer one lacks nothing: the part may
     /// still come.
     #[must_use]
     pub fn superfluous(&self, keep: u32) -> Vec<String> {
         let ordered = newest_first(self.out.iter().collect(), |known| known.age());
         let whole = ordered.iter().filter(|known| !self.lacks_a_part(known));
-        let proven = whole.clone().position(|known| known.proven);
+        let proven = whole.clone().position(|known| known.proven).or(Some(1));
         let last = whole.clone().filter_map(|known| known.written).max();
         let last = last.and_then(|at| whole.clone().position(|known| known.written == Some(at)));
         let confirmed = whole.clone().position(|known| known.is_confirmed());
@@ -378,6 +400,8 @@ mod tests {
         check_superfluous(&["c-1", "c-2", "c-3"], 2, &["c-1"]);
         check_superfluous(&["c-1", "c-2", "c-3"], 0, &["c-2", "c-1"]);
         check_superfluous(&["c-1", "c-2?", "c-3?"], 1, &["c-2"]);
+        check_superfluous(&["c-1?", "c-2?", "c-3?"], 1, &["c-1"]);
+        check_superfluous(&["c-1?", "c-2?", "c-3?"], 2, &["c-1"]);
         check_superfluous(&["c-1", "c-2!", "c-3!"], 1, &[]);
         check_superfluous(&["c-1!", "c-2", "c-3!"], 1, &["c-1"]);
         check_superfluous(&["c-1", "c-2", "c-3+"], 1, &["c-1"]);

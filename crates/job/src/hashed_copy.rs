@@ -81,6 +81,16 @@ pub fn hash(path: &Path) -> io::Result<(u64, String)> {
     read_all(&mut file, |_, _| Ok(()))
 }
 
+/// The same, of what the disk has and not the memory.
+///
+/// # Errors
+/// What the system says.
+pub fn hash_from_disk(path: &Path) -> io::Result<(u64, String)> {
+    let mut file = open_regular(File::options().read(true), path)?;
+    sys::copy::forget_cached(&file);
+    read_all(&mut file, |_, _| Ok(()))
+}
+
 fn read_all(
     source: &mut File,
     mut each: impl FnMut(&[u8], u64) -> io::Result<()>,

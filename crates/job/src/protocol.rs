@@ -214,6 +214,9 @@ pub enum Report {
         name: String,
         /// In words.
         why: String,
+        /// Whether its bytes are not those of the manifest.
+        #[serde(default)]
+        is_damaged: bool,
     },
     /// An entry of `{checkpoints}` is complete; nothing was copied yet.
     Complete {
@@ -225,6 +228,8 @@ pub enum Report {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         written: Option<Timestamp>,
     },
+    /// This node writes into its `{checkpoints}`, be it parts of checkpoints or other files: said once.
+    Writes,
     /// This agent's part of an entry stands in the run folder's incoming place.
     Part {
         /// The entry's name.
@@ -240,6 +245,9 @@ pub enum Report {
         /// Which start wrote it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         start: Option<Attempt>,
+        /// When the program wrote it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        written: Option<Timestamp>,
     },
     /// This agent has no part of the entry.
     NoPart {
@@ -263,6 +271,9 @@ pub enum Report {
         name: String,
         /// In words.
         why: String,
+        /// Whether nothing tells that something of it is missing.
+        #[serde(default)]
+        may_be_whole: bool,
     },
     /// Something in `{checkpoints}` can't be copied at all; it stays behind.
     Left {
@@ -368,7 +379,8 @@ impl Report {
             | Report::Staged
             | Report::Finished
             | Report::Looked
-            | Report::Drained { .. } => None,
+            | Report::Drained { .. }
+            | Report::Writes => None,
         }
     }
 }
@@ -424,7 +436,11 @@ mod tests {
             bytes: u64::MAX,
             took_ms: u64::MAX,
             proven: true,
-            start: None,
+            start: Some(Attempt {
+                job: u32::MAX,
+                restart: u32::MAX,
+            }),
+            written: Some(Timestamp(i64::MAX)),
         };
         assert!(part.line().len() <= LONGEST);
         let progress = Some(Progress {

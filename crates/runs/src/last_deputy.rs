@@ -153,7 +153,10 @@ fn may_come_back(
     // This one counts as lost, whatever it had written.
     let lost_before = starts.iter().rev().skip(1);
     let lost_before = lost_before.take_while(|events| was_lost(events)).count();
-    let is_too_often = !folder::has_progress(last) && lost_before + 1 >= LOST_IN_A_ROW as usize;
+    // Where the program's checkpoints are not seen, nothing tells whether it gets on.
+    let is_too_often = !resume.own_checkpoints.value
+        && !folder::has_progress(last)
+        && lost_before + 1 >= LOST_IN_A_ROW as usize;
     was_killed(&job.state)
         && at.is_none_or(|at| now.since(at) <= recent)
         && resume.on.value.contains(&ResumeOn::NodeFailure)
@@ -245,8 +248,21 @@ mod tests {
             took_ms: 1,
             proven: true,
             written: None,
+            again: false,
         };
         check(&killed, &[&[], &[], &[out]], &[], true);
+    }
+
+    #[test]
+    fn a_program_with_checkpoints_of_its_own_is_never_lost_too_often() {
+        let mut own = resume(&[ResumeOn::NodeFailure], ResumeBy::Requeue);
+        for (has_own, want) in [(false, false), (true, true)] {
+            own.own_checkpoints.value = has_own;
+            let starts = vec![Vec::new(); 4];
+            let killed = job("FAILED", "0:9");
+            let found = may_come_back(&killed, &starts, &[], &own, Timestamp(1000));
+            assert_eq!(found, want);
+        }
     }
 
     #[test]

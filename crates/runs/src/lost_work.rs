@@ -1,8 +1,7 @@
 //! What a start of a run had done when it ended, and what of that is lost.
 
 use crate::Run;
-use crate::run::newest_saved;
-use folder::{Event, EventLine, RunFolder};
+use folder::{Event, EventLine, RunFolder, SavedCheckpoint, newest_saved};
 use model::Timestamp;
 
 impl Run {
@@ -42,23 +41,18 @@ impl Run {
         });
         let out = start.events.iter().filter_map(|line| match &line.event {
             // What was trained while it was being saved is not in it.
-            Event::CheckpointOut {
-                name,
-                step,
-                written,
-                ..
-            } => {
+            Event::CheckpointOut { written, .. } => {
                 let at = written.map_or(line.at, |written| written.min(line.at));
-                Some((name.as_str(), *step, at.max(begun)))
+                Some((SavedCheckpoint::of(&line.event)?, at.max(begun)))
             }
             _ => None,
         });
         let kept = match resumed {
             Some(from) => out
-                .filter(|(name, ..)| from == Some(*name))
-                .map(|(_, _, at)| at)
+                .filter(|(saved, _)| from == Some(&saved.name))
+                .map(|(_, at)| at)
                 .max(),
-            None => newest_saved(out).map(|(.., at)| at),
+            None => newest_saved(out, |(saved, _)| saved).map(|(_, at)| at),
         };
         let lost = self.last_sign(index)?.since(kept.unwrap_or(begun));
         (lost > 0).then_some(lost)
@@ -92,6 +86,7 @@ mod tests {
             took_ms: 1,
             proven: true,
             written: None,
+            again: false,
         }
     }
 
@@ -99,6 +94,8 @@ mod tests {
         Event::Resumed {
             checkpoint: format!("c{step}"),
             step: Some(step),
+            written: None,
+            bytes: None,
         }
     }
 

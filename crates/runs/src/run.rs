@@ -5,7 +5,8 @@ use crate::run_links;
 use crate::run_state::{RunState, run_state};
 use backend::{JobView, Transport, TransportError};
 use folder::{
-    Attempt, Event, EventLine, EventTail, IndexEntry, Link, LinkState, RunFolder, stays_newest,
+    Attempt, Event, EventLine, EventTail, IndexEntry, Link, LinkState, RunFolder, SavedCheckpoint,
+    newest_saved,
 };
 use model::{JobId, Timestamp};
 use std::collections::{BTreeMap, HashMap};
@@ -244,20 +245,22 @@ impl Run {
     /// newest is saved first and older ones after it, so steps count and not the order. One that a
     /// start resumed at was saved too, even if the start before ended before it recorded that.
     #[must_use]
-    pub fn last_checkpoint(&self) -> Option<(&str, Option<u64>, Timestamp)> {
+    pub fn last_checkpoint(&self) -> Option<(String, Option<u64>, Timestamp)> {
         let saved = self.starts.iter().rev().find_map(|start| {
-            let saved = start.events.iter().filter_map(|line| match &line.event {
-                Event::CheckpointOut { name, step, .. } => Some((name.as_str(), *step, line.at)),
-                Event::Resumed { checkpoint, step } => Some((checkpoint.as_str(), *step, line.at)),
-                _ => None,
-            });
-            newest_saved(saved)
+            let saved = start.events.iter();
+            let saved = saved.filter_map(|line| Some((SavedCheckpoint::of(&line.event)?, line.at)));
+            newest_saved(saved, |(saved, _)| saved)
         });
-        let (newest, step, seen) = saved?;
+        let (
+            SavedCheckpoint {
+                name: newest, step, ..
+            },
+            seen,
+        ) = saved?;
         // A program may write the same name again and again.
         let mut all = self.starts.iter().flat_map(|start| &start.events).rev();
         let recorded = all.find_map(|line| match &line.event {
-            Event::CheckpointOut { name, .. } if name == newest => Some(line.at),
+            Event::CheckpointOut { name, .. } if *name == newest => Some(line.at),
             _ => None,
         });
         Some((newest, step, recorded.unwrap_or(seen)))
@@ -328,20 +331,6 @@ impl Run {
         }
         unsaved
     }
-}
-
-/// The newest of what was saved, in the order in which that was: name, step and when.
-pub(crate) fn newest_saved<'a>(
-    saved: impl Iterator<Item = (&'a str, Option<u64>, Timestamp)>,
-) -> Option<(&'a str, Option<u64>, Timestamp)> {
-    saved.reduce(|first, then| {
-        let stays = match (first.1, then.1) {
-            (Some(_), Some(_)) => stays_newest(first.0, then.0),
-            // What another run saved has no step here.
-            (step, _) => step.is_some(),
-        };
-        if stays { first } else { then }
-    })
 }
 
 fn submitted(link: &Link) -> Option<JobId> {
@@ -474,6 +463,7 @@ mod tests {
             took_ms: 1,
             proven: true,
             written: None,
+            again: false,
         };
         world.events(17, 0, &[out(40), out(60), out(50)]);
         let run = world.run();
@@ -491,6 +481,7 @@ mod tests {
             took_ms: 1,
             proven: true,
             written: None,
+            again: false,
         };
         let not_out = |step| Event::CheckpointNotOut {
             name: format!("step-{step}"),
@@ -500,6 +491,8 @@ mod tests {
         let resumed = Event::Resumed {
             checkpoint: "step-60".to_owned(),
             step: Some(60),
+            written: None,
+            bytes: None,
         };
         world.events(17, 1, &[resumed, out(50)]);
         let run = world.run();

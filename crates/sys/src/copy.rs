@@ -31,6 +31,12 @@ pub fn file(from: &Path, to: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
+/// Has what is read of a file come from its disk again and not from memory, as far as the system does so.
+pub fn forget_cached(file: &File) {
+    // A file system that keeps it reads it from memory.
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

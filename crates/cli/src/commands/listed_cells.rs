@@ -44,5 +44,5 @@ fn progress(row: &Listed) -> Option<String> {
         return Some(format!("{done} of {} done", rows.len()));
     }
     let (name, step, _) = row.run()?.last_checkpoint()?;
-    Some(step.map_or_else(|| name.to_owned(), |step| format!("step {step}")))
+    Some(step.map_or(name, |step| format!("step {step}")))
 }

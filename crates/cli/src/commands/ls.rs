@@ -227,7 +227,7 @@ fn row_json(row: &Listed) -> serde_json::Value {
         "note": row.note(),
         "since": row.since(),
         "starts": run.map(|run| run.starts.len()),
-        "checkpoint": checkpoint.map(|(name, ..)| name),
+        "checkpoint": checkpoint.as_ref().map(|(name, ..)| name),
         "step": checkpoint.and_then(|(_, step, _)| step),
         "folder": run.map(|run| &run.entry.folder),
         "created": run.map(|run| run.entry.created),

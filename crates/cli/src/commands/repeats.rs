@@ -62,7 +62,7 @@ fn cells(run: &Run, state: &RunState, now: Timestamp) -> Vec<String> {
     };
     let progress = run
         .last_checkpoint()
-        .map(|(name, step, _)| step.map_or_else(|| name.to_owned(), |step| format!("step {step}")));
+        .map(|(name, step, _)| step.map_or(name, |step| format!("step {step}")));
     vec![
         run.entry.id.clone(),
         job.unwrap_or_else(dash),

@@ -185,7 +185,9 @@ fn start_text(
     for line in &start.events {
         match &line.event {
             Event::Started { nodes, .. } => parts.push(format!("on {}", nodes.join(", "))),
-            Event::Resumed { checkpoint, step } => parts.push(match step {
+            Event::Resumed {
+                checkpoint, step, ..
+            } => parts.push(match step {
                 Some(step) => format!("resumed at step {step}"),
                 None => format!("resumed at {checkpoint}"),
             }),

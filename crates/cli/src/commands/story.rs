@@ -1,7 +1,7 @@
 //! What a followed run says, line by line: few lines, the answer first.
 
 use crate::words;
-use folder::{ComingBack, Event, StopReason, is_newer, stays_newest};
+use folder::{ComingBack, Event, SavedCheckpoint, StopReason, newest_saved};
 use model::{Seconds, Timestamp};
 use std::collections::VecDeque;
 
@@ -17,8 +17,8 @@ pub enum Line {
 /// What is remembered between lines.
 #[derive(Debug, Default)]
 pub struct Story {
-    /// The newest checkpoint that was saved: `260`, or its name.
-    checkpoint: Option<Saved>,
+    /// The checkpoints that this start saved.
+    saved: Vec<Saved>,
     /// Why this start ends, and the seconds that it had left.
     stopping: Option<(StopReason, Seconds)>,
     /// The checkpoint that this start went on from.
@@ -35,11 +35,11 @@ pub struct Story {
 
 #[derive(Debug)]
 struct Saved {
-    name: String,
-    step: Option<u64>,
-    bytes: u64,
+    checkpoint: SavedCheckpoint,
     took_ms: u64,
     proven: bool,
+    /// Whether the training had been as far before.
+    again: bool,
 }
 
 impl Story {
@@ -65,7 +65,7 @@ impl Story {
         match event {
             Event::Started { nodes, .. } => {
                 self.stopping = None;
-                self.checkpoint = None;
+                self.saved.clear();
                 self.resumed = None;
                 self.lost = false;
                 self.begun = ordinal == 1;
@@ -106,7 +106,9 @@ impl Story {
                 let text = format!("{} in {took}{on}", words::bytes(*bytes));
                 vec![Line::Say(row("stage in", &text))]
             }
-            Event::Resumed { checkpoint, step } => {
+            Event::Resumed {
+                checkpoint, step, ..
+            } => {
                 self.begun = true;
                 self.resumed = step.map(|_| checkpoint.clone());
                 let what = match step {
@@ -123,28 +125,18 @@ impl Story {
             }
             Event::Launched { .. } => Vec::new(),
             Event::CheckpointOut {
-                name,
-                step,
-                bytes,
                 took_ms,
                 proven,
+                again,
                 ..
             } => {
-                // At the end the newest comes out first.
-                if self
-                    .checkpoint
-                    .as_ref()
-                    .is_some_and(|newest| stays_newest(&newest.name, name))
-                {
-                    return Vec::new();
-                }
-                self.checkpoint = Some(Saved {
-                    name: name.clone(),
-                    step: *step,
-                    bytes: *bytes,
-                    took_ms: *took_ms,
-                    proven: *proven,
-                });
+                self.saved
+                    .extend(SavedCheckpoint::of(event).map(|checkpoint| Saved {
+                        checkpoint,
+                        took_ms: *took_ms,
+                        proven: *proven,
+                        again: *again,
+                    }));
                 Vec::new()
             }
             Event::CheckpointNotOut { name, why } => {
@@ -204,15 +196,16 @@ impl Story {
         let what = |name: &str, step: Option<u64>| {
             step.map_or_else(|| name.to_owned(), |step| step.to_string())
         };
-        let kept = match (&self.checkpoint, &self.resumed) {
-            (Some(saved), Some(resumed)) if !is_newer(&saved.name, Some(resumed)) => {
+        let newest = newest_saved(&self.saved, |saved| &saved.checkpoint);
+        let kept = match (newest, &self.resumed) {
+            (Some(_), Some(resumed)) if self.saved.iter().all(|saved| saved.again) => {
                 let resumed = what(resumed, folder::step_of(resumed));
                 format!("no checkpoint newer than {resumed} saved")
             }
             (Some(saved), _) => format!(
                 "checkpoint {} saved ({}, {}){}",
-                what(&saved.name, saved.step),
-                words::bytes(saved.bytes),
+                what(&saved.checkpoint.name, saved.checkpoint.step),
+                words::bytes(saved.checkpoint.bytes.unwrap_or(0)),
                 words::length(millis(saved.took_ms)),
                 if saved.proven {
                     ""
@@ -310,8 +303,9 @@ mod tests {
         }
     }
 
-    fn out() -> Event {
+    fn out(again: bool) -> Event {
         Event::CheckpointOut {
+            again,
             name: "step-260.npz".to_owned(),
             step: Some(260),
             bytes: 1_200_000,
@@ -325,6 +319,8 @@ mod tests {
         Event::Resumed {
             checkpoint: "step-260.npz".to_owned(),
             step: Some(260),
+            written: None,
+            bytes: None,
         }
     }
 
@@ -379,7 +375,7 @@ mod tests {
             &[
                 (1, started()),
                 (1, launched()),
-                (1, out()),
+                (1, out(false)),
                 (1, stopping()),
                 (1, back()),
                 (2, started()),
@@ -409,7 +405,7 @@ mod tests {
             &[
                 (2, started()),
                 (2, resumed()),
-                (2, out()),
+                (2, out(true)),
                 (2, stopping()),
                 (2, back()),
             ],

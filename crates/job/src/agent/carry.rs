@@ -3,15 +3,15 @@
 use super::copy_out::CopyOutError;
 use super::keeper::{Draining, Keeper};
 use super::kept::{self, Kept, Record};
-use super::rescue::is_out;
+use super::rescue::{is_out, remove_but_doubtful};
 use super::scan::{FolderInside, scan};
 use super::tree::{Tree, tree};
-use super::watcher::Found;
+use super::watcher::{Fingerprint, Found};
 use super::work::{Work, Worked};
 use super::{AgentError, hold, restore, unseen};
 use crate::local_folder::LocalFolder;
 use crate::protocol::Report;
-use folder::{Attempt, IncomingPart};
+use folder::{Attempt, IncomingPart, is_of_data};
 use model::Timestamp;
 use std::fs;
 use std::io;
@@ -31,6 +31,16 @@ pub(super) struct Held {
 }
 
 impl Held {
+    /// What another agent had held, and stands at `path` now.
+    fn taken_over(path: PathBuf, record: &Record) -> Held {
+        Held {
+            path,
+            linked: true,
+            proven: record.proven,
+            start: record.start,
+        }
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -71,10 +81,22 @@ impl Keeper {
                 }
             }
             if all {
-                let _left = earlier.remove();
+                remove_but_doubtful(&self.at.run, &earlier);
             }
         }
         self.local.remove_earlier_locks();
+    }
+
+    /// Removes what earlier starts left that may have been complete, where what was saved since is newer.
+    pub(super) fn remove_earlier(&self) {
+        for earlier in self.local.earlier() {
+            if let Some(_lock) = earlier.take()
+                && !earlier.has_uncollected()
+                && self.kept_in(&earlier).is_empty()
+            {
+                remove_but_doubtful(&self.at.run, &earlier);
+            }
+        }
     }
 
     /// What an earlier start left here that is complete. Its agent may have been killed before it
@@ -101,14 +123,19 @@ impl Keeper {
             return Err(error);
         }
         kept::remove_record(&path);
-        let held = Held {
-            path: here,
-            linked: true,
-            proven: record.proven,
-            start: record.start,
-        };
+        let held = Held::taken_over(here, &record);
         self.held.insert(record.name, held);
         Ok(())
+    }
+
+    /// Keeps what a lost agent of this start had held, where it stands.
+    pub(super) fn take_over(&mut self, Kept { path, record }: Kept) {
+        let Ok(tree) = tree(&path) else {
+            return;
+        };
+        let held = Held::taken_over(path, &record);
+        self.held.insert(record.name.clone(), held);
+        self.say_complete(record.name, &tree);
     }
 
     /// Looks at `{checkpoints}` once.
@@ -143,6 +170,11 @@ impl Keeper {
                 let why = format!("it can't be read: {error}");
                 self.outbox.say(Report::Left { name, why });
             }
+        }
+        let is_written = |(name, _): &(String, Fingerprint)| !is_of_data(name);
+        if !self.writes && there.entries.iter().any(is_written) {
+            self.writes = true;
+            self.outbox.say(Report::Writes);
         }
         if self.terminated.load(Ordering::Relaxed) {
             // The ranks have it too.
@@ -285,8 +317,12 @@ impl Keeper {
             }
             Worked::Restored { name, result } => match result {
                 Ok(()) => self.outbox.say(Report::Restored { name }),
-                Err(restore::RestoreError::Damaged { what }) => {
-                    self.outbox.say(Report::NotRestored { name, why: what })
+                Err(restore::RestoreError::Unusable { what, is_damaged }) => {
+                    self.outbox.say(Report::NotRestored {
+                        name,
+                        why: what,
+                        is_damaged,
+                    })
                 }
                 Err(error @ restore::RestoreError::Disk { .. }) => {
                     self.outbox.say(Report::Broken {
@@ -303,6 +339,9 @@ impl Keeper {
         let held = self.copying.remove(&name);
         let proven = held.as_ref().is_some_and(|held| held.proven);
         let start = held.as_ref().and_then(|held| held.start);
+        let written = held
+            .as_ref()
+            .and_then(|held| tree(&held.path).ok()?.written());
         match result {
             Ok((bytes, took_ms)) => {
                 // Until it is out: another node's part may fail, and all are asked again.
@@ -317,6 +356,7 @@ impl Keeper {
                     took_ms,
                     proven,
                     start,
+                    written,
                 });
                 self.say_newer(name);
             }
@@ -373,8 +413,12 @@ impl Keeper {
         }
         if ranks_gone {
             self.all_seen = true;
-            for (name, why) in self.watcher.left() {
-                self.outbox.say(Report::Unfinished { name, why });
+            for left in self.watcher.left() {
+                self.outbox.say(Report::Unfinished {
+                    name: left.name,
+                    why: left.why,
+                    may_be_whole: left.may_be_whole,
+                });
             }
         }
         self.outbox.say(Report::Drained { round });
@@ -382,8 +426,12 @@ impl Keeper {
 
     /// Asked for a part that is not complete, and may never be.
     fn not_finished(&self, name: String) {
-        let left = self.watcher.left().into_iter().find(|one| one.0 == name);
-        let cause = left.map_or_else(String::new, |(_, why)| format!(": {why}"));
+        let left = self
+            .watcher
+            .left()
+            .into_iter()
+            .find(|left| left.name == name);
+        let cause = left.map_or_else(String::new, |left| format!(": {}", left.why));
         let why = format!("{} had not finished writing its part{cause}", self.at.node);
         self.outbox.say(Report::NotCopied {
             name,

@@ -66,6 +66,8 @@ pub(super) struct Keeper {
     /// Whether all nodes of the job write to this disk.
     pub only_copier: bool,
     pub watching: bool,
+    /// Whether it was said that this node writes into its `{checkpoints}`.
+    pub writes: bool,
     /// In the place of a lost agent: what is out already is not copied again.
     pub rescuing: bool,
     /// Complete entries that are not copied yet.
@@ -122,6 +124,7 @@ impl Keeper {
             copier: false,
             only_copier: false,
             watching: false,
+            writes: false,
             rescuing: false,
             held: BTreeMap::new(),
             owed: BTreeSet::new(),
@@ -260,8 +263,12 @@ impl Keeper {
         }
         self.last_logs();
         // What is held without a link has no record by which it would be found.
-        if self.all_seen && self.held.values().all(Held::is_linked) {
+        // And what may be complete of a run that has failed is not looked at again by itself.
+        if clean && self.all_seen && self.held.values().all(Held::is_linked) {
             unseen::all_seen(&self.local);
+        }
+        if clean && self.copier {
+            self.remove_earlier();
         }
         let removal = Removal::of(Left {
             copier: self.copier,

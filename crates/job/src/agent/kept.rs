@@ -84,28 +84,7 @@ fn record_of(held: &Path) -> PathBuf {
 /// changed since it was complete is not among them.
 #[must_use]
 pub fn in_folder(local: &LocalFolder) -> Vec<Kept> {
-    let mut kept: BTreeMap<String, Kept> = BTreeMap::new();
-    let mut held = entries(&local.held());
-    // What a program writes again under one name is held more than once while it is copied: by ascending numbers.
-    held.sort_by_key(|path| number(path));
-    for entry in held {
-        if entry.extension().is_none_or(|end| end != "json") {
-            continue;
-        }
-        let path = entry.with_extension("");
-        let record = fs::read(&entry)
-            .ok()
-            .and_then(|text| serde_json::from_slice::<Record>(&text).ok());
-        if let Some(record) = record
-            && Record::of(&record.name, record.proven, record.start, &path)
-                .is_ok_and(|now| now == record)
-        {
-            // An earlier version did not write it down.
-            let start = record.start.or(owner_of(local));
-            let record = Record { start, ..record };
-            kept.insert(record.name.clone(), Kept { path, record });
-        }
-    }
+    let mut kept = held_in(local);
     let out = read_out(local);
     let there = scan(&local.checkpoints()).map_or(Vec::new(), |there| there.entries);
     for (name, Fingerprint { bytes, digest }) in there {
@@ -129,6 +108,33 @@ pub fn in_folder(local: &LocalFolder) -> Vec<Kept> {
         }
     }
     kept.into_values().collect()
+}
+
+/// What the agent of a folder holds that was not out, the newest version of each name.
+pub fn held_in(local: &LocalFolder) -> BTreeMap<String, Kept> {
+    let mut kept: BTreeMap<String, Kept> = BTreeMap::new();
+    let mut held = entries(&local.held());
+    // What a program writes again under one name is held more than once while it is copied: by ascending numbers.
+    held.sort_by_key(|path| number(path));
+    for entry in held {
+        if entry.extension().is_none_or(|end| end != "json") {
+            continue;
+        }
+        let path = entry.with_extension("");
+        let record = fs::read(&entry)
+            .ok()
+            .and_then(|text| serde_json::from_slice::<Record>(&text).ok());
+        if let Some(record) = record
+            && Record::of(&record.name, record.proven, record.start, &path)
+                .is_ok_and(|now| now == record)
+        {
+            // An earlier version did not write it down.
+            let start = record.start.or(owner_of(local));
+            let record = Record { start, ..record };
+            kept.insert(record.name.clone(), Kept { path, record });
+        }
+    }
+    kept
 }
 
 /// Adds what stands in `{checkpoints}`. `is_newer`: it is whole for certain, and takes the place of another version
@@ -167,7 +173,7 @@ fn finished(local: &LocalFolder, rule: Complete) -> Vec<Kept> {
 pub struct Dead {
     /// What is complete.
     pub whole: Vec<Kept>,
-    /// The names of all others but of those that say themselves that they are unfinished.
+    /// The names of others that may be.
     pub doubtful: Vec<String>,
 }
 
@@ -192,10 +198,11 @@ pub fn look_at_dead(local: &LocalFolder, rule: Complete, finished: bool) -> Dead
         let print = there.iter().find(|(there, _)| there == name);
         print.is_some_and(|(_, print)| out.get(name) == Some(&print.digest))
     };
-    let left = watcher.left().into_iter().map(|(name, _)| name);
+    let left = watcher.left().into_iter();
+    let doubtful = left.filter(|left| left.may_be_whole).map(|left| left.name);
     Dead {
         whole: whole.collect(),
-        doubtful: left.filter(|name| !is_out(name)).collect(),
+        doubtful: doubtful.filter(|name| !is_out(name)).collect(),
     }
 }
 
@@ -225,11 +232,11 @@ fn owner_of(local: &LocalFolder) -> Option<Attempt> {
 }
 
 /// The number under which an entry, or its record, is held.
-fn number(path: &Path) -> Option<u64> {
+pub fn number(path: &Path) -> Option<u64> {
     path.file_stem()?.to_str()?.parse().ok()
 }
 
-fn entries(folder: &Path) -> Vec<PathBuf> {
+pub fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()
 }

@@ -9,7 +9,10 @@ use super::{AgentError, copy_out, tree, unseen};
 use crate::conductor;
 use crate::deputy::{Deputy, Stopping};
 use crate::trained;
-use folder::{Age, Attempt, ComebackClaim, Event, EventLog, EventTail, IncomingPart, StopReason};
+use folder::{
+    Age, Attempt, ComebackClaim, Event, EventLog, EventTail, IncomingPart, StopReason,
+    TrainingProgress,
+};
 use model::Timestamp;
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -165,9 +168,10 @@ impl Keeper {
             Age::new(name, written, bytes)
         });
         let mut all_out = true;
+        let mut progress = self.progress();
         let mut log = EventLog::open(&self.at.run.events(self.at.attempt)).ok();
         for (name, found) in kept {
-            let event = match self.publish(&name, &found) {
+            let event = match self.publish(&name, &found, &mut progress) {
                 Ok(Some(event)) => event,
                 Ok(None) => continue,
                 Err(why) => {
@@ -185,8 +189,20 @@ impl Keeper {
         }
     }
 
+    /// What this start has saved over what it resumed from.
+    fn progress(&self) -> TrainingProgress {
+        let lines = EventTail::new(self.at.run.events(self.at.attempt)).read();
+        let events = lines.unwrap_or_default().into_iter();
+        TrainingProgress::of(&events.map(|line| line.event).collect::<Vec<_>>())
+    }
+
     /// `None`: it is out already.
-    fn publish(&mut self, name: &str, found: &Found) -> Result<Option<Event>, String> {
+    fn publish(
+        &mut self,
+        name: &str,
+        found: &Found,
+        progress: &mut TrainingProgress,
+    ) -> Result<Option<Event>, String> {
         let path = found.path.as_path();
         let run = &self.at.run;
         let tree = tree::tree(path).map_err(|error| error.to_string())?;
@@ -207,6 +223,7 @@ impl Keeper {
             proven: found.proven,
             node: self.at.node.clone(),
             start: found.start,
+            written: tree.written(),
         };
         let asked = conductor::PartsAsked {
             least: 1,
@@ -214,15 +231,19 @@ impl Keeper {
             unconfirmed: false,
         };
         let now = Timestamp(sys::now());
-        let out = conductor::publish(run, name, &[part], false, asked, now)
-            .map_err(|not_out| not_out.why)?;
+        let before = run.look_at_checkpoints().unwrap_or_default().known();
+        let keep = self.at.plan.checkpoints.keep.value;
+        let known = conductor::publish(run, name, &[part], false, asked, now, keep)
+            .map_err(|not_out| not_out.why)?
+            .known;
         Ok(Some(Event::CheckpointOut {
-            name: name.to_owned(),
-            step: out.step,
-            bytes: out.bytes,
-            took_ms: out.took_ms,
-            proven: out.proven,
-            written: out.written,
+            again: !progress.saved(&known, &before),
+            name: known.name,
+            step: known.step,
+            bytes,
+            took_ms,
+            proven: known.proven,
+            written: known.written,
         }))
     }
 }

@@ -2,12 +2,12 @@
 //! the lost one had not brought out.
 
 use super::keeper::Keeper;
+use super::kept::Kept;
 use super::tree::Tree;
 use super::{AgentError, hold, kept, ranks, scan, tree, unseen};
 use crate::hashed_copy;
 use crate::local_folder::LocalFolder;
 use folder::RunFolder;
-use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use train::Complete;
@@ -25,13 +25,9 @@ impl Keeper {
         if !self.copier {
             return Ok(());
         }
-        // Links of the lost agent, whose names are not known any more.
-        for entry in fs::read_dir(self.local.held())
-            .into_iter()
-            .flatten()
-            .flatten()
-        {
-            hold::release(&entry.path());
+        self.count = last_held(&self.local);
+        for kept in still_needed(&self.at.run, &self.local) {
+            self.take_over(kept);
         }
         if let Some(name) = resume
             && let Ok(tree) = tree::tree(&self.local.resume().join(name))
@@ -62,6 +58,32 @@ impl Keeper {
     }
 }
 
+/// The highest number under which something is held: the next is held under another one.
+fn last_held(local: &LocalFolder) -> u64 {
+    let all = kept::entries(&local.held());
+    all.iter()
+        .filter_map(|path| kept::number(path))
+        .max()
+        .unwrap_or(0)
+}
+
+/// What a lost agent held that is not saved: the program may have removed it since, and of what an earlier start
+/// left there is no other copy. All else that it held is given up.
+fn still_needed(run: &RunFolder, local: &LocalFolder) -> Vec<Kept> {
+    let mut needed: Vec<Kept> = kept::held_in(local).into_values().collect();
+    needed.retain(|Kept { path, record }| {
+        !tree::tree(path).is_ok_and(|tree| is_out(run, &record.name, path, &tree))
+    });
+    for entry in kept::entries(&local.held()) {
+        // Its record stands beside it.
+        let held = entry.with_extension("");
+        if !needed.iter().any(|kept| kept.path == held) {
+            hold::release(&entry);
+        }
+    }
+    needed
+}
+
 /// Whether the run folder has all complete checkpoints of a node's folder, also those of which that could
 /// not be noted on a disk that is full or read-only.
 pub(crate) fn all_saved(run: &RunFolder, local: &LocalFolder) -> bool {
@@ -80,6 +102,22 @@ pub(crate) fn has_newer(run: &RunFolder, local: &LocalFolder, rule: &Complete) -
         let (name, path) = (&kept.record.name, &kept.path);
         !out.have_as_new(name) && !tree::tree(path).is_ok_and(|tree| is_out(run, name, path, &tree))
     })
+}
+
+/// Removes the folder of an earlier start from which all that is complete was taken. What may be complete, and is
+/// newer than all that is saved, stays.
+pub(super) fn remove_but_doubtful(run: &RunFolder, earlier: &LocalFolder) {
+    let out = run.look_at_checkpoints().unwrap_or_default().known();
+    let is_newest = |name: &String| {
+        let path = earlier.checkpoints().join(name);
+        let written = tree::tree(&path).ok().and_then(|tree| tree.written());
+        !out.have_as_new(name) && written > out.last_written()
+    };
+    if unseen::may_be_complete(earlier).iter().any(is_newest) {
+        earlier.remove_bulk();
+    } else {
+        let _left = earlier.remove();
+    }
 }
 
 /// Whether all files of an entry, of which `tree` tells and which stand at `path`, are in the run
@@ -102,4 +140,54 @@ pub(super) fn is_out(run: &RunFolder, name: &str, path: &Path, tree: &Tree) -> b
                 && hashed_copy::hash(&file.below(path)).is_ok_and(|(_, hash)| hash == file.blake3)
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use folder::{Attempt, Contents, FileHash, Manifest};
+    use model::Timestamp;
+    use std::fs;
+    use std::path::PathBuf;
+
+    /// The lost agent held a checkpoint that the program had removed since, and one that it had taken over of an
+    /// earlier start: both were nowhere else, and went.
+    #[test]
+    fn what_a_lost_agent_held_and_had_not_saved_is_not_given_up() {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(root.path(), "shop", "digits-k3f9").unwrap();
+        run.make_checkpoint_folders().unwrap();
+        let attempt = Attempt { job: 7, restart: 1 };
+        let local = LocalFolder::new(root.path(), "digits-k3f9", attempt);
+        let _owned = local.make().unwrap();
+        let held = |number: u32, name: &str, start: Option<Attempt>| {
+            let path = local.held().join(number.to_string());
+            fs::write(&path, name).unwrap();
+            let record = kept::Record::of(name, true, start, &path).unwrap();
+            record.write(&path).unwrap();
+        };
+        held(1, "step-5", None);
+        held(2, "step-8", Some(Attempt { job: 7, restart: 0 }));
+        held(3, "step-7", None);
+        fs::write(local.held().join("9"), "without a record").unwrap();
+        fs::write(run.checkpoint("step-7"), "step-7").unwrap();
+        let (bytes, blake3) = hashed_copy::hash(&run.checkpoint("step-7")).unwrap();
+        let path = PathBuf::new();
+        let files = vec![FileHash {
+            path,
+            bytes,
+            blake3,
+        }];
+        let manifest = Manifest::new("step-7", Timestamp(0), true, Contents::from(files));
+        run.write_manifest(&manifest).unwrap();
+        assert_eq!(last_held(&local), 9);
+        let needed = still_needed(&run, &local);
+        let names: Vec<&str> = needed
+            .iter()
+            .map(|kept| kept.record.name.as_str())
+            .collect();
+        assert_eq!(names, ["step-5", "step-8"]);
+        assert!(needed.iter().all(|kept| kept.path.exists()));
+        assert_eq!(kept::entries(&local.held()).len(), 4);
+    }
 }

@@ -11,11 +11,13 @@ use thiserror::Error;
 /// Why a checkpoint is not in `{resume}`.
 #[derive(Debug, Error)]
 pub enum RestoreError {
-    /// It is damaged, or can't be read: an older one may do.
+    /// It can't be had: an older one may do.
     #[error("{what}")]
-    Damaged {
+    Unusable {
         /// In words.
         what: String,
+        /// Whether it has other bytes than were saved, and not only can't be read.
+        is_damaged: bool,
     },
     /// The node's disk can't take it: no other would do better.
     #[error(
@@ -74,16 +76,18 @@ pub fn restore(
             file.below(&run.checkpoint(name)),
             file.below(&resume.join(name)),
         );
-        let damaged = |what: String| {
+        let unusable = |what: String, is_damaged| {
             // What came so far must not be taken for a checkpoint.
             let _ = clear(resume);
-            RestoreError::Damaged {
+            RestoreError::Unusable {
                 what: format!("{from:?} {what}"),
+                is_damaged,
             }
         };
+        let damaged = |what: String| unusable(what, true);
         // Asked first, so that what copying then says is the node's disk.
-        let there =
-            fs::metadata(&from).map_err(|source| damaged(format!("can't be read: {source}")))?;
+        let there = fs::metadata(&from)
+            .map_err(|source| unusable(format!("can't be read: {source}"), false))?;
         if there.len() != file.bytes {
             return Err(damaged(format!(
                 "has {} bytes, its manifest says {}",
@@ -108,8 +112,9 @@ pub fn restore(
 /// Copies a checkpoint that this node keeps into `resume`, which holds nothing else afterwards: a
 /// program may write into what it resumes from, and the kept one is still to be copied out.
 pub fn restore_kept(kept: &Path, name: &str, resume: &Path) -> Result<(), RestoreError> {
-    let tree = tree(kept).map_err(|error| RestoreError::Damaged {
+    let tree = tree(kept).map_err(|error| RestoreError::Unusable {
         what: format!("{kept:?} can't be read: {error}"),
+        is_damaged: false,
     })?;
     let disk = |source| RestoreError::Disk {
         name: name.to_owned(),
@@ -185,8 +190,9 @@ fn is_deepspeeds(checkpoint: &Path) -> bool {
 
 fn read(run: &RunFolder, name: &str) -> Result<Manifest, RestoreError> {
     run.read_manifest(name)
-        .map_err(|error| RestoreError::Damaged {
+        .map_err(|error| RestoreError::Unusable {
             what: format!("its manifest is of no use: {error}"),
+            is_damaged: false,
         })
 }
 
@@ -243,7 +249,8 @@ mod tests {
                 assert_eq!(fs::read(newest).unwrap(), b"weights");
                 assert!(resume.join("global_step5/empty").is_dir());
             }
-            (Err(RestoreError::Damaged { what }), Err(words)) => {
+            (Err(RestoreError::Unusable { what, is_damaged }), Err(words)) => {
+                assert_eq!(is_damaged, !words.contains("read"));
                 assert!(what.contains(words), "{what}");
                 assert_eq!(fs::read_dir(&resume).unwrap().count(), 0);
             }

@@ -50,16 +50,11 @@ pub fn complete(local: &LocalFolder) -> Vec<Kept> {
 /// The names of what may be complete in such a folder.
 #[must_use]
 pub fn may_be_complete(local: &LocalFolder) -> Vec<String> {
-    let Some((note, dead)) = look(local) else {
+    let Some((_, dead)) = look(local) else {
         return Vec::new();
     };
     let whole = dead.whole.into_iter().map(|kept| kept.record.name);
-    let doubtful = match note.rule {
-        // What the program had finished says so.
-        Complete::Rename | Complete::Marker { .. } => Vec::new(),
-        Complete::Recognise { .. } | Complete::Settle { .. } => dead.doubtful,
-    };
-    let mut names: Vec<String> = whole.chain(doubtful).collect();
+    let mut names: Vec<String> = whole.chain(dead.doubtful).collect();
     names.sort();
     names
 }

@@ -7,6 +7,7 @@
 use super::copies::{Part, PartsAsked};
 use super::state::{NotOut, Out};
 use crate::agent::make_rest;
+use crate::hashed_copy;
 use folder::{
     Contents, FileHash, FolderError, IncomingPart, LinkInside, Manifest, Parts, RunFolder,
 };
@@ -41,7 +42,8 @@ pub fn recover(run: &RunFolder) -> io::Result<()> {
 }
 
 /// Puts parts together and publishes them under `name`. With `merge` they join the checkpoint of
-/// that name which is there. A checkpoint of fewer nodes than `asked` says lacks something.
+/// that name which is there. A checkpoint of fewer nodes than `asked` says lacks something. Where it is to be the
+/// only one that stays, by `keep` or by its name, its bytes are read back first.
 ///
 /// # Errors
 /// In words. What was there under the name stays or is replaced as a whole.
@@ -52,6 +54,7 @@ pub fn publish(
     merge: bool,
     asked: PartsAsked,
     now: Timestamp,
+    keep: Keep,
 ) -> Result<Out, NotOut> {
     let words = |error: io::Error| NotOut {
         why: format!("it could not be published: {error}"),
@@ -80,7 +83,11 @@ pub fn publish(
         start: start.or_else(|| old.as_ref().and_then(|old| old.parts.start)),
         ..asked.parts_of(nodes.into_iter().cloned().collect())
     };
+    let replaces = old.is_none() && fs::symlink_metadata(run.checkpoint(name)).is_ok();
     let put = || -> io::Result<()> {
+        if replaces || keep == Keep::Newest(1) {
+            places.iter().try_for_each(read_back)?;
+        }
         for other in others {
             gather(other, &first.data())?;
         }
@@ -97,12 +104,8 @@ pub fn publish(
         place.remove();
     }
     result.map(|()| Out {
-        step: manifest.step,
-        written: manifest.contents.written,
-        bytes: manifest.bytes(),
+        known: manifest.known(),
         took_ms: parts.iter().map(|part| part.took_ms).max().unwrap_or(0),
-        proven: manifest.proven,
-        parts: manifest.parts,
     })
 }
 
@@ -174,6 +177,20 @@ fn join(name: &str, places: &[IncomingPart], old: Option<&Manifest>) -> Result<C
     })
 }
 
+/// Whether a part has the bytes that were copied: what it is to take the place of is removed then.
+fn read_back(part: &IncomingPart) -> io::Result<()> {
+    for file in &part.read_list()?.files {
+        let path = file.below(&part.data());
+        let (bytes, blake3) = hashed_copy::hash_from_disk(&path)?;
+        if (bytes, &blake3) != (file.bytes, &file.blake3) {
+            let place = file.path.display();
+            let what = format!("{place} has other bytes in the run folder than were copied there");
+            return Err(io::Error::other(what));
+        }
+    }
+    Ok(())
+}
+
 /// Moves what a part holds below `target`. Same disk: nothing is copied.
 fn gather(part: &IncomingPart, target: &Path) -> io::Result<()> {
     let list = part.read_list()?;
@@ -199,14 +216,18 @@ fn move_into_place(part: &IncomingPart, entry: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes down that a start resumes from an older checkpoint than these, which lack parts.
+/// Writes down what has become known of the parts of these.
 ///
 /// # Errors
 /// The run folder can't be read or written.
-pub fn pass_over(run: &RunFolder, names: &[String]) -> io::Result<()> {
+pub fn change_parts(
+    run: &RunFolder,
+    names: &[String],
+    change: impl Fn(&mut Parts),
+) -> io::Result<()> {
     let mark = |name: &String| -> io::Result<()> {
         let mut manifest = run.read_manifest(name)?;
-        manifest.parts.passed_over = true;
+        change(&mut manifest.parts);
         Ok(run.write_manifest(&manifest)?)
     };
     // One that can't be marked keeps no other from it.

@@ -7,7 +7,8 @@
 //! it lacks its part, as at the end. Where it is missing at the next of the series too, it takes no part
 //! any more. Of a series of which none was put together yet all nodes are waited for, for [`FIRST_LAG_MS`], unless
 //! time is short: what comes later joins, and what is put together without is unconfirmed until another one lacks
-//! that node too. Of a name that is written again no few parts take the place of those of all: they stay beside what
+//! that node too. A node that writes anything at all is waited for as long as one of which it is known that it has a
+//! part, and what is put together without it lacks one. Of a name that is written again no few parts take the place of those of all: they stay beside what
 //! is saved until the others come, and then all are exchanged at once. The agents keep what they were
 //! asked for until it is saved: what could not be copied is tried again after a while, when something
 //! else got through, and at the end.
@@ -20,6 +21,7 @@ mod lagging;
 mod next;
 mod part;
 mod seen;
+mod versions;
 
 pub use next::Next;
 pub use part::{Part, PartsAsked};
@@ -30,6 +32,7 @@ use again::Failed;
 use folder::Parts;
 use model::Timestamp;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use versions::Versions;
 
 /// Stands among the agents that are asked while an entry is being published.
 const PUBLISHING: AgentId = AgentId::MAX;
@@ -54,10 +57,16 @@ pub struct Copies {
     least: BTreeMap<String, usize>,
     /// When the program wrote each entry.
     written: BTreeMap<String, Timestamp>,
+    /// The versions that each agent has seen.
+    versions: Versions,
+    /// Who writes into its `{checkpoints}`, whatever it is.
+    writers: BTreeSet<AgentId>,
+    /// Whether the ranks have ended well.
+    is_done: bool,
     /// The largest part of each entry that a node has seen complete.
     sizes: BTreeMap<String, u64>,
-    /// Who gave parts of what was published last under each name.
-    given: BTreeMap<String, BTreeSet<AgentId>>,
+    /// Who gave parts of what was published last under each name, and when these were written.
+    given: BTreeMap<String, BTreeMap<AgentId, Option<Timestamp>>>,
     /// Which parts what is saved under each name has.
     saved: BTreeMap<String, Parts>,
     /// Parts of what is written again that are fewer than those of the saved one: they wait in the run folder.
@@ -115,6 +124,7 @@ impl Copies {
     #[must_use]
     pub fn after(mut self, before: &Copies) -> Copies {
         if before.copiers.len() == self.copiers.len() {
+            self.writers.clone_from(&before.writers);
             let known = before.least.iter();
             let known = known.map(|(series, nodes)| (series.clone(), *nodes));
             self.least.extend(known);

@@ -5,7 +5,7 @@ use super::opening::Opened;
 use super::state::{ConductorState, Loss, Trainings};
 use super::{Conductor, ConductorError, history, listen_to_signals};
 use crate::trained;
-use folder::{Attempt, Event, KnownCheckpoint, LinkState, RunFolder};
+use folder::{Attempt, Event, LinkState, RunFolder, TrainingProgress};
 use model::Timestamp;
 use signal_hook::consts::{SIGKILL, SIGTERM};
 use std::path::Path;
@@ -92,22 +92,13 @@ impl Conductor {
     ) -> Result<Loss, ConductorError> {
         let attempt = self.steps.allocation.attempt;
         let events = history::events_of(&self.run, attempt).unwrap_or_default();
-        let resumed = events.iter().find_map(|event| match event {
-            // Of another run's checkpoint the event has no step: a number in its name counts that run's steps.
-            Event::Resumed { checkpoint, step } => Some(KnownCheckpoint {
-                step: *step,
-                ..KnownCheckpoint::named(checkpoint)
-            }),
-            _ => None,
-        });
-        let progress = folder::has_progress(&events);
+        let progress = TrainingProgress::of(&events);
         let words = cause.clone();
         self.record(Event::Lost { cause: words }, now)?;
         Ok(Loss {
             cause,
             trained,
             progress,
-            resumed,
         })
     }
 }

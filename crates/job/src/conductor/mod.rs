@@ -41,7 +41,7 @@ use crate::leftovers::remove_saved;
 use crate::local_folder::LocalFolder;
 use crate::notices::{self, Notices};
 use crate::protocol::Order;
-use folder::{Event, EventLog, FOLDER_REFUSED, RunFolder, RunJson, StopReason};
+use folder::{Event, EventLog, FOLDER_REFUSED, Parts, RunFolder, RunJson, StopReason};
 use model::Timestamp;
 use opening::Opened;
 use pointers::Pointers;
@@ -304,11 +304,12 @@ impl Conductor {
                 asked,
             } => self.publish(trial, name, parts, merge, asked),
             Effect::PassOver(names) => {
-                if let Err(error) = checkpoints::pass_over(&self.run, &names) {
-                    let names = names.join(", ");
-                    let text = format!(
-                        "{names}, which lacks parts, can't be marked as passed over: {error}"
-                    );
+                self.change_parts(&names, |parts| parts.passed_over = true, now)?;
+            }
+            Effect::LackOne(names) => self.change_parts(&names, |parts| parts.lacks += 1, now)?,
+            Effect::SetAside(name) => {
+                if let Err(error) = self.run.set_aside(&name) {
+                    let text = format!("{name}, which is damaged, can't be put aside: {error}");
                     self.record(Event::Note { text }, now)?;
                 }
             }
@@ -340,6 +341,22 @@ impl Conductor {
         Ok(None)
     }
 
+    fn change_parts(
+        &mut self,
+        names: &[String],
+        change: impl Fn(&mut Parts),
+        now: Timestamp,
+    ) -> Result<(), ConductorError> {
+        match checkpoints::change_parts(&self.run, names, change) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                let names = names.join(", ");
+                let text = format!("that {names} lacks parts can't be written down: {error}");
+                self.record(Event::Note { text }, now)
+            }
+        }
+    }
+
     /// Beside the loop: a parallel file system may take its time for a rename.
     fn publish(
         &self,
@@ -357,7 +374,7 @@ impl Conductor {
         std::thread::spawn(move || {
             let result = {
                 let now = Timestamp(sys::now());
-                checkpoints::publish(&run, &name, &parts, merge, asked, now)
+                checkpoints::publish(&run, &name, &parts, merge, asked, now, keep)
             };
             let removed = match &result {
                 Ok(_) => checkpoints::retain(&run, keep),

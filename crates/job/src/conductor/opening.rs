@@ -87,7 +87,8 @@ impl Conductor {
         patiently(patience, || false, own)
             .map_err(io::Error::from)
             .map_err(wrong("writing the job's link"))?;
-        let standing = succession::standing(&run, number, allocation.attempt)
+        let own_checkpoints = json.plan.resume.own_checkpoints.value;
+        let standing = succession::standing(&run, number, allocation.attempt, own_checkpoints)
             .map_err(wrong("looking at the jobs before"))?;
         if let Standing::Over { why } = &standing {
             // Into the job's own log: an event would make a start of what is none.
@@ -243,13 +244,9 @@ impl Conductor {
                 successor: successor.filter(|_| resume.by.value == ResumeBy::Successor),
             },
             notify: resume.notify.value != Notify::None,
-            // Where the program's checkpoints are not seen, nothing tells whether it gets on.
-            stuck_before: if resume.own_checkpoints.value {
-                0
-            } else {
-                stuck_before
-            },
+            stuck_before,
             lost_before,
+            own_checkpoints: resume.own_checkpoints.value,
             trained,
             by_marker: matches!(
                 self.json.plan.checkpoints.complete.value,

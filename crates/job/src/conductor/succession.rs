@@ -34,11 +34,17 @@ pub enum Standing {
 }
 
 /// Where the run stands for the job that has link `number` and starts now. Only a job that was
-/// submitted to take over asks: one that a person started goes on whatever was before.
+/// submitted to take over asks: one that a person started goes on whatever was before. `own_checkpoints`: the
+/// program's are not seen, so that nothing tells whether it gets on.
 ///
 /// # Errors
 /// The run folder can't be read.
-pub fn standing(run: &RunFolder, number: u32, now: Attempt) -> io::Result<Standing> {
+pub fn standing(
+    run: &RunFolder,
+    number: u32,
+    now: Attempt,
+    own_checkpoints: bool,
+) -> io::Result<Standing> {
     let over = |why: &str| Standing::Over {
         why: why.to_owned(),
     };
@@ -63,7 +69,11 @@ pub fn standing(run: &RunFolder, number: u32, now: Attempt) -> io::Result<Standi
         .rfind(|attempt| attempt.job == before);
     let events = last.map(|last| events_of(run, last)).transpose()?;
     let asked = || ClusterWord::ask(before, PATIENCE).and_then(|word| word.reason());
-    let lost = lost_in_a_row(run, now)?;
+    let lost = if own_checkpoints {
+        0
+    } else {
+        lost_in_a_row(run, now)?
+    };
     Ok(judge(&events.unwrap_or_default(), lost, asked))
 }
 

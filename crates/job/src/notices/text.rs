@@ -2,7 +2,9 @@
 
 use super::{LINES, Occasion};
 use crate::conductor::first_failed;
-use folder::{Attempt, Event, EventTail, RunFolder, RunJson, last_lines, step_of};
+use folder::{
+    Attempt, EventTail, RunFolder, RunJson, SavedCheckpoint, last_lines, newest_saved, step_of,
+};
 use model::{Timestamp, one_line, say_length};
 use serde::Serialize;
 
@@ -56,11 +58,9 @@ pub(super) fn notice(
         .read()
         .unwrap_or_default();
     let began = events.first().map_or(now, |line| line.at);
-    let checkpoint = events.iter().rev().find_map(|line| match &line.event {
-        Event::CheckpointOut { name, .. } => Some(name.clone()),
-        Event::Resumed { checkpoint, .. } => Some(checkpoint.clone()),
-        _ => None,
-    });
+    let saved = events.iter();
+    let saved = saved.filter_map(|line| SavedCheckpoint::of(&line.event));
+    let checkpoint = newest_saved(saved, |one| one).map(|newest| newest.name);
     let rank = first_failed(run, attempt).map_or(0, |exit| exit.rank);
     let lines = last_lines(&run.rank_log(attempt, rank), LINES).unwrap_or_default();
     let (id, cluster) = (run.id().to_owned(), json.cluster.clone());

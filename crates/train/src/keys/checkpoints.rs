@@ -14,7 +14,10 @@ impl Section for CheckpointSection {
                 value: Value::Keep,
                 default: KeyDefault::Is("\"all\""),
                 flag: None,
-                doc: "How many checkpoints stay in the run folder, the newest ones.",
+                doc: "How many checkpoints stay in the run folder, the newest ones. With 1 the one before goes \
+                      once the bytes of the newest were read back from there. Besides stay: the newest that was \
+                      seen to be complete, or the one before the newest where none was; and what the program \
+                      wrote last.",
                 example: "3",
             },
             read: |row, own, reader, raw| own.keep = keep(row, reader, raw),

@@ -75,9 +75,10 @@ impl Section for ResumeSection {
                 default: KeyDefault::Is("false"),
                 flag: None,
                 doc: "The program keeps its checkpoints itself, outside of `{checkpoints}`, and goes on from them \
-                      when it is started again. Without it a run whose jobs reach their time limit twice in a row \
-                      without a new checkpoint in `{checkpoints}` has failed, since it would begin again for \
-                      ever; with it the run comes back as often as it takes.",
+                      when it is started again. Without it a run has failed whose jobs reach their time limit \
+                      twice in a row, or are lost three times in a row, without a new checkpoint in \
+                      `{checkpoints}`, since it would begin again for ever; with it the run comes back as often \
+                      as it takes.",
                 example: "true",
             },
             read: |row, own, reader, raw| own.own_checkpoints = reader.switch(row, raw),

@@ -54,6 +54,17 @@ pub struct Found {
     pub proven: bool,
 }
 
+/// An entry that never was complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Its name.
+    pub name: String,
+    /// Why it is not taken for complete, in words.
+    pub why: String,
+    /// Whether it may be complete all the same.
+    pub may_be_whole: bool,
+}
+
 /// How long an entry must stand still whose format says that something is missing: the format may be mistaken
 /// (a folder with a `config.json` that is not Hugging Face's), and a lost checkpoint is worse than
 /// one that is marked as unproven.
@@ -348,15 +359,29 @@ impl Watcher {
         self.entries.get(name).is_some_and(|entry| !entry.reported)
     }
 
-    /// Entries that never were complete, and have no name of unfinished ones; each with why, in
-    /// words.
+    /// Entries that never were complete, and have no name of unfinished ones.
     #[must_use]
-    pub fn left(&self) -> Vec<(String, String)> {
+    pub fn left(&self) -> Vec<Left> {
         let left = |(name, entry): (&String, &Entry)| {
             let is = !entry.reported && !looks_temporary(name) && !is_marker(&self.rule, name);
-            is.then(|| (name.clone(), self.why_left(name, entry)))
+            is.then(|| Left {
+                name: name.clone(),
+                why: self.why_left(name, entry),
+                may_be_whole: self.may_be_whole(entry),
+            })
         };
         self.entries.iter().filter_map(left).collect()
+    }
+
+    /// Whether nothing tells that something of it is missing.
+    fn may_be_whole(&self, entry: &Entry) -> bool {
+        match self.rule {
+            // What the program had finished says so.
+            Complete::Rename | Complete::Marker { .. } => false,
+            Complete::Recognise { .. } | Complete::Settle { .. } => {
+                !entry.partial && !entry.was_open
+            }
+        }
     }
 
     fn why_left(&self, name: &str, entry: &Entry) -> String {

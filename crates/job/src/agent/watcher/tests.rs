@@ -256,7 +256,12 @@ fn what_a_finished_training_left_need_not_stand_still() {
     killed.drain(Timestamp(50), true, false);
     assert_eq!(look(&mut killed, 60), 0, "it may be half a file");
     let why = MOMENTS.to_owned();
-    assert_eq!(killed.left(), [("final".to_owned(), why)]);
+    let left = Left {
+        name: "final".to_owned(),
+        why,
+        may_be_whole: true,
+    };
+    assert_eq!(killed.left(), [left]);
 }
 
 /// What stands in a folder, look by look, each file with its size; `w`: a writer has it open.
@@ -349,7 +354,7 @@ fn ended(resumed: &'static str, states: &[&'static str], late: i64, end: End) ->
     assert!(found.iter().all(|one| !one.proven), "only believed");
     let kept = found.into_iter().map(|one| one.name);
     let left = watcher.left().into_iter();
-    let left = left.map(|(name, why)| format!("{name}: {why}"));
+    let left = left.map(|left| format!("{}: {}", left.name, left.why));
     kept.chain(left).collect::<Vec<_>>().join("; ")
 }
 

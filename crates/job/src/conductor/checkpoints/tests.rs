@@ -36,6 +36,7 @@ impl Run {
             proven: true,
             node: incoming.to_owned(),
             start: None,
+            written: None,
         }
     }
 
@@ -56,7 +57,15 @@ impl Run {
             of: 2,
             unconfirmed: false,
         };
-        publish(&self.run, name, parts, merge, asked, Timestamp(5))
+        publish(
+            &self.run,
+            name,
+            parts,
+            merge,
+            asked,
+            Timestamp(5),
+            Keep::Newest(1),
+        )
     }
 
     fn names(&self) -> Vec<String> {
@@ -207,7 +216,7 @@ fn a_late_part_joins_nothing_that_can_not_be_read() {
     fs::remove_dir(&manifest).unwrap();
     fs::write(&manifest, text).unwrap();
     let out = run.publish_of("step-5", &[late()], true, 2).unwrap();
-    assert_eq!(out.parts.nodes, ["a", "b"]);
+    assert_eq!(out.known.parts.nodes, ["a", "b"]);
     assert_eq!(
         run.read("step-5/0.pt") + &run.read("step-5/1.pt"),
         "zeroone"
@@ -226,10 +235,13 @@ fn a_part_of_another_start_joins_nothing() {
     run.publish_of("step-5", &[first], false, 2).unwrap();
     let late = of(2, run.part("b", &[("1.pt", "one")]));
     let out = run.publish_of("step-5", &[late], true, 2).unwrap();
-    assert_eq!((out.parts.nodes, out.parts.lacks), (vec!["b".into()], 1));
+    assert_eq!(
+        (out.known.parts.nodes, out.known.parts.lacks),
+        (vec!["b".into()], 1)
+    );
     assert!(!run.run.checkpoint("step-5/0.pt").exists());
     let other = of(2, run.part("a", &[("0.pt", "new")]));
     let out = run.publish_of("step-5", &[other], true, 2).unwrap();
-    assert_eq!(out.parts.lacks, 0);
+    assert_eq!(out.known.parts.lacks, 0);
     assert_eq!(run.read("step-5/0.pt") + &run.read("step-5/1.pt"), "newone");
 }

@@ -3,6 +3,7 @@
 use super::{Copies, Next, PUBLISHING, Part, PartsAsked, Wanted};
 use crate::protocol::AgentId;
 use model::Timestamp;
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 impl Copies {
@@ -36,31 +37,43 @@ impl Copies {
             self.current = None;
             return self.next(false, last, now);
         }
-        match self.beside.remove(&name) {
-            // The others have waited for it.
-            Some(beside) if current.wanted.only.take().is_some() => {
+        let mut parts = std::mem::take(&mut current.parts);
+        let mut merge = current.wanted.only.is_some();
+        let waited = current.waited;
+        if let Some(beside) = self.beside.remove(&name) {
+            if merge {
+                // The others have waited for it.
+                merge = false;
                 for (agent, part) in beside {
-                    current.parts.entry(agent).or_insert(part);
+                    parts.entry(agent).or_insert(part);
+                }
+            } else {
+                self.stale.extend(beside.into_values());
+            }
+        }
+        let late = self.take_stale(&name, &mut parts);
+        if merge {
+            match self.against_given(&name, &parts) {
+                Ordering::Equal => {}
+                Ordering::Greater => merge = false,
+                Ordering::Less => {
+                    // It is of no use beside a newer version.
+                    self.stale.extend(parts.into_values());
+                    self.asked.remove(&name);
+                    self.current = None;
+                    return self.next(false, last, now);
                 }
             }
-            Some(beside) => self.stale.extend(beside.into_values()),
-            None => {}
         }
-        let start = current.parts.values().filter_map(|part| part.start).max();
-        let is_stale = |part: &Part| part.start.is_some() && part.start != start;
-        let stale = current.parts.extract_if(.., |_, part| is_stale(part));
-        let (late, stale): (BTreeSet<AgentId>, Vec<Part>) = stale.unzip();
-        self.stale.extend(stale);
-        let parts: Vec<Part> = current.parts.values().cloned().collect();
-        let (merge, waited) = (current.wanted.only.is_some(), current.waited);
-        let givers: Vec<AgentId> = current.parts.keys().copied().collect();
         self.join_instead(&name, &late);
         let given = self.given.entry(name.clone()).or_default();
         if !merge {
             given.clear();
         }
-        given.extend(givers);
+        given.extend(parts.iter().map(|(agent, part)| (*agent, part.written)));
         let (there, of) = (given.len(), self.copiers.len());
+        let writing: BTreeSet<&AgentId> = given.keys().chain(&self.writers).collect();
+        let writing = writing.len();
         let series = folder::series(&name);
         let is_earlier = self.earlier.contains(&name);
         if there >= self.least.get(&series).copied().unwrap_or(of) {
@@ -73,17 +86,24 @@ impl Copies {
         let least = self.least.get(&series).copied();
         let asked = PartsAsked {
             // Who kept a part of an earlier start may be away.
-            least: least.unwrap_or(if is_earlier { of } else { there }),
+            least: least.unwrap_or(if is_earlier { of } else { writing }),
             of,
             unconfirmed: least.is_none(),
         };
-        if let Some(saved) = self.saved_whole(&name, &parts, asked).filter(|_| !merge) {
-            return Some(self.put_beside(name, saved));
-        }
+        let all: Vec<Part> = parts.values().cloned().collect();
+        let beside = self.saved_whole(&name, &all, asked).filter(|_| !merge);
         if let Some(current) = &mut self.current {
+            current.parts = parts;
+            if !merge {
+                current.wanted.only = None;
+            }
             // Not asked again while it is being published.
             current.asked.insert(PUBLISHING);
         }
+        if let Some(saved) = beside {
+            return Some(self.put_beside(name, saved));
+        }
+        let parts = all;
         Some(Next::Publish {
             name,
             parts,
@@ -92,7 +112,7 @@ impl Copies {
         })
     }
 
-    /// Of these agents an earlier start's part came. What they have written since joins what is put together now: it is
+    /// Of these agents an earlier start's or an earlier version's part came. What they have written since joins what is put together now: it is
     /// no newer version.
     pub(super) fn join_instead(&mut self, name: &str, late: &BTreeSet<AgentId>) {
         let all = Wanted {

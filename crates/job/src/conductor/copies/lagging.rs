@@ -1,8 +1,8 @@
 //! How long the parts of more nodes are waited for, and how many there are.
 
 use super::{Copies, Wanted};
+use crate::protocol::AgentId;
 use model::Timestamp;
-use std::collections::BTreeSet;
 
 /// So long after the first node of a checkpoint its others are waited for.
 const LONGEST_LAG_MS: i64 = 60_000;
@@ -12,7 +12,7 @@ const FIRST_LAG_MS: i64 = 10_000;
 impl Copies {
     /// Until when that entry waits for the parts of more nodes.
     pub(super) fn waits_until(&self, name: &str) -> Option<Timestamp> {
-        let is_known = self.least.contains_key(&folder::series(name));
+        let is_known = self.least.contains_key(&folder::series(name)) || self.awaits_writers(name);
         let lag = if is_known {
             LONGEST_LAG_MS
         } else {
@@ -20,6 +20,33 @@ impl Copies {
         };
         let begun = self.lagging.get(name)?;
         Some(Timestamp(begun.0.saturating_add(lag)))
+    }
+
+    /// Whether a node writes of which no part is complete.
+    fn awaits_writers(&self, name: &str) -> bool {
+        let complete = self.complete.get(name);
+        let mut writers = self.writers.iter();
+        writers.any(|agent| complete.is_none_or(|complete| !complete.contains(agent)))
+    }
+
+    /// An agent's node writes something into its `{checkpoints}`. Which of what was put together without a part of it,
+    /// while nothing told whether it has one, lacks that.
+    pub fn writes(&mut self, agent: AgentId) -> Vec<String> {
+        if !self.copiers.contains(&agent) || !self.writers.insert(agent) {
+            return Vec::new();
+        }
+        let given = &self.given;
+        let lacks = |name: &String| {
+            let given = given.get(name);
+            given.is_some_and(|given| !given.contains_key(&agent))
+        };
+        let saved = self.saved.iter_mut();
+        let lacking = saved.filter(|(name, parts)| parts.unconfirmed && lacks(name));
+        let lacking = lacking.map(|(name, parts)| {
+            parts.lacks += 1;
+            name.clone()
+        });
+        lacking.collect()
     }
 
     /// One of that series is put together from so few nodes, after it was waited for the others since `begun`.
@@ -46,7 +73,7 @@ impl Copies {
     /// part that joins the others is one; to what an earlier start left no node adds anything.
     pub(super) fn has_all_parts(&self, wanted: &Wanted) -> bool {
         let name = &wanted.name;
-        let there = self.complete.get(name).map_or(0, BTreeSet::len);
+        let there = self.complete_of_one_version(name);
         wanted.only.is_some()
             || match self.least.get(&folder::series(name)) {
                 Some(least) => there >= *least,

@@ -1,6 +1,7 @@
 //! What a node gives of a checkpoint, and how many nodes do.
 
 use folder::{Attempt, Parts};
+use model::Timestamp;
 
 /// An agent's part of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct Part {
     pub node: String,
     /// The start that wrote it, where that is known.
     pub start: Option<Attempt>,
+    /// When the program wrote it, where that is known.
+    pub written: Option<Timestamp>,
 }
 
 /// How many nodes have a part of a checkpoint.

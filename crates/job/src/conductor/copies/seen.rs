@@ -3,7 +3,7 @@
 use super::{Copies, Wanted};
 use crate::protocol::AgentId;
 use model::Timestamp;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Copies {
     /// An agent keeps a complete entry of an earlier start.
@@ -51,6 +51,7 @@ impl Copies {
         if let Some(written) = written {
             let last = self.written.entry(name.clone()).or_insert(written);
             *last = written.max(*last);
+            self.versions.seen(agent, &name, written);
         }
         if let Some(bytes) = bytes {
             let largest = self.sizes.entry(name.clone()).or_default();
@@ -69,7 +70,7 @@ impl Copies {
         let late = self
             .given
             .get(&name)
-            .is_some_and(|given| !given.contains(&agent));
+            .is_some_and(|given| !given.contains_key(&agent));
         let answered = self.current.as_ref().is_some_and(|current| {
             current.wanted.name == name && !current.parts.contains_key(&agent)
         });
@@ -105,7 +106,7 @@ impl Copies {
         let joining = self.waiting.iter().chain(failed);
         let joining = joining.filter(|wanted| wanted.name == *name);
         let mut there: BTreeSet<AgentId> = joining.filter_map(|wanted| wanted.only).collect();
-        there.extend(self.given.get(name).into_iter().flatten());
+        there.extend(self.given.get(name).into_iter().flat_map(BTreeMap::keys));
         let series = folder::series(name);
         let least = self.least.get(&series);
         if least.is_none_or(|least| there.len() >= *least) {

@@ -26,6 +26,7 @@ fn part(incoming: &str) -> Part {
         proven: true,
         node: incoming.to_owned(),
         start: None,
+        written: None,
     }
 }
 

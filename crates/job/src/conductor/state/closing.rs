@@ -60,7 +60,14 @@ impl ConductorState {
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) {
+        let doubtful = match &why {
+            // Nothing but a person brings it back, who may know what it is worth.
+            Why::Failed { .. } => self.may_be_newest(),
+            _ => None,
+        };
         self.say_unfinished(effects);
+        let clean = clean && doubtful.is_none();
+        effects.extend(doubtful.map(|text| Effect::Record(Event::Note { text })));
         effects.push(Effect::Send(Order::Finish { clean }));
         let last = later(now, AGENTS_LEAVE);
         let until = match (self.facts.deadlines, &why) {
@@ -131,7 +138,7 @@ impl ConductorState {
             self.failed(cause.to_owned(), effects);
         } else if self.disk_refuses() {
             self.come_back_lost(self.refused_by_disk(), effects);
-        } else if !self.progress && self.facts.stuck_before > 0 {
+        } else if self.gets_nowhere() && self.facts.stuck_before > 0 {
             let cause = format!(
                 "{} jobs in a row reached their time limit without a new checkpoint; ask for more time or save more often, see that the program resumes from {{resume}}, or set [resume] own_checkpoints = true where it keeps checkpoints of its own",
                 self.facts.stuck_before + 1
@@ -140,6 +147,11 @@ impl ConductorState {
         } else {
             self.come_back(effects);
         }
+    }
+
+    /// Whether what is saved tells that the training is where it was when this start began.
+    fn gets_nowhere(&self) -> bool {
+        !self.progress.is_made() && !self.facts.own_checkpoints
     }
 
     /// Whether a job waits to take over that may have been cancelled meanwhile, and the cluster can be asked.
@@ -160,7 +172,7 @@ impl ConductorState {
 
     fn come_back_lost(&mut self, cause: String, effects: &mut Vec<Effect>) {
         let times = self.facts.lost_before + 1;
-        if !self.progress && times >= LOST_IN_A_ROW {
+        if self.gets_nowhere() && times >= LOST_IN_A_ROW {
             self.failed(lost_too_often(times, &cause, self.hung), effects);
         } else {
             self.record_loss(&cause, effects);

@@ -1,10 +1,11 @@
 //! Checkpoints on their way out, whatever the phase.
 
-use super::{ConductorState, Draining, Effect, NotOut, Out, Phase, Stage};
+use super::{ConductorState, Draining, Effect, NotOut, Out, Phase, Stage, Unfinished};
 use crate::conductor::copies::Next;
 use crate::protocol::{AgentId, Order};
-use folder::{Event, Parts, is_newer};
+use folder::{Event, Parts};
 use model::Timestamp;
+use std::collections::BTreeSet;
 
 impl ConductorState {
     pub(super) fn published(
@@ -14,7 +15,7 @@ impl ConductorState {
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) {
-        let out = match result {
+        let Out { known, took_ms } = match result {
             Ok(out) => out,
             Err(why) => {
                 self.copies.not_published(name, now);
@@ -22,15 +23,10 @@ impl ConductorState {
             }
         };
         self.copies.published(name, now);
-        self.copies.is_saved(name, out.parts.clone());
-        let lacks = out.parts.lacks > 0;
-        self.out.publish(out.known(name));
-        if !lacks {
-            // What another run saved has no step here.
-            let resumed = self.resumed.as_ref().filter(|known| known.step.is_some());
-            let resumed = resumed.map(|known| known.name.as_str());
-            self.progress |= is_newer(name, resumed);
-        }
+        self.copies.is_saved(name, known.parts.clone());
+        let lacks = known.parts.lacks > 0;
+        let again = !lacks && !self.progress.saved(&known, &self.out);
+        self.out.publish(known.clone());
         if let Phase::Draining(Draining {
             stage: Stage::Saving { asked },
             ..
@@ -45,29 +41,22 @@ impl ConductorState {
         }));
         let name = name.to_owned();
         if lacks {
-            let text = lacking(&name, &out.parts);
+            let text = lacking(&name, &known.parts);
             return effects.push(Effect::Record(Event::Note { text }));
         }
         if !self.facts.keep_all {
             self.give_up_older(effects);
         }
         self.forget_passed_over(effects);
-        let Out {
-            step,
-            bytes,
-            took_ms,
-            proven,
-            written,
-            ..
-        } = out;
         let belong_together = self.siblings.saved(&name);
         effects.push(Effect::Record(Event::CheckpointOut {
             name,
-            step,
-            bytes,
+            step: known.step,
+            bytes: known.bytes.unwrap_or(0),
             took_ms,
-            proven,
-            written,
+            proven: known.proven,
+            written: known.written,
+            again,
         }));
         effects.extend(belong_together.map(|text| Effect::Record(Event::Note { text })));
     }
@@ -104,7 +93,7 @@ impl ConductorState {
     /// Once for each checkpoint: another node may have it whole, by a marker that counts for all.
     pub(super) fn say_unfinished(&mut self, effects: &mut Vec<Effect>) {
         let several = self.copies.copiers().len() > 1;
-        for ((name, agent), why) in std::mem::take(&mut self.unfinished) {
+        for ((name, agent), Unfinished { why, .. }) in std::mem::take(&mut self.unfinished) {
             if self.copies.is_put_together(&name) {
                 continue;
             }
@@ -187,15 +176,52 @@ impl ConductorState {
             .filter(is_newest)
             .map(String::as_str)
             .collect();
+        let command = self.fetch_command(&names)?;
+        let is_disk = |name: &&str| self.not_out.get(*name).is_some_and(|not_out| not_out.disk);
+        let is_refused = names.iter().all(is_disk);
+        let (are, them) = match names[..] {
+            [_] => ("is not saved and stays", "it"),
+            _ => ("are not saved and stay", "them"),
+        };
+        let names = names.join(", ");
+        Some(if is_refused {
+            format!(
+                "{names} {are} on the node; yard requeue saves {them} where the run folder takes {them} again, or fetch {them}: {command}"
+            )
+        } else {
+            format!("{names} {are} on the node; fetch {them}: {command}")
+        })
+    }
+
+    /// What of that which nodes had not finished may be the newest checkpoint all the same, and how to fetch it; in
+    /// words.
+    pub(super) fn may_be_newest(&self) -> Option<String> {
+        let unfinished = self.unfinished.iter();
+        let maybe = unfinished.filter(|((name, _), it)| {
+            it.may_be_whole && !self.copies.is_put_together(name) && !self.out.have_as_new(name)
+        });
+        let names: BTreeSet<&str> = maybe.map(|((name, _), _)| name.as_str()).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        let command = self.fetch_command(&names)?;
+        let (stays, it) = match names[..] {
+            [_] => ("stays", "it"),
+            _ => ("stay", "them"),
+        };
+        Some(format!(
+            "{} may be complete and {stays} on the node; fetch {it}: {command}; yard clean --force removes {it} there",
+            names.join(", ")
+        ))
+    }
+
+    /// How to fetch these from the nodes; none where there is nothing to fetch.
+    fn fetch_command(&self, names: &[&str]) -> Option<String> {
         let first = names.first()?;
-        let is_one = names.len() == 1;
         let copiers = self.copies.copiers().iter();
         let nodes: Vec<String> = copiers.map(|agent| self.node_of(*agent)).collect();
         // All of them are in one folder.
-        let from = if is_one {
-            self.facts.node_folder.join(first).display().to_string()
-        } else {
-            format!("{}/", self.facts.node_folder.display())
+        let from = match names {
+            [_] => self.facts.node_folder.join(first).display().to_string(),
+            _ => format!("{}/", self.facts.node_folder.display()),
         };
         // Of several nodes each may have a part.
         let (node, each) = match &nodes[..] {
@@ -203,20 +229,11 @@ impl ConductorState {
             _ => ("NODE", format!(", of each of {}", nodes.join(", "))),
         };
         // No name of a pretended node leads anywhere.
-        let command = if self.facts.on_this_machine {
+        Some(if self.facts.on_this_machine {
             format!("cp -r {from} FOLDER")
         } else {
             format!("rsync -a {node}:{from} FOLDER{each}")
-        };
-        let names = names.join(", ");
-        let (are, them) = if is_one {
-            ("is not saved and stays", "it")
-        } else {
-            ("are not saved and stay", "them")
-        };
-        Some(format!(
-            "{names} {are} on the node; yard requeue saves {them} where the run folder takes {them} again, or fetch {them}: {command}"
-        ))
+        })
     }
 
     /// What only the nodes have, in words.

@@ -230,6 +230,9 @@ impl ConductorState {
         effects: &mut Vec<Effect>,
     ) {
         self.round += 1;
+        if finished {
+            self.copies.ended_well();
+        }
         // What is being written when the ranks are gone won't become complete any more, except by
         // standing still: a moment is enough for that.
         let until = match (stage, self.deadlines) {

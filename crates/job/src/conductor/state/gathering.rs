@@ -4,7 +4,7 @@ use super::{ConductorState, Effect, Hello, KeptPart, Phase, Stage, Why};
 use crate::conductor::copies::Copies;
 use crate::protocol::{AgentId, Order};
 use crate::trained::DONE_BEFORE;
-use folder::{Attempt, Candidate, Event, KnownCheckpoint};
+use folder::{Attempt, Candidate, Event, KnownCheckpoint, TrainingProgress};
 use model::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -100,35 +100,57 @@ impl ConductorState {
         self.phase = Phase::Restoring {
             index,
             waiting: self.copiers(),
-            failed: false,
+            is_brought: false,
+            failed: None,
         };
     }
 
-    pub(super) fn restored(
+    pub(super) fn not_restored(
         &mut self,
         agent: AgentId,
-        failed: Option<String>,
+        is_damaged: bool,
         effects: &mut Vec<Effect>,
     ) {
+        if let Phase::Restoring { failed, .. } = &mut self.phase {
+            *failed = Some(is_damaged || *failed == Some(true));
+        }
+        self.restored(agent, effects);
+    }
+
+    pub(super) fn is_restored(&mut self, agent: AgentId, effects: &mut Vec<Effect>) {
+        if let Phase::Restoring { is_brought, .. } = &mut self.phase {
+            *is_brought = true;
+        }
+        self.restored(agent, effects);
+    }
+
+    fn restored(&mut self, agent: AgentId, effects: &mut Vec<Effect>) {
         let Phase::Restoring {
             index,
             waiting,
-            failed: any,
+            is_brought,
+            failed,
         } = &mut self.phase
         else {
             return;
         };
         waiting.remove(&agent);
-        *any |= failed.is_some();
-        effects.extend(failed.map(|text| Effect::Record(Event::Note { text })));
-        if waiting.is_empty() {
-            let (index, any) = (*index, *any);
-            if any {
-                self.restore(index + 1, effects);
-            } else {
-                self.start(self.candidates.get(index).cloned(), effects);
-            }
+        if !waiting.is_empty() {
+            return;
         }
+        let (index, failed, is_brought) = (*index, *failed, *is_brought);
+        let candidate = self.candidates.get(index).cloned();
+        let Some(is_damaged) = failed else {
+            return self.start(candidate, effects);
+        };
+        if let Some(Candidate { known, kept: false }) = candidate {
+            // What the training saves from now on is newer than it.
+            self.out.remove(&known.name);
+            // Where a node has read it well, another one has not.
+            let is_damaged = is_damaged && !is_brought;
+            effects.extend(is_damaged.then_some(Effect::SetAside(known.name)));
+        }
+        self.restore(index + 1, effects);
     }
 
     /// The checkpoints that the job's only disk keeps. Of several disks each may have a part.
@@ -175,7 +197,7 @@ impl ConductorState {
 
     /// Has what the nodes keep of earlier starts copied out, but for what is of no use any more.
     fn bring_kept_out(&mut self, effects: &mut Vec<Effect>) {
-        let resumed = self.resumed.as_ref().map(|known| known.name.as_str());
+        let resumed = self.progress.resumed().map(|known| known.name.as_str());
         for name in self.kept.keys() {
             let out = self.out.joinable(name);
             let is_out = out.is_some_and(|known| !known.parts.may_grow());
@@ -214,9 +236,11 @@ impl ConductorState {
             effects.push(Effect::Record(Event::Resumed {
                 checkpoint: known.name.clone(),
                 step: known.step,
+                written: known.written,
+                bytes: known.bytes,
             }));
         }
-        self.resumed.clone_from(&resume);
+        self.progress = TrainingProgress::over(resume.clone());
         let name = resume.as_ref().map(|known| known.name.clone());
         effects.push(Effect::Send(Order::Watch { resume: name }));
         let mut hellos: Vec<Hello> = self.hellos.values().cloned().collect();

@@ -4,7 +4,7 @@ use crate::conductor::copies::{Part, PartsAsked};
 use crate::grace::Deadlines;
 use crate::protocol::{AgentId, DiskId, Order, Report};
 use crate::srun_words::SrunLoss;
-use folder::{Event, KnownCheckpoint, Parts, Pointer, StopReason, WholeCheckpoints};
+use folder::{Event, KnownCheckpoint, Pointer, StopReason, WholeCheckpoints};
 use model::Timestamp;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,6 +33,8 @@ pub struct Facts {
     pub stuck_before: u32,
     /// Starts of this run right before this one that were lost without a new checkpoint.
     pub lost_before: u32,
+    /// Whether the program keeps its checkpoints itself, so that nothing tells whether it gets on.
+    pub own_checkpoints: bool,
     /// Whether the start before this one trained to its end and was lost before it could say so.
     pub trained: bool,
     /// Whether the program marks what it has finished, which one rank does for all.
@@ -159,33 +161,10 @@ pub struct NotOut {
 /// A published checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Out {
-    /// The step in its name.
-    pub step: Option<u64>,
-    /// When the program wrote it, where that is known.
-    pub written: Option<Timestamp>,
-    /// Its size.
-    pub bytes: u64,
+    /// What decides between it and others.
+    pub known: KnownCheckpoint,
     /// How long copying took, in milliseconds.
     pub took_ms: u64,
-    /// Whether its completeness was seen.
-    pub proven: bool,
-    /// Which nodes' parts it consists of, and how many it lacks.
-    pub parts: Parts,
-}
-
-impl Out {
-    /// What decides between it, under that name, and others.
-    #[must_use]
-    pub fn known(&self, name: &str) -> KnownCheckpoint {
-        KnownCheckpoint {
-            name: name.to_owned(),
-            step: self.step,
-            written: self.written,
-            bytes: Some(self.bytes),
-            proven: self.proven,
-            parts: self.parts.clone(),
-        }
-    }
 }
 
 /// What is to be done at the edge.
@@ -219,6 +198,10 @@ pub enum Effect {
     },
     /// Write down of these, which lack parts, that a start resumes from an older one.
     PassOver(Vec<String>),
+    /// Write down of these that they lack the part of one more node.
+    LackOne(Vec<String>),
+    /// This one has other bytes than were saved: it counts no more.
+    SetAside(String),
     /// Note what the program keeps beside its checkpoints to find the newest.
     AddPointer(Pointer),
     /// Remove parts that are of no use.

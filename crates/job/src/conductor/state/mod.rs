@@ -32,7 +32,7 @@ use super::siblings::Siblings;
 use crate::grace::Deadlines;
 use crate::protocol::{AgentId, Order, Report};
 use copy_progress::CopyProgress;
-use folder::{Attempt, Candidate, Event, KnownCheckpoint, StopReason, WholeCheckpoints};
+use folder::{Attempt, Candidate, Event, StopReason, TrainingProgress, WholeCheckpoints};
 use hanging::Hang;
 use model::Timestamp;
 use rescuing::Rescuing;
@@ -53,16 +53,14 @@ pub struct ConductorState {
     copies: Copies,
     copy_progress: CopyProgress,
     siblings: Siblings,
-    /// What `{resume}` holds.
-    resumed: Option<KnownCheckpoint>,
-    /// Whether a checkpoint was saved that is newer than the one resumed from.
-    progress: bool,
+    /// What was saved, over what `{resume}` holds.
+    progress: TrainingProgress,
     /// Whether the ranks were killed because they hung.
     hung: bool,
     /// Checkpoints that are on their nodes only, and why: they could not be copied.
     not_out: BTreeMap<String, NotOut>,
-    /// What nodes had not finished when the ranks were gone, and why it is taken for that.
-    unfinished: BTreeMap<(String, AgentId), String>,
+    /// What nodes had not finished when the ranks were gone.
+    unfinished: BTreeMap<(String, AgentId), Unfinished>,
     /// What is whole in the run folder.
     out: WholeCheckpoints,
     /// Complete checkpoints of earlier starts that the nodes have, and what each agent sees of them.
@@ -85,6 +83,15 @@ pub struct ConductorState {
     loss_recorded: bool,
     /// What is known of ranks that hang.
     hang: Option<Hang>,
+}
+
+/// What a node had not finished as far as can be known.
+#[derive(Debug)]
+struct Unfinished {
+    /// Why it is taken for that, in words.
+    why: String,
+    /// Whether nothing tells that something of it is missing.
+    may_be_whole: bool,
 }
 
 /// What an agent sees of a checkpoint that its node kept.
@@ -112,7 +119,10 @@ enum Phase {
     Restoring {
         index: usize,
         waiting: BTreeSet<AgentId>,
-        failed: bool,
+        /// Whether a node has it.
+        is_brought: bool,
+        /// Whether a node could not bring it, and whether that is because of its bytes.
+        failed: Option<bool>,
     },
     Running,
     Draining(Draining),
@@ -180,10 +190,10 @@ enum Why {
 impl ConductorState {
     /// The agents' step was just started.
     #[must_use]
-    pub fn new(facts: Facts) -> ConductorState {
+    pub fn new(mut facts: Facts) -> ConductorState {
         ConductorState {
             deadlines: facts.deadlines,
-            out: facts.checkpoints.clone(),
+            out: std::mem::take(&mut facts.checkpoints),
             successor: facts.comeback.successor,
             facts,
             phase: Phase::Gathering,
@@ -193,8 +203,7 @@ impl ConductorState {
             copies: Copies::default(),
             copy_progress: CopyProgress::default(),
             siblings: Siblings::default(),
-            resumed: None,
-            progress: false,
+            progress: TrainingProgress::default(),
             hung: false,
             not_out: BTreeMap::new(),
             unfinished: BTreeMap::new(),
@@ -338,10 +347,15 @@ impl ConductorState {
             Report::Record { event } => effects.push(Effect::Record(event)),
             Report::Staged => self.staged(agent, effects),
             Report::NotStaged { why } => self.not_staged(&why, now, effects),
-            Report::Restored { .. } => self.restored(agent, None, effects),
-            Report::NotRestored { name, why } => {
+            Report::Restored { .. } => self.is_restored(agent, effects),
+            Report::NotRestored {
+                name,
+                why,
+                is_damaged,
+            } => {
                 let text = format!("checkpoint {name} can't be resumed from: {why}");
-                self.restored(agent, Some(text), effects);
+                effects.push(Effect::Record(Event::Note { text }));
+                self.not_restored(agent, is_damaged, effects);
             }
             Report::Complete {
                 name,
@@ -361,6 +375,7 @@ impl ConductorState {
                 took_ms,
                 proven,
                 start,
+                written,
             } => {
                 let part = Part {
                     incoming,
@@ -369,8 +384,16 @@ impl ConductorState {
                     proven,
                     node: self.node_of(agent),
                     start,
+                    written,
                 };
                 self.copies.part(agent, &name, part);
+            }
+            Report::Writes => {
+                let lacking = self.copies.writes(agent);
+                for name in &lacking {
+                    self.out.lacks_one(name);
+                }
+                effects.extend((!lacking.is_empty()).then_some(Effect::LackOne(lacking)));
             }
             Report::NoPart { name } => self.copies.no_part(agent, &name),
             Report::NotCopied {
@@ -381,8 +404,13 @@ impl ConductorState {
             } => self
                 .copies
                 .refused(agent, &name, NotOut { why, disk }, again),
-            Report::Unfinished { name, why } => {
-                self.unfinished.insert((name, agent), why);
+            Report::Unfinished {
+                name,
+                why,
+                may_be_whole,
+            } => {
+                let unfinished = Unfinished { why, may_be_whole };
+                self.unfinished.insert((name, agent), unfinished);
             }
             Report::Left { name, why } => {
                 self.is_not_out(name, NotOut { why, disk: false }, effects);

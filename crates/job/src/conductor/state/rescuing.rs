@@ -4,7 +4,7 @@
 use super::copy_progress::CopyProgress;
 use super::{ConductorState, Effect, Facts, Phase, Stage, Why, later};
 use crate::protocol::Order;
-use folder::{Event, KnownCheckpoint};
+use folder::{Event, TrainingProgress};
 use model::Timestamp;
 use std::time::Duration;
 
@@ -18,10 +18,8 @@ pub struct Loss {
     pub cause: String,
     /// Whether all ranks had ended well before.
     pub trained: bool,
-    /// Whether a checkpoint came out that is newer than what was resumed from.
-    pub progress: bool,
-    /// What `{resume}` holds.
-    pub resumed: Option<KnownCheckpoint>,
+    /// What came out, over what `{resume}` holds.
+    pub progress: TrainingProgress,
 }
 
 /// What is waited for.
@@ -82,8 +80,7 @@ impl ConductorState {
 
     fn of_lost(loss: &Loss, facts: Facts) -> ConductorState {
         let mut state = ConductorState::new(facts);
-        state.progress = loss.progress;
-        state.resumed.clone_from(&loss.resumed);
+        state.progress.clone_from(&loss.progress);
         state.rescued = true;
         state.loss_recorded = true;
         state
@@ -174,7 +171,7 @@ impl ConductorState {
         }
         let (why, finished) = (rescuing.why.clone(), rescuing.finished);
         self.give_roles(effects);
-        let resume = self.resumed.as_ref().map(|known| known.name.clone());
+        let resume = self.progress.resumed().map(|known| known.name.clone());
         effects.push(Effect::Send(Order::Rescue { resume }));
         self.drain(why, Stage::Last, finished, now, effects);
     }

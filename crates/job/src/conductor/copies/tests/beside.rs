@@ -154,3 +154,90 @@ fn what_an_earlier_start_left_on_one_node_takes_the_place_of_no_whole_one() {
     let discarded = Next::Discard(vec![part_of("n0", "a")]);
     assert_eq!(next(&mut copies, true, NOW), Some(discarded));
 }
+
+fn part_at(node: &str, incoming: &str, second: i64) -> Part {
+    Part {
+        written: Some(Timestamp(second * 1000)),
+        ..part_of(node, incoming)
+    }
+}
+
+fn complete_at(copies: &mut Copies, agent: AgentId, second: i64) {
+    let written = Some(Timestamp(second * 1000));
+    copies.complete(agent, "last".into(), Some(9), written);
+}
+
+/// While the one before was copied the first node wrote `last` twice and the second once.
+#[test]
+fn parts_of_two_versions_of_one_start_are_not_put_together() {
+    let mut copies = both_saved();
+    for (agent, second) in [(0, 10), (1, 11), (0, 40)] {
+        complete_at(&mut copies, agent, second);
+    }
+    // The second one's next version is waited for.
+    assert_eq!(next(&mut copies, false, NOW), None);
+    let late = copies.next_due().unwrap();
+    assert_eq!(next(&mut copies, false, late), ask("last", &[0, 1]));
+    copies.part(0, "last", part_at("n0", "a", 40));
+    copies.part(1, "last", part_at("n1", "b", 11));
+    let given = next(&mut copies, false, late);
+    assert!(
+        matches!(&given, Some(Next::StayBeside { nodes, .. }) if *nodes == ["n0"]),
+        "{given:?}"
+    );
+    let discarded = Next::Discard(vec![part_at("n1", "b", 11)]);
+    assert_eq!(next(&mut copies, false, late), Some(discarded));
+    complete_at(&mut copies, 1, 42);
+    assert_eq!(next(&mut copies, false, late), ask("last", &[1]));
+    copies.part(1, "last", part_at("n1", "c", 42));
+    let Some(Next::Publish { parts, merge, .. }) = next(&mut copies, false, late) else {
+        panic!("{copies:?}")
+    };
+    let both = [part_at("n0", "a", 40), part_at("n1", "c", 42)];
+    assert_eq!((&parts[..], merge), (&both[..], false));
+}
+
+#[test]
+fn what_comes_late_joins_no_other_version_than_its_own() {
+    let of = |late: i64| {
+        let mut copies = Copies::new([0, 1]);
+        complete_at(&mut copies, 0, 10);
+        complete_at(&mut copies, 0, 40);
+        assert_eq!(next(&mut copies, true, NOW), ask("last", &[0, 1]));
+        copies.part(0, "last", part_at("n0", "a", 40));
+        copies.no_part(1, "last");
+        assert!(next(&mut copies, false, NOW).is_some());
+        copies.published("last", NOW);
+        for second in [11, 42, 71].into_iter().filter(|second| *second <= late) {
+            complete_at(&mut copies, 1, second);
+        }
+        assert_eq!(next(&mut copies, false, NOW), ask("last", &[1]));
+        copies.part(1, "last", part_at("n1", "b", late));
+        next(&mut copies, false, NOW)
+    };
+    let merges = |late| match of(late) {
+        Some(Next::Publish { merge, .. }) => Some(merge),
+        Some(Next::Discard(_)) => None,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(merges(42), Some(true));
+    assert_eq!(merges(71), Some(false), "it is newer");
+    assert_eq!(merges(11), None, "it is older");
+}
+
+/// What all have written when the training is done is of one version.
+#[test]
+fn at_the_end_of_a_training_that_is_done_the_last_parts_are_one() {
+    let mut copies = both_saved();
+    for (agent, second) in [(0, 10), (0, 40), (1, 11)] {
+        complete_at(&mut copies, agent, second);
+    }
+    copies.ended_well();
+    assert_eq!(copies.next(true, true, NOW), ask("last", &[0, 1]));
+    copies.part(0, "last", part_at("n0", "a", 40));
+    copies.part(1, "last", part_at("n1", "b", 11));
+    let Some(Next::Publish { parts, .. }) = copies.next(true, true, NOW) else {
+        panic!("{copies:?}")
+    };
+    assert_eq!(parts.len(), 2);
+}

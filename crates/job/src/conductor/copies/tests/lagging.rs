@@ -196,3 +196,48 @@ fn a_node_that_had_written_before_and_writes_none_any_more_is_not_waited_for_aga
         now = late;
     }
 }
+
+/// Its part came later than ten seconds after the first node's, and was lost with it: the half was resumed from.
+#[test]
+fn a_node_that_writes_is_waited_for_longer_and_the_first_checkpoint_without_its_part_lacks_it() {
+    let mut copies = Copies::new([0, 1]);
+    assert_eq!(copies.writes(1), Vec::<String>::new());
+    copies.complete(0, "step-10".into(), Some(9), None);
+    assert_eq!(next(&mut copies, false, NOW), None);
+    let late = copies.next_due().unwrap();
+    assert_eq!(late, Timestamp(60_000));
+    assert_eq!(next(&mut copies, false, late), ask("step-10", &[0, 1]));
+    copies.part(0, "step-10", part("a"));
+    copies.no_part(1, "step-10");
+    assert_eq!(least(&mut copies, false, late), Some(2));
+    copies.published("step-10", late);
+    copies.complete(1, "step-10".into(), Some(9), None);
+    assert_eq!(next(&mut copies, false, late), ask("step-10", &[1]));
+    copies.part(1, "step-10", part("b"));
+    assert_eq!(
+        next(&mut copies, false, late),
+        publish("step-10", &["b"], true)
+    );
+}
+
+#[test]
+fn what_is_saved_lacks_the_part_of_a_node_that_begins_to_write_afterwards() {
+    let mut copies = Copies::new([0, 1]);
+    copies.complete(0, "step-10".into(), Some(9), None);
+    assert_eq!(next(&mut copies, false, NOW), None);
+    let late = copies.next_due().unwrap();
+    assert_eq!(next(&mut copies, false, late), ask("step-10", &[0, 1]));
+    copies.part(0, "step-10", part("a"));
+    copies.no_part(1, "step-10");
+    assert_eq!(least(&mut copies, false, late), Some(1));
+    let parts = Parts {
+        of: 2,
+        unconfirmed: true,
+        ..Parts::default()
+    };
+    copies.published("step-10", late);
+    copies.is_saved("step-10", parts);
+    assert_eq!(copies.writes(0), Vec::<String>::new());
+    assert_eq!(copies.writes(1), ["step-10"]);
+    assert_eq!(copies.writes(1), Vec::<String>::new(), "it is said once");
+}

@@ -34,7 +34,7 @@ fn without_progress_it_ends_with_words() {
                 publish ckpt-100: 1 parts, merge false
             50 out ckpt-100
                 send {"order":"out","name":"ckpt-100"}
-                event {"event":"checkpoint-out","name":"ckpt-100","step":100,"bytes":9,"took_ms":3,"proven":true}
+                event {"event":"checkpoint-out","name":"ckpt-100","step":100,"bytes":9,"took_ms":3,"proven":true,"again":true}
             90 tick
                 event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
@@ -473,12 +473,11 @@ fn the_third_loss_in_a_row_without_a_checkpoint_is_the_last() {
 
 #[test]
 fn a_start_that_was_killed_brings_the_run_back() {
-    let lost = |facts: Facts, progress| {
+    let lost = |facts: Facts| {
         let loss = Loss {
             cause: "signal 9".to_owned(),
             trained: false,
-            progress,
-            resumed: None,
+            progress: TrainingProgress::default(),
         };
         let (_, effects) = ConductorState::without_batch_step(loss, facts);
         effects.iter().map(render).collect::<Vec<_>>().join("\n")
@@ -486,15 +485,24 @@ fn a_start_that_was_killed_brings_the_run_back() {
     expect![[r#"
         event {"event":"coming-back","how":"requeue"}
         Requeue"#]]
-    .assert_eq(&lost(facts(), false));
-    expect!["SubmitSuccessor"].assert_eq(&lost(by_successor(Some(8)), false));
+    .assert_eq(&lost(facts()));
+    expect!["SubmitSuccessor"].assert_eq(&lost(by_successor(Some(8))));
     let often = Facts {
         lost_before: 2,
         ..facts()
     };
     expect![[r#"
         event {"event":"failed","cause":"3 starts in a row were lost without a new checkpoint, the last because signal 9; compare the memory that the job requests with what it uses, look at the space left in the run folder, then yard requeue","status":null}
-        Exit(1)"#]].assert_eq(&lost(often, false));
+        Exit(1)"#]].assert_eq(&lost(often.clone()));
+    // The program's checkpoints are not seen: it comes back as often as it takes.
+    let own = Facts {
+        own_checkpoints: true,
+        ..often
+    };
+    expect![[r#"
+        event {"event":"coming-back","how":"requeue"}
+        Requeue"#]]
+    .assert_eq(&lost(own));
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn what_a_retry_does_not_mend_is_not_waited_for() {
                 event {"event":"note","text":"c-1 could not be copied and stays on the node in \"/tmp/node/checkpoints\" until the run's next start there"}
                 send {"order":"finish","clean":false}
             20 agents 0
-                event {"event":"finished","status":0,"left":"c-1 is not saved and stays on the node; yard requeue saves it where the run folder takes it again, or fetch it: rsync -a n0:/tmp/node/checkpoints/c-1 FOLDER"}
+                event {"event":"finished","status":0,"left":"c-1 is not saved and stays on the node; fetch it: rsync -a n0:/tmp/node/checkpoints/c-1 FOLDER"}
                 Exit(0)
         "#]],
     );
@@ -249,7 +249,7 @@ fn all_that_is_not_saved_is_told_with_how_to_fetch_it() {
                 event {"event":"note","text":"a-1, b-1 could not be copied and stays on the node in \"/tmp/node/checkpoints\" until the run's next start there"}
                 send {"order":"finish","clean":false}
             20 agents 0
-                event {"event":"finished","status":0,"left":"a-1, b-1 are not saved and stay on the node; yard requeue saves them where the run folder takes them again, or fetch them: cp -r /tmp/node/checkpoints/ FOLDER"}
+                event {"event":"finished","status":0,"left":"a-1, b-1 are not saved and stay on the node; fetch them: cp -r /tmp/node/checkpoints/ FOLDER"}
                 Exit(0)
         "#]],
     );
@@ -346,7 +346,7 @@ fn what_an_earlier_start_left_on_the_node_is_resumed_from_and_copied_out() {
                 publish ckpt-300: 1 parts, merge false
             2 out ckpt-300
                 send {"order":"out","name":"ckpt-300"}
-                event {"event":"checkpoint-out","name":"ckpt-300","step":300,"bytes":9,"took_ms":3,"proven":true}
+                event {"event":"checkpoint-out","name":"ckpt-300","step":300,"bytes":9,"took_ms":3,"proven":true,"again":true}
         "#]],
     );
 }

@@ -223,3 +223,39 @@ fn cancelled_while_it_stages_leaves_nothing_on_the_nodes() {
         "#]],
     );
 }
+
+/// A rank crashed moments after it had written a checkpoint of a format that does not tell whether it is whole: the
+/// node's only copy was removed.
+#[test]
+fn what_may_be_the_newest_checkpoint_of_a_failed_run_stays_on_its_node() {
+    let unfinished = |state: &mut ConductorState, name: &str, may_be_whole| {
+        let report = Report::Unfinished {
+            name: name.to_owned(),
+            why: "it may be half".to_owned(),
+            may_be_whole,
+        };
+        let _ = state.handle(StateEvent::Report(0, report), Timestamp(9_000));
+    };
+    let end = |ranks: &str, name: &str, may_be_whole: bool| {
+        let mut state = ConductorState::new(with_checkpoints(facts()));
+        played(&mut state, "0 hello 0\n0 restored 0 ckpt-200");
+        played(&mut state, &format!("9 {ranks}"));
+        unfinished(&mut state, name, may_be_whole);
+        played(&mut state, "9 drained 1")
+    };
+    let stays = end("ranks 1", "ckpt-300", true);
+    assert!(stays.contains(r#""clean":false"#), "{stays}");
+    assert!(
+        stays.contains("ckpt-300 may be complete and stays on the node; fetch it: rsync"),
+        "{stays}"
+    );
+    for (ranks, name, may_be_whole) in [
+        ("ranks 1", "ckpt-300", false),
+        ("ranks 1", "ckpt-200", true),
+        // It comes back by itself.
+        ("wrapper-killed", "ckpt-300", true),
+    ] {
+        let goes = end(ranks, name, may_be_whole);
+        assert!(goes.contains(r#""clean":true"#), "{ranks} {name}: {goes}");
+    }
+}

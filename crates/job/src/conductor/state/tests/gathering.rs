@@ -16,6 +16,7 @@ fn a_damaged_checkpoint_is_passed_over() {
                 send {"order":"restore","name":"ckpt-200"}
             1 not-restored 0 ckpt-200
                 event {"event":"note","text":"checkpoint ckpt-200 can't be resumed from: hashes differ"}
+                SetAside("ckpt-200")
                 send {"order":"restore","name":"ckpt-100"}
             2 restored 0 ckpt-100
                 event {"event":"resumed","checkpoint":"ckpt-100","step":100}
@@ -34,9 +35,11 @@ fn a_damaged_checkpoint_is_passed_over() {
                 send {"order":"restore","name":"ckpt-200"}
             1 not-restored 0 ckpt-200
                 event {"event":"note","text":"checkpoint ckpt-200 can't be resumed from: hashes differ"}
+                SetAside("ckpt-200")
                 send {"order":"restore","name":"ckpt-100"}
             2 not-restored 0 ckpt-100
                 event {"event":"note","text":"checkpoint ckpt-100 can't be resumed from: hashes differ"}
+                SetAside("ckpt-100")
                 event {"event":"note","text":"no checkpoint could be resumed from: the training starts from its beginning"}
                 send {"order":"watch","resume":null}
                 start ranks on n0 from nothing
@@ -189,7 +192,7 @@ fn what_all_nodes_keep_parts_of_is_put_together_before_it_is_resumed_from() {
                 send {"order":"restore","name":"ckpt-300"}
             3 restored 0 ckpt-300
             3 restored 1 ckpt-300
-                event {"event":"resumed","checkpoint":"ckpt-300","step":300}
+                event {"event":"resumed","checkpoint":"ckpt-300","step":300,"bytes":9}
                 send {"order":"watch","resume":"ckpt-300"}
                 start ranks on n0,n1 from ckpt-300
                 send {"order":"forget","name":"ckpt-150"}
@@ -224,7 +227,7 @@ fn where_it_can_not_be_put_together_the_older_one_does() {
                 send {"order":"copy","name":"ckpt-300","from":[0,1]}
             1 full ckpt-300
             1 part ckpt-300 1
-                Discard([Part { incoming: "i", bytes: 9, took_ms: 3, proven: true, node: "n1", start: None }])
+                Discard([Part { incoming: "i", bytes: 9, took_ms: 3, proven: true, node: "n1", start: None, written: None }])
                 event {"event":"checkpoint-not-out","name":"ckpt-300","why":"disk full"}
                 send {"order":"restore","name":"ckpt-200"}
             3 restored 0 ckpt-200

@@ -14,6 +14,8 @@ const PART: u64 = 9;
 /// What happens next.
 #[derive(Clone, Copy, Debug)]
 enum WorldEvent {
+    /// A node begins to write.
+    Begin(usize),
     /// A node writes its part of its next checkpoint.
     Write(usize),
     /// An agent carries out its next order; a copy fails where that is said.
@@ -36,6 +38,7 @@ enum WorldEvent {
 fn world_event() -> impl Strategy<Value = WorldEvent> {
     use WorldEvent::*;
     prop_oneof![
+        1 => (0..3usize).prop_map(Begin),
         8 => (0..3usize).prop_map(Write),
         8 => (0..3usize, prop::bool::weighted(0.2)).prop_map(|(node, copy_fails)| Act { node, copy_fails }),
         3 => Just(Settle),
@@ -219,6 +222,7 @@ impl World {
                     });
                 }
                 Effect::PassOver(names) => names.iter().for_each(|name| self.out.pass_over(name)),
+                Effect::LackOne(names) => names.iter().for_each(|name| self.out.lacks_one(name)),
                 Effect::Requeue => self.take(StateEvent::Requeued(Ok(()))),
                 Effect::Exit(_) => self.is_over = true,
                 _ => {}
@@ -318,6 +322,7 @@ impl World {
                             took_ms: 1,
                             proven: true,
                             start: start_of(part.version),
+                            written: None,
                         }
                     }
                 };
@@ -370,18 +375,17 @@ impl World {
         // What all have written in the end takes the place of a whole one, and nothing else does.
         let newest = self.newest_whole();
         let nodes: Vec<String> = versions.keys().cloned().collect();
-        let out = Out {
-            step: folder::step_of(&name),
-            written: None,
-            bytes: PART * u64::try_from(nodes.len()).unwrap(),
-            took_ms: 1,
+        let known = KnownCheckpoint {
+            bytes: Some(PART * u64::try_from(nodes.len()).unwrap()),
             proven: true,
             parts: folder::Parts {
                 start,
                 ..asked.parts_of(nodes)
             },
+            ..KnownCheckpoint::named(&name)
         };
-        self.out.publish(out.known(&name));
+        let out = Out { known, took_ms: 1 };
+        self.out.publish(out.known.clone());
         self.is_known |= versions.len() == self.nodes.len();
         self.versions.insert(name.clone(), versions);
         let is_left = newest <= self.newest_whole();
@@ -450,7 +454,8 @@ impl World {
                     },
                 );
             }
-            WorldEvent::Write(_) => {}
+            WorldEvent::Begin(node) if self.is_training => self.say(node % there, Report::Writes),
+            WorldEvent::Write(_) | WorldEvent::Begin(_) => {}
             WorldEvent::Act { node, copy_fails } => self.act(node % there, copy_fails),
             WorldEvent::Settle => self.settle(),
             WorldEvent::Publish { is_refused } => self.publish(is_refused),

@@ -15,6 +15,7 @@ mod trainings;
 use super::*;
 use crate::protocol::{Copying, DiskId, Progress};
 use expect_test::Expect;
+use folder::KnownCheckpoint;
 
 /// A job of 100 s with two seconds of each part of the grace: warn at 90 s, stop 95, kill 97,
 /// leave 99, end 100.
@@ -42,6 +43,7 @@ fn facts() -> Facts {
         notify: false,
         stuck_before: 0,
         lost_before: 0,
+        own_checkpoints: false,
         trained: false,
         keep_all: true,
         by_marker: false,
@@ -104,6 +106,7 @@ fn event(words: &[&str]) -> StateEvent {
             let report = Report::NotRestored {
                 name: name(2),
                 why: "hashes differ".into(),
+                is_damaged: true,
             };
             StateEvent::Report(words[1].parse().unwrap(), report)
         }
@@ -126,6 +129,7 @@ fn event(words: &[&str]) -> StateEvent {
                 took_ms: 3,
                 proven: true,
                 start: None,
+                written: None,
             };
             StateEvent::Report(agent(2), report)
         }
@@ -163,20 +167,14 @@ fn event(words: &[&str]) -> StateEvent {
             cause: "no room".into(),
         },
         "out" => {
-            let step = name(1)
-                .rsplit('-')
-                .next()
-                .and_then(|step| step.parse().ok());
+            let known = KnownCheckpoint {
+                bytes: Some(9),
+                proven: true,
+                ..KnownCheckpoint::named(words[1])
+            };
             StateEvent::Published {
                 name: name(1),
-                result: Ok(Out {
-                    step,
-                    written: None,
-                    bytes: 9,
-                    took_ms: 3,
-                    proven: true,
-                    parts: folder::Parts::default(),
-                }),
+                result: Ok(Out { known, took_ms: 3 }),
             }
         }
         "drained" => StateEvent::Report(

@@ -244,12 +244,18 @@ fn at_the_limit_the_limit_stays_the_reason() {
     );
 }
 
+/// That of a start which saved a checkpoint.
+pub(super) fn saved_some() -> TrainingProgress {
+    let mut progress = TrainingProgress::default();
+    progress.saved(&KnownCheckpoint::named("c1"), &WholeCheckpoints::default());
+    progress
+}
+
 fn loss(trained: bool) -> Loss {
     Loss {
         cause: "the conductor was ended by signal 9".to_owned(),
         trained,
-        progress: true,
-        resumed: None,
+        progress: saved_some(),
     }
 }
 
