@@ -39,7 +39,7 @@ pub use job_reports::{HistoryReports, JobReports};
 pub use message::{
     Answer, ArrayThrottle, AsUser, Call, CancelRequest, CpusAndGpus, EngineFacts, Handover, Hello,
     HelloAnswer, JobFilter, JobHolds, LicenceNeed, NeverMet, NewStep, NodeFacts, NodesNeeded,
-    OutOfUse, PartitionFacts, PreemptedJob, Refusal, Selector, StepLaunch, StepPart,
+    NotPlanned, OutOfUse, PartitionFacts, PreemptedJob, Refusal, Selector, StepLaunch, StepPart,
     StepRequestName, StepTask, Submission, TaskFiles, UNTYPED_GPU, Watched, WhyWaiting, WouldStart,
     WouldWait,
 };

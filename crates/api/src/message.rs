@@ -380,7 +380,7 @@ pub struct WhyWaiting {
     pub job: JobId,
     /// Slurm's word for it.
     pub reason: String,
-    /// What it would hold by the plan.
+    /// What it would hold by the plan, or on an idle cluster.
     pub needs: Option<CpusAndGpus>,
     /// The nodes that it needs.
     #[serde(default)]
@@ -428,8 +428,25 @@ pub struct WhyWaiting {
     /// Its array, where that runs as many elements as it may.
     #[serde(default)]
     pub throttle: Option<ArrayThrottle>,
+    /// How far the plan reaches, where the start is not known because it does not reach so far.
+    #[serde(default)]
+    pub not_planned: Option<NotPlanned>,
     /// Options with less in them: each alone would let it start now.
     pub instead: Vec<String>,
+    /// None of these was tried, as that would have taken too long.
+    #[serde(default)]
+    pub smaller_untried: bool,
+}
+
+/// How far the plan reaches that has no start of a job.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct NotPlanned {
+    /// It does not start before.
+    pub not_before: Option<Timestamp>,
+    /// So many jobs come before it for which no place is planned either.
+    pub ahead: usize,
+    /// A cycle of backfill tries so many jobs, and by the plan as many ahead of it still wait then.
+    pub tried: Option<usize>,
 }
 
 /// How many nodes a job needs, beside what there is.

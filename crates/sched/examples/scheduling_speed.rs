@@ -6,10 +6,11 @@
 
 use cluster_file::ClusterFile;
 use model::{
-    GpuCount, JobId, MemoryRequest, Outcome, Request, Seconds, Submitter, TimeLimitRequest,
-    Timestamp,
+    GpuCount, JobId, JobState, MemoryRequest, Outcome, Request, Seconds, Submitter,
+    TimeLimitRequest, Timestamp,
 };
 use resources::{Cluster, Trust};
+use std::cmp::Reverse;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
@@ -67,7 +68,16 @@ fn measure(nodes: u32, waiting: usize) {
         let later = backfill.map_or(1000, |backfill| backfill.interval);
         say(what, median(rounds, || bench.pass_after_an_end(later)));
         if backfill == Some(BackfillParameters::default()) {
-            say("why the last one waits, ms", median(rounds, || bench.why()));
+            let behind = bench.behind_the_plan();
+            say(
+                "why one behind the plan waits and when it starts, ms",
+                median(rounds, || bench.why(behind, true)),
+            );
+            let last = bench.state.live().last().expect("one waits").id;
+            say(
+                "why the last one waits, ms",
+                median(rounds, || bench.why(last, false)),
+            );
             say(
                 "what one would wait for that is not submitted, ms",
                 median(rounds, || bench.wait_if_submitted()),
@@ -206,10 +216,30 @@ impl Bench {
         })
     }
 
-    fn why(&mut self) -> f64 {
-        let last = self.state.live().last().expect("one waits").id;
+    /// The next job behind those of which the last cycle planned the start, else the last of these.
+    fn behind_the_plan(&self) -> JobId {
+        let waits = |job: &&Job| matches!(job.state, JobState::Pending { .. });
+        let mut waiting: Vec<&Job> = self.state.live().filter(waits).collect();
+        waiting.sort_by_key(|job| (Reverse(job.priority), job.submitted, job.id));
+        let is_planned = |job: &&Job| self.state.planned(job.id).is_some();
+        let planned = waiting.iter().rposition(|job| is_planned(job));
+        let behind = planned.map_or(0, |last| last + 1).min(waiting.len() - 1);
+        waiting[behind].id
+    }
+
+    /// Why a job waits, when it starts, or not before when, and what would start now.
+    fn why(&mut self, job: JobId, has_start: bool) -> f64 {
         let at = Timestamp(self.now);
-        timed(|| assert!(self.state.why(last, at).is_some(), "it waits"))
+        let mut why = None;
+        let taken = timed(|| why = self.state.why(job, at));
+        let why = why.expect("it waits");
+        let not_before = why.not_planned.and_then(|far| far.not_before);
+        assert!(
+            why.start.is_some() || (!has_start && not_before.is_some()),
+            "{why:?}"
+        );
+        assert!(why.needs.is_some() && !why.smaller_untried, "{why:?}");
+        taken
     }
 
     /// What a job would wait for that is like the others, and is not submitted.

@@ -7,12 +7,16 @@
 
 use crate::State;
 use model::Timestamp;
+use std::cmp::Reverse;
 
 /// A short pass: so many looks of one waiting job at one node, some milliseconds.
 const SHORT: u64 = 50_000;
 
 /// A look at no node.
 const LOOK: u64 = 20;
+
+/// What is free of so many nodes is copied in the time of a look at one.
+const COPIED: u64 = 8;
 
 /// When there was one. It is no part of what two states are compared by.
 #[derive(Clone, Copy, Debug)]
@@ -56,18 +60,40 @@ impl State {
         put_off.is_none()
     }
 
+    /// Whether a pass of this moment is no cycle: the last cycle was less than an interval ago.
+    pub(crate) fn is_between_cycles(&self, now: Timestamp) -> bool {
+        let interval = self.backfill.map_or(0, |backfill| backfill.interval);
+        let last = self.cycles.last;
+        !self.is_pass_short() && last.is_some_and(|last| now.0 < last.0 + interval)
+    }
+
     /// Whether a pass with backfill takes little work.
     pub(crate) fn is_pass_short(&self) -> bool {
         self.pass_cost() <= self.cycles.short
     }
 
-    /// What one costs at the most, a look at each job that lives included.
+    /// What one costs at the most, a look at each job that lives included: a job looks at the nodes of its
+    /// partition, and its promise copies what is free on all.
     pub(crate) fn pass_cost(&self) -> u64 {
-        let waiting = self.waiting_count();
-        let tried = self.backfill.map_or(1, |backfill| backfill.tests);
-        let nodes = u64::from(self.cluster().node_count());
-        let jobs = waiting + self.running_count();
-        tried.min(waiting) as u64 * (nodes + LOOK) + jobs as u64
+        let copy = u64::from(self.cluster().node_count()) / COPIED;
+        let queues = self.ready.iter();
+        let mut queues: Vec<(u32, usize)> = queues
+            .map(|(id, queue)| {
+                (
+                    self.cluster.partition(id.partition).nodes.len(),
+                    queue.len(),
+                )
+            })
+            .collect();
+        // The dearest come first.
+        queues.sort_unstable_by_key(|queue| Reverse(*queue));
+        let mut left = self.backfill.map_or(1, |backfill| backfill.tests);
+        let looks = queues.into_iter().map(|(nodes, waiting)| {
+            let tried = waiting.min(left);
+            left -= tried;
+            tried as u64 * (u64::from(nodes) + LOOK + copy)
+        });
+        looks.sum::<u64>() + self.jobs.len() as u64
     }
 }
 

@@ -92,6 +92,6 @@ pub use reserve::GroupMembers;
 pub use state::{Saved, State};
 pub use update::JobUpdate;
 pub use why::{
-    Amount, Holder, LicenceNeed, NeverMet, NodesNeeded, OutOfUse, Preempted, Throttle, Why,
-    WouldWait,
+    Amount, Holder, LicenceNeed, NeverMet, NodesNeeded, NotPlanned, OutOfUse, Preempted, Throttle,
+    Why, WouldWait,
 };

@@ -1,7 +1,7 @@
 //! Promises to jobs that wait: when they are expected to start, and who would delay them.
 
 use crate::fault::{self, Fault};
-use crate::held::names;
+use crate::held::{HeldShares, names};
 use crate::kinds::find_unreserved;
 use crate::planner::{BackfillParameters, Planning, Timeline};
 use crate::possible_start::{Attempt, PossibleStart};
@@ -28,11 +28,26 @@ pub(crate) struct Plan {
     starts: BTreeMap<JobId, ExpectedStart>,
     /// The nodes that are kept for them.
     nodes: NodeSet,
+    /// When each of these is kept; a job has places in several partitions.
+    kept: Vec<KeptNodes>,
+}
+
+/// Nodes that are kept for a job from a moment until another, in milliseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct KeptNodes {
+    pub(crate) job: JobId,
+    pub(crate) from: i64,
+    pub(crate) until: i64,
+    pub(crate) nodes: Box<[NodeId]>,
 }
 
 impl Plan {
     pub(crate) fn start_of(&self, job: JobId) -> Option<Timestamp> {
         self.starts.get(&job).map(|expected| expected.at)
+    }
+
+    pub(crate) fn kept(&self) -> &[KeptNodes] {
+        &self.kept
     }
 }
 
@@ -79,14 +94,7 @@ impl Clone for Preempted {
 impl Promises {
     /// None yet: running jobs alone.
     pub(crate) fn new(state: &State, parameters: &BackfillParameters, now: Timestamp) -> Promises {
-        let mut ends: Vec<(i64, (JobId, &crate::held::HeldShares))> = Vec::new();
-        for (end, job) in state.ends(now) {
-            let holding = job.derived.holding.iter();
-            ends.extend(holding.map(|holding| (end.0, (job.record.id, &**holding))));
-        }
-        if ends.len() > EXACT_ENDS {
-            take_together(&mut ends);
-        }
+        let ends = state.gives_back(now);
         let may_end_sooner =
             crate::preempt::rules::is_on(&state.cluster) || state.reservations.lend();
         let by_job = if may_end_sooner {
@@ -325,8 +333,10 @@ impl Promises {
             return None;
         }
         self.plan.nodes.add(&nodes.collect());
-        let end = self.planning.end(start.at.0, start.attempt.span.length);
-        Some((self.planning.begin(start.at.0, now.0), end))
+        let kept = KeptNodes::of(&self.planning, start, now);
+        let times = (kept.from, kept.until);
+        self.plan.kept.push(kept);
+        Some(times)
     }
 
     fn keep_nodes(&mut self, start: &PossibleStart, times: (i64, i64)) {
@@ -353,6 +363,18 @@ impl Promises {
         self.reserve((i64::MIN, i64::MAX), |free| {
             nodes.iter().for_each(|node| free.set_up(node, false));
         });
+    }
+}
+
+impl KeptNodes {
+    /// What is kept for a job that starts so.
+    pub(crate) fn of(planning: &Planning, start: &PossibleStart, now: Timestamp) -> KeptNodes {
+        KeptNodes {
+            job: start.attempt.job,
+            from: planning.begin(start.at.0, now.0),
+            until: planning.end(start.at.0, start.attempt.span.length),
+            nodes: start.shares.iter().map(|share| share.node).collect(),
+        }
     }
 }
 
@@ -425,6 +447,19 @@ impl State {
                 planned.nodes.iter().copied(),
             ),
         })
+    }
+
+    /// What running jobs give back and when, in milliseconds; many ends are taken together.
+    pub(crate) fn gives_back(&self, now: Timestamp) -> Vec<(i64, (JobId, &HeldShares))> {
+        let mut ends: Vec<(i64, (JobId, &HeldShares))> = Vec::new();
+        for (end, job) in self.ends(now) {
+            let holding = job.derived.holding.iter();
+            ends.extend(holding.map(|holding| (end.0, (job.record.id, &**holding))));
+        }
+        if ends.len() > EXACT_ENDS {
+            take_together(&mut ends);
+        }
+        ends
     }
 
     /// Running jobs by the moment at which they end at the latest, which lies ahead: what is overdue

@@ -2,8 +2,8 @@
 
 use super::Owner;
 use api::{
-    Answer, ArrayThrottle, CpusAndGpus, JobHolds, LicenceNeed, NeverMet, NodesNeeded, OutOfUse,
-    PreemptedJob, Refusal, WhyWaiting,
+    Answer, ArrayThrottle, CpusAndGpus, JobHolds, LicenceNeed, NeverMet, NodesNeeded, NotPlanned,
+    OutOfUse, PreemptedJob, Refusal, WhyWaiting,
 };
 use model::{
     ArrayTask, DependencyKind, Element, JobId, JobState, JobStateName, PendingReason, Timestamp,
@@ -98,6 +98,11 @@ impl Owner {
             holders: holders.collect(),
             start,
             nodes: nodes.unwrap_or_default(),
+            not_planned: why.not_planned.map(|far| NotPlanned {
+                not_before: far.not_before,
+                ahead: far.ahead,
+                tried: far.tried,
+            }),
             no_limit: why.no_limit,
             never_met: never_met.collect(),
             cpus_held_elsewhere: cpus_held_elsewhere.unwrap_or_default(),
@@ -107,6 +112,7 @@ impl Owner {
             limit: why.limit,
             throttle,
             instead: why.instead,
+            smaller_untried: why.smaller_untried,
         }
     }
 

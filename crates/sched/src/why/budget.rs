@@ -17,8 +17,18 @@ impl Budget {
 
     /// Pays for one call of the scheduler, and a copy of what it looks at; false if nothing is left.
     pub(super) fn pay(&self, state: &State) -> bool {
-        let left = self.0.get().checked_sub(state.pass_cost());
+        self.pay_looks(state.pass_cost())
+    }
+
+    /// The same for so many looks at a node.
+    pub(super) fn pay_looks(&self, looks: u64) -> bool {
+        let left = self.0.get().checked_sub(looks);
         self.0.set(left.unwrap_or(0));
         left.is_some()
+    }
+
+    /// Whether something could not be paid for.
+    pub(super) fn is_spent(&self) -> bool {
+        self.0.get() == 0
     }
 }

@@ -288,7 +288,7 @@ impl State {
     /// work to say, or where a job has to end before of which it is not known when.
     fn start_under_limits(&self, id: JobId, now: Timestamp) -> Option<Timestamp> {
         let record = &self.jobs[&id].record;
-        let planned = self.played_start(record, now, &Budget::new())?;
+        let planned = self.played_start(record, now, &Budget::new()).start()?;
         let is_known = self
             .without_limit(&planned, &self.ahead_of(record), now)
             .is_none();

@@ -5,6 +5,7 @@
 //! reach so far a copy of the state is played on, in which running jobs last until their limits; in
 //! another the job asks for less.
 
+mod behind_plan;
 mod budget;
 mod holders;
 mod if_submitted;
@@ -14,9 +15,11 @@ mod nodes;
 mod over_limit;
 mod played;
 mod smaller;
+mod tries;
 
 use crate::Job;
 use crate::State;
+pub use behind_plan::NotPlanned;
 use budget::Budget;
 pub use holders::{Holder, Preempted, Throttle};
 pub use if_submitted::WouldWait;
@@ -27,15 +30,16 @@ use model::{
 pub use never::NeverMet;
 pub(crate) use no_limit::runs_without_limit;
 pub use nodes::{NodesNeeded, OutOfUse};
+use played::Played;
 use resources::Share;
+use tries::Tries;
 
 /// Why a job waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Why {
     /// Slurm's word for it.
     pub reason: PendingReason,
-    /// What it would hold by the plan; none where the plan does not reach so far, and too much waits
-    /// for another to be made.
+    /// What it would hold by the plan, or on an idle cluster.
     pub needs: Option<Amount>,
     /// The nodes that it needs.
     pub nodes_needed: Option<NodesNeeded>,
@@ -54,6 +58,9 @@ pub struct Why {
     pub holders: Vec<Holder>,
     /// When it would start if all jobs ran until their limits, and on which nodes.
     pub start: Option<PlannedStart>,
+    /// The start is not known because the plan does not reach so far, and to plan on, or to play on what comes,
+    /// would have taken too much work.
+    pub not_planned: Option<NotPlanned>,
     /// The start is not known because it comes after this job, which has no time limit.
     pub no_limit: Option<JobId>,
     /// What can no longer happen that it waits for.
@@ -70,9 +77,10 @@ pub struct Why {
     /// When it ends if it has not started by then: its shortest limit no longer fits before its
     /// deadline.
     pub too_late: Option<Timestamp>,
-    /// Its request with less in it, as options: each alone would let it start now. Of a large
-    /// cluster with a long queue nothing is tried.
+    /// Its request with less in it, as options: each alone would let it start now.
     pub instead: Vec<String>,
+    /// Nothing of that was tried, as it would have taken too much work.
+    pub smaller_untried: bool,
 }
 
 /// Licences that a job waits for.
@@ -134,9 +142,19 @@ impl State {
         let JobState::Pending { reason } = &record.state else {
             return None;
         };
-        let planned = self.by_plan(record, now);
+        let ahead = self.ahead_of(record);
         let budget = Budget::new();
-        let planned = planned.or_else(|| self.played_start(record, now, &budget));
+        let (planned, not_planned) = match self.by_plan(record, now) {
+            Some(planned) => (Some(planned), None),
+            None => match self.played_start(record, now, &budget) {
+                Played::Starts(planned) => (Some(planned), None),
+                Played::Never => (None, None),
+                Played::TooMuch => match self.planned_behind(record, &ahead, now) {
+                    Ok(planned) => (Some(planned), None),
+                    Err(far) => (None, Some(far)),
+                },
+            },
+        };
         let waits_for_room = matches!(reason, PendingReason::Resources | PendingReason::Priority);
         let less_may_do = matches!(
             reason,
@@ -168,11 +186,13 @@ impl State {
             .flat_map(|planned| planned.ended.iter().rev())
             .chain(under.iter().flatten())
             .chain(&elements);
-        let instead = if (waits_for_room || less_may_do || lacks_nodes) && self.is_pass_short() {
-            self.smaller(record, now, &budget)
-        } else {
-            Vec::new()
-        };
+        let is_tried = waits_for_room || less_may_do || lacks_nodes;
+        let budget = Budget::new();
+        let tries = is_tried.then(|| Tries::new(self, record, now, &budget));
+        let instead = tries.iter().flatten().flat_map(Tries::smaller);
+        let instead: Vec<String> = instead.collect();
+        let smaller_untried =
+            matches!(tries, Some(None)) || (instead.is_empty() && budget.is_spent());
         let (mut there, mut free) = (Amount::default(), Amount::default());
         let mut free_on_one = Amount::default();
         for node in self.cluster().nodes() {
@@ -187,12 +207,12 @@ impl State {
             free.gpus += own.gpus;
             free_on_one = free_on_one.max(own);
         }
-        let ahead = self.ahead_of(record);
         let no_limit = planned
             .as_ref()
             .and_then(|planned| self.without_limit(planned, &ahead, now));
         let start = planned.as_ref().filter(|_| no_limit.is_none());
         let needs = planned.as_ref().map(|planned| planned.needs);
+        let needs = needs.or_else(|| self.needs_if_idle(record).filter(|_| is_tried));
         Some(Why {
             reason: reason.clone(),
             needs,
@@ -210,6 +230,7 @@ impl State {
             ahead,
             holders: holders.filter_map(|holder| self.holder(*holder)).collect(),
             start: start.map(|planned| planned.start.clone()),
+            not_planned,
             no_limit,
             never_met: if *reason == PendingReason::DependencyNeverSatisfied {
                 self.never_met(record, now)
@@ -222,6 +243,7 @@ impl State {
             reservations: self.reservations_that_close(record, now),
             too_late: self.jobs.get(&job).and_then(|job| self.too_late(job)),
             instead,
+            smaller_untried,
         })
     }
 

@@ -1,7 +1,7 @@
 //! What a job needs in nodes, and the nodes that take no jobs.
 
 use super::Amount;
-use crate::kinds::Choice;
+use crate::kinds::{Choice, find};
 use crate::{Job, State};
 use model::{NodeMark, NodeName};
 use resources::{NodeId, NodeSet};
@@ -85,6 +85,15 @@ impl State {
             }
         }
         found
+    }
+
+    /// What a job would hold on an idle cluster.
+    pub(super) fn needs_if_idle(&self, record: &Job) -> Option<Amount> {
+        let choice = self.choices_of(record).first()?;
+        let (need, idle) = (&choice.need.compiled, self.kinds.idle());
+        let user = record.submitter.uid;
+        let shares = find(&self.cluster, choice.partition, need, idle, user, None)?;
+        Some(Amount::of_shares(&shares))
     }
 
     /// What is free on a node.

@@ -1,23 +1,36 @@
-//! What comes when running jobs last until their limits, and what would come of another request.
+//! What comes when running jobs last until their limits.
 
 use super::budget::Budget;
 use super::{Amount, Planned};
 use crate::promise::expected_end;
 use crate::{Action, Event, Job, State};
-use model::{JobId, JobState, Outcome, PlannedStart, Request, Timestamp};
-use std::sync::Arc;
+use model::{JobId, JobState, Outcome, PlannedStart, Timestamp};
+
+/// What came of a state that was played on.
+pub(super) enum Played {
+    /// The job started.
+    Starts(Planned),
+    /// Nothing else comes, and it still waits.
+    Never,
+    /// That takes too much work to say.
+    TooMuch,
+}
+
+impl Played {
+    pub(super) fn start(self) -> Option<Planned> {
+        match self {
+            Played::Starts(planned) => Some(planned),
+            Played::Never | Played::TooMuch => None,
+        }
+    }
+}
 
 impl State {
     /// When a job, or the first element of its row, starts if running jobs last until their limits
-    /// and no other job comes; none where that takes too much work to say.
-    pub(super) fn played_start(
-        &self,
-        record: &Job,
-        now: Timestamp,
-        budget: &Budget,
-    ) -> Option<Planned> {
+    /// and no other job comes.
+    pub(super) fn played_start(&self, record: &Job, now: Timestamp, budget: &Budget) -> Played {
         if !self.is_pass_short() {
-            return None;
+            return Played::TooMuch;
         }
         let mut later = self.clone();
         later.priorities.fix();
@@ -38,7 +51,7 @@ impl State {
                 }
             });
             if let Some((allocation, element)) = own {
-                return Some(Planned {
+                return Played::Starts(Planned {
                     needs: Amount::of(&allocation),
                     start: PlannedStart {
                         at,
@@ -53,7 +66,10 @@ impl State {
                 .filter_map(|job| Some((expected_end(&job.state, now)?, job.id)))
                 .collect();
             let next_end = ends.iter().map(|(end, _)| *end).min();
-            let next = [next_end, later.next_due()].into_iter().flatten().min()?;
+            let next = [next_end, later.next_due()].into_iter().flatten().min();
+            let Some(next) = next else {
+                return Played::Never;
+            };
             at = at.max(next);
             let over = |end: &&(Timestamp, JobId)| end.0 <= at;
             for (_, job) in ends.iter().filter(over) {
@@ -70,46 +86,11 @@ impl State {
                 });
             }
         }
-        None
-    }
-
-    /// Whether the job would start now if it asked for that.
-    pub(super) fn would_start(
-        &self,
-        record: &Job,
-        request: Request,
-        now: Timestamp,
-        budget: &Budget,
-    ) -> bool {
-        if !budget.pay(self) {
-            return false;
-        }
-        let mut other = self.clone();
-        if other.admit(&request).is_err() {
-            return false;
-        }
-        let id = other.new_id();
-        other.apply(Event::CancelledWaiting {
-            job: record.id,
-            by: record.submitter.uid,
-            at: now,
-        });
-        other.apply(Event::Submitted {
-            record: Box::new(Job {
-                id,
-                array: None,
-                request: Arc::new(request),
-                ..record.clone()
-            }),
-            array: None,
-            history: Vec::new(),
-            at: now,
-        });
-        starts(&other.schedule(now)).any(|job| job == id)
+        Played::TooMuch
     }
 }
 
-fn starts(actions: &[Action]) -> impl Iterator<Item = JobId> {
+pub(super) fn starts(actions: &[Action]) -> impl Iterator<Item = JobId> {
     actions.iter().filter_map(|action| match action {
         Action::Start { job, .. } => Some(*job),
         Action::Expire(_) | Action::Preempt(_) | Action::Suspend(_) | Action::Resume(_) => None,

@@ -1,19 +1,17 @@
 //! Smaller requests that would start now.
 
-use super::budget::Budget;
-use crate::Job;
-use crate::State;
-use model::{MemoryRequest, Request, Seconds, TimeLimitRequest, Timestamp, mebibytes_option};
+use super::tries::Tries;
+use model::{MemoryRequest, Request, Seconds, TimeLimitRequest, mebibytes_option};
 use std::sync::Arc;
 
-impl State {
-    /// Of each amount that a job asks for the most with which it would start now.
-    pub(super) fn smaller(&self, record: &Job, now: Timestamp, budget: &Budget) -> Vec<String> {
-        let request = &record.request;
+impl Tries<'_> {
+    /// Of each amount that the job asks for the most with which it would start now.
+    pub(super) fn smaller(&self) -> Vec<String> {
+        let request = self.request();
         let starts = |change: &dyn Fn(&mut Request)| {
             let mut smaller = Request::clone(request);
             change(&mut smaller);
-            self.would_start(record, smaller, now, budget)
+            self.would_start(smaller)
         };
         let mut found = Vec::new();
         for (option, count, set) in gpus_of(request) {
@@ -43,13 +41,13 @@ impl State {
             starts(&|request| request.cpus_per_task = Some(less))
         });
         found.extend(most.map(|less| format!("--cpus-per-task={less}")));
-        found.extend(self.less_memory(record, now, budget));
-        found.extend(self.less_time(record, now, budget));
+        found.extend(self.less_memory());
+        found.extend(self.less_time());
         found
     }
 
-    fn less_memory(&self, record: &Job, now: Timestamp, budget: &Budget) -> Option<String> {
-        let (option, mib, of): (_, _, fn(u64) -> MemoryRequest) = match record.request.memory? {
+    fn less_memory(&self) -> Option<String> {
+        let (option, mib, of): (_, _, fn(u64) -> MemoryRequest) = match self.request().memory? {
             MemoryRequest::PerNode(mib) => ("--mem", mib, MemoryRequest::PerNode),
             MemoryRequest::PerCpu(mib) => ("--mem-per-cpu", mib, MemoryRequest::PerCpu),
             MemoryRequest::PerGpu(mib) => ("--mem-per-gpu", mib, MemoryRequest::PerGpu),
@@ -58,9 +56,9 @@ impl State {
         let most = most_below(gib, |less| {
             let request = Request {
                 memory: Some(of(u64::from(less) * 1024)),
-                ..Request::clone(&record.request)
+                ..Request::clone(self.request())
             };
-            self.would_start(record, request, now, budget)
+            self.would_start(request)
         })?;
         Some(format!(
             "{option}={}",
@@ -69,8 +67,8 @@ impl State {
     }
 
     /// A shorter job may start before others that it would not delay.
-    fn less_time(&self, record: &Job, now: Timestamp, budget: &Budget) -> Option<String> {
-        let minutes = match record.request.time? {
+    fn less_time(&self) -> Option<String> {
+        let minutes = match self.request().time? {
             TimeLimitRequest::Limit(Seconds(seconds)) => u32::try_from(seconds / 60).ok()?,
             TimeLimitRequest::Unlimited => 365 * 24 * 60,
         };
@@ -78,9 +76,9 @@ impl State {
         let most = most_below(minutes, |less| {
             let request = Request {
                 time: Some(limit(less)),
-                ..Request::clone(&record.request)
+                ..Request::clone(self.request())
             };
-            self.would_start(record, request, now, budget)
+            self.would_start(request)
         })?;
         Some(format!("--time={}", limit(most)))
     }

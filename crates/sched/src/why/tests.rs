@@ -1,6 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 use super::Why;
 use super::budget::Budget;
+use super::tries::Tries;
 use crate::{BackfillParameters, Event, Job, State};
 use cluster_file::ClusterFile;
 use model::{
@@ -32,12 +33,23 @@ fn gpus(count: u32, minutes: u64) -> Request {
         gpus_per_node: Some(GpuCount { kind: None, count }),
         min_nodes: Some(1),
         max_nodes: Some(1),
-        time: Some(TimeLimitRequest::Limit(Seconds(minutes * MINUTE))),
+        time: Some(limit_of(minutes)),
         ..Request::default()
     }
 }
 
+fn limit_of(minutes: u64) -> TimeLimitRequest {
+    TimeLimitRequest::Limit(Seconds(minutes * MINUTE))
+}
+
 fn submit(state: &mut State, request: Request) -> JobId {
+    let id = file(state, request);
+    state.schedule(Timestamp(0));
+    id
+}
+
+/// Without a pass.
+fn file(state: &mut State, request: Request) -> JobId {
     let id = state.new_id();
     let submitter = Submitter {
         uid: 1000,
@@ -52,7 +64,6 @@ fn submit(state: &mut State, request: Request) -> JobId {
         history: Vec::new(),
         at: Timestamp(0),
     });
-    state.schedule(Timestamp(0));
     id
 }
 
@@ -97,25 +108,22 @@ fn a_job_that_waits_for_gpus_of_one_node() {
     assert_eq!(state.why(first, Timestamp(0)), None);
 }
 
-/// What is promised to the one ahead is not offered to another.
+/// Three GPUs are taken for two hours, and four until one ahead starts: one that is over by then goes first.
 #[test]
 fn a_shorter_limit_lets_a_job_start_before_others() {
     let mut state = state();
-    state.set_backfill(Some(crate::BackfillParameters::default()));
+    state.set_backfill(Some(BackfillParameters::default()));
     submit(&mut state, gpus(4, 60));
     submit(&mut state, gpus(3, 120));
-    let ahead = submit(&mut state, gpus(4, 60));
+    let ahead = submit(&mut state, two_nodes(Some(limit_of(60))));
     let waits = submit(&mut state, gpus(1, 600));
-    let start = |state: &State| state.why(waits, Timestamp(0)).map(|why| moment(&why));
-    match start(&state) {
-        // It delays nobody where it is.
-        None => assert!(state.why(ahead, Timestamp(0)).is_some()),
-        Some(start) => assert!(start.is_some()),
-    }
-    let long = submit(&mut state, gpus(4, 600));
-    let why = state.why(long, Timestamp(0)).unwrap();
-    assert!(why.ahead.contains(&ahead), "{why:?}");
-    assert!(moment(&why) >= moment(&state.why(ahead, Timestamp(0)).unwrap()));
+    let why = state.why(waits, Timestamp(0)).unwrap();
+    assert_eq!(why.reason, PendingReason::Priority);
+    assert_eq!(why.ahead, [ahead]);
+    assert_eq!(moment(&why), Some(Timestamp(3 * 3_600_000)));
+    assert_eq!(why.instead, ["--time=02:00:00"]);
+    let shorter = submit(&mut state, gpus(1, 120));
+    assert_eq!(state.why(shorter, Timestamp(0)), None, "it runs");
 }
 
 /// What the plan of a pass says is what comes when running jobs last until their limits.
@@ -130,9 +138,8 @@ fn the_plan_says_what_comes() {
         .to_vec();
     for job in jobs {
         let record = state.job(job).unwrap();
-        let played = state
-            .played_start(record, Timestamp(0), &Budget::new())
-            .unwrap();
+        let played = state.played_start(record, Timestamp(0), &Budget::new());
+        let played = played.start().unwrap();
         let planned = state.by_plan(record, Timestamp(0)).unwrap();
         assert_eq!(
             (planned.start.at, planned.needs, planned.start.nodes),
@@ -171,34 +178,109 @@ fn what_is_offered_starts() {
     assert_eq!(why.instead, ["--gpus-per-node=2"]);
     for (count, starts) in [(2, true), (3, false)] {
         let record = state.job(waits).unwrap();
-        assert_eq!(
-            state.would_start(record, gpus(count, 60), Timestamp(0), &Budget::new()),
-            starts
-        );
+        let budget = Budget::new();
+        let tries = Tries::new(&state, record, Timestamp(0), &budget).unwrap();
+        assert_eq!(tries.would_start(gpus(count, 60)), starts);
     }
 }
 
-/// A thousand nodes with a thousand jobs that wait: the answer comes from the plan, and nothing is
-/// tried.
+/// Many nodes with many jobs that wait: where the plan does not reach a job, it is planned on.
 #[test]
-fn where_much_waits_no_more_is_played() {
-    let full = |nodes: u32, waiting: u32| {
+fn where_much_waits_a_job_behind_the_tried_ones_is_planned_on_demand() {
+    let full = |nodes: u32, waiting: u32, tests: usize| {
         let mut state = with_nodes(nodes);
-        for _ in 0..nodes + waiting {
+        for _ in 0..nodes {
             submit(&mut state, gpus(4, 60));
         }
-        state.set_backfill(Some(BackfillParameters::default()));
+        state.set_backfill(Some(BackfillParameters {
+            tests,
+            ..BackfillParameters::default()
+        }));
+        for _ in 0..waiting {
+            file(&mut state, gpus(4, 60));
+        }
+        state.schedule(Timestamp(0));
         state
     };
-    assert!(full(4, 100).is_pass_short());
-    let large = full(1_000, 1_000);
+    let why_last = |state: &State| {
+        let last = state.live().last().unwrap();
+        let why = state.why(last.id, Timestamp(0)).unwrap();
+        assert_eq!(why.needs.map(|needs| needs.gpus), Some(4));
+        assert_eq!((why.instead.len(), why.smaller_untried), (0, false));
+        why
+    };
+    assert!(full(4, 100, 500).is_pass_short());
+    // Those that were tried take the first hour, and all that wait the one after.
+    let large = full(200, 300, 250);
     assert!(!large.is_pass_short());
-    let last = large.live().last().unwrap();
-    let played = large.played_start(last, Timestamp(0), &Budget::new());
-    assert!(played.is_none());
-    let why = large.why(last.id, Timestamp(0)).unwrap();
-    assert_eq!((why.start, why.instead), (None, Vec::new()));
-    assert!(!why.ahead.is_empty());
+    let why = why_last(&large);
+    assert_eq!(why.not_planned, None);
+    assert_eq!(moment(&why), Some(Timestamp(2 * 3_600_000)));
+    assert_eq!(why.ahead.len(), 299);
+    assert_eq!(why.holders.len(), 200);
+    // A job at whose moment more wait ahead of it than are tried is not tried then.
+    let why = why_last(&full(500, 600, 99));
+    let far = why.not_planned.unwrap();
+    assert_eq!((why.start, far.ahead), (None, 0));
+    assert_eq!(far.tried, Some(99));
+    assert_eq!(far.not_before, Some(Timestamp(2 * 3_600_000)));
+    // More than a budget plans: it is said how many have no place.
+    let why = why_last(&full(1_000, 5_000, 500));
+    let far = why.not_planned.unwrap();
+    assert!(why.start.is_none() && far.ahead > 0, "{far:?}");
+    assert!(far.not_before.is_some_and(|at| at >= Timestamp(3_600_000)));
+}
+
+/// The last cycle left a GPU on each node: a job that asks for no more would start beside the promises.
+#[test]
+fn between_two_cycles_smaller_requests_are_tried() {
+    let mut state = with_nodes(1_000);
+    state.set_backfill(Some(BackfillParameters::default()));
+    for _ in 0..1_000 {
+        file(&mut state, gpus(3, 60));
+    }
+    for _ in 0..100 {
+        file(&mut state, gpus(4, 60));
+    }
+    let waits = file(&mut state, gpus(2, 600));
+    state.schedule(Timestamp(0));
+    assert!(!state.is_pass_short());
+    let why = state.why(waits, Timestamp(1000)).unwrap();
+    assert_eq!(why.instead, ["--gpus-per-node=1"]);
+    assert!(!why.smaller_untried);
+    submit(&mut state, gpus(1, 600));
+    assert_eq!(state.running_count(), 1_001);
+    // The next pass is a cycle, which would have to be played.
+    let why = state.why(waits, Timestamp(30_000)).unwrap();
+    assert!(why.instead.is_empty() && why.smaller_untried);
+}
+
+/// A cycle that looks at one node is short, however many others there are.
+#[test]
+fn nodes_of_other_partitions_do_not_make_an_answer_dear() {
+    let text = "[nodes.g]\nnames = \"g1\"\ncpus = 8\n\
+                gpu = { type = \"v100\", count = 4 }\n\
+                [nodes.n]\nnames = \"n[1-10000]\"\ncpus = 8\n\
+                [partition.gpu]\ndefault = true\nnodes = [\"g\"]\n\
+                [partition.cpu]\nnodes = [\"n\"]\n";
+    let file = ClusterFile::parse("large", text).unwrap();
+    let mut state = State::new(Arc::new(Cluster::build(&file, Trust::All)), Arc::new([]));
+    state.set_backfill(Some(BackfillParameters {
+        tests: 5,
+        ..BackfillParameters::default()
+    }));
+    submit(&mut state, gpus(2, 60));
+    let waiting: Vec<JobId> = (0..7).map(|_| submit(&mut state, gpus(4, 60))).collect();
+    let why = state.why(waiting[6], Timestamp(0)).unwrap();
+    assert_eq!(moment(&why), Some(Timestamp(7 * 3_600_000)));
+    assert_eq!(why.needs.map(|needs| needs.gpus), Some(4));
+    assert_eq!((why.not_planned, why.smaller_untried), (None, false));
+    // As the last one it would not be among five that are tried.
+    let first = state.why(waiting[0], Timestamp(0)).unwrap();
+    assert_eq!((first.instead.len(), first.smaller_untried), (0, false));
+    state.set_backfill(Some(BackfillParameters::default()));
+    let first = state.why(waiting[0], Timestamp(0)).unwrap();
+    assert_eq!(first.instead, ["--gpus-per-node=2"]);
 }
 
 /// What keeps it is said by its name, and that it could start if it were shorter.

@@ -2,8 +2,8 @@
 
 use super::lines::When;
 use crate::words::length;
-use api::WhyWaiting;
-use model::{JobId, LimitedAmount, ReachedLimit, Seconds, TimeLimitRequest};
+use api::{NotPlanned, WhyWaiting};
+use model::{JobId, LimitedAmount, ReachedLimit, Seconds, TimeLimitRequest, counted};
 use runs::hold_remedy;
 
 /// When it starts by the scheduler's plan; where there is no time, what helps.
@@ -25,7 +25,7 @@ pub(super) fn starts(why: &WhyWaiting, when: When<'_>) -> String {
         Some(_) => "at the next pass of the scheduler".to_owned(),
         None => hold_remedy(&why.reason, why.job)
             .or_else(|| limit_remedy(why.limit.as_ref()?, why.job))
-            .unwrap_or_else(|| no_start(why)),
+            .unwrap_or_else(|| no_start(why, when)),
     }
 }
 
@@ -49,7 +49,7 @@ fn limit_remedy(limit: &ReachedLimit, job: JobId) -> Option<String> {
     ))
 }
 /// Why it is not known when a job starts, and what helps.
-fn no_start(why: &WhyWaiting) -> String {
+fn no_start(why: &WhyWaiting, when: When<'_>) -> String {
     let job = why.job;
     if !why.never_met.is_empty() {
         return format!("never: scancel {job} removes it");
@@ -73,5 +73,28 @@ fn no_start(why: &WhyWaiting) -> String {
             "once nodes are back: scontrol update NodeName={nodes} State=RESUME lets them take jobs"
         );
     }
-    "not known: no end of a running job lets it start".to_owned()
+    match why.not_planned {
+        Some(far) => not_planned(far, when),
+        None => "not known: no end of a running job lets it start".to_owned(),
+    }
+}
+
+/// How far the plan reaches.
+fn not_planned(far: NotPlanned, when: When<'_>) -> String {
+    let known = match far.not_before {
+        Some(at) if at > when.now => format!("not known, not before {}", when.clock(at)),
+        _ => "not known".to_owned(),
+    };
+    let why = match (far.ahead, far.tried) {
+        (0, Some(tried)) => format!(
+            "{} ahead of it still wait then, and backfill tries no more (bf_max_job_test)",
+            counted(tried, "job")
+        ),
+        (0, None) => "what comes before it would take too long to work out".to_owned(),
+        (ahead, _) => format!(
+            "no start is planned yet of {} ahead of it",
+            counted(ahead, "job")
+        ),
+    };
+    format!("{known}: {why}")
 }

@@ -68,6 +68,11 @@ pub(super) fn story(
     if !why.instead.is_empty() {
         let instead = why.instead.join(" or ");
         text += &line("sooner", &format!("it would start now with {instead}"));
+    } else if why.smaller_untried {
+        text += &line(
+            "sooner",
+            "not known: so many jobs wait that no smaller request was tried",
+        );
     }
     text
 }

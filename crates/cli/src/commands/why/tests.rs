@@ -3,7 +3,8 @@ use super::lines::{When, licences};
 use super::story::story as whole_story;
 use api::ArrayThrottle;
 use api::{
-    CpusAndGpus, JobHolds, LicenceNeed, NeverMet, NodesNeeded, OutOfUse, PreemptedJob, WhyWaiting,
+    CpusAndGpus, JobHolds, LicenceNeed, NeverMet, NodesNeeded, NotPlanned, OutOfUse, PreemptedJob,
+    WhyWaiting,
 };
 use expect_test::expect;
 use jiff::tz::TimeZone;
@@ -62,6 +63,8 @@ fn a_job_that_waits_for_gpus() {
             reason: "disk".to_owned(),
             by: "root".to_owned(),
         }],
+        not_planned: None,
+        smaller_untried: false,
         no_limit: None,
         never_met: Vec::new(),
         cpus_held_elsewhere: Vec::new(),
@@ -236,6 +239,35 @@ fn a_job_that_waits_for_gpus() {
           out of use   g[7-8]: drained by root: disk
           starts       once nodes are back: scontrol update NodeName=g[7-8] State=RESUME lets them take jobs
     "#]].assert_eq(&last(on_drained));
+    let starts = |not_before: Option<i64>, ahead: usize, tried: Option<usize>| {
+        let text = last(WhyWaiting {
+            not_planned: Some(NotPlanned {
+                not_before: not_before.map(Timestamp),
+                ahead,
+                tried,
+            }),
+            smaller_untried: ahead == 0,
+            out_of_use: Vec::new(),
+            nodes_needed: None,
+            ..why.clone()
+        });
+        let (_, starts) = text.split_once("starts").unwrap();
+        starts.trim_start().to_owned()
+    };
+    expect![[r#"
+        not known, not before 03:00: no start is planned yet of 1200 jobs ahead of it
+    "#]]
+    .assert_eq(&starts(Some(3 * hour), 1200, Some(500)));
+    expect![[r#"
+        not known, not before 03:00: 500 jobs ahead of it still wait then, and backfill tries no more (bf_max_job_test)
+          sooner       not known: so many jobs wait that no smaller request was tried
+    "#]]
+    .assert_eq(&starts(Some(3 * hour), 0, Some(500)));
+    expect![[r#"
+        not known: what comes before it would take too long to work out
+          sooner       not known: so many jobs wait that no smaller request was tried
+    "#]]
+    .assert_eq(&starts(None, 0, None));
     let beside_others = WhyWaiting {
         cpus_held_elsewhere: vec![3],
         out_of_use: Vec::new(),
