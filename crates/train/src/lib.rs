@@ -56,7 +56,9 @@ pub use keys::{
     Flag, KeyDefault, KeyRow, SectionRow, Value, config_keys, is_of_one_run, key_sections,
     resource_keys, top_keys,
 };
-pub use launchers::{Launch, Launcher, Meeting, Shape, TORCH_VARIABLES, command_line, launch};
+pub use launchers::{
+    FirstTask, Launch, Launcher, Meeting, Shape, TORCH_VARIABLES, command_line, first_task, launch,
+};
 pub use model::{Problem, render};
 pub use new_run_file::{NewRunFile, NewValue, ScriptStart, from_script, toml_text, toml_texts};
 pub use notify_plan::{HookForm, MailServer, NotifyPlan};

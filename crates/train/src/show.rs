@@ -2,7 +2,7 @@
 
 use crate::describe::{describe, describe_machine};
 use crate::{
-    Keep, Launcher, OnHang, Plan, Resolved, ResumeBy, Source, command_line, say_limit,
+    Keep, Launcher, OnHang, Plan, Resolved, ResumeBy, Source, command_line, first_task, say_limit,
     say_mebibytes, say_seconds,
 };
 use model::{ClusterFacts, TimeLimitRequest, WIDEST, wrap};
@@ -106,6 +106,13 @@ impl Plan {
         {
             let why = format!("what {} becomes", self.launcher.value);
             add("command line", line, &Source::launcher(why));
+        }
+        if let Ok(task) = first_task(self)
+            && let variables = task.variables()
+            && !variables.is_empty()
+        {
+            let why = format!("what {} gives the first task", self.launcher.value);
+            add("gives", variables, &Source::launcher(why));
         }
         if self.repeats.value > 1 {
             let (name, last) = (&self.name.value, self.repeats.value);

@@ -3,6 +3,28 @@
 use super::command::{python_of, target_of};
 use super::task::{Env, Task, set_default};
 use super::torch;
+use super::{Launcher, Meeting, Row, Shape};
+
+/// `launcher = "accelerate"`
+pub(super) const ROW: Row = Row {
+    launcher: Launcher::Accelerate,
+    word: "accelerate",
+    doc: "`accelerate launch` on each node, which starts the node's ranks.",
+    about: "What differs between nodes is always given. `launcher_options = \
+            [\"--config_file=fsdp.yaml\"]`, `--use_fsdp` or `--use_deepspeed` say what kind of \
+            training it is, in place of `--multi_gpu` without mixed precision. Without GPUs the ranks \
+            use Gloo.",
+    shape: Shape::Agents,
+    meeting: Meeting::Rank,
+    starters: &[
+        &["accelerate"],
+        &["python", "-m", "accelerate.commands.launch"],
+    ],
+    takes_options: true,
+    takes_uneven: false,
+    head: None,
+    start: agent,
+};
 
 /// Options by which the user says what kind of training it is; beside `--multi_gpu` they are refused,
 /// or a configuration file's kind is passed over.
@@ -10,7 +32,7 @@ const KINDS: [&str; 5] = ["--config_file", "--use_", "--multi_gpu", "--cpu", "--
 
 /// `accelerate launch`, which counts processes over all nodes. What differs between nodes is always
 /// said, since a configuration file has one node's. Options of the user come last, so that they hold.
-pub(super) fn agent(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<String> {
+fn agent(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<String> {
     torch::clear(env);
     let own = &task.plan.launcher_options.value;
     let mut argv = match python_of(&command) {

@@ -1,10 +1,28 @@
 //! Horovod's Gloo controller, without `horovodrun` and its ssh.
 
 use super::task::{Env, Task, remove, set, set_default};
+use super::{Launcher, Meeting, Row, Shape};
+
+/// `launcher = "horovod"`
+pub(super) const ROW: Row = Row {
+    launcher: Launcher::Horovod,
+    word: "horovod",
+    doc: "`srun` starts every rank, as `horovodrun --gloo` would; they meet by a key-value store \
+          on the first node. No ssh is needed.",
+    about: "What `horovodrun --gloo` does, without it and without ssh: the first node's agent serves \
+            the key-value store. For Horovod that was built with MPI alone use `mpi`.",
+    shape: Shape::Ranks,
+    meeting: Meeting::Store,
+    starters: &[&["horovodrun"], &["mpirun"]],
+    takes_options: false,
+    takes_uneven: true,
+    head: None,
+    start: rank,
+};
 
 /// A rank, with what `horovodrun --gloo` would set. The store at the rendezvous' address is the
 /// first node's agent's. `HOROVOD_HOSTNAME` must be one on each node and another on every other.
-pub(super) fn rank(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<String> {
+fn rank(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<String> {
     let node = task.shape.nodes.get(task.node as usize);
     set(
         env,

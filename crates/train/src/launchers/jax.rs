@@ -1,10 +1,27 @@
 //! What a plain `jax.distributed.initialize()` reads.
 
 use super::task::{Env, Task, remove, set, set_default};
+use super::{Launcher, Meeting, Row, Shape};
+
+/// `launcher = "jax"`
+pub(super) const ROW: Row = Row {
+    launcher: Launcher::Jax,
+    word: "jax",
+    doc: "`srun` starts every rank, with what a plain `jax.distributed.initialize()` reads.",
+    about: "A rank with several GPUs gets its share in `JAX_LOCAL_DEVICE_IDS`. JAX's own reading of \
+            node lists is not used, as it is wrong for names with two brackets.",
+    shape: Shape::Ranks,
+    meeting: Meeting::Rank,
+    starters: &[&["srun"]],
+    takes_options: false,
+    takes_uneven: true,
+    head: None,
+    start: rank,
+};
 
 /// A rank. The address is always given: JAX's own reading of node lists is wrong for names with two
 /// brackets, and virtual nodes have no names that resolve.
-pub(super) fn rank(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<String> {
+fn rank(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<String> {
     set(env, "JAX_COORDINATOR_ADDRESS", task.endpoint());
     set(env, "JAX_COORDINATOR_PORT", task.meeting.port);
     set(env, "SLURM_JOB_ID", task.shape.job);

@@ -2,7 +2,6 @@
 
 use super::Shape;
 use super::command::with_interpreter;
-use super::mpi;
 use super::task::{Env, MeetingPlace, Task, text};
 use crate::placeholders::{UnknownPlaceholder, Values, fill};
 use crate::{EnvChange, JobShape, Plan, Python, RankCommand, Rendezvous};
@@ -67,10 +66,10 @@ pub(super) fn launch_at(
         argv,
     };
     let own = own_variables(plan, values)?;
-    let head = (row.shape == Shape::Head).then(|| {
+    let head = row.head.map(|head| {
         let task = task(0, 0);
         let mut env = Env::new();
-        let argv = mpi::head(&task, &mut env);
+        let argv = head(&task, &mut env);
         started(&task, env, argv)
     });
     let of_node = |(node, tasks): (u32, &u32)| (0..*tasks).map(move |local| (node, local));
@@ -94,6 +93,25 @@ pub(super) fn launch_at(
     let ranks = (0..nodes).zip(&of_nodes).flat_map(of_node).map(rank);
     let ranks = ranks.collect();
     Ok(Launch { head, ranks })
+}
+
+/// What the first task has with every launcher.
+pub(super) fn common(
+    plan: &Plan,
+    shape: &JobShape,
+    meeting: MeetingPlace<'_>,
+    values: &Values,
+) -> Env {
+    let task = Task {
+        plan,
+        shape,
+        meeting,
+        tasks_of_nodes: &[],
+        number: 0,
+        node: 0,
+        local: 0,
+    };
+    task.common(values)
 }
 
 /// The variables of the run file with placeholders replaced.

@@ -1,6 +1,7 @@
 //! The ways to start a training's processes: one row each.
 //!
-//! A new launcher is a variant, a row of [`ROWS`] and a file with what it starts a task with.
+//! A new launcher is a file with its row and what it starts a task with, and its name in this one: as a
+//! module, and in `launchers!`.
 
 mod accelerate;
 mod command;
@@ -11,11 +12,13 @@ mod jax;
 mod launch;
 mod lightning;
 mod mpi;
+mod none;
+mod srun;
 mod task;
 mod torch;
 mod torchrun;
 
-pub use command_line::command_line;
+pub use command_line::{FirstTask, command_line, first_task};
 pub(crate) use launch::known;
 pub use launch::{Launch, launch};
 pub use torch::TORCH_VARIABLES;
@@ -24,29 +27,41 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use task::{Env, Task};
 
-/// Who starts a training's processes, and how they find each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Launcher {
+/// Makes the enum and the table, in the order in which launchers are named to people.
+macro_rules! launchers {
+    ($($(#[$doc:meta])* $launcher:ident = $file:ident,)*) => {
+        /// Who starts a training's processes, and how they find each other.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Launcher {
+            $($(#[$doc])* $launcher,)*
+        }
+
+        /// All of them.
+        const ROWS: [Row; [$(Launcher::$launcher),*].len()] = [$($file::ROW),*];
+    };
+}
+
+launchers! {
     /// A rank a GPU with `RANK`, `MASTER_ADDR` and the rest, as `init_process_group("env://")`
     /// reads them.
-    Srun,
+    Srun = srun,
     /// One process.
-    None,
+    None = none,
     /// torchrun on each node, which starts the ranks there.
-    Torchrun,
+    Torchrun = torchrun,
     /// A rank a GPU, as Lightning's Slurm mode finds them.
-    Lightning,
+    Lightning = lightning,
     /// A rank a GPU, as a plain `jax.distributed.initialize()` finds them.
-    Jax,
+    Jax = jax,
     /// `mpirun` on the first node, which starts the ranks on all.
-    Mpi,
+    Mpi = mpi,
     /// A rank a GPU, which meet by a key-value store as Horovod's Gloo controller does.
-    Horovod,
+    Horovod = horovod,
     /// `accelerate launch` on each node, which starts the ranks there.
-    Accelerate,
+    Accelerate = accelerate,
     /// A rank a GPU, as DeepSpeed's own launcher starts them.
-    Deepspeed,
+    Deepspeed = deepspeed,
 }
 
 /// What the tasks of the ranks' step are.
@@ -76,6 +91,8 @@ struct Row {
     word: &'static str,
     /// What it does, in a sentence.
     doc: &'static str,
+    /// What one has to know beside that, for its page.
+    about: &'static str,
     shape: Shape,
     meeting: Meeting,
     /// Beginnings of a command line that would start the same launcher once more.
@@ -84,125 +101,12 @@ struct Row {
     takes_options: bool,
     /// Whether its nodes can have different numbers of ranks.
     takes_uneven: bool,
+    /// With [`Shape::Head`]: what runs on the first node, to which the words that start a rank's wrapper
+    /// are added; it adds to the environment.
+    head: Option<fn(&Task<'_>, &mut Env) -> Vec<String>>,
     /// Adds to a task's environment, and makes the task's command of the training's.
     start: fn(&Task<'_>, &mut Env, Vec<String>) -> Vec<String>,
 }
-
-/// All of them, in the order in which they are named to people.
-const ROWS: [Row; 9] = [
-    Row {
-        launcher: Launcher::Srun,
-        word: "srun",
-        doc: "`srun` starts every rank, with `RANK`, `LOCAL_RANK`, `WORLD_SIZE`, `MASTER_ADDR` and \
-              `MASTER_PORT` set, as `init_process_group(\"env://\")` reads them.",
-        shape: Shape::Ranks,
-        meeting: Meeting::Rank,
-        starters: &[&["srun"]],
-        takes_options: false,
-        takes_uneven: true,
-        start: torch::rank,
-    },
-    Row {
-        launcher: Launcher::None,
-        word: "none",
-        doc: "One process.",
-        shape: Shape::Ranks,
-        meeting: Meeting::Rank,
-        starters: &[],
-        takes_options: false,
-        takes_uneven: false,
-        start: |_, _, command| command,
-    },
-    Row {
-        launcher: Launcher::Torchrun,
-        word: "torchrun",
-        doc: "`torchrun` on each node, which starts the node's ranks. They meet at an address of the \
-              first node.",
-        shape: Shape::Agents,
-        meeting: Meeting::Rank,
-        starters: &[
-            &["torchrun"],
-            &["python", "-m", "torch.distributed.run"],
-            &["python", "-m", "torch.distributed.launch"],
-        ],
-        takes_options: true,
-        takes_uneven: true,
-        start: torchrun::agent,
-    },
-    Row {
-        launcher: Launcher::Lightning,
-        word: "lightning",
-        doc: "`srun` starts every rank, as Lightning's Slurm mode expects; give its `Trainer` the \
-              same numbers of nodes and devices.",
-        shape: Shape::Ranks,
-        meeting: Meeting::Rank,
-        starters: &[&["srun"]],
-        takes_options: false,
-        takes_uneven: false,
-        start: lightning::rank,
-    },
-    Row {
-        launcher: Launcher::Jax,
-        word: "jax",
-        doc: "`srun` starts every rank, with what a plain `jax.distributed.initialize()` reads.",
-        shape: Shape::Ranks,
-        meeting: Meeting::Rank,
-        starters: &[&["srun"]],
-        takes_options: false,
-        takes_uneven: true,
-        start: jax::rank,
-    },
-    Row {
-        launcher: Launcher::Mpi,
-        word: "mpi",
-        doc: "Open MPI's `mpirun` on the first node, which starts the ranks of all nodes through \
-              `srun`; also for Horovod over MPI.",
-        shape: Shape::Head,
-        meeting: Meeting::Rank,
-        starters: &[&["mpirun"], &["mpiexec"], &["horovodrun"]],
-        takes_options: true,
-        takes_uneven: false,
-        start: mpi::rank,
-    },
-    Row {
-        launcher: Launcher::Horovod,
-        word: "horovod",
-        doc: "`srun` starts every rank, as `horovodrun --gloo` would; they meet by a key-value store \
-              on the first node. No ssh is needed.",
-        shape: Shape::Ranks,
-        meeting: Meeting::Store,
-        starters: &[&["horovodrun"], &["mpirun"]],
-        takes_options: false,
-        takes_uneven: true,
-        start: horovod::rank,
-    },
-    Row {
-        launcher: Launcher::Accelerate,
-        word: "accelerate",
-        doc: "`accelerate launch` on each node, which starts the node's ranks.",
-        shape: Shape::Agents,
-        meeting: Meeting::Rank,
-        starters: &[
-            &["accelerate"],
-            &["python", "-m", "accelerate.commands.launch"],
-        ],
-        takes_options: true,
-        takes_uneven: false,
-        start: accelerate::agent,
-    },
-    Row {
-        launcher: Launcher::Deepspeed,
-        word: "deepspeed",
-        doc: "`srun` starts every rank as DeepSpeed's own launcher would, with `--local_rank=N` \
-              before the script's own arguments. No ssh and no host file are needed.",
-        shape: Shape::Ranks,
-        meeting: Meeting::Rank,
-        starters: &[&["deepspeed"], &["python", "-m", "deepspeed.launcher"]],
-        takes_options: false,
-        takes_uneven: false,
-        start: deepspeed::rank,
-    },
-];
 
 impl Launcher {
     /// All of them, in the order in which they are named to people.
@@ -243,6 +147,12 @@ impl Launcher {
     #[must_use]
     pub fn doc(self) -> &'static str {
         self.row().doc
+    }
+
+    /// What one has to know beside that.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        self.row().about
     }
 
     /// What the tasks of its step are.

@@ -2,9 +2,28 @@
 
 use super::task::{Env, Task, remove, set, set_default};
 use super::torch;
+use super::{Launcher, Meeting, Row, Shape};
+
+/// `launcher = "mpi"`
+pub(super) const ROW: Row = Row {
+    launcher: Launcher::Mpi,
+    word: "mpi",
+    doc: "Open MPI's `mpirun` on the first node, which starts the ranks of all nodes through \
+          `srun`; also for Horovod over MPI.",
+    about: "`mpirun` comes from the run's environment and is Open MPI's. It runs in a task on the \
+            first node and starts its daemons through `srun`; ranks stand node by node and write into \
+            their own logs. They find torch's variables too. As root `OMPI_ALLOW_RUN_AS_ROOT` is set.",
+    shape: Shape::Head,
+    meeting: Meeting::Rank,
+    starters: &[&["mpirun"], &["mpiexec"], &["horovodrun"]],
+    takes_options: true,
+    takes_uneven: false,
+    head: Some(head),
+    start: rank,
+};
 
 /// A rank: MPI finds the others by itself; torch and Horovod programs get their variables too.
-pub(super) fn rank(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<String> {
+fn rank(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<String> {
     torch::variables(task, env);
     command
 }
@@ -12,7 +31,7 @@ pub(super) fn rank(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<
 /// What runs on the first node; the words that start a rank follow. mpirun starts its daemons with
 /// `srun`, and looks at Slurm's variables of the job, of which the step that it runs in has its own
 /// values.
-pub(super) fn head(task: &Task<'_>, env: &mut Env) -> Vec<String> {
+fn head(task: &Task<'_>, env: &mut Env) -> Vec<String> {
     let ranks = task.plan.ranks_per_node.value;
     set(env, "SLURM_NODELIST", task.node_list());
     set(env, "SLURM_JOB_NODELIST", task.node_list());

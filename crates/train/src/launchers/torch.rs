@@ -13,12 +13,6 @@ pub const TORCH_VARIABLES: [&str; 7] = [
     "MASTER_PORT",
 ];
 
-/// A rank of `srun`.
-pub(super) fn rank(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<String> {
-    variables(task, env);
-    command
-}
-
 /// Sets all of them.
 pub(super) fn variables(task: &Task<'_>, env: &mut Env) {
     set(env, "RANK", task.number);

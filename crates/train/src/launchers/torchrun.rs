@@ -3,6 +3,30 @@
 use super::command::{python_of, target_of};
 use super::task::{Env, Task, remove, set};
 use super::torch;
+use super::{Launcher, Meeting, Row, Shape};
+
+/// `launcher = "torchrun"`
+pub(super) const ROW: Row = Row {
+    launcher: Launcher::Torchrun,
+    word: "torchrun",
+    doc: "`torchrun` on each node, which starts the node's ranks. They meet at an address of the \
+          first node.",
+    about: "`launcher_options = [\"--max_restarts=3\"]` restarts all ranks within the job when one \
+            fails. The agents meet by `c10d`, and each knows whether it hosts the store, so none \
+            has to guess it by names. `PET_…` variables of the shell that would change the launch are \
+            removed. Torch 1.13 on Python 3.11 starts only with `PET_REDIRECTS=9:3 PET_TEE=9:3`.",
+    shape: Shape::Agents,
+    meeting: Meeting::Rank,
+    starters: &[
+        &["torchrun"],
+        &["python", "-m", "torch.distributed.run"],
+        &["python", "-m", "torch.distributed.launch"],
+    ],
+    takes_options: true,
+    takes_uneven: true,
+    head: None,
+    start: agent,
+};
 
 /// Every option of torchrun also comes from `PET_…`, and a person's shell may hold some. Those that
 /// say where output goes (`PET_LOG_DIR`, `PET_REDIRECTS`, `PET_TEE`) change no launch and stay: torch
@@ -35,7 +59,7 @@ const OPTIONS: [&str; 20] = [
 /// interface. A restart of all ranks (`--max_restarts`) needs this way to meet; with a static one
 /// the other nodes would never hear of it. Options are written with underscores, which every version
 /// takes.
-pub(super) fn agent(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<String> {
+fn agent(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<String> {
     for option in OPTIONS {
         remove(env, &format!("PET_{option}"));
     }

@@ -28,34 +28,37 @@ fn a_container_of_what_the_cluster_has() {
         &[],
         &facts,
         expect![[r#"
-        digits · wilson · 2 nodes × 2 GPUs = 4 ranks × 4 CPUs · 1 h a job
+            digits · wilson · 2 nodes × 2 GPUs = 4 ranks × 4 CPUs · 1 h a job
 
-          launcher        srun                          there is more than one rank
-          command         train.py                      from yard.toml:1
-          command line    srun -N 2 -n 4 apptainer exec --cleanenv --contain --nv --home=/work1/me
-                          --bind=NODE_LOCAL/tmp:/tmp --bind=RUN_FOLDER:RUN_FOLDER
-                          --bind=NODE_LOCAL:NODE_LOCAL --bind=/work1/me:/work1/me --bind={data}:/data:ro
-                          --bind=/home/me/digits/sets:/home/me/digits/sets --pwd=CODE IMAGE python3 train.py
-                                                        what srun becomes
-          nodes           2                             from yard.toml:3
-          gpus per node   2                             from yard.toml:4
-          ranks per node  2                             srun: one rank per GPU
-          cpus per rank   4                             a node's 32 CPUs for its 8 GPUs: the least of what
-                                                        could be given
-          memory          46.9 GiB                      this share of a node's 187.5 GiB: the least of what
-                                                        could be given
-          time a job      1 h                           default of wilson
-          modules         apptainer                     brings apptainer on wilson
-          container       docker://nvcr.io/nvidia/pytorch:24.01-py3  from yard.toml:9
-          runtime         apptainer                     wilson has it
-          variable        NCCL_DEBUG=INFO               from yard.toml:6
-          secrets         HF_TOKEN                      from yard.toml:7
-          python          from PATH                     of the container's image
-          checkpoints     all are kept                  default: no checkpoint is deleted
-          comes back on   timeout, preemption, node-failure  default: a run continues until it is done
-          grace           2 min                         default: to save a last checkpoint before the limit
-          cluster         wilson                        4 nodes with 2 v100, 1 with 4 a100, 1 with 8 p100
-    "#]],
+              launcher        srun                          there is more than one rank
+              command         train.py                      from yard.toml:1
+              command line    srun -N 2 -n 4 apptainer exec --cleanenv --contain --nv --home=/work1/me
+                              --bind=NODE_LOCAL/tmp:/tmp --bind=RUN_FOLDER:RUN_FOLDER
+                              --bind=NODE_LOCAL:NODE_LOCAL --bind=/work1/me:/work1/me --bind={data}:/data:ro
+                              --bind=/home/me/digits/sets:/home/me/digits/sets --pwd=CODE IMAGE python3 train.py
+                                                            what srun becomes
+              gives           LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 MASTER_ADDR=FIRST_NODE MASTER_PORT=PORT
+                              NODE_RANK=0 RANK=0 WORLD_SIZE=4
+                                                            what srun gives the first task
+              nodes           2                             from yard.toml:3
+              gpus per node   2                             from yard.toml:4
+              ranks per node  2                             srun: one rank per GPU
+              cpus per rank   4                             a node's 32 CPUs for its 8 GPUs: the least of what
+                                                            could be given
+              memory          46.9 GiB                      this share of a node's 187.5 GiB: the least of what
+                                                            could be given
+              time a job      1 h                           default of wilson
+              modules         apptainer                     brings apptainer on wilson
+              container       docker://nvcr.io/nvidia/pytorch:24.01-py3  from yard.toml:9
+              runtime         apptainer                     wilson has it
+              variable        NCCL_DEBUG=INFO               from yard.toml:6
+              secrets         HF_TOKEN                      from yard.toml:7
+              python          from PATH                     of the container's image
+              checkpoints     all are kept                  default: no checkpoint is deleted
+              comes back on   timeout, preemption, node-failure  default: a run continues until it is done
+              grace           2 min                         default: to save a last checkpoint before the limit
+              cluster         wilson                        4 nodes with 2 v100, 1 with 4 a100, 1 with 8 p100
+        "#]],
     );
 }
 

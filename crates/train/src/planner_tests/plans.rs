@@ -18,6 +18,9 @@ fn digits_on_a_laptop() {
               command line    srun -N 1 -n 2 python train.py --read-checkpoints-from {resume}
                               --write-checkpoints-to {checkpoints}
                                                             what jax becomes
+              gives           JAX_COORDINATOR_ADDRESS=FIRST_NODE:PORT JAX_COORDINATOR_PORT=PORT SLURM_JOB_ID=JOB
+                              SLURM_LOCALID=0 SLURM_NTASKS=2 SLURM_PROCID=0 SLURM_STEP_NODELIST=NODE1
+                                                            what jax gives the first task
               nodes           1                             default: 1 node
               ranks per node  2                             from yard.toml:4
               cpus per rank   1                             this machine's 2 CPUs for 2 ranks
@@ -51,6 +54,9 @@ fn flags_are_the_strongest_layer() {
               command line    srun -N 2 -n 2 python train.py --read-checkpoints-from {resume}
                               --write-checkpoints-to {checkpoints}
                                                             what jax becomes
+              gives           JAX_COORDINATOR_ADDRESS=FIRST_NODE:PORT JAX_COORDINATOR_PORT=PORT SLURM_JOB_ID=JOB
+                              SLURM_LOCALID=0 SLURM_NTASKS=2 SLURM_PROCID=0 SLURM_STEP_NODELIST=NODE1,NODE2
+                                                            what jax gives the first task
               nodes           2                             from --nodes
               ranks per node  1                             from --ntasks-per-node
               cpus per rank   1                             this machine's 2 CPUs for 2 ranks
@@ -158,6 +164,9 @@ fn a_command_without_a_run_file() {
           launcher        srun                          there is more than one rank
           command         hostname                      from command line
           command line    srun -N 1 -n 2 hostname       what srun becomes
+          gives           LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 MASTER_ADDR=FIRST_NODE MASTER_PORT=PORT
+                          NODE_RANK=0 RANK=0 WORLD_SIZE=2
+                                                        what srun gives the first task
           nodes           1                             default: 1 node
           ranks per node  2                             from --ntasks-per-node
           cpus per rank   2                             this machine's 4 CPUs for 2 ranks

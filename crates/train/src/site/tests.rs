@@ -54,6 +54,9 @@ fn ibex_by_feature_and_policy() {
         expect![[r#"
             digits · ibex · 2 nodes × 4 v100 = 8 ranks × 6 CPUs · 24 h a job
 
+              gives           LOCAL_RANK=0 LOCAL_WORLD_SIZE=4 MASTER_ADDR=FIRST_NODE MASTER_PORT=PORT
+                              NODE_RANK=0 RANK=0 WORLD_SIZE=8
+                                                            what srun gives the first task
               nodes           2                             from yard.toml:3
               gpus per node   4 v100                        from yard.toml:4
               ranks per node  4                             srun: one rank per GPU
@@ -117,6 +120,9 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
         expect![[r#"
             digits · wilson · 2 v100 = 2 ranks × 20 CPUs · partition gpu_gce · 24 h a job
 
+              gives           LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 MASTER_ADDR=FIRST_NODE MASTER_PORT=PORT
+                              NODE_RANK=0 RANK=0 WORLD_SIZE=2
+                                                            what srun gives the first task
               nodes           1                             default: 1 node
               gpus per node   2 v100                        from yard.toml:3
               ranks per node  2                             srun: one rank per GPU
@@ -137,6 +143,9 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
         expect![[r#"
             digits · wilson · 2 GPUs = 2 ranks × 2 CPUs · partition gpu_gce · 2 h a job
 
+              gives           LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 MASTER_ADDR=FIRST_NODE MASTER_PORT=PORT
+                              NODE_RANK=0 RANK=0 WORLD_SIZE=2
+                                                            what srun gives the first task
               nodes           1                             default: 1 node
               gpus per node   2                             from yard.toml:3
               ranks per node  2                             srun: one rank per GPU
@@ -171,6 +180,9 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
         expect![[r#"
             digits · wilson · 60 nodes × 1 rank = 60 ranks × 16 CPUs · partition cpu_gce · 1 day 6 h a job
 
+              gives           LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 MASTER_ADDR=FIRST_NODE MASTER_PORT=PORT
+                              NODE_RANK=0 RANK=0 WORLD_SIZE=60
+                                                            what srun gives the first task
               nodes           60                            from yard.toml:3
               ranks per node  1                             srun: 1 per node by default
               cpus per rank   16                            a node's 16 CPUs for its 1 rank
@@ -231,6 +243,9 @@ fn satori_beyond_its_default_queue() {
         expect![[r#"
             digits · satori · 4 GPUs = 4 ranks × 40 CPUs · 24 h a job
 
+              gives           LOCAL_RANK=0 LOCAL_WORLD_SIZE=4 MASTER_ADDR=FIRST_NODE MASTER_PORT=PORT
+                              NODE_RANK=0 RANK=0 WORLD_SIZE=4
+                                                            what srun gives the first task
               nodes           1                             default: 1 node
               gpus per node   4                             from yard.toml:3
               ranks per node  4                             srun: one rank per GPU
@@ -264,6 +279,9 @@ fn cedar_and_plai_and_technion() {
         expect![[r#"
             digits · cedar · 2 v100l = 2 ranks × 8 CPUs · 1 h a job
 
+              gives           LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 MASTER_ADDR=FIRST_NODE MASTER_PORT=PORT
+                              NODE_RANK=0 RANK=0 WORLD_SIZE=2
+                                                            what srun gives the first task
               nodes           1                             default: 1 node
               gpus per node   2 v100l                       from yard.toml:3
               ranks per node  2                             srun: one rank per GPU
@@ -285,6 +303,9 @@ fn cedar_and_plai_and_technion() {
         expect![[r#"
             digits · cedar · 2 GPUs = 2 ranks × 6 CPUs · 1 h a job
 
+              gives           LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 MASTER_ADDR=FIRST_NODE MASTER_PORT=PORT
+                              NODE_RANK=0 RANK=0 WORLD_SIZE=2
+                                                            what srun gives the first task
               nodes           1                             default: 1 node
               gpus per node   2                             from yard.toml:3
               ranks per node  2                             srun: one rank per GPU
@@ -309,6 +330,9 @@ fn cedar_and_plai_and_technion() {
         expect![[r#"
             digits · cedar · 2 h100 = 2 ranks × 8 CPUs · 1 h a job
 
+              gives           LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 MASTER_ADDR=FIRST_NODE MASTER_PORT=PORT
+                              NODE_RANK=0 RANK=0 WORLD_SIZE=2
+                                                            what srun gives the first task
               nodes           1                             default: 1 node
               gpus per node   2 h100                        from yard.toml:3
               ranks per node  2                             srun: one rank per GPU
@@ -336,6 +360,9 @@ fn cedar_and_plai_and_technion() {
         expect![[r#"
             digits · plai · 2 GPUs = 2 ranks × 8 CPUs · 1 h a job
 
+              gives           LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 MASTER_ADDR=FIRST_NODE MASTER_PORT=PORT
+                              NODE_RANK=0 RANK=0 WORLD_SIZE=2
+                                                            what srun gives the first task
               nodes           1                             default: 1 node
               gpus per node   2                             from yard.toml:3
               ranks per node  2                             srun: one rank per GPU
@@ -355,6 +382,9 @@ fn cedar_and_plai_and_technion() {
         expect![[r#"
             digits · technion · 2 nodes × 8 a100 = 16 ranks × 32 CPUs · 1 h a job
 
+              gives           LOCAL_RANK=0 LOCAL_WORLD_SIZE=8 MASTER_ADDR=FIRST_NODE MASTER_PORT=PORT
+                              NODE_RANK=0 RANK=0 WORLD_SIZE=16
+                                                            what srun gives the first task
               nodes           2                             from yard.toml:3
               gpus per node   8 a100                        from yard.toml:4
               ranks per node  8                             srun: one rank per GPU

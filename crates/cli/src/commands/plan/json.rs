@@ -6,7 +6,7 @@ use model::{ClusterFacts, TimeLimitRequest};
 use resources::{Fate, Finding};
 use serde_json::{Value, json};
 use train::site::{Allocation, Beside, InQueue, ScriptPlan, SitePlan};
-use train::{Plan, Resolved, Row};
+use train::{EnvChange, Plan, Resolved, Row};
 
 /// A run on a cluster that is known by its file.
 pub fn of_run(site: &SitePlan, file: &ClusterFile, script: &str, beside: Option<&Beside>) -> Value {
@@ -16,6 +16,7 @@ pub fn of_run(site: &SitePlan, file: &ClusterFile, script: &str, beside: Option<
     };
     let mut all = json!({
         "plan": site.plan,
+        "first_task": first_task(&site.plan),
         "cluster": site.facts,
         "values": rows(&site.rows()),
         "allocation": allocation(&site.allocation(file)),
@@ -50,6 +51,7 @@ pub fn of_run_here(
     let all: Vec<Row> = plan.rows(facts).into_iter().chain(start.cloned()).collect();
     json!({
         "plan": plan,
+        "first_task": first_task(plan),
         "cluster": facts,
         "values": rows(&all),
         "refusals": refusals(refused),
@@ -57,6 +59,24 @@ pub fn of_run_here(
         "notes": plan.notes,
         "script": script,
     })
+}
+
+/// What wraps the first task, its environment, and its command; variables that are `null` are removed.
+fn first_task(plan: &Plan) -> Option<Value> {
+    let task = train::first_task(plan).ok()?;
+    let environment = task.env.iter().map(|(name, change)| {
+        let value = match change {
+            EnvChange::Set(value) | EnvChange::Default(value) => json!(value),
+            EnvChange::Remove => Value::Null,
+        };
+        (name.clone(), value)
+    });
+    Some(json!({
+        "head": task.head.as_ref().map(|head| &head.argv),
+        "container": task.container,
+        "environment": environment.collect::<serde_json::Map<String, Value>>(),
+        "argv": task.argv,
+    }))
 }
 
 /// A batch script.

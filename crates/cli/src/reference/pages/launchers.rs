@@ -90,53 +90,11 @@ job knows; of a launcher with a task a node it is the first node's.
 
 /// What one has to know beside the table, and its command line.
 fn section(launcher: Launcher) -> String {
-    let more = match launcher {
-        Launcher::Srun => {
-            "For programs that call `torch.distributed.init_process_group(\"env://\")`, and for those \
-             that read Slurm's own variables."
-        }
-        Launcher::None => "It takes one node and one rank, and all GPUs that are asked for.",
-        Launcher::Torchrun => {
-            "`launcher_options = [\"--max_restarts=3\"]` restarts all ranks within the job when one \
-             fails. The agents meet by `c10d`, and each knows whether it hosts the store, so none \
-             has to guess it by names. `PET_…` variables of the shell that would change the launch are \
-             removed. Torch 1.13 on Python 3.11 starts only with `PET_REDIRECTS=9:3 PET_TEE=9:3`."
-        }
-        Launcher::Lightning => {
-            "`Trainer(num_nodes=…, devices=…)` must say what the run file says: `YARD_NODES` and \
-             `YARD_GPUS_PER_NODE` have it. The run comes back by itself; Lightning's own requeue, \
-             at SIGUSR1, never comes to it: `[resume] notify = \"SIGUSR1\"` is refused."
-        }
-        Launcher::Jax => {
-            "A rank with several GPUs gets its share in `JAX_LOCAL_DEVICE_IDS`. JAX's own reading of \
-             node lists is not used, as it is wrong for names with two brackets."
-        }
-        Launcher::Mpi => {
-            "`mpirun` comes from the run's environment and is Open MPI's. It runs in a task on the \
-             first node and starts its daemons through `srun`; ranks stand node by node and write into \
-             their own logs. They find torch's variables too. As root `OMPI_ALLOW_RUN_AS_ROOT` is set."
-        }
-        Launcher::Horovod => {
-            "What `horovodrun --gloo` does, without it and without ssh: the first node's agent serves \
-             the key-value store. For Horovod that was built with MPI alone use `mpi`."
-        }
-        Launcher::Accelerate => {
-            "What differs between nodes is always given. `launcher_options = \
-             [\"--config_file=fsdp.yaml\"]`, `--use_fsdp` or `--use_deepspeed` say what kind of \
-             training it is, in place of `--multi_gpu` without mixed precision. Without GPUs the ranks \
-             use Gloo."
-        }
-        Launcher::Deepspeed => {
-            "`deepspeed.init_distributed()` finds torch's variables and asks no MPI. `--local_rank` \
-             stands before the script's own arguments, where `deepspeed` puts it; a script that does \
-             not take it runs with `launcher = \"srun\"`."
-        }
-    };
     let plan = sample(launcher);
     let line = command_line(&plan).unwrap_or_default();
     format!(
         "## `{launcher}`\n\n{}\n\n```\n{line}\n```\n\n{}",
-        more,
+        launcher.about(),
         variables(&plan)
     )
 }
