@@ -225,3 +225,42 @@ done
     // They are no checkpoints.
     assert!(!said.contains("latest"), "{said}");
 }
+
+/// Training went on with a new optimizer: of the two files of a step one was brought back, and `keep` counted both.
+#[test]
+fn a_model_and_the_optimizer_of_its_step_are_kept_and_come_back_together() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let program = r#"if [ -n "$(ls "$1")" ]; then
+    echo "resumed from $(cat "$1"/model-*.pt) $(cat "$1"/optim-*.pt) of $(ls "$1" | wc -l)"; exit 0
+fi
+i=0
+while :; do
+    i=$((i+1))
+    for part in optim model; do echo "$i" > "$2/.new"; mv "$2/.new" "$2/$part-$i.pt"; done
+    echo "step $i"; sleep 0.3
+done
+"#;
+    env.write("train.sh", program);
+    let more = stopped_after(10, "");
+    let run = format!(
+        "name = \"loop\"\ncommand = [\"sh\", \"train.sh\", \"{{resume}}\", \"{{checkpoints}}\"]\n\
+         checkpoints = {{ complete = \"rename\", keep = 1 }}\n{more}\n"
+    );
+    env.write("yard.toml", &run);
+    let said = env.yard(&["run", "--on", "local"]).success();
+    let stopped = last_of(&env, 0, "step");
+    let printed = env.yard(&["logs"]).success();
+    let line = printed.lines().find(|line| line.contains("resumed from"));
+    let words: Vec<&str> = line.expect(&said).split_whitespace().rev().collect();
+    let step: u32 = words[2].parse().expect("a step");
+    assert!(stopped <= step + 1, "{step} of {stopped}\n{said}");
+    assert_eq!((words[3], words[0]), (words[2], "2"), "{printed}");
+    // Nothing is said of two that are one.
+    assert!(!said.contains("two checkpoints"), "{said}");
+    let shown = show(&env);
+    let saved = PathBuf::from(shown["folder"].as_str().expect("a folder")).join("checkpoints");
+    for part in ["model", "optim"] {
+        assert!(saved.join(format!("{part}-{step}.pt")).exists(), "{shown}");
+    }
+    assert!(!saved.join("model-1.pt").exists(), "{shown}");
+}

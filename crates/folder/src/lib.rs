@@ -6,6 +6,7 @@
 
 mod attempt;
 mod checkpoint_name;
+mod checkpoint_unit;
 mod checkpoints;
 mod code_snapshot;
 mod code_source;
@@ -42,6 +43,7 @@ mod whole_checkpoints;
 
 pub use attempt::Attempt;
 pub use checkpoint_name::{Position, compare_names, is_of_data, series, step_of};
+pub use checkpoint_unit::{CheckpointUnit, are_one_checkpoint, checkpoint_units};
 pub use checkpoints::{CheckpointsThere, Damage, Unusable};
 pub use code_snapshot::copy_code;
 pub use code_source::{CODE_LIMIT, CodeError, CodeSource, find_source, is_python_environment};
@@ -71,4 +73,4 @@ pub use saved_checkpoint::{SavedCheckpoint, newest_saved};
 pub use starting_point::{StartedFrom, StartingPoint};
 pub use submission::{NewLink, NotSubmitted, SubmissionError, Submitter};
 pub use training_progress::TrainingProgress;
-pub use whole_checkpoints::{Candidate, KnownCheckpoint, WholeCheckpoints};
+pub use whole_checkpoints::{Candidate, Companion, KnownCheckpoint, WholeCheckpoints};

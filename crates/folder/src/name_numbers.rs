@@ -187,7 +187,7 @@ impl<'a> Number<'a> {
 }
 
 /// The name without what tells its format: `h5`, `mp4`, `npz`.
-fn without_ending(name: &str) -> &str {
+pub(crate) fn without_ending(name: &str) -> &str {
     match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() && is_ending(ending) => stem,
         _ => name,

@@ -13,6 +13,8 @@ pub struct StartingPoint {
     pub entry: PathBuf,
     /// What it consists of.
     pub manifest: Manifest,
+    /// What goes with it, such as the optimizer of its step: where each stands, and what it consists of.
+    pub with: Vec<(PathBuf, Manifest)>,
     /// The run whose checkpoint it is, or its path.
     pub of: String,
     /// Whether a start of that run resumed from it.
@@ -46,45 +48,49 @@ impl StartingPoint {
     /// # Errors
     /// It can't be copied.
     pub fn copy_into(&self, run: &RunFolder) -> Result<(), FolderError> {
-        let to = run.checkpoint(&self.manifest.name);
-        if !self.manifest.stays_within() {
-            let source = io::Error::other("the manifest names a place outside of the checkpoint");
-            return Err(FolderError::Read {
-                path: self.entry.clone(),
-                source,
-            });
+        let with = self.with.iter().map(|(entry, manifest)| (entry, manifest));
+        for (entry, manifest) in with.chain([(&self.entry, &self.manifest)]) {
+            if !manifest.stays_within() {
+                let source = "the manifest names a place outside of the checkpoint";
+                return Err(FolderError::Read {
+                    path: entry.clone(),
+                    source: io::Error::other(source),
+                });
+            }
+            let to = run.checkpoint(&manifest.name);
+            copy_files(entry, manifest, &to)
+                .map_err(|source| FolderError::Write { path: to, source })?;
+            run.write_manifest(&Manifest {
+                step: None,
+                ..manifest.clone()
+            })?;
         }
-        self.copy_files(&to)
-            .map_err(|source| FolderError::Write { path: to, source })?;
         for pointer in &self.pointers {
             run.add_pointer(pointer.clone())?;
         }
-        run.write_manifest(&Manifest {
-            step: None,
-            ..self.manifest.clone()
-        })
-    }
-
-    fn copy_files(&self, to: &Path) -> io::Result<()> {
-        let contents = &self.manifest.contents;
-        let above = |path: &Path| path.parent().map_or(Ok(()), fs::create_dir_all);
-        for file in &contents.files {
-            let target = file.below(to);
-            above(&target)?;
-            let bytes = sys::copy::file(&file.below(&self.entry), &target)?;
-            if bytes != file.bytes {
-                let what = format!("{} has changed", file.below(&self.entry).display());
-                return Err(io::Error::other(what));
-            }
-        }
-        for link in &contents.links {
-            let path = to.join(&link.path);
-            above(&path)?;
-            std::os::unix::fs::symlink(&link.target, path)?;
-        }
-        for folder in &contents.folders {
-            fs::create_dir_all(to.join(folder))?;
-        }
         Ok(())
     }
+}
+
+fn copy_files(entry: &Path, manifest: &Manifest, to: &Path) -> io::Result<()> {
+    let contents = &manifest.contents;
+    let above = |path: &Path| path.parent().map_or(Ok(()), fs::create_dir_all);
+    for file in &contents.files {
+        let target = file.below(to);
+        above(&target)?;
+        let bytes = sys::copy::file(&file.below(entry), &target)?;
+        if bytes != file.bytes {
+            let what = format!("{} has changed", file.below(entry).display());
+            return Err(io::Error::other(what));
+        }
+    }
+    for link in &contents.links {
+        let path = to.join(&link.path);
+        above(&path)?;
+        std::os::unix::fs::symlink(&link.target, path)?;
+    }
+    for folder in &contents.folders {
+        fs::create_dir_all(to.join(folder))?;
+    }
+    Ok(())
 }

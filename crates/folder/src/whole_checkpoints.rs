@@ -3,9 +3,12 @@
 //! start that was lost. Pure.
 
 use crate::checkpoint_name::{Position, series};
+use crate::checkpoint_unit::{CheckpointUnit, checkpoint_units, unit_series};
 use crate::recency::goes_by_number;
 use crate::{Age, Manifest, Parts, newest_first, step_of};
 use model::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of a whole checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +86,90 @@ pub struct Candidate {
     pub known: KnownCheckpoint,
     /// Whether it is taken from what the node kept, and not from the run folder.
     pub kept: bool,
+    /// What goes with it, such as the optimizer of its step.
+    pub with: Vec<Companion>,
+}
+
+/// What goes with a checkpoint, and is resumed from together with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Companion {
+    /// Its name.
+    pub name: String,
+    /// Whether it is taken from what the node kept, and not from the run folder.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
+}
+
+impl Candidate {
+    /// One by itself.
+    #[must_use]
+    pub fn new(known: KnownCheckpoint, kept: bool) -> Candidate {
+        Candidate {
+            known,
+            kept,
+            with: Vec::new(),
+        }
+    }
+
+    /// All that is resumed from together.
+    pub fn members(&self) -> impl Iterator<Item = Companion> {
+        let head = Companion {
+            name: self.known.name.clone(),
+            kept: self.kept,
+        };
+        std::iter::once(head).chain(self.with.iter().cloned())
+    }
+
+    fn of(unit: CheckpointUnit<Candidate>) -> Candidate {
+        let with = unit.sides.into_iter().map(|side| Companion {
+            name: side.known.name,
+            kept: side.kept,
+        });
+        Candidate {
+            with: with.collect(),
+            ..unit.head
+        }
+    }
+}
+
+type Unit<'a> = CheckpointUnit<&'a KnownCheckpoint>;
+
+/// What tells whether another one is newer: all of it was written when the last of it was, and has the bytes of all.
+fn age_of(unit: &Unit) -> Age {
+    let whole = KnownCheckpoint {
+        written: unit.members().filter_map(|known| known.written).max(),
+        bytes: unit.members().map(|known| known.bytes).sum(),
+        ..unit.head.clone()
+    };
+    whole.age()
+}
+
+/// Of each of these whether it lacks something that the one before it has beside it, such as an optimizer that is still
+/// to be saved.
+fn lack_companions(units: &[Unit]) -> Vec<bool> {
+    let mut families: BTreeMap<String, Vec<(Position, usize)>> = BTreeMap::new();
+    for (at, unit) in units.iter().enumerate() {
+        let name = &unit.head.name;
+        if let (Some(family), Some(position)) = (unit_series(name), Position::of(name)) {
+            families.entry(family).or_default().push((position, at));
+        }
+    }
+    let mut lacking = vec![false; units.len()];
+    for same in families.values_mut() {
+        same.sort();
+        for (own, at) in same.iter() {
+            let earlier = same.partition_point(|(position, _)| position < own);
+            if let Some((_, before)) = earlier.checked_sub(1).and_then(|last| same.get(last)) {
+                let mine: BTreeSet<String> = series_of(&units[*at]).collect();
+                lacking[*at] = series_of(&units[*before]).any(|theirs| !mine.contains(&theirs));
+            }
+        }
+    }
+    lacking
+}
+
+fn series_of(unit: &Unit) -> impl Iterator<Item = String> {
+    unit.members().map(|known| series(&known.name))
 }
 
 /// The whole checkpoints of a run folder.
@@ -135,6 +222,24 @@ impl WholeCheckpoints {
                 }))
     }
 
+    /// What is one checkpoint of them, and whether it lacks a node's part or something that goes with it.
+    fn units(&self) -> Vec<(Unit<'_>, bool)> {
+        let units = checkpoint_units(self.out.iter().collect(), |known| &known.name);
+        let lacking = lack_companions(&units).into_iter();
+        let judged = units.into_iter().zip(lacking).map(|(unit, lacks)| {
+            let lacks = lacks || unit.members().any(|known| self.lacks_a_part(known));
+            (unit, lacks)
+        });
+        judged.collect()
+    }
+
+    /// The names of those that lack nothing, neither a part nor what goes with them.
+    fn whole_names(&self) -> BTreeSet<&str> {
+        let whole = self.units().into_iter().filter(|(_, lacks)| !lacks);
+        let members = whole.flat_map(|(unit, _)| unit.members().copied().collect::<Vec<_>>());
+        members.map(|known| known.name.as_str()).collect()
+    }
+
     /// Which lack parts and are newer than the one that a start resumes from: the training writes them again.
     #[must_use]
     pub fn passed_over_for(&self, resumed: &KnownCheckpoint) -> Vec<String> {
@@ -179,34 +284,66 @@ impl WholeCheckpoints {
             self.lacks_a_part(out) && kept.iter().any(|kept| kept.name == out.name)
         };
         let out = self.out.iter().filter(|out| !is_outdone(out));
-        let out: Vec<Candidate> = out
-            .map(|known| Candidate {
-                known: known.clone(),
-                kept: false,
-            })
-            .collect();
-        let kept = kept.into_iter();
-        let kept = kept.map(|known| Candidate { known, kept: true });
-        let mut all: Vec<Candidate> = out.into_iter().chain(kept).collect();
+        let out = out.map(|known| Candidate::new(known.clone(), false));
+        let kept = kept.iter().map(|known| Candidate::new(known.clone(), true));
+        let mut all: Vec<Candidate> = out.chain(kept).collect();
         all.sort_by_key(|candidate| candidate.kept != candidate.known.step.is_none());
-        best_first(
-            all,
-            |candidate| match candidate {
-                // Its bytes are those that the run folder has: their hashes decide.
-                Candidate { known, kept: true } if known.step.is_some() => {
-                    let out = self.get(&known.name).filter(|out| !self.lacks_a_part(out));
-                    out.map_or_else(|| known.age(), KnownCheckpoint::age)
-                }
-                candidate => candidate.known.age(),
-            },
-            |candidate| self.lacks_a_part(&candidate.known),
-        )
+        // Of a name that both have the one that is preferred is tried first.
+        let (mut first, mut second): (Vec<Candidate>, Vec<Candidate>) = Default::default();
+        for one in all {
+            let is_there = first.iter().any(|there| there.known.name == one.known.name);
+            let to = if is_there { &mut second } else { &mut first };
+            to.push(one);
+        }
+        let first = checkpoint_units(first, |one| &one.known.name);
+        let has_second = |unit: &&CheckpointUnit<Candidate>| {
+            let has = |one: &Candidate| second.iter().any(|it| it.known.name == one.known.name);
+            unit.members().any(has)
+        };
+        let instead = |one: Candidate| {
+            let other = second.iter().find(|it| it.known.name == one.known.name);
+            other.cloned().unwrap_or(one)
+        };
+        let seconds = first.iter().filter(has_second);
+        let seconds = seconds.map(|unit| unit.clone().map(instead));
+        let units: Vec<CheckpointUnit<Candidate>> = first.iter().cloned().chain(seconds).collect();
+        let known: Vec<CheckpointUnit<KnownCheckpoint>> = units
+            .iter()
+            .map(|unit| unit.clone().map(|one| self.decides(one)))
+            .collect();
+        let known: Vec<Unit> = known.iter().map(CheckpointUnit::as_ref).collect();
+        let judged = units.into_iter().zip(&known).zip(lack_companions(&known));
+        let judged = judged.map(|((unit, known), lacks)| {
+            let mut members = unit.members();
+            let lacks = lacks || members.any(|one| self.lacks_a_part(&one.known));
+            drop(members);
+            (Candidate::of(unit), age_of(known), lacks)
+        });
+        let ordered = best_first(
+            judged.collect(),
+            |(_, age, _): &(Candidate, Age, bool)| age.clone(),
+            |(.., lacks)| *lacks,
+        );
+        ordered
+            .into_iter()
+            .map(|(candidate, ..)| candidate)
+            .collect()
+    }
+
+    /// What decides between a candidate and others: of one that a node keeps the bytes are those that the run folder
+    /// has, and their hashes decide.
+    fn decides(&self, candidate: Candidate) -> KnownCheckpoint {
+        let Candidate { known, kept, .. } = candidate;
+        let out = self.get(&known.name);
+        let out = out.filter(|out| kept && known.step.is_some() && !self.lacks_a_part(out));
+        out.cloned().unwrap_or(known)
     }
 
     /// When the program wrote the last that lacks nothing.
     #[must_use]
     pub fn last_written(&self) -> Option<Timestamp> {
-        let whole = self.out.iter().filter(|known| !self.lacks_a_part(known));
+        let names = self.whole_names();
+        let whole = self.out.iter().filter(|known| names.contains(&*known.name));
         whole.filter_map(|known| known.written).max()
     }
 
@@ -227,28 +364,39 @@ impl WholeCheckpoints {
     fn furthest(&self, name: &str) -> Option<Position> {
         let mine = series(name);
         let out = self.out.iter();
-        let same = out.filter(|known| known.is_confirmed() && series(&known.name) == mine);
+        let whole = self.whole_names();
+        let same = out.filter(|known| {
+            known.is_confirmed() && whole.contains(&*known.name) && series(&known.name) == mine
+        });
         let ages: Vec<Age> = same.map(KnownCheckpoint::age).collect();
         let furthest = ages.iter().filter_map(|age| age.position().cloned()).max();
         furthest.filter(|_| goes_by_number(&ages))
     }
 
-    /// Which may be removed where the `keep` newest are wanted, at least one. Of those that are proven the newest
-    /// stays too, where there is one, else the one before the newest; of those of which it is known how many parts they
-    /// have the newest; and what the program wrote last, whatever its name. One that lacks a part does not count, and stays while no newer one lacks nothing: the part may
-    /// still come.
+    /// Which may be removed where the `keep` newest are wanted, at least one; what is one checkpoint goes together. Of
+    /// those that are proven the newest stays too, where there is one, else the one before the newest; of those of
+    /// which it is known how many parts they have the newest; and what the program wrote last, whatever its name. One
+    /// that lacks a part, or something that goes with it, does not count, and stays while no newer one lacks nothing:
+    /// it may still come.
     #[must_use]
     pub fn superfluous(&self, keep: u32) -> Vec<String> {
-        let ordered = newest_first(self.out.iter().collect(), |known| known.age());
-        let whole = ordered.iter().filter(|known| !self.lacks_a_part(known));
-        let proven = whole.clone().position(|known| known.proven).or(Some(1));
-        let last = whole.clone().filter_map(|known| known.written).max();
-        let last = last.and_then(|at| whole.clone().position(|known| known.written == Some(at)));
-        let confirmed = whole.clone().position(|known| known.is_confirmed());
+        let ordered = newest_first(self.units(), |(unit, _)| age_of(unit));
+        let whole = ordered.iter().filter(|(_, lacks)| !lacks);
+        let whole = whole.map(|(unit, _)| unit);
+        let all_are = |is: &dyn Fn(&KnownCheckpoint) -> bool| {
+            whole
+                .clone()
+                .position(|unit| unit.members().all(|known| is(known)))
+        };
+        let proven = all_are(&|known| known.proven).or(Some(1));
+        let confirmed = all_are(&KnownCheckpoint::is_confirmed);
+        let written = |unit: &&Unit| unit.members().filter_map(|known| known.written).max();
+        let last = whole.clone().filter_map(|unit| written(&unit)).max();
+        let last = last.and_then(|at| whole.clone().position(|unit| written(&unit) == Some(at)));
         let keep = usize::try_from(keep.max(1)).unwrap_or(usize::MAX);
         let (mut names, mut seen) = (Vec::new(), 0);
-        for known in ordered {
-            let is_superfluous = if self.lacks_a_part(known) {
+        for (unit, lacks) in &ordered {
+            let is_superfluous = if *lacks {
                 seen > 0
             } else {
                 seen += 1;
@@ -256,7 +404,7 @@ impl WholeCheckpoints {
                 seen > keep && !stays
             };
             if is_superfluous {
-                names.push(known.name.clone());
+                names.extend(unit.members().map(|known| known.name.clone()));
             }
         }
         names
@@ -350,6 +498,47 @@ mod tests {
             found[0].kept && found[0].known.name == "step-8",
             "{found:?}"
         );
+    }
+
+    /// Training went on with a new optimizer, and `keep` removed the half of a pair.
+    #[test]
+    fn what_belongs_together_is_resumed_from_kept_and_removed_together() {
+        let with = |out: &[&str], kept: &[&str], want: &str| {
+            let kept = kept.iter().map(|text| known(text)).collect();
+            let best = &whole(out).candidates(kept)[0];
+            let shown = best.members();
+            let shown =
+                shown.map(|it| format!("{}{}", it.name, if it.kept { " kept" } else { "" }));
+            assert_eq!(shown.collect::<Vec<_>>().join(", "), want, "{out:?}");
+        };
+        let both = ["model-80", "optim-80"];
+        with(&both, &[], "model-80, optim-80");
+        with(
+            &["optim-80", "model-80", "model-70"],
+            &[],
+            "model-80, optim-80",
+        );
+        with(&both[..1], &both[1..], "model-80, optim-80 kept");
+        with(&both, &both, "model-80, optim-80");
+        // The optimizer of the newest is still to come.
+        let more = ["model-80", "optim-80", "model-90"];
+        with(&more, &[], "model-80, optim-80");
+        with(&["model-80", "model-90"], &[], "model-90");
+        check_superfluous(&more, 1, &[]);
+        let all = ["model-80", "optim-80", "model-90", "optim-90"];
+        check_superfluous(&all, 1, &["model-80", "optim-80"]);
+        check_superfluous(&all, 2, &[]);
+        check_superfluous(&["model-80", "optim-80", "optim-90"], 1, &[]);
+        check_outdone(&more, "model-80", (false, true));
+        check_outdone(&all, "model-80", (true, true));
+        // One that is larger than its model is no other checkpoint.
+        let of = |text: &str, bytes: u64| KnownCheckpoint {
+            bytes: Some(bytes),
+            written: Some(Timestamp(5)),
+            ..known(text)
+        };
+        let out = WholeCheckpoints::new(vec![of("model-80", 9), of("optim-80", 20)]);
+        assert_eq!(out.candidates(Vec::new())[0].known.name, "model-80");
     }
 
     #[track_caller]

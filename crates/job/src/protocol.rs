@@ -6,7 +6,7 @@
 //! folder and not through here.
 
 use crate::rank_stack::RankStack;
-use folder::{Attempt, Event, Pointer};
+use folder::{Attempt, Companion, Event, Pointer};
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,9 @@ pub enum Order {
         /// folder.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         kept: bool,
+        /// What goes with it and comes to the same place.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        with: Vec<Companion>,
     },
     /// The ranks are about to start: watch `{checkpoints}` from now on.
     Watch {
@@ -62,10 +65,7 @@ pub enum Order {
     },
     /// Agents before you were lost: end what is left of the ranks, and look at what stands in
     /// `{checkpoints}`.
-    Rescue {
-        /// What `{resume}` holds.
-        resume: Option<String>,
-    },
+    Rescue,
     /// A node has the marker of this entry: what you have of it is complete too once it is not written any more.
     Marked {
         /// Its name in `{checkpoints}`.

@@ -2,7 +2,7 @@
 
 use crate::agent::{Recognised, recognise, tree};
 use crate::hashed_copy;
-use folder::{Contents, FileHash, FolderError, Manifest, RunFolder, StartingPoint};
+use folder::{Candidate, Contents, FileHash, FolderError, Manifest, RunFolder, StartingPoint};
 use model::Timestamp;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -73,13 +73,22 @@ pub fn starting_point(
 
 fn of_run(run: &RunFolder, name: Option<&str>) -> Result<StartingPoint, StartingPointError> {
     let there = run.look_at_checkpoints()?;
-    let names = there.whole.iter().map(|one| one.name.clone()).collect();
-    let mut whole = there.whole.into_iter();
-    let found = whole.find(|one| name.is_none_or(|name| one.name == name));
-    match found {
-        Some(manifest) => Ok(StartingPoint {
-            entry: run.checkpoint(&manifest.name),
-            manifest,
+    let best = there.known().candidates(Vec::new());
+    let is_asked = |one: &Candidate| {
+        let mut members = one.members();
+        name.is_none_or(|name| members.any(|member| member.name == name))
+    };
+    let found = best.iter().find(|one| is_asked(one));
+    let manifest = |name: &str| there.whole.iter().find(|one| one.name == name).cloned();
+    match found.and_then(|one| Some((one, manifest(&one.known.name)?))) {
+        Some((found, head)) => Ok(StartingPoint {
+            entry: run.checkpoint(&head.name),
+            manifest: head,
+            with: found
+                .with
+                .iter()
+                .filter_map(|it| Some((run.checkpoint(&it.name), manifest(&it.name)?)))
+                .collect(),
             of: run.id().to_owned(),
             was_resumed: false,
             // Without them it is found by its own name.
@@ -88,7 +97,7 @@ fn of_run(run: &RunFolder, name: Option<&str>) -> Result<StartingPoint, Starting
         None => Err(StartingPointError::None {
             run: run.id().to_owned(),
             name: name.map(str::to_owned),
-            there: names,
+            there: best.into_iter().map(|one| one.known.name).collect(),
             unusable: there.unusable.iter().map(ToString::to_string).collect(),
         }),
     }
@@ -133,6 +142,7 @@ fn of_path(path: &Path) -> Result<StartingPoint, StartingPointError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     Ok(StartingPoint {
         manifest: Manifest::new(&name, Timestamp(sys::now()), proven, contents),
+        with: Vec::new(),
         of: path.display().to_string(),
         entry: path,
         was_resumed: false,

@@ -46,8 +46,11 @@ pub const PLACEHOLDERS: [Placeholder; 10] = [
               dates, ranks and versions are none. One without a step in its name is \
               newer than one with a step where it was written a minute later; what has less than half \
               of the bytes of the largest (of names with a step, of those) comes after those, and tables, texts \
-              and pictures (`.csv`, `.txt`, `.png` and so on) come last. Files of one checkpoint belong into one \
-              folder: of `model_140.pt` and `optim_140.pt` one is brought back.",
+              and pictures (`.csv`, `.txt`, `.png` and so on) come last. Files of one step whose names differ in \
+              such a word alone, such as `model_140.pt` and `optim_140.pt` (`optimizer`, `scheduler`, `scaler`, \
+              `rng`, `ema`), are one checkpoint: they come back together, and are kept and removed together; one \
+              that lacks what the one before it has is resumed from only where no other is whole. Other files of \
+              one checkpoint belong into one folder.",
         variable: YARD_RESUME,
     },
     Placeholder {

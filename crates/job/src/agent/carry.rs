@@ -317,13 +317,15 @@ impl Keeper {
             }
             Worked::Restored { name, result } => match result {
                 Ok(()) => self.outbox.say(Report::Restored { name }),
-                Err(restore::RestoreError::Unusable { what, is_damaged }) => {
-                    self.outbox.say(Report::NotRestored {
-                        name,
-                        why: what,
-                        is_damaged,
-                    })
-                }
+                Err(restore::RestoreError::Unusable {
+                    name,
+                    what,
+                    is_damaged,
+                }) => self.outbox.say(Report::NotRestored {
+                    name,
+                    why: what,
+                    is_damaged,
+                }),
                 Err(error @ restore::RestoreError::Disk { .. }) => {
                     self.outbox.say(Report::Broken {
                         why: error.to_string(),

@@ -16,7 +16,7 @@ use super::{AgentError, Surroundings, address, ranks, restore, scan, store, unse
 use crate::local_folder::LocalFolder;
 use crate::protocol::{DiskId, Order, Report};
 use crate::python_stack;
-use folder::{EventTail, Pointer};
+use folder::{Companion, EventTail, Pointer};
 use model::Timestamp;
 use signal_hook::consts::{SIGTERM, SIGUSR1};
 use std::collections::{BTreeMap, BTreeSet};
@@ -303,11 +303,17 @@ impl Keeper {
                     self.adopt();
                 }
             }
-            Order::Restore { name, kept } => {
+            Order::Restore { name, kept, with } => {
                 if self.copier {
-                    let from = self.held.get(&name).filter(|_| kept);
-                    let kept = from.map(|held| held.path().to_owned());
-                    self.give(Work::Restore { name, kept });
+                    let head = Companion { name, kept };
+                    let all = [head].into_iter().chain(with);
+                    let members = all.map(|Companion { name, kept }| {
+                        let from = self.held.get(&name).filter(|_| kept);
+                        let kept = from.map(|held| held.path().to_owned());
+                        (name, kept)
+                    });
+                    let members = members.collect();
+                    self.give(Work::Restore { members });
                 }
             }
             Order::Watch { resume } => {
@@ -337,15 +343,12 @@ impl Keeper {
                         },
                     )?;
                 }
-                if let Some(name) = resume
-                    && self.copier
-                    && let Ok(tree) = tree(&self.local.resume().join(&name))
-                {
-                    self.watcher.was_finished(&name, scan::shape(&tree));
+                if self.copier {
+                    self.compare_with_resumed();
                 }
             }
             Order::StartServices { resume } => self.start_services(resume.as_deref()),
-            Order::Rescue { resume } => self.rescue(resume.as_deref())?,
+            Order::Rescue => self.rescue()?,
             Order::Marked { name } => {
                 if self.copier {
                     self.watcher.marked_elsewhere(name);
@@ -403,6 +406,18 @@ impl Keeper {
             Order::MakeRoom | Order::Stacks | Order::Stage | Order::AbortStage => {}
         }
         Ok(())
+    }
+
+    /// What was resumed from is whole: what the ranks write is compared with it.
+    pub(super) fn compare_with_resumed(&mut self) {
+        let resumed = std::fs::read_dir(self.local.resume());
+        for entry in resumed.into_iter().flatten().flatten() {
+            if let Some(name) = entry.file_name().to_str()
+                && let Ok(tree) = tree(&entry.path())
+            {
+                self.watcher.was_finished(name, scan::shape(&tree));
+            }
+        }
     }
 
     /// The port is for the ranks now, or for what they ask here.

@@ -4,7 +4,7 @@
 use super::keeper::Keeper;
 use super::kept::Kept;
 use super::tree::Tree;
-use super::{AgentError, hold, kept, ranks, scan, tree, unseen};
+use super::{AgentError, hold, kept, ranks, tree, unseen};
 use crate::hashed_copy;
 use crate::local_folder::LocalFolder;
 use folder::RunFolder;
@@ -16,8 +16,8 @@ use train::Complete;
 const LONGEST_DEATH: Duration = Duration::from_secs(2);
 
 impl Keeper {
-    /// `resume`: what `{resume}` holds.
-    pub(super) fn rescue(&mut self, resume: Option<&str>) -> Result<(), AgentError> {
+    /// Takes the place of a lost agent.
+    pub(super) fn rescue(&mut self) -> Result<(), AgentError> {
         self.end_ranks();
         self.watching = self.copier;
         self.mirror_logs();
@@ -29,11 +29,7 @@ impl Keeper {
         for kept in still_needed(&self.at.run, &self.local) {
             self.take_over(kept);
         }
-        if let Some(name) = resume
-            && let Ok(tree) = tree::tree(&self.local.resume().join(name))
-        {
-            self.watcher.was_finished(name, scan::shape(&tree));
-        }
+        self.compare_with_resumed();
         self.ending()
     }
 

@@ -14,6 +14,8 @@ pub enum RestoreError {
     /// It can't be had: an older one may do.
     #[error("{what}")]
     Unusable {
+        /// Its name.
+        name: String,
         /// In words.
         what: String,
         /// Whether it has other bytes than were saved, and not only can't be read.
@@ -53,9 +55,29 @@ pub fn clear(resume: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies checkpoint `name` into `resume`, which holds nothing else afterwards. `meter` hears how many bytes
-/// were copied, and of how many.
+/// Copies what a checkpoint consists of into `resume`, which holds nothing else afterwards: each from where this node
+/// keeps it, else from the run folder. `meter` hears how many bytes of one were copied, and of how many.
 pub fn restore(
+    run: &RunFolder,
+    members: &[(String, Option<PathBuf>)],
+    resume: &Path,
+    meter: &mut dyn FnMut(u64, u64),
+) -> Result<(), RestoreError> {
+    clear(resume).map_err(|source| RestoreError::Disk {
+        name: members.first().map_or("", |(name, _)| name).to_owned(),
+        asked: 0,
+        there: sys::disk_free(resume).unwrap_or(0),
+        folder: resume.to_owned(),
+        source,
+    })?;
+    members.iter().try_for_each(|(name, kept)| match kept {
+        Some(kept) => bring_kept(kept, name, resume),
+        None => bring(run, name, resume, meter),
+    })
+}
+
+/// Copies one from the run folder.
+fn bring(
     run: &RunFolder,
     name: &str,
     resume: &Path,
@@ -69,7 +91,6 @@ pub fn restore(
         folder: resume.to_owned(),
         source,
     };
-    clear(resume).map_err(disk)?;
     let (mut done, all) = (0, manifest.bytes());
     for file in &manifest.contents.files {
         let (from, to) = (
@@ -80,6 +101,7 @@ pub fn restore(
             // What came so far must not be taken for a checkpoint.
             let _ = clear(resume);
             RestoreError::Unusable {
+                name: name.to_owned(),
                 what: format!("{from:?} {what}"),
                 is_damaged,
             }
@@ -109,10 +131,11 @@ pub fn restore(
     make_rest(&resume.join(name), links, folders).map_err(disk)
 }
 
-/// Copies a checkpoint that this node keeps into `resume`, which holds nothing else afterwards: a
-/// program may write into what it resumes from, and the kept one is still to be copied out.
-pub fn restore_kept(kept: &Path, name: &str, resume: &Path) -> Result<(), RestoreError> {
+/// Copies one that this node keeps: a program may write into what it resumes from, and the kept one is still to be
+/// copied out.
+fn bring_kept(kept: &Path, name: &str, resume: &Path) -> Result<(), RestoreError> {
     let tree = tree(kept).map_err(|error| RestoreError::Unusable {
+        name: name.to_owned(),
         what: format!("{kept:?} can't be read: {error}"),
         is_damaged: false,
     })?;
@@ -123,7 +146,6 @@ pub fn restore_kept(kept: &Path, name: &str, resume: &Path) -> Result<(), Restor
         folder: resume.to_owned(),
         source,
     };
-    clear(resume).map_err(disk)?;
     for (place, _) in &tree.files {
         // The empty place is the entry itself; joining it would add a slash.
         let (from, to) = if place.as_os_str().is_empty() {
@@ -191,6 +213,7 @@ fn is_deepspeeds(checkpoint: &Path) -> bool {
 fn read(run: &RunFolder, name: &str) -> Result<Manifest, RestoreError> {
     run.read_manifest(name)
         .map_err(|error| RestoreError::Unusable {
+            name: name.to_owned(),
             what: format!("its manifest is of no use: {error}"),
             is_damaged: false,
         })
@@ -233,7 +256,8 @@ mod tests {
         run.write_manifest(&Manifest::new("global_step5", Timestamp(0), true, contents))
             .unwrap();
         damage(&file);
-        let restored = restore(&run, "global_step5", &resume, &mut |_, _| {})
+        let members = [("global_step5".to_owned(), None)];
+        let restored = restore(&run, &members, &resume, &mut |_, _| {})
             .and_then(|()| point_to(&[], "global_step5", &resume))
             .map(|missing| assert!(missing.is_empty(), "{missing:?}"));
         match (restored, want) {
@@ -249,7 +273,12 @@ mod tests {
                 assert_eq!(fs::read(newest).unwrap(), b"weights");
                 assert!(resume.join("global_step5/empty").is_dir());
             }
-            (Err(RestoreError::Unusable { what, is_damaged }), Err(words)) => {
+            (
+                Err(RestoreError::Unusable {
+                    what, is_damaged, ..
+                }),
+                Err(words),
+            ) => {
                 assert_eq!(is_damaged, !words.contains("read"));
                 assert!(what.contains(words), "{what}");
                 assert_eq!(fs::read_dir(&resume).unwrap().count(), 0);

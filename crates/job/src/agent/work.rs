@@ -5,7 +5,7 @@ use super::collect::{CollectError, Collected, collect};
 use super::copy_out::{BrokenOff, CopyOutError, copy_out};
 use super::keeper::KeeperMessage;
 use super::outbox::{Message, Outbox};
-use super::restore::{RestoreError, point_to, restore, restore_kept};
+use super::restore::{RestoreError, point_to, restore};
 use crate::local_folder::LocalFolder;
 use crate::protocol::{Copying, Progress};
 use folder::{IncomingPart, RunFolder};
@@ -33,10 +33,9 @@ pub enum Work {
     },
     /// Bring a checkpoint to `{resume}`.
     Restore {
-        /// Its name.
-        name: String,
-        /// Where this node keeps it, where it is not taken from the run folder.
-        kept: Option<PathBuf>,
+        /// What it consists of: each name, and where this node keeps it, where it is not taken from the run folder.
+        /// The first is what it is known by.
+        members: Vec<(String, Option<PathBuf>)>,
     },
     /// Copy files of the data folder into the run folder.
     Collect {
@@ -180,21 +179,22 @@ fn perform(work: Work, at: &Workplace, outbox: &Outbox) -> Worked {
                 name,
             }
         }
-        Work::Restore { name, kept } => {
+        Work::Restore { members } => {
+            let name = members.first().map(|(name, _)| name.clone());
+            let name = name.unwrap_or_default();
             let mut meter = meter(Copying::Restore, &name, outbox);
             let result = at.wait_for_disk(
                 |text| outbox.note(text),
                 || {
-                    match kept.as_deref() {
-                        Some(kept) => restore_kept(kept, &name, resume),
-                        None => restore(run, &name, resume, &mut meter),
-                    }?;
+                    restore(run, &members, resume, &mut meter)?;
                     let pointers = run.pointers().unwrap_or_else(|error| {
                         outbox.note(format!("what leads to {name} is not beside it: {error}"));
                         Vec::new()
                     });
-                    for missing in point_to(&pointers, &name, resume)? {
-                        outbox.note(missing);
+                    for (name, _) in &members {
+                        for missing in point_to(&pointers, name, resume)? {
+                            outbox.note(missing);
+                        }
                     }
                     Ok(())
                 },

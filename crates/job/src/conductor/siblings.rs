@@ -1,5 +1,5 @@
-//! Files that a program writes side by side for one step, such as `model_140.pt` and `optim_140.pt`: each is a
-//! checkpoint of its own, and only one of them is resumed from. Pure.
+//! Files that a program writes side by side for one step whose names do not tell that they are one checkpoint, such as
+//! `model_140.pt` and `best_140.pt`: each is one of its own, and only one of them is resumed from. Pure.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,8 @@ impl Siblings {
     pub fn saved(&mut self, name: &str) -> Option<String> {
         let step = folder::step_of(name)?;
         let before = self.names.insert(step, name.to_owned())?;
-        if self.said || folder::series(&before) == folder::series(name) {
+        let is_said = self.said || folder::series(&before) == folder::series(name);
+        if is_said || folder::are_one_checkpoint(&before, name) {
             return None;
         }
         self.said = true;
@@ -41,7 +42,8 @@ mod tests {
     /// Training went on with a new optimizer, without a message.
     #[test]
     fn two_files_of_one_step_are_named_once() {
-        check(&["model_140.pt", "optim_140.pt"], 1);
+        check(&["model_140.pt", "extra_140.pt"], 1);
+        check(&["model_140.pt", "optim_140.pt"], 0);
         check(&["a_1.pt", "b_1.pt", "a_2.pt", "b_2.pt"], 1);
         check(&["step-1", "step-2", "best.pt", "last.pt"], 0);
         check(&["step-1", "step-1"], 0);

@@ -14,26 +14,32 @@ impl ConductorState {
         let kept = self.kept_in_parts();
         let kept = kept.into_iter().filter(|one| !failed.contains(&one.name));
         let best = self.out.candidates(kept.collect()).into_iter().next();
-        let is_in_parts = |one: &Candidate| one.kept || self.is_joined(&one.known, &failed);
-        let Some(Candidate { known, .. }) = best.filter(is_in_parts) else {
+        let is_joined = |name: &str| {
+            let out = self.out.get(name);
+            out.is_some_and(|known| self.is_joined(known, &failed))
+        };
+        let best = best.iter().flat_map(Candidate::members);
+        let in_parts = best.filter(|member| member.kept || is_joined(&member.name));
+        let in_parts: Vec<String> = in_parts.map(|member| member.name).collect();
+        if in_parts.is_empty() {
             self.candidates = self.out.candidates(self.kept_here());
             return self.restore(0, effects);
-        };
-        let text = format!(
-            "checkpoint {} is put together from what the nodes kept of an earlier start",
-            known.name
-        );
-        effects.push(Effect::Record(Event::Note { text }));
-        let is_begun = self.begun(&known.name).is_some();
-        for agent in self.givers_of(&known.name) {
-            let name = known.name.clone();
-            if is_begun {
-                self.copies.complete_late(agent, name);
-            } else {
-                self.copies.complete_earlier(agent, name);
-            }
         }
-        failed.push(known.name);
+        for name in in_parts {
+            let text = format!(
+                "checkpoint {name} is put together from what the nodes kept of an earlier start"
+            );
+            effects.push(Effect::Record(Event::Note { text }));
+            let is_begun = self.begun(&name).is_some();
+            for agent in self.givers_of(&name) {
+                if is_begun {
+                    self.copies.complete_late(agent, name.clone());
+                } else {
+                    self.copies.complete_earlier(agent, name.clone());
+                }
+            }
+            failed.push(name);
+        }
         self.phase = Phase::Assembling { tried: failed };
     }
 

@@ -4,7 +4,7 @@ use super::{ConductorState, Effect, Hello, KeptPart, Phase, Stage, Why};
 use crate::conductor::copies::Copies;
 use crate::protocol::{AgentId, Order};
 use crate::trained::DONE_BEFORE;
-use folder::{Attempt, Candidate, Event, KnownCheckpoint, TrainingProgress};
+use folder::{Attempt, Candidate, Companion, Event, KnownCheckpoint, TrainingProgress};
 use model::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -83,7 +83,7 @@ impl ConductorState {
 
     /// Tries the checkpoint at `index`, or starts without one.
     pub(super) fn restore(&mut self, index: usize, effects: &mut Vec<Effect>) {
-        let Some(Candidate { known, kept }) = self.candidates.get(index).cloned() else {
+        let Some(Candidate { known, kept, with }) = self.candidates.get(index).cloned() else {
             if index > 0 {
                 let text =
                     "no checkpoint could be resumed from: the training starts from its beginning"
@@ -96,23 +96,25 @@ impl ConductorState {
         effects.push(Effect::Send(Order::Restore {
             name: known.name,
             kept,
+            with,
         }));
         self.phase = Phase::Restoring {
             index,
             waiting: self.copiers(),
             is_brought: false,
-            failed: None,
+            failed: BTreeMap::new(),
         };
     }
 
     pub(super) fn not_restored(
         &mut self,
         agent: AgentId,
+        name: String,
         is_damaged: bool,
         effects: &mut Vec<Effect>,
     ) {
         if let Phase::Restoring { failed, .. } = &mut self.phase {
-            *failed = Some(is_damaged || *failed == Some(true));
+            *failed.entry(name).or_default() |= is_damaged;
         }
         self.restored(agent, effects);
     }
@@ -138,17 +140,20 @@ impl ConductorState {
         if !waiting.is_empty() {
             return;
         }
-        let (index, failed, is_brought) = (*index, *failed, *is_brought);
+        let (index, failed, is_brought) = (*index, std::mem::take(failed), *is_brought);
         let candidate = self.candidates.get(index).cloned();
-        let Some(is_damaged) = failed else {
+        if failed.is_empty() {
             return self.start(candidate, effects);
-        };
-        if let Some(Candidate { known, kept: false }) = candidate {
-            // What the training saves from now on is newer than it.
-            self.out.remove(&known.name);
-            // Where a node has read it well, another one has not.
-            let is_damaged = is_damaged && !is_brought;
-            effects.extend(is_damaged.then_some(Effect::SetAside(known.name)));
+        }
+        let members = candidate.iter().flat_map(Candidate::members);
+        for Companion { name, .. } in members.filter(|member| !member.kept) {
+            if let Some(is_damaged) = failed.get(&name) {
+                // What the training saves from now on is newer than it.
+                self.out.remove(&name);
+                // Where a node has read it well, another one has not.
+                let is_damaged = *is_damaged && !is_brought;
+                effects.extend(is_damaged.then_some(Effect::SetAside(name)));
+            }
         }
         self.restore(index + 1, effects);
     }
@@ -224,7 +229,10 @@ impl ConductorState {
     }
 
     fn start(&mut self, resume: Option<Candidate>, effects: &mut Vec<Effect>) {
-        if let Some(Candidate { known, kept: true }) = &resume {
+        if let Some(Candidate {
+            known, kept: true, ..
+        }) = &resume
+        {
             let text = format!(
                 "checkpoint {} is taken from the node's own disk, where an earlier start left it",
                 known.name

@@ -121,8 +121,8 @@ enum Phase {
         waiting: BTreeSet<AgentId>,
         /// Whether a node has it.
         is_brought: bool,
-        /// Whether a node could not bring it, and whether that is because of its bytes.
-        failed: Option<bool>,
+        /// What of it a node could not bring, and whether that is because of its bytes.
+        failed: BTreeMap<String, bool>,
     },
     Running,
     Draining(Draining),
@@ -355,7 +355,7 @@ impl ConductorState {
             } => {
                 let text = format!("checkpoint {name} can't be resumed from: {why}");
                 effects.push(Effect::Record(Event::Note { text }));
-                self.not_restored(agent, is_damaged, effects);
+                self.not_restored(agent, name, is_damaged, effects);
             }
             Report::Complete {
                 name,

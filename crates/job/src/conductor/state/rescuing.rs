@@ -171,8 +171,7 @@ impl ConductorState {
         }
         let (why, finished) = (rescuing.why.clone(), rescuing.finished);
         self.give_roles(effects);
-        let resume = self.progress.resumed().map(|known| known.name.clone());
-        effects.push(Effect::Send(Order::Rescue { resume }));
+        effects.push(Effect::Send(Order::Rescue));
         self.drain(why, Stage::Last, finished, now, effects);
     }
 }

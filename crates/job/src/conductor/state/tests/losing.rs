@@ -82,7 +82,7 @@ fn an_agent_that_is_killed_alone() {
             9.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"roles","copiers":[0,1]}
-                send {"order":"rescue","resume":null}
+                send {"order":"rescue"}
                 send {"order":"drain","round":1,"until":14200,"ranks_gone":true,"finished":false}
             9.3 drained-by 0 1
             9.3 drained-by 1 1

@@ -27,7 +27,7 @@ fn fresh_agents_bring_out_what_lost_ones_had_not() {
             9.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"roles","copiers":[0]}
-                send {"order":"rescue","resume":null}
+                send {"order":"rescue"}
                 send {"order":"drain","round":1,"until":14200,"ranks_gone":true,"finished":false}
             9.3 complete ckpt-1
                 send {"order":"copy","name":"ckpt-1","from":[0]}
@@ -63,7 +63,7 @@ fn ranks_that_stay_hold_nothing_up() {
                 send {"order":"kill"}
             24 tick
                 send {"order":"roles","copiers":[0]}
-                send {"order":"rescue","resume":null}
+                send {"order":"rescue"}
                 send {"order":"drain","round":1,"until":29000,"ranks_gone":true,"finished":false}
         "#]],
     );
@@ -105,7 +105,7 @@ fn a_training_that_is_done_is_done_whoever_is_lost_then() {
             StartAgents
         9.2 hello 0
             send {"order":"roles","copiers":[0]}
-            send {"order":"rescue","resume":null}
+            send {"order":"rescue"}
             send {"order":"drain","round":2,"until":14200,"ranks_gone":true,"finished":true}
         9.3 drained 2
             send {"order":"finish","clean":true}
@@ -132,7 +132,7 @@ fn a_training_that_is_done_is_done_whoever_is_lost_then() {
             9.2 hello 0
                 send {"order":"kill"}
                 send {"order":"roles","copiers":[0]}
-                send {"order":"rescue","resume":null}
+                send {"order":"rescue"}
                 send {"order":"drain","round":1,"until":14200,"ranks_gone":true,"finished":true}
             9.3 drained 1
                 send {"order":"finish","clean":true}
@@ -156,7 +156,7 @@ fn a_training_that_is_done_is_done_whoever_is_lost_then() {
             StartAgents
         9.2 hello 0
             send {"order":"roles","copiers":[0]}
-            send {"order":"rescue","resume":null}
+            send {"order":"rescue"}
             send {"order":"drain","round":2,"until":14200,"ranks_gone":true,"finished":true}
         9.3 agents 137
             send {"order":"finish","clean":false}
@@ -231,7 +231,7 @@ fn at_the_limit_the_limit_stays_the_reason() {
             90.3 hello 0
                 send {"order":"kill"}
                 send {"order":"roles","copiers":[0]}
-                send {"order":"rescue","resume":null}
+                send {"order":"rescue"}
                 send {"order":"drain","round":2,"until":95300,"ranks_gone":true,"finished":false}
             90.4 drained 2
                 send {"order":"finish","clean":true}
@@ -280,7 +280,7 @@ fn after_a_lost_conductor_its_parent_brings_out_what_is_complete() {
         expect![[r#"
         9.1 hello 0
             send {"order":"roles","copiers":[0]}
-            send {"order":"rescue","resume":null}
+            send {"order":"rescue"}
             send {"order":"drain","round":1,"until":14100,"ranks_gone":true,"finished":false}
         9.2 complete ckpt-1
             send {"order":"copy","name":"ckpt-1","from":[0]}
@@ -304,7 +304,7 @@ fn after_a_lost_conductor_its_parent_brings_out_what_is_complete() {
         expect![[r#"
             9.1 hello 0
                 send {"order":"roles","copiers":[0]}
-                send {"order":"rescue","resume":null}
+                send {"order":"rescue"}
                 send {"order":"drain","round":1,"until":14100,"ranks_gone":true,"finished":true}
             9.2 drained 1
                 send {"order":"finish","clean":true}
