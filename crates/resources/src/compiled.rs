@@ -3,6 +3,7 @@
 use crate::amounts::LANE_MAX;
 use crate::cluster::{ClassId, Cluster, Lane, NodeClass, NodeId, PartId, UNBOUNDED};
 use crate::demand::{Demand, GresNeed, Sharing};
+use crate::one_type::of_each_type;
 use crate::{Amounts, NodeSet};
 use model::Constraint;
 
@@ -21,6 +22,8 @@ pub struct Compiled {
     partition_most: Option<u32>,
     /// What a node must give at least, by class; none for a class that never serves.
     least: Vec<Option<Amounts>>,
+    /// The same with GPUs of each type, where all of the job's have one: the first that serves is taken.
+    pub(crate) of_types: Vec<Compiled>,
 }
 
 /// What is known of the shares before nodes are chosen.
@@ -61,6 +64,9 @@ impl Compiled {
     /// Works a demand out against the nodes of a partition, or of the whole cluster.
     #[must_use]
     pub fn new(cluster: &Cluster, partition: Option<PartId>, mut demand: Demand) -> Compiled {
+        let of_types = of_each_type(cluster, &demand).into_iter();
+        let of_types = of_types.map(|demand| Compiled::new(cluster, partition, demand));
+        let of_types = of_types.collect();
         let limits = partition.map(|partition| cluster.partition(partition));
         let least = limits.map_or(0, |limits| limits.min_nodes);
         let most = limits.and_then(|limits| limits.max_nodes);
@@ -104,6 +110,7 @@ impl Compiled {
             required,
             partition_most,
             least: Vec::new(),
+            of_types,
             demand,
         };
         compiled.least = cluster

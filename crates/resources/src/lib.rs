@@ -51,6 +51,7 @@ mod held;
 mod kinds;
 mod limited;
 mod node_set;
+mod one_type;
 mod place;
 mod recorded;
 mod share;

@@ -56,6 +56,10 @@ pub fn place(
     free: &Free,
     pick: Pick<'_>,
 ) -> Option<Vec<Share>> {
+    if !compiled.of_types.is_empty() {
+        let mut each = compiled.of_types.iter();
+        return each.find_map(|of_type| place(cluster, of_type, free, pick));
+    }
     let required = compiled.required.as_deref()?;
     let attempt = |apart, is_bound| {
         let attempt = Attempt {

@@ -85,6 +85,9 @@ impl Cluster {
             let mut words = words.value.iter();
             words.any(|word| word == "safe" || word == "all")
         });
+        // A type that is only assumed may be another one.
+        cluster.one_gpu_type =
+            trust == Trust::All && value(&file.limits.one_gpu_type).unwrap_or(false);
         cluster.of_users = Counted {
             jobs: value(&file.limits.max_jobs_per_user),
             submitted: value(&file.limits.max_submit_per_user),

@@ -67,11 +67,19 @@ pub struct Cluster {
     limits_accrual: bool,
     is_safe: bool,
     needs_accounts: bool,
+    /// All GPUs of a job have one type.
+    one_gpu_type: bool,
     /// What jobs get outside of partitions that do not ask for it.
     defaults: Defaults,
 }
 
 impl Cluster {
+    /// Whether all GPUs of a job have one type, though it names none.
+    #[must_use]
+    pub fn has_one_gpu_type(&self) -> bool {
+        self.one_gpu_type
+    }
+
     /// How many CPUs the nodes of a partition have together.
     #[must_use]
     pub fn cpus_of(&self, partition: PartId) -> u64 {

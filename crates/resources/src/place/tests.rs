@@ -439,3 +439,61 @@ mod any_history {
         }
     }
 }
+
+/// On which nodes a job without a GPU type is, where a site gives all of a job's GPUs one type.
+#[track_caller]
+fn check_one_type(file: &ClusterFile, partition: &str, taken: &[&str], line: &str, want: &str) {
+    let cluster = Cluster::build(file, Trust::All);
+    let partition = cluster.find_partition(partition).expect("it is there");
+    let demand = Demand::of(&request(line), cluster.defaults(Some(partition)));
+    let compiled = Compiled::new(&cluster, Some(partition), demand);
+    let taken = taken
+        .iter()
+        .filter_map(|name| cluster.node(&NodeName::new(name)));
+    let without: crate::NodeSet = taken.collect();
+    let pick = Pick {
+        without: Some(&without),
+        ..Pick::default()
+    };
+    let shares = place(&cluster, &compiled, &Free::idle(&cluster), pick);
+    let shares = shares.unwrap_or_default();
+    let each = shares.iter().map(|share| {
+        let name = cluster.node_name(share.node);
+        format!("{name} gpus {:b}", share.gpus)
+    });
+    assert_eq!(each.collect::<Vec<_>>().join("; "), want, "{line}");
+}
+
+#[test]
+fn gpus_of_a_job_have_one_type_where_a_site_says_so() {
+    let text = format!("{FILE}\n[limits]\none_gpu_type = true\n");
+    let file = ClusterFile::parse("test", &text).expect("it is one");
+    let check = |line, want| check_one_type(&file, "all", &[], line, want);
+    check(
+        "-N4 --gpus-per-node=1",
+        "a1 gpus 1; a2 gpus 1; a3 gpus 1; b1 gpus 100",
+    );
+    check(
+        "-N5 --gpus-per-node=2",
+        "a1 gpus 11; a2 gpus 11; a3 gpus 11; b1 gpus 1100; b2 gpus 1100",
+    );
+    check("-N5 --gpus-per-node=3", "");
+    check("-n1 --gres=gpu:a100:1", "b1 gpus 1");
+    // Who names types gets those, where the rule lets it by.
+    let wilson = cluster_file::find("wilson")
+        .expect("it is shipped")
+        .expect("it is right");
+    let check = |taken: &[&str], line, want| check_one_type(&wilson, "gpu_gce", taken, line, want);
+    check(
+        &[],
+        "-N2 --gpus-per-node=1",
+        "wcgpu02 gpus 1; wcgpu03 gpus 1",
+    );
+    check(
+        &["wcgpu02", "wcgpu03", "wcgpu04"],
+        "-N2 --gpus-per-node=1",
+        "",
+    );
+    check(&["wcgpu02"], "-n1 --gpus=1", "wcgpu01 gpus 1");
+    check(&[], "-N5 --gpus-per-node=1", "");
+}
