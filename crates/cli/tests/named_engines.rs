@@ -368,3 +368,40 @@ fn wait_gives_up_after_its_timeout_and_the_job_goes_on() {
     assert_eq!(env.yard(&["wait", "1", "--timeout", "10m"]).status, 1);
     env.yard(&["engine", "stop"]).success();
 }
+
+/// `MaxJobCount`, `MaxStepCount` and `MaxTasksPerNode`: what an engine does not take, in Slurm's words; and the words of
+/// the file that have no effect are said as it starts.
+#[test]
+fn counts_of_jobs_steps_and_tasks() {
+    let text = "[nodes.n]\ncount = 2\ncpus = 8\n\
+        [partition.main]\ndefault = true\nnodes = \"ALL\"\n\
+        [scheduling]\nparameters = \"bf_continue,nonsense=7,assoc_limit_stop\"\n\
+        [limits]\nmax_jobs = 3\nmax_steps = 2\nmax_tasks_per_node = 4\n";
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let file = env.write("counts.toml", text).display().to_string();
+    let started = env.yard(&["engine", "start", "counts", "--cluster", &file]);
+    let said = started.stderr.clone() + &started.stdout;
+    started.success();
+    assert!(said.contains("2 words without effect"), "{said}");
+    env.set_var("TRAINYARD_ENGINE", "counts");
+    let hold = ["-H", "--wrap", "true"];
+    env.slurm("sbatch", &hold).success();
+    env.slurm("sbatch", &hold).success();
+    let full = env.slurm("sbatch", &hold);
+    assert_ne!(full.status, 0);
+    assert!(
+        full.stderr.contains("Resource temporarily unavailable"),
+        "{}",
+        full.stderr
+    );
+    env.slurm("scancel", &["2"]).success();
+    let steps = "srun -n9 -O true; srun true && srun true && srun true";
+    let out = env.work().join("out");
+    let at = out.display().to_string();
+    // Its last step is refused, so that it fails.
+    let job = ["-N2", "-n2", "-W", "-o", &at, "--wrap", steps];
+    assert_ne!(env.slurm("sbatch", &job).status, 0);
+    let said = std::fs::read_to_string(&out).unwrap_or_default();
+    assert!(said.contains("Task count specification invalid"), "{said}");
+    assert!(said.contains("Step limit reached for this job"), "{said}");
+}

@@ -65,8 +65,9 @@ pub use admit::{
 pub use amounts::{Amounts, LANE_MAX, LANES};
 pub use cluster::{
     Account, AccountId, Association, ClassId, Cluster, Counted, Difference, GpuGroup, GpuKind,
-    Lane, Limits, Merged, NodeClass, NodeId, PartId, Partition, PartitionAccess, PreemptPolicy,
-    PriorityPolicy, Qos, QosId, Shares, SingleNode, Sockets, Switch, Trust, UNBOUNDED, merge,
+    Lane, Limits, Merged, Most, NodeClass, NodeId, PartId, Partition, PartitionAccess,
+    PreemptPolicy, PriorityPolicy, Qos, QosId, Shares, SingleNode, Sockets, Switch, Trust,
+    UNBOUNDED, merge,
 };
 pub use compiled::Compiled;
 pub use demand::{

@@ -23,12 +23,22 @@ impl State {
         &self,
         jobs: impl IntoIterator<Item = &'a Job>,
     ) -> Result<(), Box<Finding>> {
-        if !self.cluster.has_limits() {
+        let most = self.cluster.most().jobs;
+        if !self.cluster.has_limits() && most.is_none() {
             return Ok(());
         }
         let mut in_queue = Cow::Borrowed(&self.in_queue);
         let mut jobs = jobs.into_iter().peekable();
         while let Some(job) = jobs.next() {
+            if in_queue.is_full(&self.cluster, job) {
+                let most = most.unwrap_or(0);
+                return Err(Box::new(Finding::by_engine(
+                    Denial::Full,
+                    "one more job",
+                    format!("fewer than {most} wait and run at once (limits.max_jobs)"),
+                    "submit it when others have ended",
+                )));
+            }
             if let Some(limit) = in_queue.over(&self.cluster, job) {
                 let refusal = Finding::by_engine(
                     Denial::Policy,

@@ -6,6 +6,7 @@ mod nodes;
 mod partitions;
 mod policy;
 mod programs;
+mod words;
 
 use super::{ClusterFile, List, NodeIndex, Sourced};
 use model::{Problem, Severity};
@@ -43,6 +44,7 @@ impl ClusterFile {
         checker.accounts();
         checker.policy();
         checker.programs();
+        checker.words();
         checker.found.sort_by_key(|found| found.problem.span.start);
         checker.found
     }

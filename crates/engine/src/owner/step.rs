@@ -65,7 +65,17 @@ impl Owner {
             placed => placed,
         };
         let parts = placed?;
+        let most = self.state.cluster().most();
         let number = self.next_step(job);
+        if most.steps.is_some_and(|most| number >= most) {
+            return Err(Refusal::invalid("Step limit reached for this job"));
+        }
+        let nodes = || parts.iter().flat_map(|part| &part.placement.nodes);
+        let tasks: u64 = nodes().map(|node| u64::from(node.tasks)).sum();
+        let is_over = |most: u32| tasks > u64::from(most) * nodes().count() as u64;
+        if most.tasks_of_node.is_some_and(is_over) {
+            return Err(Refusal::invalid("Task count specification invalid"));
+        }
         let step = StepId::Number(number);
         let mut made = Vec::new();
         for part in &parts {

@@ -42,6 +42,8 @@ pub enum Denial {
     PartitionQos,
     /// A limit of an account or of a QOS.
     Policy,
+    /// The cluster has as many jobs as it takes.
+    Full,
     /// The time is over the partition's limit.
     TimeLimit,
     /// The shortest time (`--time-min`) is over a limit.
@@ -88,6 +90,7 @@ impl Denial {
             Denial::Policy => {
                 "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
             }
+            Denial::Full => "Resource temporarily unavailable",
             Denial::TimeLimit => "Requested time limit is invalid (missing or exceeds some limit)",
             Denial::TimeMin => {
                 "Invalid time-min specification (exceeds job's time or other limits)"
@@ -128,6 +131,7 @@ impl Denial {
         Denial::Account,
         Denial::Qos,
         Denial::Policy,
+        Denial::Full,
         Denial::TimeLimit,
         Denial::TimeMin,
         Denial::Feature,

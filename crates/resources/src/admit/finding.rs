@@ -67,6 +67,7 @@ impl Subject {
             | Denial::PartitionAccount
             | Denial::PartitionQos
             | Denial::Policy
+            | Denial::Full
             | Denial::Unspecified => Subject::Several,
         }
     }

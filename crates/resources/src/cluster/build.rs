@@ -2,8 +2,8 @@
 
 use super::partition::limit;
 use super::{
-    Account, AccountId, Cluster, Counted, GpuKind, Lane, Limits, NodeClass, PartId, Partition, Qos,
-    QosId, Shares, Sockets, UNBOUNDED,
+    Account, AccountId, Cluster, Counted, GpuKind, Lane, Limits, Most, NodeClass, PartId,
+    Partition, Qos, QosId, Shares, Sockets, UNBOUNDED,
 };
 use crate::NodeSet;
 use crate::amounts::LANE_MAX;
@@ -88,6 +88,11 @@ impl Cluster {
         // A type that is only assumed may be another one.
         cluster.one_gpu_type =
             trust == Trust::All && value(&file.limits.one_gpu_type).unwrap_or(false);
+        cluster.most = Most {
+            jobs: value(&file.limits.max_jobs),
+            steps: value(&file.limits.max_steps),
+            tasks_of_node: value(&file.limits.max_tasks_per_node),
+        };
         cluster.of_users = Counted {
             jobs: value(&file.limits.max_jobs_per_user),
             submitted: value(&file.limits.max_submit_per_user),

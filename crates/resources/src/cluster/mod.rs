@@ -69,11 +69,29 @@ pub struct Cluster {
     needs_accounts: bool,
     /// All GPUs of a job have one type.
     one_gpu_type: bool,
+    most: Most,
     /// What jobs get outside of partitions that do not ask for it.
     defaults: Defaults,
 }
 
+/// The most of what its engine takes; none is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Most {
+    /// Jobs that wait and run are fewer, each element of an array counted (`MaxJobCount`).
+    pub jobs: Option<u32>,
+    /// Steps of a job, ended ones counted (`MaxStepCount`).
+    pub steps: Option<u32>,
+    /// Tasks of a step for each of its nodes (`MaxTasksPerNode`).
+    pub tasks_of_node: Option<u32>,
+}
+
 impl Cluster {
+    /// The most of what its engine takes.
+    #[must_use]
+    pub fn most(&self) -> Most {
+        self.most
+    }
+
     /// Whether all GPUs of a job have one type, though it names none.
     #[must_use]
     pub fn has_one_gpu_type(&self) -> bool {

@@ -42,7 +42,7 @@ impl Ledger {
     /// level, where no QOS limits the TRES.
     pub(crate) fn after(&self, chain: &Chain<'_>, wanted: Wanted<'_>) -> Result<(), Passed> {
         let qos: Vec<(QosId, &Limits)> = chain.qos_limits().collect();
-        let of_qos = Asked {
+        let of_qos = Comparison {
             ledger: self,
             cluster: chain.cluster,
             wanted,
@@ -67,7 +67,7 @@ impl Ledger {
                 of_qos.of(limited, limits, before.clone(), whose)?;
             }
         }
-        let of_association = Asked {
+        let of_association = Comparison {
             by_qos: false,
             factor: chain.limit_factor().unwrap_or(1.0),
             ..of_qos
@@ -98,7 +98,7 @@ impl Ledger {
 
 /// A job that is held against limits.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct Comparison<'a> {
     ledger: &'a Ledger,
     cluster: &'a Cluster,
     wanted: Wanted<'a>,
@@ -107,7 +107,7 @@ struct Asked<'a> {
     factor: f64,
 }
 
-impl Asked<'_> {
+impl Comparison<'_> {
     /// Whether it passes limits of one kind, but for those on what levels before limit.
     fn of<'l>(
         &self,

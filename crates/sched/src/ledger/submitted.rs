@@ -10,9 +10,12 @@ use resources::{Cluster, Limits};
 use std::collections::HashMap;
 
 /// Jobs that run and wait by limit, each element of an array counted. A job counts where it was
-/// submitted to, wherever it runs. Nothing is counted where there are no limits.
+/// submitted to, wherever it runs. By limit nothing is counted where there are none.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct InQueue(HashMap<Counter, usize>);
+pub(crate) struct InQueue {
+    under: HashMap<Counter, usize>,
+    all: usize,
+}
 
 /// How many jobs a job stands for.
 fn elements(job: &Job) -> usize {
@@ -42,9 +45,10 @@ impl InQueue {
 
     /// A job comes, with all of its elements.
     pub(crate) fn add(&mut self, cluster: &Cluster, job: &Job) {
+        self.all += elements(job);
         if cluster.has_limits() {
             for counter in chain(cluster, job).counters() {
-                *self.0.entry(counter).or_default() += elements(job);
+                *self.under.entry(counter).or_default() += elements(job);
             }
         }
     }
@@ -56,20 +60,27 @@ impl InQueue {
 
     /// Some elements of a job leave it.
     pub(crate) fn take_some(&mut self, cluster: &Cluster, job: &Job, elements: usize) {
+        self.all = self.all.saturating_sub(elements);
         if !cluster.has_limits() {
             return;
         }
         for counter in chain(cluster, job).counters() {
             match self.of(&counter).saturating_sub(elements) {
-                0 => self.0.remove(&counter),
-                left => self.0.insert(counter, left),
+                0 => self.under.remove(&counter),
+                left => self.under.insert(counter, left),
             };
         }
     }
 
     /// How many count under a limit.
     pub(super) fn of(&self, counter: &Counter) -> usize {
-        self.0.get(counter).copied().unwrap_or(0)
+        self.under.get(counter).copied().unwrap_or(0)
+    }
+
+    /// Whether there would be too many with one more job: the last that Slurm counts up to it does not take.
+    pub(crate) fn is_full(&self, cluster: &Cluster, job: &Job) -> bool {
+        let most = cluster.most().jobs;
+        most.is_some_and(|most| self.all + elements(job) >= most as usize)
     }
 
     /// The limit that one more job would pass, by Slurm's name.

@@ -682,3 +682,100 @@ fn over_a_limit_where_nothing_is_free() {
     };
     assert_eq!(lab.stands(both), reason_text(&too_few));
 }
+
+/// The last job that the cluster counts up to is not taken; an array counts with all its elements.
+#[test]
+fn a_cluster_has_fewer_jobs_than_it_counts() {
+    let text = format!("{FEW}\n[limits]\nmax_jobs = 5\n");
+    let mut lab = World::text(&text);
+    let full = |lab: &World, request: Request| {
+        let record = Job::submitted(JobId(99), request, Arc::default(), lab.now);
+        let refused = lab.state.has_room_for([&record]).err();
+        refused.map(|refused| refused.denial.words())
+    };
+    let three = job(0, 1).with_rare(|rare| rare.array = model::ArraySpec::parse("1-3"));
+    assert_eq!(full(&lab, three.clone()), None);
+    let array = lab.submit("ann", three.clone()).unwrap();
+    let words = Some("Resource temporarily unavailable");
+    assert_eq!(full(&lab, three.clone()), words);
+    assert_eq!(full(&lab, job(0, 1)), None);
+    lab.submit("ann", job(0, 1)).unwrap();
+    assert_eq!(full(&lab, job(0, 1)), words);
+    lab.state.apply(Event::CancelledElements {
+        job: array,
+        tasks: vec![3],
+        by: 0,
+        at: lab.now,
+    });
+    assert_eq!(full(&lab, job(0, 1)), None);
+    let running: Vec<JobId> = lab.state.running().map(|job| job.id).collect();
+    for job in running {
+        lab.state.apply(Event::Gone {
+            job,
+            outcome: model::Outcome::Completed,
+            at: lab.now,
+        });
+    }
+    lab.state.schedule(lab.now);
+    let counted = super::InQueue::count(&lab.state.cluster, lab.state.jobs.values());
+    assert_eq!(lab.state.in_queue, counted);
+}
+
+/// `NoDecay`: what was used is not forgotten.
+#[test]
+fn usage_of_a_qos_that_is_kept() {
+    let text = "[nodes.g]\nnames = \"g[1-4]\"\ncpus = 8\nmemory = \"16000M\"\n\
+        [partition.all]\ndefault = true\nnodes = \"ALL\"\n\
+        [qos.less]\ngroup_tres_minutes = \"cpu=1\"\n\
+        [qos.kept]\ngroup_tres_minutes = \"cpu=1\"\nflags = [\"NoDecay\"]\n";
+    let mut lab = World::text(text);
+    let mut first = Vec::new();
+    for qos in ["less", "kept"] {
+        first.extend(lab.check("zoe", in_qos(qos, minutes(2, 5)), "R"));
+    }
+    lab.now = lab.now + Seconds(36);
+    for job in first {
+        lab.state.apply(Event::Gone {
+            job,
+            outcome: model::Outcome::Completed,
+            at: lab.now,
+        });
+    }
+    lab.check(
+        "zoe",
+        in_qos("less", minutes(1, 5)),
+        "QOSGrpCPUMinutesLimit",
+    );
+    lab.check(
+        "zoe",
+        in_qos("kept", minutes(1, 5)),
+        "QOSGrpCPUMinutesLimit",
+    );
+    lab.now = lab.now + Seconds(7 * 24 * 3600);
+    lab.check("zoe", in_qos("less", minutes(1, 5)), "R");
+    lab.check(
+        "zoe",
+        in_qos("kept", minutes(1, 5)),
+        "QOSGrpCPUMinutesLimit",
+    );
+}
+
+/// `NoReserve`: a job that waits keeps no place from those behind it.
+#[test]
+fn no_place_is_kept_for_a_job_whose_qos_says_so() {
+    let text = "[nodes.n]\nnames = \"n[1-2]\"\ncpus = 4\n[partition.all]\ndefault = true\nnodes = \"ALL\"\n\
+        [qos.kept]\n[qos.free]\nflags = [\"NoReserve\"]\n";
+    for (qos, want) in [("kept", "Priority"), ("free", "R")] {
+        let mut lab = World::text(text);
+        lab.state
+            .set_backfill(Some(crate::BackfillParameters::default()));
+        let both = Request {
+            min_nodes: Some(2),
+            exclusive: true,
+            ..minutes(1, 60)
+        };
+        lab.check("ann", minutes(4, 60), "R");
+        lab.check("ann", in_qos(qos, both), "Resources");
+        lab.check("ann", minutes(1, 120), want);
+    }
+}

@@ -87,18 +87,23 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     Ok(exit_code::DONE)
 }
 
-/// Says that a cluster file has what can't be so, which its engine goes on without.
+/// Says that a cluster file has what can't be so, or words that have no effect, which its engine goes on
+/// without.
 fn note_errors(places: &Places, asked: &str, printer: &Printer) -> Result<(), Failure> {
     let text = cluster_files::find(places, asked)?;
     let file = ClusterFile::parse(&text.name, &text.text).unwrap_or_default();
-    let found = file.check().into_iter();
-    let errors = found.filter(|one| one.severity == Severity::Error);
-    match errors.count() {
-        0 => {}
-        count => printer.say(&format!(
-            "note: {asked} has {} that this engine passes over; yard cluster check {asked} shows what",
-            counted(count, "error")
-        )),
+    let found = file.check();
+    let errors = found.iter().filter(|one| one.severity == Severity::Error);
+    let words = found
+        .iter()
+        .filter(|one| ["unknown-word", "no-effect"].contains(&one.code));
+    let errors = (errors.count(), "error", "");
+    let words = (words.count(), "word", " without effect");
+    for (count, noun, how) in [errors, words].into_iter().filter(|(count, ..)| *count > 0) {
+        let what = format!("{}{how}", counted(count, noun));
+        printer.say(&format!(
+            "note: {asked} has {what} that this engine passes over; yard cluster check {asked} shows what"
+        ));
     }
     Ok(())
 }
