@@ -22,9 +22,14 @@ struct Case {
     /// What it needs of Python, and of `PATH`.
     needs: [&'static str; 2],
     script: &'static str,
+    /// What stands before the script.
+    before: &'static str,
     /// More of the run file, before its sections.
     more: &'static str,
 }
+
+/// Two ranks on each node, so that one has the local number 1.
+const TWO_EACH: &str = "ranks_per_node = 2\ncpus_per_rank = 1\n";
 
 impl Case {
     const fn new(launcher: &'static str, module: &'static str, script: &'static str) -> Case {
@@ -33,6 +38,7 @@ impl Case {
             venv: "debian",
             needs: [module, "true"],
             script,
+            before: "",
             more: "",
         }
     }
@@ -68,17 +74,18 @@ impl Case {
         folder
     }
 
-    /// Runs the script on two nodes of a cluster and looks for the sum in each rank's words.
+    /// Runs the script on two nodes of a cluster and looks in each rank's words for the sum, and with two
+    /// ranks on each node for the local number. Returns what was printed.
     #[track_caller]
-    fn run(&self, env: &mut TestEnv, cluster: &str, resources: &str, ranks: u32) {
+    fn run(&self, env: &mut TestEnv, cluster: &str, resources: &str, ranks: u32) -> String {
         let Some(venv) = self.installed() else {
-            return;
+            return String::new();
         };
         // Torch 1.13 on Python 3.11.
         env.set_var("PET_REDIRECTS", "9:3");
         env.set_var("PET_TEE", "9:3");
         env.set_var("DS_ACCELERATOR", "cpu");
-        env.write("train.py", self.script);
+        env.write("train.py", &format!("{}{}", self.before, self.script));
         let Case { launcher, more, .. } = self;
         let text = format!(
             "launcher = {launcher:?}\ncommand = [\"train.py\"]\n{more}[resources]\nnodes = 2\n\
@@ -86,27 +93,38 @@ impl Case {
         );
         env.write("yard.toml", &text);
         let printed = env.yard(&["run", "--on", cluster]).success();
+        let sum = format!(" sum {}", ranks * (ranks + 1) / 2);
         for rank in 0..ranks {
-            let line = format!("rank {rank} sum {}", ranks * (ranks + 1) / 2);
-            assert!(printed.contains(&line), "{printed}");
+            let own = format!("rank {rank} local ");
+            let mut said = printed
+                .lines()
+                .filter_map(|line| Some(line.split_once(&own)?.1));
+            let local = said.find_map(|said| said.trim_end().strip_suffix(&sum));
+            let local: u32 = local.and_then(|local| local.parse().ok()).expect(&printed);
+            assert!(
+                local == rank % 2 || resources != TWO_EACH,
+                "rank {rank}: {printed}"
+            );
         }
+        printed
     }
 
-    /// On a virtual cluster, a rank on each node.
+    /// On a virtual cluster, two ranks on each node.
     #[track_caller]
     fn check(&self) {
-        self.check_with("", 2);
+        self.check_with(TWO_EACH, 4);
     }
 
     #[track_caller]
-    fn check_with(&self, resources: &str, ranks: u32) {
-        if self.installed().is_some() {
-            let mut lab = VirtualCluster::start(env!("CARGO_BIN_EXE_yard"), CLUSTER);
-            self.run(&mut lab, "lab", resources, ranks);
+    fn check_with(&self, resources: &str, ranks: u32) -> String {
+        if self.installed().is_none() {
+            return String::new();
         }
+        let mut lab = VirtualCluster::start(env!("CARGO_BIN_EXE_yard"), CLUSTER);
+        self.run(&mut lab, "lab", resources, ranks)
     }
 
-    /// On a real Slurm, a rank on each node.
+    /// On a real Slurm, two ranks on each node.
     #[track_caller]
     fn check_on_slurm(&self) {
         if let Some(reason) = RealSlurm::missing() {
@@ -117,7 +135,7 @@ impl Case {
             let slurm = slurm.expect("a Slurm comes up");
             let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
             env.set_var("SLURM_CONF", slurm.conf());
-            self.run(&mut env, "rig", "", 2);
+            self.run(&mut env, "rig", TWO_EACH, 4);
         }
     }
 }
@@ -145,6 +163,28 @@ mod slow {
     #[test]
     fn torchrun_on_three_gpus_of_two_nodes() {
         TORCHRUN.check_with("gpus = 3\ncpus_per_rank = 1\n", 3);
+    }
+
+    /// Within the job: all agents end their ranks and start them again.
+    #[test]
+    fn torchrun_restarts_all_ranks_when_one_fails() {
+        let case = Case {
+            before: "\
+import os, sys
+if os.environ['RANK'] == '3' and not os.path.exists('failed'):
+    open('failed', 'w').close()
+    sys.exit(1)
+sys.stdout.write(f'restarts {os.environ[\"TORCHELASTIC_RESTART_COUNT\"]}\\n')
+",
+            more: "launcher_options = [\"--max_restarts=1\"]\n",
+            ..TORCHRUN
+        };
+        if case.installed().is_some() {
+            let printed = case.check_with(TWO_EACH, 4);
+            // The other agent counts none: it meets the one that restarts once more.
+            assert_eq!(printed.matches("restarts 1").count(), 2, "{printed}");
+            assert!(printed.contains("1 start ·"), "{printed}");
+        }
     }
 
     #[test]
