@@ -923,3 +923,37 @@ fn what_the_copy_of_the_code_is_without_is_noted() {
     );
     note("/results\n", data, expect![""]);
 }
+
+/// What wraps a rank, its environment, its command.
+#[test]
+fn what_the_first_task_is_started_with_is_shown() {
+    let env = env();
+    env.write("train.py", "");
+    env.write(
+        "yard.toml",
+        "launcher = \"mpi\"\ncommand = [\"train.py\"]\n[resources]\nnodes = 2\nranks_per_node = 2\n",
+    );
+    let plan = |more: &[&str]| {
+        let args = [&["plan", "--on", "plai"], more].concat();
+        env.yard(&args).success()
+    };
+    let json: serde_json::Value = serde_json::from_str(&plan(&["--json"])).unwrap();
+    let task = &json["first_task"];
+    assert_eq!(task["argv"], serde_json::json!(["python3", "train.py"]));
+    assert_eq!(task["head"][0], "mpirun");
+    assert_eq!(task["container"], serde_json::json!([]));
+    for (name, value) in [
+        ("LOCAL_RANK", "0"),
+        ("WORLD_SIZE", "4"),
+        ("MASTER_ADDR", "FIRST_NODE"),
+    ] {
+        assert_eq!(task["environment"][name], value, "{name}");
+    }
+    assert!(task["environment"]["OMP_NUM_THREADS"].is_string(), "{task}");
+    let text = plan(&[]);
+    let gives = text.lines().find(|line| line.starts_with("  gives"));
+    assert!(
+        gives.is_some_and(|line| line.contains("LOCAL_RANK=0")),
+        "{text}"
+    );
+}
