@@ -222,7 +222,7 @@ impl Bench {
         let mut waiting: Vec<&Job> = self.state.live().filter(waits).collect();
         waiting.sort_by_key(|job| (Reverse(job.priority), job.submitted, job.id));
         let is_planned = |job: &&Job| self.state.planned(job.id).is_some();
-        let planned = waiting.iter().rposition(|job| is_planned(job));
+        let planned = waiting.iter().rposition(is_planned);
         let behind = planned.map_or(0, |last| last + 1).min(waiting.len() - 1);
         waiting[behind].id
     }

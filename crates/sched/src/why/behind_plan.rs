@@ -198,7 +198,7 @@ impl PlanOn<'_> {
         None
     }
 
-    /// A place at a moment on nodes that nobody is promised as long as the job may last.
+    /// A place at a moment on nodes that no job is promised as long as the job may last.
     fn start_at(
         &mut self,
         attempt: &Attempt,
