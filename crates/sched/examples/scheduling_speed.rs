@@ -14,13 +14,14 @@ use std::cmp::Reverse;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
-use yard_sched::{BackfillParameters, Event, Job, State};
+use yard_sched::{BackfillParameters, Event, GroupMembers, Job, State};
 
 const ROUNDS: usize = 15;
 /// A calculation of priorities each so many seconds.
 const PERIOD: i64 = 300_000;
 const USERS: u32 = 50;
 const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
 
 fn main() {
     let numbers: Vec<u32> = std::env::args()
@@ -31,11 +32,12 @@ fn main() {
         panic!("scheduling_speed NODES JOBS");
     };
     measure(nodes, waiting as usize);
+    measure_other_queues(nodes, waiting as usize);
 }
 
 /// Rows of one size.
 fn measure(nodes: u32, waiting: usize) {
-    let mut bench = Bench::new(nodes);
+    let mut bench = Bench::new(nodes, "");
     // What runs is there before: a tenth of the jobs that wait as well.
     bench.fill(waiting / 10);
     let (before, few) = (resident(), bench.state.waiting_count());
@@ -103,6 +105,57 @@ fn measure(nodes: u32, waiting: usize) {
     say("rows that such periods write", rows as f64);
 }
 
+/// Queues that wait for something else than nodes alone.
+fn measure_other_queues(nodes: u32, waiting: usize) {
+    let say = |what: &str, backfill: Option<BackfillParameters>, bench: &mut Bench| {
+        bench.state.set_backfill(backfill);
+        let later = backfill.map_or(1000, |backfill| backfill.interval);
+        let figure = median(3, || bench.pass(later));
+        writeln!(std::io::stdout(), "{what}\t{figure:.3}").expect("the table can be written");
+    };
+    let cycle = Some(BackfillParameters::default());
+    let mut bench = Bench::new(
+        nodes,
+        "[preemption]\ntype = \"partition\"\nmode = \"cancel\"\n\
+         [partition.low]\nnodes = [\"all\"]\npriority_tier = 0\n",
+    );
+    // A CPU without a GPU, which is not enough for any.
+    bench.submit(Request {
+        partition: Some("low".to_owned()),
+        memory: Some(MemoryRequest::PerNode(1)),
+        ..Request::default()
+    });
+    bench.state.schedule(Timestamp(0));
+    bench.fill(waiting);
+    say(
+        "a cycle of jobs that may preempt another, ms",
+        cycle,
+        &mut bench,
+    );
+    let mut bench = Bench::new(nodes, "[qos.normal]\nmax_jobs_accrue_per_user = 10\n");
+    bench.fill(waiting);
+    say(
+        "one pass in order where ten jobs of each user age, ms",
+        None,
+        &mut bench,
+    );
+    let mut bench = Bench::new(nodes, "");
+    bench.reserve_but(7);
+    bench.fill_with(waiting, |bench| Request {
+        min_nodes: Some(8),
+        max_nodes: Some(8),
+        time: Some(TimeLimitRequest::Limit(Seconds(
+            HOUR * (1 + u64::from(bench.draw(100))),
+        ))),
+        ..bench.training()
+    });
+    say(
+        "a cycle of jobs that wait for a reservation to be over, ms",
+        cycle,
+        &mut bench,
+    );
+}
+
 /// A state and what draws jobs for it.
 struct Bench {
     state: State,
@@ -112,14 +165,15 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(nodes: u32) -> Bench {
+    /// `rules` are further lines of the cluster file.
+    fn new(nodes: u32, rules: &str) -> Bench {
         let text = format!(
             "[nodes.all]\nnames = \"n[1-{nodes}]\"\ncpus = 64\nmemory = \"512G\"\n\
              gpu = {{ type = \"h100\", count = 8 }}\n\
              [nodes.quick]\nnames = \"quick1\"\ncpus = 64\nmemory = \"512G\"\n\
              [partition.all]\ndefault = true\nnodes = [\"all\"]\n\
              [partition.quick]\nnodes = [\"quick\"]\n\
-             [priority]\nage = 1000\nfair_share = 5000\njob_size = 500\nhalf_life = \"7-0\"\n"
+             [priority]\nage = 1000\nfair_share = 5000\njob_size = 500\nhalf_life = \"7-0\"\n{rules}"
         );
         let file = ClusterFile::parse("bench", &text).unwrap_or_else(|it| panic!("{it:?}"));
         let cluster = Arc::new(Cluster::build(&file, Trust::All));
@@ -184,9 +238,13 @@ impl Bench {
 
     /// Fills the cluster, and submits so many more.
     fn fill(&mut self, waiting: usize) {
+        self.fill_with(waiting, Bench::training);
+    }
+
+    fn fill_with(&mut self, waiting: usize, request: impl Fn(&mut Bench) -> Request) {
         self.state.set_backfill(None);
         while self.state.waiting_count() < waiting {
-            let request = self.training();
+            let request = request(self);
             self.submit(request);
             // The first that does not fit ends the filling.
             if self.state.waiting_count() == 1 {
@@ -196,6 +254,37 @@ impl Bench {
         }
         self.state.schedule(Timestamp(self.now));
         self.state.take_changes();
+    }
+
+    /// Reserves all nodes but so many, from ten minutes later on.
+    fn reserve_but(&mut self, few: u32) {
+        let nodes = self.state.cluster().node_count() - 1;
+        let words = [
+            "ReservationName=later".to_owned(),
+            "StartTime=now+600".to_owned(),
+            "Duration=10-0".to_owned(),
+            format!("Nodes=n[{}-{nodes}]", few + 1),
+            "Users=root".to_owned(),
+        ];
+        let (now, zone) = (Timestamp(self.now), jiff::tz::TimeZone::UTC);
+        let asked = model::reservation_request(&words, true, now, &zone).expect("it can be read");
+        let made = self
+            .state
+            .reserve(&asked, true, &GroupMembers::default(), now);
+        let reservation = made.expect("the nodes are free");
+        self.state.apply(Event::ReservationChanged {
+            name: reservation.name.clone(),
+            reservation: Some(Box::new(reservation)),
+        });
+    }
+
+    /// A pass over those that wait.
+    fn pass(&mut self, later: i64) -> f64 {
+        self.now += later;
+        timed(|| {
+            self.state.schedule(Timestamp(self.now));
+            self.state.take_changes();
+        })
     }
 
     /// Ends a running job, and sees who starts instead.

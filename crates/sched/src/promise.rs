@@ -69,8 +69,7 @@ pub(crate) struct Promises {
     timeline: Timeline<Free>,
     /// Whose job it is decides what it may be given.
     by_user: bool,
-    /// When jobs of a kind start at the earliest, which only becomes later.
-    bounds: HashMap<(usize, u32, Kind), (i64, i64)>,
+    bounds: Bounds,
     pub(crate) plan: Plan,
     /// When running jobs end by the timeline, where one may lose its place before.
     ends: HashMap<JobId, i64>,
@@ -80,10 +79,24 @@ pub(crate) struct Promises {
     preempted: Preempted,
 }
 
+/// When jobs of a kind start at the earliest, which only becomes later, by the longest limit for which that is known.
+#[derive(Clone, Debug, Default)]
+struct Bounds(HashMap<(usize, u32, Kind), (i64, i64)>);
+
+impl Bounds {
+    /// None where a job of that length may start before.
+    fn of(&self, kind: (usize, u32, Kind), length: i64) -> Option<i64> {
+        let is_high = fault::is(Fault::BoundTooHigh);
+        let known = self.0.get(&kind).filter(|_| !fault::forgets());
+        let known = known.filter(|(longest, _)| *longest <= length || is_high);
+        known.map(|(_, at)| *at)
+    }
+}
+
 /// What is free were all those gone whose place a job may take, by who takes it; none where it may take no
 /// place. A copy finds it anew.
 #[derive(Debug, Default)]
-struct Preempted(HashMap<Taker, Option<Timeline<Free>>>);
+struct Preempted(HashMap<Taker, Option<(Timeline<Free>, Bounds)>>);
 
 impl Clone for Preempted {
     fn clone(&self) -> Preempted {
@@ -114,7 +127,7 @@ impl Promises {
             planning: parameters.planning(0),
             timeline,
             by_user: state.is_by_user(),
-            bounds: HashMap::new(),
+            bounds: Bounds::default(),
             plan: Plan::default(),
             ends: by_job,
             now: now.0,
@@ -130,8 +143,9 @@ impl Promises {
 
     /// Takes something for a time, also where others would be gone.
     fn reserve(&mut self, times: (i64, i64), mut take: impl FnMut(&mut Free)) {
-        let views = self.preempted.0.values_mut().flatten();
-        for timeline in std::iter::once(&mut self.timeline).chain(views) {
+        let others = self.preempted.0.values_mut().flatten();
+        let others = others.map(|(timeline, _)| timeline);
+        for timeline in std::iter::once(&mut self.timeline).chain(others) {
             timeline.reserve(times.0, times.1, &mut take);
         }
     }
@@ -208,12 +222,27 @@ impl Promises {
         let taker = state.taker(attempt)?;
         if !self.preempted.0.contains_key(&taker) {
             let timeline = state.once_preempted(self, &taker, attempt, now);
-            self.preempted.0.insert(taker, timeline);
+            let known = timeline.map(|timeline| (timeline, Bounds::default()));
+            self.preempted.0.insert(taker, known);
         }
-        let timeline = self.preempted.0.get(&taker)?.as_ref()?;
+        let (timeline, bounds) = self.preempted.0.get(&taker)?.as_ref()?;
+        let (kind, length) = (self.kind(attempt, reserved), attempt.span.length);
+        let waits_for_few = attempt.choice.few_until.is_some();
+        let from = bounds.of(kind, length).filter(|_| !waits_for_few);
         // What fits now once others are gone takes their places, or may not: that was tried.
-        let later = now.0.saturating_add(1)..=i64::MAX;
-        self.earliest_in(timeline, state, attempt, later, reserved)
+        let later = from.unwrap_or(now.0.saturating_add(1))..=i64::MAX;
+        let start = self.earliest_in(timeline, state, attempt, later, reserved)?;
+        if let (Some(Some((_, bounds))), false) = (self.preempted.0.get_mut(&taker), waits_for_few)
+        {
+            bounds.0.insert(kind, (length, start.at.0));
+        }
+        Some(start)
+    }
+
+    /// Tells apart jobs of which something else is known.
+    fn kind(&self, attempt: &Attempt, reserved: &Reserved<'_>) -> (usize, u32, Kind) {
+        let owner = if self.by_user { attempt.user } else { 0 };
+        (attempt.need(), owner, reserved.kind())
     }
 
     fn earliest_in(
@@ -278,13 +307,9 @@ impl Promises {
         let length = attempt.span.length;
         let waits_for_few = attempt.choice.few_until.is_some();
         let reserved = state.reserved_for(attempt.job);
-        let owner = if self.by_user { attempt.user } else { 0 };
-        let kind = (attempt.need(), owner, reserved.kind());
-        let known = self.bounds.get(&kind);
-        let known = known.filter(|_| !waits_for_few && !fault::forgets());
-        let is_high = fault::is(Fault::BoundTooHigh);
-        let from = known.filter(|(longest, _)| *longest <= length || is_high);
-        let from = from.map_or(now.0, |(_, at)| *at);
+        let kind = self.kind(attempt, &reserved);
+        let from = self.bounds.of(kind, length).filter(|_| !waits_for_few);
+        let from = from.unwrap_or(now.0);
         let preempting = self.earliest_preempting(state, attempt, now, &reserved);
         let may_preempt = preempting.is_some();
         let found =
@@ -294,7 +319,7 @@ impl Promises {
         };
         state.may_have(&state.ledger, &start, now)?;
         if !waits_for_few && !may_preempt {
-            self.bounds.insert(kind, (length, start.at.0));
+            self.bounds.0.insert(kind, (length, start.at.0));
         }
         if let Some(times) = self.note(&start, now) {
             // Others may still hold what it takes from them.
