@@ -118,7 +118,7 @@ impl EngineFolder {
     /// A job's batch script; for an array the one of the array's id, which its elements share.
     #[must_use]
     pub fn script(&self, job: JobId) -> PathBuf {
-        self.job(job).join("script")
+        self.job(job).join("slurm_script")
     }
 
     /// The environment that a job was submitted with (JSON: pairs of name and value); for an

@@ -100,6 +100,8 @@ pub enum ToSupervisor {
     End,
     /// Start the tasks, where they wait for it.
     Start,
+    /// End the step by SIGKILL alone.
+    Kill,
 }
 
 /// The bytes are not frames of this protocol.
@@ -193,6 +195,7 @@ impl StepFrame for ToSupervisor {
             ToSupervisor::Signal(signal) => frame(buffer, 4, 0, &signal.to_be_bytes()),
             ToSupervisor::End => frame(buffer, 5, 0, &[]),
             ToSupervisor::Start => frame(buffer, 6, 0, &[]),
+            ToSupervisor::Kill => frame(buffer, 7, 0, &[]),
         }
     }
 
@@ -210,6 +213,7 @@ impl StepFrame for ToSupervisor {
             4 => ToSupervisor::Signal(i32::from_be_bytes(payload.try_into().ok()?)),
             5 => ToSupervisor::End,
             6 => ToSupervisor::Start,
+            7 => ToSupervisor::Kill,
             _ => return None,
         })
     }
@@ -326,6 +330,7 @@ mod tests {
             ToSupervisor::Signal(10),
             ToSupervisor::End,
             ToSupervisor::Start,
+            ToSupervisor::Kill,
         ]);
     }
 

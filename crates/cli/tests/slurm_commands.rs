@@ -320,14 +320,32 @@ fn a_job_requeues_itself_once() {
     );
     let job = submit(&env, &["again.sh"]);
     wait_for_state(&env, &job, "CD");
-    assert_eq!(
-        text(&env.work().join("again.out"))
-            .lines()
-            .filter(|line| line.starts_with("start"))
-            .collect::<Vec<_>>(),
-        ["start 0", "start 1"]
+    let said = text(&env.work().join("again.out"));
+    let lines: Vec<&str> = said.lines().collect();
+    let [first, ended, second] = lines[..] else {
+        panic!("{said}");
+    };
+    assert_eq!([first, second], ["start 0", "start 1"]);
+    let begins = format!("slurmstepd: error: *** JOB {job} ON ");
+    assert!(
+        ended.starts_with(&begins) && ended.ends_with(" DUE TO JOB REQUEUE ***"),
+        "{ended}"
     );
     assert_eq!(shown(&env, &job, "Restarts"), "1");
+}
+
+#[test]
+fn a_step_of_a_script_that_fails_says_so() {
+    let env = env();
+    let wrap =
+        "srun sh -c 'touch there; sleep 600' & until test -e there; do sleep 0.1; done; exit 4";
+    let _failed = env
+        .slurm("sbatch", &["--wait", "-o", "out", "--wrap", wrap])
+        .code(4);
+    let said = text(&env.work().join("out"));
+    let ends = " FAILED (non-zero exit code or other failure mode) ***";
+    let is_said = |line: &str| line.contains("*** STEP 1.0 ON ") && line.ends_with(ends);
+    assert!(said.lines().any(is_said), "{said}");
 }
 
 #[test]

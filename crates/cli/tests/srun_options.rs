@@ -1,7 +1,7 @@
 //! What `srun`'s options do to the tasks of a step. What is expected was recorded from 22.05.8 by the
 //! command line that stands in each test, with `task/affinity` and `task/cgroup` on nodes of two CPUs.
 
-use testkit::TestEnv;
+use testkit::{TestEnv, VirtualCluster};
 
 fn env() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_yard"))
@@ -45,6 +45,83 @@ fn several_programs() {
         gone.contains("execve(): nosuchprog: No such file or directory\n"),
         "{gone}"
     );
+}
+
+/// `unset TMPDIR; srun -n2 -l sh -c …`, with one that is missing and one that can't be made, and in a batch script:
+/// the first task of a node has a folder, the others have what their caller has; a program's name is the
+/// path by which it was found.
+#[test]
+fn the_first_task_has_a_folder_for_files_and_a_program_its_path() {
+    let env = env();
+    let yard = env!("CARGO_BIN_EXE_yard");
+    let say = "sh -c 'echo \"$TMPDIR\" $0'";
+    let shell = env.program("sh", &["-c", "command -v sh"]).output();
+    let shell = shell.expect("sh can be started").stdout;
+    let shell = String::from_utf8_lossy(&shell);
+    let shell = shell.trim();
+    let work = env.work();
+    let work = work.display();
+    let cases = [
+        (
+            format!("unset TMPDIR; {yard} slurm srun -n2 -l {say}"),
+            format!("0: /tmp {shell}\n1:  {shell}\n"),
+        ),
+        (
+            format!("TMPDIR=$PWD/new {yard} slurm srun -n1 -l {say}; test -d new && echo made"),
+            format!("0: {work}/new {shell}\nmade\n"),
+        ),
+        (
+            format!("TMPDIR=/nosuch/new {yard} slurm srun -n2 -l {say} 2> err; cat err"),
+            format!(
+                "0: /tmp {shell}\n1: /nosuch/new {shell}\n\
+                 slurmstepd: error: Setting TMPDIR to /tmp\n\
+                 slurmstepd: error: Unable to create TMPDIR [/nosuch/new]: No such file or directory\n"
+            ),
+        ),
+        (
+            format!("ln -s {shell} mine; {yard} slurm srun -n1 ./mine -c 'echo $0'"),
+            format!("{work}/./mine\n"),
+        ),
+        (
+            format!(
+                "unset TMPDIR; {yard} slurm sbatch -W -o out --wrap 'echo $TMPDIR; basename $0' \
+                 > said; cat out"
+            ),
+            "/tmp\nslurm_script\n".to_owned(),
+        ),
+    ];
+    for (line, want) in cases {
+        let output = env.program("bash", &["-c", &line]).output();
+        let output = output.expect("bash can be started");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(sorted(&printed), sorted(&want), "{line}: {output:?}");
+    }
+}
+
+/// `srun -n2 -W 1 sh -c …` and `kill -TERM` of an srun: SIGKILL, without a SIGTERM before it.
+#[test]
+fn a_step_that_srun_gives_up_is_killed() {
+    let env = env();
+    let yard = env!("CARGO_BIN_EXE_yard");
+    let waits = "trap \"echo caught\" TERM; while :; do sleep 0.1; done";
+    let calls = [
+        format!("{yard} slurm srun -n2 -W 1 sh -c 'test $SLURM_PROCID = 0 || {{ {waits}; }}'"),
+        format!(
+            "{yard} slurm srun -n1 sh -c 'touch runs; {waits}' & until test -e runs; do sleep 0.1; done; \
+             kill -TERM $!; wait $!"
+        ),
+    ];
+    for (rank, call) in [1, 0].into_iter().zip(calls) {
+        let output = env.program("bash", &["-c", &call]).output();
+        let output = output.expect("bash can be started");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(137), "{errors}");
+        assert!(
+            errors.contains(&format!(": task {rank}: Killed\n")),
+            "{errors}"
+        );
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    }
 }
 
 /// An MPI program would abort, or run alone as often as there are tasks.
@@ -136,6 +213,56 @@ fn a_step_over_its_memory_ends_out_of_memory() {
     assert_eq!(states, want);
     let output = std::fs::read_to_string(env.work().join("out")).unwrap_or_default();
     assert!(output.contains("StepId=2.batch"), "{output}");
+}
+
+/// A program that holds so many MiB for three seconds.
+fn holds(mebibytes: u32) -> String {
+    format!("dd if=/dev/zero bs={mebibytes}M 2> /dev/null | sleep 3")
+}
+
+/// Neither holds more than it may, and both together do.
+#[test]
+fn the_steps_of_a_job_share_its_memory() {
+    let env = env();
+    let wrap = format!(
+        "({holds}) & srun --overlap sh -c '{holds}'; wait; true",
+        holds = holds(60)
+    );
+    let _ended = env.slurm(
+        "sbatch",
+        &["--wait", "-o", "out", "--mem=100", "--wrap", &wrap],
+    );
+    let output = std::fs::read_to_string(env.work().join("out")).unwrap_or_default();
+    let said = "the job's processes held up to 1";
+    assert!(output.contains(said), "{output}");
+    assert!(output.contains("--mem gave them 100 MiB\n"), "{output}");
+    let state = env.slurm("sacct", &["-nPXo", "jobid,state"]).success();
+    assert_eq!(state, "1|OUT_OF_MEMORY\n", "{output}");
+    // One after the other they may.
+    let wrap = format!("{holds}; srun --overlap sh -c '{holds}'", holds = holds(60));
+    let one_by_one = ["--wait", "-o", "out", "--mem=100", "--wrap", &wrap];
+    env.slurm("sbatch", &one_by_one).success();
+}
+
+/// `DefMemPerCPU=100`, and a job that asks for no memory.
+#[test]
+fn a_cluster_s_default_memory_is_a_limit() {
+    let cluster = "[nodes.n]\nnames = \"n1\"\ncpus = 2\nmemory = \"4000M\"\n\
+                   [partition.all]\ndefault = true\nnodes = \"n1\"\ndefault_memory_per_cpu = \"100M\"\n";
+    let lab = VirtualCluster::start(env!("CARGO_BIN_EXE_yard"), cluster);
+    let run = |asked: &[&str]| {
+        let wrap = format!("echo $SLURM_MEM_PER_CPU; {}", holds(200));
+        let all = [&["--wait", "-o", "out"], asked, &["--wrap", &wrap]].concat();
+        let _ended = lab.slurm("sbatch", &all);
+        std::fs::read_to_string(lab.work().join("out")).unwrap_or_default()
+    };
+    let output = run(&[]);
+    assert!(output.starts_with("100\n"), "{output}");
+    let given = "the default of its partition gave them 100 MiB\n";
+    assert!(output.ends_with(given), "{output}");
+    run(&["--mem=0"]);
+    let states = lab.slurm("sacct", &["-nPXo", "jobid,state"]).success();
+    assert_eq!(states, "1|OUT_OF_MEMORY\n2|COMPLETED\n");
 }
 
 /// `ulimit -Sn 777; ulimit -Sc 0; sbatch --propagate=…`, and with `srun`: soft limits go along, no

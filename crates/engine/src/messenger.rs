@@ -129,6 +129,7 @@ fn deliver(engine: &EngineFolder, word: &mut Word) -> bool {
                     because: Because::Stop,
                     lost_node: None,
                     preempted: false,
+                    job: None,
                 };
                 word.sent = None;
                 return false;

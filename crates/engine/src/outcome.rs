@@ -17,7 +17,7 @@ impl NodeEnd {
     pub(crate) fn status(&self) -> WaitStatus {
         match self {
             NodeEnd::Exit(exit) if exit.launch_error.is_some() => WaitStatus::exit(1),
-            NodeEnd::Exit(exit) if exit.ended_by == Some(EndedBy::Memory) => OUT_OF_MEMORY,
+            NodeEnd::Exit(exit) if exit.ended_by.is_some_and(EndedBy::is_memory) => OUT_OF_MEMORY,
             NodeEnd::Exit(exit) => {
                 let statuses = exit.tasks.iter().map(|task| task.status);
                 statuses.fold(WaitStatus::default(), worst)
@@ -34,9 +34,22 @@ impl NodeEnd {
         }
     }
 
+    /// Whether the memory that the whole job may have ended it.
+    pub(crate) fn met_job_memory(&self) -> bool {
+        matches!(self, NodeEnd::Exit(exit) if exit.ended_by == Some(EndedBy::JobMemory))
+    }
+
     /// Whether a time limit ended it.
     pub(crate) fn timed_out(&self) -> bool {
         matches!(self, NodeEnd::Exit(exit) if exit.ended_by == Some(EndedBy::Limit))
+    }
+}
+
+/// How a job ends of which a step was ended because all of its steps held too much memory together.
+pub(crate) fn beyond_memory(own: Outcome) -> Outcome {
+    match own {
+        Outcome::Completed | Outcome::Failed { .. } => Outcome::OutOfMemory,
+        other => other,
     }
 }
 
@@ -80,7 +93,7 @@ pub(crate) fn of_batch(end: &NodeEnd, deadline: Option<Timestamp>) -> Outcome {
             message: message.clone(),
         },
         NodeEnd::Exit(exit) => match exit.ended_by {
-            Some(EndedBy::Memory) => Outcome::OutOfMemory,
+            Some(EndedBy::Memory | EndedBy::JobMemory) => Outcome::OutOfMemory,
             Some(EndedBy::Limit) => Outcome::Timeout { status },
             Some(EndedBy::Stop) => of_status(status, false),
             None => of_status(status, is_over(exit)),

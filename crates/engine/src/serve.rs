@@ -15,7 +15,7 @@ use crate::owner::{CpuLocks, GpuLocks, Leaving, Owner, recover};
 use crate::pinned;
 use crate::private;
 use crate::store::{Store, StoreError};
-use crate::supervisor::group_owner;
+use crate::supervisor::is_of_job;
 use api::{EngineFolder, Startup};
 use model::Timestamp;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -94,7 +94,7 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
     let folder = EngineFolder::new(&dir);
     if std::env::var_os(sys::env_vars::TRAINYARD_ENGINE).is_some() {
         // Started by a job's command: out of its bounds, which would be that of all further jobs too.
-        let left = control_group::leave(|name| group_owner(name).is_some());
+        let left = control_group::leave(is_of_job);
         if let Err(error) = left {
             tracing::warn!("the bounds of the job that started this stay: {error}");
         }

@@ -107,6 +107,12 @@ pub struct StepSpec {
     /// MiB that the step may use on this node; `None` is no bound.
     #[serde(default)]
     pub memory: Option<u64>,
+    /// MiB that all steps of the job may use on this node together; `None` is no bound.
+    #[serde(default)]
+    pub job_memory: Option<u64>,
+    /// The job asked for no memory: what it has is its partition's or its cluster's default.
+    #[serde(default)]
+    pub default_memory: bool,
     /// When the time limit strikes: SIGCONT, SIGTERM, `kill_wait_ms`, SIGKILL.
     #[serde(default)]
     pub deadline: Option<BootTime>,
@@ -149,6 +155,14 @@ pub struct AroundTask {
     pub prolog: Option<String>,
     /// After its end.
     pub epilog: Option<String>,
+}
+
+impl EndedBy {
+    /// Whether it is memory, the step's or the job's.
+    #[must_use]
+    pub fn is_memory(self) -> bool {
+        matches!(self, EndedBy::Memory | EndedBy::JobMemory)
+    }
 }
 
 impl StepSpec {
@@ -310,6 +324,8 @@ pub enum EndedBy {
     Stop,
     /// Its processes held more memory than the step may.
     Memory,
+    /// The processes of all steps of its job held more on the node than the job may.
+    JobMemory,
 }
 
 /// A line of JSON that the engine (or `srun`) sends to a supervisor's socket. Frozen.
@@ -340,6 +356,9 @@ pub enum SupervisorCall {
         /// Its job loses its place to another.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         preempted: bool,
+        /// What becomes of its job otherwise, where the step's output says it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        job: Option<JobStop>,
     },
     /// The step is cancelled: it is killed at once, and says so.
     Kill,
@@ -359,6 +378,18 @@ pub enum SupervisorCall {
     Resume,
     /// Starts an engine, outside of the job's namespaces. Answered by [`api::StartAnswer`] alone.
     StartEngine(api::StartRequest),
+}
+
+/// Why a job's steps are ended, where Slurm says more of it than when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobStop {
+    /// It is queued again.
+    Requeue,
+    /// Its script failed.
+    Failure,
+    /// It lost a node, or what held a step of it there.
+    NodeFailure,
 }
 
 /// Who gets a signal.

@@ -54,8 +54,13 @@ impl OwnedGroup {
     /// # Errors
     /// It is there with processes that this one knows nothing of; what the system says.
     pub(crate) fn make(controller: &str, name: &str) -> io::Result<OwnedGroup> {
-        let (parent, version) = own_group(controller).ok_or(io::ErrorKind::Unsupported)?;
-        OwnedGroup::make_in(&parent, version, name)
+        let (own, version) = own_group(controller).ok_or(io::ErrorKind::Unsupported)?;
+        let parent = match version {
+            Version::One => None,
+            // It may be in a shared group.
+            Version::Two => parent_of_owned(&own, name),
+        };
+        OwnedGroup::make_in(parent.as_deref().unwrap_or(&own), version, name)
     }
 
     /// The same, below any group.
@@ -77,11 +82,7 @@ impl OwnedGroup {
 
     /// Writes a value to a file of the group. A group without it, under version 2, bounds nothing.
     pub(crate) fn set(&self, file: &str, value: &str) -> io::Result<()> {
-        let file = self.folder.join(file);
-        if !file.exists() {
-            return Err(io::ErrorKind::Unsupported.into());
-        }
-        fs::write(file, value)
+        set(&self.folder, file, value)
     }
 
     /// The file into which a process writes `0` to enter the group.
@@ -113,6 +114,75 @@ impl Drop for OwnedGroup {
     }
 }
 
+/// A group around those of several processes, each of which may make it; removed by whoever drops it when no group is
+/// in it any more.
+#[derive(Debug)]
+pub(crate) struct SharedGroup {
+    pub(crate) folder: PathBuf,
+    pub(crate) version: Version,
+}
+
+impl SharedGroup {
+    /// The group `name` below this process's own of that controller, which is made where it is missing.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn make(controller: &str, name: &str) -> io::Result<SharedGroup> {
+        let (own, version) = own_group(controller).ok_or(io::ErrorKind::Unsupported)?;
+        let folder = own.join(name);
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let shared = SharedGroup { folder, version };
+        match version {
+            // As the groups around it are since Linux 5.11.
+            Version::One => {
+                let _is_so = shared.set("memory.use_hierarchy", "1");
+            }
+            Version::Two => {
+                for controller in CONTROLLERS {
+                    // Not all are controllers there, or handed on to here.
+                    let _missing = shared.set("cgroup.subtree_control", &format!("+{controller}"));
+                }
+            }
+        }
+        Ok(shared)
+    }
+
+    /// Writes a value to a file of the group.
+    pub(crate) fn set(&self, file: &str, value: &str) -> io::Result<()> {
+        set(&self.folder, file, value)
+    }
+}
+
+impl Drop for SharedGroup {
+    fn drop(&mut self) {
+        let _used = fs::remove_dir(&self.folder);
+    }
+}
+
+/// Writes a value to a file of a group that may not have it.
+fn set(group: &Path, file: &str, value: &str) -> io::Result<()> {
+    let file = group.join(file);
+    if !file.exists() {
+        let gone = !group.exists();
+        return Err(if gone {
+            io::ErrorKind::NotFound.into()
+        } else {
+            io::ErrorKind::Unsupported.into()
+        });
+    }
+    fs::write(file, value)
+}
+
+/// Where a group of this process is that was made in one below `own`.
+fn parent_of_owned(own: &Path, name: &str) -> Option<PathBuf> {
+    let owned = owned();
+    let is_it = |folder: &&PathBuf| folder.ends_with(name) && folder.starts_with(own);
+    owned.keys().find(is_it)?.parent().map(Path::to_owned)
+}
+
 /// The name of the innermost group that a process is in and that `is_ours`.
 #[must_use]
 pub fn of_process(pid: u32, is_ours: impl Fn(&str) -> bool) -> Option<String> {
@@ -133,12 +203,8 @@ pub fn leave(is_ours: impl Fn(&str) -> bool) -> io::Result<()> {
         let Some((own, _version)) = own_group(controller) else {
             continue;
         };
-        let name = |folder: &Path| {
-            folder
-                .file_name()
-                .is_some_and(|name| is_ours(&name.to_string_lossy()))
-        };
-        let outermost = own.ancestors().filter(|folder| name(folder)).last();
+        let ours = |folder: &&Path| is_named(folder, &is_ours);
+        let outermost = own.ancestors().filter(ours).last();
         if let Some(around) = outermost.and_then(Path::parent) {
             fs::write(around.join(ENTRANCE), "0")?;
         }
@@ -146,19 +212,39 @@ pub fn leave(is_ours: impl Fn(&str) -> bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the groups beside those that this process would make which `are_left`: no process is in
+/// Removes the groups beside those that this process would make, and in such, which `are_left`: no process is in
 /// them any more, and whoever made them could not remove them. One with a process stays.
 pub fn remove_left(are_left: impl Fn(&str) -> bool) {
     for controller in CONTROLLERS {
         let Some((own, _version)) = own_group(controller) else {
             continue;
         };
-        for entry in fs::read_dir(own).into_iter().flatten().flatten() {
-            if are_left(&entry.file_name().to_string_lossy()) {
-                let _busy = fs::remove_dir(entry.path());
+        for folder in folders_in(&own) {
+            if is_named(&folder, &are_left) {
+                let _busy = fs::remove_dir(folder);
+                continue;
+            }
+            let inside = folders_in(&folder);
+            let left = inside.filter(|inside| is_named(inside, &are_left));
+            let removed = left.filter(|left| fs::remove_dir(left).is_ok()).count();
+            if removed > 0 {
+                // Made for several, of which others may live.
+                let _used = fs::remove_dir(folder);
             }
         }
     }
+}
+
+fn folders_in(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.map(|entry| entry.path())
+}
+
+fn is_named(folder: &Path, is_it: &impl Fn(&str) -> bool) -> bool {
+    folder
+        .file_name()
+        .is_some_and(|name| is_it(&name.to_string_lossy()))
 }
 
 /// The folder of this process's group in a controller.

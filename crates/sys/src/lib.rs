@@ -60,6 +60,7 @@ pub mod terminal;
 mod tree_size;
 pub mod usage;
 pub mod users;
+mod writable;
 
 pub use amd_gpus::{AmdSampler, DRM};
 pub use boot_id::boot_id;
@@ -79,3 +80,4 @@ pub use places::{ENGINE_SOCKET, OWN_ENGINE, OWN_ENGINE_NAME, PlaceFacts, Places,
 pub use program_port::ProgramPort;
 pub use random::{random, unique};
 pub use tree_size::tree_size;
+pub use writable::may_write_in;

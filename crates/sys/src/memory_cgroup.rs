@@ -3,14 +3,25 @@
 //! Groups are made below this process's own. Under version 2 a group with processes has no children
 //! that bound anything, so that there it works in a delegated tree alone.
 
-use crate::control_group::{OwnedGroup, Version};
+use crate::control_group::{OwnedGroup, SharedGroup, Version};
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// A group that bounds memory; removed when it is dropped.
+/// So often a group is made anew that another process removes: each has lost its last group inside then.
+const TRIES: usize = 10;
+/// A group that came so near to its bound met it: the kernel counts by the page.
+const NEAR: u64 = 1 << 20;
+
+/// A group that bounds memory, and one around it that bounds what several hold together; removed when they are
+/// dropped.
 #[derive(Debug)]
-pub struct MemoryCgroup(OwnedGroup);
+pub struct MemoryCgroup {
+    // Before the one around it.
+    own: OwnedGroup,
+    bytes: u64,
+    around: Option<SharedGroup>,
+}
 
 impl MemoryCgroup {
     /// Makes the group `name` with a bound of so many bytes.
@@ -18,13 +29,45 @@ impl MemoryCgroup {
     /// # Errors
     /// There is no such controller, or this process may make no group there.
     pub fn make(name: &str, bytes: u64) -> io::Result<MemoryCgroup> {
-        let group = OwnedGroup::make("memory", name)?;
-        let limit = match group.version {
-            Version::One => "memory.limit_in_bytes",
-            Version::Two => "memory.max",
-        };
-        group.set(limit, &bytes.to_string())?;
-        Ok(MemoryCgroup(group))
+        let own = OwnedGroup::make("memory", name)?;
+        own.set(bound(own.version), &bytes.to_string())?;
+        Ok(MemoryCgroup {
+            own,
+            bytes,
+            around: None,
+        })
+    }
+
+    /// The same within the group `around`, made where it is missing, of which the processes may hold so many
+    /// bytes together.
+    ///
+    /// # Errors
+    /// As [`MemoryCgroup::make`].
+    pub fn make_within(
+        (around, together): (&str, u64),
+        name: &str,
+        bytes: u64,
+    ) -> io::Result<MemoryCgroup> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match MemoryCgroup::try_within(around, together, name, bytes) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound && tries < TRIES => {}
+                made => return made,
+            }
+        }
+    }
+
+    fn try_within(around: &str, together: u64, name: &str, bytes: u64) -> io::Result<MemoryCgroup> {
+        let around = SharedGroup::make("memory", around)?;
+        around.set(bound(around.version), &together.to_string())?;
+        let own = OwnedGroup::make_in(&around.folder, around.version, name)?;
+        own.set(bound(own.version), &bytes.to_string())?;
+        Ok(MemoryCgroup {
+            own,
+            bytes,
+            around: Some(around),
+        })
     }
 
     /// Whether a group can be made here.
@@ -39,36 +82,76 @@ impl MemoryCgroup {
     /// The file into which a process writes `0` to enter the group.
     #[must_use]
     pub fn entrance(&self) -> PathBuf {
-        self.0.entrance()
+        self.own.entrance()
     }
 
     /// How many processes the kernel killed because the bound was met.
     #[must_use]
     pub fn kills(&self) -> u64 {
-        let file = match self.0.version {
+        let file = match self.own.version {
             Version::One => "memory.oom_control",
             Version::Two => "memory.events",
         };
-        let text = fs::read_to_string(self.0.folder.join(file)).unwrap_or_default();
-        kills_in(&text)
+        let text = fs::read_to_string(self.own.folder.join(file)).unwrap_or_default();
+        count_in(&text, "oom_kill")
+    }
+
+    /// Whether processes were killed because of what those around it held too.
+    #[must_use]
+    pub fn was_met_around(&self) -> bool {
+        if self.around.is_none() || self.kills() == 0 {
+            return false;
+        }
+        match self.own.version {
+            Version::One => self.peak().is_some_and(|peak| peak + NEAR < self.bytes),
+            Version::Two => {
+                let events = self.own.folder.join("memory.events.local");
+                fs::read_to_string(events).is_ok_and(|text| count_in(&text, "oom") == 0)
+            }
+        }
     }
 
     /// Most bytes that the group held at once; `None` where the kernel does not count them.
     #[must_use]
     pub fn peak(&self) -> Option<u64> {
-        let file = match self.0.version {
-            Version::One => "memory.max_usage_in_bytes",
-            Version::Two => "memory.peak",
-        };
-        let text = fs::read_to_string(self.0.folder.join(file)).ok()?;
-        text.trim().parse().ok()
+        peak(&self.own.folder, self.own.version)
+    }
+
+    /// Most bytes that all of the group around it held at once.
+    #[must_use]
+    pub fn peak_around(&self) -> Option<u64> {
+        let around = self.around.as_ref()?;
+        peak(&around.folder, around.version)
     }
 }
 
-fn kills_in(text: &str) -> u64 {
-    let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
-    line.and_then(|count| count.trim().parse().ok())
-        .unwrap_or(0)
+/// The file of the bound.
+fn bound(version: Version) -> &'static str {
+    match version {
+        Version::One => "memory.limit_in_bytes",
+        Version::Two => "memory.max",
+    }
+}
+
+fn peak(group: &Path, version: Version) -> Option<u64> {
+    let file = match version {
+        Version::One => "memory.max_usage_in_bytes",
+        Version::Two => "memory.peak",
+    };
+    let text = fs::read_to_string(group.join(file)).ok()?;
+    text.trim().parse().ok()
+}
+
+/// A count among a group's events.
+fn count_in(text: &str, event: &str) -> u64 {
+    let count = |line: &str| {
+        line.strip_prefix(event)?
+            .strip_prefix(' ')?
+            .trim()
+            .parse()
+            .ok()
+    };
+    text.lines().find_map(count).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -77,8 +160,10 @@ mod tests {
 
     #[test]
     fn kills_are_counted_in_both_forms() {
-        assert_eq!(kills_in("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n"), 2);
-        assert_eq!(kills_in("low 0\nhigh 0\nmax 9\noom 1\noom_kill 1\n"), 1);
-        assert_eq!(kills_in(""), 0);
+        let one = "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n";
+        let two = "low 0\nhigh 0\nmax 9\noom 3\noom_kill 1\n";
+        assert_eq!(count_in(one, "oom_kill"), 2);
+        assert_eq!([count_in(two, "oom_kill"), count_in(two, "oom")], [1, 3]);
+        assert_eq!(count_in("", "oom_kill"), 0);
     }
 }

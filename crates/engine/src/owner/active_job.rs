@@ -24,6 +24,8 @@ pub(crate) struct ActiveJob {
     pub(crate) over: Option<Over>,
     /// How its last step ended, if its time limit ended it.
     pub(crate) timed_out: Option<WaitStatus>,
+    /// One of its steps was ended because all of them held too much memory together.
+    pub(crate) met_memory: bool,
     /// What its ended steps used, as far as that was counted.
     pub(crate) usage: Option<Usage>,
     /// Supervisors that were lost: processes may be left that none holds.
@@ -59,6 +61,7 @@ impl ActiveJob {
             next_step: 0,
             over: None,
             timed_out: None,
+            met_memory: false,
             usage: None,
             lost: Vec::new(),
             programs: JobPrograms::default(),

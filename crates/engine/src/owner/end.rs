@@ -10,7 +10,7 @@ use crate::node_disks;
 use crate::orphans::Orphans;
 use crate::outcome::{self, NodeEnd};
 use crate::record;
-use crate::spec::{Because, ExitFile, SupervisorCall};
+use crate::spec::{Because, ExitFile, JobStop, SupervisorCall};
 use crate::store::EndedStart;
 use api::EngineFolder;
 use model::{
@@ -163,6 +163,7 @@ impl Owner {
                 let outcome = outcome::of_batch(end, deadline);
                 active.over = Some(Over { outcome, status });
             }
+            active.met_memory |= ends.iter().any(NodeEnd::met_job_memory);
         }
         if lost {
             self.lost(key, turn);
@@ -229,6 +230,7 @@ impl Owner {
             because: Because::Stop,
             lost_node: None,
             preempted: matches!(self.ending(job), Some(Ending::Preempted { .. })),
+            job: self.ending(job).and_then(job_stop),
         };
         for key in active.live_keys(step) {
             turn.words.push((key, call.clone()));
@@ -241,9 +243,17 @@ impl Owner {
             return;
         };
         let ending = self.ending(job);
+        let script_over = active.over.clone().map(|over| Over {
+            outcome: if active.met_memory {
+                outcome::beyond_memory(over.outcome)
+            } else {
+                over.outcome
+            },
+            ..over
+        });
         if !active.steps.is_empty() {
             // The script ended before steps that it started: they go with it.
-            let ending = match (&active.over, ending) {
+            let ending = match (&script_over, ending) {
                 (Some(over), None) => Some(Ending::End(over.outcome.clone())),
                 (
                     Some(_),
@@ -268,7 +278,7 @@ impl Owner {
             }
             return;
         }
-        let Some(over) = active.over.clone().or_else(|| {
+        let Some(over) = script_over.or_else(|| {
             // An allocation that was cancelled or expired: nothing else will be heard of it.
             let status = WaitStatus::default();
             match ending? {
@@ -400,6 +410,19 @@ impl Owner {
             JobState::Running { ending, .. } => ending.as_ref(),
             JobState::Pending { .. } | JobState::Ended { .. } => None,
         }
+    }
+}
+
+/// What is said of a job where its steps are ended.
+fn job_stop(ending: &Ending) -> Option<JobStop> {
+    match ending {
+        Ending::End(Outcome::NodeFail)
+        | Ending::Requeue {
+            node_failed: true, ..
+        } => Some(JobStop::NodeFailure),
+        Ending::End(Outcome::Failed { .. }) => Some(JobStop::Failure),
+        Ending::Requeue { .. } => Some(JobStop::Requeue),
+        Ending::End(_) | Ending::Preempted { .. } => None,
     }
 }
 

@@ -153,10 +153,15 @@ impl Owner {
                 )
             }));
         }
+        let limited = if self.cluster.is_pretended() {
+            "the memory of a job is limited where it requests some with --mem, or its partition has a default"
+        } else {
+            "the memory of a job is limited where it requests some with --mem"
+        };
         limits.push(match &missing.memory {
-            None => "the memory of a job is limited where it requests some with --mem".to_owned(),
+            None => limited.to_owned(),
             Some(error) => format!(
-                "the memory of a job is limited where it requests some with --mem, by a look at its processes twice a second: no control group can be made ({error})"
+                "{limited}, by a look at its processes twice a second: no control group can be made ({error})"
             ),
         });
         if !self.cluster.is_pretended()

@@ -215,8 +215,13 @@ impl Owner {
                 None => Vec::new(),
             },
             cpu_locks: self.cpus.of([share]),
-            // Enforced only where it was asked for: the even share is a way to count, no promise.
-            memory: record.request.memory.map(|_| share.memory),
+            memory: has_memory(started).then_some(share.memory),
+            job_memory: {
+                let mut shares = started.allocation.nodes.iter();
+                let of_job = shares.find(|it| it.node == share.node);
+                of_job.filter(|_| has_memory(started)).map(|it| it.memory)
+            },
+            default_memory: record.request.memory.is_none(),
             deadline: self
                 .deadline(record.id)
                 .map(|end| self.clock.boot_time(end)),
@@ -301,6 +306,12 @@ fn failed_launch(
         // A fork server that is gone is no fault of the job: the next engine finds it unstarted.
         Ok(()) => start().is_err().then_some(Message::ForkServerLost),
     }
+}
+
+/// Whether a job has the memory that it was dealt and no more: it asked for some, or its cluster names a default. The
+/// even share of this machine is a way to count, no promise.
+pub(super) fn has_memory(started: &StartedJob<'_>) -> bool {
+    started.record.request.memory.is_some() || started.default_memory.is_some()
 }
 
 /// A running job as the functions of its environment want it.

@@ -40,6 +40,7 @@ impl Owner {
                         because: Because::Stop,
                         lost_node: Some(self.state.cluster().node_name(node).clone()),
                         preempted: false,
+                        job: None,
                     };
                     turn.words.push((key, say));
                 }
@@ -172,6 +173,7 @@ impl Owner {
                     because: Because::Stop,
                     lost_node: Some(name.clone()),
                     preempted: false,
+                    job: None,
                 };
                 turn.words.push((key, call));
             }

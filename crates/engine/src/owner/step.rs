@@ -349,7 +349,6 @@ impl Owner {
                 let (prolog, epilog) = (launch.task_prolog.clone(), launch.task_epilog.clone());
                 [cluster_s, AroundTask { prolog, epilog }]
             },
-            memory: holder.request.memory.map(|_| share.memory),
             ..base
         })
     }

@@ -95,6 +95,7 @@ impl Owner {
                     because,
                     lost_node: None,
                     preempted: false,
+                    job: None,
                 };
                 turn.words.push((key, call));
             }

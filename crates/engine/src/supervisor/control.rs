@@ -1,7 +1,7 @@
 //! The supervisor's socket: one JSON line a call, one a answer. It is made when it is asked for
 //! ([`crate::spec::LISTEN`]).
 
-use crate::spec::{Because, Reach, SupervisorAnswer, SupervisorCall};
+use crate::spec::{Because, JobStop, Reach, SupervisorAnswer, SupervisorCall};
 use model::{NodeName, Timestamp};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -40,8 +40,8 @@ pub(super) trait Obey {
     fn signal(&mut self, signal: i32, reach: Reach);
     /// Its job lost a node, which ends the step.
     fn note_loss(&mut self, node: Option<NodeName>);
-    /// Notes whether the job loses its place to another.
-    fn note_preemption(&mut self, preempted: bool);
+    /// Notes whether the job loses its place to another, or what becomes of it otherwise.
+    fn note_job(&mut self, preempted: bool, job: Option<JobStop>);
     /// Kills the step at once, and says so.
     fn kill(&mut self);
     /// Its job goes on without a node that it had.
@@ -200,9 +200,10 @@ fn obey(line: &[u8], supervisor: &mut dyn Obey) -> SupervisorAnswer {
             because,
             lost_node,
             preempted,
+            job,
         }) => {
             supervisor.note_loss(lost_node);
-            supervisor.note_preemption(preempted);
+            supervisor.note_job(preempted, job);
             supervisor.set_deadline(at, because);
             SupervisorAnswer::Done
         }

@@ -5,15 +5,16 @@ use super::relay::Relay;
 use super::step_groups::StepGroups;
 use super::task_epilogs::{PendingEpilogs, TaskEpilogs};
 use super::task_files::words;
+use super::temporary_folder::TemporaryFolder;
 use super::{gpu_binding, slurm_links, task_environment, task_streams};
 use crate::spec::{Environment, Program, StepSpec, Streams};
 use model::{Bound, PassedLimit, StepId, TaskUsage, WaitStatus, broadcast_name};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use sys::SoftLimit;
-use sys::env_vars::TRAINYARD_SUPERVISOR;
+use sys::env_vars::{TMPDIR, TRAINYARD_SUPERVISOR};
 use sys::process::{Spawn, Spawned, User};
 
 /// Tasks are killed for memory before their supervisor is.
@@ -95,6 +96,8 @@ pub(super) fn launch(
     sys::process::set_umask(spec.umask);
     let elsewhere = sys::process::as_user(user.as_ref(), || enter(&spec.chdir))
         .map_err(|error| format!("could not become {}: {}", spec.user, words(&error)))?;
+    let temporary = sys::process::as_user(user.as_ref(), || TemporaryFolder::prepare(&environment))
+        .map_err(|error| format!("could not become {}: {}", spec.user, words(&error)))?;
     let keeper = inside.map(|inside| inside.keeper);
     let mut view = crate::isolation::of_step(spec, &environment, keeper, user.as_ref())
         .map_err(|error| format!("could not make node {}: {}", spec.node, words(&error)))?;
@@ -106,7 +109,9 @@ pub(super) fn launch(
         (Streams::Srun { error: None, .. }, _) | (_, None) => None,
         (_, Some(first)) => first.error.try_clone().ok().map(File::from),
     };
-    for text in elsewhere.into_iter().chain(refused) {
+    let default_temporary = temporary.value();
+    let complaints = elsewhere.into_iter().chain(refused);
+    for text in complaints.chain(temporary.complaint()) {
         say(&text, relay.as_deref_mut(), messages.as_ref());
     }
     let machine = sys::cpu::available();
@@ -123,7 +128,10 @@ pub(super) fn launch(
         if let Some(line) = &told.report {
             pass_on(line, relay.as_deref_mut(), messages.as_ref());
         }
-        let environment = task_environment::of_task(&environment, task, &told.gpus);
+        let mut environment = task_environment::of_task(&environment, task, &told.gpus);
+        if let Some(folder) = default_temporary.filter(|_| task.local == 0) {
+            task_environment::set(&mut environment, TMPDIR, folder);
+        }
         let spawn = Spawn {
             program: &program.file,
             args: &program.args,
@@ -286,6 +294,16 @@ fn bytes(text: &str) -> OsString {
     sys::odd_text::bytes(text).into_owned()
 }
 
+/// The path that a program is started by, which is its own name too, as with Slurm. Executing what is not found
+/// says what is wrong.
+fn full_name(name: &OsStr, path: &str) -> OsString {
+    if name.as_encoded_bytes().starts_with(b".") {
+        let folder = std::env::current_dir().unwrap_or_default();
+        return folder.join(name).into();
+    }
+    sys::process::find_program(name, path).map_or_else(|| name.to_owned(), OsString::from)
+}
+
 struct Executable {
     file: OsString,
     args: Vec<OsString>,
@@ -336,12 +354,13 @@ fn program(spec: &StepSpec, place: usize, environment: &[(String, String)]) -> E
     {
         name.push(broadcast_name(spec.job, spec.step, &spec.node));
     }
-    let name = words.first().cloned().unwrap_or_default();
     let path = environment.iter().find(|(name, _)| name == "PATH");
     let path = path.map_or("/usr/local/bin:/usr/bin:/bin", |(_, path)| path);
+    if let Some(name) = words.first_mut() {
+        *name = full_name(name, path);
+    }
     Executable {
-        // Executing what is not found says what is wrong.
-        file: sys::process::find_program(&name, path).map_or_else(|| name.clone(), OsString::from),
+        file: words.first().cloned().unwrap_or_default(),
         args: words,
     }
 }

@@ -1,6 +1,7 @@
-//! The memory that a step may use on its node: kept by a control group where one can be made, else by
+//! The memory that a step, and all of its job's together, may use on its node: kept by a control group where one can be made, else by
 //! looking at what its processes hold.
 
+use super::job_memory::JobMemory;
 use super::processes::StepProcesses;
 use crate::spec::StepSpec;
 use model::JobId;
@@ -25,27 +26,66 @@ pub(super) enum MemoryLimit {
 pub(super) struct Watched {
     bytes: u64,
     peak: u64,
+    /// The bound of the whole job, and what it held.
+    job: Option<WatchedJob>,
     next: Instant,
-    exceeded: bool,
+    exceeded: Option<Bound>,
+}
+
+struct WatchedJob {
+    memory: JobMemory,
+    bytes: u64,
+    peak: u64,
+}
+
+/// Whose bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// The step's.
+    Step,
+    /// That of all steps of its job.
+    Job,
+}
+
+/// That processes hold too much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Excess {
+    pub(super) bound: Bound,
+    pub(super) held: u64,
+    pub(super) allowed: u64,
 }
 
 impl MemoryLimit {
     /// As the spec says; `can_be_kept` by the kernel where a group can be made.
     pub(super) fn of(spec: &StepSpec) -> MemoryLimit {
         // Nothing at all was asked for, in Slurm's words all of the node's.
-        let Some(mebibytes) = spec.memory.filter(|mebibytes| *mebibytes > 0) else {
+        let bound = |mebibytes: Option<u64>| {
+            let mebibytes = mebibytes.filter(|mebibytes| *mebibytes > 0)?;
+            Some(mebibytes.saturating_mul(1 << 20))
+        };
+        let Some(bytes) = bound(spec.memory) else {
             return MemoryLimit::None;
         };
-        let bytes = mebibytes.saturating_mul(1 << 20);
-        match MemoryCgroup::make(&group_name(spec), bytes) {
+        let together = bound(spec.job_memory);
+        let name = group_name(spec);
+        let made = match job_group_name(spec).zip(together) {
+            Some((job, together)) => MemoryCgroup::make_within((&job, together), &name, bytes),
+            None => MemoryCgroup::make(&name, bytes),
+        };
+        match made {
             Ok(group) => MemoryLimit::Kernel(group),
             Err(error) => {
                 tracing::debug!(step = %spec.key(), "no memory control group: {error}");
                 MemoryLimit::Watched(Watched {
                     bytes,
                     peak: 0,
+                    job: together.map(|bytes| WatchedJob {
+                        memory: JobMemory::of(spec),
+                        bytes,
+                        peak: 0,
+                    }),
                     next: Instant::now(),
-                    exceeded: false,
+                    exceeded: None,
                 })
             }
         }
@@ -62,27 +102,39 @@ impl MemoryLimit {
     /// How long until the processes are to be looked at.
     pub(super) fn next_look(&self) -> Option<Duration> {
         match self {
-            MemoryLimit::Watched(watched) if !watched.exceeded => {
+            MemoryLimit::Watched(watched) if watched.exceeded.is_none() => {
                 Some(watched.next.saturating_duration_since(Instant::now()))
             }
             MemoryLimit::None | MemoryLimit::Kernel(_) | MemoryLimit::Watched(_) => None,
         }
     }
 
-    /// Looks at the processes where it is time; what they hold and may hold where that is too much,
-    /// once.
-    pub(super) fn exceeded(&mut self, processes: &StepProcesses<'_>) -> Option<(u64, u64)> {
+    /// Looks at the processes where it is time; that they hold too much, once.
+    pub(super) fn exceeded(&mut self, processes: &StepProcesses<'_>) -> Option<Excess> {
         let MemoryLimit::Watched(watched) = self else {
             return None;
         };
-        if watched.exceeded || watched.next > Instant::now() {
+        if watched.exceeded.is_some() || watched.next > Instant::now() {
             return None;
         }
         watched.next = Instant::now() + LOOK;
         let held = sys::process::memory_of(&processes.list());
         watched.peak = watched.peak.max(held);
-        watched.exceeded = held > watched.bytes;
-        watched.exceeded.then_some((held, watched.bytes))
+        let excess = |bound, held, allowed| {
+            (held > allowed).then_some(Excess {
+                bound,
+                held,
+                allowed,
+            })
+        };
+        let of_job = watched.job.as_mut().and_then(|job| {
+            let together = held.saturating_add(job.memory.exchange(held));
+            job.peak = job.peak.max(together);
+            excess(Bound::Job, together, job.bytes)
+        });
+        let seen = excess(Bound::Step, held, watched.bytes).or(of_job);
+        watched.exceeded = seen.map(|seen| seen.bound);
+        seen
     }
 
     /// How many processes were killed by the kernel for it so far.
@@ -93,12 +145,23 @@ impl MemoryLimit {
         }
     }
 
-    /// Whether a process was ended for it.
-    pub(super) fn was_met(&self) -> bool {
+    /// For whose bound a process was ended.
+    pub(super) fn met(&self) -> Option<Bound> {
         match self {
-            MemoryLimit::None => false,
-            MemoryLimit::Kernel(group) => group.kills() > 0,
+            MemoryLimit::None => None,
+            MemoryLimit::Kernel(group) if group.kills() == 0 => None,
+            MemoryLimit::Kernel(group) if group.was_met_around() => Some(Bound::Job),
+            MemoryLimit::Kernel(_) => Some(Bound::Step),
             MemoryLimit::Watched(watched) => watched.exceeded,
+        }
+    }
+
+    /// Most bytes that all of the job's processes held on the node at once.
+    pub(super) fn peak_of_job(&self) -> u64 {
+        match self {
+            MemoryLimit::None => 0,
+            MemoryLimit::Kernel(group) => group.peak_around().unwrap_or(0),
+            MemoryLimit::Watched(watched) => watched.job.as_ref().map_or(0, |job| job.peak),
         }
     }
 
@@ -123,8 +186,24 @@ pub(super) fn group_name(spec: &StepSpec) -> String {
     )
 }
 
+/// That of the job on the node, in which those of its steps are; none where no other job's would have another name.
+fn job_group_name(spec: &StepSpec) -> Option<String> {
+    let StepSpec {
+        job, restart, node, ..
+    } = spec;
+    let tag = spec.tag?;
+    Some(format!("{JOB_GROUP}{tag}.{job}.{restart}.{node}"))
+}
+
 /// What the names of all groups begin with.
 const GROUP: &str = "yard-";
+/// What those of jobs begin with.
+const JOB_GROUP: &str = "yard-job-";
+
+/// Whether a group bounds a job or one of its steps.
+pub(crate) fn is_of_job(name: &str) -> bool {
+    name.starts_with(JOB_GROUP) || group_owner(name).is_some()
+}
 
 /// Of the name of a step's group its supervisor and its job.
 pub(crate) fn group_owner(name: &str) -> Option<(u32, JobId)> {
@@ -146,6 +225,7 @@ mod tests {
         assert_eq!(group_owner("yard-812-7.3.1"), Some((812, JobId(7))));
         for other in [
             "yard-probe-7",
+            "yard-job-00000000000000aa.7.0.n1",
             "yard-812",
             "yard-x-7.batch.0",
             "user.slice",
@@ -164,17 +244,18 @@ mod tests {
         let mut limit = MemoryLimit::Watched(Watched {
             bytes: 1,
             peak: 0,
+            job: None,
             next: Instant::now(),
-            exceeded: false,
+            exceeded: None,
         });
         let seen = limit.exceeded(&processes);
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(
-            seen.is_some_and(|(held, allowed)| held > 1 && allowed == 1),
+            seen.is_some_and(|seen| seen.held > 1 && seen.allowed == 1),
             "{seen:?}"
         );
-        assert!(limit.was_met() && limit.peak() > 1);
+        assert!(limit.met() == Some(Bound::Step) && limit.peak() > 1);
         assert_eq!(
             (limit.exceeded(&processes), limit.next_look()),
             (None, None)

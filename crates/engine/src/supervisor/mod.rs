@@ -13,6 +13,7 @@ mod control;
 mod ending;
 mod gpu_binding;
 mod idle;
+mod job_memory;
 mod job_namespace;
 mod launch;
 mod memory_limit;
@@ -26,6 +27,7 @@ mod task_environment;
 mod task_epilogs;
 mod task_files;
 mod task_streams;
+mod temporary_folder;
 #[cfg(test)]
 mod test_spec;
 
@@ -38,7 +40,7 @@ use control::Control;
 pub(crate) use idle::hand_over;
 use job_namespace::JobNamespace;
 use memory_limit::MemoryLimit;
-pub(crate) use memory_limit::group_owner;
+pub(crate) use memory_limit::{group_owner, is_of_job};
 use processes::StepProcesses;
 use relay::Relay;
 use run::Run;

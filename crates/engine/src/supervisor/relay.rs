@@ -90,6 +90,8 @@ pub(super) enum Wish {
     Signal(i32),
     /// The end.
     End,
+    /// The end at once.
+    Kill,
     /// The tasks' start.
     Start,
     /// `srun` is gone.
@@ -137,7 +139,7 @@ impl Relay {
             for wish in self.go_on(&[(Token::Stream, true, true)]) {
                 match wish {
                     Wish::Start => return true,
-                    Wish::End | Wish::Gone => return false,
+                    Wish::End | Wish::Kill | Wish::Gone => return false,
                     // There is no process yet that could get it.
                     Wish::Signal(_) => {}
                 }
@@ -371,6 +373,7 @@ impl Relay {
             ToSupervisor::Signal(signal) => wishes.push(Wish::Signal(signal)),
             ToSupervisor::End => wishes.push(Wish::End),
             ToSupervisor::Start => wishes.push(Wish::Start),
+            ToSupervisor::Kill => wishes.push(Wish::Kill),
         }
     }
 

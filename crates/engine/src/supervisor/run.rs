@@ -3,14 +3,14 @@
 use super::control::{Control, Obey, Token as ControlToken};
 use super::ending::{Due, Ending};
 use super::launch::{self, Started, Task};
-use super::memory_limit::MemoryLimit;
+use super::memory_limit::{Bound, MemoryLimit};
 use super::outside_engine;
 use super::processes::{self, StepProcesses};
 use super::relay::{END_LENGTH, Relay, Token as RelayToken, Wish};
 use super::task_epilogs::{Next, TaskEpilogs};
 use crate::BootTime;
 use crate::spec::{
-    Because, EndedBy, ExitFile, LISTEN, Reach, StepSpec, SupervisorAnswer, TaskExit,
+    Because, EndedBy, ExitFile, JobStop, LISTEN, Reach, StepSpec, SupervisorAnswer, TaskExit,
 };
 use crate::taken_port;
 use api::step_io::FromSupervisor;
@@ -33,6 +33,9 @@ const SIGTERM: i32 = 15;
 /// [`LISTEN`].
 pub(super) const SIGNALS: &[i32] = &[SIGCHLD, SIGTERM, LISTEN, 1, 2];
 
+/// Why a step ends whose job lost a node, in Slurm's words.
+const NODE_FAILURE: &str = " DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS";
+
 /// Longest sleep while a deadline lies ahead: a machine that was suspended must not move it.
 const LONGEST_SLEEP_MS: i64 = 30_000;
 
@@ -53,6 +56,8 @@ pub(super) struct Run<'a> {
     lost_node: bool,
     /// Its job loses its place to another.
     is_preempted: bool,
+    /// What becomes of its job otherwise.
+    job_stop: Option<JobStop>,
     /// The lost node is this one: the step says nothing here any more.
     is_node_lost: bool,
     /// What ended processes used.
@@ -93,6 +98,7 @@ impl<'a> Run<'a> {
             ended_by: None,
             lost_node: false,
             is_preempted: false,
+            job_stop: None,
             is_node_lost: false,
             usage: Usage::default(),
         }
@@ -183,7 +189,8 @@ impl<'a> Run<'a> {
             });
             // The kernel chose it, or this process did: the status says why.
             let kills = self.memory.kills();
-            let by_memory = kills > self.seen_kills || self.ended_by == Some(EndedBy::Memory);
+            let by_memory =
+                kills > self.seen_kills || self.ended_by.is_some_and(EndedBy::is_memory);
             let status = if status == WaitStatus::signal(SIGKILL) && by_memory {
                 self.seen_kills += 1;
                 OUT_OF_MEMORY
@@ -276,25 +283,27 @@ impl<'a> Run<'a> {
 
     /// Ends the step where its processes hold more than they may and no control group keeps them.
     fn look_at_memory(&mut self) {
-        let Some((held, allowed)) = self.memory.exceeded(&self.processes) else {
+        let Some(excess) = self.memory.exceeded(&self.processes) else {
             return;
         };
-        let text = format!(
-            "{} exceeded memory limit ({held} > {allowed}), being killed",
-            step_id(self.spec)
-        );
+        let whose = match excess.bound {
+            Bound::Step => step_id(self.spec),
+            Bound::Job => format!("Job {}", self.spec.job),
+        };
+        let (held, allowed) = (excess.held, excess.allowed);
+        let text = format!("{whose} exceeded memory limit ({held} > {allowed}), being killed");
         launch::say(&text, self.relay.as_mut(), self.messages.as_ref());
-        self.ended_by.get_or_insert(EndedBy::Memory);
+        self.ended_by.get_or_insert(ended_by(excess.bound));
         self.ending.kill(BootTime::now());
     }
 
     /// Says in the end that the kernel killed processes for memory.
     fn tell_memory(&mut self) {
-        let kills = self.memory.kills();
-        if !self.memory.was_met() {
+        let Some(bound) = self.memory.met() else {
             return;
-        }
-        self.ended_by.get_or_insert(EndedBy::Memory);
+        };
+        self.ended_by.get_or_insert(ended_by(bound));
+        let kills = self.memory.kills();
         if kills > 0 {
             let text = format!(
                 "Detected {kills} oom-kill event(s) in {}. Some of your processes may have been killed by the cgroup out-of-memory handler.",
@@ -303,10 +312,19 @@ impl<'a> Run<'a> {
             launch::say(&text, self.relay.as_mut(), self.messages.as_ref());
         }
         let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
+        let (whose, peak, allowed) = match bound {
+            Bound::Step => ("its", self.memory.peak(), self.spec.memory),
+            Bound::Job => ("the job's", self.memory.peak_of_job(), self.spec.job_memory),
+        };
+        let giver = if self.spec.default_memory {
+            "the default of its partition"
+        } else {
+            "--mem"
+        };
         let text = format!(
-            "its processes held up to {} MiB at once; --mem gave them {} MiB",
-            mebibytes(self.memory.peak()),
-            self.spec.memory.unwrap_or(0)
+            "{whose} processes held up to {} MiB at once; {giver} gave them {} MiB",
+            mebibytes(peak),
+            allowed.unwrap_or(0)
         );
         launch::say(&text, self.relay.as_mut(), self.messages.as_ref());
     }
@@ -314,7 +332,7 @@ impl<'a> Run<'a> {
     /// Most bytes that all processes held at once, where the step met its bound: then it is of more use
     /// than the most of one.
     fn peak_beyond(&self) -> u64 {
-        if self.memory.was_met() {
+        if self.memory.met().is_some() {
             self.memory.peak()
         } else {
             0
@@ -327,20 +345,21 @@ impl<'a> Run<'a> {
         if self.is_node_lost || self.spec.index_in_step() > 0 {
             return;
         }
-        let text = format!(
-            "*** {} ON {} CANCELLED AT {}{} ***",
-            launch::step_name(self.spec),
-            self.spec.node,
-            sys::local_time(wall_clock().seconds()),
-            match because {
-                Because::Limit => " DUE TO TIME LIMIT",
-                Because::Stop if self.lost_node => {
-                    " DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"
-                }
-                Because::Stop if self.is_preempted => " DUE TO PREEMPTION",
-                Because::Stop => "",
-            }
-        );
+        let why = match (because, self.job_stop) {
+            (Because::Limit, _) => " DUE TO TIME LIMIT",
+            (Because::Stop, _) if self.is_preempted => " DUE TO PREEMPTION",
+            (Because::Stop, Some(JobStop::NodeFailure)) => NODE_FAILURE,
+            (Because::Stop, _) if self.lost_node => NODE_FAILURE,
+            (Because::Stop, Some(JobStop::Requeue)) => " DUE TO JOB REQUEUE",
+            (Because::Stop, Some(JobStop::Failure) | None) => "",
+        };
+        let what = format!("{} ON {}", launch::step_name(self.spec), self.spec.node);
+        let text = if why.is_empty() && self.job_stop == Some(JobStop::Failure) {
+            format!("*** {what} FAILED (non-zero exit code or other failure mode) ***")
+        } else {
+            let now = sys::local_time(wall_clock().seconds());
+            format!("*** {what} CANCELLED AT {now}{why} ***")
+        };
         launch::say(&text, self.relay.as_mut(), self.messages.as_ref());
     }
 
@@ -391,6 +410,7 @@ impl<'a> Run<'a> {
                 // They have been.
                 Wish::Start => {}
                 Wish::End | Wish::Gone => self.ending.set(Some(BootTime::now()), Because::Stop),
+                Wish::Kill => self.kill(),
             }
         }
     }
@@ -430,13 +450,16 @@ impl Obey for Run<'_> {
         self.lost_node = true;
     }
 
-    fn note_preemption(&mut self, preempted: bool) {
+    fn note_job(&mut self, preempted: bool, job: Option<JobStop>) {
         self.is_preempted |= preempted;
+        self.job_stop = self.job_stop.or(job);
     }
 
     fn kill(&mut self) {
-        self.ended_by.get_or_insert(EndedBy::Stop);
-        self.tell_the_end(Because::Stop);
+        if self.ended_by.is_none() {
+            self.ended_by = Some(EndedBy::Stop);
+            self.tell_the_end(Because::Stop);
+        }
         self.ending.kill(BootTime::now());
     }
 
@@ -500,6 +523,14 @@ fn end_of(mut file: &File) -> io::Result<Vec<u8>> {
     let mut end = Vec::new();
     file.take(END_LENGTH as u64).read_to_end(&mut end)?;
     Ok(end)
+}
+
+/// What ends a step at a bound.
+fn ended_by(bound: Bound) -> EndedBy {
+    match bound {
+        Bound::Step => EndedBy::Memory,
+        Bound::Job => EndedBy::JobMemory,
+    }
 }
 
 /// The step as Slurm's daemon names it: `StepId=7.0`.

@@ -65,7 +65,8 @@ fn matches(rule: &str, name: &str) -> bool {
     }
 }
 
-fn set(environment: &mut Vec<(String, String)>, name: &str, value: &str) {
+/// Sets one, in its place where it is there.
+pub(super) fn set(environment: &mut Vec<(String, String)>, name: &str, value: &str) {
     match environment.iter_mut().find(|(known, _)| known == name) {
         Some((_, old)) => value.clone_into(old),
         None => environment.push((name.to_owned(), value.to_owned())),

@@ -51,6 +51,8 @@ pub(super) fn spec() -> StepSpec {
         cpus: Vec::new(),
         cpu_locks: Vec::new(),
         memory: None,
+        job_memory: None,
+        default_memory: false,
         deadline: None,
         warning: None,
         kill_wait_ms: 30_000,

@@ -85,6 +85,8 @@ impl Step {
                 open_mode: OpenMode::Truncate,
             },
             memory: None,
+            job_memory: None,
+            default_memory: false,
             deadline: None,
             warning: None,
             kill_wait_ms: 60_000,

@@ -71,6 +71,7 @@ fn stop() -> SupervisorCall {
         because: Because::Stop,
         lost_node: None,
         preempted: false,
+        job: None,
     }
 }
 

@@ -207,7 +207,7 @@ impl<'a> Session<'a> {
             let seconds = first.elapsed().as_secs();
             self.say(&format!("srun: First task exited {seconds}s ago"));
             self.stand();
-            self.terminate();
+            self.terminate(&ToSupervisor::Kill);
         }
         if self.nodes.len() + self.done.len() >= self.record.nodes.len() {
             return;
@@ -318,7 +318,7 @@ impl<'a> Session<'a> {
             } => {
                 if self.output.write(rank, stream, &bytes).is_err() && !self.aborted {
                     // Nobody reads what the step writes: `srun yes | head`.
-                    self.abort();
+                    self.abort(&ToSupervisor::End);
                 }
             }
             FromSupervisor::Taken(bytes) => {
@@ -369,7 +369,7 @@ impl<'a> Session<'a> {
                 self.first_end.get_or_insert_with(Instant::now);
                 if self.call.kill_on_bad_exit && !status.success() {
                     self.tell_ends();
-                    self.terminate();
+                    self.terminate(&ToSupervisor::End);
                 }
             }
             FromSupervisor::Failed(text) => {
@@ -434,11 +434,11 @@ impl<'a> Session<'a> {
                 let step = self.ends.step();
                 self.say(&format!("srun: sending Ctrl-C to {step}"));
                 self.send_all(&ToSupervisor::Signal(SIGINT));
-                self.abort();
+                self.abort(&ToSupervisor::Kill);
             }
             Reaction::End => {
                 self.say("srun: forcing job termination");
-                self.abort();
+                self.abort(&ToSupervisor::Kill);
             }
             Reaction::Forward(signal) => self.send_all(&ToSupervisor::Signal(signal)),
             Reaction::Resize => {
@@ -451,19 +451,19 @@ impl<'a> Session<'a> {
     }
 
     /// Ends the step because of what one of its tasks did.
-    fn terminate(&mut self) {
+    fn terminate(&mut self, how: &ToSupervisor) {
         if !self.aborted {
             let step = self.ends.step();
             self.say(&format!(
                 "srun: launch/slurm: _step_signal: Terminating {step}"
             ));
-            self.abort();
+            self.abort(how);
         }
     }
 
-    fn abort(&mut self) {
+    fn abort(&mut self, how: &ToSupervisor) {
         self.note_abort();
-        self.send_all(&ToSupervisor::End);
+        self.send_all(how);
     }
 
     /// Says, once, that the step is being ended.
