@@ -337,12 +337,17 @@ fn a_job_requeues_itself_once() {
 #[test]
 fn a_step_of_a_script_that_fails_says_so() {
     let env = env();
-    let wrap =
-        "srun sh -c 'touch there; sleep 600' & until test -e there; do sleep 0.1; done; exit 4";
-    let _failed = env
-        .slurm("sbatch", &["--wait", "-o", "out", "--wrap", wrap])
-        .code(4);
-    let said = text(&env.work().join("out"));
+    let wrap = "until test -e there; do sleep 0.1; done; exit 4";
+    let job = submit(&env, &["-o", "out", "--wrap", wrap]);
+    wait_for_state(&env, &job, "R");
+    let step = [
+        &format!("--jobid={job}"),
+        "--overlap",
+        "sh",
+        "-c",
+        "touch there; sleep 600",
+    ];
+    let said = env.slurm("srun", &step).stderr;
     let ends = " FAILED (non-zero exit code or other failure mode) ***";
     let is_said = |line: &str| line.contains("*** STEP 1.0 ON ") && line.ends_with(ends);
     assert!(said.lines().any(is_said), "{said}");
@@ -858,6 +863,13 @@ fn a_job_can_not_leave_the_cpus_that_it_requested() {
         std::fs::read_to_string(env.work().join("out")).unwrap()
     };
     assert_eq!(run(&["-c1"]), "1\n1\n");
-    // By affinity alone, which it can change: a step has it anew.
-    assert_eq!(run(&[]), format!("{cpus}\n1\n"));
+    if cpus > 1 {
+        assert_eq!(run(&["-n1"]), "1\n1\n");
+        // A step is kept to them once it has run for a moment.
+        let escapes = "all='taskset -p -c 0-1023 '$$; \
+                       until $all > /dev/null; test $(nproc) = 1; do sleep 0.01; done; \
+                       $all > /dev/null; nproc";
+        let step = env.slurm("srun", &["-n1", "sh", "-c", escapes]);
+        assert_eq!(step.success(), "1\n");
+    }
 }

@@ -101,6 +101,9 @@ pub struct StepSpec {
     /// bound but what each task is bound to.
     #[serde(default)]
     pub cpus: Vec<u32>,
+    /// They can't from its first moment on, which takes the kernel milliseconds.
+    #[serde(default)]
+    pub cpus_at_once: bool,
     /// CPUs that are locked with the engine's locks, as its GPUs are.
     #[serde(default)]
     pub cpu_locks: Vec<u32>,

@@ -209,11 +209,9 @@ impl Owner {
             },
             gpu_locks: self.gpus.uuids(share.gpus.iter()),
             gpu_devices: self.gpus.devices().to_vec(),
-            // Enforced only where some were asked for: to enter a group takes the kernel milliseconds.
-            cpus: match record.request.cpus_per_task {
-                Some(_) => self.bound_cpus(share),
-                None => Vec::new(),
-            },
+            cpus: self.kept_cpus(share, record.request.cpus_per_task.is_some()),
+            // To enter a group takes the kernel milliseconds, in which a short step would be over.
+            cpus_at_once: step == StepId::Batch || record.request.cpus_per_task.is_some(),
             cpu_locks: self.cpus.of([share]),
             memory: has_memory(started).then_some(share.memory),
             job_memory: {
@@ -249,6 +247,16 @@ impl Owner {
             return Vec::new();
         }
         share.cpus.clone()
+    }
+
+    /// The CPUs that a step's processes can't leave: where they were asked for by name, or are not all of this machine's.
+    fn kept_cpus(&self, share: &NodeShare, are_asked: bool) -> Vec<u32> {
+        let cpus = self.bound_cpus(share);
+        if are_asked || cpus.len() < sys::cpu::available().len() {
+            cpus
+        } else {
+            Vec::new()
+        }
     }
 
     /// What the cluster runs before and after each task.

@@ -10,6 +10,7 @@
 //! where none answers.
 
 mod control;
+mod cpu_bound;
 mod ending;
 mod gpu_binding;
 mod idle;

@@ -1,6 +1,7 @@
 //! A step's life from its first task to its last process.
 
 use super::control::{Control, Obey, Token as ControlToken};
+use super::cpu_bound::CpuBound;
 use super::ending::{Due, Ending};
 use super::launch::{self, Started, Task};
 use super::memory_limit::{Bound, MemoryLimit};
@@ -45,6 +46,7 @@ pub(super) struct Run<'a> {
     processes: StepProcesses<'a>,
     tasks: Vec<Task>,
     memory: MemoryLimit,
+    cpus: CpuBound,
     /// How many of the kills for memory a task of the step was found to be.
     seen_kills: u64,
     relay: Option<Relay>,
@@ -90,6 +92,7 @@ impl<'a> Run<'a> {
             processes,
             tasks,
             memory,
+            cpus: CpuBound::of(spec),
             seen_kills: 0,
             relay,
             messages,
@@ -125,6 +128,7 @@ impl<'a> Run<'a> {
                 return;
             }
             self.look_at_memory();
+            self.cpus.keep(self.spec, &self.processes);
             while let Some(due) = self.ending.due(BootTime::now()) {
                 self.act(due);
             }
@@ -377,8 +381,8 @@ impl<'a> Run<'a> {
             Duration::from_millis(u64::try_from(millis).unwrap_or(0))
         });
         let look = self.relay.as_ref().and_then(Relay::next_look);
-        let memory = self.memory.next_look();
-        if let Err(error) = poll.wait(sleep.into_iter().chain(look).chain(memory).min()) {
+        let looks = [look, self.memory.next_look(), self.cpus.due()];
+        if let Err(error) = poll.wait(looks.into_iter().flatten().chain(sleep).min()) {
             tracing::warn!("poll: {error}");
             std::thread::sleep(Duration::from_millis(100));
             return;

@@ -26,7 +26,7 @@ impl StepGroups {
     /// The group of its memory, and where fewer processes were passed on with the job (`ulimit -u`) than
     /// this machine's own limit, one that bounds them: the kernel's limit counts all processes of a user,
     /// and not at all those of root. Where the step has not all of the node's GPUs, one that keeps it from
-    /// the others' devices; where the job asked for CPUs, one of these.
+    /// the others' devices; where it is kept to CPUs from its first moment on, one of these.
     pub(super) fn of(spec: &StepSpec, memory: &MemoryLimit, limits: &[PassedLimit]) -> StepGroups {
         let most = fewer_processes(limits, &sys::soft_limits());
         let made = most.map(|most| ProcessCgroup::make(&group_name(spec), most));
@@ -40,7 +40,7 @@ impl StepGroups {
         };
         let devices = devices(spec);
         let own = processes.as_ref().map(ProcessCgroup::entrance);
-        let cpus = cpus(spec);
+        let cpus = if spec.cpus_at_once { cpus(spec) } else { None };
         let own = own
             .into_iter()
             .chain(devices.as_ref().map(DeviceCgroup::entrance))
@@ -106,7 +106,7 @@ fn devices(spec: &StepSpec) -> Option<DeviceCgroup> {
 }
 
 /// The group of the step's CPUs, where it is kept to them.
-fn cpus(spec: &StepSpec) -> Option<CpuCgroup> {
+pub(super) fn cpus(spec: &StepSpec) -> Option<CpuCgroup> {
     if spec.cpus.is_empty() {
         return None;
     }

@@ -47,7 +47,7 @@ impl TemporaryFolder {
         }
     }
 
-    /// What the user is told.
+    /// Lines for the user.
     pub(super) fn complaint(self) -> impl Iterator<Item = String> {
         let why = match self {
             TemporaryFolder::AsNamed | TemporaryFolder::Default(None) => None,

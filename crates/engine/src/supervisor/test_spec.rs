@@ -49,6 +49,7 @@ pub(super) fn spec() -> StepSpec {
         gpu_locks: Vec::new(),
         gpu_devices: Vec::new(),
         cpus: Vec::new(),
+        cpus_at_once: false,
         cpu_locks: Vec::new(),
         memory: None,
         job_memory: None,

@@ -93,6 +93,7 @@ impl Step {
             gpu_locks: Vec::new(),
             gpu_devices: Vec::new(),
             cpus: Vec::new(),
+            cpus_at_once: false,
             cpu_locks: Vec::new(),
             kill_on_bad_exit: false,
             no_kill: false,
