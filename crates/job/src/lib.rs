@@ -20,6 +20,7 @@ mod hashed_copy;
 pub mod image;
 mod labelled_reports;
 pub mod leftovers;
+mod local_files;
 mod local_folder;
 mod made_once;
 mod main_branch;

@@ -1,5 +1,6 @@
 //! What makes two environments the same.
 
+use super::local_package::LocalPackage;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -7,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// The name of the environment that these requirements give under this interpreter: 16 digits.
 ///
-/// Files that the requirements name with `-r` or `-c` count as part of them. `interpreter` is what
-/// the interpreter says of itself: path, version, machine.
+/// Files that the requirements name with `-r` or `-c` count as part of them, and so do packages that lie in files or
+/// folders here. `interpreter` is what the interpreter says of itself: path, version, machine.
 ///
 /// # Errors
 /// The file, or one that it names, can't be read.
@@ -17,6 +18,8 @@ pub fn key(requirements: &Path, interpreter: &str) -> Result<String, (PathBuf, i
     hasher.update(interpreter.as_bytes());
     let mut seen = BTreeSet::new();
     let mut next = vec![requirements.to_owned()];
+    // As installers take it, also in a file that another one names.
+    let beside = requirements.parent().unwrap_or(Path::new("."));
     while let Some(path) = next.pop() {
         if !seen.insert(path.clone()) {
             continue;
@@ -24,6 +27,9 @@ pub fn key(requirements: &Path, interpreter: &str) -> Result<String, (PathBuf, i
         let text = fs::read_to_string(&path).map_err(|error| (path.clone(), error))?;
         hasher.update(b"\0");
         hasher.update(text.as_bytes());
+        for package in text.lines().filter_map(LocalPackage::of_line) {
+            package.add(&mut hasher, beside);
+        }
         let folder = path.parent().unwrap_or(Path::new("."));
         next.extend(
             text.lines()
@@ -61,6 +67,39 @@ mod tests {
         check("-r https://example.org/r.txt", None);
         check("requests", None);
         check("# -r base.txt", None);
+    }
+
+    #[test]
+    fn a_package_in_a_folder_decides() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("requirements.txt");
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("requirements.txt", "jax\n./pkg\n-e ./own\n");
+        for package in ["pkg", "own"] {
+            write(&format!("{package}/pyproject.toml"), "[project]\n");
+            write(&format!("{package}/src/code.py"), "1\n");
+        }
+        let mut last = key(&file, "3.11").unwrap();
+        let mut check = |changes: bool| {
+            let now = key(&file, "3.11").unwrap();
+            assert_eq!(now != last, changes);
+            last = now;
+        };
+        write("pkg/src/code.py", "2\n");
+        check(true);
+        // Installed in place: what is imported is the folder's.
+        write("own/src/code.py", "2\n");
+        check(false);
+        write("own/pyproject.toml", "[project]\nname = \"own\"\n");
+        check(true);
+        // What its making leaves.
+        write("pkg/pkg.egg-info/PKG-INFO", "");
+        write("pkg/build/lib/code.py", "2\n");
+        check(false);
     }
 
     #[test]

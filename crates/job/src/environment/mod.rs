@@ -6,6 +6,7 @@
 mod by_job;
 mod environment_error;
 mod key;
+mod local_package;
 mod requirements;
 mod shell;
 mod sources;
