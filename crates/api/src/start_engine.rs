@@ -81,6 +81,7 @@ pub fn start_engine_here(folder: &EngineFolder, program: &Path) -> Result<Startu
     for (name, _) in std::env::vars_os().filter(|(name, _)| of_job(name)) {
         command.env_remove(name);
     }
+    sys::inherited::hand_on_streams_alone(&mut command);
     let mut engine = command
         .args(["engine", "serve", "--dir"])
         .arg(folder.root())

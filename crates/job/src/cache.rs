@@ -1,48 +1,194 @@
-//! What lies in a cache: environments and images.
+//! What lies in a cache: environments, images and containers with names.
 
-use crate::made_once::{Entry, entries};
+use crate::made_once::{Entry, entries, is_whole};
 use crate::{environment, image};
 use std::io;
 use std::path::{Path, PathBuf};
+use sys::lock::FileLock;
 
-/// One environment or image of a cache.
+/// What a cache keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A virtual environment.
+    Environment,
+    /// An image that was fetched or built.
+    Image,
+    /// The root file system of a container with a name, which its changes stay in.
+    Container,
+}
+
+impl Kind {
+    /// In a word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Environment => "environment",
+            Kind::Image => "image",
+            Kind::Container => "container",
+        }
+    }
+}
+
+/// One of a cache.
 #[derive(Debug)]
 pub struct Kept {
-    /// `environment` or `image`.
-    pub kind: &'static str,
+    /// What it is.
+    pub kind: Kind,
     /// Its folder.
     pub place: PathBuf,
-    /// What it was made of; `None`: it is half made.
+    /// What it was made of, or the container's name; `None`: it is half made.
     pub made_of: Option<String>,
     entry: Entry,
+    lock: PathBuf,
 }
 
 /// All that lie in a cache.
 #[must_use]
 pub fn kept(cache: &Path) -> Vec<Kept> {
     let environments = entries(&environment::folder_in(cache)).into_iter();
+    let environments = environments.map(|entry| Kept::new(Kind::Environment, entry));
     let images = entries(&image::folder_in(cache)).into_iter();
-    let environments = environments.map(|entry| ("environment", entry));
-    let all = environments.chain(images.map(|entry| ("image", entry)));
-    all.map(|(kind, entry)| Kept {
-        kind,
-        place: entry.place(),
-        made_of: entry.says(),
-        entry,
-    })
-    .collect()
+    let images = images.map(|entry| Kept::new(Kind::Image, entry));
+    environments
+        .chain(images)
+        .chain(containers(cache))
+        .collect()
+}
+
+/// The containers with names, whole or not.
+pub(crate) fn containers(cache: &Path) -> impl Iterator<Item = Kept> {
+    let all = entries(&cache.join(CONTAINERS)).into_iter();
+    all.map(|entry| Kept::new(Kind::Container, entry))
 }
 
 impl Kept {
-    /// Removes it; `false` where a process makes it now.
+    fn new(kind: Kind, entry: Entry) -> Kept {
+        let place = entry.place();
+        let (made_of, lock) = match kind {
+            Kind::Environment | Kind::Image => (entry.says(), lock_of_entry(&place)),
+            Kind::Container => {
+                let name = place.file_name().unwrap_or_default().to_string_lossy();
+                let whole = name.strip_prefix(HALF_MADE);
+                let made_of = whole.is_none().then(|| name.to_string());
+                let whole = place.with_file_name(whole.unwrap_or(&name));
+                (made_of, lock_of_entry(&whole))
+            }
+        };
+        Kept {
+            kind,
+            place,
+            made_of,
+            entry,
+            lock,
+        }
+    }
+
+    /// Its lock, where no process makes or uses it.
+    pub(crate) fn hold(&self) -> Option<FileLock> {
+        FileLock::try_acquire(&self.lock).ok().flatten()
+    }
+
+    /// Removes it; `false` where a process makes or uses it now.
     ///
     /// # Errors
     /// The system refuses.
     pub fn remove(&self) -> io::Result<bool> {
-        let Some(_lock) = self.entry.hold() else {
+        let Some(_lock) = self.hold() else {
             return Ok(false);
         };
         self.entry.remove()?;
         Ok(true)
+    }
+}
+
+const CONTAINERS: &str = "containers";
+/// What the folder of a container begins with that is not whole yet, before its name.
+const HALF_MADE: &str = ".";
+
+/// The root file system of a container with a name, and where it is made.
+#[derive(Debug)]
+pub struct NamedContainer {
+    /// Where it lies.
+    pub place: PathBuf,
+    /// Where it is made, to be renamed when it is whole.
+    pub half_made: PathBuf,
+    /// Held by who makes it, and shared by who uses it.
+    pub lock: PathBuf,
+}
+
+impl NamedContainer {
+    /// Of a name in a cache. Nothing is made.
+    #[must_use]
+    pub fn new(cache: &Path, name: &str) -> NamedContainer {
+        let folder = cache.join(CONTAINERS);
+        let place = folder.join(name);
+        NamedContainer {
+            half_made: folder.join(format!("{HALF_MADE}{name}")),
+            lock: lock_of_entry(&place),
+            place,
+        }
+    }
+}
+
+/// The lock of an environment, or of what a container starts from, where that lies in a cache.
+#[must_use]
+pub fn lock_of(path: &Path) -> Option<PathBuf> {
+    let all = [Some(path), path.parent()].into_iter().flatten();
+    let mut entries = all.filter(|place| is_whole(place));
+    entries.next().map(lock_of_entry)
+}
+
+fn lock_of_entry(place: &Path) -> PathBuf {
+    let mut lock = place.as_os_str().to_owned();
+    lock.push(".lock");
+    PathBuf::from(lock)
+}
+
+/// Has nothing remove what a lock is of until this process has ended. A cache of another user's is kept by that one.
+pub fn keep_until_end(lock: &Path) {
+    if let Ok(held) = FileLock::share(lock) {
+        std::mem::forget(held);
+    }
+}
+
+/// As [`keep_until_end`], until the programs that this process becomes or starts have ended too.
+pub(crate) fn keep_for_programs(lock: &Path) {
+    if let Ok(held) = FileLock::share(lock) {
+        // Held by this process alone then, which is less.
+        let _ = held.hand_on();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_is_used_is_not_removed() {
+        let cache = tempfile::tempdir().unwrap();
+        let image = cache.path().join("images/9f/image");
+        fs::create_dir_all(&image).unwrap();
+        fs::write(image.with_file_name(folder::MADE_MARKER), "docker://a").unwrap();
+        let named = NamedContainer::new(cache.path(), "mine");
+        fs::create_dir_all(named.place.join("etc")).unwrap();
+        fs::create_dir_all(&named.half_made).unwrap();
+        let all = kept(cache.path());
+        let mut shown: Vec<_> = all.iter().map(|kept| kept.made_of.as_deref()).collect();
+        shown.sort();
+        assert_eq!(shown, [None, Some("docker://a"), Some("mine")]);
+        let lock = lock_of(&image).unwrap();
+        assert_eq!(lock_of(&named.place), None);
+        for (lock, count) in [(lock, 1), (named.lock, 2)] {
+            let held = [(); 2].map(|()| FileLock::share(&lock).unwrap());
+            let removed = || all.iter().filter(|kept| kept.lock == lock);
+            assert!(removed().all(|kept| !kept.remove().unwrap()));
+            drop(held);
+            assert_eq!(
+                removed().filter(|kept| kept.remove().unwrap()).count(),
+                count
+            );
+        }
+        assert_eq!(kept(cache.path()).len(), 0);
     }
 }

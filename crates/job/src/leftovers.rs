@@ -1,9 +1,8 @@
 //! What ended runs left on this machine's own disks: node-local folders and half-made environments.
 
 use crate::agent::{all_saved, has_newer, kept, unseen};
+use crate::cache::{Kind, kept as kept_in};
 use crate::local_folder::LocalFolder;
-use crate::made_once::half_made;
-use crate::{environment, image};
 use folder::{Leftover, RunFolder, Standing, Verdict};
 use std::collections::BTreeSet;
 use std::fs;
@@ -114,21 +113,25 @@ pub(crate) fn remove_saved(run: &RunFolder, local: &LocalFolder, rule: &Complete
     }
 }
 
-/// Goes through the half-made environments and images in the user's cache, and removes those that no
-/// process makes any more.
+/// Goes through what is half made in the user's cache, and removes what no process makes any more. Containers with
+/// names stay, and are named.
 pub fn half_made_in(cache: &Path, dry_run: bool) -> Vec<Leftover> {
     let mut left = Vec::new();
-    let environments = half_made(&environment::folder_in(cache)).into_iter();
-    let images = half_made(&image::folder_in(cache)).into_iter();
-    let all = environments.map(|half| ("environment", half));
-    for (what, (entry, lock)) in all.chain(images.map(|half| ("image", half))) {
-        let verdict = match &lock {
-            Some(_) => Verdict::Remove(format!("a half-made {what}")),
-            None => Verdict::Keep(format!("an {what} that is being made")),
+    for kept in kept_in(cache) {
+        let what = kept.kind.word();
+        let lock = kept.hold();
+        let verdict = match (&kept.made_of, &lock) {
+            (Some(name), _) if kept.kind == Kind::Container => Verdict::Keep(format!(
+                "what srun --container-name={name} keeps; yard cache prune --all removes it"
+            )),
+            (Some(_), _) => continue,
+            (None, Some(_)) => Verdict::Remove(format!("a half-made {what}")),
+            (None, None) => Verdict::Keep(format!("{what}: it is being made")),
         };
-        let one = Leftover::new(entry.place(), verdict);
+        drop(lock);
+        let one = Leftover::new(kept.place.clone(), verdict);
         if one.goes(false) && !dry_run {
-            let _ = entry.remove();
+            let _ = kept.remove();
         }
         left.push(one);
     }

@@ -185,18 +185,6 @@ pub fn is_whole(place: &Path) -> bool {
     place.join(MARKER).exists()
 }
 
-/// Entries that are half made and that no process makes any more, each with the lock that keeps it
-/// so; and those that are being made, without.
-pub fn half_made(folder: &Path) -> Vec<(Entry, Option<FileLock>)> {
-    let half = entries(folder).into_iter();
-    let half = half.filter(|entry| !entry.is_made());
-    half.map(|entry| {
-        let lock = entry.hold();
-        (entry, lock)
-    })
-    .collect()
-}
-
 /// All entries of a cache's folder, whole or not.
 pub fn entries(folder: &Path) -> Vec<Entry> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -208,12 +196,6 @@ pub fn entries(folder: &Path) -> Vec<Entry> {
 }
 
 impl Entry {
-    /// The lock, where no process makes it.
-    pub fn hold(&self) -> Option<FileLock> {
-        let lock = self.folder.join(format!("{}.lock", self.key));
-        FileLock::try_acquire(&lock).ok().flatten()
-    }
-
     /// Removes it: the marker first, so that what is left of it after a crash counts as half made.
     pub fn remove(&self) -> io::Result<()> {
         let place = self.place();

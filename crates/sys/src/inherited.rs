@@ -5,7 +5,9 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::IntoRawFd;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// A text in memory, under a path by which this process and the programs that it becomes or starts read it. It is on
 /// no disk, and gone when the last of them has ended.
@@ -31,10 +33,27 @@ pub fn keep_open(file: File) -> io::Result<()> {
     Ok(())
 }
 
+/// Has a command that outlives this process inherit its streams alone: no lock that [`keep_open`] handed on here.
+pub fn hand_on_streams_alone(command: &mut Command) {
+    // SAFETY: between fork and exec only close_range is called, which is safe after a fork of a process with threads.
+    unsafe {
+        command.pre_exec(|| {
+            // At the exec, until which the pipe is needed that tells of its failure. A kernel that is too old leaves
+            // them open.
+            libc::syscall(
+                libc::SYS_close_range,
+                3,
+                libc::c_uint::MAX,
+                libc::CLOSE_RANGE_CLOEXEC,
+            );
+            Ok(())
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
 
     #[test]
     fn a_program_reads_a_text_that_is_on_no_disk() {

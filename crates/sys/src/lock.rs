@@ -4,7 +4,7 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// An exclusive `flock` on a file, held until dropped. Not inherited by programs that the holder
+/// An `flock` on a file, held until dropped. Not inherited by programs that the holder
 /// starts; a forked child without exec shares it.
 #[derive(Debug)]
 pub struct FileLock {
@@ -33,6 +33,24 @@ impl FileLock {
         let file = open(path)?;
         file.lock()?;
         Ok(FileLock { file })
+    }
+
+    /// Takes the lock together with others who share it, waiting for who has it alone.
+    ///
+    /// # Errors
+    /// As [`FileLock::try_acquire`].
+    pub fn share(path: &Path) -> io::Result<FileLock> {
+        let file = open(path)?;
+        file.lock_shared()?;
+        Ok(FileLock { file })
+    }
+
+    /// Leaves it to this process and the programs that it becomes or starts, until the last of them has ended.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn hand_on(self) -> io::Result<()> {
+        crate::inherited::keep_open(self.file)
     }
 
     /// The locked file.
@@ -64,5 +82,15 @@ mod tests {
         assert!(FileLock::try_acquire(&path).unwrap().is_none());
         drop(held);
         FileLock::acquire(&path).unwrap();
+    }
+
+    #[test]
+    fn several_share_what_no_one_has_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let shared = [(); 2].map(|()| FileLock::share(&path).unwrap());
+        assert!(FileLock::try_acquire(&path).unwrap().is_none());
+        drop(shared);
+        assert!(FileLock::try_acquire(&path).unwrap().is_some());
     }
 }

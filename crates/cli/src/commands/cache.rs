@@ -7,13 +7,13 @@ use crate::printer::Printer;
 use crate::words;
 use clap::{Args as ClapArgs, Subcommand};
 use folder::{RunFolder, Standing};
-use job::cache::{Kept, kept};
+use job::cache::{Kept, Kind, kept};
 use runs::{all_places, image_cache, places};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// List or remove environments and images that are kept for further runs
+/// List or remove environments, images and containers with names that are kept for further runs
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     #[command(subcommand)]
@@ -26,7 +26,7 @@ enum CacheCommand {
     Prune(PruneArgs),
 }
 
-/// List environments and images, what they were made of and which runs use them
+/// List environments, images and containers with names, what they were made of and which runs use them
 #[derive(Debug, ClapArgs)]
 struct LsArgs {
     /// As JSON
@@ -40,7 +40,7 @@ struct PruneArgs {
     /// Only say what would be removed
     #[arg(long, short = 'n')]
     dry_run: bool,
-    /// Also those that only runs use which are over
+    /// Also those that only runs use which are over, and containers with names (srun --container-name)
     #[arg(long)]
     all: bool,
 }
@@ -106,7 +106,7 @@ fn list(used: &[Used], args: &LsArgs, printer: &Printer) -> Outcome {
     if args.json {
         let rows = used.iter().map(|one| {
             json!({
-                "kind": one.kept.kind,
+                "kind": one.kept.kind.word(),
                 "made_of": one.kept.made_of,
                 "bytes": one.bytes,
                 "runs": one.runs,
@@ -124,7 +124,7 @@ fn list(used: &[Used], args: &LsArgs, printer: &Printer) -> Outcome {
     let row = |one: &Used| {
         let made_of = one.kept.made_of.clone();
         vec![
-            one.kept.kind.to_owned(),
+            one.kept.kind.word().to_owned(),
             words::bytes(one.bytes),
             match one.runs.as_slice() {
                 [] => "–".to_owned(),
@@ -143,7 +143,8 @@ fn list(used: &[Used], args: &LsArgs, printer: &Printer) -> Outcome {
 fn prune(used: &[Used], args: &PruneArgs, printer: &Printer) -> Outcome {
     let mut freed = 0;
     for one in used {
-        let is_needed = one.is_live || !one.runs.is_empty() && !args.all;
+        let is_wanted = !one.runs.is_empty() || one.kept.kind == Kind::Container;
+        let is_needed = one.is_live || is_wanted && !args.all;
         if is_needed && one.kept.made_of.is_some() {
             continue;
         }
@@ -154,7 +155,7 @@ fn prune(used: &[Used], args: &PruneArgs, printer: &Printer) -> Outcome {
                     .todo("give yourself the right, then yard cache prune again")
             })?;
             if !removed {
-                printer.line(&format!("kept, as it is being made: {path}"));
+                printer.line(&format!("kept, as it is in use or being made: {path}"));
                 continue;
             }
         }

@@ -6,6 +6,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::printer::Printer;
 use crate::words;
 use runs::{Planned, Ready};
+use std::path::Path;
 use std::time::Instant;
 
 /// Leaves a site's modules out where the embedded engine pretends its cluster and this machine has no
@@ -60,6 +61,9 @@ pub fn make_ready(
     interrupt.check()?;
     let environment = environment.map_err(|error| environment_failure(&error))?;
     making.end(environment.made);
+    if let Some(made) = &environment.environment {
+        keep(&made.path);
+    }
     let mut ready = Ready {
         environment: environment.environment,
         image: None,
@@ -83,6 +87,9 @@ pub fn make_ready(
         interrupt.check()?;
         let (image, made) = prepared.map_err(|error| image_failure(&error))?;
         making.end(made);
+        if let Some(path) = &image.path {
+            keep(path);
+        }
         if let Some(digest) = &image.digest {
             printer.show_line(&row("image", digest));
         }
@@ -100,6 +107,13 @@ pub fn make_ready(
         ready.image = Some(image);
     }
     Ok(ready)
+}
+
+/// Has no `yard cache prune` remove it until a run that is known uses it, or the shell in it has ended.
+fn keep(path: &Path) {
+    if let Some(lock) = job::cache::lock_of(path) {
+        job::cache::keep_until_end(&lock);
+    }
 }
 
 /// Something that is made while a person waits.

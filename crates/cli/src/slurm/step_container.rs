@@ -1,10 +1,12 @@
 //! The container of a step or script: its image made ready, and the words that start a command in it.
 
 use crate::printer::Printer;
+use job::cache::{self, NamedContainer};
 use model::{ContainerRuntime, Internet, StepContainer, UseOfName};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use sys::lock::FileLock;
 use train::{ContainerPlan, ContainerStart, StepPlace, copy_words};
 
 /// Why there is no container, line by line.
@@ -29,14 +31,14 @@ pub fn made_ready(
     }
     let mut asked = asked.clone();
     let runtimes = backend::runtimes_here();
-    let cache = runs::places().map_err(|failure| vec![failure.what])?.cache;
+    let cache_folder = runs::places().map_err(|failure| vec![failure.what])?.cache;
     let named = asked
         .name
         .as_ref()
-        .map(|name| cache.join("containers").join(name));
-    let is_there = check_named(&asked, named.as_deref())?;
+        .map(|name| NamedContainer::new(&cache_folder, name));
+    let is_there = check_named(&asked, named.as_ref().map(|named| &*named.place))?;
     if let Some(named) = named.as_ref().filter(|_| is_there) {
-        asked.image = Some(named.display().to_string());
+        asked.image = Some(named.place.display().to_string());
     }
     if let Some(save) = asked
         .save
@@ -57,7 +59,14 @@ pub fn made_ready(
             printer.say(&format!("{who}: pyxis: importing docker image: {shown}"));
         }
     };
-    let prepared = job::image::prepare(&plan, &[], &cache, Internet::Compute, false, &mut progress);
+    let prepared = job::image::prepare(
+        &plan,
+        &[],
+        &cache_folder,
+        Internet::Compute,
+        false,
+        &mut progress,
+    );
     let (ready, made) = prepared.map_err(|error| {
         let mut lines = vec![format!("pyxis: {error}")];
         let asked = format!("--container-image={shown}");
@@ -68,17 +77,23 @@ pub fn made_ready(
         printer.say(&format!("{who}: pyxis: imported docker image: {shown}"));
     }
     let mut image = ready.path.unwrap_or_default();
+    let mut in_use = cache::lock_of(&image);
+    if let Some(lock) = &in_use {
+        cache::keep_until_end(lock);
+    }
     if let Some(named) = named {
         if !is_there {
             copy(plan.runtime.value, &image, &named)?;
         }
-        image = named;
+        cache::keep_until_end(&named.lock);
+        (image, in_use) = (named.place, Some(named.lock));
     }
     let home = std::env::var("HOME").unwrap_or_default();
     let place = StepPlace {
         image: &image.display().to_string(),
         has_environment: image.join("ch/environment").is_file(),
         is_named: asked.name.is_some(),
+        in_use: in_use.as_deref(),
         home: &home,
         gpus: sys::gpus::are_there(),
     };
@@ -142,31 +157,39 @@ fn check_named(asked: &StepContainer, folder: Option<&Path>) -> Result<bool, Lin
     }
 }
 
-/// Makes the container of a name from an image: all of it, or nothing.
-fn copy(runtime: ContainerRuntime, image: &Path, named: &Path) -> Result<(), Lines> {
+/// Makes the container of a name from an image: all of it, or nothing. Another that makes it now is waited for.
+fn copy(runtime: ContainerRuntime, image: &Path, named: &NamedContainer) -> Result<(), Lines> {
     if runtime == ContainerRuntime::Enroot {
         return Err(vec![
             "containers with names are folders, which enroot does not start".to_owned(),
         ]);
     }
-    let failed = |why: String| vec![format!("pyxis: {} can't be made: {why}", named.display())];
-    let folder = named.parent().unwrap_or(Path::new("/"));
+    let place = &named.place;
+    let failed = |why: String| vec![format!("pyxis: {} can't be made: {why}", place.display())];
+    let folder = place.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder).map_err(|error| failed(error.to_string()))?;
-    let beside = folder.join(format!(".{}", sys::unique()));
+    let held = FileLock::acquire(&named.lock);
+    let _held = held.map_err(|error| failed(error.to_string()))?;
+    if place.is_dir() {
+        return Ok(());
+    }
+    let half_made = &named.half_made;
+    // Of one that was killed.
+    let _ = fs::remove_dir_all(half_made);
     let text = |path: &Path| path.display().to_string();
-    let words = copy_words(runtime, &text(image), &text(&beside));
+    let words = copy_words(runtime, &text(image), &text(half_made));
     let output = Command::new(&words[0])
         .args(&words[1..])
         .stdin(Stdio::null())
         .output();
     let output = output.map_err(|error| failed(format!("{}: {error}", words[0])))?;
     let done = if output.status.success() {
-        fs::rename(&beside, named).map_err(|error| error.to_string())
+        fs::rename(half_made, place).map_err(|error| error.to_string())
     } else {
         Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
     };
     done.map_err(|why| {
-        let _ = fs::remove_dir_all(&beside);
+        let _ = fs::remove_dir_all(half_made);
         failed(why)
     })
 }

@@ -72,7 +72,9 @@ pub enum ImageError {
         source: io::Error,
     },
     /// The job that makes it would make another one.
-    #[error("the recipe {image} has changed, or this node has another architecture")]
+    #[error(
+        "the recipe {image} or a file that it copies has changed, or this node has another architecture"
+    )]
     Changed {
         /// As the plan has it.
         image: String,

@@ -2,8 +2,9 @@
 
 use super::digest::{named_by, of_tag};
 use super::image_error::ImageError;
-use super::ready;
+use super::{ready, recipe, same_content};
 use crate::environment::{last_lines, loads};
+use crate::local_files;
 use crate::made_once::{Entry, Failed, Making, no_network};
 use folder::ReadyImage;
 use model::{ContainerRuntime, Internet};
@@ -28,7 +29,8 @@ pub fn make(
     progress: &mut dyn FnMut(&str),
 ) -> Result<(ReadyImage, bool), ImageError> {
     let (image, runtime) = (&plan.image.value, plan.runtime.value);
-    let entry = Entry::new(folder_in(cache), key(image, runtime)?);
+    let key = key(image, runtime)?;
+    let entry = Entry::new(folder_in(cache), key.clone());
     let path = entry.place().join(file_name(runtime));
     let done = |made| {
         (
@@ -57,18 +59,22 @@ pub fn make(
         modules,
         making: &making,
     };
-    let before = tag_names(image);
-    for (program, words) in steps(image, runtime, &path) {
-        maker.run(program, &words, progress)?;
+    let before = content(image);
+    let same = before.as_ref().is_some_and(|digest| {
+        let there = same_content::find(&folder_in(cache), file_name(runtime), digest);
+        there.is_some_and(|there| there.link_to(&path).is_ok())
+    });
+    if !same {
+        for (program, words) in steps(image, runtime, &key, &path) {
+            maker.run(program, &words, progress)?;
+        }
     }
     // What ch-image unpacked, of which the image is a copy.
     let _ = fs::remove_dir_all(place.join(STORAGE));
     // A tag that was moved while the image came leaves open which one it is.
-    let after = before.and_then(|before| tag_names(image).filter(|after| *after == before));
+    let after = before.filter(|before| same || content(image).as_ref() == Some(before));
     if let Some(digest) = after {
-        let path = place.join(DIGEST);
-        sys::atomic::write(&path, digest.as_bytes())
-            .map_err(|source| crate::made_once::CacheError { path, source })?;
+        same_content::write_down(place, &digest)?;
     }
     making.done(&image.to_string())?;
     Ok(done(true))
@@ -97,16 +103,23 @@ fn file_name(runtime: ContainerRuntime) -> &'static str {
     }
 }
 
-/// Beside the image: what its tag named when it was fetched.
-const DIGEST: &str = "digest";
-
 /// What the image is by its content: as its address says, or as was found when it was fetched.
 fn recorded_digest(image: &Image, place: &Path) -> Option<String> {
     let Image::Registry(address) = image else {
         return None;
     };
-    let found = || fs::read_to_string(place.join(DIGEST)).ok();
-    named_by(address).map(str::to_owned).or_else(found)
+    let named = named_by(address).map(str::to_owned);
+    named.or_else(|| same_content::digest(place))
+}
+
+/// The digest of what an address names now, by itself or by its tag.
+fn content(image: &Image) -> Option<String> {
+    let Image::Registry(address) = image else {
+        return None;
+    };
+    named_by(address)
+        .map(str::to_owned)
+        .or_else(|| of_tag(address))
 }
 
 /// The digest of what the tag of an address names now.
@@ -117,8 +130,8 @@ pub(super) fn tag_names(image: &Image) -> Option<String> {
     }
 }
 
-/// What makes two images the same: the address, or the content of the recipe; what they are made
-/// into; and the machine's architecture.
+/// What makes two images the same: the address, or what the recipe and the files that it copies hold; what they are
+/// made into; and the machine's architecture.
 fn key(image: &Image, runtime: ContainerRuntime) -> Result<String, ImageError> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(file_name(runtime).as_bytes());
@@ -128,24 +141,35 @@ fn key(image: &Image, runtime: ContainerRuntime) -> Result<String, ImageError> {
             hasher.update(address.as_bytes());
         }
         recipe => {
-            let path = recipe.path().unwrap_or(Path::new("/")).to_owned();
-            let content = fs::read(&path);
-            let content = content.map_err(|source| ImageError::Recipe {
-                path: path.clone(),
+            let path = recipe.path().unwrap_or(Path::new("/"));
+            let content = fs::read(path).map_err(|source| ImageError::Recipe {
+                path: path.to_owned(),
                 source,
             })?;
-            // Recipes copy files that lie beside them.
-            hasher.update(path.as_os_str().as_encoded_bytes());
+            // Names in it are relative to where it lies, which `./` in its path doesn't change.
+            let lies: PathBuf = path.components().collect();
+            hasher.update(lies.as_os_str().as_encoded_bytes());
             hasher.update(&content);
+            let text = String::from_utf8_lossy(&content);
+            for copied in recipe::copied(image, &text, beside(image)) {
+                local_files::add(&mut hasher, &copied, |_| false);
+            }
         }
     }
     Ok(hasher.finalize().to_hex()[..16].to_owned())
+}
+
+/// The folder of a recipe, to which what it copies is relative.
+fn beside(image: &Image) -> &Path {
+    let folder = image.path().and_then(Path::parent);
+    folder.unwrap_or(Path::new("/"))
 }
 
 /// The programs that make it, one after the other, each with its words.
 fn steps(
     image: &Image,
     runtime: ContainerRuntime,
+    key: &str,
     made: &Path,
 ) -> Vec<(&'static str, Vec<OsString>)> {
     let words = |words: &[&str]| -> Vec<OsString> { words.iter().map(OsString::from).collect() };
@@ -154,7 +178,7 @@ fn steps(
         first
     };
     let recipe = image.path().unwrap_or(Path::new("/"));
-    let beside = recipe.parent().unwrap_or(Path::new("/"));
+    let beside = beside(image);
     let address = match image {
         Image::Registry(address) => address.as_str(),
         _ => "",
@@ -191,19 +215,24 @@ fn steps(
             vec![("ch-image", first), ("ch-convert", convert)]
         }
         ContainerRuntime::Podman => {
-            // Only podman itself reads its storage: the image is copied out of it into a folder.
-            const EXPORT: &str = "set -e\nmkdir \"$2\"\nid=$(podman create \"$1\" true)\n\
-                podman export \"$id\" | tar -x -C \"$2\"\npodman rm \"$id\"";
-            const NAME: &str = "localhost/trainyard-made";
-            let first = if from_registry {
-                words(&["pull", address])
-            } else {
-                let build = words(&["build", "--tag", NAME, "--file"]);
-                and(build, &[recipe, beside])
-            };
-            let name = if from_registry { address } else { NAME };
-            let export = and(words(&["-c", EXPORT, "bash", name]), &[made]);
-            vec![("podman", first), ("bash", export)]
+            // Only podman itself reads its storage: the image is copied out of it into a folder. What was built for
+            // that alone, under a name that no other build has, leaves it.
+            const EXPORT: &str = "set -e -o pipefail\nmkdir \"$2\"\nid=$(podman create \"$1\" true)\n\
+                trap 'podman rm \"$id\"' EXIT\npodman export \"$id\" | tar -x -C \"$2\"";
+            const LEAVE: &str = "trap 'podman rmi \"$1\"' EXIT\n(\n";
+            let export =
+                |script: &str, name: &str| and(words(&["-c", script, "bash", name]), &[made]);
+            if from_registry {
+                let pull = words(&["pull", address]);
+                return vec![("podman", pull), ("bash", export(EXPORT, address))];
+            }
+            let name = format!("localhost/trainyard-{key}");
+            let build = and(
+                words(&["build", "--tag", &name, "--file"]),
+                &[recipe, beside],
+            );
+            let script = format!("{LEAVE}{EXPORT}\n)");
+            vec![("podman", build), ("bash", export(&script, &name))]
         }
     }
 }
@@ -233,6 +262,10 @@ impl Maker<'_> {
             }
         };
         command.args(words);
+        if self.image.path().is_some() {
+            // Apptainer takes names in a recipe as relative to where it is started.
+            command.current_dir(beside(self.image));
+        }
         command.env("CH_IMAGE_STORAGE", self.making.place.join(STORAGE));
         if std::env::var_os("USER").is_none() {
             // Charliecloud ends without it.
@@ -295,7 +328,7 @@ mod tests {
     #[track_caller]
     fn check(image: Image, runtime: ContainerRuntime, want: Expect) {
         let place = Path::new("/cache/images/9f");
-        let steps = steps(&image, runtime, &place.join(file_name(runtime)));
+        let steps = steps(&image, runtime, "9f", &place.join(file_name(runtime)));
         let shown = steps.iter().map(|(program, words)| {
             let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
             format!("{program} {}\n", words.join(" "))
@@ -339,6 +372,21 @@ mod tests {
         );
         check(
             recipe(),
+            ContainerRuntime::Podman,
+            expect![[r#"
+            podman build --tag localhost/trainyard-9f --file /home/me/Dockerfile /home/me
+            bash -c trap 'podman rmi "$1"' EXIT
+            (
+            set -e -o pipefail
+            mkdir "$2"
+            id=$(podman create "$1" true)
+            trap 'podman rm "$id"' EXIT
+            podman export "$id" | tar -x -C "$2"
+            ) bash localhost/trainyard-9f /cache/images/9f/image
+        "#]],
+        );
+        check(
+            recipe(),
             ContainerRuntime::Charliecloud,
             expect![[r#"
             ch-image build --no-cache --tag made --file /home/me/Dockerfile /home/me
@@ -349,13 +397,13 @@ mod tests {
             registry(),
             ContainerRuntime::Podman,
             expect![[r#"
-            podman pull nvcr.io/nvidia/pytorch:24.01
-            bash -c set -e
-            mkdir "$2"
-            id=$(podman create "$1" true)
-            podman export "$id" | tar -x -C "$2"
-            podman rm "$id" bash nvcr.io/nvidia/pytorch:24.01 /cache/images/9f/image
-        "#]],
+                podman pull nvcr.io/nvidia/pytorch:24.01
+                bash -c set -e -o pipefail
+                mkdir "$2"
+                id=$(podman create "$1" true)
+                trap 'podman rm "$id"' EXIT
+                podman export "$id" | tar -x -C "$2" bash nvcr.io/nvidia/pytorch:24.01 /cache/images/9f/image
+            "#]],
         );
     }
 }

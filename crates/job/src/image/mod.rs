@@ -7,6 +7,8 @@
 mod digest;
 mod image_error;
 mod make;
+mod recipe;
+mod same_content;
 
 pub use image_error::ImageError;
 pub use make::folder_in;

@@ -1,6 +1,7 @@
 //! A rank inside a container: the wrapper stays outside.
 
 use super::{Variables, change, image_on_node, image_variables, mount_points, program};
+use crate::cache;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -116,6 +117,9 @@ impl Inside<'_> {
         for folder in container.made.iter().map(PathBuf::from) {
             std::fs::create_dir_all(&folder)
                 .map_err(|source| ContainerError::Folder { folder, source })?;
+        }
+        if let Some(lock) = &container.in_use {
+            cache::keep_for_programs(lock);
         }
         let image = PathBuf::from(&container.image);
         // One of a registry, which Pyxis fetches, is no path.

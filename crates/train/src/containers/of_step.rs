@@ -16,6 +16,8 @@ pub struct StepPlace<'a> {
     pub is_named: bool,
     /// The home folder of the user.
     pub home: &'a str,
+    /// The lock of the image or container in the cache.
+    pub in_use: Option<&'a Path>,
     /// Whether there are GPUs.
     pub gpus: bool,
 }
@@ -129,6 +131,7 @@ impl ContainerStart {
             is_own: place.is_named || copy.is_some(),
             copy,
             kept_variables: asked.variables.clone(),
+            in_use: place.in_use.map(Path::to_owned),
             options: Vec::new(),
         })
     }

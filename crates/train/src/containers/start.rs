@@ -49,6 +49,9 @@ pub struct ContainerStart {
     /// A step's variables that keep their value of outside where the image has another; a rank's all do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept_variables: Vec<String>,
+    /// A lock that is shared while the container runs: what it starts from stays as long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_use: Option<PathBuf>,
     /// Further options of the runtime.
     pub options: Vec<String>,
 }
@@ -151,6 +154,7 @@ impl ContainerStart {
             }),
             image,
             kept_variables: Vec::new(),
+            in_use: None,
             options: plan.options.value.clone(),
         })
     }

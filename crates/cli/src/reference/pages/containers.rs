@@ -88,7 +88,9 @@ const COMMON: &str = r#"With every runtime:
 An image in a registry, and a recipe, are made ready when the run is submitted, on the machine where the
 command is given, once: a `.sif` file, a `.sqsh` file or a folder in `images` of the user's cache, or below
 `[containers] images` of the cluster file. Two runs that need the same wait for each other, and one that was
-half made is made anew. A tag is fetched once. The digest that it named then is recorded with the run, where the
+half made is made anew. A recipe is built again when it or a file that it copies (`COPY`, `ADD`, `%files`, relative to
+the recipe) has changed; of a file over 1 MiB its size and time count. A tag is fetched once, and what another tag
+has fetched already is taken from there. The digest that it named then is recorded with the run, where the
 registry tells it, and `yard show` shows it; a later run says when the tag names another image by then: to have
 that, remove the image from the cache or name its digest, `docker://python@sha256:…`. `curl` asks for it. Where the
 cluster file says `internet = "compute"`, a job of its own makes the image ready on a node, for which the run waits;
@@ -108,7 +110,7 @@ srun -N 2 --container-image=nvcr.io#nvidia/pytorch:24.01-py3 --container-mounts=
 With `sbatch` the script itself is inside, with `salloc` its steps are. The whole environment goes along; where
 the image sets a variable too, its value holds unless `--container-env` names it. What `--container-writable`
 lets a task change is lost, what is changed under a `--container-name` stays in `containers` of the user's
-cache, and `--container-save` writes a new image.
+cache until `yard cache prune --all`, and `--container-save` writes a new image.
 
 `yard shell --image docker://ubuntu:24.04 --save mine` opens a shell in a copy of an image, as its root, and
 saves it as a new folder, `.sqsh` or `.sif` file when the shell ends; without `--save` it opens one in the image.
