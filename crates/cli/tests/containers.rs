@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use testkit::{RealSlurm, SlurmShape, TestEnv, skip};
+use testkit::{RealSlurm, SlurmShape, TestEnv, skip, wait_until};
 
 /// What a container leaves as it is: all names below the image's folder.
 fn names_in_image(env: &TestEnv) -> Vec<String> {
@@ -222,6 +222,92 @@ fn a_shell_has_what_the_ranks_have() {
     assert_eq!(fs::read_dir(shells).unwrap().count(), 0);
     let ended = env.yard(&["shell", "--", "sh", "-c", "exit 5"]);
     assert_eq!(ended.status, 5, "{ended:?}");
+}
+
+/// Its folder has the values of its secrets until the node has read them.
+#[test]
+fn what_a_killed_shell_left_is_found_and_removed() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.set_var("HF_TOKEN", "secret");
+    env.write(
+        "yard.toml",
+        "command = [\"true\"]\n[environment]\nsecrets = [\"HF_TOKEN\"]\n",
+    );
+    let all = [
+        "-N1",
+        "--exclusive",
+        "--wrap",
+        "while [ ! -e go ]; do sleep 0.05; done",
+    ];
+    env.slurm("sbatch", &all).success();
+    wait_until("the node is taken", || {
+        env.slurm("squeue", &["-h", "-t", "R"])
+            .success()
+            .lines()
+            .count()
+            == 1
+    });
+    let mut shell = env.command(&["shell", "--", "true"]);
+    let mut shell = shell.stderr(Stdio::null()).spawn().unwrap();
+    let shells = env.trainyard_home().join("scratch/.yard/shells");
+    let file = || {
+        let folder = fs::read_dir(&shells).ok()?.flatten().next()?;
+        Some(folder.path().join("shell.json")).filter(|file| file.exists())
+    };
+    wait_until("the shell waits", || file().is_some());
+    let said = env.yard(&["clean"]).success();
+    assert!(said.contains("a yard shell that is not over"), "{said}");
+    assert!(file().is_some());
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+    let said = env.yard(&["clean"]).success();
+    assert!(said.contains("what a killed yard shell left"), "{said}");
+    assert_eq!(fs::read_dir(&shells).unwrap().count(), 0);
+    env.write("go", "");
+    wait_until("no job is left", || {
+        env.slurm("squeue", &["-h"]).success().is_empty()
+    });
+}
+
+/// With an environment that is made for it, on a terminal, and by its exit code.
+#[test]
+fn a_shell_on_a_terminal_with_a_made_environment() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.write("requirements.txt", "# none\n");
+    env.write(
+        "yard.toml",
+        "command = [\"true\"]\n[environment]\nrequirements = \"requirements.txt\"\n",
+    );
+    let yard = env!("CARGO_BIN_EXE_yard");
+    let inner =
+        "tty >/dev/null && echo terminal; python3 -c \"import sys; print(sys.prefix)\"; exit 7";
+    let line = format!("{yard} shell -- sh -c '{inner}'");
+    let output = env
+        .program("script", &["-qec", &line, "/dev/null"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(7), "{said}");
+    assert!(said.contains("terminal\r\n"), "{said}");
+    let made = env.trainyard_home().join("cache/environments");
+    assert!(said.contains(&*made.to_string_lossy()), "{said}");
+    // Where nodes alone reach the registries, it is not made on this machine.
+    let cluster = "internet = \"compute\"\n[nodes.n]\ncount = 1\ncpus = 2\nmemory = \"4000M\"\n\
+                   [partition.main]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1-0\"\n";
+    let cluster = env.write("nodes.toml", cluster).display().to_string();
+    env.yard(&["engine", "start", "nodes", "--cluster", &cluster])
+        .success();
+    let shell = ["shell", "--on", "nodes", "--", "true"];
+    env.yard(&shell).success();
+    env.write("requirements.txt", "# other\n");
+    let refused = env.yard(&shell).code(3).snapshot();
+    assert!(
+        refused.contains("the environment of the shell is not made yet"),
+        "{refused}"
+    );
+    env.yard(&["run", "--on", "nodes"]).success();
+    env.yard(&shell).success();
+    env.yard(&["engine", "stop", "nodes"]).success();
 }
 
 /// As Pyxis has them, by whichever runtime is there.
@@ -449,6 +535,33 @@ fn stand_ins_of_the_other_runtimes() {
             "{runtime}: {shown}"
         );
         assert!(!shown.contains(&format!("{runtime}:")), "{shown}");
+    }
+}
+
+#[test]
+fn apptainer_makes_gpus_visible_where_there_are_some() {
+    let what = "GPUs in Apptainer";
+    if let Some(reason) = testkit::gpus_missing() {
+        return skip(what, &reason);
+    }
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let program = env.write("bin/apptainer", STAND_IN);
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    env.write("image.sif", "");
+    let bin = env.work().join("bin");
+    env.set_var("PATH", format!("{}:{PATH}", bin.display()));
+    env.pretend_gpus(&["Tesla V100-SXM2-32GB"]);
+    for (gpus, seen) in [(1, "GPUs 1 of"), (0, "GPUs of")] {
+        env.write(
+            "yard.toml",
+            &format!(
+                "command = [\"sh\", \"-c\", \"echo GPUs $STAND_IN_GPUS of $CUDA_VISIBLE_DEVICES.\"]\n\
+                 [resources]\ngpus_per_node = {gpus}\n\
+                 [environment.container]\nimage = \"image.sif\"\nruntime = \"apptainer\"\n"
+            ),
+        );
+        let shown = env.yard(&["run", "--on", "local"]).success();
+        assert!(shown.contains(seen), "{shown}");
     }
 }
 

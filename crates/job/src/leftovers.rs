@@ -3,10 +3,12 @@
 use crate::agent::{all_saved, has_newer, kept, unseen};
 use crate::cache::{Kind, kept as kept_in};
 use crate::local_folder::LocalFolder;
+use crate::shell;
 use folder::{Leftover, RunFolder, Standing, Verdict};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use sys::lock::FileLock;
 use train::Complete;
 
 /// The folder below `node_local` that holds this user's node-local folders.
@@ -132,6 +134,30 @@ pub fn half_made_in(cache: &Path, dry_run: bool) -> Vec<Leftover> {
         let one = Leftover::new(kept.place.clone(), verdict);
         if one.goes(false) && !dry_run {
             let _ = kept.remove();
+        }
+        left.push(one);
+    }
+    left
+}
+
+/// Goes through the folders of shells below a user's scratch folder, and removes those whose shell was killed before
+/// it ended: the values of its secrets may be in them.
+pub fn shells_in(scratch: &Path, dry_run: bool) -> Vec<Leftover> {
+    let mut left = Vec::new();
+    let entries = fs::read_dir(shell::folder_in(scratch))
+        .into_iter()
+        .flatten();
+    for folder in entries.flatten().map(|entry| entry.path()) {
+        let lock = FileLock::try_acquire(&shell::lock_of(&folder));
+        let lock = lock.ok().flatten();
+        let verdict = if lock.is_some() {
+            Verdict::Remove("what a killed yard shell left, secrets perhaps among it".to_owned())
+        } else {
+            Verdict::Keep("of a yard shell that is not over".to_owned())
+        };
+        let one = Leftover::new(folder, verdict);
+        if one.goes(false) && !dry_run {
+            let _left = fs::remove_dir_all(&one.path);
         }
         left.push(one);
     }

@@ -11,6 +11,21 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use train::DataPlan;
 
+/// Below a user's scratch folder: the folders of shells, each there for as long as its shell is.
+#[must_use]
+pub fn folder_in(scratch: &Path) -> PathBuf {
+    scratch.join(".yard/shells")
+}
+
+/// What a shell's folder has its [`ShellFile`] in, until the node has read it.
+pub const FILE: &str = "shell.json";
+
+/// The lock of a shell's folder, which all share who need that: what no process holds is a killed shell's.
+#[must_use]
+pub fn lock_of(folder: &Path) -> PathBuf {
+    folder.join("lock")
+}
+
 /// What a shell is started with: a launch of one rank, which is the shell.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ShellFile {

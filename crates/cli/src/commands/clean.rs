@@ -47,11 +47,14 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     for cache in caches {
         left.extend(job::leftovers::half_made_in(cache, args.dry_run));
     }
+    let scratches: BTreeSet<&PathBuf> = everywhere.iter().map(|places| &places.scratch).collect();
+    for scratch in &scratches {
+        left.extend(job::leftovers::shells_in(scratch, args.dry_run));
+    }
     let is_listed = |path: &Path| {
         let mut listed = known.iter().map(|known| known.folder.path());
         listed.any(|folder| folder.starts_with(path))
     };
-    let scratches: BTreeSet<&PathBuf> = everywhere.iter().map(|places| &places.scratch).collect();
     let mut in_scratch: Vec<Leftover> = scratches
         .into_iter()
         .flat_map(|scratch| folder::half_runs(scratch, &is_listed, SystemTime::now()))

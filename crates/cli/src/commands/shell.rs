@@ -17,6 +17,7 @@ use std::io::IsTerminal;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use sys::lock::FileLock;
 use train::{
     ContainerPlace, ContainerStart, JobShape, Launcher, Plan, Rendezvous, Resolved, Source, Values,
     launch,
@@ -80,14 +81,16 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     leave_out_modules(&mut planned.plan);
     planned.check()?;
     let interrupt = Interrupt::watch()?;
-    let ready = make_ready(&planned, false, &interrupt, printer)?;
+    let in_job = planned.makes_environment_in_job;
+    let ready = make_ready(&planned, in_job, &interrupt, printer)?;
+    check_made(&planned, &ready)?;
     drop(interrupt);
     one_task(&mut planned.plan, args.command);
-    let folder = own_folder(&planned.places.scratch)?;
+    let (folder, held) = own_folder(&planned.places.scratch)?;
     // A node may have another /tmp than this program is in.
     let ended = pin_program(&planned.places.scratch).and_then(|yard| {
         let save = args.save.as_deref();
-        open(&planned, &ready, (&folder, &yard), save, printer)
+        open(&planned, &ready, (&folder, &yard), save, held, printer)
     });
     // Its home and what else was in it were the shell's.
     let _ = fs::remove_dir_all(&folder);
@@ -114,17 +117,45 @@ fn one_task(plan: &mut Plan, command: Vec<String>) {
     };
 }
 
-fn own_folder(scratch: &Path) -> Result<PathBuf, Failure> {
+/// Refuses what a job of its own has to make on a node, for which no shell waits.
+fn check_made(planned: &Planned, ready: &Ready) -> Result<(), Failure> {
+    let environment = ready.environment.as_ref();
+    let image = ready.image.as_ref();
+    let (what, asked) = if environment.is_some_and(|made| made.to_make.is_some()) {
+        (
+            "environment",
+            planned.plan.environment.python.value.to_string(),
+        )
+    } else if image.is_some_and(|image| image.to_make) {
+        let container = planned.plan.environment.container.as_ref();
+        let image = container.map(|container| container.image.value.to_string());
+        ("image", format!("image = {:?}", image.unwrap_or_default()))
+    } else {
+        return Ok(());
+    };
+    let cluster = &planned.target.facts.name;
+    let what = format!("the {what} of the shell is not made yet");
+    Err(Failure::new(FailureKind::Refused, what)
+        .asked(asked)
+        .there(format!(
+            "nodes of {cluster} alone reach what it is made of (internet = \"compute\")"
+        ))
+        .todo("start a run that names it with yard run: a job of its own makes it, and it is kept"))
+}
+
+/// The shell's own folder, and the lock that tells that the shell is not over.
+fn own_folder(scratch: &Path) -> Result<(PathBuf, FileLock), Failure> {
     let made = sys::random::<8>().and_then(|bytes| {
         let name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let folder = scratch.join(".yard/shells").join(name);
+        let folder = job::shell::folder_in(scratch).join(name);
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
         // What a run's node-local folder has, and a shell's variables and mounts name.
         for part in PARTS {
             builder.create(folder.join(part))?;
         }
-        Ok(folder)
+        let held = FileLock::share(&job::shell::lock_of(&folder))?;
+        Ok((folder, held))
     });
     made.map_err(|error| {
         let what = format!("{} can't be written: {error}", scratch.display());
@@ -137,6 +168,7 @@ fn open(
     ready: &Ready,
     (folder, yard): (&Path, &Path),
     save: Option<&Path>,
+    held: FileLock,
     printer: &Printer,
 ) -> Outcome {
     let plan = &planned.plan;
@@ -154,7 +186,7 @@ fn open(
     if std::io::stdin().is_terminal() {
         options.push("--pty".into());
     }
-    let file = folder.join("shell.json");
+    let file = folder.join(job::shell::FILE);
     options.extend([yard.into(), "job".into(), "shell".into()]);
     options.push(file.clone().into_os_string());
     let shell = ShellFile {
@@ -170,6 +202,8 @@ fn open(
         let cluster = &planned.target.facts.name;
         return Ok(crate::slurm::srun::run_code(cluster, &options, printer));
     }
+    // Its srun goes on where this process is killed. What no lock tells of is removed by yard clean alone.
+    let _ = held.hand_on();
     let status = Command::new("srun").args(&options).status();
     let status = status.map_err(|error| {
         Failure::new(
@@ -273,7 +307,10 @@ fn launch_file(
         let gpus = plan.gpus_per_node.value > 0 && (!plan.embedded || sys::gpus::are_there());
         ContainerStart::new(container, gpus, &place, &values)
     });
-    let container = container.transpose().map_err(unknown)?;
+    let mut container = container.transpose().map_err(unknown)?;
+    if let Some(container) = &mut container {
+        container.in_use = job::cache::lock_of(Path::new(&container.image));
+    }
     let made = ready.environment.as_ref().map(|made| made.path.as_path());
     let is_pyxis = container
         .as_ref()

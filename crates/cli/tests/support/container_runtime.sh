@@ -16,6 +16,7 @@ case "$name" in
     while [ "${1#-}" != "$1" ]; do
       case "$1" in
         --writable-tmpfs) ;;
+        --nv) pass+=("STAND_IN_GPUS=1") ;;
         --home=*) folder "${1#*=}"; pass+=("HOME=${1#*=}") ;;
         --bind=*) folder "${1#*=}" ;;
         --pwd=*) workdir=${1#*=} ;;

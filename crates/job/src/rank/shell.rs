@@ -4,7 +4,8 @@ use super::RankError;
 use super::private_copy::Copied;
 use super::start::Start;
 use super::step::{self, Held};
-use crate::shell::ShellFile;
+use crate::cache::keep_for_programs;
+use crate::shell::{ShellFile, lock_of};
 use std::path::Path;
 
 /// Becomes the shell of a file, which is removed.
@@ -21,6 +22,9 @@ pub fn shell(file: &Path) -> Result<u8, RankError> {
         secrets,
         data,
     } = ShellFile::take(file).map_err(reading)?;
+    if let Some(folder) = file.parent() {
+        keep_for_programs(&lock_of(folder));
+    }
     let data = data.map(|data| data.bring()).transpose()?;
     let copied = match &mut launch.container {
         Some(container) => Copied::make(container)?,
