@@ -1,10 +1,12 @@
 //! Random clusters and what happens on them: nothing is held twice, what is held and what is free
 //! are all there is, and the rows alone make the same state.
 
+use super::comes_back::check_comes_back;
 use super::properties::{
     check_gpus, check_limits, check_memory, check_nodes, check_order, check_plan, check_sharing,
     check_tiers, check_wait, starts_alone,
 };
+use super::why_agrees::check_why;
 use super::{ShortRequest, World};
 use crate::preempt::rules;
 use crate::{BackfillParameters, Event, Job, State};
@@ -246,6 +248,9 @@ fn without_component(request: &Request) -> Request {
     request.rare.component = None;
     request
 }
+
+/// Of so many jobs is asked why they wait at the end of a history.
+const ASKED: usize = 2;
 
 fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
@@ -687,20 +692,23 @@ pub(super) fn play(case: &Case) {
         }
         let started = world.started.len();
         let before = world.state.clone();
-        world.pass_on_any();
+        world.pass_on();
         let started_now = &world.started[started..];
+        // Before it is seen that a restart makes the same of it: where something is wrong, it is told what.
+        check_sharing(&world.state, started_now);
+        check_nodes(&world.state, started_now);
+        let ledger = &world.state.ledger;
+        ledger.check(&world.state, &before.ledger, 6, "cpu");
+        world.check_rebuilt();
         check_memory(&before, world.now);
         check_order(&before, &world.state, started_now, world.now);
         check_tiers(&before, world.now);
-        check_sharing(&world.state, started_now);
-        check_nodes(&world.state, started_now);
         check_plan(&world.state);
         check_limits(&world.state);
         check_gpus(&world.state);
         check_preempted(&before, &world.state, world.now);
+        check_comes_back(&world.state, world.now);
         check_reservations(&world.state, &world.started[started..], world.now);
-        let ledger = &world.state.ledger;
-        ledger.check(&world.state, &before.ledger, 6, "cpu");
         for started in &world.started[started..] {
             check_together(&world.state, world.state.job(*started).unwrap());
         }
@@ -721,6 +729,9 @@ pub(super) fn play(case: &Case) {
         if let Some(request) = new.map(|record| Arc::clone(&record.request)) {
             check_wait(&world.state, &without_component(&request), world.now);
         }
+    }
+    for id in world.state.live().map(|record| record.id).take(ASKED) {
+        check_why(&world.state, id, world.now);
     }
 }
 

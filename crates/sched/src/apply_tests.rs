@@ -19,6 +19,12 @@ mod any_cluster;
 #[path = "properties_tests.rs"]
 mod properties;
 
+#[path = "why_agrees_tests.rs"]
+mod why_agrees;
+
+#[path = "comes_back_tests.rs"]
+mod comes_back;
+
 #[path = "promises_tests.rs"]
 mod promises;
 
@@ -155,6 +161,12 @@ impl World {
 
     /// The same on any cluster.
     fn pass_on_any(&mut self) {
+        self.pass_on();
+        self.check_rebuilt();
+    }
+
+    /// A pass, and a second one once those have ended whose time is over.
+    fn pass_on(&mut self) {
         for action in self.pass_unchecked() {
             if let Action::Expire(job) = action {
                 let status = WaitStatus::default();
@@ -163,7 +175,6 @@ impl World {
             }
         }
         self.pass_unchecked();
-        self.check_rebuilt();
     }
 
     fn pass_unchecked(&mut self) -> Vec<Action> {

@@ -52,6 +52,10 @@ pub(crate) enum Fault {
     WrongVictims,
     /// Starts that were planned before are still said.
     StalePlan,
+    /// A smaller request is offered that does not start.
+    OffersTooMuch,
+    /// One that is stopped for another does not go on.
+    StoppedForGood,
     /// Every job could run.
     ClassIgnored,
     /// A half-life of zero is divided by.

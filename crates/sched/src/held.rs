@@ -91,6 +91,7 @@ impl Held {
     /// A node takes jobs from now on, or none any more. One of the future takes none.
     pub(crate) fn set_up(&mut self, cluster: &Cluster, node: NodeId, takes_jobs: bool) {
         let is_there = !cluster.future_nodes().contains(node);
+        let takes_jobs = takes_jobs || fault::is(Fault::DrainIgnored);
         self.free.set_up(node, is_there && takes_jobs);
     }
 

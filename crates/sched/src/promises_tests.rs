@@ -1,5 +1,6 @@
-//! Promises and preemption on clusters on which they are exact: no job that starts delays one ahead of
-//! it that has a promise, and no job loses its place for one while a less worthy one keeps its own.
+//! Promises and preemption on clusters on which they are exact: no job that starts takes a place that one ahead
+//! of it is promised, nor delays it where nothing but that decides when it starts; and no job loses its place
+//! for one while a less worthy one keeps its own.
 
 use super::World;
 use super::properties::check_memory;
@@ -14,8 +15,8 @@ use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Nodes, CPUs, GPUs, minutes.
-    Submit(u32, u32, u32, u64),
+    /// Nodes, CPUs, GPUs, minutes, and in which partition.
+    Submit(u32, u32, u32, u64, usize),
     /// The same as a job that waits, for so many minutes.
     Again(usize, u64),
     End(usize),
@@ -26,24 +27,34 @@ enum Step {
 pub(super) struct Promised {
     nodes: u32,
     is_easy: bool,
+    /// `all` alone; or besides one over the same nodes, and one over as many others.
+    has_partitions: bool,
     steps: Vec<Step>,
 }
 
+/// A half of the jobs is in the first.
+const PARTITIONS: [&str; 3] = ["all", "same", "others"];
+
 pub(super) fn any_promised() -> impl Strategy<Value = Promised> {
     let step = prop_oneof![
-        5 => (1_u32..4, 1_u32..5, 0_u32..3, 1_u64..30).prop_map(|(nodes, cpus, gpus, minutes)| {
-            Step::Submit(nodes, cpus, gpus, minutes)
-        }),
+        5 => (1_u32..4, 1_u32..5, 0_u32..3, 1_u64..30, 0_usize..6).prop_map(
+            |(nodes, cpus, gpus, minutes, partition)| {
+                Step::Submit(nodes, cpus, gpus, minutes, partition)
+            }
+        ),
         3 => (any::<usize>(), 1_u64..30).prop_map(|(which, minutes)| Step::Again(which, minutes)),
         2 => any::<usize>().prop_map(Step::End),
         2 => (1_i64..600).prop_map(Step::Wait),
     ];
     let steps = prop::collection::vec(step, 1..40);
-    (1_u32..4, any::<bool>(), steps).prop_map(|(nodes, is_easy, steps)| Promised {
-        nodes,
-        is_easy,
-        steps,
-    })
+    (1_u32..4, any::<bool>(), any::<bool>(), steps).prop_map(
+        |(nodes, is_easy, has_partitions, steps)| Promised {
+            nodes,
+            is_easy,
+            has_partitions,
+            steps,
+        },
+    )
 }
 
 pub(super) fn world(text: &str) -> World {
@@ -87,11 +98,14 @@ pub(super) fn keep_promises(case: &Promised) {
     let Promised {
         nodes,
         is_easy,
+        has_partitions,
         steps,
     } = case;
     let mut world = world(&format!(
         "[nodes.a]\nnames = \"a[1-{nodes}]\"\ncpus = 4\ngpu = {{ type = \"v100\", count = 2 }}\n\
-         [partition.all]\ndefault = true\nnodes = \"ALL\"\n"
+         [nodes.b]\nnames = \"b[1-{nodes}]\"\ncpus = 4\ngpu = {{ type = \"v100\", count = 2 }}\n\
+         [partition.all]\ndefault = true\nnodes = [\"a\"]\n\
+         [partition.same]\nnodes = [\"a\"]\n[partition.others]\nnodes = [\"b\"]\n"
     ));
     world.state.set_backfill(Some(BackfillParameters {
         promises: if *is_easy { 1 } else { usize::MAX },
@@ -100,8 +114,10 @@ pub(super) fn keep_promises(case: &Promised) {
     for step in steps {
         let at = world.now;
         match step {
-            Step::Submit(count, cpus, gpus, minutes) => {
+            Step::Submit(count, cpus, gpus, minutes, partition) => {
+                let partition = PARTITIONS.get(*partition).filter(|_| *has_partitions);
                 let request = Request {
+                    partition: partition.map(|&name| name.to_owned()),
                     min_nodes: Some((*count).min(*nodes)),
                     tasks: Some((*count).min(*nodes)),
                     cpus_per_task: Some(*cpus),
@@ -157,22 +173,74 @@ pub(super) fn keep_promises(case: &Promised) {
         assert!(!is_overdrawn, "promises: more is held than there is");
         let queue = waiting(&before);
         let still = waiting(&world.state);
-        // Which nodes the first is given decides when the next one starts.
-        let exact = if *nodes == 1 && !is_easy {
-            still.len()
-        } else {
-            1
-        };
-        for job in still.iter().take(exact) {
-            let at = queue.iter().position(|other| other == job).unwrap();
+        check_places(&before, &world.state, &queue, now);
+        for job in with_exact_promises(case, &world.state, &still) {
+            let at = queue.iter().position(|other| *other == job).unwrap();
             let alone = without_those_behind(&before, &queue, at, now);
-            let planned = world.state.planned(*job);
+            let planned = world.state.planned(job);
             assert!(
                 alone.is_none() || planned.is_some_and(|planned| Some(planned) <= alone),
                 "promises: {job:?} starts at {planned:?}, and without those behind it at {alone:?}"
             );
         }
     }
+}
+
+fn partition_of(state: &State, job: JobId) -> &str {
+    let partition = state.job(job).unwrap().request.partition.as_deref();
+    partition.unwrap_or("all")
+}
+
+/// Those that wait whose starts none behind them delays: on one node all that are promised a place, under EASY
+/// the first of each partition. On several nodes which of them one is given decides when the next one starts,
+/// and once another started it may be given others: that holds of the first on its nodes alone.
+fn with_exact_promises(case: &Promised, state: &State, still: &[JobId]) -> Vec<JobId> {
+    let mut seen: Vec<&str> = Vec::new();
+    let exact = still.iter().copied().filter(|job| {
+        let partition = partition_of(state, *job);
+        let is_one_node = case.nodes == 1;
+        let alike = |other: &&str| match (is_one_node, partition) {
+            (true, _) | (_, "others") => *other == partition,
+            (false, _) => *other != "others",
+        };
+        let is_first = !seen.iter().any(alike);
+        seen.push(partition);
+        is_first || (is_one_node && !case.is_easy)
+    });
+    exact.collect()
+}
+
+/// The first job of those that started goes before others that wait only on nodes, and for a time, that none of
+/// these is promised when it is its turn.
+fn check_places(before: &State, after: &State, queue: &[JobId], now: Timestamp) {
+    let runs = |job: &&JobId| {
+        let record = after.job(**job);
+        record.is_some_and(|record| matches!(record.state, JobState::Running { .. }))
+    };
+    let Some(started) = queue.iter().find(runs) else {
+        return;
+    };
+    let record = after.job(*started).unwrap();
+    let (JobState::Running { allocation, .. }, Some(end)) =
+        (&record.state, record.state.limit_ends())
+    else {
+        return;
+    };
+    let at = queue.iter().position(|job| job == started).unwrap();
+    let mut ahead = before.clone();
+    for job in &queue[at..] {
+        let (job, by) = (*job, 0);
+        ahead.apply(Event::CancelledWaiting { job, by, at: now });
+    }
+    ahead.schedule(now);
+    let has = |node: &resources::NodeId| {
+        let name = ahead.cluster().node_name(*node);
+        allocation.nodes.iter().any(|share| share.node == *name)
+    };
+    let kept = ahead.plan.kept().iter();
+    let mut taken = kept.filter(|kept| kept.from < end.0 && kept.nodes.iter().any(has));
+    let taken = taken.next();
+    assert!(taken.is_none(), "promises: {started:?} takes {taken:?}");
 }
 
 /// Jobs that may lose their places, each with whether it is worth less and its nodes, and how many

@@ -1,6 +1,5 @@
 //! The cluster changes under its jobs.
 
-use crate::fault::{self, Fault};
 use crate::held::Held;
 use crate::kinds::Kinds;
 use crate::ledger::{InQueue, Ledger};
@@ -103,8 +102,7 @@ impl State {
             return;
         };
         let node = self.cluster.node_name(id).clone();
-        let takes_jobs = mark.takes_jobs() || fault::is(Fault::DrainIgnored);
-        self.held.set_up(&self.cluster, id, takes_jobs);
+        self.held.set_up(&self.cluster, id, mark.takes_jobs());
         self.marked.insert(node.clone());
         // One that takes jobs may still have a reason.
         if mark == NodeMark::default() {

@@ -183,7 +183,8 @@ impl Ledger {
         tres: &str,
     ) {
         let cluster = &state.cluster;
-        assert_eq!(*self, Ledger::count(cluster, state.running_shares()));
+        let counted = Ledger::count(cluster, state.running_shares());
+        assert_eq!(*self, counted, "ledger: a recount differs");
         for licence in cluster.licences() {
             assert!(self.licences(&licence.name) <= licence.count, "{licence:?}");
         }

@@ -2,6 +2,7 @@
 //! those that may take their places.
 
 use super::rules::{self, Claimant};
+use crate::fault::{self, Fault};
 use crate::{Action, State};
 use model::{JobId, JobState, Timestamp};
 use resources::NodeSet;
@@ -42,7 +43,7 @@ impl State {
 
     /// Lets a stopped job go on if its CPUs are free.
     pub(crate) fn go_on(&mut self, id: JobId, now: Timestamp) -> Option<Action> {
-        if !self.is_stopped(id) {
+        if !self.is_stopped(id) || fault::is(Fault::StoppedForGood) {
             return None;
         }
         let job = &self.jobs[&id];

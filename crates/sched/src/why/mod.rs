@@ -17,8 +17,7 @@ mod played;
 mod smaller;
 mod tries;
 
-use crate::Job;
-use crate::State;
+use crate::{Job, State};
 pub use behind_plan::NotPlanned;
 use budget::Budget;
 pub use holders::{Holder, Preempted, Throttle};

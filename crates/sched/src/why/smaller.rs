@@ -1,6 +1,7 @@
 //! Smaller requests that would start now.
 
 use super::tries::Tries;
+use crate::fault::{self, Fault};
 use model::{MemoryRequest, Request, Seconds, TimeLimitRequest, mebibytes_option};
 use std::sync::Arc;
 
@@ -19,16 +20,23 @@ impl Tries<'_> {
             found.extend(most.map(|less| format!("{option}={less}")));
         }
         let nodes = request.min_nodes.unwrap_or(1);
+        // Its tasks become fewer with them.
+        let tasks_on = |less: u32| {
+            let all = request.tasks.map(u64::from);
+            let tasks = all.map(|all| (all * u64::from(less)).div_ceil(nodes.into()));
+            tasks.and_then(|tasks| u32::try_from(tasks).ok())
+        };
         let most = most_below(nodes, |less| {
             starts(&|request| {
-                let tasks = request.tasks.map(u64::from);
-                let tasks = tasks.map(|all| (all * u64::from(less)).div_ceil(nodes.into()));
-                request.tasks = tasks.and_then(|tasks| u32::try_from(tasks).ok());
+                request.tasks = tasks_on(less);
                 request.min_nodes = Some(less);
                 request.max_nodes = request.max_nodes.map(|_| less);
             })
         });
-        found.extend(most.map(|less| format!("--nodes={less}")));
+        found.extend(most.map(|less| match tasks_on(less) {
+            Some(tasks) => format!("--nodes={less} --ntasks={tasks}"),
+            None => format!("--nodes={less}"),
+        }));
         let anywhere = |request: &mut Request| request.rare.nodelist = Arc::default();
         if !request.rare.nodelist.is_empty() && starts(&anywhere) {
             found.push("no --nodelist".to_owned());
@@ -130,5 +138,9 @@ fn most_below(count: u32, holds: impl Fn(u32) -> bool) -> Option<u32> {
             no = middle;
         }
     }
-    Some(yes)
+    Some(if fault::is(Fault::OffersTooMuch) {
+        no
+    } else {
+        yes
+    })
 }
