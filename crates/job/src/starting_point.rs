@@ -155,6 +155,32 @@ mod tests {
     use super::*;
     use std::fs;
 
+    /// The new run had the model without its optimizer.
+    #[test]
+    fn what_goes_with_a_checkpoint_comes_along() {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(root.path(), "shop", "digits-k3f9").unwrap();
+        fs::write(run.run_json(), "{}").unwrap();
+        for name in ["model-70", "optim-80", "model-80"] {
+            fs::write(run.checkpoint(name), name).unwrap();
+            let point = of_path(&run.checkpoint(name)).unwrap();
+            run.write_manifest(&point.manifest).unwrap();
+        }
+        for asked in [None, Some("model-80"), Some("optim-80")] {
+            let point = of_run(&run, asked).unwrap();
+            assert_eq!(point.manifest.name, "model-80", "{asked:?}");
+            let name = format!("digits-{}", asked.unwrap_or("aaaa"));
+            let other = RunFolder::create(root.path(), "shop", &name).unwrap();
+            point.copy_into(&other).unwrap();
+            let best = &other.look_at_checkpoints().unwrap().known();
+            let best = &best.candidates(Vec::new())[0];
+            let names: Vec<String> = best.members().map(|it| it.name).collect();
+            assert_eq!(names, ["model-80", "optim-80"]);
+        }
+        let older = of_run(&run, Some("model-70")).unwrap();
+        assert_eq!((&*older.manifest.name, older.with.len()), ("model-70", 0));
+    }
+
     #[test]
     fn of_a_run_the_newest_and_of_a_path_what_is_whole() {
         let root = tempfile::tempdir().unwrap();

@@ -10,9 +10,11 @@
 //! to the next one, or if it is like the finished one before it. What can be compared with nothing
 //! may be a part.
 
+mod left;
 mod names;
 mod shape;
 
+pub use left::Left;
 pub(super) use names::looks_temporary;
 pub use shape::Shape;
 
@@ -52,17 +54,6 @@ pub struct Found {
     pub name: String,
     /// Whether that was seen, and not only waited for.
     pub proven: bool,
-}
-
-/// An entry that never was complete.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
-    /// Its name.
-    pub name: String,
-    /// Why it is not taken for complete, in words.
-    pub why: String,
-    /// Whether it may be complete all the same.
-    pub may_be_whole: bool,
 }
 
 /// How long an entry must stand still whose format says that something is missing: the format may be mistaken

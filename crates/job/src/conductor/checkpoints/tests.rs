@@ -245,3 +245,43 @@ fn a_part_of_another_start_joins_nothing() {
     assert_eq!(out.known.parts.lacks, 0);
     assert_eq!(run.read("step-5/0.pt") + &run.read("step-5/1.pt"), "newone");
 }
+
+/// The disk had kept other bytes than were written: with `keep = 1` nothing was left to resume from.
+#[test]
+fn what_can_not_be_read_back_takes_the_place_of_nothing() {
+    let run = Run::new();
+    let good = |name: &str, text: &str| {
+        let part = run.part("a", &[("", text)]);
+        run.publish(name, &[part], false).unwrap();
+    };
+    let damaged = |name: &str| {
+        let part = run.part("b", &[("", "later")]);
+        let place = IncomingPart::new(&run.run, "b");
+        fs::write(place.data(), "lat??").unwrap();
+        run.publish(name, &[part], false).unwrap_err().why
+    };
+    good("step-5", "five");
+    let why = damaged("step-9");
+    assert!(why.contains("has other bytes in the run folder"), "{why}");
+    good("last", "one");
+    damaged("last");
+    assert_eq!(run.names(), ["step-5", "last"]);
+    assert_eq!(run.read("last") + &run.read("step-5"), "onefive");
+    assert_eq!(run.incoming(), 0);
+}
+
+#[test]
+fn a_damaged_one_counts_no_more_and_is_replaced_by_the_next_of_its_name() {
+    let run = Run::new();
+    for name in ["step-5", "step-9"] {
+        let part = run.part("a", &[("", name)]);
+        run.publish(name, &[part], false).unwrap();
+    }
+    run.run.set_aside("step-9").unwrap();
+    assert_eq!(run.names(), ["step-5"]);
+    assert_eq!(run.read("step-9"), "step-9", "its bytes stay");
+    let part = run.part("a", &[("", "again")]);
+    run.publish("step-9", &[part], false).unwrap();
+    assert_eq!(run.names(), ["step-9", "step-5"]);
+    assert_eq!(run.read("step-9"), "again");
+}
