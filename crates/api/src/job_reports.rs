@@ -1,7 +1,9 @@
 //! Jobs as answers carry them: who submitted them and what they ask for, which many have alike,
 //! stands once.
 
-use model::{JobHistory, JobRecord, JobStanding, JobStart, Request, StepRecord, Submitter};
+use model::{
+    JobHistory, JobRecord, JobRecordChange, JobStanding, JobStart, Request, StepRecord, Submitter,
+};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -115,6 +117,8 @@ struct PastWire<'a> {
     /// Of all of them.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     steps: Cow<'a, [StepRecord]>,
+    #[serde(default, skip_serializing_if = "JobRecordChange::is_empty")]
+    change: JobRecordChange,
 }
 
 impl Serialize for HistoryReports {
@@ -122,6 +126,7 @@ impl Serialize for HistoryReports {
         let pasts = self.0.iter().map(|history| PastWire {
             starts: Cow::Borrowed(&history.starts),
             steps: Cow::Borrowed(&history.steps),
+            change: history.change.clone(),
         });
         HistoriesWire {
             jobs: JobsWire::of(self.0.iter().map(|history| &history.job)),
@@ -144,6 +149,7 @@ impl<'de> Deserialize<'de> for HistoryReports {
             job,
             starts: past.starts.into_owned(),
             steps: past.steps.into_owned(),
+            change: past.change,
         });
         Ok(HistoryReports(histories.collect()))
     }
@@ -212,6 +218,7 @@ mod tests {
             job: job.clone(),
             starts: Vec::new(),
             steps: Vec::new(),
+            change: JobRecordChange::default(),
         };
         let histories: Vec<JobHistory> = jobs.iter().map(history).collect();
         let text = serde_json::to_string(&HistoryReports(histories.clone())).unwrap();

@@ -43,7 +43,7 @@ pub use message::{
     StepRequestName, StepTask, Submission, TaskFiles, UNTYPED_GPU, Watched, WhyWaiting, WouldStart,
     WouldWait,
 };
-pub use named_job::{NOT_THE_LEADER, NamedJob};
+pub use named_job::{ACCESS_DENIED, NOT_THE_LEADER, NamedJob};
 pub use preemption::{LossOfPlace, LostPlace};
 pub use read_call::read_call;
 pub use start_engine::{StartAnswer, StartRequest, start_engine_here};

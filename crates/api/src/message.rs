@@ -6,9 +6,9 @@ use crate::{
     StepPrograms,
 };
 use model::{
-    Accounting, AccountingTransaction, GpuIndex, JobChange, JobId, JobRecord, JobRefusal,
-    MemoryRequest, NodeEvent, NodeName, OpenMode, PartitionSharing, PriorityReport, Request,
-    RequeueHold, ReservationRequest, RestartCount, SchedulerStatistics, Seconds, ShareRow,
+    Accounting, AccountingTransaction, GpuIndex, JobChange, JobId, JobRecord, JobRecordChange,
+    JobRefusal, MemoryRequest, NodeEvent, NodeName, OpenMode, PartitionSharing, PriorityReport,
+    Request, RequeueHold, ReservationRequest, RestartCount, SchedulerStatistics, Seconds, ShareRow,
     StepHolders, StepId, StepRecord, StepRequest, Submitter, Timestamp, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
@@ -229,6 +229,13 @@ pub enum Call {
     /// Puts others in their place, if they came of what there is: their version is the next one.
     /// Answer: `done`.
     SetAccounting(Box<Accounting>),
+    /// `sacctmgr modify job`: changes what is recorded of jobs, of all of them or of none. Answer: `done`.
+    ModifyRecords {
+        /// Which.
+        jobs: Vec<JobId>,
+        /// What is set.
+        change: JobRecordChange,
+    },
     /// The processes that hold running steps. Answer: `holders`.
     Holders {
         /// Whose; none: of all jobs.

@@ -4,6 +4,9 @@ use model::JobId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// What is said of what an operator alone may do, or the job's own user.
+pub const ACCESS_DENIED: &str = "Access/permission denied";
+
 /// Slurm's words for a later component of a heterogeneous job where the first one has to be named.
 pub const NOT_THE_LEADER: &str = "Job not heterogeneous job leader";
 

@@ -105,6 +105,19 @@ fn what_another_user_may_do_with_the_engine_of_root() {
     let (code, _, said) = as_other(&["scancel", "1"]);
     assert_ne!(code, Some(0), "{said}");
     assert!(said.to_lowercase().contains("denied"), "{said}");
+    // As recorded of a real one.
+    let denied = "Access/permission denied";
+    let (code, _, said) = as_other(&["scontrol", "top", "1"]);
+    assert_eq!((code, said), (Some(1), format!("{denied} for job 1\n")));
+    let modify = ["sacctmgr", "-i", "modify", "job", "jobid=1", "set"];
+    for set in ["comment=x", "admincomment=x"] {
+        let want = format!(
+            "sacctmgr: error: Your user doesn't have privilege to perform this action\n \
+             Error with request: {denied}\n"
+        );
+        let answer = as_other(&[&modify[..], &[set]].concat());
+        assert_eq!(answer, (Some(1), String::new(), want));
+    }
 
     let (code, said, wrong) = as_other(&["sbatch", "--wrap", "id -u > who; srun id -u >> who"]);
     assert_eq!(code, Some(0), "{said}{wrong}");

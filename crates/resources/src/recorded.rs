@@ -58,6 +58,14 @@ pub fn recorded_of(record: &JobRecord, facts: &ViewFacts) -> Recorded {
     let demand = Demand::of(&record.request, &defaults);
     let is_held = record.state == held;
     let mut recorded = recorded(&demand, largest, is_held);
+    let options = record.request.rare.node_options.as_deref();
+    if let Some(cpus) = options.and_then(|options| options.cpus) {
+        recorded.cpus = cpus.least;
+        recorded.tasks = record.request.tasks.unwrap_or(recorded.least_nodes);
+        // It is not counted anew before the job starts.
+        let cpus = recorded.tasks.saturating_mul(demand.task.cpus.max(1));
+        recorded.mem_mib = memory(&demand, largest, cpus, recorded.gpu_count());
+    }
     // The scheduler that looked at it found so many nodes for it.
     if demand.spread && !is_held {
         let most = demand.nodes.most.unwrap_or(facts.node_count);

@@ -210,7 +210,7 @@ impl State {
         match self.beside_promises(&attempt, now) {
             Beside::Fits(start) => {
                 self.looked.backfilled += 1;
-                self.start(&start, now)
+                self.start(&start, true, now)
             }
             Beside::NoRoom => None,
             Beside::Limited => {

@@ -156,6 +156,8 @@ pub enum Action {
         job: JobId,
         /// Why it waited last.
         reason: PendingReason,
+        /// Others wait that come before it.
+        is_backfill: bool,
     },
     /// The time limit of an allocation without a batch script is over: end its steps.
     Expire(JobId),

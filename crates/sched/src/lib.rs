@@ -84,7 +84,7 @@ pub use job::Job;
 pub use ledger::{Spender, Spending};
 pub use member::Member;
 pub use moments::{Moments, MomentsBox};
-pub use place_step::{Placement, StepRefusal, place_step};
+pub use place_step::{Placement, RunningStep, StepRefusal, place_step};
 pub use planner::{BackfillParameters, ParameterError};
 pub use prioritise::JobPriority;
 pub use queue::priority_of;

@@ -28,7 +28,16 @@ pub enum StepRefusal {
     },
 }
 
-/// Places a step in `job`, where `held` is what running steps hold.
+/// A running step of the job, but for its script.
+#[derive(Clone, Copy, Debug)]
+pub struct RunningStep<'a> {
+    /// What it uses.
+    pub nodes: &'a [NodeShare],
+    /// What of it no other step may hold meanwhile.
+    pub holds: &'a [NodeShare],
+}
+
+/// Places a step in `job`, beside the steps that run.
 ///
 /// As in Slurm since 20.11 a step holds all its job's CPUs on its nodes unless it is `exact`, and
 /// nothing when it overlaps. `cpus_per_task` is the job's own.
@@ -39,7 +48,7 @@ pub fn place_step(
     request: &StepRequest,
     job: &Allocation,
     cpus_per_task: Option<u32>,
-    held: &[&[NodeShare]],
+    running: &[RunningStep<'_>],
 ) -> Result<Placement, StepRefusal> {
     let each = request.cpus_per_task.or(cpus_per_task).unwrap_or(1).max(1);
     let candidates = candidates(request, job)?;
@@ -47,8 +56,8 @@ pub fn place_step(
     if wanted.least > candidates.len() {
         return Err(too_few_nodes(request, job, candidates.len(), wanted.least));
     }
-    let attempt = |held: &[&[NodeShare]], least_cpus| {
-        let offers = offers(request, &candidates, held, least_cpus);
+    let attempt = |running: &[RunningStep<'_>], least_cpus| {
+        let offers = offers(request, &candidates, running, least_cpus);
         let picked = pick(request, offers, &wanted, each)?;
         let counts = layout(request, &picked, wanted.tasks(picked.len()), least_cpus)?;
         Some((picked, counts))
@@ -57,10 +66,10 @@ pub fn place_step(
     // no room for that: all nodes together have to have them.
     let loose = || {
         let is_loose = request.exact && each > 1 && attempt(&[], each).is_none();
-        is_loose.then(|| attempt(held, 1)).flatten()
+        is_loose.then(|| attempt(running, 1)).flatten()
     };
-    let Some((picked, counts)) = attempt(held, each).or_else(loose) else {
-        let waits = held.iter().any(|held| !held.is_empty());
+    let Some((picked, counts)) = attempt(running, each).or_else(loose) else {
+        let waits = running.iter().any(|step| !step.holds.is_empty());
         return Err(if waits && fits_empty(request, job, each) {
             StepRefusal::Busy
         } else {

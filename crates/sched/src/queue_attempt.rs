@@ -75,7 +75,7 @@ impl State {
         let (attempt, is_behind) = (&tried.attempt, tried.is_behind);
         if let Some((name, start)) = self.drawn(pass, attempt, now) {
             pass.has_overtaken |= is_behind;
-            let start = self.start_in_pass(pass, &start, now);
+            let start = self.start_in_pass(pass, &start, is_behind, now);
             if let Some(Action::Start { job, .. }) = &start {
                 self.draw(*job, name);
                 self.count_reserved_cores(now);
@@ -110,7 +110,7 @@ impl State {
             let lets_others = pass.blocked.values().any(|job| *job == key.job);
             pass.has_overtaken |= is_behind || lets_others;
             self.looked.backfilled += u64::from(is_behind);
-            actions.extend(self.start_in_pass(pass, &start, now));
+            actions.extend(self.start_in_pass(pass, &start, is_behind, now));
             return actions;
         }
         pass.passed.insert(queue, key);
@@ -123,6 +123,7 @@ impl State {
         &mut self,
         pass: &mut Pass,
         start: &PossibleStart,
+        is_behind: bool,
         now: Timestamp,
     ) -> Option<Action> {
         pass.too_few = TooFew::default();
@@ -131,7 +132,7 @@ impl State {
         {
             promises.take(self, start, start.until_limit());
         }
-        self.start(start, now)
+        self.start(start, is_behind, now)
     }
 
     /// A place for a job; where none is free, that of jobs that it preempts, or one for its shortest limit

@@ -5,8 +5,14 @@ use crate::{Action, State};
 use model::{JobState, PendingReason, Timestamp};
 
 impl State {
-    /// Starts a job, or the first of the elements that wait in its row.
-    pub(crate) fn start(&mut self, start: &PossibleStart, now: Timestamp) -> Option<Action> {
+    /// Starts a job, or the first of the elements that wait in its row; by `is_backfill` while others wait that
+    /// come before it.
+    pub(crate) fn start(
+        &mut self,
+        start: &PossibleStart,
+        is_backfill: bool,
+        now: Timestamp,
+    ) -> Option<Action> {
         let Attempt {
             job: row,
             user,
@@ -64,6 +70,10 @@ impl State {
         if self.jobs[&id].record.request.rare.reservation.is_some() {
             self.count_reserved_cores(now);
         }
-        Some(Action::Start { job: id, reason })
+        Some(Action::Start {
+            job: id,
+            reason,
+            is_backfill,
+        })
     }
 }

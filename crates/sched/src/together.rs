@@ -154,7 +154,7 @@ impl State {
                 if let Some(promises) = &mut pass.promises {
                     promises.take(self, &start, start.until_limit());
                 }
-                actions.extend(self.start(&start, now));
+                actions.extend(self.start(&start, is_behind, now));
             }
             return actions;
         }

@@ -3,7 +3,8 @@
 use super::{Client, confused};
 use crate::{Answer, Call, CallError, ClusterReport, EngineFacts};
 use model::{
-    Accounting, AccountingTransaction, NodeEvent, ReservationRequest, SchedulerStatistics, ShareRow,
+    Accounting, AccountingTransaction, JobId, JobRecordChange, NodeEvent, ReservationRequest,
+    SchedulerStatistics, ShareRow,
 };
 
 impl Client {
@@ -134,5 +135,17 @@ impl Client {
     /// No engine, a refusal: they don't come of what there is now, or the caller may not.
     pub fn set_accounting(&mut self, accounting: Accounting) -> Result<(), CallError> {
         self.done(&Call::SetAccounting(Box::new(accounting)), false)
+    }
+
+    /// Changes what is recorded of jobs.
+    ///
+    /// # Errors
+    /// No engine, a refusal: one of them is another user's, or unknown.
+    pub fn modify_records(
+        &mut self,
+        jobs: Vec<JobId>,
+        change: JobRecordChange,
+    ) -> Result<(), CallError> {
+        self.done(&Call::ModifyRecords { jobs, change }, true)
     }
 }

@@ -73,7 +73,7 @@ impl NotCopied {
 /// Makes the copy on a node of the job, by a step there.
 pub(super) fn place_on(
     node: &NodeName,
-    job: JobId,
+    (job, component): (JobId, Option<u32>),
     source: &Path,
     placing: &Placing,
     before: &[Copied],
@@ -90,12 +90,17 @@ pub(super) fn place_on(
             step.env_remove(name);
         }
     }
-    // As from inside of the job: of a heterogeneous one this component is meant.
+    // As from inside of the job: of a heterogeneous one the first component is meant, or that one.
     step.env("SLURM_JOB_ID", job.to_string());
+    if let Some(component) = component {
+        step.env("SLURM_HET_SIZE", (component + 1).to_string());
+    }
+    let group = component.map(|component| format!("--het-group={component}"));
     let options = ["slurm", "srun", "-Q", "--overlap", "-N1", "-n1", "--mem=0"];
     let output = step
         .args(options)
         .arg(format!("--jobid={job}"))
+        .args(group)
         .arg(format!("--nodelist={node}"))
         .args(["--job-name=sbcast", "--"])
         .arg(&program)

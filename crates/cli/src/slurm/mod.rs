@@ -16,6 +16,7 @@ mod sacct;
 mod sacct_json;
 mod sacctmgr;
 mod sacctmgr_facts;
+mod sacctmgr_job;
 mod salloc;
 mod sattach;
 pub mod sbatch;
@@ -359,7 +360,13 @@ fn say_refusal(command: &str, prefix: &str, refusal: &Refusal, printer: &Printer
 /// Says why a command line is refused. What is wrong with a moment stands before the option that it is of.
 fn say_wrong(command: Command, said: &[Diagnostic], error: &Diagnostic, printer: &Printer) {
     let before = said.iter().take_while(|one| !std::ptr::eq(*one, error));
-    for one in before.filter(|one| one.voice == Voice::Bare).chain([error]) {
+    let before = before.filter(|one| one.voice == Voice::Bare);
+    // What is wrong about options together is said before nodes and tasks are counted against each other.
+    let counts_on = error.code == "conflict" && error.voice == Voice::Error;
+    let after = said
+        .iter()
+        .filter(|one| counts_on && one.code == "fewer-nodes");
+    for one in before.chain([error]).chain(after) {
         printer.say(one.printed(command).trim_end_matches('\n'));
     }
 }

@@ -223,6 +223,7 @@ your own since midnight, with their steps.
       --env-vars         the variables that the jobs of -j were submitted with
   -e, --helpformat       the names of all columns; --help-fields too
   -E, --endtime=TIME     jobs from before a moment
+  -F, --flags=LIST       jobs that were started so: SchedSubmit, SchedMain, SchedBackfill
   -g, --group=LIST       jobs of these groups
   -I, --ncpus=N[-M]      jobs with so many CPUs
   -i, --nnodes=N[-M]     jobs on so many nodes
@@ -256,7 +257,7 @@ Columns of what is not gathered here are empty. MaxRSS is the most that one proc
 are counted when they end: MaxDiskRead is what came from a disk, not what was found in memory; sizes of
 address spaces are not counted. With states and --starttime alone, jobs are those in that state at that
 moment. Jobs that could not have started yet are shown where they are named. No job has the id of an
-association: with -x none is shown. --flags is refused.
+association: with -x none is shown.
 Taken and without effect: --allclusters, --federation, --file (it has to be there), --local,
 --use-local-uid, --verbose.
 ";

@@ -1,7 +1,9 @@
 //! `sacct --json`: keys and types of Slurm's data parser v0.0.38, those of 22.05.
 
 use super::node_json::meta;
-use model::{ArrayTaskInfo, NodeShare, SacctRow, StepId, Timestamp, Usage, WaitStatus, node_list};
+use model::{
+    ArrayTaskInfo, NodeShare, SacctRow, StartedBy, StepId, Timestamp, Usage, WaitStatus, node_list,
+};
 use serde_json::{Value, json};
 
 /// Jobs with their steps.
@@ -49,6 +51,9 @@ fn job(row: &SacctRow<'_>) -> Value {
         Some((state, by)) => (state.to_owned(), by.parse::<u32>().ok().map(name_of)),
         None => (text("State"), None),
     };
+    let started_by = row.started_by().map(StartedBy::json_flag);
+    let flags = row.since().map(|_| "CLEAR_SCHEDULING").into_iter();
+    let flags: Vec<&str> = flags.chain(started_by).collect();
     let mut time = times(row);
     time["eligible"] = json!(seconds(job.eligible));
     time["submission"] = json!(job.submitted.seconds());
@@ -71,12 +76,16 @@ fn job(row: &SacctRow<'_>) -> Value {
             "user": job.user(),
         },
         "cluster": job.cluster,
-        "comment": { "administrator": null, "job": job.comment(), "system": null },
+        "comment": {
+            "administrator": row.admin_comment(),
+            "job": row.comment(),
+            "system": row.system_comment(),
+        },
         "constraints": text("Constraints"),
         "container": null,
         "derived_exit_code": exit_code(row.derived_status()),
         "exit_code": exit_code(row.status()),
-        "flags": if row.since().is_some() { json!(["CLEAR_SCHEDULING", "STARTED_ON_SCHEDULE"]) } else { json!([]) },
+        "flags": flags,
         "group": job.submitter.group,
         "het": {
             "job_id": job.component().map_or(0, |place| place.leader.0),

@@ -3,15 +3,16 @@
 use super::connection::{CommandError, connect};
 use super::named_input::{self, FIFO};
 use super::sacctmgr_facts::sacctmgr_facts;
+use super::sacctmgr_job::modify_jobs;
 use crate::printer::Printer;
 use api::Refusal;
-use model::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow};
+use model::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow, Timestamp};
 use runs::input_file;
 use std::io::{BufRead, Write};
 use std::path::Path;
 
 /// How often a change is tried again that another one came before.
-const TRIES: usize = 5;
+pub(super) const TRIES: usize = 5;
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
@@ -47,6 +48,11 @@ fn carry_out(asked: &SacctmgrArgs, printer: &Printer) -> Result<u8, CommandError
         _ => None,
     };
     let mut client = connect()?;
+    match asked.modifies_jobs(Timestamp(sys::now()), &sys::local_zone()) {
+        Ok(None) => {}
+        Ok(Some(change)) => return modify_jobs(asked, &change, &mut client, printer),
+        Err(answer) => return Ok(print(asked, &answer, printer)),
+    }
     for attempt in 1.. {
         let mut accounting = client.accounting()?;
         let mut facts = sacctmgr_facts(asked, &mut client, &accounting)?;
@@ -57,7 +63,7 @@ fn carry_out(asked: &SacctmgrArgs, printer: &Printer) -> Result<u8, CommandError
         }
         if !asked.immediate {
             printer.data(&answer.stdout);
-            if !has_agreed(printer) {
+            if !has_agreed(COMMIT, printer) {
                 printer.line(" Changes Discarded");
                 return Ok(1);
             }
@@ -111,9 +117,13 @@ fn text_of(path: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "it is no UTF-8".to_owned())
 }
 
+pub(super) const COMMIT: &str = "Would you like to commit changes?";
+
 /// Asks a person; no answer is no.
-fn has_agreed(printer: &Printer) -> bool {
-    printer.data("Would you like to commit changes? (You have 30 seconds to decide)\n(N/y): ");
+pub(super) fn has_agreed(question: &str, printer: &Printer) -> bool {
+    printer.data(&format!(
+        "{question} (You have 30 seconds to decide)\n(N/y): "
+    ));
     // What can't be flushed can't be read either.
     let _ = std::io::stdout().flush();
     let mut line = String::new();
@@ -136,6 +146,10 @@ refused for its account or QOS.
                                                user
   modify ENTITY NAME [where ...] set NAME=VALUE ...
                                                account, qos, resource, user
+  modify job [where] NAME=VALUE ... set NAME=VALUE ...
+                                               what accounting records of jobs: comments and the
+                                               derived exit code; jobs by JobID, Users, Accounts,
+                                               WCKeys, StartTime, EndTime
   delete|remove ENTITY NAME [NAME=VALUE ...]   account, coordinator, federation, qos, resource,
                                                user
   dump CLUSTER [file=FILE]                     all of it as a file
@@ -156,6 +170,5 @@ refused for its account or QOS.
 An event is a time in which a node took no jobs. Jobs ask for a resource as licences, NAME@SERVER, of
 which the cluster has its percentage. Workload keys are kept with their users; no job is counted by
 them.
-What is recorded of jobs is not changed: `modify job` is refused.
 Taken and without effect: --oneliner, --verbose.
 ";

@@ -155,7 +155,8 @@ impl Attached<'_> {
     fn share(mut self, tasks: u32, printer: &Printer) -> Result<u8, String> {
         let input = self.stream.try_clone().map_err(|error| error.to_string())?;
         thread::spawn(move || pass_input(input));
-        let mut output = Output::new(io::stdout(), io::stderr(), tasks, self.asked.label, false);
+        let labelled = self.asked.label.then_some(0..tasks).into_iter().collect();
+        let mut output = Output::new(io::stdout(), io::stderr(), tasks, labelled, false);
         let mut code = 0;
         while let Some(frame) = self.next() {
             match frame {

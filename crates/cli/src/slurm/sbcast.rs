@@ -59,6 +59,7 @@ fn copy(asked: &SbcastArgs, printer: &Printer) -> u8 {
     let copying = Copying {
         command: "sbcast",
         job: asked.job.unwrap_or(JobId(0)),
+        component: None,
         source: &asked.source,
         printer,
     };
@@ -74,6 +75,8 @@ pub(super) struct Copying<'a> {
     pub command: &'static str,
     /// The job.
     pub job: JobId,
+    /// The component of it, where it is heterogeneous.
+    pub component: Option<u32>,
     /// The file, as text.
     pub source: &'a str,
     /// Where it is said.
@@ -149,7 +152,13 @@ impl Copying<'_> {
             let made = if is_here {
                 place_here(&self.path(), &placing, &copies)
             } else {
-                place_on(node, self.job, &self.path(), &placing, &copies)
+                place_on(
+                    node,
+                    (self.job, self.component),
+                    &self.path(),
+                    &placing,
+                    &copies,
+                )
             };
             match made {
                 Ok(copied) => copies.push(copied),

@@ -4,11 +4,12 @@ use super::connection::{CommandError, connect};
 use super::scontrol_resize::{is_resize, leave_scripts, one_job};
 use super::scontrol_show_jobs::{jobs, single_job};
 use crate::printer::Printer;
-use api::{CallError, Client, JobFilter, NamedJob, Refusal};
+use api::{ACCESS_DENIED, CallError, Client, JobFilter, NamedJob, Refusal};
 use model::scontrol::{self, ScontrolJob};
 use model::{
     ArrayTask, ArrayTaskInfo, JobChange, JobId, JobRecord, JobState, Timestamp, WrittenChange,
 };
+use std::os::unix::fs::MetadataExt;
 
 /// Changes jobs as the words say.
 pub fn update_jobs(
@@ -82,7 +83,7 @@ pub fn notify(job: &str, text: &str, printer: &Printer) -> Result<u8, CommandErr
 }
 
 /// Has jobs go before those that wait of the same user, account, partition and QOS, the first that is named at the
-/// top.
+/// top. Operators alone may do that.
 pub fn top(words: &[String], quiet: bool, printer: &Printer) -> Result<u8, CommandError> {
     // Each goes before those that went there before it.
     let separated = |word: &String| {
@@ -93,6 +94,9 @@ pub fn top(words: &[String], quiet: bool, printer: &Printer) -> Result<u8, Comma
     let mut words: Vec<String> = words.iter().flat_map(separated).collect();
     words.reverse();
     each_job(&words, quiet, printer, &mut |client, job| {
+        if !is_operator(client) {
+            return Err(Refusal::invalid(ACCESS_DENIED).into());
+        }
         let all = client.jobs(JobFilter::default())?;
         let own = all.iter().find(|record| is_named(record, job));
         let Some(own) = own else {
@@ -132,6 +136,13 @@ pub fn top(words: &[String], quiet: bool, printer: &Printer) -> Result<u8, Comma
 
 /// What is said of elements with which it was done beside others.
 const NO_ERROR: &str = "No error";
+
+/// Whether the caller is root, or the engine's own user.
+fn is_operator(client: &Client) -> bool {
+    let me = sys::process::user();
+    let engine = std::fs::metadata(client.folder().root());
+    me == 0 || engine.is_ok_and(|folder| folder.uid() == me)
+}
 
 /// Does something to each job that the words name; a refusal is said and the next one tried.
 pub fn each_job(

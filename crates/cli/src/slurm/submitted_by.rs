@@ -11,11 +11,14 @@ pub fn note_submitter(request: &mut Request, program: &str) {
         session,
         ..
     } = &mut **shown;
-    *submit_line = Some(command_line(
-        std::env::args_os().map(|word| sys::odd_text::text(&word)),
-        program,
-    ));
+    *submit_line = Some(submit_line_of(program));
     *session = sys::process::session_of_this();
+}
+
+/// The command line of this process, from the program on.
+pub fn submit_line_of(program: &str) -> String {
+    let words = std::env::args_os().map(|word| sys::odd_text::text(&word));
+    command_line(words, program)
 }
 
 /// The words from the program on, with a space between them and without quotes, as Slurm has them.

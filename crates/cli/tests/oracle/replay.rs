@@ -471,6 +471,58 @@ const JOB_RECORDS: Part = Part {
     only: "",
 };
 
+/// What `sacctmgr dump` writes of settings of every kind, and what `load` makes of a changed file.
+const DUMP: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/dump/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/dump/differ.txt"),
+    file: "manage/dump/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: &[],
+    only: "",
+};
+
+/// CPUs and GPUs of jobs that wait and of elements, priorities of cancelled jobs, and what others than operators may.
+const WAITING: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/waiting/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/waiting/differ.txt"),
+    file: "manage/waiting/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: &["runs", "first"],
+    only: "",
+};
+
+/// Jobs and steps that keep the nodes that are left to them.
+const NO_KILL: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/no_kill/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/no_kill/differ.txt"),
+    file: "manage/no_kill/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: &["runs"],
+    only: "",
+};
+
+/// Steps that share nodes, where steps are to be, and steps of several components.
+const OVERLAP: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/overlap/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/overlap/differ.txt"),
+    file: "manage/overlap/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: &[],
+    only: "",
+};
+
 /// The longest that a command of the recording ran.
 const RECORDED_LONGEST: Duration = Duration::from_secs(10);
 /// The longest that one runs here, but for those that hung there: on a busy machine any takes its time.
@@ -549,6 +601,8 @@ impl Twin {
     fn spawn(&self, line: &str) -> Child {
         let dump = self.env.root().join("dump.cfg").display().to_string();
         let line = line.replace("/tmp/sacctmgr-dump.cfg", &dump);
+        let root = self.env.root().display().to_string();
+        let line = line.replace("/tmp/sacctmgr-", &format!("{root}/sacctmgr-"));
         let words = words(&line);
         let mut command = match &words[..] {
             // Pipes and commands in the line itself, not in a quoted script.
@@ -770,6 +824,26 @@ fn reasons_and_dependencies_are_as_recorded_or_are_listed() {
 #[test]
 fn records_of_jobs_are_as_recorded_or_are_listed() {
     play(&JOB_RECORDS);
+}
+
+#[test]
+fn dumps_of_accounting_are_as_recorded_or_are_listed() {
+    play(&DUMP);
+}
+
+#[test]
+fn waiting_jobs_are_changed_as_recorded_or_are_listed() {
+    play(&WAITING);
+}
+
+#[test]
+fn jobs_keep_their_other_nodes_as_recorded_or_are_listed() {
+    play(&NO_KILL);
+}
+
+#[test]
+fn steps_that_overlap_are_as_recorded_or_are_listed() {
+    play(&OVERLAP);
 }
 
 #[test]

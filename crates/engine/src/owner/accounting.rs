@@ -1,10 +1,12 @@
 //! Accounts, users, associations and QOS: kept in the store as they were last set. What is set holds
 //! at once, for jobs that wait too.
 
-use super::Owner;
+use super::submit::store_refusal;
+use super::{Owner, rights};
+use crate::message::Peer;
 use crate::store::StoreError;
-use api::{Answer, Refusal};
-use model::{Accounting, Timestamp};
+use api::{ACCESS_DENIED, Answer, Refusal};
+use model::{Accounting, AccountingTransaction, JobId, JobRecordChange, Timestamp};
 use sched::{Event, Job};
 use std::sync::Arc;
 
@@ -27,9 +29,7 @@ impl Owner {
         actor: &str,
         at: Timestamp,
     ) -> Result<Answer, Refusal> {
-        let failed = |error: StoreError| Refusal::Store {
-            message: error.to_string(),
-        };
+        let failed = |error: StoreError| store_refusal(&error);
         let now = self.accounting().map_err(failed)?;
         if next.version != now.version + 1 || next.cluster != now.cluster {
             return Err(Refusal::Invalid {
@@ -57,5 +57,57 @@ impl Owner {
             at,
         });
         Ok(Answer::Done)
+    }
+
+    /// Changes what is recorded of jobs: of all of them, or of none.
+    pub(super) fn modify_records(
+        &mut self,
+        jobs: &[JobId],
+        change: &JobRecordChange,
+        peer: Peer,
+        at: Timestamp,
+    ) -> Result<Answer, Refusal> {
+        let failed = |error: StoreError| store_refusal(&error);
+        let is_operator = rights::is_operator(peer.uid, sys::process::user());
+        let is_denied = change.is_for_operators() && !is_operator;
+        for job in jobs {
+            let owner = self.owner_of(*job)?;
+            if is_denied || !is_operator && owner != peer.uid {
+                return Err(Refusal::invalid(ACCESS_DENIED));
+            }
+        }
+        let former = self.store.record_changes(jobs).map_err(failed)?;
+        let records = jobs.iter().map(|job| {
+            let former = former.get(job).cloned().unwrap_or_default();
+            (*job, change.clone().after(former))
+        });
+        let records: Vec<(JobId, JobRecordChange)> = records.collect();
+        let actor = self.users.user(peer.uid);
+        let changes = jobs.iter().map(|job| AccountingTransaction {
+            at,
+            actor: actor.clone(),
+            action: "Modify Job".to_owned(),
+            object: format!("job_db_inx={job}"),
+            info: change.info(),
+        });
+        let changes: Vec<AccountingTransaction> = changes.collect();
+        self.store
+            .change_records(&records, &changes)
+            .map_err(failed)?;
+        Ok(Answer::Done)
+    }
+
+    /// Whose job it is, also of one that is over.
+    fn owner_of(&self, job: JobId) -> Result<u32, Refusal> {
+        if let Some(live) = self.state.job(job) {
+            return Ok(live.submitter.uid);
+        }
+        if self.state.has_just_ended(job) {
+            return Err(Refusal::AlreadyEnded { job });
+        }
+        let ended = self.store.ended_by_id(job);
+        let ended = ended.map_err(|error| store_refusal(&error))?;
+        let ended = ended.iter().find(|it| it.id == job);
+        Ok(ended.ok_or(Refusal::NoSuchJob { job })?.submitter.uid)
     }
 }

@@ -41,6 +41,7 @@ pub(super) fn of(record: &Job) -> Option<StepRow> {
             usage: None,
             tasks_usage: None,
             cancelled_by: None,
+            submit_line: None,
             srun: None,
         },
         holds: Vec::new(),
@@ -90,6 +91,7 @@ pub(super) fn of_start(job: JobId, start: &JobStart, steps: &[StepRecord]) -> Op
         usage: start.usage,
         tasks_usage: None,
         cancelled_by: None,
+        submit_line: None,
         srun: None,
     })
 }

@@ -311,6 +311,9 @@ impl Owner {
                 let actor = self.users.user(peer.uid);
                 self.set_accounting(&accounting, &actor, turn.now)
             }
+            Call::ModifyRecords { jobs, change } => {
+                self.modify_records(&jobs, &change, peer, turn.now)
+            }
             Call::Release { job, status } => self.release(job, status, peer, turn),
             Call::StepEnded {
                 job,

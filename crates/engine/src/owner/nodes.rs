@@ -32,7 +32,7 @@ impl Owner {
         });
         let jobs: Vec<JobId> = on_it.map(|record| record.id).collect();
         for job in jobs {
-            let goes_on = self.goes_on_without(job, node);
+            let goes_on = self.goes_on_without(job);
             for key in self.supervisors_on(job, node) {
                 if !goes_on {
                     let say = SupervisorCall::Deadline {
@@ -56,8 +56,8 @@ impl Owner {
         }
     }
 
-    /// Whether a running job keeps its other nodes (`--no-kill`). One whose script ran there does not.
-    fn goes_on_without(&self, job: JobId, node: NodeId) -> bool {
+    /// Whether a running job keeps its other nodes (`--no-kill`). Where its script ran there, that is lost.
+    fn goes_on_without(&self, job: JobId) -> bool {
         let Some(record) = self.state.job(job) else {
             return false;
         };
@@ -69,10 +69,7 @@ impl Owner {
         else {
             return false;
         };
-        let first = allocation.nodes.first();
-        let first = first.and_then(|share| self.state.cluster().node(&share.node));
-        let has_script_there = record.batch && first == Some(node);
-        record.request.rare.no_kill && allocation.nodes.len() > 1 && !has_script_there
+        record.request.rare.no_kill && allocation.nodes.len() > 1
     }
 
     /// Goes on without a lost node: the steps that had a part there hear of it.

@@ -197,6 +197,8 @@ impl Owner {
             .steps_of_all_starts(&begun)?
             .into_iter()
             .peekable();
+        let ids: Vec<JobId> = jobs.iter().map(|job| job.id).collect();
+        let mut changes = self.store.record_changes(&ids)?;
         // Jobs, starts and steps all come in ascending id.
         let history = |job: &Cow<'_, Job>| {
             let own = std::iter::from_fn(|| starts.next_if(|(id, _)| *id == job.id));
@@ -214,6 +216,7 @@ impl Owner {
                 job: self.record(job),
                 starts,
                 steps,
+                change: changes.remove(&job.id).unwrap_or_default(),
             }
         };
         Ok(jobs.iter().map(history).collect())

@@ -197,7 +197,7 @@ impl Owner {
             let at = turn.now;
             let elements = self.state.job(job).map_or_else(Vec::new, Job::elements);
             if kept.contains(&job) {
-                answers.note(elements, Some(Refusal::invalid("Access/permission denied")));
+                answers.note(elements, Some(Refusal::invalid(api::ACCESS_DENIED)));
                 continue;
             }
             answers.note(elements, None);

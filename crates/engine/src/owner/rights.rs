@@ -80,7 +80,8 @@ impl Act {
             | Call::Script { .. }
             | Call::CreateStep { .. }
             | Call::SignalStep { .. }
-            | Call::Release { .. } => Act::ChangeJob,
+            | Call::Release { .. }
+            | Call::ModifyRecords { .. } => Act::ChangeJob,
         }
     }
 }

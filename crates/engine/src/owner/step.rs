@@ -17,7 +17,7 @@ use model::{
     Allocation, Distribution, GpuCount, JobId, JobState, NodeName, NodeShare, OpenMode, Request,
     SignalTarget, StepId, StepRecord, StepRequest, StepState,
 };
-use sched::{Job, StepRefusal, place_step};
+use sched::{Job, RunningStep, StepRefusal, place_step};
 use std::borrow::Cow;
 
 const JOB_NAME: &str = "SLURM_JOB_NAME";
@@ -93,6 +93,7 @@ impl Owner {
                     usage: None,
                     tasks_usage: None,
                     cancelled_by: None,
+                    submit_line: part.request.submit_line.clone(),
                     srun: None,
                 },
                 holds: part.placement.holds.clone(),
@@ -195,12 +196,17 @@ impl Owner {
             return Err(Refusal::Busy);
         }
         let active = self.running.get(&job);
-        let steps = active.ok_or(Refusal::NotRunning { job })?.steps.values();
-        let held: Vec<&[NodeShare]> = steps.map(|step| step.row.holds.as_slice()).collect();
+        let steps = &active.ok_or(Refusal::NotRunning { job })?.steps;
+        let steps = steps.iter().filter(|(id, _)| **id != StepId::Batch);
+        let running = steps.map(|(_, step)| RunningStep {
+            nodes: &step.row.record.nodes,
+            holds: &step.row.holds,
+        });
+        let running: Vec<RunningStep<'_>> = running.collect();
         let allocation = &for_steps(&record.request, allocation);
         let request = &with_gpus_of_job(request, &record.request, allocation);
         let request = &on_nodes_left(request, allocation);
-        place_step(request, allocation, record.request.cpus_per_task, &held).map_err(|refusal| {
+        place_step(request, allocation, record.request.cpus_per_task, &running).map_err(|refusal| {
             match refusal {
                 StepRefusal::Busy => Refusal::Busy,
                 StepRefusal::Never { message } => Refusal::Invalid { message },

@@ -24,7 +24,7 @@ impl Owner {
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
         if !rights::is_operator(peer.uid, sys::process::user()) {
-            return Err(Refusal::invalid("Access/permission denied"));
+            return Err(Refusal::invalid(api::ACCESS_DENIED));
         }
         if named.component.is_some() {
             return Err(Refusal::invalid(ONE_COMPONENT));

@@ -7,9 +7,9 @@ use crate::SupervisorKey;
 use crate::job_program::JobProgram;
 use crate::message::Peer;
 use crate::spec::{StepSpec, SupervisorCall};
-use crate::store::{Batch, EndedStart, FormerSize, NewSubmission, StepRow};
+use crate::store::{Batch, EndedStart, FormerSize, NewStart, NewSubmission, StepRow};
 use api::{Answer, Call, NewStep, Refusal};
-use model::{JobId, JobProlog, NodeName, PendingReason, StepId, Timestamp};
+use model::{JobId, JobProlog, NodeName, StartedBy, StepId, Timestamp};
 use sched::{Action, Job};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc;
@@ -26,8 +26,8 @@ pub(crate) struct Turn {
     pub(crate) steps: BTreeSet<(JobId, StepId)>,
     /// Steps that ended.
     pub(crate) ended_steps: Vec<StepRow>,
-    /// Why jobs that are started waited last.
-    pub(crate) reasons: BTreeMap<JobId, PendingReason>,
+    /// Jobs that are started.
+    pub(crate) started: BTreeMap<JobId, NewStart>,
     /// First steps of allocations that were submitted, and whose they are.
     pub(crate) first_steps: Vec<(JobId, Box<NewStep>, Peer)>,
     /// Starts of jobs that ended.
@@ -61,7 +61,7 @@ impl Turn {
             submissions: Vec::new(),
             steps: BTreeSet::new(),
             ended_steps: Vec::new(),
-            reasons: BTreeMap::new(),
+            started: BTreeMap::new(),
             first_steps: Vec::new(),
             ended_starts: Vec::new(),
             former_sizes: Vec::new(),
@@ -94,9 +94,14 @@ impl Owner {
         let mut started = 0;
         for action in actions {
             match action {
-                Action::Start { job, reason } => {
+                Action::Start {
+                    job,
+                    reason,
+                    is_backfill,
+                } => {
                     started += 1;
-                    turn.reasons.insert(job, reason);
+                    let by = started_by(job, is_backfill, &turn.submissions);
+                    turn.started.insert(job, NewStart { reason, by });
                     turn.begun.push(job);
                     self.start_job(job, &mut turn);
                 }
@@ -147,7 +152,7 @@ impl Owner {
             clock: &self.clock,
             steps: steps.chain(&turn.ended_steps).collect(),
             submissions: turn.submissions.iter().collect(),
-            reasons: &turn.reasons,
+            started: &turn.started,
             ended_starts: &turn.ended_starts,
             former_sizes: &turn.former_sizes,
             clock_set_by_ms: turn.clock_set_by_ms,
@@ -245,5 +250,17 @@ impl Owner {
                 let _gone = reply.send(refusal());
             }
         }
+    }
+}
+
+/// What started a job in this turn. An allocation starts with its submission, a batch script at its turn.
+fn started_by(job: JobId, is_backfill: bool, submissions: &[NewSubmission]) -> StartedBy {
+    let is_new = |it: &NewSubmission| it.job == job && it.script.is_none();
+    if is_backfill {
+        StartedBy::Backfill
+    } else if submissions.iter().any(is_new) {
+        StartedBy::Submission
+    } else {
+        StartedBy::Main
     }
 }

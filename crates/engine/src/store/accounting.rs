@@ -1,9 +1,11 @@
 //! What accounting keeps beside jobs: accounts as they are set, how they became so, and when nodes took no
 //! jobs.
 
+use super::rows::{Columns, id_list, json, read_error, to_json};
 use super::{Store, StoreError};
-use model::{Accounting, AccountingTransaction, NodeEvent, Timestamp};
+use model::{Accounting, AccountingTransaction, JobId, JobRecordChange, NodeEvent, Timestamp};
 use rusqlite::{Connection, Transaction, params};
+use std::collections::BTreeMap;
 
 impl Store {
     /// Accounts, users and QOS as they were last set.
@@ -31,6 +33,47 @@ impl Store {
             transaction.commit()
         };
         write(self).map_err(|error| self.failed(&error))
+    }
+
+    /// Keeps what is set of jobs' records, each with what was changed; it is on disk when this returns.
+    pub(crate) fn change_records(
+        &mut self,
+        records: &[(JobId, JobRecordChange)],
+        changes: &[AccountingTransaction],
+    ) -> Result<(), StoreError> {
+        let write = |store: &mut Store| -> rusqlite::Result<()> {
+            store.set_durable(true)?;
+            let transaction = store.db.transaction()?;
+            for (job, change) in records {
+                transaction
+                    .prepare_cached("INSERT OR REPLACE INTO record_changes VALUES (?1, ?2)")?
+                    .execute(params![job.0, to_json(change)?])?;
+            }
+            for change in changes {
+                write_change(&transaction, change)?;
+            }
+            transaction.commit()
+        };
+        write(self).map_err(|error| self.failed(&error))
+    }
+
+    /// What was set of these jobs' records.
+    pub(crate) fn record_changes(
+        &self,
+        jobs: &[JobId],
+    ) -> Result<BTreeMap<JobId, JobRecordChange>, StoreError> {
+        let read = || -> rusqlite::Result<BTreeMap<JobId, JobRecordChange>> {
+            let mut statement = self.db.prepare_cached(
+                "SELECT * FROM record_changes WHERE job IN (SELECT value FROM json_each(?1))",
+            )?;
+            let columns = Columns::of(&statement);
+            let rows = statement.query_map([id_list(jobs)], |row| {
+                let row = columns.name(row);
+                Ok((JobId(row.get("job")?), json(&row, "change")?))
+            })?;
+            rows.collect()
+        };
+        read().map_err(|error| read_error(self, &error))
     }
 
     /// What was changed of the accounting, the oldest first.

@@ -272,15 +272,19 @@ pub(super) fn read_job(
 mod tests {
     use super::*;
     use crate::owner::Clock;
-    use crate::store::{Batch, NewSubmission, Store};
-    use model::{HeldBy, NodeName, NodeShare, RequeueHold, Seconds, Suspension};
+    use crate::store::{Batch, NewStart, NewSubmission, Store};
+    use model::{HeldBy, NodeName, NodeShare, RequeueHold, Seconds, StartedBy, Suspension};
     use std::collections::BTreeMap;
 
     /// Writes a job, with what was submitted the first time; it may have just started then.
     fn write(store: &mut Store, submission: Option<&NewSubmission>, job: &Job) {
         let clock = Clock::of(store).unwrap();
-        let reasons = submission.map(|_| (job.id, PendingReason::None));
-        let reasons: BTreeMap<JobId, PendingReason> = reasons.into_iter().collect();
+        let start = NewStart {
+            reason: PendingReason::None,
+            by: StartedBy::Main,
+        };
+        let started = submission.map(|_| (job.id, start));
+        let started: BTreeMap<JobId, NewStart> = started.into_iter().collect();
         let batch = Batch {
             durable: false,
             next_id: 9,
@@ -288,7 +292,7 @@ mod tests {
             jobs: vec![job],
             steps: Vec::new(),
             submissions: submission.into_iter().collect(),
-            reasons: &reasons,
+            started: &started,
             ended_starts: &[],
             former_sizes: &[],
             clock_set_by_ms: 0,

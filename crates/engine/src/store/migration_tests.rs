@@ -16,7 +16,7 @@ const SCHEMA_4: &[u8] = include_bytes!("../../tests/engine/old_stores/schema4.sq
 const SCHEMA_11: &[u8] = include_bytes!("../../tests/engine/old_stores/schema11.sqlite");
 const SCHEMA_12: &[u8] = include_bytes!("../../tests/engine/old_stores/schema12.sqlite");
 const SCHEMA_14: &[u8] = include_bytes!("../../tests/engine/old_stores/schema14.sqlite");
-const SCHEMA_17: &[u8] = include_bytes!("../../tests/engine/old_stores/schema17.sqlite");
+const SCHEMA_18: &[u8] = include_bytes!("../../tests/engine/old_stores/schema18.sqlite");
 
 fn copy(store: &[u8], folder: &Path) -> PathBuf {
     let path = folder.join("store.sqlite");
@@ -351,7 +351,7 @@ fn a_store_of_schema_14_keeps_everything() {
 #[test]
 fn a_store_of_the_present_schema_is_kept() {
     let folder = tempfile::tempdir().unwrap();
-    let path = copy(SCHEMA_17, folder.path());
+    let path = copy(SCHEMA_18, folder.path());
     let (schema, ..) = counts(&path);
     let newest = super::migrations::MIGRATIONS.len();
     assert_eq!(
@@ -360,11 +360,11 @@ fn a_store_of_the_present_schema_is_kept() {
         "tests/engine/old_stores/make makes one"
     );
     check(
-        SCHEMA_17,
+        SCHEMA_18,
         expect![[r#"
             1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
-              batch batch box Ended { at: Timestamp(1795688998176), status: WaitStatus(0), timed_out: false } 0
-              0 true box Ended { at: Timestamp(1795688998174), status: WaitStatus(0), timed_out: false } 1
+              batch batch box Ended { at: Timestamp(1795701441247), status: WaitStatus(0), timed_out: false } 0
+              0 true box Ended { at: Timestamp(1795701441246), status: WaitStatus(0), timed_out: false } 1
             2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
             3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
             4 cancelled None Cancelled { by: 0, status: WaitStatus(0), waited_for: Some(JobHeldUser) } None; 0; None None None None false false 0
@@ -372,7 +372,7 @@ fn a_store_of_the_present_schema_is_kept() {
             6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
             7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
             8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
-              0 true box Ended { at: Timestamp(1795688999505), status: WaitStatus(0), timed_out: false } 0
+              0 true box Ended { at: Timestamp(1795701442654), status: WaitStatus(0), timed_out: false } 0
               1 sleep box Running 0
             9 held None None; 0; None None Some("run-two") None false false 0
             10 depends None None; 2147483646; None None None Some("afterany:8") false false 0

@@ -180,4 +180,17 @@ ALTER TABLE steps ADD COLUMN tasks_usage TEXT;
 -- Since when a job gains priority by its age, where a limit lets so many alone do so.
 ALTER TABLE jobs ADD COLUMN accrues_at INTEGER;
 ",
+    "
+-- What was set of a job's record in accounting; JSON.
+CREATE TABLE record_changes (
+    job INTEGER PRIMARY KEY,
+    change TEXT NOT NULL
+) STRICT;
+
+-- The command line that asked for a step.
+ALTER TABLE steps ADD COLUMN submit_line TEXT;
+
+-- Which part of the scheduler made a start, by its flag in sacct.
+ALTER TABLE job_starts ADD COLUMN started_by TEXT;
+",
 ];

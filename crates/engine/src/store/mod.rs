@@ -31,7 +31,7 @@ pub(crate) use sizes::FormerSize;
 pub(crate) use stock::Loss;
 use stock::beside;
 pub use store_error::StoreError;
-pub(crate) use write::{Batch, EndedStart, NewSubmission};
+pub(crate) use write::{Batch, EndedStart, NewStart, NewSubmission};
 
 use rusqlite::Connection;
 use std::path::PathBuf;

@@ -67,6 +67,8 @@ fn remove(db: &Connection, job: u32) -> rusqlite::Result<()> {
         .execute([job])?;
     db.prepare_cached("DELETE FROM former_sizes WHERE job = ?1")?
         .execute([job])?;
+    db.prepare_cached("DELETE FROM record_changes WHERE job = ?1")?
+        .execute([job])?;
     db.prepare_cached("DELETE FROM steps WHERE job = ?1")?
         .execute([job])?;
     // What was submitted goes with the last job that came of it.
@@ -106,10 +108,12 @@ mod tests {
                 .execute(
                     "INSERT INTO steps VALUES
                      (?1, 0, 0, '', '', 0, 0, '', '', '', '', 0, 0, NULL, NULL, NULL, NULL,
-                      NULL)",
+                      NULL, NULL)",
                     [id],
                 )
                 .unwrap();
+            let change = "INSERT INTO record_changes VALUES (?1, '{}')";
+            store.db.execute(change, [id]).unwrap();
             if array.is_none_or(|array| array == *id) {
                 store
                     .db
@@ -156,6 +160,7 @@ mod tests {
         assert_eq!(prune(&mut store, 20, 0, 9), 2);
         assert_eq!(left(&store, "jobs", "id"), [2, 4, 5, 6]);
         assert_eq!(left(&store, "steps", "job"), [2, 4, 5, 6]);
+        assert_eq!(left(&store, "record_changes", "job"), [2, 4, 5, 6]);
         assert_eq!(left(&store, "submissions", "job"), [2, 3, 5, 6]);
         assert_eq!(prune(&mut store, 0, 7, 1), 1);
         assert_eq!(prune(&mut store, 0, 7, 9), 1);

@@ -333,13 +333,13 @@ impl Store {
     pub(crate) fn steps_of_all_starts(&self, jobs: &[JobId]) -> Result<Vec<StepRow>, StoreError> {
         let sql = "SELECT * FROM steps WHERE job IN (SELECT value FROM json_each(?1))
                    ORDER BY job, restart, step";
-        self.step_rows(sql, [list(jobs)])
+        self.step_rows(sql, [rows::id_list(jobs)])
     }
 
     /// The starts of jobs, by job and restart.
     pub(crate) fn starts(&self, jobs: &[JobId]) -> Result<Vec<(JobId, JobStart)>, StoreError> {
         let read = || -> rusqlite::Result<Vec<(JobId, JobStart)>> {
-            let jobs = list(jobs);
+            let jobs = rows::id_list(jobs);
             let sizes = sizes::read(&self.db, &jobs)?;
             let mut statement = self.db.prepare_cached(
                 "SELECT * FROM job_starts WHERE job IN (SELECT value FROM json_each(?1))
@@ -428,10 +428,4 @@ impl Store {
     fn parse<T: DeserializeOwned>(&self, text: &str) -> Result<T, StoreError> {
         serde_json::from_str(text).map_err(|error| self.garbage(&error))
     }
-}
-
-/// Jobs as one parameter of a statement.
-fn list(jobs: &[JobId]) -> String {
-    let ids: Vec<String> = jobs.iter().map(|job| job.0.to_string()).collect();
-    format!("[{}]", ids.join(","))
 }

@@ -2,8 +2,8 @@
 
 use super::StoreError;
 use model::{
-    JobId, JobStart, JobStateName, NodeName, NodeShare, Outcome, Seconds, StepId, StepRecord,
-    StepState, Timestamp, Usage, WaitStatus,
+    JobId, JobStart, JobStateName, NodeName, NodeShare, Outcome, Seconds, StartedBy, StepId,
+    StepRecord, StepState, Timestamp, Usage, WaitStatus,
 };
 use rusqlite::types::{FromSql, ValueRef};
 use rusqlite::{Row, Statement};
@@ -94,6 +94,7 @@ pub(super) fn read_step(row: &NamedRow<'_>) -> rusqlite::Result<(StepRecord, Vec
         usage: usage(row)?,
         tasks_usage: json_or_none(row, "tasks_usage")?.map(Box::new),
         cancelled_by: row.get("cancelled_by")?,
+        submit_line: row.get("submit_line")?,
         srun: None,
     };
     Ok((record, json(row, "holds")?))
@@ -115,9 +116,15 @@ pub(super) fn read_start(row: &NamedRow<'_>) -> rusqlite::Result<JobStart> {
         nodes: json(row, "shares")?,
         priority: row.get("priority")?,
         reason: row.get("reason")?,
+        started_by: started_by(row)?,
         status: WaitStatus(status.unwrap_or(0)),
         usage: usage(row)?,
     })
+}
+
+fn started_by(row: &NamedRow<'_>) -> rusqlite::Result<Option<StartedBy>> {
+    let flag: Option<String> = row.get("started_by")?;
+    Ok(flag.as_deref().and_then(StartedBy::of_flag))
 }
 
 /// What was used, where it is known.
@@ -130,6 +137,12 @@ pub(super) fn usage(row: &NamedRow<'_>) -> rusqlite::Result<Option<Usage>> {
         system: count(row, "system_cpu")?.unwrap_or(0),
         peak_memory: count(row, "peak_memory")?.unwrap_or(0),
     }))
+}
+
+/// Jobs as one parameter of a statement.
+pub(super) fn id_list(jobs: &[JobId]) -> String {
+    let ids: Vec<String> = jobs.iter().map(|job| job.0.to_string()).collect();
+    format!("[{}]", ids.join(","))
 }
 
 /// A count of a column: SQLite's integers have a sign.

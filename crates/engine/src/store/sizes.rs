@@ -194,6 +194,7 @@ mod tests {
             nodes: vec![share("n1")],
             priority: Some(5),
             reason: None,
+            started_by: None,
             status: WaitStatus::exit(3),
             usage: None,
         }

@@ -9,7 +9,7 @@ use super::{StepRow, Store, StoreError, contents};
 use crate::owner::Clock;
 use model::{
     JobId, JobState, JobStateName, NodeEvent, NodeMark, NodeName, Outcome, PendingReason,
-    Reservation, RestartCount, Submitter, Timestamp,
+    Reservation, RestartCount, StartedBy, Submitter, Timestamp,
 };
 use rusqlite::{Transaction, TransactionBehavior, params};
 use sched::priority::Usage;
@@ -28,8 +28,8 @@ pub(crate) struct Batch<'a> {
     pub(crate) jobs: Vec<&'a Job>,
     pub(crate) steps: Vec<&'a StepRow>,
     pub(crate) submissions: Vec<&'a NewSubmission>,
-    /// Why jobs that were started waited last.
-    pub(crate) reasons: &'a BTreeMap<JobId, PendingReason>,
+    /// Jobs that were started.
+    pub(crate) started: &'a BTreeMap<JobId, NewStart>,
     pub(crate) ended_starts: &'a [EndedStart],
     /// What jobs held that lost nodes or gave some back.
     pub(crate) former_sizes: &'a [FormerSize],
@@ -64,6 +64,14 @@ pub(crate) struct NewSubmission {
     pub(crate) environment: String,
     /// Pairs that are this one's own.
     pub(crate) own_environment: String,
+}
+
+/// A start of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NewStart {
+    /// Why the job waited last.
+    pub(crate) reason: PendingReason,
+    pub(crate) by: StartedBy,
 }
 
 /// The end of a job's start.
@@ -138,7 +146,7 @@ impl Store {
                 write_request(&transaction, record)?;
             }
             if let JobState::Running { .. } = record.state {
-                write_start(&transaction, record, batch.reasons.get(&record.id))?;
+                write_start(&transaction, record, batch.started.get(&record.id))?;
             }
         }
         for row in &batch.steps {
@@ -282,13 +290,13 @@ fn write_request(transaction: &Transaction<'_>, record: &Job) -> rusqlite::Resul
 fn write_start(
     transaction: &Transaction<'_>,
     job: &Job,
-    reason: Option<&PendingReason>,
+    new: Option<&NewStart>,
 ) -> rusqlite::Result<()> {
     let Some(start) = StartRow::of(job) else {
         return Ok(());
     };
     let limit = start.limit.map(|limit| number(limit.0));
-    let Some(reason) = reason else {
+    let Some(NewStart { reason, by }) = new else {
         transaction
             .prepare_cached(
                 "UPDATE job_starts SET started_at = ?3, time_limit = ?4, suspension = ?5,
@@ -321,8 +329,9 @@ fn write_start(
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO job_starts (job, restart, partition, qos, state, submitted_at,
-                 eligible_at, started_at, time_limit, node_list, shares, priority, reason)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                 eligible_at, started_at, time_limit, node_list, shares, priority, reason,
+                 started_by)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         )?
         .execute(params![
             job.id.0,
@@ -340,6 +349,7 @@ fn write_start(
             model::reason_text(&JobState::Pending {
                 reason: reason.clone()
             }),
+            by.flag(),
         ])?;
     Ok(())
 }
@@ -434,9 +444,9 @@ fn write_step(transaction: &Transaction<'_>, row: &StepRow) -> rusqlite::Result<
         .prepare_cached(
             "INSERT INTO steps (job, restart, step, name, state, started_at, ended_at, node_list,
                  shares, holds, token, exit_status, timed_out, user_cpu, system_cpu, peak_memory,
-                 cancelled_by, tasks_usage)
+                 cancelled_by, tasks_usage, submit_line)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18)
+                 ?18, ?19)
              ON CONFLICT DO UPDATE SET state = excluded.state, started_at = excluded.started_at,
                  ended_at = excluded.ended_at, token = excluded.token,
                  exit_status = excluded.exit_status, timed_out = excluded.timed_out, user_cpu = excluded.user_cpu,
@@ -462,6 +472,7 @@ fn write_step(transaction: &Transaction<'_>, row: &StepRow) -> rusqlite::Result<
             record.usage.map(|usage| number(usage.peak_memory)),
             record.cancelled_by,
             record.tasks_usage.as_ref().map(json).transpose()?,
+            record.submit_line,
         ])?;
     Ok(())
 }

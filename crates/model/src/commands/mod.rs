@@ -36,7 +36,7 @@ pub use sacct::{
     SacctShow, SacctUnits, sacct_columns_text,
 };
 pub use sacctmgr::{
-    SacctmgrAnswer, SacctmgrArgs, SacctmgrFacts, SacctmgrFile, SacctmgrShow, TresName,
+    ModifyJob, SacctmgrAnswer, SacctmgrArgs, SacctmgrFacts, SacctmgrFile, SacctmgrShow, TresName,
 };
 pub use scontrol_config::{config_text, decay_half_life};
 pub use scontrol_nodes::{NodeStateWord, NodeWords, SaidOfWords, node_words};

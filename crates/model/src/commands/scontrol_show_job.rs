@@ -212,7 +212,7 @@ fn place(lines: &mut Lines, job: &JobInfo, style: ShowStyle) {
     };
     lines.add(format_args!(
         "NumNodes={nodes} NumCPUs={} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:{}:{}",
-        job.cpus,
+        job.cpus_text(),
         job.tasks,
         job.cpus_per_task
             .map_or_else(|| "N/A".to_owned(), |cpus| cpus.to_string()),

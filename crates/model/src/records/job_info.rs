@@ -378,6 +378,13 @@ impl JobInfo {
         self.asked_tres.gpus
     }
 
+    /// How many CPUs it has, or will need: `4`, and `2-3` of one that waits and was given a range.
+    #[must_use]
+    pub fn cpus_text(&self) -> String {
+        let range = self.node_options().cpus.filter(|_| self.is_pending());
+        range.map_or_else(|| self.cpus.to_string(), |range| range.to_string())
+    }
+
     /// How many nodes it asked for.
     #[must_use]
     pub fn asked_nodes(&self) -> u32 {
@@ -533,6 +540,7 @@ impl Counts {
                 // Without a number of tasks it has one on each node.
                 Some(_) if asks_no_tasks(&record.request) => nodes,
                 Some(_) => recorded.tasks,
+                None if asks_cpus(&record.request) => recorded.tasks,
                 None => recorded.tasks.max(allocation.tasks()),
             },
             min_cpus_per_node: recorded.min_cpus_per_node,
@@ -640,6 +648,12 @@ fn asked_kinds(request: &Request, gpus: u64) -> Vec<(String, u64)> {
     let kind = asked_gpus(request).and_then(|count| count.kind.clone());
     let kind = kind.filter(|_| gpus > 0);
     kind.map(|kind| (kind, gpus)).into_iter().collect()
+}
+
+/// Whether its CPUs were asked for beside its tasks.
+fn asks_cpus(request: &Request) -> bool {
+    let options = request.rare.node_options.as_deref();
+    options.is_some_and(|options| options.cpus.is_some())
 }
 
 fn asks_no_tasks(request: &Request) -> bool {

@@ -1,6 +1,9 @@
 //! A start of a job, and what became of it: a requeued job has several.
 
-use crate::records::{JobRecord, JobStateName, StepRecord, StepState, Suspension, WaitStatus};
+use crate::records::{
+    JobRecord, JobRecordChange, JobStateName, StartedBy, StepRecord, StepState, Suspension,
+    WaitStatus,
+};
 use crate::values::{NodeShare, RestartCount, Seconds, StepId, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +34,9 @@ pub struct JobStart {
     pub priority: Option<u32>,
     /// Why the job waited last, by Slurm's name; `None` where that is not known.
     pub reason: Option<String>,
+    /// What started it, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_by: Option<StartedBy>,
     /// What `wait` said of the batch script.
     pub status: WaitStatus,
     /// What its ended steps used, where that was counted.
@@ -46,6 +52,8 @@ pub struct JobHistory {
     pub starts: Vec<JobStart>,
     /// The steps of all of them.
     pub steps: Vec<StepRecord>,
+    /// What `sacctmgr` changed of what is recorded.
+    pub change: JobRecordChange,
 }
 
 impl JobHistory {

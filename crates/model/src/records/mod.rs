@@ -16,6 +16,7 @@ pub(crate) mod job_info;
 pub(crate) mod job_prolog;
 pub(crate) mod job_reason;
 pub(crate) mod job_record;
+pub(crate) mod job_record_change;
 mod job_request_info;
 pub(crate) mod job_start;
 pub(crate) mod job_state;
@@ -36,6 +37,7 @@ pub(crate) mod reservation_request;
 pub(crate) mod reserved_for;
 pub(crate) mod resize_scripts;
 pub(crate) mod scheduler_statistics;
+pub(crate) mod started_by;
 pub(crate) mod step;
 pub(crate) mod step_use;
 pub(crate) mod submitter;
@@ -57,6 +59,7 @@ pub use job_info::{ArrayInfo, ArrayTaskInfo, JobInfo, PartitionSharing, Partitio
 pub use job_prolog::JobProlog;
 pub use job_reason::{reason_text, signal_description};
 pub use job_record::{ArrayPlace, ArrayTask, JobRecord, JobStanding, PlannedStart};
+pub use job_record_change::JobRecordChange;
 pub use job_start::{JobHistory, JobStart};
 pub use job_state::{
     Ending, HeldBy, JobState, OUT_OF_MEMORY, Outcome, PendingReason, Ran, Suspension, WaitStatus,
@@ -79,6 +82,7 @@ pub use reservation_request::{LengthChange, ReservationRequest, ReservedNodes};
 pub use reserved_for::{NameSign, NamesChange, ReservedFor};
 pub use resize_scripts::ResizeScripts;
 pub use scheduler_statistics::{CallCount, Passes, SchedulerStatistics};
+pub use started_by::StartedBy;
 pub use step::{SrunProcess, StepRecord, StepState};
 pub use step_use::{StepHolders, StepUse, TaskUse};
 pub use submitter::Submitter;

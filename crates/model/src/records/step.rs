@@ -30,6 +30,9 @@ pub struct StepRecord {
     /// The user who cancelled it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled_by: Option<u32>,
+    /// The command line that asked for it, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submit_line: Option<String>,
     /// The `srun` that asked for it, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub srun: Option<SrunProcess>,

@@ -181,6 +181,7 @@ fn node_options(reading: &Reading<'_>, job: &JobDescription) -> Option<Box<NodeO
     } else {
         NodeOptions {
             min_cpus,
+            cpus: None,
             nodes_follow,
             tmp_mib: job.tmp_mib,
             sockets_per_node: job.sockets_per_node,

@@ -1,6 +1,6 @@
 //! What `scontrol update JobId=` changes of a job that is there.
 
-use crate::requests::AskedSwitches;
+use crate::requests::{AskedSwitches, CpuRange};
 use crate::values::mail_type::parse_mail_types;
 use crate::values::number;
 use crate::values::{
@@ -26,8 +26,8 @@ pub enum JobChange {
     Nodes(u32, Option<u32>),
     /// `NumTasks=`
     Tasks(u32),
-    /// `NumCPUs=`: one a task, so many tasks.
-    Cpus(u32),
+    /// `NumCPUs=`: in all.
+    Cpus(CpuRange),
     /// `CPUsPerTask=`
     CpusPerTask(u32),
     /// `MinMemoryNode=`, `MinMemoryCPU=`, in MiB.
@@ -521,7 +521,7 @@ impl Value<'_> {
     }
 
     /// `LEAST[-MOST]`; here a job gets no more than the least.
-    fn cpus(self) -> Result<u32, JobChangeError> {
+    fn cpus(self) -> Result<CpuRange, JobChangeError> {
         let value = self.text;
         let (least, most) = value.split_once('-').unwrap_or((value, ""));
         let numeric = || {
@@ -531,14 +531,14 @@ impl Value<'_> {
             wrong(&[&numeric, &invalid])
         };
         let least: u32 = least.parse().map_err(|_| numeric())?;
-        let most: u32 = match most {
-            "" => least,
-            most => most.parse().map_err(|_| numeric())?,
+        let most: Option<u32> = match most {
+            "" => None,
+            most => Some(most.parse().map_err(|_| numeric())?),
         };
-        if least == 0 || most < least {
+        if least == 0 || most.is_some_and(|most| most < least) {
             return Err(self.invalid("NumCPUs"));
         }
-        Ok(least)
+        Ok(CpuRange { least, most })
     }
 
     /// As `strtoll`: what is no number is 0.

@@ -31,6 +31,6 @@ pub use container_runtime::{ContainerFacts, ContainerRuntime};
 pub use job_change::{JobChange, JobChangeError, LimitChange, WrittenChange, job_changes};
 pub use job_refusal::JobRefusal;
 pub use rare_options::{RareOptions, RareOptionsBox};
-pub use request::{AskedSwitches, AskedTres, NodeOptions, Request, Sharing};
+pub use request::{AskedSwitches, AskedTres, CpuRange, NodeOptions, Request, Sharing};
 pub use shown_options::ShownOptions;
 pub use step_request::StepRequest;

@@ -3,6 +3,7 @@
 use super::{RareOptions, RareOptionsBox};
 use crate::values::{GpuCount, GresList, MemoryRequest, TimeLimitRequest};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::path::PathBuf;
 
 /// What one job asks for. A field that is `None` was not asked for; whoever places the job
@@ -82,6 +83,9 @@ impl Request {
 pub struct NodeOptions {
     /// `--mincpus`
     pub min_cpus: Option<u32>,
+    /// `NumCPUs=` of `scontrol update`: CPUs in all, also where its tasks are fewer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<CpuRange>,
     /// `--tmp`, in MiB.
     pub tmp_mib: Option<u64>,
     /// `--sockets-per-node`
@@ -111,6 +115,26 @@ pub struct NodeOptions {
     pub switches: Option<AskedSwitches>,
     /// The number of nodes was not asked for: it follows from GPUs in all and of each node.
     pub nodes_follow: bool,
+}
+
+/// CPUs in all that a job asks for: `4`, `2-3`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CpuRange {
+    /// It has at least so many.
+    pub least: u32,
+    /// At most so many, which says no more than that the least is not above it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most: Option<u32>,
+}
+
+impl fmt::Display for CpuRange {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CpuRange { least, most } = self;
+        match most.filter(|most| most > least) {
+            Some(most) => write!(out, "{least}-{most}"),
+            None => write!(out, "{least}"),
+        }
+    }
 }
 
 /// `--switches=COUNT[@TIME]`

@@ -31,6 +31,7 @@ pub(super) fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
         && (o.exact || reading.by_hand(Key::CpusPerTask) || o.exclusive == Some(Exclusive::Yes));
     StepRequest {
         name: named.unwrap_or_else(|| base.to_owned()),
+        submit_line: None,
         min_nodes: o.nodes.map(|nodes| nodes.min.max(1)),
         max_nodes: o.nodes.and_then(|nodes| nodes.max),
         nodes_inherited,

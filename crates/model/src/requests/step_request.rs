@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct StepRequest {
     /// `--job-name`, else the command's file name.
     pub name: String,
+    /// The command line that asks for it, for accounting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub submit_line: Option<String>,
     /// `--nodes`, least.
     pub min_nodes: Option<u32>,
     /// `--nodes`, greatest.

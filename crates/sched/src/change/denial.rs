@@ -62,6 +62,9 @@ pub enum ChangeDenial {
     /// Nothing is known yet of its end.
     #[error("Job is not running")]
     NotRunning,
+    /// More than the most that was asked for.
+    #[error("CPU count specification invalid")]
+    CpuCount,
     /// No job has no tasks.
     #[error("Task count specification invalid")]
     TaskCount,

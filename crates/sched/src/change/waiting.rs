@@ -3,7 +3,9 @@
 use super::{ChangeDenial, changed_limit, changes_any_job, options_of, set_site_factor, shown_of};
 use crate::{Job, JobUpdate, State, member};
 use cluster_file::ClusterFile;
-use model::{Dependency, GresItem, GresList, JobChange, JobId, Request, TimeLimitRequest};
+use model::{
+    CpuRange, Dependency, GresItem, GresList, JobChange, JobId, Request, TimeLimitRequest,
+};
 use resources::{Denial, NodeClass, PartId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -54,15 +56,21 @@ impl State {
                     return Err(ChangeDenial::NodeCount);
                 }
                 (request.min_nodes, request.max_nodes) = (Some(*least), *most);
+                if let Some(range) = cpus_of(request) {
+                    let least = range.least.max(least_cpus(request, *least));
+                    set_cpus(request, CpuRange { least, ..range })?;
+                }
             }
             JobChange::Tasks(0) => return Err(ChangeDenial::TaskCount),
             JobChange::Tasks(tasks) => request.tasks = Some(*tasks),
             JobChange::Cpus(cpus) => {
-                if u64::from(*cpus) > self.most_cpus(request) {
+                let most = cpus
+                    .most
+                    .or(cpus_of(request).and_then(|former| former.most));
+                set_cpus(request, CpuRange { most, ..*cpus })?;
+                if u64::from(cpus.least) > self.most_cpus(request) {
                     return Err(ChangeDenial::TooManyCpus);
                 }
-                let each = request.cpus_per_task.unwrap_or(1).max(1);
-                request.tasks = Some(cpus.div_ceil(each));
             }
             JobChange::CpusPerTask(cpus) => request.cpus_per_task = Some(*cpus),
             JobChange::Memory(memory) => request.memory = Some(*memory),
@@ -126,6 +134,10 @@ impl State {
                     return Err(ChangeDenial::TooManyCpus);
                 }
                 options_of(request).min_cpus = Some(*cpus);
+                if let Some(range) = cpus_of(request).filter(|_| *cpus > 0) {
+                    let least = cpus.saturating_mul(request.min_nodes.unwrap_or(1));
+                    set_cpus(request, CpuRange { least, ..range })?;
+                }
             }
             JobChange::Sockets(count) => options_of(request).sockets_per_node = Some(*count),
             JobChange::Cores(count) => options_of(request).cores_per_socket = Some(*count),
@@ -273,4 +285,27 @@ fn may_not(rules: Option<&ClusterFile>, request: &Request, record: &Job) -> bool
     let all = resources::findings(rules, request, Some(&record.submitter.user));
     all.iter()
         .any(|refusal| matches!(refusal.denial, Denial::Account | Denial::Qos))
+}
+
+/// CPUs in all that were asked for by an earlier change.
+fn cpus_of(request: &Request) -> Option<CpuRange> {
+    let options = request.rare.node_options.as_deref();
+    options.and_then(|options| options.cpus)
+}
+
+fn set_cpus(request: &mut Request, cpus: CpuRange) -> Result<(), ChangeDenial> {
+    if cpus.most.is_some_and(|most| most < cpus.least) {
+        return Err(ChangeDenial::CpuCount);
+    }
+    options_of(request).cpus = Some(cpus);
+    Ok(())
+}
+
+/// CPUs that a job has on so many nodes at the least: those of its tasks, and what each node must have.
+fn least_cpus(request: &Request, nodes: u32) -> u32 {
+    let tasks = request.tasks.unwrap_or(nodes).max(nodes);
+    let of_tasks = tasks.saturating_mul(request.cpus_per_task.unwrap_or(1).max(1));
+    let options = request.rare.node_options.as_deref();
+    let of_node = options.and_then(|options| options.min_cpus).unwrap_or(0);
+    of_tasks.max(of_node.saturating_mul(nodes))
 }

@@ -1,6 +1,6 @@
 //! Which of its job's nodes a step takes.
 
-use super::asked_gpus;
+use super::{RunningStep, asked_gpus};
 use model::{Allocation, GpuIndex, NodeShare, StepRequest};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -86,13 +86,14 @@ pub(super) struct Offer<'a> {
 pub(super) fn offers<'a>(
     request: &StepRequest,
     candidates: &[&'a NodeShare],
-    held: &[&[NodeShare]],
+    running: &[RunningStep<'_>],
     least_cpus: u32,
 ) -> Vec<Offer<'a>> {
     let offer = |all: &&'a NodeShare| {
-        let mut others = held.iter().flat_map(|held| held.iter());
-        let is_idle = others.all(|held| held.node != all.node);
-        let left = left_on(all, held, request.overlap);
+        // One that holds nothing makes its nodes busy too.
+        let mut others = running.iter().flat_map(|step| step.nodes);
+        let is_idle = others.all(|other| other.node != all.node);
+        let left = left_on(all, running, request.overlap);
         let is_whole = request.exact || request.overlap || left == **all;
         let cpus = left.cpus.len().min(cpus_with_memory(request, all, &left));
         let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
@@ -173,14 +174,14 @@ pub(super) fn pick<'a>(
 }
 
 /// What is left of a node's share beside what other steps hold there.
-fn left_on(share: &NodeShare, held: &[&[NodeShare]], overlap: bool) -> NodeShare {
+fn left_on(share: &NodeShare, running: &[RunningStep<'_>], overlap: bool) -> NodeShare {
     if overlap {
         return share.clone();
     }
     let mut cpus: BTreeSet<u32> = share.cpus.iter().copied().collect();
     let mut gpus: BTreeSet<GpuIndex> = share.gpus.iter().copied().collect();
     let mut left = share.clone();
-    for held in held.iter().flat_map(|held| held.iter()) {
+    for held in running.iter().flat_map(|step| step.holds) {
         if held.node == share.node {
             held.cpus.iter().for_each(|cpu| {
                 cpus.remove(cpu);

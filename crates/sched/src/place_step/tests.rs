@@ -15,9 +15,16 @@ fn job(nodes: &[(&str, &[u32])]) -> Allocation {
     }
 }
 
+/// A step that holds all that it uses.
+fn holding(nodes: &[NodeShare]) -> RunningStep<'_> {
+    let holds = nodes;
+    RunningStep { nodes, holds }
+}
+
 #[track_caller]
 fn check(request: &StepRequest, job: &Allocation, held: &[&[NodeShare]], want: Expect) {
-    let shown = match place_step(request, job, None, held) {
+    let running: Vec<RunningStep<'_>> = held.iter().map(|held| holding(held)).collect();
+    let shown = match place_step(request, job, None, &running) {
         Ok(placement) => {
             let show = |shares: &[NodeShare]| {
                 let each = shares.iter().map(|share| {
@@ -402,7 +409,7 @@ fn a_step_goes_where_its_gpus_are_free() {
         &[&first],
         expect!["b 1× [0] 10M | b 1× [0] 10M"],
     );
-    let second = place_step(&one, &job, None, &[&first]).map(|placement| placement.holds);
+    let second = place_step(&one, &job, None, &[holding(&first)]).map(|placement| placement.holds);
     let second = second.unwrap_or_default();
     check(
         &one,
@@ -442,4 +449,28 @@ fn an_exact_step_goes_where_memory_is_left_for_its_cpus() {
         &[&others],
         expect!["Requested nodes are busy"],
     );
+}
+
+/// `_mark_busy_nodes` of step_mgr.c.
+#[test]
+fn a_step_that_overlaps_makes_its_node_busy() {
+    let job = job(&[("a", &[0, 1]), ("b", &[0, 1])]);
+    let one = StepRequest {
+        min_nodes: Some(1),
+        tasks: Some(1),
+        overlap: true,
+        ..StepRequest::default()
+    };
+    let place = |running: &[RunningStep<'_>]| {
+        let placed = place_step(&one, &job, None, running);
+        let nodes = placed.map(|it| it.nodes[0].node.to_string());
+        nodes.unwrap_or_else(|refusal| refusal.to_string())
+    };
+    let on = |index: usize| RunningStep {
+        nodes: &job.nodes[index..=index],
+        holds: &[],
+    };
+    assert_eq!(place(&[on(0)]), "b");
+    assert_eq!(place(&[on(1)]), "a");
+    assert_eq!(place(&[on(0), on(1)]), "a");
 }

@@ -50,6 +50,8 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
         ..launch(options, asked.command, environment, caller)
     };
     let part_tasks = asked.parts.iter().map(tasks_of_part).collect();
+    let part_labels = asked.parts.iter().map(|part| part.launch.label);
+    let part_labels = part_labels.collect();
     let later = asked.parts.into_iter().skip(1).map(|part| part.request);
     let call = StepCall {
         job: asked.job,
@@ -57,6 +59,7 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
         later: later.collect(),
         part_tasks,
         label: options.label,
+        part_labels,
         unbuffered: options.unbuffered,
         pty: options.pty,
         kill_on_bad_exit: asked.step.kill_on_bad_exit,
@@ -85,7 +88,8 @@ fn programs_of_parts(asked: &Srun) -> Vec<Vec<String>> {
     programs.collect()
 }
 
-fn tasks_of_part(part: &model::srun::StepPart) -> u32 {
+/// The tasks of a step in one component.
+pub fn tasks_of_part(part: &model::srun::StepPart) -> u32 {
     part.step.tasks.or(part.request.tasks).unwrap_or(1)
 }
 

@@ -4,6 +4,7 @@ use super::around_step::AroundStep;
 use super::broadcast::Broadcast;
 use api::StepLaunch;
 use model::{JobId, Request, StepRequest};
+use std::ops::Range;
 use std::time::Duration;
 
 /// A step to be run, in a job that is there or in one of its own.
@@ -21,8 +22,10 @@ pub struct StepCall {
     pub request: StepRequest,
     /// What runs in it; where to listen is filled in later.
     pub launch: StepLaunch,
-    /// `--label`
+    /// `--label`, of the first component where it runs in several.
     pub label: bool,
+    /// The same of each of its parts.
+    pub part_labels: Vec<bool>,
     /// `--unbuffered`
     pub unbuffered: bool,
     /// `--pty`
@@ -46,6 +49,21 @@ pub struct StepCall {
 }
 
 impl StepCall {
+    /// The ranks whose lines are labelled.
+    pub fn labelled(&self) -> Vec<Range<u32>> {
+        if self.part_tasks.is_empty() {
+            return self.label.then_some(0..u32::MAX).into_iter().collect();
+        }
+        let mut first = 0_u32;
+        let parts = self.part_tasks.iter().zip(&self.part_labels);
+        let ranks = parts.filter_map(|(tasks, label)| {
+            let ranks = first..first.saturating_add(*tasks);
+            first = ranks.end;
+            label.then_some(ranks)
+        });
+        ranks.collect()
+    }
+
     /// Whether its tasks wait until something is done that goes before them.
     pub fn holds_tasks(&self) -> bool {
         self.programs.prolog.is_some() || self.broadcast.is_some()

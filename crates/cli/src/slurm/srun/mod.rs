@@ -23,7 +23,7 @@ use super::{connection, named_input, step_container};
 use crate::printer::Printer;
 use api::{Client, JobFilter};
 use arguments::Caller;
-use broadcast::Broadcast;
+use broadcast::{Broadcast, PartToCopy};
 use call::StepCall;
 pub use listening::attached_socket;
 use model::option_table::Command;
@@ -105,22 +105,30 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
     };
     let container = asked.launch.container.clone();
     let bcast = asked.launch.bcast.clone();
+    let parts = parts_to_copy(&asked);
     let (mut call, notes) = arguments::step_call(asked, &caller);
     if !programs.is_empty() {
         call.launch.programs = programs;
     }
-    let is_elsewhere = if !call.launch.programs.is_empty() {
+    let copies_parts = parts.iter().any(|part| part.to.is_some());
+    let is_multi_prog = !call.launch.programs.is_empty() && parts.is_empty();
+    let is_elsewhere = if is_multi_prog {
         Some("tasks that run different programs")
     } else if container.is_asked() {
         Some("a program of a container")
     } else {
         None
     };
-    if let (Some(what), true) = (is_elsewhere, bcast.is_some()) {
+    if let (Some(what), true) = (is_elsewhere, bcast.is_some() || copies_parts) {
         printer.say(&format!("srun: --bcast has no effect on {what}"));
-    } else if let Some(to) = bcast {
-        match Broadcast::of(&mut call.launch, &to) {
-            Ok(broadcast) => call.broadcast = Some(broadcast),
+    } else {
+        let broadcast = match bcast {
+            _ if copies_parts => Broadcast::of_parts(&mut call.launch, parts).map(Some),
+            Some(to) => Broadcast::of(&mut call.launch, &to).map(Some),
+            None => Ok(None),
+        };
+        match broadcast {
+            Ok(broadcast) => call.broadcast = broadcast,
             Err(why) => {
                 printer.say(&format!("srun: fatal: {why}"));
                 return 1;
@@ -143,6 +151,17 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
         }
     }
     run_step(engine, call, printer)
+}
+
+/// What the components of a heterogeneous job run in a step; nothing where it is of one job.
+fn parts_to_copy(asked: &Srun) -> Vec<PartToCopy> {
+    let parts = asked.parts.iter().map(|part| PartToCopy {
+        component: part.component,
+        command: part.command.clone(),
+        tasks: arguments::tasks_of_part(part),
+        to: part.launch.bcast.clone(),
+    });
+    parts.collect()
 }
 
 /// For a command of ours that becomes `srun`, on the engine of that cluster.

@@ -3,6 +3,7 @@
 use api::step_io::TaskStream;
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::ops::Range;
 
 /// A line that is longer is passed on in parts.
 const LONGEST_LINE: usize = 64 * 1024;
@@ -12,8 +13,10 @@ const LONGEST_LINE: usize = 64 * 1024;
 pub struct Output<Out, Err> {
     out: Out,
     err: Err,
-    /// `--label`: the width of the greatest rank.
-    label: Option<usize>,
+    /// `--label`: the ranks whose lines have one.
+    labelled: Vec<Range<u32>>,
+    /// The width of the greatest rank.
+    width: usize,
     /// Lines are kept until they are whole.
     by_line: bool,
     partial: HashMap<(u32, bool), Vec<u8>>,
@@ -21,13 +24,19 @@ pub struct Output<Out, Err> {
 
 impl<Out: Write, Err: Write> Output<Out, Err> {
     /// For a step of so many tasks. One task alone needs no lines, nor does `--unbuffered`.
-    pub fn new(out: Out, err: Err, tasks: u32, label: bool, unbuffered: bool) -> Output<Out, Err> {
-        let width = tasks.saturating_sub(1).to_string().len();
+    pub fn new(
+        out: Out,
+        err: Err,
+        tasks: u32,
+        labelled: Vec<Range<u32>>,
+        unbuffered: bool,
+    ) -> Output<Out, Err> {
         Output {
             out,
             err,
-            label: label.then_some(width),
-            by_line: label || (tasks > 1 && !unbuffered),
+            width: tasks.saturating_sub(1).to_string().len(),
+            by_line: !labelled.is_empty() || (tasks > 1 && !unbuffered),
+            labelled,
             partial: HashMap::new(),
         }
     }
@@ -62,7 +71,7 @@ impl<Out: Write, Err: Write> Output<Out, Err> {
     pub fn end(&mut self, rank: u32) -> io::Result<()> {
         for stream in [TaskStream::Out, TaskStream::Err] {
             if let Some(mut text) = self.partial.remove(&(rank, stream == TaskStream::Err)) {
-                if self.label.is_some() {
+                if self.is_labelled(rank) {
                     text.push(b'\n');
                 }
                 self.lines(rank, stream, text)?;
@@ -71,10 +80,15 @@ impl<Out: Write, Err: Write> Output<Out, Err> {
         Ok(())
     }
 
+    fn is_labelled(&self, rank: u32) -> bool {
+        self.labelled.iter().any(|ranks| ranks.contains(&rank))
+    }
+
     fn lines(&mut self, rank: u32, stream: TaskStream, text: Vec<u8>) -> io::Result<()> {
-        let Some(width) = self.label else {
+        if !self.is_labelled(rank) {
             return self.pass(stream, &text);
-        };
+        }
+        let width = self.width;
         let mut labelled = Vec::with_capacity(text.len() + text.len() / 8);
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             labelled.extend_from_slice(format!("{rank:width$}: ").as_bytes());
@@ -104,7 +118,8 @@ mod tests {
 
     #[track_caller]
     fn check(tasks: u32, label: bool, writes: &[(u32, &str)], want: &str) {
-        let mut output = Output::new(Vec::new(), Vec::new(), tasks, label, false);
+        let labelled = label.then_some(0..tasks).into_iter().collect();
+        let mut output = Output::new(Vec::new(), Vec::new(), tasks, labelled, false);
         for (rank, text) in writes {
             output
                 .write(*rank, TaskStream::Out, text.as_bytes())
@@ -135,7 +150,7 @@ mod tests {
 
     #[test]
     fn one_task_is_passed_on_as_it_comes() {
-        let mut output = Output::new(Vec::new(), Vec::new(), 1, false, false);
+        let mut output = Output::new(Vec::new(), Vec::new(), 1, Vec::new(), false);
         output.write(0, TaskStream::Out, b"prompt> ").unwrap();
         assert_eq!(output.out, b"prompt> ");
         output.write(0, TaskStream::Err, b"e").unwrap();

@@ -98,7 +98,7 @@ impl<'a> Session<'a> {
         let out = JobOutput::new(out, out_is_shown);
         let err = JobOutput::new(err, err_is_shown);
         let unbuffered = call.unbuffered || call.pty;
-        let output = Output::new(out, err, ends.count(), call.label, unbuffered);
+        let output = Output::new(out, err, ends.count(), call.labelled(), unbuffered);
         Session {
             call,
             record,

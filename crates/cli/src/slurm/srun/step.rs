@@ -8,9 +8,10 @@ use super::interrupts::SIGNALS;
 use super::listening::Listening;
 use super::session::{Ended, Session};
 use crate::printer::Printer;
+use crate::slurm::submitted_by::submit_line_of;
 use crate::slurm::token::token;
 use api::{CallError, Client, NewStep, Refusal, StepLaunch, StepRequestName};
-use model::{JobId, StepRecord, WaitStatus, node_list};
+use model::{JobId, StepRecord, StepRequest, WaitStatus, node_list};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -52,12 +53,19 @@ impl StepOrder {
             token: token("srun"),
             again: false,
         };
-        let launch = StepLaunch {
+        let line = Some(submit_line_of("srun"));
+        let mut launch = StepLaunch {
             listen: Some(listening.path()),
             waits: call.holds_tasks(),
             ..call.launch.clone()
         };
-        let request = call.request.clone();
+        for part in &mut launch.parts {
+            part.request.submit_line.clone_from(&line);
+        }
+        let request = StepRequest {
+            submit_line: line,
+            ..call.request.clone()
+        };
         let step = NewStep {
             name,
             request,

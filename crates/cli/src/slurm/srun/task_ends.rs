@@ -249,6 +249,7 @@ mod tests {
             usage: None,
             tasks_usage: None,
             cancelled_by: None,
+            submit_line: None,
             srun: None,
         })
     }

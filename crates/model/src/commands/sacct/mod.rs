@@ -6,7 +6,7 @@
 mod amounts;
 mod row;
 mod task_columns;
-mod values;
+pub(crate) mod values;
 
 pub use self::row::SacctRow;
 use self::values::{columns, jobs, minutes, range, states, units};
@@ -16,11 +16,9 @@ use crate::fields::{SACCT_FIELDS, SACCT_FORMAT, SACCT_LONG, SacctField};
 use crate::options::long_options::{LongOption, parse_long_options};
 use crate::options::option_table::Takes;
 use crate::records::{
-    ArrayTaskInfo, JobHistory, JobInfo, JobStart, JobStateName, StepRecord, ViewFacts,
+    ArrayTaskInfo, JobHistory, JobInfo, JobStart, JobStateName, StartedBy, StepRecord, ViewFacts,
 };
-use crate::values::{
-    NodeName, Timestamp, abbreviates, moment_text, node_list, one_line, parse_past_moment,
-};
+use crate::values::{NodeName, Timestamp, moment_text, node_list, one_line, parse_past_moment};
 use jiff::tz::TimeZone;
 
 /// A command line of `sacct`.
@@ -85,6 +83,8 @@ pub struct SacctArgs {
     pub constraints: Vec<String>,
     /// `--reason`: why it waited.
     pub reasons: Option<Vec<String>>,
+    /// `--flags`: what started it, or that accounting heard of it.
+    pub flags: Option<Vec<&'static str>>,
     /// `--file`, of job completions: it has to be there.
     pub completions: Option<String>,
     /// `--truncate`: nothing began before this, or ended after that.
@@ -150,11 +150,6 @@ pub enum SacctError {
     /// A moment.
     #[error("{0}")]
     Moment(String),
-    /// `--flags`
-    #[error(
-        "sacct: error: jobs are not told apart by what started them\nsacct:   asked   --flags={0}\nsacct:   do      leave it out"
-    )]
-    Flags(String),
     /// What is no option.
     #[error("sacct: error: Unknown arguments:{}", .0.iter().map(|it| format!("\nsacct: error:  {it}")).collect::<String>())]
     Operands(Vec<String>),
@@ -372,7 +367,7 @@ impl SacctArgs {
                 }
                 Key::Constraints => asked.constraints = list(),
                 Key::File => asked.completions = Some(value.to_owned()),
-                Key::Flags => return Err(flags(value)),
+                Key::Flags => asked.flags = Some(flags(value)?),
                 Key::Reasons => asked.reasons = Some(list()),
                 Key::Truncate => truncate = true,
                 Key::Partitions => asked.partitions = Some(list()),
@@ -603,6 +598,12 @@ impl SacctArgs {
                     .any(|asked| asked.eq_ignore_ascii_case(&reason))
             })
         };
+        let by_flag = |row: &SacctRow<'_>| {
+            self.flags.as_ref().is_none_or(|flags| {
+                let own = row.flags();
+                flags.iter().any(|asked| own.contains(asked))
+            })
+        };
         for (job, history) in jobs {
             let mut starts: Vec<Option<&JobStart>> = history.starts.iter().map(Some).collect();
             if job.is_pending() || starts.is_empty() || job.allocation.is_none() {
@@ -623,7 +624,7 @@ impl SacctArgs {
                     units: self.units,
                     window: self.window,
                 };
-                if !by_reason(&row) {
+                if !by_reason(&row) || !by_flag(&row) {
                     continue;
                 }
                 if self.wants_row(job, None) {
@@ -695,20 +696,20 @@ impl SacctColumn {
     }
 }
 
-/// What is said of `--flags`: `str_2_job_flags` takes the beginning of a name.
-fn flags(value: &str) -> SacctError {
-    let known = [
-        "None",
-        "SchedBackfill",
-        "SchedMain",
-        "SchedSubmit",
-        "StartRecieved",
-    ];
-    let is_known = |word: &str| known.iter().any(|name| abbreviates(word, name, 1));
-    match value.split(',').find(|word| !is_known(word)) {
-        Some(word) => SacctError::Value(format!("str_2_job_flags: Invalid job flag {word}")),
-        None => SacctError::Flags(value.to_owned()),
-    }
+/// The flags that `--flags` names, one a word, wherever in the word it stands (`_str_2_job_flags` of
+/// slurmdb_defs.c); `None` is none of them.
+fn flags(value: &str) -> Result<Vec<&'static str>, SacctError> {
+    let started_by = StartedBy::ALL.map(StartedBy::flag);
+    let known = ["None"].into_iter().chain(started_by);
+    let known: Vec<&str> = known.chain([row::START_RECEIVED]).collect();
+    let words = value.split(',').filter(|word| !word.is_empty());
+    let flags = words.map(|word| {
+        let lower = word.to_ascii_lowercase();
+        let is_named = |flag: &&&str| lower.contains(&flag.to_ascii_lowercase());
+        let flag = known.iter().find(is_named).copied();
+        flag.ok_or_else(|| SacctError::Value(format!("str_2_job_flags: Invalid job flag {word}")))
+    });
+    flags.filter(|flag| !matches!(flag, Ok("None"))).collect()
 }
 
 /// What `--helpformat` prints: the names of all columns, four in a line.
@@ -726,7 +727,7 @@ pub fn sacct_columns_text() -> String {
 impl JobName {
     /// Whether it names this job: by its own number, its array's, or as an element of it. The number of a
     /// heterogeneous job's first component names all of them, unless `whole` is said.
-    fn is_of(&self, job: &JobInfo, whole: Option<bool>) -> bool {
+    pub(crate) fn is_of(&self, job: &JobInfo, whole: Option<bool>) -> bool {
         let Some(array) = &job.array else {
             let Some(place) = job.component() else {
                 return self.job == job.id && self.component.is_none();

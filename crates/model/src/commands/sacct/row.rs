@@ -4,12 +4,15 @@ use super::SacctUnits;
 use super::amounts::{cpu_text, padded, tres_memory};
 use super::task_columns::TasksOfStep;
 use crate::records::{
-    JobHistory, JobInfo, JobStart, JobState, JobStateName, OUT_OF_MEMORY, Outcome, StepRecord,
-    StepState, ViewFacts, WaitStatus,
+    JobHistory, JobInfo, JobStart, JobState, JobStateName, OUT_OF_MEMORY, Outcome, StartedBy,
+    StepRecord, StepState, ViewFacts, WaitStatus,
 };
 use crate::values::{
     NodeShare, Seconds, StepId, Timestamp, Usage, moment_text, node_list, padded_elapsed_text,
 };
+
+/// That accounting heard of a job; in Slurm's spelling.
+pub(super) const START_RECEIVED: &str = "StartRecieved";
 
 /// A line: a job, one of its starts, or a step.
 #[derive(Clone, Copy, Debug)]
@@ -83,9 +86,10 @@ impl<'a> SacctRow<'a> {
             "AssocID" => number(job.association),
             "Cluster" => job.cluster.to_string(),
             "DBIndex" => job.id.to_string(),
-            "AdminComment" => of_job(job.shown().admin_comment.clone().unwrap_or_default()),
+            "AdminComment" => of_job(self.admin_comment().unwrap_or_default()),
+            "SystemComment" => of_job(self.system_comment().unwrap_or_default().to_owned()),
             "WCKey" => of_job(job.shown().wckey.clone().unwrap_or_default()),
-            "Comment" => of_job(job.comment().unwrap_or_default().to_owned()),
+            "Comment" => of_job(self.comment().unwrap_or_default().to_owned()),
             "Constraints" => of_job(job.features().unwrap_or_default().to_owned()),
             "CPUTime" => padded_elapsed_text(cpu_time),
             "CPUTimeRAW" => cpu_time.to_string(),
@@ -97,6 +101,7 @@ impl<'a> SacctRow<'a> {
             // That of a step that went with its node is not known.
             "ExitCode" if self.went_with_its_node() => String::new(),
             "ExitCode" => shell_exit_text(self.status()),
+            "Flags" => of_job(self.flags().join(",")),
             "GID" => of_job(job.submitter.gid.to_string()),
             "Group" => of_job(job.submitter.group.clone()),
             "JobID" => self.id(&job.id_text(false)),
@@ -184,7 +189,10 @@ impl<'a> SacctRow<'a> {
             "UID" => of_job(job.uid().to_string()),
             "User" => of_job(job.user().to_owned()),
             "UserCPU" => cpu_text(|usage| usage.user),
-            "SubmitLine" => of_job(job.shown().submit_line.clone().unwrap_or_default()),
+            "SubmitLine" => match self.step {
+                Some(step) => step.submit_line.clone().unwrap_or_default(),
+                None => job.shown().submit_line.clone().unwrap_or_default(),
+            },
             "WorkDir" => of_job(job.work_dir().into_owned()),
             column => {
                 let tasks = self.step.map(|step| TasksOfStep {
@@ -408,9 +416,45 @@ impl<'a> SacctRow<'a> {
         }
     }
 
-    /// The worst end of its start's steps, but for the script.
+    /// What started it, by Slurm's name, and that accounting heard of it.
+    #[must_use]
+    pub fn flags(&self) -> Vec<&'static str> {
+        let started_by = self.started_by().map(StartedBy::flag);
+        started_by.into_iter().chain([START_RECEIVED]).collect()
+    }
+
+    /// What started it, where that is known.
+    #[must_use]
+    pub fn started_by(&self) -> Option<StartedBy> {
+        self.start.and_then(|start| start.started_by)
+    }
+
+    /// What its user noted, or what stands in accounting in its place.
+    #[must_use]
+    pub fn comment(&self) -> Option<&str> {
+        let set = self.history.change.comment.as_deref();
+        set.or(self.job.comment())
+    }
+
+    /// The same of an operator's comment.
+    #[must_use]
+    pub fn admin_comment(&self) -> Option<String> {
+        let set = self.history.change.admin_comment.clone();
+        set.or_else(|| self.job.shown().admin_comment.clone())
+    }
+
+    /// The comment that is set in accounting alone.
+    #[must_use]
+    pub fn system_comment(&self) -> Option<&str> {
+        self.history.change.system_comment.as_deref()
+    }
+
+    /// The worst end of its start's steps, but for the script; or what was set in its place.
     #[must_use]
     pub fn derived_status(&self) -> WaitStatus {
+        if let Some(set) = self.history.change.derived_status() {
+            return set;
+        }
         if self
             .start
             .is_some_and(|start| start.state == JobStateName::Resizing)

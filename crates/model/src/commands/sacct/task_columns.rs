@@ -244,6 +244,7 @@ mod tests {
             }),
             tasks_usage: tasks_usage.map(Box::new),
             cancelled_by: None,
+            submit_line: None,
             srun: None,
         }
     }

@@ -63,7 +63,7 @@ fn is_recorded(state: JobStateName) -> bool {
 }
 
 /// `12,12_3,12.batch`
-pub(super) fn jobs(list: &str) -> Result<Vec<SacctJob>, SacctError> {
+pub(crate) fn jobs(list: &str) -> Result<Vec<SacctJob>, SacctError> {
     let words = list.split(',').filter(|word| !word.is_empty());
     words.map(job).collect()
 }

@@ -1,8 +1,8 @@
 //! `sacctmgr dump` and `load`: the accounting as a file in Slurm's format.
 
-use super::words::{Answer, OF_ASSOCIATIONS, Setting};
+use super::words::{Answer, OF_ASSOCIATIONS, Setting, list_of};
 use crate::records::{
-    Account, AccountAssociation, AccountChains, AccountUser, Accounting, Settings,
+    Account, AccountAssociation, AccountChains, AccountUser, Accounting, Settings, Wckey,
 };
 
 const HEAD: &str = "\
@@ -41,7 +41,7 @@ pub(super) fn dump(words: &[String], from: &Accounting) -> Result<Answer, Answer
         if it.parent.is_none() {
             lines.push(format!(
                 "Cluster - '{cluster}'{}",
-                tail(it, it.qos.as_deref())
+                tail(it, &chains, it.qos.as_deref())
             ));
         }
         let under = under(from, &chains, &it.account);
@@ -71,22 +71,11 @@ fn under<'a>(from: &'a Accounting, chains: &AccountChains<'a>, account: &str) ->
     users.retain(|it| it.user.is_some() && it.account == account);
     users.sort_by(|a, b| a.user.cmp(&b.user));
     for it in users {
-        let name = it.user.clone().unwrap_or_default();
-        let user = from.users.iter().find(|user| user.name == name);
-        let default = user.map_or("", |user| &user.default_account);
-        let default = if default.is_empty() {
-            "(null)"
-        } else {
-            default
-        };
-        let admin = user.filter(|user| user.admin != "None");
-        let admin = admin.map_or_else(String::new, |user| format!(":AdminLevel='{}'", user.admin));
-        let default_qos = chains.setting(it, "defaultqos");
-        let default_qos =
-            default_qos.map_or_else(String::new, |qos| format!(":DefaultQOS='{qos}'"));
-        let tail = tail(it, Some(chains.qos_of(it)));
         lines.push(format!(
-            "User - '{name}':DefaultAccount='{default}'{admin}{default_qos}{tail}"
+            "User - '{}'{}{}",
+            it.user.as_deref().unwrap_or_default(),
+            user_words(from, it),
+            tail(it, chains, Some(chains.qos_of(it)))
         ));
     }
     let mut children: Vec<&AccountAssociation> = from.associations.iter().collect();
@@ -103,25 +92,85 @@ fn under<'a>(from: &'a Accounting, chains: &AccountChains<'a>, account: &str) ->
         lines.push(format!(
             "Account - '{}':Description='{description}':Organization='{organization}'{}",
             it.account,
-            tail(it, it.qos.as_deref())
+            tail(it, chains, it.qos.as_deref())
         ));
     }
     lines
 }
 
-/// `:Fairshare=1:MaxSubmitJobs=3:QOS='a,b'`
-fn tail(it: &AccountAssociation, qos: Option<&[String]>) -> String {
+/// What a line of a user says of the user.
+fn user_words(from: &Accounting, it: &AccountAssociation) -> String {
+    let name = it.user.as_deref().unwrap_or_default();
+    let partition = it.partition.iter();
+    let partition = partition.map(|name| format!(":Partition='{name}'"));
+    let mut text: String = partition.collect();
+    let Some(user) = from.users.iter().find(|user| user.name == name) else {
+        return text;
+    };
+    let account = match user.default_account.as_str() {
+        "" => "(null)",
+        account => account,
+    };
+    text.push_str(&format!(":DefaultAccount='{account}'"));
+    let mut list = |key: &str, names: &[&str]| {
+        if names.iter().any(|name| !name.is_empty()) {
+            text.push_str(&format!(":{key}='{}'", names.join(",")));
+        }
+    };
+    list("DefaultWCKey", &[&user.default_wckey]);
+    if user.admin != "None" {
+        list("AdminLevel", &[&user.admin]);
+    }
+    let coordinated = from.accounts.iter();
+    let coordinated =
+        coordinated.filter(|account| account.coordinators.iter().any(|it| it == name));
+    let mut coordinated: Vec<&str> = coordinated.map(|account| account.name.as_str()).collect();
+    coordinated.sort_unstable();
+    list("Coordinator", &coordinated);
+    let keys = from.wckeys.iter().filter(|key| key.user == name);
+    let keys: Vec<&str> = keys.map(|key| key.name.as_str()).collect();
+    list("WCKeys", &keys);
+    text
+}
+
+/// Limits of associations by their keys, under the names and in the order in which a file has them
+/// (`print_file_add_limits_to_line` of file_functions.c).
+const LIMITS: &[(&str, &str)] = &[
+    ("grptresmins", "GrpTRESMins"),
+    ("grptresrunmins", "GrpTRESRunMins"),
+    ("grptres", "GrpTRES"),
+    ("grpjobs", "GrpJobs"),
+    ("grpjobsaccrue", "GrpJobsAccrue"),
+    ("grpsubmitjobs", "GrpSubmitJobs"),
+    ("grpwall", "GrpWall"),
+    ("maxtresmins", "MaxTRESMinsPerJob"),
+    ("maxtres", "MaxTRESPerJob"),
+    ("maxtrespernode", "MaxTRESPerNode"),
+    ("maxjobs", "MaxJobs"),
+    ("maxjobsaccrue", "MaxJobsAccrue"),
+    ("maxsubmitjobs", "MaxSubmitJobs"),
+    ("maxwall", "MaxWallDurationPerJob"),
+    ("priority", "Priority"),
+];
+
+/// `:DefaultQOS='a':Fairshare=1:MaxSubmitJobs=3:QOS='a,b'`
+fn tail(it: &AccountAssociation, chains: &AccountChains<'_>, qos: Option<&[String]>) -> String {
+    // That of an account is its own, a user's is the one that holds.
+    let default_qos = match it.user {
+        Some(_) => chains.setting(it, "defaultqos"),
+        None => it.settings.get("defaultqos").map(String::as_str),
+    };
+    let default_qos = default_qos.map(|qos| format!(":DefaultQOS='{qos}'"));
     let share = it.settings.get("fairshare").map_or("1", String::as_str);
-    let mut text = format!(":Fairshare={share}");
-    for setting in OF_ASSOCIATIONS {
-        let value = it.settings.get(setting.key);
-        match (setting.key, value) {
-            ("fairshare" | "defaultqos", _) | (_, None) => {}
-            ("maxwall", Some(seconds)) => {
+    let mut text = format!("{}:Fairshare={share}", default_qos.unwrap_or_default());
+    for (key, name) in LIMITS {
+        match (*key, it.settings.get(*key)) {
+            (_, None) => {}
+            ("grpwall" | "maxwall", Some(seconds)) => {
                 let minutes = seconds.parse::<u64>().unwrap_or(0) / 60;
-                text.push_str(&format!(":MaxWallDurationPerJob={minutes}"));
+                text.push_str(&format!(":{name}={minutes}"));
             }
-            (_, Some(value)) => text.push_str(&format!(":{}={value}", setting.said)),
+            (_, Some(value)) => text.push_str(&format!(":{name}={value}")),
         }
     }
     if let Some(qos) = qos {
@@ -162,7 +211,11 @@ pub(super) fn load(
         let mut values = Vec::new();
         for part in parts {
             let (key, value) = part.split_once('=').ok_or_else(wrong)?;
-            values.push((key.to_ascii_lowercase(), plain(value)));
+            let (key, mut value) = (key.to_ascii_lowercase(), plain(value));
+            if key == "description" || key == "organization" {
+                value.make_ascii_lowercase();
+            }
+            values.push((key, value));
         }
         match kind {
             "Cluster" | "Machine" => {
@@ -208,23 +261,35 @@ fn plain(text: &str) -> String {
     text.trim().trim_matches(['\'', '"']).to_owned()
 }
 
+/// The value of a key of a line.
+fn value_of<'a>(values: &'a [(String, String)], key: &str) -> Option<&'a String> {
+    let mut known = values.iter().filter(|(known, _)| known == key);
+    known.next().map(|(_, value)| value)
+}
+
 fn put_account(to: &mut Accounting, name: &str, parent: &str, values: &[(String, String)]) {
-    let of = |key: &str| {
-        let mut known = values.iter().filter(|(known, _)| known == key);
-        known.next().map(|(_, value)| value.clone())
-    };
-    if !to.accounts.iter().any(|account| account.name == name) {
-        to.accounts.push(Account {
-            name: name.to_owned(),
-            description: of("description").unwrap_or_else(|| name.to_owned()),
-            organization: of("organization").unwrap_or_else(|| name.to_owned()),
-            coordinators: Vec::new(),
-        });
-        to.associations.push(AccountAssociation {
-            account: name.to_owned(),
-            parent: Some(parent.to_owned()),
-            ..AccountAssociation::default()
-        });
+    let of = |key: &str| value_of(values, key);
+    match to.accounts.iter_mut().find(|account| account.name == name) {
+        Some(account) => {
+            account.description = of("description").unwrap_or(&account.description).clone();
+            account.organization = of("organization").unwrap_or(&account.organization).clone();
+        }
+        None => {
+            let own = name.to_owned();
+            // As in Slurm: that of the account over it.
+            let above = if parent == "root" { &own } else { parent };
+            to.accounts.push(Account {
+                description: of("description").unwrap_or(&own).clone(),
+                organization: of("organization").map_or(above, String::as_str).to_owned(),
+                coordinators: Vec::new(),
+                name: own,
+            });
+            to.associations.push(AccountAssociation {
+                account: name.to_owned(),
+                parent: Some(parent.to_owned()),
+                ..AccountAssociation::default()
+            });
+        }
     }
     let is_it = |it: &&mut AccountAssociation| it.user.is_none() && it.account == name;
     if let Some(own) = to.associations.iter_mut().find(is_it) {
@@ -233,25 +298,53 @@ fn put_account(to: &mut Accounting, name: &str, parent: &str, values: &[(String,
 }
 
 fn put_user(to: &mut Accounting, name: &str, account: &str, values: &[(String, String)]) {
-    let of = |key: &str| {
-        let mut known = values.iter().filter(|(known, _)| known == key);
-        known.next().map(|(_, value)| value.clone())
-    };
+    let of = |key: &str| value_of(values, key);
+    let default_account = of("defaultaccount").filter(|account| *account != "(null)");
     if !to.users.iter().any(|user| user.name == name) {
         to.users.push(AccountUser {
             name: name.to_owned(),
-            default_account: of("defaultaccount")
-                .filter(|account| account != "(null)")
-                .unwrap_or_else(|| account.to_owned()),
-            admin: of("adminlevel").unwrap_or_else(|| "None".to_owned()),
+            default_account: account.to_owned(),
+            admin: of("adminlevel").map_or("None", String::as_str).to_owned(),
             ..AccountUser::default()
         });
     }
-    let is_it = |it: &AccountAssociation| it.user.as_deref() == Some(name) && it.account == account;
+    if let Some(user) = to.users.iter_mut().find(|user| user.name == name) {
+        let changes = [
+            (&mut user.default_account, default_account),
+            (&mut user.default_wckey, of("defaultwckey")),
+        ];
+        for (now, new) in changes {
+            if let Some(new) = new {
+                now.clone_from(new);
+            }
+        }
+    }
+    for key in list_of(of("wckeys").map_or("", String::as_str)) {
+        let is_it = |it: &Wckey| it.name == key && it.user == name;
+        if !to.wckeys.iter().any(is_it) {
+            let user = name.to_owned();
+            to.wckeys.push(Wckey { name: key, user });
+        }
+    }
+    let coordinated = list_of(of("coordinator").map_or("", String::as_str));
+    let mut accounts = to.accounts.iter_mut();
+    for own in accounts
+        .by_ref()
+        .filter(|it| coordinated.contains(&it.name))
+    {
+        if !own.coordinators.iter().any(|it| it == name) {
+            own.coordinators.push(name.to_owned());
+        }
+    }
+    let partition = of("partition").cloned();
+    let is_it = |it: &AccountAssociation| {
+        it.user.as_deref() == Some(name) && it.account == account && it.partition == partition
+    };
     if !to.associations.iter().any(is_it) {
         to.associations.push(AccountAssociation {
             account: account.to_owned(),
             user: Some(name.to_owned()),
+            partition: partition.clone(),
             ..AccountAssociation::default()
         });
     }
@@ -265,7 +358,7 @@ fn put(into: &mut AccountAssociation, values: &[(String, String)]) {
     let mut settings: Settings = into.settings.clone();
     for (key, value) in values {
         if key == "qos" {
-            into.qos = Some(super::words::list_of(value));
+            into.qos = Some(list_of(value));
         } else if let Some(setting) = Setting::named(OF_ASSOCIATIONS, key) {
             // A value that can't be read leaves what was there.
             let _ = setting.put(key, value, &mut settings);

@@ -60,8 +60,9 @@ pub(super) fn given(
             "cluster" | "clusters" => given.clusters = Some(list_of(value)),
             "parent" => given.parent = Some(value.to_owned()),
             "partition" | "partitions" => given.partition = Some(value.to_owned()),
-            "description" => given.description = Some(value.to_owned()),
-            "organization" => given.organization = Some(value.to_owned()),
+            // As Slurm keeps them.
+            "description" => given.description = Some(value.to_ascii_lowercase()),
+            "organization" => given.organization = Some(value.to_ascii_lowercase()),
             "defaultaccount" => given.default_account = Some(value.to_owned()),
             "wckey" | "wckeys" => given.wckeys = list_of(value),
             "defaultwckey" => given.default_wckey = Some(value.to_owned()),

@@ -12,6 +12,7 @@ mod events;
 mod facts;
 mod given;
 mod modify;
+mod modify_job;
 mod resources;
 mod show;
 mod show_more;
@@ -19,12 +20,15 @@ mod wckeys;
 mod words;
 
 pub use facts::{SacctmgrFacts, TresName};
+pub use modify_job::ModifyJob;
 pub use words::Answer as SacctmgrAnswer;
 
 use crate::options::long_options::{LongOption, parse_long_options};
 use crate::options::option_table::Takes;
 use crate::records::Accounting;
+use crate::values::Timestamp;
 use columns::Style;
+use jiff::tz::TimeZone;
 use words::Answer;
 
 /// A command line of `sacctmgr`.
@@ -181,6 +185,28 @@ impl SacctmgrArgs {
         verb.is_some_and(|verb| is(verb, "delete", 1) || is(verb, "remove", 1))
     }
 
+    /// What it changes of the records of jobs, where it is `modify job`.
+    ///
+    /// # Errors
+    /// What is said of a wrong command line, or of one that may change nothing.
+    pub fn modifies_jobs(
+        &self,
+        now: Timestamp,
+        zone: &TimeZone,
+    ) -> Result<Option<ModifyJob>, SacctmgrAnswer> {
+        let [verb, entity, words @ ..] = &self.words[..] else {
+            return Ok(None);
+        };
+        let modifies = is(verb, "modify", 1) || is(verb, "update", 1);
+        if !modifies || !is(entity, "job", 1) {
+            return Ok(None);
+        }
+        if self.read_only {
+            return Err(read_only());
+        }
+        ModifyJob::read(words, now, zone).map(Some)
+    }
+
     /// What is printed, and what the accounting is then.
     #[must_use]
     pub fn answer(&self, accounting: &mut Accounting, facts: &SacctmgrFacts) -> SacctmgrAnswer {
@@ -228,9 +254,7 @@ impl SacctmgrArgs {
         };
         let changes = matches!(action, Verb::Add | Verb::Modify | Verb::Delete | Verb::Load);
         if self.read_only && changes {
-            return Err(Answer::refused(
-                "Can't run this command in readonly mode.\n".to_owned(),
-            ));
+            return Err(read_only());
         }
         match action {
             Verb::Dump => return dump::dump(rest, accounting),
@@ -266,7 +290,6 @@ impl SacctmgrArgs {
             Verb::Modify if one("users", 1) => modify::modify_user(words, accounting),
             Verb::Modify if one("qos", 1) => modify::modify_qos(words, accounting),
             Verb::Modify if one("resources", 1) => resources::modify(words, accounting),
-            Verb::Modify if one("job", 1) => Err(Answer::refused(MODIFY_JOB.to_owned())),
             Verb::Delete if one("resources", 1) => resources::delete(words, accounting),
             Verb::Delete if one("federations", 1) => {
                 resources::delete_federation(words, accounting)
@@ -359,13 +382,9 @@ sacctmgr:   there   accounts and jobs, kept by the engine itself
 sacctmgr:   do      sdiag shows what was counted of the engine's calls
 ";
 
-/// What is recorded of a job is not written anew.
-const MODIFY_JOB: &str = "\
-sacctmgr: error: what is recorded of jobs is not changed here
-sacctmgr:   asked   modify job
-sacctmgr:   there   jobs as they were when they ended
-sacctmgr:   do      scontrol update JobId= changes comments of a job that is not over
-";
+fn read_only() -> Answer {
+    Answer::refused("Can't run this command in readonly mode.\n".to_owned())
+}
 
 #[derive(Clone, Copy, PartialEq)]
 enum Verb {

@@ -265,7 +265,7 @@ fn put_text(text: &mut String, given: &Option<String>) {
     }
 }
 
-const NOTHING_TO_SET: &str = " You didn't give me anything to set\n";
+pub(super) const NOTHING_TO_SET: &str = " You didn't give me anything to set\n";
 
 fn nothing_to_set() -> Answer {
     Answer::refused(NOTHING_TO_SET.to_owned())

@@ -34,6 +34,8 @@ pub(super) struct ShowRequest {
     with_coord: bool,
     tree: bool,
     only_defaults: bool,
+    /// Conditions on what a row has beside its name.
+    values: BTreeMap<String, Vec<String>>,
 }
 
 impl ShowRequest {
@@ -62,7 +64,14 @@ impl ShowRequest {
                 "cluster" | "clusters" => asked.clusters = Some(list_of(value)),
                 "adminlevel" | "admin" => asked.admin = Some(value.to_ascii_lowercase()),
                 "defaultaccount" | "partition" | "partitions" | "qos" | "organization"
-                | "description" | "parent" | "id" => {}
+                | "description" | "parent" | "id" => {
+                    let key = if key == "partitions" {
+                        "partition"
+                    } else {
+                        &key
+                    };
+                    asked.values.insert(key.to_owned(), list_of(value));
+                }
                 _ => {
                     let mut lines = format!(" Unknown condition: {word}\n");
                     lines.push_str(hint);
@@ -71,6 +80,12 @@ impl ShowRequest {
             }
         }
         Ok(asked)
+    }
+
+    /// Whether a value is one of those that are asked for, where some are.
+    fn fits(&self, key: &str, value: &str) -> bool {
+        let wanted = self.values.get(key);
+        wanted.is_none_or(|all| all.iter().any(|it| it.eq_ignore_ascii_case(value)))
     }
 
     pub(super) fn columns(&self, own: &str) -> Result<Vec<Chosen>, Answer> {
@@ -105,7 +120,10 @@ pub(super) fn accounts(
     let columns = asked.columns(&own)?;
     let mut accounts: Vec<&Account> = from.accounts.iter().collect();
     accounts.retain(|account| {
-        named(&asked.names, &account.name) && named(&asked.accounts, &account.name)
+        named(&asked.names, &account.name)
+            && named(&asked.accounts, &account.name)
+            && asked.fits("description", &account.description)
+            && asked.fits("organization", &account.organization)
     });
     accounts.sort_by(|a, b| a.name.cmp(&b.name));
     let shown = ShownAssociations::of(from);
@@ -156,6 +174,7 @@ pub(super) fn users(words: &[String], from: &Accounting, style: Style) -> Result
         let admin = user.admin.to_ascii_lowercase();
         named(&asked.names, &user.name)
             && named(&asked.users, &user.name)
+            && asked.fits("defaultaccount", &user.default_account)
             && asked
                 .admin
                 .as_ref()
@@ -224,6 +243,9 @@ pub(super) fn associations(
             && named(&asked.accounts, &it.account)
             && (asked.users.is_none() || it.user.is_some() && named(&asked.users, user))
             && (asked.names.is_none() || it.user.is_some() && named(&asked.names, user))
+            && asked.fits("partition", it.partition.as_deref().unwrap_or_default())
+            && asked.fits("parent", it.parent.as_deref().unwrap_or_default())
+            && asked.fits("id", &it.id.to_string())
             && (!asked.only_defaults || is_default(it))
     };
     let list: Vec<&AccountAssociation> = match &asked.users {
@@ -258,7 +280,11 @@ pub(super) fn qos(words: &[String], from: &Accounting, style: Style) -> Result<A
     let asked = ShowRequest::read(words, hint)?;
     let columns = asked.columns(QOS)?;
     let mut all: Vec<&Qos> = from.qos.iter().collect();
-    all.retain(|qos| named(&asked.names, &qos.name));
+    all.retain(|qos| {
+        named(&asked.names, &qos.name)
+            && asked.fits("description", &qos.description)
+            && asked.fits("id", &qos.id.to_string())
+    });
     if asked.names.is_some() {
         all.sort_by(|a, b| a.name.cmp(&b.name));
     }

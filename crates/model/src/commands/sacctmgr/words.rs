@@ -466,7 +466,9 @@ fn merged(old: &str, new: &str) -> Result<String, WrongTres> {
         }
         all.retain(|(known, _)| known != name);
         if count != "-1" {
-            all.push((name.to_owned(), count.to_owned()));
+            let is_plain = name == "mem" && count.bytes().all(|it| it.is_ascii_digit());
+            let unit = if is_plain { "M" } else { "" };
+            all.push((name.to_owned(), format!("{count}{unit}")));
         }
     }
     // By their numbers, of which a site's own have the greatest.
