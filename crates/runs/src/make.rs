@@ -53,6 +53,7 @@ pub fn submit(
     goes_on: &dyn Fn() -> bool,
 ) -> Result<Submitted, Failure> {
     planned.check()?;
+    planned.make_places()?;
     let places = planned.places.clone();
     let yard = pin_program(&places.scratch)?;
     let random = random_text()?;

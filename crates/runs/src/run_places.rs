@@ -4,16 +4,19 @@
 use crate::cluster_files;
 use crate::engines::engine_names;
 use crate::failure::{Failure, FailureKind};
-use crate::run_request::user;
+use crate::run_request::{Planned, user};
 use cluster_file::ClusterFile;
 use std::path::{Path, PathBuf};
-use sys::Places;
+use sys::{Places, private_folder};
 use train::{Plan, Python};
 
 /// The places of a run on one cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RunPlaces {
     pub places: Places,
+    /// The user's folder on the cluster's scratch in which some of them lie. Others may write beside it, so that it
+    /// is made for this user alone before anything is.
+    pub own: Option<PathBuf>,
     /// What a person should know of them, where they are not the usual ones.
     pub note: Option<String>,
 }
@@ -23,6 +26,7 @@ impl RunPlaces {
     pub fn usual(places: &Places) -> RunPlaces {
         RunPlaces {
             places: places.clone(),
+            own: None,
             note: None,
         }
     }
@@ -42,6 +46,7 @@ impl RunPlaces {
             file,
             user: user.as_deref(),
             real: &real,
+            of_user: &private_folder::of_user,
         };
         match site.moved(places, &Path::is_dir) {
             Moved::Nowhere(failure) => {
@@ -64,6 +69,7 @@ impl RunPlaces {
             file,
             user: user.as_deref(),
             real: &|path| path.to_owned(),
+            of_user: &|folder, name| folder.join(name),
         };
         // The home there, below which everything of a user's lies.
         let there = home.map(|home| Places {
@@ -84,6 +90,26 @@ impl RunPlaces {
                 ..RunPlaces::usual(usual)
             },
         }
+    }
+}
+
+impl Planned {
+    /// Makes the user's folder on the cluster's scratch, where the run has its places there.
+    ///
+    /// # Errors
+    /// It can't be made, or belongs to another user.
+    pub fn make_places(&self) -> Result<(), Failure> {
+        let Some(own) = &self.own_places else {
+            return Ok(());
+        };
+        private_folder::make(own).map_err(|error| {
+            Failure::new(
+                FailureKind::Io,
+                "the run has no folder on the cluster's scratch",
+            )
+            .there(error.to_string())
+            .todo("set TRAINYARD_HOME to a folder that its nodes see and may write in")
+        })
     }
 }
 
@@ -121,6 +147,7 @@ pub(crate) fn unseen_note(file: &ClusterFile, plan: &Plan) -> Option<String> {
         file,
         user: user.as_deref(),
         real: &real,
+        of_user: &private_folder::of_user,
     };
     let of_python = match &plan.environment.python.value {
         Python::Venv(path) | Python::CondaFolder(path) => Some(path.as_path()),
@@ -169,6 +196,8 @@ struct Site<'a> {
     user: Option<&'a str>,
     /// A path without links.
     real: &'a dyn Fn(&Path) -> PathBuf,
+    /// The user's folder of about that name in one where every user may write.
+    of_user: &'a dyn Fn(&Path, &str) -> PathBuf,
 }
 
 /// What becomes of the usual places.
@@ -229,6 +258,7 @@ impl Site<'_> {
         }
         Moved::To(RunPlaces {
             places: moved,
+            own: Some(root),
             note: Some(format!(
                 "the run has {}: jobs can't run in {closed} (paths.no_jobs of {name})",
                 said.join(", and ")
@@ -256,7 +286,8 @@ impl Site<'_> {
         Ok(if scratch.value.contains("$USER") {
             folder.join("trainyard")
         } else {
-            folder.join(format!("trainyard-{}", self.user.unwrap_or("USER")))
+            let name = format!("trainyard-{}", self.user.unwrap_or("USER"));
+            (self.of_user)(&folder, &name)
         })
     }
 }
@@ -289,6 +320,7 @@ mod tests {
                     .find_map(|(from, to)| Some(Path::new(to).join(path.strip_prefix(from).ok()?)));
                 led.unwrap_or_else(|| path.to_owned())
             },
+            of_user: &|folder, name| folder.join(name),
         };
         let below = |name: &str| Path::new(home).join(name);
         let places = Places {

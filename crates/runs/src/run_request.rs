@@ -75,6 +75,8 @@ pub struct Planned {
     pub target: Target,
     /// Where its folder, environment and image lie.
     pub places: Places,
+    /// The user's folder on the cluster's scratch in which some of them lie, where they do.
+    pub(crate) own_places: Option<PathBuf>,
     /// The command line that asked for it.
     pub command_line: Vec<String>,
     /// The run after which it comes, as it was found when this was planned.
@@ -181,6 +183,7 @@ impl RunRequest {
             source: layers.source,
             target,
             places: run_places.places,
+            own_places: run_places.own,
             command_line: self.command_line.clone(),
             before,
             from: None,

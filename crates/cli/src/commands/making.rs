@@ -48,6 +48,7 @@ pub fn make_ready(
     printer: &Printer,
 ) -> Result<Ready, Failure> {
     let plan = &planned.plan.environment;
+    planned.make_places()?;
     let (facts, places) = (&planned.target.facts, &planned.places);
     let secrets = runs::secrets(&planned.plan)?;
     let mut making = Making::begin(

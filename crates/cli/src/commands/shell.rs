@@ -183,7 +183,7 @@ fn open(
     options.extend(plan.shell_options(&planned.base).iter().map(OsString::from));
     let of_container = container.map(ContainerStart::srun_options);
     options.extend(of_container.into_iter().flatten().map(OsString::from));
-    if std::io::stdin().is_terminal() {
+    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
         options.push("--pty".into());
     }
     let file = folder.join(job::shell::FILE);
