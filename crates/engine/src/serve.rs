@@ -150,7 +150,7 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
     drop(lock);
     match leaving {
         Leaving::Requested(reply, answer) => {
-            let _gone = reply.send(answer);
+            let _gone = reply.send(*answer);
             // The connection's thread writes it; nothing is lost if it doesn't come so far: the
             // client sees the end of the connection.
             thread::sleep(LAST_WORD);

@@ -157,7 +157,7 @@ pub(crate) struct Owner {
 #[derive(Debug)]
 pub(crate) enum Leaving {
     /// A client requested it, and waits for the answer.
-    Requested(mpsc::Sender<Answer>, Answer),
+    Requested(mpsc::Sender<Answer>, Box<Answer>),
     /// SIGTERM.
     Signal,
     /// The fork server is gone: only another engine can have one.
@@ -239,9 +239,9 @@ impl Owner {
         let result = match call {
             Call::Handover(handover) => {
                 tracing::info!("handing over to {}", handover.to);
-                return Some(Leaving::Requested(reply, Answer::HandedOver));
+                return Some(Leaving::Requested(reply, Box::new(Answer::HandedOver)));
             }
-            Call::Stop => return Some(Leaving::Requested(reply, Answer::Done)),
+            Call::Stop => return Some(Leaving::Requested(reply, Box::new(Answer::Done))),
             // What only reads is answered after the transaction, from what it wrote.
             Call::Jobs(_)
             | Call::Watch { .. }

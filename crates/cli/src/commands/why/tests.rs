@@ -1,3 +1,5 @@
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
 use super::first_element;
 use super::lines::{When, licences};
 use super::story::story as whole_story;
