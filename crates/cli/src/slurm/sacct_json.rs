@@ -105,9 +105,17 @@ fn job(row: &SacctRow<'_>) -> Value {
         "time": time,
         "tres": { "allocated": tres(&text("AllocTRES")), "requested": tres(&text("ReqTRES")) },
         "user": job.user(),
-        "wckey": { "wckey": "", "flags": [] },
+        "wckey": wckey(&text("WCKey")),
         "working_directory": job.work_dir(),
     })
+}
+
+/// A star before it says that it was nobody's wish: `_dump_wckey_tag`.
+fn wckey(text: &str) -> Value {
+    match text.strip_prefix('*') {
+        Some(name) => json!({ "wckey": name, "flags": ["ASSIGNED_DEFAULT"] }),
+        None => json!({ "wckey": text, "flags": [] }),
+    }
 }
 
 /// What Slurm names where a step asked for none.

@@ -4,9 +4,10 @@ use super::connection::connect_to_look;
 use super::srun::attached_socket;
 use super::srun::output::Output;
 use crate::printer::Printer;
+use api::JobFilter;
 use api::step_io::{FrameReader, FromSupervisor, StepFrame, TaskStream, ToSupervisor};
 use model::sattach::{SattachAction, SattachArgs, USAGE, layout_text, parse};
-use model::{StepId, StepRecord, StepState};
+use model::{JobState, StepId, StepRecord, StepState};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -58,13 +59,22 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
 
 fn attach(asked: &SattachArgs, printer: &Printer) -> Result<u8, String> {
     let (job, step) = asked.step;
-    let unknown = || "Could not get job step info: Invalid job id specified".to_owned();
+    let no_info = |why: &str| format!("Could not get job step info: {why}");
+    let unknown = || no_info("Invalid job id specified");
     let mut client = connect_to_look()
         .map_err(|error| error.to_string())?
         .ok_or_else(unknown)?;
     let steps = client.steps(job).unwrap_or_default();
     let running = |record: &&StepRecord| record.step == step && record.state == StepState::Running;
-    let record = steps.iter().find(running).ok_or_else(unknown)?;
+    let Some(record) = steps.iter().find(running) else {
+        let jobs = client.jobs(JobFilter::of(&[job])).unwrap_or_default();
+        let state = jobs.iter().find(|record| record.id == job);
+        return Err(match state.map(|record| &record.state) {
+            Some(JobState::Ended { .. }) => no_info("Job/step already completing or completed"),
+            Some(JobState::Pending { .. }) => no_info("Job is pending execution"),
+            Some(JobState::Running { .. }) | None => unknown(),
+        });
+    };
     if (asked.action, step) == (SattachAction::Layout, StepId::Batch) {
         let node = record.nodes.iter().map(|share| share.node.to_string());
         let script: Vec<_> = node.take(1).map(|node| (node, vec![0])).collect();

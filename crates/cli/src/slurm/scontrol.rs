@@ -20,7 +20,7 @@ use model::scontrol::{self, ScontrolArgs, ScontrolCommand, ScontrolUsageError};
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
-    let asked = match scontrol::parse("scontrol", args) {
+    let mut asked = match scontrol::parse("scontrol", args) {
         Ok(asked) => asked,
         Err(error) => {
             printer.say(&error.to_string());
@@ -30,6 +30,8 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
             return 1;
         }
     };
+    asked.style.all |= super::variable("SCONTROL_ALL").is_some();
+    asked.style.future |= super::variable("SCONTROL_FUTURE").is_some();
     if let Err(message) = super::refuse_other_clusters("scontrol", asked.clusters.as_deref()) {
         printer.say(&format!("scontrol: error: {message}"));
         return 1;

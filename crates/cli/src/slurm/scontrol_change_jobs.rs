@@ -100,7 +100,13 @@ pub fn top(words: &[String], quiet: bool, printer: &Printer) -> Result<u8, Comma
         let all = client.jobs(JobFilter::default())?;
         let own = all.iter().find(|record| is_named(record, job));
         let Some(own) = own else {
-            return Err(Refusal::NoSuchJob { job: job.job }.into());
+            let ended = client.jobs(JobFilter::of(&[job.job]))?;
+            let refusal = if ended.is_empty() {
+                Refusal::NoSuchJob { job: job.job }
+            } else {
+                Refusal::invalid("Job is no longer pending execution")
+            };
+            return Err(refusal.into());
         };
         let is_waiting = |record: &JobRecord| matches!(record.state, JobState::Pending { .. });
         let refused = match own.priority {

@@ -6,7 +6,7 @@ use model::{SPRIO_USAGE, SprioArgs, SprioShow, SprioUsageError};
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
-    let asked = match SprioArgs::parse("sprio", args) {
+    let asked = match SprioArgs::parse("sprio", args, &super::variable) {
         Ok(asked) => asked,
         Err(error) => {
             if matches!(error, SprioUsageError::Operand(_)) {

@@ -267,10 +267,12 @@ Lists jobs of Trainyard's embedded engine as Slurm's squeue lists those of a clu
   -l, --long             with states in words and time limits
   -M, --clusters=NAME    the name of this cluster, or all
       --me               your own jobs
+      --noconvert        memory in MiB, however much it is
   -n, --name=LIST        jobs of these names
   -o, --format=FORMAT    columns by letter: %.18i %.9P %j
   -O, --Format=FORMAT    columns by name: jobid:.18 ,name
   -p, --partition=LIST   jobs in these partitions
+  -P, --priority         one line for each partition of a job that waits
   -q, --qos=LIST         jobs of these QOS
   -r, --array            one line an array element
   -R, --reservation=NAME jobs in this reservation
@@ -285,5 +287,5 @@ Lists jobs of Trainyard's embedded engine as Slurm's squeue lists those of a clu
       --yaml             as YAML
 
 Taken and without effect: --all, --hide, --local, --federation, --sibling, --array-unique,
---noconvert, --priority, --verbose.
+--verbose.
 ";

@@ -260,6 +260,19 @@ const NODE_LISTS: Part = Part {
     only: "",
 };
 
+/// What programs read of the configuration, GPUs at sockets, jobs of several partitions, and jobs that are over.
+const LOOKS: Part = Part {
+    gres_conf: Some(include_str!("manage/gpu_sockets/gres.conf")),
+    recorded: include_str!("manage/looks/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/looks/differ.txt"),
+    file: "manage/looks/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: &["runs", "two", "alloc", "true"],
+    only: "",
+};
+
 /// Which CPUs and GPUs jobs get where GPUs are at sockets, with and without `--gres-flags`.
 const GPU_SOCKETS: Part = Part {
     gres_conf: Some(include_str!("manage/gpu_sockets/gres.conf")),
@@ -754,6 +767,11 @@ fn jobs_are_queued_again_as_recorded_or_are_listed() {
 #[test]
 fn keys_of_updates_are_answered_as_recorded_or_are_listed() {
     play(&JOB_KEYS);
+}
+
+#[test]
+fn what_is_looked_at_is_shown_as_recorded_or_is_listed() {
+    play(&LOOKS);
 }
 
 #[test]

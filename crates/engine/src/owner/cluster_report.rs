@@ -307,6 +307,10 @@ fn gpus(class: &NodeClass, held: &Held) -> Vec<NodeGpus> {
         NodeGpus {
             kind: group.kind.name().map(str::to_owned),
             count: group.count.into(),
+            sockets: (0..)
+                .zip(&group.at_sockets)
+                .filter_map(|(socket, gpus)| (*gpus != 0).then_some(socket))
+                .collect(),
             used: held.gpus.iter().copied().filter(is_in).collect(),
         }
     });

@@ -146,7 +146,14 @@ impl Owner {
         of("SchedulerType", text(&scheduling.scheduler));
         of("SchedulerParameters", text(&scheduling.parameters));
         let priority = &file.priority;
-        of("PriorityType", text(&priority.kind));
+        let prefixed = |kind: String| {
+            if kind.starts_with("priority/") {
+                kind
+            } else {
+                format!("priority/{kind}")
+            }
+        };
+        of("PriorityType", text(&priority.kind).map(prefixed));
         of("PriorityWeightAge", number(&priority.age));
         of("PriorityWeightFairShare", number(&priority.fair_share));
         of("PriorityWeightJobSize", number(&priority.job_size));

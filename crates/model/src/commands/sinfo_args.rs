@@ -181,7 +181,6 @@ impl SinfoArgs {
             words.map(str::to_owned).collect()
         };
         let mut asked = SinfoArgs {
-            partitions: variable("SINFO_PARTITION").map(|text| list(&text)),
             sort: variable("SINFO_SORT"),
             ..SinfoArgs::default()
         };
@@ -241,6 +240,17 @@ impl SinfoArgs {
         }
         if asked.all && asked.partitions.is_some() {
             return Err(SinfoUsageError::AllAndSome);
+        }
+        // What is asked by options goes before the environment.
+        if !asked.all && asked.partitions.is_none() {
+            asked.all = variable("SINFO_ALL").is_some();
+            asked.partitions = variable("SINFO_PARTITION").map(|text| list(&text));
+            if asked.all && asked.partitions.is_some() {
+                return Err(SinfoUsageError::Conflict(
+                    "error: Conflicting options, SINFO_ALL and SINFO_PARTITION, specified. \
+                     Please choose one or the other.",
+                ));
+            }
         }
         let own = asked.long || asked.summary || asked.by_node || asked.reasons;
         if !own && asked.format.is_none() && asked.long_format.is_none() {

@@ -215,11 +215,15 @@ struct Chosen {
 }
 
 impl SprioArgs {
-    /// Reads a command line. `program` is `argv[0]`.
+    /// Reads a command line. `program` is `argv[0]`; `variable` tells of the environment.
     ///
     /// # Errors
     /// What Slurm refuses, in its words.
-    pub fn parse(program: &str, args: &[String]) -> Result<SprioArgs, SprioUsageError> {
+    pub fn parse(
+        program: &str,
+        args: &[String],
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<SprioArgs, SprioUsageError> {
         let parsed = parse_long_options(OPTIONS, args);
         let mut asked = SprioArgs::default();
         let mut operands = parsed.operands.into_iter();
@@ -252,6 +256,9 @@ impl SprioArgs {
                 Key::Users => asked.users = Some(words(&text)),
                 Key::Weights => asked.weights = true,
             }
+        }
+        if !asked.long && asked.format.is_none() {
+            asked.format = variable("SPRIO_FORMAT");
         }
         match parsed.wrong {
             None => match operands.next() {

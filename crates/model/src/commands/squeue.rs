@@ -5,6 +5,7 @@ use crate::commands::{JobName, SqueueAction, SqueueArgs, StateFilter};
 use crate::fields::{Format, JobField, StepField, StepInfo};
 use crate::records::{ArrayTaskInfo, JobInfo, JobRecord, JobStateName, StepRecord, ViewFacts};
 use crate::values::{NodeName, parse_licences};
+use std::sync::Arc;
 
 const JOB_COLUMNS: &str = "jobarrayid:.18 ,partition:.9 ,name:.8 ,username:.8 ,statecompact:.2 ,timeused:.10 ,numnodes:.6 ,reasonlist:0";
 const LONG_JOB_COLUMNS: &str = "jobarrayid:.18 ,partition:.9 ,name:.8 ,username:.8 ,state:.8 ,timeused:.10 ,timelimit:.9 ,numnodes:.6 ,reasonlist:0";
@@ -43,6 +44,13 @@ impl SqueueArgs {
             jobs = jobs.into_iter().flat_map(each_element).collect();
         } else {
             join_waiting(&mut jobs);
+        }
+        if self.each_partition {
+            jobs = jobs.into_iter().flat_map(each_partition).collect();
+            jobs.retain(|job| self.takes_partition(job));
+        }
+        for job in &mut jobs {
+            job.in_mebibytes = self.in_mebibytes;
         }
         sort_jobs(&mut jobs, self.sort.as_deref());
         jobs
@@ -168,11 +176,14 @@ impl SqueueArgs {
                 .reservation
                 .as_ref()
                 .is_none_or(|name| job.reservation() == Some(name))
-            && self.partitions.as_ref().is_none_or(|partitions| {
-                job.partition
-                    .split(',')
-                    .any(|one| partitions.iter().any(|partition| partition == one))
-            })
+            && self.takes_partition(job)
+    }
+
+    fn takes_partition(&self, job: &JobInfo) -> bool {
+        self.partitions.as_ref().is_none_or(|partitions| {
+            let mut own = job.partition.split(',');
+            own.any(|one| partitions.iter().any(|partition| partition == one))
+        })
     }
 
     fn takes_state(&self, job: &JobInfo) -> bool {
@@ -266,6 +277,22 @@ fn each_element(job: JobInfo) -> Vec<JobInfo> {
             if let Some(array) = &mut one.array {
                 array.task = ArrayTaskInfo::One(*task);
             }
+            one
+        })
+        .collect()
+}
+
+/// One that waits in several partitions, once in each.
+fn each_partition(job: JobInfo) -> Vec<JobInfo> {
+    if !(job.is_pending() && job.partition.contains(',')) {
+        return vec![job];
+    }
+    let names: Vec<Arc<str>> = job.partition.split(',').map(Arc::from).collect();
+    names
+        .into_iter()
+        .map(|partition| {
+            let mut one = job.clone();
+            one.partition = partition;
             one
         })
         .collect()

@@ -43,6 +43,10 @@ pub struct SqueueArgs {
     pub long: bool,
     /// `--array`: one line an element.
     pub each_element: bool,
+    /// `--priority`: one line for each partition that a waiting job may start in.
+    pub each_partition: bool,
+    /// `--noconvert`: amounts stay in MiB.
+    pub in_mebibytes: bool,
     /// `--format`
     pub format: Option<String>,
     /// `--Format`
@@ -164,6 +168,8 @@ enum Key {
     Qos,
     Reservation,
     EachElement,
+    EachPartition,
+    InMebibytes,
     Sort,
     Start,
     States,
@@ -197,13 +203,13 @@ const OPTIONS: &[LongOption<Key>] = {
         LongOption::new("clusters", None, Required, Key::Clusters),
         LongOption::new("me", None, Bare, Key::Me),
         LongOption::new("name", Some('n'), Required, Key::Name),
-        LongOption::new("noconvert", None, Bare, Key::NoEffect),
+        LongOption::new("noconvert", None, Bare, Key::InMebibytes),
         LongOption::new("node", None, Required, Key::Nodes),
         LongOption::new("nodes", None, Required, Key::Nodes),
         LongOption::new("nodelist", Some('w'), Required, Key::Nodes),
         LongOption::new("noheader", Some('h'), Bare, Key::NoHeader),
         LongOption::new("partitions", Some('p'), Required, Key::Partition),
-        LongOption::new("priority", Some('P'), Bare, Key::NoEffect),
+        LongOption::new("priority", Some('P'), Bare, Key::EachPartition),
         LongOption::new("qos", Some('q'), Required, Key::Qos),
         LongOption::new("reservation", Some('R'), Required, Key::Reservation),
         LongOption::new("sib", None, Bare, Key::NoEffect),
@@ -243,6 +249,7 @@ impl SqueueArgs {
         let parsed = parse_long_options(OPTIONS, args);
         let mut asked = SqueueArgs {
             each_element: variable("SQUEUE_ARRAY").is_some(),
+            each_partition: variable("SQUEUE_PRIORITY").is_some(),
             sort: variable("SQUEUE_SORT"),
             ..SqueueArgs::default()
         };
@@ -295,6 +302,8 @@ impl SqueueArgs {
                 Key::Qos => asked.qos = Some(words(&text)),
                 Key::Reservation => asked.reservation = Some(text),
                 Key::EachElement => asked.each_element = true,
+                Key::EachPartition => asked.each_partition = true,
+                Key::InMebibytes => asked.in_mebibytes = true,
                 Key::Sort => asked.sort = Some(text),
                 Key::Start => (start, own_format) = (true, true),
                 Key::States => asked.states = states(&text)?,

@@ -79,7 +79,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(Some('B'), &["batchhost"], "EXEC_HOST", Text, batch_host),
     field(Some('c'), &["mincpus"], "MIN_CPUS", Number, |job| number(job.min_cpus_per_node)),
     field(Some('C'), &["numcpus"], "CPUS", Number, |job| number(job.cpus)),
-    field(Some('d'), &["mintmpdisk"], "MIN_TMP_DISK", Number, |job| text(&mebibytes_text(job.node_options().tmp_mib.unwrap_or(0)))),
+    field(Some('d'), &["mintmpdisk"], "MIN_TMP_DISK", Number, |job| text(&amount(job, job.node_options().tmp_mib.unwrap_or(0)))),
     field(Some('D'), &["numnodes"], "NODES", Number, |job| number(job.node_count)),
     field(Some('e'), &["endtime"], "END_TIME", Moment, end_time),
     field(Some('E'), &["dependency"], "DEPENDENCY", Text, |job| optional(job.dependency.as_deref())),
@@ -325,9 +325,18 @@ fn least_time(job: &JobInfo) -> Cell {
     Cell::Long(elapsed_text(least))
 }
 
+/// In the largest unit that loses nothing, unless it is to stay in MiB.
+fn amount(job: &JobInfo, mib: u64) -> String {
+    if job.in_mebibytes && mib > 0 {
+        format!("{mib}M")
+    } else {
+        mebibytes_text(mib)
+    }
+}
+
 fn min_memory(job: &JobInfo) -> String {
     match job.memory {
-        MemoryRequest::PerNode(mib) | MemoryRequest::PerCpu(mib) => mebibytes_text(mib),
+        MemoryRequest::PerNode(mib) | MemoryRequest::PerCpu(mib) => amount(job, mib),
         MemoryRequest::PerGpu(_) => "0".to_owned(),
     }
 }

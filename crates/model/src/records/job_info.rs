@@ -116,6 +116,8 @@ pub struct JobInfo {
     pub qos: Arc<str>,
     /// `--partition`, or the default one.
     pub partition: Arc<str>,
+    /// Whether amounts of memory and disk are told in MiB, however large they are.
+    pub in_mebibytes: bool,
     /// The state that is printed.
     pub state: JobStateName,
     /// The state below COMPLETING.
@@ -254,6 +256,7 @@ impl JobInfo {
                 Some(names) => names.into(),
                 None => Arc::clone(&facts.partition),
             },
+            in_mebibytes: false,
             state: match prolog {
                 Some(JobProlog::Controller) => JobStateName::Configuring,
                 _ => state,

@@ -1,6 +1,6 @@
 //! Generic resources of a node, and their use.
 
-use crate::values::{GpuIndex, array_elements_text};
+use crate::values::{GpuIndex, array_elements_text, number_ranges};
 use serde::{Deserialize, Serialize};
 
 /// GPUs of one type in a node.
@@ -11,6 +11,8 @@ pub struct NodeGpus {
     pub kind: Option<String>,
     /// How many.
     pub count: u32,
+    /// The sockets that they are at, ascending; none where that is not known.
+    pub sockets: Vec<u32>,
     /// Indices of those that jobs hold, ascending.
     pub used: Vec<GpuIndex>,
 }
@@ -36,10 +38,14 @@ impl NodeGpus {
         kind_text(self.kind.as_deref())
     }
 
-    /// `gpu:v100:4`
+    /// `gpu:v100:4`, or `gpu:v100:4(S:0-1)`.
     #[must_use]
     pub fn text(&self) -> String {
-        format!("gpu{}:{}", self.kind_text(), self.count)
+        let sockets = match &self.sockets[..] {
+            [] => String::new(),
+            sockets => format!("(S:{})", number_ranges(sockets)),
+        };
+        format!("gpu{}:{}{sockets}", self.kind_text(), self.count)
     }
 
     /// `gpu:v100:2(IDX:0-1)`: those that jobs hold.
@@ -95,6 +101,7 @@ mod tests {
             let gpus = NodeGpus {
                 kind: kind.map(str::to_owned),
                 count: 4,
+                sockets: Vec::new(),
                 used: used.to_vec(),
             };
             assert_eq!([gpus.text(), gpus.used_text()], want);
@@ -107,6 +114,12 @@ mod tests {
         );
         let want = ["gpu:nvidia_h200:4", "gpu:nvidia_h200:1(IDX:2)"];
         check(Some("NVIDIA H200"), &[2], want);
+        let at_sockets = NodeGpus {
+            count: 4,
+            sockets: vec![0, 1],
+            ..NodeGpus::default()
+        };
+        assert_eq!(at_sockets.text(), "gpu:4(S:0-1)");
     }
 
     #[test]

@@ -60,7 +60,7 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
         .asking_for_gres(&has_gres)
         .reading_files(super::named_input::read_text)
         .called_by_root(sys::process::user() == 0);
-    let (asked, said) = resolve(args, &super::variable, &surroundings);
+    let (mut asked, said) = resolve(args, &super::variable, &surroundings);
     if let Some(show) = asked.show {
         let usage = "Usage: srun [OPTIONS(0)...] executable [args(0)...]";
         return super::shown(show, usage, help, printer);
@@ -103,6 +103,12 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
             return 1;
         }
     };
+    let without_terminal = asked.launch.pty && sys::terminal::size(&std::io::stdout()).is_none();
+    if without_terminal {
+        asked.launch.pty = false;
+        printer.say("srun: error: ioctl(TIOCGWINSZ): Inappropriate ioctl for device");
+        printer.say("srun: error: Not using a pseudo-terminal, disregarding --pty option");
+    }
     let container = asked.launch.container.clone();
     let bcast = asked.launch.bcast.clone();
     let parts = parts_to_copy(&asked);

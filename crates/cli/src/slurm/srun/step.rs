@@ -218,7 +218,7 @@ fn create(
                     ));
                     return None;
                 }
-                if !announced && begun.elapsed() >= SILENT {
+                if call.immediate.is_none() && !announced && begun.elapsed() >= SILENT {
                     announced = true;
                     if !call.quiet {
                         printer.say(&format!(
@@ -248,27 +248,25 @@ fn create(
 const OF_SRUN: [&str; 2] = ["Only allocated ", "--relative and "];
 
 fn refuse(error: &CallError, job: JobId, printer: &Printer) {
-    let why = match error.refusal() {
-        Some(Refusal::NoSuchJob { .. }) => {
-            printer.say(&format!(
-                "srun: error: Unable to confirm allocation for job {job}: Invalid job id specified"
-            ));
-            printer.say(&format!(
-                "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job {job}"
-            ));
-            return;
-        }
+    let unconfirmed =
+        |why: &str| Some(format!("Unable to confirm allocation for job {job}: {why}"));
+    let of_job = match error.refusal() {
+        Some(Refusal::NoSuchJob { .. }) => unconfirmed("Invalid job id specified"),
+        Some(Refusal::NotRunning { .. }) => unconfirmed("Job is pending execution"),
         Some(Refusal::Invalid { message }) if message == api::NOT_THE_LEADER => {
-            printer.say(&format!(
-                "srun: error: Unable to confirm allocation for job {job}: {message}"
-            ));
-            printer.say(&format!(
-                "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job {job}"
-            ));
-            return;
+            unconfirmed(message)
         }
-        Some(Refusal::AlreadyEnded { .. }) => "Job/step already completing or completed".to_owned(),
-        Some(Refusal::NotRunning { .. }) => "Job is pending execution".to_owned(),
+        Some(Refusal::AlreadyEnded { .. }) => Some(format!("Slurm job {job} has expired")),
+        _ => None,
+    };
+    if let Some(text) = of_job {
+        printer.say(&format!("srun: error: {text}"));
+        printer.say(&format!(
+            "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job {job}"
+        ));
+        return;
+    }
+    let why = match error.refusal() {
         Some(Refusal::NeverFits(why)) => format!("{}: {}: {}", why.asked, why.there, why.todo),
         _ => error.to_string(),
     };

@@ -22,7 +22,8 @@ future/commands.txt (`future`) is about nodes that are not there yet, and licenc
 reservations; each on a cluster that was brought up with its own slurm.conf as EXTRA.
 gpu_sockets/commands.txt (`gpu_sockets`, on one that was brought up with SOCKETS=2 and
 SCHEDPARAMS=batch_sched_delay=0,sched_min_interval=0,bf_interval=1) is which CPUs and GPUs jobs get where GPUs are at sockets.
-sinfo/commands.txt (`sinfo`, likewise) is `sinfo`, option by option; its node4 is down and comes back in the second part when its
+looks/commands.txt (`looks`, likewise) is what programs read of the configuration, GPUs at sockets, jobs of several
+partitions and jobs that are over. sinfo/commands.txt (`sinfo`, likewise) is `sinfo`, option by option; its node4 is down and comes back in the second part when its
 slurmd registers again, for which its pauses stand.
 options/commands.txt (`options`, on one that was just brought up with FRESH=1 and SCHEDPARAMS as for gpu_sockets, five minutes
 after it came up) is `sshare`, `sdiag`, `sprio`, `sstat`, `sattach` and `salloc`, option by option; its part `sstat` was recorded
