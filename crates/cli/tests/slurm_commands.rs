@@ -873,3 +873,20 @@ fn a_job_can_not_leave_the_cpus_that_it_requested() {
         assert_eq!(step.success(), "1\n");
     }
 }
+
+/// Its supervisor took every process that it forked into the group of its CPUs, and heard of nothing else any more.
+#[test]
+fn a_step_that_forks_on_and_on_can_be_ended() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let step = "srun -n1 sh -c 'i=0; while :; do /bin/true; i=$((i+1)); \
+                if [ $i = 200 ]; then touch forked; fi; done'";
+    env.slurm("sbatch", &["-n1", "-o", "/dev/null", "--wrap", step])
+        .success();
+    testkit::wait_until("it has forked for a while", || {
+        env.work().join("forked").exists()
+    });
+    env.slurm("scancel", &["1"]).success();
+    testkit::wait_until("it is over", || {
+        env.slurm("squeue", &["-h"]).success().is_empty()
+    });
+}

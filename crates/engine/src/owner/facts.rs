@@ -154,7 +154,7 @@ impl Owner {
             }));
         }
         let limited = if self.cluster.is_pretended() {
-            "the memory of a job is limited where it requests some with --mem, or its partition has a default"
+            "the memory of a job is limited where it requests some with --mem, or its cluster's file has a default"
         } else {
             "the memory of a job is limited where it requests some with --mem"
         };

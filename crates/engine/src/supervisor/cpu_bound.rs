@@ -4,6 +4,7 @@
 use super::processes::StepProcesses;
 use super::step_groups;
 use crate::spec::StepSpec;
+use api::StepTask;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use sys::cpu_cgroup::CpuCgroup;
@@ -24,9 +25,8 @@ pub(super) struct CpuBound {
 impl CpuBound {
     /// Of a step that begins now.
     pub(super) fn of(spec: &StepSpec) -> CpuBound {
-        let is_later = !spec.cpus.is_empty() && !spec.cpus_at_once;
         CpuBound {
-            due: is_later.then(|| Instant::now() + MOMENT),
+            due: is_later(spec).then(|| Instant::now() + MOMENT),
             _group: None,
         }
     }
@@ -53,23 +53,65 @@ impl CpuBound {
     }
 }
 
-/// What is forked by one that is in the group is in it too, so that rounds come to an end.
+/// Whether a step's processes enter their group a moment after they began. Who enters it is bound to all of its CPUs,
+/// before Linux 6.2 also one that was bound to fewer: where tasks are, they enter before that.
+pub(super) fn is_later(spec: &StepSpec) -> bool {
+    let is_bound = |task: &StepTask| !task.cpus.is_empty() && task.cpus.len() < spec.cpus.len();
+    !spec.cpus.is_empty() && !spec.cpus_at_once && !spec.tasks.iter().any(is_bound)
+}
+
+/// What is forked by one that is in the group is in it too: rounds come to an end with the first that moves none.
 fn take_all(group: &CpuCgroup, processes: &StepProcesses<'_>) {
-    let mut taken = BTreeSet::new();
     loop {
-        let all = processes.list().into_iter();
-        let new: Vec<u32> = all.filter(|pid| taken.insert(*pid)).collect();
-        if new.is_empty() {
-            return;
-        }
-        for pid in new {
-            let taken = std::fs::write(group.entrance(), pid.to_string());
-            // It may be gone by now.
-            if let Err(error) = taken
-                && error.raw_os_error() != Some(NO_PROCESS)
-            {
-                tracing::warn!("process {pid} is not kept to its CPUs: {error}");
+        let all = processes.list();
+        // Read after the list: what was forked inside is inside.
+        let inside = std::fs::read_to_string(group.entrance()).unwrap_or_default();
+        let inside: BTreeSet<u32> = inside.lines().filter_map(|pid| pid.parse().ok()).collect();
+        let mut has_moved = false;
+        for pid in all.into_iter().filter(|pid| !inside.contains(pid)) {
+            match std::fs::write(group.entrance(), pid.to_string()) {
+                Ok(()) => has_moved = true,
+                // It is gone by now.
+                Err(error) if error.raw_os_error() == Some(NO_PROCESS) => {}
+                Err(error) => {
+                    tracing::warn!("process {pid} is not kept to its CPUs: {error}");
+                }
             }
         }
+        if !has_moved {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::supervisor::test_spec::spec;
+
+    #[track_caller]
+    fn check(cpus: &[u32], at_once: bool, of_tasks: &[&[u32]], want: bool) {
+        let mut spec = spec();
+        let task = spec.tasks[0].clone();
+        spec.cpus = cpus.to_vec();
+        spec.cpus_at_once = at_once;
+        spec.tasks = of_tasks
+            .iter()
+            .map(|cpus| StepTask {
+                cpus: cpus.to_vec(),
+                ..task.clone()
+            })
+            .collect();
+        assert_eq!(is_later(&spec), want);
+    }
+
+    /// Before Linux 6.2 tasks that were moved into the group lost their binding.
+    #[test]
+    fn tasks_that_are_bound_enter_before_they_are() {
+        check(&[0, 1], false, &[&[], &[]], true);
+        check(&[0, 1], false, &[&[0, 1]], true);
+        check(&[0, 1], false, &[&[0], &[1]], false);
+        check(&[0, 1], true, &[&[], &[]], false);
+        check(&[], false, &[&[]], false);
     }
 }

@@ -320,8 +320,9 @@ impl<'a> Run<'a> {
             Bound::Step => ("its", self.memory.peak(), self.spec.memory),
             Bound::Job => ("the job's", self.memory.peak_of_job(), self.spec.job_memory),
         };
-        let giver = if self.spec.default_memory {
-            "the default of its partition"
+        let is_jobs = bound == Bound::Job || self.spec.memory == self.spec.job_memory;
+        let giver = if self.spec.default_memory && is_jobs {
+            "the default of its cluster"
         } else {
             "--mem"
         };

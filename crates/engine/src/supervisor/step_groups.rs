@@ -1,5 +1,6 @@
 //! The control groups of a step, which its tasks enter.
 
+use super::cpu_bound;
 use super::memory_limit::{MemoryLimit, group_name};
 use crate::spec::StepSpec;
 use model::{GpuIndex, PassedLimit};
@@ -40,7 +41,11 @@ impl StepGroups {
         };
         let devices = devices(spec);
         let own = processes.as_ref().map(ProcessCgroup::entrance);
-        let cpus = if spec.cpus_at_once { cpus(spec) } else { None };
+        let cpus = if cpu_bound::is_later(spec) {
+            None
+        } else {
+            cpus(spec)
+        };
         let own = own
             .into_iter()
             .chain(devices.as_ref().map(DeviceCgroup::entrance))
