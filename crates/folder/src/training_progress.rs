@@ -79,7 +79,10 @@ impl TrainingProgress {
             return true;
         };
         let own = series(&saved.name);
-        let same = before.iter().filter(|known| series(&known.name) == own);
+        // Not what lacks a part: that may be a half of this very one.
+        let is_same =
+            |known: &&KnownCheckpoint| known.parts.lacks == 0 && series(&known.name) == own;
+        let same = before.iter().filter(is_same);
         let mut ages: Vec<Age> = same.map(KnownCheckpoint::age).collect();
         if series(&resumed.name) != own {
             let is_new = ages.is_empty();

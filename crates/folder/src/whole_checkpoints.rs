@@ -227,7 +227,10 @@ impl WholeCheckpoints {
         let units = checkpoint_units(self.out.iter().collect(), |known| &known.name);
         let lacking = lack_companions(&units).into_iter();
         let judged = units.into_iter().zip(lacking).map(|(unit, lacks)| {
-            let lacks = lacks || unit.members().any(|known| self.lacks_a_part(known));
+            // A model of one start and an optimizer of another are no state that the training ever had.
+            let starts = unit.members().filter_map(|known| known.parts.start);
+            let is_mixed = starts.collect::<BTreeSet<_>>().len() > 1;
+            let lacks = lacks || is_mixed || unit.members().any(|known| self.lacks_a_part(known));
             (unit, lacks)
         });
         judged.collect()

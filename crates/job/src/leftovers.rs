@@ -142,21 +142,27 @@ pub fn half_made_in(cache: &Path, dry_run: bool) -> Vec<Leftover> {
 
 /// Goes through the folders of shells below a user's scratch folder, and removes those whose shell was killed before
 /// it ended: the values of its secrets may be in them.
-pub fn shells_in(scratch: &Path, dry_run: bool) -> Vec<Leftover> {
+pub fn shells_in(scratch: &Path, dry_run: bool, force: bool) -> Vec<Leftover> {
     let mut left = Vec::new();
     let entries = fs::read_dir(shell::folder_in(scratch))
         .into_iter()
         .flatten();
     for folder in entries.flatten().map(|entry| entry.path()) {
-        let lock = FileLock::try_acquire(&shell::lock_of(&folder));
-        let lock = lock.ok().flatten();
-        let verdict = if lock.is_some() {
+        let place = shell::lock_of(&folder);
+        // Asked first, since trying makes it.
+        let has_lock = place.exists();
+        let lock = has_lock.then(|| FileLock::try_acquire(&place).ok().flatten());
+        let lock = lock.flatten();
+        let verdict = if !has_lock {
+            let what = "of a yard shell of an earlier version, or of one that is just starting";
+            Verdict::Force(format!("{what}: yard clean --force removes it"))
+        } else if lock.is_some() {
             Verdict::Remove("what a killed yard shell left, secrets perhaps among it".to_owned())
         } else {
             Verdict::Keep("of a yard shell that is not over".to_owned())
         };
         let one = Leftover::new(folder, verdict);
-        if one.goes(false) && !dry_run {
+        if one.goes(force) && !dry_run {
             let _left = fs::remove_dir_all(&one.path);
         }
         left.push(one);
@@ -168,6 +174,23 @@ pub fn shells_in(scratch: &Path, dry_run: bool) -> Vec<Leftover> {
 mod tests {
     use super::*;
     use folder::Attempt;
+
+    /// One of the version before has no lock, and may be in use.
+    #[test]
+    fn the_folder_of_a_shell_without_a_lock_goes_by_force_alone() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = |name: &str| shell::folder_in(scratch.path()).join(name);
+        fs::create_dir_all(at("earlier")).unwrap();
+        fs::create_dir_all(at("killed")).unwrap();
+        fs::write(shell::lock_of(&at("killed")), "").unwrap();
+        shells_in(scratch.path(), false, false);
+        assert_eq!(
+            [at("earlier"), at("killed")].map(|it| it.exists()),
+            [true, false]
+        );
+        shells_in(scratch.path(), false, true);
+        assert!(!at("earlier").exists());
+    }
 
     #[track_caller]
     fn check(standing: Standing, has_checkpoint: bool, force: bool, stays: bool) {

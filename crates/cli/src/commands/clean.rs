@@ -49,7 +49,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     }
     let scratches: BTreeSet<&PathBuf> = everywhere.iter().map(|places| &places.scratch).collect();
     for scratch in &scratches {
-        left.extend(job::leftovers::shells_in(scratch, args.dry_run));
+        left.extend(job::leftovers::shells_in(scratch, args.dry_run, args.force));
     }
     let is_listed = |path: &Path| {
         let mut listed = known.iter().map(|known| known.folder.path());

@@ -3,10 +3,10 @@
 use super::copy_out::CopyOutError;
 use super::keeper::{Draining, Keeper};
 use super::kept::{self, Kept, Record};
-use super::rescue::{is_out, remove_but_doubtful};
+use super::rescue::{is_out, last_held, remove_but_doubtful};
 use super::scan::{FolderInside, scan};
 use super::tree::{Tree, tree};
-use super::watcher::{Fingerprint, Found};
+use super::watcher::{Fingerprint, Found, looks_temporary};
 use super::work::{Work, Worked};
 use super::{AgentError, hold, restore, unseen};
 use crate::local_folder::LocalFolder;
@@ -70,13 +70,17 @@ impl Keeper {
     /// Takes over what earlier starts of this run left on this disk, the newest version of each
     /// name, and removes their folders once nothing is left in them.
     pub(super) fn adopt(&mut self) {
+        // What a lost agent of this start held is newer, and stands where it was.
+        self.count = self.count.max(last_held(&self.local));
+        let own = kept::held_in(&self.local);
         for earlier in self.local.earlier() {
             let Some(_lock) = earlier.take() else {
                 continue;
             };
             let mut all = self.collect_earlier(&earlier);
             for kept in self.kept_in(&earlier) {
-                if !self.held.contains_key(&kept.record.name) {
+                let name = &kept.record.name;
+                if !self.held.contains_key(name) && !own.contains_key(name) {
                     all &= self.adopt_one(kept).is_ok();
                 }
             }
@@ -171,7 +175,9 @@ impl Keeper {
                 self.outbox.say(Report::Left { name, why });
             }
         }
-        let is_written = |(name, _): &(String, Fingerprint)| !is_of_data(name);
+        let is_written = |(name, print): &(String, Fingerprint)| {
+            !is_of_data(name) && !looks_temporary(name) && print.bytes > 0
+        };
         if !self.writes && there.entries.iter().any(is_written) {
             self.writes = true;
             self.outbox.say(Report::Writes);

@@ -55,7 +55,7 @@ impl Keeper {
 }
 
 /// The highest number under which something is held: the next is held under another one.
-fn last_held(local: &LocalFolder) -> u64 {
+pub(super) fn last_held(local: &LocalFolder) -> u64 {
     let all = kept::entries(&local.held());
     all.iter()
         .filter_map(|path| kept::number(path))

@@ -124,7 +124,11 @@ fn bring(
         let (bytes, blake3) = hashed_copy::copy_metered(&from, &to, each).map_err(disk)?;
         done += bytes;
         if blake3 != file.blake3 {
-            return Err(damaged("has other bytes than its manifest says".to_owned()));
+            // A node that reads badly reads something else the next time.
+            let again = hashed_copy::hash_from_disk(&from);
+            let is_damaged = again.is_ok_and(|again| again == (bytes, blake3));
+            let what = "has other bytes than its manifest says".to_owned();
+            return Err(unusable(what, is_damaged));
         }
     }
     let Contents { links, folders, .. } = &manifest.contents;

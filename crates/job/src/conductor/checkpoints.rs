@@ -85,16 +85,25 @@ pub fn publish(
     };
     let replaces = old.is_none() && fs::symlink_metadata(run.checkpoint(name)).is_ok();
     let put = || -> io::Result<()> {
-        if replaces || keep == Keep::Newest(1) {
-            places.iter().try_for_each(read_back)?;
-        }
+        let lists = if replaces || keep == Keep::Newest(1) {
+            let lists = places.iter().map(IncomingPart::read_list);
+            lists.collect::<Result<Vec<Contents>, FolderError>>()?
+        } else {
+            Vec::new()
+        };
         for other in others {
             gather(other, &first.data())?;
+        }
+        // Where the job ends while it is read back, the next one publishes it.
+        if old.is_none() {
+            first.write_manifest(&manifest)?;
+        }
+        for list in &lists {
+            read_back(list, &first.data())?;
         }
         if old.is_some() {
             gather(first, &run.checkpoint(name))?;
         } else {
-            first.write_manifest(&manifest)?;
             move_into_place(first, &run.checkpoint(name))?;
         }
         Ok(run.write_manifest(&manifest)?)
@@ -178,9 +187,9 @@ fn join(name: &str, places: &[IncomingPart], old: Option<&Manifest>) -> Result<C
 }
 
 /// Whether a part has the bytes that were copied: what it is to take the place of is removed then.
-fn read_back(part: &IncomingPart) -> io::Result<()> {
-    for file in &part.read_list()?.files {
-        let path = file.below(&part.data());
+fn read_back(part: &Contents, data: &Path) -> io::Result<()> {
+    for file in &part.files {
+        let path = file.below(data);
         let (bytes, blake3) = hashed_copy::hash_from_disk(&path)?;
         if (bytes, &blake3) != (file.bytes, &file.blake3) {
             let place = file.path.display();

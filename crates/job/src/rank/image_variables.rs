@@ -15,7 +15,15 @@ pub fn without(image: &Path, names: &[&str]) -> Result<Option<PathBuf>, Containe
     };
     let of_image = match fs::read_to_string(&file) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        // Bytes that are no text set none of them.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::InvalidData
+            ) =>
+        {
+            return Ok(None);
+        }
         Err(error) => return Err(failed(error)),
     };
     let left = filtered(&of_image, names);

@@ -25,7 +25,9 @@ impl ConductorState {
         self.copies.published(name, now);
         self.copies.is_saved(name, known.parts.clone());
         let lacks = known.parts.lacks > 0;
-        let again = !lacks && !self.progress.saved(&known, &self.out);
+        // Where nothing tells that others had a part at all, it may be whole: it is progress.
+        let is_half = lacks && !known.parts.unconfirmed;
+        let again = !is_half && !self.progress.saved(&known, &self.out);
         self.out.publish(known.clone());
         if let Phase::Draining(Draining {
             stage: Stage::Saving { asked },
@@ -42,12 +44,16 @@ impl ConductorState {
         let name = name.to_owned();
         if lacks {
             let text = lacking(&name, &known.parts);
-            return effects.push(Effect::Record(Event::Note { text }));
+            effects.push(Effect::Record(Event::Note { text }));
+            if is_half {
+                return;
+            }
+        } else {
+            if !self.facts.keep_all {
+                self.give_up_older(effects);
+            }
+            self.forget_passed_over(effects);
         }
-        if !self.facts.keep_all {
-            self.give_up_older(effects);
-        }
-        self.forget_passed_over(effects);
         let belong_together = self.siblings.saved(&name);
         effects.push(Effect::Record(Event::CheckpointOut {
             name,
@@ -198,7 +204,11 @@ impl ConductorState {
     pub(super) fn may_be_newest(&self) -> Option<String> {
         let unfinished = self.unfinished.iter();
         let maybe = unfinished.filter(|((name, _), it)| {
-            it.may_be_whole && !self.copies.is_put_together(name) && !self.out.have_as_new(name)
+            let is_kept_anew = folder::step_of(name).is_some() && self.copies.is_put_together(name);
+            it.may_be_whole
+                && !folder::is_of_data(name)
+                && !is_kept_anew
+                && !self.out.have_as_new(name)
         });
         let names: BTreeSet<&str> = maybe.map(|((name, _), _)| name.as_str()).collect();
         let names: Vec<&str> = names.into_iter().collect();
