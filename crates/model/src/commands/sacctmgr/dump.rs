@@ -195,6 +195,7 @@ pub(super) fn load(
     let text = text.unwrap_or_default();
     let before = to.clone();
     let mut parent = "root".to_owned();
+    let mut coordinators: Vec<(String, String)> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -237,8 +238,25 @@ pub(super) fn load(
                 parent = name;
             }
             "Account" | "Project" => put_account(to, &name, &parent, &values),
-            "User" => put_user(to, &name, &parent, &values),
+            "User" => {
+                put_user(to, &name, &parent, &values);
+                let own = value_of(&values, "coordinator").map_or("", String::as_str);
+                coordinators.extend(
+                    list_of(own)
+                        .into_iter()
+                        .map(|account| (account, name.clone())),
+                );
+            }
             _ => return Err(wrong()),
+        }
+    }
+    // Last: an account that a user coordinates may stand below.
+    for (account, user) in coordinators {
+        let mut accounts = to.accounts.iter_mut();
+        if let Some(own) = accounts.find(|it| it.name == account)
+            && !own.coordinators.contains(&user)
+        {
+            own.coordinators.push(user);
         }
     }
     let mut answer = Answer::changed(format!("For cluster {}\n", to.cluster));
@@ -324,16 +342,6 @@ fn put_user(to: &mut Accounting, name: &str, account: &str, values: &[(String, S
         if !to.wckeys.iter().any(is_it) {
             let user = name.to_owned();
             to.wckeys.push(Wckey { name: key, user });
-        }
-    }
-    let coordinated = list_of(of("coordinator").map_or("", String::as_str));
-    let mut accounts = to.accounts.iter_mut();
-    for own in accounts
-        .by_ref()
-        .filter(|it| coordinated.contains(&it.name))
-    {
-        if !own.coordinators.iter().any(|it| it == name) {
-            own.coordinators.push(name.to_owned());
         }
     }
     let partition = of("partition").cloned();
