@@ -60,7 +60,7 @@ impl Counting {
 impl Accrual {
     /// A row came, changed or is gone.
     pub(crate) fn note(&mut self, cluster: &Cluster, id: JobId) {
-        if cluster.limits_accrual() {
+        if counts(cluster) {
             self.changed.insert(id);
         }
     }
@@ -125,10 +125,13 @@ pub(crate) fn accrues_since(cluster: &Cluster, record: &Job) -> Option<Timestamp
     own.or_else(|| record.eligible.filter(|_| !is_limited(cluster, record)))
 }
 
+/// Whether limits keep jobs from gaining priority by their age.
+fn counts(cluster: &Cluster) -> bool {
+    cluster.limits_accrual() && !cluster.priority().has_flag("ACCRUE_ALWAYS")
+}
+
 fn is_limited(cluster: &Cluster, record: &Job) -> bool {
-    cluster.limits_accrual()
-        && !cluster.priority().has_flag("ACCRUE_ALWAYS")
-        && Chain::of(cluster, record, None).accrual_limit().is_some()
+    counts(cluster) && Chain::of(cluster, record, None).accrual_limit().is_some()
 }
 
 impl State {
@@ -141,8 +144,7 @@ impl State {
     /// Lets as many jobs gain priority by their age as limits allow, in the order of their ids. Elements of an
     /// array that may get rows of their own.
     pub(crate) fn accrue(&mut self, now: Timestamp) {
-        let policy = self.cluster.priority();
-        if !self.cluster.limits_accrual() || policy.has_flag("ACCRUE_ALWAYS") {
+        if !counts(&self.cluster) {
             return;
         }
         loop {
