@@ -42,12 +42,7 @@ impl RunPlaces {
         places: &Places,
     ) -> Result<RunPlaces, Failure> {
         let user = user();
-        let site = Site {
-            file,
-            user: user.as_deref(),
-            real: &real,
-            of_user: &private_folder::of_user,
-        };
+        let site = Site::here(file, user.as_deref());
         match site.moved(places, &Path::is_dir) {
             Moved::Nowhere(failure) => {
                 let closed = file.paths.no_jobs.as_ref();
@@ -143,12 +138,7 @@ pub fn all_places(places: &Places) -> Vec<Places> {
 /// That what the run names and its nodes read lies where they don't see it.
 pub(crate) fn unseen_note(file: &ClusterFile, plan: &Plan) -> Option<String> {
     let user = user();
-    let site = Site {
-        file,
-        user: user.as_deref(),
-        real: &real,
-        of_user: &private_folder::of_user,
-    };
+    let site = Site::here(file, user.as_deref());
     let of_python = match &plan.environment.python.value {
         Python::Venv(path) | Python::CondaFolder(path) => Some(path.as_path()),
         Python::AsItIs | Python::Requirements(_) | Python::CondaName(_) => None,
@@ -208,6 +198,18 @@ enum Moved {
     To(RunPlaces),
     /// Nodes don't see them, and no other folder is known.
     Nowhere(Failure),
+}
+
+impl<'a> Site<'a> {
+    /// Of the machine that this is.
+    fn here(file: &'a ClusterFile, user: Option<&'a str>) -> Site<'a> {
+        Site {
+            file,
+            user,
+            real: &real,
+            of_user: &private_folder::of_user,
+        }
+    }
 }
 
 impl Site<'_> {

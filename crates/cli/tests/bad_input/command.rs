@@ -155,7 +155,7 @@ fn ctrl_c_leaves_a_run_alone_and_says_how_to_come_back() {
 fn ctrl_c_before_the_submission_leaves_nothing_behind() {
     let env = env();
     fs::write(env.work().join("yard.toml"), "command = [\"true\"]\n").unwrap();
-    // A git that waits for somebody to write into a pipe holds the command at its first steps.
+    // A git that waits for somebody to write into a pipe holds the command where the code is listed.
     let tools = env.trainyard_home().join("tools");
     fs::create_dir_all(&tools).unwrap();
     let pipe = tools.join("pipe");
@@ -168,7 +168,8 @@ fn ctrl_c_before_the_submission_leaves_nothing_behind() {
         .unwrap();
     let (git, place) = (tools.join("git"), tools.display());
     let text = format!(
-        "#!/bin/sh\n[ -e {place}/went ] || {{ >{place}/went; cat {place}/pipe; }}\nexit 1\n"
+        "#!/bin/sh\ncase $3 in\nrev-parse) echo \"$2\"; exit 0;;\n\
+         ls-files) [ -e {place}/went ] || {{ >{place}/went; cat {place}/pipe; }}; exit 0;;\nesac\nexit 1\n"
     );
     fs::write(&git, text).unwrap();
     fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();

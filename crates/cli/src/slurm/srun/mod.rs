@@ -103,7 +103,7 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
             return 1;
         }
     };
-    let without_terminal = asked.launch.pty && sys::terminal::size(&std::io::stdout()).is_none();
+    let without_terminal = asked.launch.pty && !sys::terminal::is_terminal(&std::io::stdout());
     if without_terminal {
         asked.launch.pty = false;
         printer.say("srun: error: ioctl(TIOCGWINSZ): Inappropriate ioctl for device");
