@@ -98,30 +98,21 @@ fn the_first_task_has_a_folder_for_files_and_a_program_its_path() {
     }
 }
 
-/// `srun -n2 -W 1 sh -c …` and `kill -TERM` of an srun: SIGKILL, without a SIGTERM before it.
+/// `srun -n2 -W 1 sh -c …`: SIGKILL, without a SIGTERM before it.
 #[test]
 fn a_step_that_srun_gives_up_is_killed() {
     let env = env();
-    let yard = env!("CARGO_BIN_EXE_yard");
-    let waits = "trap \"echo caught\" TERM; while :; do sleep 0.1; done";
-    let calls = [
-        format!("{yard} slurm srun -n2 -W 1 sh -c 'test $SLURM_PROCID = 0 || {{ {waits}; }}'"),
-        format!(
-            "{yard} slurm srun -n1 sh -c 'touch runs; {waits}' & until test -e runs; do sleep 0.1; done; \
-             kill -TERM $!; wait $!"
-        ),
-    ];
-    for (rank, call) in [1, 0].into_iter().zip(calls) {
-        let output = env.program("bash", &["-c", &call]).output();
-        let output = output.expect("bash can be started");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(137), "{errors}");
-        assert!(
-            errors.contains(&format!(": task {rank}: Killed\n")),
-            "{errors}"
-        );
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "");
-    }
+    let waits =
+        "test $SLURM_PROCID = 0 || { trap \"echo caught\" TERM; while :; do sleep 0.1; done; }";
+    let said = env
+        .slurm("srun", &["-n2", "-W", "1", "sh", "-c", waits])
+        .code(137);
+    assert!(
+        said.stderr.contains(": task 1: Killed\n"),
+        "{}",
+        said.stderr
+    );
+    assert_eq!(said.stdout, "");
 }
 
 /// An MPI program would abort, or run alone as often as there are tasks.

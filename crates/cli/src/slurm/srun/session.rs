@@ -438,7 +438,9 @@ impl<'a> Session<'a> {
             }
             Reaction::End => {
                 self.say("srun: forcing job termination");
-                self.abort(&ToSupervisor::Kill);
+                // Slurm's kills them at once. When a job is cancelled its script's srun gets this signal, too: its
+                // tasks would have no time to save what they have.
+                self.abort(&ToSupervisor::End);
             }
             Reaction::Forward(signal) => self.send_all(&ToSupervisor::Signal(signal)),
             Reaction::Resize => {
