@@ -189,7 +189,14 @@ fn without_a_number_of_nodes_it_is_the_fewest_that_hold_the_job() {
         "2 nodes",
         &why,
     );
-    says("wilson", "-p gpu_gce -n 16 --gpus=16", 0, "4 nodes", &[]);
+    // It has so many of all types together, and mixes none.
+    says(
+        "wilson",
+        "-p gpu_gce -n 16 --gpus=16",
+        0,
+        "might be refused",
+        &["--gpus=8"],
+    );
     says(
         "wilson",
         "-p cpu_gce -n 2000",

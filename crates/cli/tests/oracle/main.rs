@@ -22,10 +22,16 @@ use std::path::Path;
 const RECORDED: &str = include_str!("recorded-22.05.8.tsv");
 
 /// Questions that are answered otherwise: each with the reason.
-const NOT_MET: &[(&str, &str)] = &[(
-    "--test-only --cpus-per-gpu=2 --ntasks-per-socket=1 --mem=512k",
-    "the real one finds no node for CPUs of GPUs that are not asked, one task a socket",
-)];
+const NOT_MET: &[(&str, &str)] = &[
+    (
+        "--test-only --cpus-per-gpu=2 --ntasks-per-socket=1 --mem=512k",
+        "the real one finds no node for CPUs of GPUs that are not asked, one task a socket",
+    ),
+    (
+        "--test-only --prefer=v100&a100",
+        "the real one refuses it when it is submitted, which is said here",
+    ),
+];
 
 /// Compares our answers with others; every line that differs is shown, and every exception that is
 /// none any more.
