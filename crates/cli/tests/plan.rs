@@ -194,8 +194,8 @@ fn without_a_number_of_nodes_it_is_the_fewest_that_hold_the_job() {
         "wilson",
         "-p gpu_gce -n 16 --gpus=16",
         0,
-        "might be refused",
-        &["--gpus=8"],
+        "2 nodes",
+        &["might be refused", "do --gpus=8"],
     );
     says(
         "wilson",
