@@ -110,7 +110,7 @@ fn job(row: &SacctRow<'_>) -> Value {
     })
 }
 
-/// A star before it says that it was nobody's wish: `_dump_wckey_tag`.
+/// A star before it says that no user asked for it: `_dump_wckey_tag`.
 fn wckey(text: &str) -> Value {
     match text.strip_prefix('*') {
         Some(name) => json!({ "wckey": name, "flags": ["ASSIGNED_DEFAULT"] }),

@@ -116,7 +116,7 @@ pub struct JobInfo {
     pub qos: Arc<str>,
     /// `--partition`, or the default one.
     pub partition: Arc<str>,
-    /// Whether amounts of memory and disk are told in MiB, however large they are.
+    /// Whether amounts of memory and disk are shown in MiB, however large they are.
     pub in_mebibytes: bool,
     /// The state that is printed.
     pub state: JobStateName,
