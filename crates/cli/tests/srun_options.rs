@@ -249,7 +249,7 @@ fn a_cluster_s_default_memory_is_a_limit() {
     };
     let output = run(&[]);
     assert!(output.starts_with("100\n"), "{output}");
-    let given = "the default of its partition gave them 100 MiB\n";
+    let given = "the default of its cluster gave them 100 MiB\n";
     assert!(output.ends_with(given), "{output}");
     run(&["--mem=0"]);
     let states = lab.slurm("sacct", &["-nPXo", "jobid,state"]).success();
