@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 const SHORT: u64 = 50_000;
 
 /// A look at no node.
-const LOOK: u64 = 20;
+pub(crate) const LOOK: u64 = 20;
 
 /// What is free of so many nodes is copied in the time of a look at one.
 const COPIED: u64 = 8;

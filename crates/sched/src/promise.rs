@@ -81,15 +81,20 @@ pub(crate) struct Promises {
 
 /// When jobs of a kind start at the earliest, which only becomes later, by the longest limit for which that is known.
 #[derive(Clone, Debug, Default)]
-struct Bounds(HashMap<(usize, u32, Kind), (i64, i64)>);
+pub(crate) struct Bounds(HashMap<(usize, u32, Kind), (i64, i64)>);
 
 impl Bounds {
     /// None where a job of that length may start before.
-    fn of(&self, kind: (usize, u32, Kind), length: i64) -> Option<i64> {
+    pub(crate) fn of(&self, kind: (usize, u32, Kind), length: i64) -> Option<i64> {
         let is_high = fault::is(Fault::BoundTooHigh);
         let known = self.0.get(&kind).filter(|_| !fault::forgets());
         let known = known.filter(|(longest, _)| *longest <= length || is_high);
         known.map(|(_, at)| *at)
+    }
+
+    /// One of that length starts then, and none of its kind before.
+    pub(crate) fn set(&mut self, kind: (usize, u32, Kind), length: i64, at: i64) {
+        self.0.insert(kind, (length, at));
     }
 }
 
@@ -104,13 +109,18 @@ impl Clone for Preempted {
     }
 }
 
+impl State {
+    /// Whether a running job may lose its place to another before its limit.
+    pub(crate) fn places_may_be_taken(&self) -> bool {
+        crate::preempt::rules::is_on(&self.cluster) || self.reservations.lend()
+    }
+}
+
 impl Promises {
     /// None yet: running jobs alone.
     pub(crate) fn new(state: &State, parameters: &BackfillParameters, now: Timestamp) -> Promises {
         let ends = state.gives_back(now);
-        let may_end_sooner =
-            crate::preempt::rules::is_on(&state.cluster) || state.reservations.lend();
-        let by_job = if may_end_sooner {
+        let by_job = if state.places_may_be_taken() {
             ends.iter().map(|(at, (job, _))| (*job, *at)).collect()
         } else {
             HashMap::new()
@@ -234,7 +244,7 @@ impl Promises {
         let start = self.earliest_in(timeline, state, attempt, later, reserved)?;
         if let (Some(Some((_, bounds))), false) = (self.preempted.0.get_mut(&taker), waits_for_few)
         {
-            bounds.0.insert(kind, (length, start.at.0));
+            bounds.set(kind, length, start.at.0);
         }
         Some(start)
     }
@@ -319,7 +329,7 @@ impl Promises {
         };
         state.may_have(&state.ledger, &start, now)?;
         if !waits_for_few && !may_preempt {
-            self.bounds.0.insert(kind, (length, start.at.0));
+            self.bounds.set(kind, length, start.at.0);
         }
         if let Some(times) = self.note(&start, now) {
             // Others may still hold what it takes from them.

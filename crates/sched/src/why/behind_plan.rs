@@ -3,21 +3,19 @@
 
 use super::Planned;
 use crate::State;
+use crate::cycle::LOOK;
 use crate::kinds::find_unreserved;
 use crate::pass::Pass;
 use crate::possible_start::{Attempt, PossibleStart};
-use crate::promise::KeptNodes;
-use crate::reserved::{Kind, Reserved};
+use crate::promise::{Bounds, KeptNodes};
+use crate::reserved::Reserved;
 use crate::{BackfillParameters, Job};
 use model::{JobId, PlannedStart, Timestamp};
 use resources::{Free, NodeSet, Pick};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// So many looks of a job at a node go into planning on; some hundredths of a second.
 const BUDGET: u64 = 250_000;
-
-/// A look at no node.
-const LOOK: u64 = 20;
 
 /// How far the planning got, where no start of the job is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,8 +35,7 @@ struct PlanOn<'a> {
     /// What is free from a moment on, until the next; ascending.
     free: Vec<(i64, Free)>,
     kept: Vec<KeptNodes>,
-    /// When jobs of a kind start at the earliest, which only becomes later.
-    bounds: HashMap<(usize, u32, Kind), (i64, i64)>,
+    bounds: Bounds,
     left: u64,
 }
 
@@ -60,11 +57,10 @@ impl State {
         let waits_in_line = self.is_queued(id)
             && self.jobs[&id].component().is_none()
             && !self.limited.contains(&id);
-        let takes_places = crate::preempt::rules::is_on(&self.cluster) || self.reservations.lend();
         let Some(parameters) = &self.backfill else {
             return Err(far);
         };
-        if !waits_in_line || takes_places {
+        if !waits_in_line || self.places_may_be_taken() {
             return Err(far);
         }
         let mut plan = PlanOn::new(self, now);
@@ -125,7 +121,7 @@ impl PlanOn<'_> {
                 .filter(|kept| state.is_queued(kept.job))
                 .cloned()
                 .collect(),
-            bounds: HashMap::new(),
+            bounds: Bounds::default(),
             left: BUDGET,
         }
     }
@@ -176,9 +172,7 @@ impl PlanOn<'_> {
         let reserved = state.reserved_for(attempt.job);
         let owner = if state.is_by_user() { attempt.user } else { 0 };
         let kind = (attempt.need(), owner, reserved.kind());
-        let known = self.bounds.get(&kind);
-        let known = known.filter(|(longest, _)| *longest <= length);
-        let from = known.map_or(self.now.0, |(_, at)| *at);
+        let from = self.bounds.of(kind, length).unwrap_or(self.now.0);
         let ends = self.free.iter().map(|(at, _)| *at);
         let moments = ends
             .chain(self.kept.iter().map(|kept| kept.until))
@@ -190,7 +184,7 @@ impl PlanOn<'_> {
             }
             if let Some(start) = self.start_at(attempt, at, &reserved) {
                 if attempt.choice.few_until.is_none() {
-                    self.bounds.insert(kind, (length, at));
+                    self.bounds.set(kind, length, at);
                 }
                 return Some(start);
             }
