@@ -489,6 +489,14 @@ fn what_is_not_there_is_refused_before_anything_is_submitted() {
 /// Stands in for a runtime.
 const STAND_IN: &str = include_str!("support/container_runtime.sh");
 
+/// Puts it on the `PATH` by the name of a runtime's program.
+fn stand_in_for(env: &mut TestEnv, program: &str) {
+    let path = env.write(&format!("bin/{program}"), STAND_IN);
+    fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    let bin = env.work().join("bin");
+    env.set_var("PATH", format!("{}:{PATH}", bin.display()));
+}
+
 /// The runtimes that are not run for real: that they get what they take, and what a rank finds inside.
 #[test]
 fn stand_ins_of_the_other_runtimes() {
@@ -545,11 +553,8 @@ fn apptainer_makes_gpus_visible_where_there_are_some() {
         return skip(what, &reason);
     }
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-    let program = env.write("bin/apptainer", STAND_IN);
-    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    stand_in_for(&mut env, "apptainer");
     env.write("image.sif", "");
-    let bin = env.work().join("bin");
-    env.set_var("PATH", format!("{}:{PATH}", bin.display()));
     env.pretend_gpus(&["Tesla V100-SXM2-32GB"]);
     for (gpus, seen) in [(1, "GPUs 1 of"), (0, "GPUs of")] {
         env.write(
@@ -569,11 +574,8 @@ fn apptainer_makes_gpus_visible_where_there_are_some() {
 #[test]
 fn a_folder_of_the_node_is_there_before_srun_starts_the_container() {
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-    let program = env.write("bin/enroot", STAND_IN);
-    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    stand_in_for(&mut env, "enroot");
     env.write("image.sqsh", "");
-    let bin = env.work().join("bin");
-    env.set_var("PATH", format!("{}:{PATH}", bin.display()));
     env.write(
         "yard.toml",
         "launcher = \"srun\"\n\
@@ -592,11 +594,8 @@ fn a_folder_of_the_node_is_there_before_srun_starts_the_container() {
 #[test]
 fn a_service_runs_in_the_runs_container() {
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-    let program = env.write("bin/apptainer", STAND_IN);
-    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    stand_in_for(&mut env, "apptainer");
     env.write("image.sif", "");
-    let bin = env.work().join("bin");
-    env.set_var("PATH", format!("{}:{PATH}", bin.display()));
     env.set_var("OUTSIDE", "1");
     env.write(
         "yard.toml",
@@ -618,10 +617,7 @@ fn a_service_runs_in_the_runs_container() {
 #[test]
 fn a_runtime_that_is_not_there_is_refused_before_anything_is_submitted() {
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-    let program = env.write("bin/singularity", STAND_IN);
-    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
-    let bin = env.work().join("bin");
-    env.set_var("PATH", format!("{}:{PATH}", bin.display()));
+    stand_in_for(&mut env, "singularity");
     let write = |runtime: &str, modules: &str| {
         env.write(
             "yard.toml",

@@ -46,6 +46,27 @@ fn last_of(env: &TestEnv, index: usize, word: &str) -> u32 {
         .unwrap_or(0)
 }
 
+/// Runs a program that saves by renaming until it is stopped and has come back: what `run` said, the last step
+/// of its first start, and all that its ranks printed.
+fn stopped_and_resumed(env: &TestEnv, program: &str, more: &str) -> (String, u32, String) {
+    env.write("train.sh", program);
+    let limit = stopped_after(10, "");
+    let run = format!(
+        "name = \"loop\"\ncommand = [\"sh\", \"train.sh\", \"{{resume}}\", \"{{checkpoints}}\"]\n\
+         checkpoints = {{ complete = \"rename\"{more} }}\n{limit}\n"
+    );
+    env.write("yard.toml", &run);
+    let said = env.yard(&["run", "--on", "local"]).success();
+    let stopped = last_of(env, 0, "step");
+    (said, stopped, env.yard(&["logs"]).success())
+}
+
+/// The words of the line that says it, the last first.
+fn resumed_from(printed: &str) -> Vec<&str> {
+    let line = printed.lines().find(|line| line.contains("resumed from"));
+    line.expect(printed).split_whitespace().rev().collect()
+}
+
 /// Checkpoints of a format that doesn't tell whether it is whole must stand still for ten seconds
 /// while the training goes on: at the limit none of them would ever be out.
 #[test]
@@ -206,19 +227,9 @@ while :; do
     echo "$i" > "$2/latest_checkpointed_iteration.txt"; echo "step $i"; sleep 0.3
 done
 "#;
-    env.write("train.sh", program);
-    let more = stopped_after(10, "");
-    let run = format!(
-        "name = \"loop\"\ncommand = [\"sh\", \"train.sh\", \"{{resume}}\", \"{{checkpoints}}\"]\n\
-         checkpoints = {{ complete = \"rename\" }}\n{more}\n"
-    );
-    env.write("yard.toml", &run);
-    let said = env.yard(&["run", "--on", "local"]).success();
-    let stopped = last_of(&env, 0, "step");
-    let printed = env.yard(&["logs"]).success();
-    let line = printed.lines().find(|line| line.contains("resumed from"));
-    let words: Vec<&str> = line.expect(&said).split_whitespace().rev().collect();
-    let step: u32 = words[2].parse().expect("a step");
+    let (said, stopped, printed) = stopped_and_resumed(&env, program, "");
+    let words = resumed_from(&printed);
+    let step: u32 = words[2].parse().expect(&said);
     assert!(stopped - step <= 1, "{step} of {stopped}\n{said}");
     assert_eq!(words[1], words[2], "{printed}");
     assert_eq!(words[0], format!("step-{step}.pt"), "{printed}");
@@ -240,19 +251,9 @@ while :; do
     echo "step $i"; sleep 0.3
 done
 "#;
-    env.write("train.sh", program);
-    let more = stopped_after(10, "");
-    let run = format!(
-        "name = \"loop\"\ncommand = [\"sh\", \"train.sh\", \"{{resume}}\", \"{{checkpoints}}\"]\n\
-         checkpoints = {{ complete = \"rename\", keep = 1 }}\n{more}\n"
-    );
-    env.write("yard.toml", &run);
-    let said = env.yard(&["run", "--on", "local"]).success();
-    let stopped = last_of(&env, 0, "step");
-    let printed = env.yard(&["logs"]).success();
-    let line = printed.lines().find(|line| line.contains("resumed from"));
-    let words: Vec<&str> = line.expect(&said).split_whitespace().rev().collect();
-    let step: u32 = words[2].parse().expect("a step");
+    let (said, stopped, printed) = stopped_and_resumed(&env, program, ", keep = 1");
+    let words = resumed_from(&printed);
+    let step: u32 = words[2].parse().expect(&said);
     assert!(stopped <= step + 1, "{step} of {stopped}\n{said}");
     assert_eq!((words[3], words[0]), (words[2], "2"), "{printed}");
     // Nothing is said of two that are one.
