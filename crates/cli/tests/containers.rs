@@ -491,7 +491,7 @@ const STAND_IN: &str = include_str!("support/container_runtime.sh");
 
 /// Puts it on the `PATH` by the name of a runtime's program.
 fn stand_in_for(env: &mut TestEnv, program: &str) {
-    let path = env.write(&format!("bin/{program}"), STAND_IN);
+    let path = env.write(format!("bin/{program}"), STAND_IN);
     fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
     let bin = env.work().join("bin");
     env.set_var("PATH", format!("{}:{PATH}", bin.display()));
