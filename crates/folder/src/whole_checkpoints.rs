@@ -265,10 +265,10 @@ impl WholeCheckpoints {
         named.for_each(|known| known.parts.passed_over = true);
     }
 
-    /// The one of that name lacks the part of one more node.
-    pub fn lacks_one(&mut self, name: &str) {
+    /// The one of that name lacks so many parts.
+    pub fn lacks(&mut self, name: &str, many: usize) {
         let named = self.out.iter_mut().filter(|known| known.name == name);
-        named.for_each(|known| known.parts.lacks += 1);
+        named.for_each(|known| known.parts.lacks = many);
     }
 
     /// The one of that name to which late parts may belong.

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use train::Keep;
 
 /// Finishes what a conductor before this one had begun to publish, and removes what is left of
@@ -225,23 +226,27 @@ fn move_into_place(part: &IncomingPart, entry: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes down what has become known of the parts of these.
+/// A manifest that is read to be changed must not be removed before it is written: it would be there again.
+static MANIFESTS: Mutex<()> = Mutex::new(());
+
+/// Writes down what has become known of the parts of a checkpoint; of one that was removed meanwhile nothing.
 ///
 /// # Errors
 /// The run folder can't be read or written.
 pub fn change_parts(
     run: &RunFolder,
-    names: &[String],
-    change: impl Fn(&mut Parts),
+    name: &str,
+    change: impl FnOnce(&mut Parts),
 ) -> io::Result<()> {
-    let mark = |name: &String| -> io::Result<()> {
-        let mut manifest = run.read_manifest(name)?;
-        change(&mut manifest.parts);
-        Ok(run.write_manifest(&manifest)?)
+    let _held = MANIFESTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut manifest = match run.read_manifest(name) {
+        Err(FolderError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return Ok(());
+        }
+        manifest => manifest?,
     };
-    // One that can't be marked keeps no other from it.
-    let marked: Vec<io::Result<()>> = names.iter().map(mark).collect();
-    marked.into_iter().collect()
+    change(&mut manifest.parts);
+    Ok(run.write_manifest(&manifest)?)
 }
 
 /// Removes older checkpoints as the run file allows. Returns the names of the removed.
@@ -255,7 +260,9 @@ pub fn retain(run: &RunFolder, keep: Keep) -> io::Result<Vec<String>> {
     let superfluous = run.look_at_checkpoints()?.known().superfluous(many);
     for name in &superfluous {
         // The manifest first: without it the rest counts as nothing.
+        let held = MANIFESTS.lock().unwrap_or_else(PoisonError::into_inner);
         fs::remove_file(run.manifest(name))?;
+        drop(held);
         let entry = run.checkpoint(name);
         if entry.is_dir() {
             fs::remove_dir_all(entry)?

@@ -304,9 +304,15 @@ impl Conductor {
                 asked,
             } => self.publish(trial, name, parts, merge, asked),
             Effect::PassOver(names) => {
-                self.change_parts(&names, |parts| parts.passed_over = true, now)?;
+                for name in names {
+                    self.change_parts(&name, |parts| parts.passed_over = true, now)?;
+                }
             }
-            Effect::LackOne(names) => self.change_parts(&names, |parts| parts.lacks += 1, now)?,
+            Effect::Lack(names) => {
+                for (name, lacks) in names {
+                    self.change_parts(&name, |parts| parts.lacks = lacks, now)?;
+                }
+            }
             Effect::SetAside(name) => {
                 if let Err(error) = self.run.set_aside(&name) {
                     let text = format!("{name}, which is damaged, can't be put aside: {error}");
@@ -343,15 +349,14 @@ impl Conductor {
 
     fn change_parts(
         &mut self,
-        names: &[String],
-        change: impl Fn(&mut Parts),
+        name: &str,
+        change: impl FnOnce(&mut Parts),
         now: Timestamp,
     ) -> Result<(), ConductorError> {
-        match checkpoints::change_parts(&self.run, names, change) {
+        match checkpoints::change_parts(&self.run, name, change) {
             Ok(()) => Ok(()),
             Err(error) => {
-                let names = names.join(", ");
-                let text = format!("that {names} lacks parts can't be written down: {error}");
+                let text = format!("that {name} lacks parts can't be written down: {error}");
                 self.record(Event::Note { text }, now)
             }
         }

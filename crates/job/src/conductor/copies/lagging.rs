@@ -1,6 +1,6 @@
 //! How long the parts of more nodes are waited for, and how many there are.
 
-use super::{Copies, Wanted};
+use super::{Copies, PUBLISHING, Wanted};
 use crate::protocol::AgentId;
 use model::Timestamp;
 
@@ -30,23 +30,44 @@ impl Copies {
     }
 
     /// An agent's node writes something into its `{checkpoints}`. Which of what was put together without a part of it,
-    /// while nothing told whether it has one, lacks that.
-    pub fn writes(&mut self, agent: AgentId) -> Vec<String> {
+    /// while nothing told whether it has one, lacks that, and how many it lacks now. What is being put together is asked
+    /// about afterwards, by [`Copies::lacks_more`].
+    pub fn writes(&mut self, agent: AgentId) -> Vec<(String, usize)> {
         if !self.copiers.contains(&agent) || !self.writers.insert(agent) {
             return Vec::new();
         }
-        let given = &self.given;
-        let lacks = |name: &String| {
-            let given = given.get(name);
-            given.is_some_and(|given| !given.contains_key(&agent))
-        };
-        let saved = self.saved.iter_mut();
-        let lacking = saved.filter(|(name, parts)| parts.unconfirmed && lacks(name));
-        let lacking = lacking.map(|(name, parts)| {
-            parts.lacks += 1;
-            name.clone()
+        let names: Vec<String> = self.saved.keys().cloned().collect();
+        let settled = names
+            .into_iter()
+            .filter(|name| !self.is_being_published(name));
+        let settled: Vec<String> = settled.collect();
+        let lacking = settled.into_iter().filter_map(|name| {
+            let lacks = self.lacks_more(&name)?;
+            Some((name, lacks))
         });
         lacking.collect()
+    }
+
+    /// How many parts what is saved under a name lacks, where nodes that write have none in it and it is not said yet.
+    pub fn lacks_more(&mut self, name: &str) -> Option<usize> {
+        let (parts, given) = (self.saved.get_mut(name)?, self.given.get(name)?);
+        let without = self
+            .writers
+            .iter()
+            .filter(|agent| !given.contains_key(agent));
+        let lacks = without.count();
+        if !parts.unconfirmed || lacks <= parts.lacks {
+            return None;
+        }
+        parts.lacks = lacks;
+        Some(lacks)
+    }
+
+    fn is_being_published(&self, name: &str) -> bool {
+        let current = self.current.as_ref();
+        current.is_some_and(|current| {
+            current.wanted.name == name && current.asked.contains(&PUBLISHING)
+        })
     }
 
     /// One of that series is put together from so few nodes, after it was waited for the others since `begun`.

@@ -8,6 +8,21 @@ use model::Timestamp;
 use std::collections::BTreeSet;
 
 impl ConductorState {
+    /// These lack so many parts.
+    pub(super) fn lack(&mut self, lacking: Vec<(String, usize)>, effects: &mut Vec<Effect>) {
+        for (name, lacks) in &lacking {
+            self.out.lacks(name, *lacks);
+        }
+        effects.extend((!lacking.is_empty()).then_some(Effect::Lack(lacking)));
+    }
+
+    /// Nothing else changes the manifest while it is put together: what was heard meanwhile is written down after it.
+    fn ask_again_what_lacks(&mut self, name: &str, effects: &mut Vec<Effect>) -> Option<usize> {
+        let lacks = self.copies.lacks_more(name)?;
+        self.lack(vec![(name.to_owned(), lacks)], effects);
+        Some(lacks)
+    }
+
     pub(super) fn published(
         &mut self,
         name: &str,
@@ -15,15 +30,20 @@ impl ConductorState {
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) {
-        let Out { known, took_ms } = match result {
+        let Out { mut known, took_ms } = match result {
             Ok(out) => out,
             Err(why) => {
                 self.copies.not_published(name, now);
+                self.ask_again_what_lacks(name, effects);
                 return self.is_not_out(name.to_owned(), why, effects);
             }
         };
         self.copies.published(name, now);
         self.copies.is_saved(name, known.parts.clone());
+        // Nodes may have begun to write since it was decided how many parts it is to have.
+        if let Some(lacks) = self.ask_again_what_lacks(name, effects) {
+            known.parts.lacks = lacks;
+        }
         let lacks = known.parts.lacks > 0;
         // Where nothing tells that others had a part at all, it may be whole: it is progress.
         let is_half = lacks && !known.parts.unconfirmed;

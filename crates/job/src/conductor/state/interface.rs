@@ -198,8 +198,8 @@ pub enum Effect {
     },
     /// Write down of these, which lack parts, that a start resumes from an older one.
     PassOver(Vec<String>),
-    /// Write down of these that they lack the part of one more node.
-    LackOne(Vec<String>),
+    /// Write down of these how many parts they lack.
+    Lack(Vec<(String, usize)>),
     /// This one has other bytes than were saved: it counts no more.
     SetAside(String),
     /// Note what the program keeps beside its checkpoints to find the newest.

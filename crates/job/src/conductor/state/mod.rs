@@ -390,10 +390,7 @@ impl ConductorState {
             }
             Report::Writes => {
                 let lacking = self.copies.writes(agent);
-                for name in &lacking {
-                    self.out.lacks_one(name);
-                }
-                effects.extend((!lacking.is_empty()).then_some(Effect::LackOne(lacking)));
+                self.lack(lacking, effects);
             }
             Report::NoPart { name } => self.copies.no_part(agent, &name),
             Report::NotCopied {

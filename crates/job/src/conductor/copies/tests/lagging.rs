@@ -201,7 +201,7 @@ fn a_node_that_had_written_before_and_writes_none_any_more_is_not_waited_for_aga
 #[test]
 fn a_node_that_writes_is_waited_for_longer_and_the_first_checkpoint_without_its_part_lacks_it() {
     let mut copies = Copies::new([0, 1]);
-    assert_eq!(copies.writes(1), Vec::<String>::new());
+    assert_eq!(copies.writes(1), []);
     copies.complete(0, "step-10".into(), Some(9), None);
     assert_eq!(next(&mut copies, false, NOW), None);
     let late = copies.next_due().unwrap();
@@ -237,7 +237,8 @@ fn what_is_saved_lacks_the_part_of_a_node_that_begins_to_write_afterwards() {
     };
     copies.published("step-10", late);
     copies.is_saved("step-10", parts);
-    assert_eq!(copies.writes(0), Vec::<String>::new());
-    assert_eq!(copies.writes(1), ["step-10"]);
-    assert_eq!(copies.writes(1), Vec::<String>::new(), "it is said once");
+    assert_eq!(copies.writes(0), []);
+    assert_eq!(copies.writes(1), [("step-10".to_owned(), 1)]);
+    assert_eq!(copies.writes(1), [], "it is said once");
+    assert_eq!(copies.lacks_more("step-10"), None);
 }

@@ -136,3 +136,42 @@ fn where_the_newest_are_kept_an_older_one_is_not_tried_again() {
         "#]],
     );
 }
+
+/// It was resumed from as whole: while it was put together nothing was saved that could lack a part, and the change to
+/// a manifest that is being written was lost.
+#[test]
+fn what_a_node_begins_to_write_while_others_parts_are_put_together_is_lacking_in_it() {
+    check(
+        Facts {
+            nodes: 2,
+            ..facts()
+        },
+        "0 hello 0
+         0 hello 1
+         5 complete ckpt-1
+         15 tick
+         15 part ckpt-1 0
+         15 no-part ckpt-1 1
+         16 writes 1
+         17 out-of-one ckpt-1",
+        expect![[r#"
+            0 hello 0
+            0 hello 1
+                send {"order":"roles","copiers":[0,1]}
+                send {"order":"watch","resume":null}
+                start ranks on n0,n1 from nothing
+            5 complete ckpt-1
+            15 tick
+                send {"order":"copy","name":"ckpt-1","from":[0,1]}
+            15 part ckpt-1 0
+            15 no-part ckpt-1 1
+                publish ckpt-1: 1 parts, merge false
+            16 writes 1
+            17 out-of-one ckpt-1
+                Lack([("ckpt-1", 1)])
+                send {"order":"out","name":"ckpt-1"}
+                event {"event":"note","text":"checkpoint ckpt-1 has the part of n0 only, and nothing tells whether all 2 nodes had one: it is kept, and resumed from only where no other has all parts"}
+                event {"event":"checkpoint-out","name":"ckpt-1","step":1,"bytes":9,"took_ms":3,"proven":true}
+        "#]],
+    );
+}

@@ -222,7 +222,10 @@ impl World {
                     });
                 }
                 Effect::PassOver(names) => names.iter().for_each(|name| self.out.pass_over(name)),
-                Effect::LackOne(names) => names.iter().for_each(|name| self.out.lacks_one(name)),
+                Effect::Lack(names) => {
+                    let names = names.iter();
+                    names.for_each(|(name, lacks)| self.out.lacks(name, *lacks));
+                }
                 Effect::Requeue => self.take(StateEvent::Requeued(Ok(()))),
                 Effect::Exit(_) => self.is_over = true,
                 _ => {}

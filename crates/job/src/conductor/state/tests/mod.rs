@@ -133,6 +133,8 @@ fn event(words: &[&str]) -> StateEvent {
             };
             StateEvent::Report(agent(2), report)
         }
+        "writes" => StateEvent::Report(words[1].parse().unwrap(), Report::Writes),
+        "no-part" => StateEvent::Report(agent(2), Report::NoPart { name: name(1) }),
         "full" | "refused" => StateEvent::Report(
             0,
             Report::NotCopied {
@@ -166,12 +168,20 @@ fn event(words: &[&str]) -> StateEvent {
         "disk" => StateEvent::DiskRefuses {
             cause: "no room".into(),
         },
-        "out" => {
-            let known = KnownCheckpoint {
+        "out" | "out-of-one" => {
+            let mut known = KnownCheckpoint {
                 bytes: Some(9),
                 proven: true,
                 ..KnownCheckpoint::named(words[1])
             };
+            if words[0] == "out-of-one" {
+                known.parts = crate::conductor::copies::PartsAsked {
+                    least: 1,
+                    of: 2,
+                    unconfirmed: true,
+                }
+                .parts_of(vec!["n0".to_owned()]);
+            }
             StateEvent::Published {
                 name: name(1),
                 result: Ok(Out { known, took_ms: 3 }),
