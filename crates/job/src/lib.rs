@@ -24,6 +24,7 @@ mod local_files;
 mod local_folder;
 mod made_once;
 mod main_branch;
+mod near_gpus;
 pub mod notices;
 mod protocol;
 mod python_stack;

@@ -131,6 +131,12 @@ impl LocalFolder {
         gpus_note(&self.path(), node_index)
     }
 
+    /// Which CPUs are near each of them, as the agent knows.
+    #[must_use]
+    pub fn near_gpus_note(&self, node_index: u32) -> PathBuf {
+        near_gpus_note(&self.path(), node_index)
+    }
+
     /// Notes that the ranks may write files which are to be collected.
     ///
     /// # Errors
@@ -412,6 +418,12 @@ pub fn checkpoints(path: &Path) -> PathBuf {
 #[must_use]
 pub fn gpus_note(path: &Path, node_index: u32) -> PathBuf {
     path.join(format!("gpus.{node_index}.json"))
+}
+
+/// As [`LocalFolder::near_gpus_note`], in the folder at `path`.
+#[must_use]
+pub fn near_gpus_note(path: &Path, node_index: u32) -> PathBuf {
+    path.join(format!("near-gpus.{node_index}.json"))
 }
 
 /// Whether an agent holds the folder at `path`; also where that can't be known.

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// By these programs find the GPUs that they may use.
-const NAMES: [&str; 3] = [
-    "CUDA_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-    "GPU_DEVICE_ORDINAL",
-];
+/// By it NVIDIA's programs find the GPUs that they may use.
+pub(crate) const CUDA: &str = "CUDA_VISIBLE_DEVICES";
+/// By it AMD's do.
+pub(crate) const ROCR: &str = "ROCR_VISIBLE_DEVICES";
+/// All such.
+const NAMES: [&str; 3] = [CUDA, ROCR, "GPU_DEVICE_ORDINAL"];
 
 /// Writes down how this process's environment names the GPUs; nothing where it names none.
 pub(crate) fn write_down(note: &Path) -> std::io::Result<()> {

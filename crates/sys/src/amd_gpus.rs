@@ -49,6 +49,13 @@ impl AmdSampler {
         }
     }
 
+    /// The CPUs near each, as the kernel writes lists of them: `0-3,8`.
+    pub(crate) fn near_cpus(&self) -> Vec<Option<String>> {
+        let all = self.devices.iter();
+        all.map(|(_, device, _)| text(device, "local_cpulist"))
+            .collect()
+    }
+
     /// What they do now. One that was lost has no values.
     #[must_use]
     pub fn sample(&self) -> Vec<GpuSample> {

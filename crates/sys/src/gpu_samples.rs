@@ -5,6 +5,7 @@ use nvml_wrapper::Nvml;
 use nvml_wrapper::bitmasks::event::EventTypes;
 use nvml_wrapper::enum_wrappers::device::{Clock, EccCounter, MemoryError, TemperatureSensor};
 use nvml_wrapper::enums::event::XidError;
+use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::event::EventSet;
 
 /// What one GPU does now; a value that its driver or model does not give is none.
@@ -63,10 +64,7 @@ impl GpuSampler {
         let Some(nvml) = load()? else {
             return Ok(None);
         };
-        let count = nvml.device_count().map_err(|error| failed(&error))?;
-        let uuids = |index: u32| nvml.device_by_index(index)?.uuid();
-        let uuids = (0..count).map(|index| uuids(index).unwrap_or_default());
-        let indices = chosen(visible, &uuids.collect::<Vec<_>>());
+        let indices = named(&nvml, visible).map_err(|error| failed(&error))?;
         let nvml: &'static Nvml = Box::leak(Box::new(nvml));
         let errors = indices.iter();
         let errors = errors.filter_map(|index| Some((*index, error_events(nvml, *index)?)));
@@ -157,6 +155,13 @@ fn last_xid(events: &EventSet<'_>) -> Option<u32> {
         }
     }
     last
+}
+
+/// The indices of the GPUs that `visible`, a value of `CUDA_VISIBLE_DEVICES`, names by index or uuid, or of all.
+pub(crate) fn named(nvml: &Nvml, visible: Option<&str>) -> Result<Vec<u32>, NvmlError> {
+    let uuids = |index: u32| nvml.device_by_index(index)?.uuid();
+    let uuids = (0..nvml.device_count()?).map(|index| uuids(index).unwrap_or_default());
+    Ok(chosen(visible, &uuids.collect::<Vec<_>>()))
 }
 
 /// The indices that are named; where a word names none, all: the driver then shows only those of

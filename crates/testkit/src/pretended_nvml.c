@@ -13,7 +13,8 @@
  * "lost": then nothing but its memory is known. Errors that the driver reports stand in the file that
  * PRETENDED_XID names, read to its end at each question: a line each, "INDEX XID". Where they are on
  * the PCI bus stands in PRETENDED_PCI, "0000:65:00.0;...", in order. Where PRETENDED_DEVICES
- * is set, the driver tells that the first one's device is nvidia0, and so on.
+ * is set, the driver tells that the first one's device is nvidia0, and so on. PRETENDED_CPUS has the
+ * CPU near each, in order: "0;1".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +113,20 @@ int nvmlDeviceGetPciInfo_v3(struct gpu *device, struct pci *pci) {
     memset(pci, 0, sizeof *pci);
     if (at == NULL || sscanf(at, "%31[^;]", pci->bus_id) != 1)
         return NOT_SUPPORTED;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetCpuAffinity(struct gpu *device, unsigned int words, unsigned long *set) {
+    const char *at = getenv("PRETENDED_CPUS");
+    for (long left = device - gpus; at != NULL && left > 0; left--) {
+        at = strchr(at, ';');
+        at = at == NULL ? NULL : at + 1;
+    }
+    unsigned int cpu;
+    if (at == NULL || sscanf(at, "%u", &cpu) != 1 || cpu / 64 >= words)
+        return NOT_SUPPORTED;
+    memset(set, 0, words * sizeof *set);
+    set[cpu / 64] = 1ul << cpu % 64;
     return SUCCESS;
 }
 

@@ -66,7 +66,7 @@ pub use overrides::{OverrideProblem, Overrides};
 pub use placeholders::{PLACEHOLDERS, Placeholder, UnknownPlaceholder, Values, fill};
 pub use plan::{CheckpointPlan, DataPlan, JobPlace, Plan, ResumePlan, place_below};
 pub use planner::{PlanInput, plan};
-pub use rank_command::{EnvChange, JobShape, RankCommand, Rendezvous};
+pub use rank_command::{Binding, EnvChange, JobShape, RankCommand, Rendezvous};
 pub use refusal::{Refusal, RefusalKind};
 pub use resolved::{Resolved, Source};
 pub use run_file::{

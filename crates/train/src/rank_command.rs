@@ -17,6 +17,20 @@ pub struct RankCommand {
     /// different numbers of GPUs each GPU has a task, and of a launcher with an agent a node the others
     /// hold theirs for it.
     pub argv: Vec<String>,
+    /// How the ranks that it is or starts are bound to CPUs near their GPUs; `None`: they have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binding: Option<Binding>,
+}
+
+/// What is to be known of a node's ranks to bind each to CPUs near its GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Binding {
+    /// The number of the rank on its node; `None`: of an agent, whose ranks have it in `LOCAL_RANK`.
+    pub local: Option<u32>,
+    /// How many ranks the node has, at least 1.
+    pub ranks: u32,
+    /// How many CPUs each is to have, at least 1.
+    pub cpus: u32,
 }
 
 /// A change to one environment variable.

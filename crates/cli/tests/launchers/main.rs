@@ -5,13 +5,19 @@
 mod programs;
 mod sweep;
 
-use programs::{ACCELERATE, DEEPSPEED, HOROVOD, JAX, LIGHTNING, TORCH};
+use programs::{ACCELERATE, BOUND, DEEPSPEED, HOROVOD, JAX, LIGHTNING, TORCH};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use testkit::{RealSlurm, SlurmShape, TestEnv, VirtualCluster, skip};
+use testkit::{RealSlurm, SlurmShape, TestEnv, VirtualCluster, gpus_missing, skip};
 
 const CLUSTER: &str = "\
 [nodes.n]\ncount = 2\ncpus = 4\nmemory = \"8000M\"\ngpu = { count = 2 }\n\
+[partition.main]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1-0\"\n";
+
+/// GPUs at two sockets of each node.
+const SOCKETS: &str = "\
+[nodes.n]\ncount = 2\ncpus = 4\nsockets = 2\ncores_per_socket = 2\nmemory = \"8000M\"\n\
+gpu = { count = 2, sockets = \"0,1\" }\n\
 [partition.main]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1-0\"\n";
 
 /// A launcher's program.
@@ -124,6 +130,42 @@ impl Case {
         self.run(&mut lab, "lab", resources, ranks)
     }
 
+    /// On a virtual cluster with a GPU for each rank, the first near this machine's CPU 0 and the second near CPU 1:
+    /// each rank says the CPU that it is bound to, in place of the sum.
+    #[track_caller]
+    fn check_binding(self) {
+        let bindable = sys::cpu::available().starts_with(&[0, 1]);
+        let few = || (!bindable).then(|| "the CPUs 0 and 1 are needed".to_owned());
+        if let Some(reason) = gpus_missing().or_else(few) {
+            return skip(self.launcher, &reason);
+        }
+        let case = Case {
+            script: BOUND,
+            ..self
+        };
+        let Some(venv) = case.installed() else {
+            return;
+        };
+        let mut lab = VirtualCluster::start(env!("CARGO_BIN_EXE_yard"), SOCKETS);
+        lab.pretend_gpus(&["NVIDIA H200"; 2]);
+        lab.set_var("PRETENDED_CPUS", "0;1");
+        lab.set_var("PET_REDIRECTS", "9:3");
+        lab.set_var("PET_TEE", "9:3");
+        lab.write("train.py", case.script);
+        let Case { launcher, more, .. } = case;
+        let text = format!(
+            "launcher = {launcher:?}\ncommand = [\"train.py\"]\n{more}[resources]\nnodes = 2\n\
+             gpus_per_node = 2\ncpus_per_rank = 1\nmemory = \"2G\"\ntime = \"5m\"\n\
+             [environment]\nvenv = {venv:?}\n"
+        );
+        lab.write("yard.toml", &text);
+        let printed = lab.yard(&["run", "--on", "lab"]).success();
+        for rank in 0..4 {
+            let bound = format!("rank {rank} on CPU {}\n", rank % 2);
+            assert!(printed.contains(&bound), "{bound}{printed}");
+        }
+    }
+
     /// On a real Slurm, two ranks on each node.
     #[track_caller]
     fn check_on_slurm(&self) {
@@ -145,6 +187,15 @@ const TORCHRUN: Case = Case::new("torchrun", "torch", TORCH);
 const LIGHTNING_CASE: Case = Case::new("lightning", "pytorch_lightning", LIGHTNING);
 const JAX_CASE: Case = Case::new("jax", "jax", JAX);
 const ACCELERATE_CASE: Case = Case::new("accelerate", "accelerate", ACCELERATE);
+const ACCELERATE_TEED: Case = Case {
+    // As PET_TEE, which Accelerate's own default replaces.
+    more: "launcher_options = [\"--tee=9:3\"]\n",
+    ..ACCELERATE_CASE
+};
+const MPI: Case = Case {
+    needs: ["torch", "mpirun"],
+    ..Case::new("mpi", "torch", TORCH)
+};
 
 mod slow {
     use super::*;
@@ -199,21 +250,33 @@ sys.stdout.write(f'restarts {os.environ[\"TORCHELASTIC_RESTART_COUNT\"]}\\n')
 
     #[test]
     fn mpi_starts_its_daemons_through_srun() {
-        Case {
-            needs: ["torch", "mpirun"],
-            ..Case::new("mpi", "torch", TORCH)
-        }
-        .check();
+        MPI.check();
     }
 
     #[test]
     fn accelerate() {
-        Case {
-            // As PET_TEE, which Accelerate's own default replaces.
-            more: "launcher_options = [\"--tee=9:3\"]\n",
-            ..ACCELERATE_CASE
-        }
-        .check();
+        ACCELERATE_TEED.check();
+    }
+
+    #[test]
+    fn a_rank_that_is_a_task_is_bound_near_its_gpu() {
+        SRUN.check_binding();
+    }
+
+    /// Agents start their ranks within a task, which has the CPUs of all.
+    #[test]
+    fn torchrun_s_ranks_are_bound_near_their_gpus() {
+        TORCHRUN.check_binding();
+    }
+
+    #[test]
+    fn accelerate_s_ranks_are_bound_near_their_gpus() {
+        ACCELERATE_TEED.check_binding();
+    }
+
+    #[test]
+    fn mpirun_s_ranks_are_bound_near_their_gpus() {
+        MPI.check_binding();
     }
 
     #[test]
@@ -233,6 +296,54 @@ fn horovod() {
     Case::new("horovod", "horovod.torch", HOROVOD)
         .of_venv("horovod")
         .check();
+}
+
+/// By `mpirun`, and Horovod's own controller over MPI.
+#[test]
+#[ignore = "needs Horovod, which takes long to build"]
+fn horovod_over_mpi() {
+    Case {
+        needs: ["horovod.torch", "mpirun"],
+        before: "import os\nassert os.environ['OMPI_COMM_WORLD_SIZE'] == '4'\n",
+        ..Case::new("mpi", "horovod.torch", HOROVOD)
+    }
+    .of_venv("horovod")
+    .check();
+}
+
+/// As batch scripts for Satori have it: a list of hosts, and `horovodrun`, whose ssh and whose `mpirun` are led to the
+/// job's nodes.
+#[test]
+#[ignore = "needs Horovod, which takes long to build"]
+fn horovodrun_with_hosts() {
+    let case = Case {
+        needs: ["horovod.torch", "mpirun"],
+        ..Case::new("horovod", "horovod.torch", HOROVOD)
+    };
+    let case = case.of_venv("horovod");
+    let Some(venv) = case.installed() else {
+        return;
+    };
+    let lab = VirtualCluster::start(env!("CARGO_BIN_EXE_yard"), CLUSTER);
+    lab.write("train.py", HOROVOD);
+    for controller in ["--gloo", "--mpi"] {
+        let script = format!(
+            "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=2 --time=5 --output=out{controller}\n\
+             export PATH={}/bin:$PATH OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n\
+             hosts=$(scontrol show hostnames | sed s/$/:2/ | paste -sd,)\n\
+             horovodrun {controller} -np $SLURM_NTASKS -H $hosts python train.py\n",
+            venv.display()
+        );
+        lab.write("job.sh", &script);
+        let outcome = lab.slurm("sbatch", &["--wait", "job.sh"]);
+        let said = std::fs::read_to_string(lab.work().join(format!("out{controller}")));
+        let said = said.expect("the job has written");
+        assert_eq!(outcome.status, 0, "{said}");
+        for rank in 0..4 {
+            let line = format!("rank {rank} local {} sum 10", rank % 2);
+            assert!(said.contains(&line), "{controller} {line}: {said}");
+        }
+    }
 }
 
 #[test]

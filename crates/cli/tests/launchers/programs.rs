@@ -9,6 +9,15 @@ dist.all_reduce(t)
 sys.stdout.write(f'rank {dist.get_rank()} local {os.environ[\"LOCAL_RANK\"]} sum {int(t.item())}\\n')
 dist.barrier()
 ";
+/// Waits to be bound to one CPU: the ranks of an agent are once they are seen.
+pub const BOUND: &str = "\
+import os, sys, time
+until = time.monotonic() + 60
+while len(os.sched_getaffinity(0)) > 1 and time.monotonic() < until:
+    time.sleep(0.05)
+cpus = ','.join(map(str, sorted(os.sched_getaffinity(0))))
+sys.stdout.write(f'rank {os.environ[\"RANK\"]} on CPU {cpus}\\n')
+";
 pub const JAX: &str = "\
 import os, sys, jax, jax.numpy as jnp
 jax.config.update('jax_cpu_collectives_implementation', 'gloo')

@@ -317,6 +317,7 @@ mod tests {
             node: task / 8,
             env: std::collections::BTreeMap::new(),
             argv: vec![format!("rank {task}")],
+            binding: None,
         };
         let launch = LaunchFile {
             attempt,

@@ -50,6 +50,7 @@ pub(crate) use scan::is_being_written;
 pub use tree::{make_rest, tree};
 
 use crate::local_folder::{LocalFolder, LocalFolderError};
+use crate::near_gpus;
 use crate::protocol::{AgentId, Order};
 use crate::visible_gpus;
 use actor::ActorName;
@@ -246,6 +247,12 @@ fn start_keeper(
                 let note = local.gpus_note(at.node_index);
                 if let Err(error) = visible_gpus::write_down(&note) {
                     outbox.note(format!("{} can't be written: {error}", note.display()));
+                }
+                if at.plan.gpus_per_node.value > 0 {
+                    let note = local.near_gpus_note(at.node_index);
+                    if let Err(error) = near_gpus::write_down(&note) {
+                        outbox.note(format!("{} can't be written: {error}", note.display()));
+                    }
                 }
                 let monitored = at.monitored();
                 let channels = (outbox.clone(), copier, clean_up);

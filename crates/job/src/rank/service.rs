@@ -40,6 +40,7 @@ pub fn service(attempt: Attempt, folder: &RunFolder, words: &[String]) -> Result
                 node: 0,
                 env,
                 argv: words.to_vec(),
+                binding: None,
             };
             let inside = Inside {
                 container,

@@ -5,6 +5,7 @@ use super::program::ProgramError;
 use super::{RankError, Variables, failed_peer, prelude, program};
 use crate::agent::RankProcess;
 use crate::local_folder;
+use crate::near_gpus::NearGpus;
 use crate::python_stack;
 use crate::visible_gpus;
 use folder::{LaunchFile, RunFolder};
@@ -12,6 +13,7 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -95,8 +97,21 @@ impl Start<'_> {
         if let Some((place, local)) = of_rank {
             failed_peer::end_after(self.launch.attempt, place, local).map_err(catching)?;
         }
+        let near = of_rank.and_then(|(place, local)| {
+            let note = local_folder::near_gpus_note(local, place.node_index);
+            NearGpus::of_task(self.rank.binding, &note)
+        });
+        if let Some(Err(error)) = near.as_ref().map(NearGpus::bind_own) {
+            let _ = writeln!(
+                io::stderr(),
+                "note: the rank can't be bound to the CPUs at its GPU's socket: {error}"
+            );
+        }
         let mut child = spawn(&program, &argv, &self.launch.cwd, &variables)?;
         let pid = child.id();
+        if let Some(near) = near {
+            std::thread::spawn(move || near.bind_ranks_of(pid));
+        }
         prefer_to_kill(pid);
         if let Some((place, local)) = of_rank {
             write_down(pid, place, local);

@@ -83,6 +83,7 @@ fn enter(mut container: ContainerStart, argv: Vec<String>) -> Result<u8, RankErr
         node: 0,
         env: env.collect(),
         argv,
+        binding: None,
     };
     let copied = Copied::make(&mut container)?;
     let inside = Inside {

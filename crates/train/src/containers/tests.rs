@@ -313,6 +313,7 @@ fn what_a_rank_gets_inside() {
         node: 0,
         env: BTreeMap::from([("MY_OWN".to_owned(), EnvChange::Set("1".to_owned()))]),
         argv: vec![],
+        binding: None,
     };
     for name in [
         "MY_OWN",

@@ -4,7 +4,7 @@ use super::Shape;
 use super::command::with_interpreter;
 use super::task::{Env, MeetingPlace, Task, text};
 use crate::placeholders::{UnknownPlaceholder, Values, fill};
-use crate::{EnvChange, JobShape, Plan, Python, RankCommand, Rendezvous};
+use crate::{Binding, EnvChange, JobShape, Plan, Python, RankCommand, Rendezvous};
 use std::collections::BTreeMap;
 
 /// What the ranks of one start of a job are started with.
@@ -59,18 +59,19 @@ pub(super) fn launch_at(
         node,
         local,
     };
-    let started = |task: &Task<'_>, env: Env, argv: Vec<String>| RankCommand {
+    let started = |task: &Task<'_>, env, argv, binding| RankCommand {
         task: task.number,
         node: task.node,
         env,
         argv,
+        binding,
     };
     let own = own_variables(plan, values)?;
     let head = row.head.map(|head| {
         let task = task(0, 0);
         let mut env = Env::new();
         let argv = head(&task, &mut env);
-        started(&task, env, argv)
+        started(&task, env, argv, None)
     });
     let of_node = |(node, tasks): (u32, &u32)| (0..*tasks).map(move |local| (node, local));
     let rank = |(node, local)| {
@@ -88,11 +89,24 @@ pub(super) fn launch_at(
                 env.insert(name.clone(), EnvChange::Set(value.clone()));
             }
         }
-        started(&task, env, argv)
+        let binding = binding(&task, row.shape).filter(|_| !argv.is_empty());
+        started(&task, env, argv, binding)
     };
     let ranks = (0..nodes).zip(&of_nodes).flat_map(of_node).map(rank);
     let ranks = ranks.collect();
     Ok(Launch { head, ranks })
+}
+
+/// How the ranks of a task that has GPUs are bound.
+fn binding(task: &Task<'_>, shape: Shape) -> Option<Binding> {
+    let ranks = task.ranks();
+    // Of an agent with one rank both have the same CPUs; not every launcher gives that one a number.
+    let is_agent = shape == Shape::Agents && ranks > 1;
+    (task.gpus() > 0).then(|| Binding {
+        local: (!is_agent).then_some(task.local),
+        ranks,
+        cpus: task.plan.cpus_per_rank.value,
+    })
 }
 
 /// What the first task has with every launcher.

@@ -45,6 +45,7 @@ fn a_container_of_what_the_cluster_has() {
               ranks per node  2                             srun: one rank per GPU
               cpus per rank   4                             a node's 32 CPUs for its 8 GPUs: the least of what
                                                             could be given
+              cpu binding     each rank at its GPU's socket  where the job has enough CPUs there
               memory          46.9 GiB                      this share of a node's 187.5 GiB: the least of what
                                                             could be given
               time a job      1 h                           default of wilson

@@ -89,6 +89,7 @@ fn resnet_on_a_cluster() {
               ranks per node  2                             torchrun: one rank per GPU
               tasks per node  1                             torchrun starts 2 ranks in each task
               cpus per rank   16                            a node's 32 CPUs for its 2 GPUs
+              cpu binding     each rank at its GPU's socket  where the job has enough CPUs there
               memory          187.5 GiB                     this share of a node's 187.5 GiB
               time a job      1 h                           default of wilson
               partition       gpu_gce                       from yard.toml:16, [cluster.wilson]
@@ -120,6 +121,7 @@ fn gpu_memory_chooses_a_type() {
               gpus per node   1 a100                        a type or memory of GPUs is requested
               ranks per node  1                             launcher none starts one process
               cpus per rank   16                            a node's 64 CPUs for its 4 GPUs
+              cpu binding     each rank at its GPU's socket  where the job has enough CPUs there
               memory          46.9 GiB                      this share of a node's 187.5 GiB
               time a job      1 h                           default of wilson
               python          from PATH                     default: no [environment] is set

@@ -61,6 +61,7 @@ fn ibex_by_feature_and_policy() {
               gpus per node   4 v100                        from yard.toml:4
               ranks per node  4                             srun: one rank per GPU
               cpus per rank   6                             ibex: 5-6 CPUs a v100 (policy)
+              cpu binding     each rank at its GPU's socket  where the job has enough CPUs there
               memory          360 GiB                       ibex: 64G-90G a v100 (policy), the upper end
               time a job      24 h                          from yard.toml:6
               partition       batch                         ibex's default: not named in the script
@@ -127,6 +128,7 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
               gpus per node   2 v100                        from yard.toml:3
               ranks per node  2                             srun: one rank per GPU
               cpus per rank   20                            a node's 40 CPUs for its 2 GPUs
+              cpu binding     each rank at its GPU's socket  where the job has enough CPUs there
               memory          188 GiB                       this share of a node's 188 GiB
               time a job      24 h                          from yard.toml:5
               partition       gpu_gce                       wilson has no default; takes the job, up to 24 h
@@ -151,6 +153,7 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
               ranks per node  2                             srun: one rank per GPU
               cpus per rank   2                             a node's 16 CPUs for its 8 GPUs: the least of what
                                                             could be given
+              cpu binding     each rank at its GPU's socket  where the job has enough CPUs there
               memory          188 GiB                       this share of a node's 188 GiB: the least of what
                                                             could be given
               time a job      2 h                           from yard.toml:4
@@ -250,6 +253,7 @@ fn satori_beyond_its_default_queue() {
               gpus per node   4                             from yard.toml:3
               ranks per node  4                             srun: one rank per GPU
               cpus per rank   40                            a node's 160 CPUs for its 4 GPUs
+              cpu binding     each rank at its GPU's socket  where the job has enough CPUs there
               memory          all                           the node is the job's alone
               time a job      24 h                          from yard.toml:4
               partition       normal                        satori's default: not named in the script
@@ -286,6 +290,7 @@ fn cedar_and_plai_and_technion() {
               gpus per node   2 v100l                       from yard.toml:3
               ranks per node  2                             srun: one rank per GPU
               cpus per rank   8                             cedar: 1-8 CPUs a v100 (policy)
+              cpu binding     each rank at its GPU's socket  where the job has enough CPUs there
               memory          92 GiB                        cedar: 1G-46G a v100 (policy), the upper end
               time a job      1 h                           from yard.toml:5
               partition       gpubase                       cedar's default: not named in the script
@@ -311,6 +316,7 @@ fn cedar_and_plai_and_technion() {
               ranks per node  2                             srun: one rank per GPU
               cpus per rank   6                             cedar: 1-6 CPUs a p100 (policy): the least of what
                                                             could be given
+              cpu binding     each rank at its GPU's socket  where the job has enough CPUs there
               memory          92 GiB                        cedar: 1G-46G a v100 (policy), the upper end: the
                                                             least of what could be given
               time a job      1 h                           from yard.toml:4
@@ -337,6 +343,7 @@ fn cedar_and_plai_and_technion() {
               gpus per node   2 h100                        from yard.toml:3
               ranks per node  2                             srun: one rank per GPU
               cpus per rank   8                             a node's 32 CPUs for its 4 GPUs
+              cpu binding     each rank at its GPU's socket  where the job has enough CPUs there
               memory          93.5 GiB                      this share of a node's 187 GiB
               time a job      1 h                           from yard.toml:5
               partition       gpubase                       cedar's default: not named in the script
@@ -367,6 +374,7 @@ fn cedar_and_plai_and_technion() {
               gpus per node   2                             from yard.toml:3
               ranks per node  2                             srun: one rank per GPU
               cpus per rank   8                             a node's 64 CPUs for its 8 GPUs
+              cpu binding     each rank at its GPU's socket  where the job has enough CPUs there
               memory          62.5 GiB                      this share of a node's 250 GiB
               time a job      1 h                           from yard.toml:4
               partition       plai                          plai's default: not named in the script
@@ -389,6 +397,7 @@ fn cedar_and_plai_and_technion() {
               gpus per node   8 a100                        from yard.toml:4
               ranks per node  8                             srun: one rank per GPU
               cpus per rank   32                            a node's 256 CPUs for its 8 GPUs
+              cpu binding     each rank at its GPU's socket  where the job has enough CPUs there
               memory          1000 GiB                      this share of a node's 1000 GiB
               time a job      1 h                           from yard.toml:6
               partition       work                          technion's default: not named in the script
@@ -413,6 +422,7 @@ fn memory_may_be_left_to_the_cluster() {
               gpus per node   1 v100                        from yard.toml:3
               ranks per node  1                             launcher none starts one process
               cpus per rank   20                            a node's 40 CPUs for its 2 GPUs
+              cpu binding     each rank at its GPU's socket  where the job has enough CPUs there
               memory          default                       from yard.toml:5; wilson's default, which is not
                                                             known
               time a job      1 h                           from yard.toml:6
@@ -436,6 +446,7 @@ fn memory_may_be_left_to_the_cluster() {
               ranks per node  1                             launcher none starts one process
               cpus per rank   6                             cedar: 1-6 CPUs a p100 (policy): the least of what
                                                             could be given
+              cpu binding     each rank at its GPU's socket  where the job has enough CPUs there
               memory          default                       from yard.toml:4; cedar's default, which is not
                                                             known
               time a job      1 h                           from yard.toml:5

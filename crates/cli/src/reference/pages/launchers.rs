@@ -65,9 +65,11 @@ const COMMON: &str = r#"With every launcher:
   its node that are the job's, as NCCL's direct copies need it, and takes the one of its local rank.
 - `--distribution=block:block` counts ranks node by node and, on a node, socket by socket, as GPUs are
   numbered. Where the cluster binds tasks (`TaskPlugin=task/affinity`) each rank that is a task of its own
-  is bound to CPUs of the socket that its GPU is at, as far as these are numbered alike. An agent of
-  `torchrun` or `accelerate` has the CPUs of all its ranks, and `mpirun` runs with `--bind-to none`: their
-  ranks are not bound one by one.
+  is bound to its CPUs so.
+- Each rank is bound to those of its task's CPUs that are at the socket of its GPUs, as the driver tells, where these
+  are enough for all ranks there; also the ranks that an agent of `torchrun` or `accelerate` starts, once it has
+  (`LOCAL_RANK` tells which each is), and those of `mpirun`, which itself runs with `--bind-to none`. What a program
+  binds itself stays so.
 - `CUDA_DEVICE_ORDER` is `PCI_BUS_ID` and `OMP_NUM_THREADS` the CPUs of a rank, unless they are set.
 - Ranks meet at an address of the job's first node and at a port that was free there and was held until
   they started, so that two jobs on one node do not meet each other. `YARD_COORDINATOR` has it, for

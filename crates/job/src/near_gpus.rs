@@ -1,0 +1,183 @@
+//! Binds ranks to those of their CPUs that are near their GPUs.
+//!
+//! Slurm binds tasks where it has `task/affinity`, by the order of its CPUs and whatever the GPUs' sockets are; what
+//! an agent such as `torchrun` starts within its task has all of the task's CPUs, at any socket. The node's agent, which
+//! sees all of the job's GPUs there, notes which CPUs are near each; rank wrappers bind by that.
+
+use crate::visible_gpus;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+use sys::cpu;
+use sys::process::{descendants, first_variable, start_time};
+use train::Binding;
+
+/// How often an agent's processes are looked at until all of its ranks are bound.
+const SOON: Duration = Duration::from_millis(100);
+/// How often after that: it may start its ranks anew.
+const LATER: Duration = Duration::from_secs(2);
+
+/// Notes the CPUs near each of the GPUs that this process's environment names; nothing where that is not known.
+pub(crate) fn write_down(note: &Path) -> io::Result<()> {
+    let [cuda, rocr] =
+        [visible_gpus::CUDA, visible_gpus::ROCR].map(|name| std::env::var(name).ok());
+    let near = sys::near_gpus(cuda.as_deref(), rocr.as_deref());
+    if near.is_empty() {
+        return Ok(());
+    }
+    let text = serde_json::to_vec(&near).expect("invariant: numbers only");
+    sys::atomic::write_relaxed(note, &text)
+}
+
+/// A node's ranks.
+#[derive(Clone, Debug)]
+pub(crate) struct NearGpus {
+    binding: Binding,
+    /// The CPUs near each GPU.
+    near: Vec<Vec<u32>>,
+    /// The CPUs of this process, which those that it starts have too.
+    own: Vec<u32>,
+}
+
+impl NearGpus {
+    /// Those of this process's task, by its node's note; `None` where nothing is known of GPUs.
+    pub(crate) fn of_task(binding: Option<Binding>, note: &Path) -> Option<NearGpus> {
+        let binding = binding?;
+        let near = serde_json::from_slice(&std::fs::read(note).ok()?).ok()?;
+        Some(NearGpus {
+            binding,
+            near,
+            own: cpu::available(),
+        })
+    }
+
+    /// Binds this thread, and what it starts, where the task is one rank.
+    ///
+    /// # Errors
+    /// The system forbids it.
+    pub(crate) fn bind_own(&self) -> io::Result<()> {
+        let cpus = self.binding.local.and_then(|local| self.cpus_of(local));
+        cpus.map_or(Ok(()), |cpus| cpu::bind(&cpus))
+    }
+
+    /// Binds the ranks that process `pid` starts, as they come, for as long as it lives; returns at once where the
+    /// task is one rank itself.
+    pub(crate) fn bind_ranks_of(&self, pid: u32) {
+        let ranks = 0..self.binding.ranks;
+        let of_ranks = ranks.filter_map(|local| Some((local, self.cpus_of(local)?)));
+        let of_ranks: BTreeMap<u32, Vec<u32>> = of_ranks.collect();
+        if self.binding.local.is_some() || of_ranks.is_empty() {
+            return;
+        }
+        let began = start_time(pid);
+        // Each with the time when it began: numbers come again.
+        let mut bound: BTreeMap<u32, (u32, u64)> = BTreeMap::new();
+        while began.is_some() && start_time(pid) == began {
+            let all = descendants(pid);
+            bound.retain(|pid, _| all.contains(pid));
+            for pid in all {
+                let Some(began) = start_time(pid) else {
+                    continue;
+                };
+                if bound.get(&pid).is_some_and(|(_, known)| *known == began) {
+                    continue;
+                }
+                // One that has not become its program yet has none.
+                let local = first_variable(pid, "LOCAL_RANK").and_then(|local| local.parse().ok());
+                let cpus = local.and_then(|local| Some((local, of_ranks.get(&local)?)));
+                if let Some((local, cpus)) = cpus
+                    && cpu::bind_process(pid, &self.own, cpus).is_ok()
+                {
+                    bound.insert(pid, (local, began));
+                }
+            }
+            let has_all = of_ranks
+                .keys()
+                .all(|local| bound.values().any(|(own, _)| own == local));
+            std::thread::sleep(if has_all { LATER } else { SOON });
+        }
+    }
+
+    /// The CPUs of a rank that are near its GPUs, where they are not all that there are and enough for all ranks
+    /// that have the same.
+    fn cpus_of(&self, local: u32) -> Option<Vec<u32>> {
+        let cpus = self.near_cpus_of(local);
+        let sharing = (0..self.binding.ranks).filter(|other| self.near_cpus_of(*other) == cpus);
+        let needed = sharing.count().saturating_mul(self.binding.cpus as usize);
+        (!cpus.is_empty() && cpus.len() < self.own.len() && cpus.len() >= needed).then_some(cpus)
+    }
+
+    fn near_cpus_of(&self, local: u32) -> Vec<u32> {
+        let (gpus, ranks, local) = (self.near.len(), self.binding.ranks as usize, local as usize);
+        let own = if ranks > 0 && gpus > 0 && gpus.is_multiple_of(ranks) {
+            let each = gpus / ranks;
+            &self.near[(local * each).min(gpus)..((local + 1) * each).min(gpus)]
+        } else {
+            // Ranks take turns at the GPUs.
+            local
+                .checked_rem(gpus)
+                .map_or(&[][..], |at| &self.near[at..=at])
+        };
+        let is_near = |cpu: &&u32| own.iter().any(|near| near.contains(cpu));
+        self.own.iter().filter(is_near).copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// GPUs by their CPUs, ranks with the CPUs of each, and the CPUs of the task.
+    #[track_caller]
+    fn check(near: &[&[u32]], (ranks, cpus): (u32, u32), own: &[u32], want: &[Option<&[u32]>]) {
+        let of_node = NearGpus {
+            binding: Binding {
+                local: None,
+                ranks,
+                cpus,
+            },
+            near: near.iter().map(|cpus| cpus.to_vec()).collect(),
+            own: own.to_vec(),
+        };
+        let found: Vec<_> = (0..ranks).map(|local| of_node.cpus_of(local)).collect();
+        let found: Vec<_> = found.iter().map(Option::as_deref).collect();
+        assert_eq!(found, want);
+    }
+
+    #[test]
+    fn a_rank_has_the_cpus_of_its_socket() {
+        let (first, second): (&[u32], &[u32]) = (&[0, 1, 2, 3], &[4, 5, 6, 7]);
+        let all: Vec<u32> = (0..8).collect();
+        let two = [first, second];
+        let bound = [Some(first), Some(second)];
+        check(&two, (2, 4), &all, &bound);
+        // Of the job's own CPUs.
+        check(
+            &two,
+            (2, 2),
+            &[2, 3, 4, 5, 6],
+            &[Some(&[2, 3]), Some(&[4, 5, 6])],
+        );
+        // A socket with fewer than its ranks are to have binds none.
+        check(&two, (2, 2), &[3, 4, 5, 6], &[None, Some(&[4, 5, 6])]);
+        check(&two, (2, 1), &[4, 5], &[None, None]);
+        // Two ranks at each socket, and one with GPUs at both.
+        let four = [first, first, second, second];
+        let of_four = [Some(first), Some(first), Some(second), Some(second)];
+        check(&four, (4, 2), &all, &of_four);
+        check(&four, (4, 3), &all, &[None; 4]);
+        check(&four, (2, 4), &all, &bound);
+        check(&four, (1, 8), &all, &[None]);
+        // More ranks than GPUs.
+        check(
+            &two,
+            (4, 2),
+            &all,
+            &[Some(first), Some(second), Some(first), Some(second)],
+        );
+        // One that Slurm bound as a task.
+        check(&two, (2, 4), first, &[None, None]);
+        check(&[], (2, 1), &all, &[None, None]);
+    }
+}
