@@ -965,6 +965,9 @@ pub struct PartitionFacts {
     /// With whom jobs share their nodes that do not ask.
     #[serde(default)]
     pub sharing: PartitionSharing,
+    /// It is shown to who asks only where that is asked: it is `Hidden`, or not for their groups.
+    #[serde(default)]
+    pub is_hidden: bool,
 }
 
 /// A node.

@@ -138,6 +138,43 @@ fn what_another_user_may_do_with_the_engine_of_root() {
     });
 }
 
+/// As a controller leaves them out: `_all_parts_hidden` of 22.05's `job_mgr.c`.
+#[test]
+fn jobs_of_hidden_partitions_are_listed_only_where_that_is_asked() {
+    if sys::process::user() != 0 {
+        return skip("hidden partitions", "only root can act as another user");
+    }
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let lab = "[nodes.n]\nnames = \"n[1-2]\"\ncpus = 4\nmemory = \"8000M\"\n\
+               [partition.open]\ndefault = true\nnodes = \"ALL\"\n\
+               [partition.closed]\nnodes = \"ALL\"\nhidden = true\n";
+    let file = env.write("lab.toml", lab).display().to_string();
+    let started = ["engine", "start", "lab", "--cluster", &file];
+    env.yard(&started).success();
+    env.set_var("TRAINYARD_ENGINE", "lab");
+    for partition in ["open", "closed", "closed,open"] {
+        env.slurm("sbatch", &["-H", "-p", partition, "--wrap", "true"])
+            .success();
+    }
+    let shared = Shared::new(&env, "lab");
+    let listed = |variables: &[(&str, &str)], args: &[&str]| {
+        let args = [&["squeue", "-h", "-S", "i", "-o", "%i"], args].concat();
+        let (code, printed, said) = shared.run(OTHER, variables, &args);
+        assert_eq!((code, said.as_str()), (Some(0), ""), "{args:?}");
+        printed.replace('\n', " ")
+    };
+    assert_eq!(listed(&[], &[]), "1 3 ");
+    assert_eq!(listed(&[], &["-a"]), "1 2 3 ");
+    assert_eq!(listed(&[("SQUEUE_ALL", "1")], &[]), "1 2 3 ");
+    assert_eq!(listed(&[("SQUEUE_ALL", "1")], &["--hide"]), "1 3 ");
+    assert_eq!(listed(&[], &["-p", "closed"]), "2 3 ");
+    assert_eq!(listed(&[], &["-j", "2"]), "2 ");
+    // Who manages the cluster sees all.
+    let own = env.slurm("squeue", &["-h", "-S", "i", "-o", "%i"]);
+    assert_eq!(own.success().replace('\n', " "), "1 2 3 ");
+    env.slurm("scancel", &["-u", "root"]).success();
+}
+
 /// `sbatch --uid` and `--gid`: everything of such a job is the other user's.
 #[test]
 fn root_submits_jobs_of_another_user() {

@@ -182,3 +182,32 @@ gpu*         up 7-00:00:00      1   down node2
 ";
     assert_eq!(printed.stdout, want);
 }
+
+/// As `convert_num_unit` of 22.05 has it.
+#[test]
+fn counts_are_in_units_of_1024_unless_they_shall_not_be() {
+    let large = SinfoNode {
+        name: NodeName::new("node1"),
+        cpus: 2048,
+        sockets: 1,
+        cores: 1536,
+        threads: 1000,
+        ..SinfoNode::default()
+    };
+    let print = |args: &[&str]| {
+        let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let asked = SinfoArgs::parse("sinfo", &args, &|_| None).unwrap();
+        let printed = asked.print(
+            &[partition("gpu", &[1], 60, 60)],
+            std::slice::from_ref(&large),
+            Timestamp(0),
+            &TimeZone::UTC,
+        );
+        printed.stdout
+    };
+    assert_eq!(print(&["-h", "-o", "%c %z"]), "2K 1:1.50K:1000\n");
+    assert_eq!(
+        print(&["-h", "--noconvert", "-o", "%c %z"]),
+        "2048 1:1536:1000\n"
+    );
+}

@@ -205,5 +205,6 @@ fn view(partition: &PartitionFacts) -> PartitionView {
         cpus_per_gpu: partition.cpus_per_gpu,
         memory_per_gpu: partition.memory_per_gpu,
         sharing: partition.sharing,
+        is_hidden: partition.is_hidden,
     }
 }

@@ -97,19 +97,19 @@ pub fn by_name(args: &[OsString]) -> Option<(&'static str, &[OsString])> {
 pub fn help_of(name: &str) -> String {
     match name {
         "sbatch" => sbatch::help(),
-        "squeue" => squeue::HELP.to_owned(),
-        "scancel" => scancel::HELP.to_owned(),
-        "sacct" => sacct::HELP.to_owned(),
+        "squeue" => squeue::help(),
+        "scancel" => scancel::help(),
+        "sacct" => sacct::help(),
         "srun" => srun::help(),
         "salloc" => salloc::help(),
-        "sattach" => sattach::HELP.to_owned(),
-        "sbcast" => sbcast::HELP.to_owned(),
-        "scontrol" => scontrol_help::HELP.to_owned(),
-        "sinfo" => sinfo::HELP.to_owned(),
-        "sacctmgr" => sacctmgr::HELP.to_owned(),
-        "sprio" => sprio::HELP.to_owned(),
-        "sshare" => sshare::HELP.to_owned(),
-        "sstat" => sstat::HELP.to_owned(),
+        "sattach" => sattach::help(),
+        "sbcast" => sbcast::help(),
+        "scontrol" => scontrol_help::help(),
+        "sinfo" => sinfo::help(),
+        "sacctmgr" => sacctmgr::help(),
+        "sprio" => sprio::help(),
+        "sshare" => sshare::help(),
+        "sstat" => sstat::help(),
         "sdiag" => model::SDIAG_HELP.to_owned(),
         other => panic!("{other} has no help"),
     }
@@ -159,6 +159,13 @@ fn option_help(command: Command, head: &str) -> String {
         ));
     }
     text
+}
+
+/// Help of a command from its own table of options, between what is said above and below them.
+fn command_help(command: &str, about: &str, notes: &str) -> String {
+    let options = model::option_lines(command);
+    let rule = if notes.is_empty() { "" } else { "\n" };
+    format!("{about}\n{options}{rule}{notes}")
 }
 
 /// What the system says of an error, without its number: as Slurm's commands print it.

@@ -22,7 +22,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         }
     };
     match asked.show {
-        Some(SacctShow::Help) => printer.data(HELP),
+        Some(SacctShow::Help) => printer.data(&help()),
         Some(SacctShow::Columns) => printer.data(&sacct_columns_text()),
         Some(SacctShow::Version) => printer.line(&super::version_line()),
         Some(SacctShow::Usage) => printer.data("Usage: sacct [options]\n\tUse --help for help\n"),
@@ -208,56 +208,23 @@ fn since(asked: &SacctArgs, now: Timestamp) -> Timestamp {
     }
 }
 
-pub(super) const HELP: &str = "\
+/// What `--help` says above the options.
+const ABOUT: &str = "\
 Usage: sacct [OPTIONS]
 Lists jobs of Trainyard's embedded engine, ended ones too, as Slurm's sacct lists those of a cluster:
 your own since midnight, with their steps.
+";
 
-  -A, --accounts=LIST    jobs of these accounts
-  -a, --allusers         jobs of all users
-  -B, --batch-script     the scripts of the jobs of -j, as long as they are kept
-  -b, --brief            jobid, state and exitcode
-  -C, --constraints=LIST jobs that ask for each of these features
-      --delimiter=TEXT   instead of | with -p and -P
-  -D, --duplicates       each start of a requeued job
-      --env-vars         the variables that the jobs of -j were submitted with
-  -e, --helpformat       the names of all columns; --help-fields too
-  -E, --endtime=TIME     jobs from before a moment
-  -F, --flags=LIST       jobs that were started so: SchedSubmit, SchedMain, SchedBackfill
-  -g, --group=LIST       jobs of these groups
-  -I, --ncpus=N[-M]      jobs with so many CPUs
-  -i, --nnodes=N[-M]     jobs on so many nodes
-  -j, --jobs=LIST        these jobs or steps: 12, 12_3, 12.batch
-      --json             as JSON: an object whose `jobs` is a list
-  -k, --timelimit-min=T  jobs with this limit; with -K, with limits from here on
-  -K, --timelimit-max=T  with -k, up to this limit
-  -l, --long             all that says what was used
-      --name=LIST        jobs of these names
-      --noconvert        memory in MiB, what tasks used in bytes
-  -M, --clusters=LIST    jobs of these clusters, of which there is one
-  -N, --nodelist=NODES   jobs on these nodes
-  -n, --noheader         no header
-  -o, --format=LIST      columns, with widths: jobid,state%-20; --fields too; else those of SACCT_FORMAT
-  -p, --parsable         a | after each value
-  -P, --parsable2        a | between values
-  -q, --qos=LIST         jobs of these QOS
-  -r, --partition=LIST   jobs of these partitions
-      --reason=LIST      jobs that waited for these reasons
-  -s, --state=LIST       states, long or short
-  -S, --starttime=TIME   jobs that ended after a moment, and those that did not end
-  -T, --truncate         starts and ends no further than --starttime and --endtime
-      --units=K|M|G|T|P  memory and what tasks used in this unit
-  -u, --user=LIST        jobs of these users
-  -V, --version          what this is
-  -W, --wckeys=LIST      jobs with these workload keys
-  -X, --allocations      no steps
-      --yaml             as YAML
-
+/// What `--help` says below the options.
+const NOTES: &str = "\
 Columns of what is not gathered here are empty. MaxRSS is the most that one process held at once. Tasks
 are counted when they end: MaxDiskRead is what came from a disk, not what was found in memory; sizes of
 address spaces are not counted. With states and --starttime alone, jobs are those in that state at that
 moment. Jobs that could not have started yet are shown where they are named. No job has the id of an
 association: with -x none is shown.
-Taken and without effect: --allclusters, --federation, --file (it has to be there), --local,
---use-local-uid, --verbose.
 ";
+
+/// `sacct --help`
+pub(super) fn help() -> String {
+    super::command_help("sacct", ABOUT, NOTES)
+}

@@ -24,7 +24,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         }
     };
     match asked.show {
-        Some(SacctmgrShow::Help) => printer.data(HELP),
+        Some(SacctmgrShow::Help) => printer.data(&help()),
         Some(SacctmgrShow::Version) => printer.line(&super::version_line()),
         None => {
             return carry_out(&asked, printer).unwrap_or_else(|failure| {
@@ -131,7 +131,8 @@ pub(super) fn has_agreed(question: &str, printer: &Printer) -> bool {
     read.is_ok() && line.trim().eq_ignore_ascii_case("y")
 }
 
-pub(super) const HELP: &str = "\
+/// What `--help` says above the options.
+const ABOUT: &str = "\
 Usage: sacctmgr [OPTIONS] COMMAND
 Shows and changes accounts, users, associations and QOS of Trainyard's embedded engine, as Slurm's
 sacctmgr does those of a cluster. It starts with those of the engine's cluster file. What is changed
@@ -157,18 +158,16 @@ refused for its account or QOS.
   help, version                                as --help and --version
 
   Format=LIST, WithAssoc, WithCoord, Tree and OnlyDefaults belong to show.
+";
 
-  -i, --immediate    changes without a question
-  -n, --noheader     no header
-  -p, --parsable     a | after each value
-  -P, --parsable2    a | between values
-  -Q, --quiet        no word about what was done
-  -r, --readonly     refuses what would change something
-  -s, --associations show account and show user with their associations
-  -V, --version      what this is
-
+/// What `--help` says below the options.
+const NOTES: &str = "\
 An event is a time in which a node took no jobs. Jobs ask for a resource as licences, NAME@SERVER, of
 which the cluster has its percentage. Workload keys are kept with their users; no job is counted by
 them.
-Taken and without effect: --oneliner, --verbose.
 ";
+
+/// `sacctmgr --help`
+pub(super) fn help() -> String {
+    super::command_help("sacctmgr", ABOUT, NOTES)
+}

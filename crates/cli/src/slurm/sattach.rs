@@ -15,21 +15,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// What `--help` prints.
-pub const HELP: &str = "\
+/// What `--help` says above the options.
+const ABOUT: &str = "\
 Usage: sattach [OPTIONS] JOB.STEP
 Shows what the tasks of a running step write, and passes on input, beside its srun, on Trainyard's
 embedded engine as Slurm's sattach does on a cluster. Ctrl-C ends sattach alone.
-
-      --input-filter=TASK   input for this task alone: only of a step with one task
-      --output-filter=TASK  the output of this task alone
-      --error-filter=TASK   the error output of this task alone
-  -l, --label               the number of the task before each line
-      --layout              print which node has which tasks, and end
-  -u, --usage               one line of help
-  -V, --version             what this is
-
-Taken and without effect: --quiet, --verbose.
 ";
+
+/// `sattach --help`
+pub fn help() -> String {
+    super::command_help("sattach", ABOUT, "")
+}
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
@@ -44,7 +40,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         }
     };
     match asked.action {
-        SattachAction::Help => printer.data(HELP),
+        SattachAction::Help => printer.data(&help()),
         SattachAction::Usage => printer.line(USAGE),
         SattachAction::Version => printer.line(&super::version_line()),
         SattachAction::Attach | SattachAction::Layout => {

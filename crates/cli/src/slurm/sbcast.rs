@@ -13,21 +13,17 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 /// What `--help` prints.
-pub const HELP: &str = "\
+/// What `--help` says above the options.
+const ABOUT: &str = "\
 Usage: sbcast [OPTIONS] SOURCE DEST
 Copies a file to the nodes of a job of Trainyard's embedded engine as Slurm's sbcast does on a cluster.
 Nodes with a /tmp and /dev/shm of their own get a copy each there, by a step of the job; elsewhere one serves all.
-
-  -f, --force       replace a file that is there
-  -j, --jobid=JOB   the job, where it is not the one around it
-  -p, --preserve    keep the times of the source
-  -v, --verbose     say what is done
-      --usage       one line of help
-  -V, --version     what this is
-
-Taken, and without a meaning where no network is: --compress, --exclude, --fanout, --send-libs, --size,
---timeout.
 ";
+
+/// `sbcast --help`
+pub fn help() -> String {
+    super::command_help("sbcast", ABOUT, "")
+}
 
 /// What Slurm's command ends with where it says no number of its own.
 const FAILED: u8 = 255;
@@ -45,7 +41,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         }
     };
     match asked.show {
-        Some(SbcastShow::Help) => printer.data(HELP),
+        Some(SbcastShow::Help) => printer.data(&help()),
         Some(SbcastShow::Usage) => {
             printer.line("Usage: sbcast [--exclude] [-CfFjpvV] [--send-libs] SOURCE DEST");
         }

@@ -21,7 +21,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     };
     match asked.action {
         ScancelAction::Help => {
-            printer.data(HELP);
+            printer.data(&help());
             return 0;
         }
         ScancelAction::Usage => {
@@ -365,27 +365,13 @@ Usage: scancel [-A account] [--batch] [--full] [--interactive] [--me] [-n job_na
                [job_id[_array_id][.step_id]]
 ";
 
-pub(super) const HELP: &str = "\
+/// What `--help` says above the options.
+const ABOUT: &str = "\
 Usage: scancel [OPTIONS] [job_id[_array_id][.step_id] ...]
 Ends or signals jobs of Trainyard's embedded engine as Slurm's scancel does those of a cluster.
-
-  -A, --account=NAME     only jobs of this account
-  -b, --batch            signal the batch shell alone
-  -f, --full             signal the batch shell and all steps
-  -i, --interactive      ask for each job
-      --me               only your own jobs
-  -n, --name=NAME        only jobs of this name
-  -p, --partition=NAME   only jobs in this partition
-  -q, --qos=NAME         only jobs of this QOS
-  -Q, --quiet            no word about what is wrong
-  -R, --reservation=NAME only jobs in this reservation
-  -s, --signal=NAME      send this signal instead of ending the job
-  -t, --state=STATE      only jobs in this state: PENDING or RUNNING
-  -u, --user=NAME        only jobs of this user
-  -v, --verbose          say what is done
-  -w, --nodelist=LIST    only jobs on these nodes
-      --usage            a short list of options
-  -V, --version          what this is
-
-Taken and without effect: --ctld, --hurry, --sibling.
 ";
+
+/// `scancel --help`
+pub(super) fn help() -> String {
+    super::command_help("scancel", ABOUT, "")
+}

@@ -6,7 +6,7 @@ use super::scontrol_change_jobs::{
     by_name, each_job, its_own_id, notify, say_unless, top, update_jobs, words_of,
 };
 use super::scontrol_cluster::change;
-use super::scontrol_help::HELP;
+use super::scontrol_help::help;
 use super::scontrol_job::{list_pids, pid_info, wait_job, write_script};
 use super::scontrol_reservation::{reserve, show_reservations, unreserve};
 use super::scontrol_show_cluster::{
@@ -25,7 +25,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         Err(error) => {
             printer.say(&error.to_string());
             if error == ScontrolUsageError::NoNames {
-                printer.data(HELP);
+                printer.data(&help());
             }
             return 1;
         }
@@ -52,7 +52,7 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
             Ok(1)
         }
         ScontrolCommand::Help => {
-            printer.data(HELP);
+            printer.data(&help());
             Ok(0)
         }
         ScontrolCommand::Version => {

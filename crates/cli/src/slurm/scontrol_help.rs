@@ -1,7 +1,7 @@
 //! What `scontrol --help` prints.
 
-/// Commands, then options.
-pub const HELP: &str = "\
+/// What `--help` says above the options.
+const ABOUT: &str = "\
 Usage: scontrol [OPTIONS] COMMAND
 Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does those of a cluster.
 
@@ -69,11 +69,9 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
   reconfigure                reads the cluster's file again
   ping                       whether the engine answers
   version                    what this is
-
-  -d, --details              a job with what it holds node by node
-  -o, --oneliner             one line an entry
-  -Q, --quiet                no word about what is wrong
-  -V, --version              what this is
-
-Taken and without effect: --federation, --hide, --local, --sibling, --verbose.
 ";
+
+/// `scontrol --help`
+pub fn help() -> String {
+    super::command_help("scontrol", ABOUT, "")
+}

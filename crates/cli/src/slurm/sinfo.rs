@@ -18,7 +18,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     };
     match asked.action {
         SinfoAction::Help => {
-            printer.data(HELP);
+            printer.data(&help());
             return 0;
         }
         SinfoAction::Usage => {
@@ -88,32 +88,13 @@ fn unknown_cluster<'a>(asked: &'a SinfoArgs, cluster: &ClusterReport) -> Option<
     unknown.next()
 }
 
-pub(super) const HELP: &str = "\
+/// What `--help` says above the options.
+const ABOUT: &str = "\
 Usage: sinfo [OPTIONS]
 Lists partitions and nodes of Trainyard's embedded engine as Slurm's sinfo lists those of a cluster.
-
-  -a, --all                partitions that are hidden too
-  -d, --dead               nodes that do not answer
-  -e, --exact              nodes that differ in any column apart
-  -h, --noheader           no headers
-  -i, --iterate=SECONDS    again and again
-      --json               as JSON
-  -l, --long               more columns
-  -M, --clusters=NAME      the name of this cluster, or all
-  -n, --nodes=LIST         these nodes
-  -N, --Node               a line a node
-  -o, --format=FORMAT      columns by letter: '%P %D %t'
-  -O, --Format=LIST        columns by name: partition:12,nodes
-  -p, --partition=LIST     these partitions
-  -r, --responding         nodes that answer
-  -R, --list-reasons       why nodes are down or drained
-  -s, --summarize          a line a partition
-  -S, --sort=LETTERS       by columns: 'P,-t'
-  -t, --states=LIST        nodes in these states
-  -T, --reservation        reservations
-      --usage              the options in short
-  -V, --version            what this is
-      --yaml               as YAML
-
-Taken and without effect: --federation, --hide, --local, --noconvert, --verbose.
 ";
+
+/// `sinfo --help`
+pub(super) fn help() -> String {
+    super::command_help("sinfo", ABOUT, "")
+}

@@ -17,7 +17,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         }
     };
     match asked.show {
-        Some(SprioShow::Help) => printer.data(HELP),
+        Some(SprioShow::Help) => printer.data(&help()),
         Some(SprioShow::Usage) => printer.data(SPRIO_USAGE),
         Some(SprioShow::Version) => printer.line(&super::version_line()),
         None => {
@@ -47,23 +47,14 @@ fn list(asked: &SprioArgs, printer: &Printer) -> Result<u8, CommandError> {
     Ok(printed.status)
 }
 
-pub(super) const HELP: &str = "\
+/// What `--help` says above the options.
+const ABOUT: &str = "\
 Usage: sprio [OPTIONS]
 Shows what the priorities of jobs that wait in Trainyard's embedded engine are made of, as Slurm's
 sprio shows them. Weights come from [priority] in the cluster's file.
-
-  -h, --noheader           no headers
-  -j, --jobs=LIST          these jobs
-  -l, --long               all columns
-  -M, --clusters=NAME      the name of this cluster, or all
-  -n, --norm               each factor from 0 to 1, without its weight
-  -o, --format=FORMAT      columns by letter: '%.15i %9r %.10Y'
-  -p, --partition=LIST     these partitions
-  -S, --sort=LETTERS       by columns: '-Y,i'
-  -u, --user=LIST          these users
-      --usage              the options in short
-  -V, --version            what this is
-  -w, --weights            the weights alone
-
-Taken and without effect: --federation, --local, --sibling, --verbose.
 ";
+
+/// `sprio --help`
+pub(super) fn help() -> String {
+    super::command_help("sprio", ABOUT, "")
+}

@@ -28,7 +28,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     };
     match asked.action {
         SqueueAction::Help => {
-            printer.data(HELP);
+            printer.data(&help());
             return 0;
         }
         SqueueAction::Usage => {
@@ -255,37 +255,13 @@ fn queue_json<'a>(jobs: &'a [JobInfo], cluster: &str) -> QueueJson<'a, Value> {
     }
 }
 
-pub(super) const HELP: &str = "\
+/// What `--help` says above the options.
+const ABOUT: &str = "\
 Usage: squeue [OPTIONS]
 Lists jobs of Trainyard's embedded engine as Slurm's squeue lists those of a cluster.
-
-  -A, --account=LIST     jobs of these accounts
-  -h, --noheader         no headers
-  -i, --iterate=SECONDS  again and again
-  -j, --jobs[=LIST]      these jobs: 12, 12_3
-      --json             as JSON: an object whose `jobs` is a list
-  -l, --long             with states in words and time limits
-  -M, --clusters=NAME    the name of this cluster, or all
-      --me               your own jobs
-      --noconvert        memory in MiB, however much it is
-  -n, --name=LIST        jobs of these names
-  -o, --format=FORMAT    columns by letter: %.18i %.9P %j
-  -O, --Format=FORMAT    columns by name: jobid:.18 ,name
-  -p, --partition=LIST   jobs in these partitions
-  -P, --priority         one line for each partition of a job that waits
-  -q, --qos=LIST         jobs of these QOS
-  -r, --array            one line an array element
-  -R, --reservation=NAME jobs in this reservation
-  -s, --steps[=LIST]     steps instead of jobs
-  -S, --sort=FIELDS      order by letters, such as P,t,-p
-      --start            jobs that wait, and when they may start
-  -t, --states=LIST      states, long or short; `all` for all
-  -u, --user=LIST        jobs of these users
-  -w, --nodelist=LIST    jobs on these nodes
-      --usage            a short list of options
-  -V, --version          what this is
-      --yaml             as YAML
-
-Taken and without effect: --all, --hide, --local, --federation, --sibling, --array-unique,
---verbose.
 ";
+
+/// `squeue --help`
+pub(super) fn help() -> String {
+    super::command_help("squeue", ABOUT, "")
+}

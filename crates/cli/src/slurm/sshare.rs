@@ -19,7 +19,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     };
     match asked.show {
         Some(SshareShow::Fields) => printer.data(&sshare_fields_text()),
-        Some(SshareShow::Help) => printer.data(HELP),
+        Some(SshareShow::Help) => printer.data(&help()),
         Some(SshareShow::Usage) => printer.data(SSHARE_USAGE),
         Some(SshareShow::Version) => printer.line(&super::version_line()),
         None => {
@@ -91,29 +91,18 @@ fn with_names(users: Option<Vec<String>>) -> Result<Option<Vec<String>>, SshareU
         .transpose()
 }
 
-pub(super) const HELP: &str = "\
+/// What `--help` says above the options.
+const ABOUT: &str = "\
 Usage: sshare [OPTIONS]
 Shows the shares of accounts and users of Trainyard's embedded engine and what their jobs used, as
 Slurm's sshare shows them. RawUsage is billed amounts times seconds, of which half is forgotten after
 each half_life of [priority] in the cluster's file.
-
-  -a, --all                all users
-  -A, --accounts=LIST      these accounts
-  -e, --helpformat         the columns that there are
-  -l, --long               more columns
-  -m, --partition          the partition of an association too
-  -M, --clusters=NAME      the name of this cluster, or all
-  -n, --noheader           no headers
-  -o, --format=LIST        columns: Account%20,User,FairShare
-  -p, --parsable           cells between |, and one at the end
-  -P, --parsable2          cells between |
-  -u, --users=LIST         these users
-  -U, --Users              users alone
-      --usage              the options in short
-  -V, --version            what this is
-
-Taken and without effect: --federation, --local, --verbose.
 ";
+
+/// `sshare --help`
+pub(super) fn help() -> String {
+    super::command_help("sshare", ABOUT, "")
+}
 
 #[cfg(test)]
 mod tests {

@@ -23,7 +23,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     };
     match asked.show {
         Some(SstatShow::Fields) => printer.data(&sstat_fields_text()),
-        Some(SstatShow::Help) => printer.data(HELP),
+        Some(SstatShow::Help) => printer.data(&help()),
         Some(SstatShow::Usage) => printer.data(SSTAT_USAGE),
         Some(SstatShow::Version) => printer.line(&super::version_line()),
         None => {
@@ -117,23 +117,20 @@ fn element(client: &mut Client, array: JobId, task: u32) -> Result<Option<JobId>
     Ok(rows.next().map(|record| record.id))
 }
 
-pub(super) const HELP: &str = "\
+/// What `--help` says above the options.
+const ABOUT: &str = "\
 Usage: sstat [OPTIONS] -j JOB[.STEP],...
 Shows what running steps of Trainyard's embedded engine use, as Slurm's sstat shows it. It is measured
 at this moment: memory is what the processes of a task hold now, not the most that they held. Steps of
 other users can be measured by root alone.
-
-  -a, --allsteps           all steps of a job, the batch script first
-  -e, --helpformat         the columns that there are
-  -i, --pidformat          nodes and processes
-  -j, --jobs=LIST          jobs or steps: 12, 12.0, 12.batch, 12_3.0
-  -n, --noheader           no headers
-      --noconvert          amounts without units
-  -o, --format=LIST        columns: JobID%20,MaxRSS,AveCPU
-  -p, --parsable           cells between |, and one at the end
-  -P, --parsable2          cells between |
-      --usage              the options in short
-  -V, --version            what this is
-
-Taken and without effect: --verbose. Energy and the speeds that were asked for are not measured.
 ";
+
+/// What `--help` says below the options.
+const NOTES: &str = "\
+Energy and the speeds that were asked for are not measured.
+";
+
+/// `sstat --help`
+pub(super) fn help() -> String {
+    super::command_help("sstat", ABOUT, NOTES)
+}

@@ -53,20 +53,28 @@ impl Owner {
     /// The same as it is shown to a user: some partitions are hidden from those who are no operators.
     pub(super) fn cluster_report_for(&self, peer: Peer) -> ClusterReport {
         let mut report = self.cluster_report();
-        if is_operator(peer.uid, sys::process::user()) {
-            return report;
-        }
-        let (user, group) = (self.users.user(peer.uid), self.users.group(peer.gid));
-        for (report, partition) in report
-            .partitions
-            .iter_mut()
-            .zip(self.state.cluster().partitions())
-        {
-            let says_hidden = report.settings.get("hidden").is_some_and(|it| it == "yes");
-            let denial = partition.access.keeps_out(&user, &group, "");
-            report.is_hidden = says_hidden || denial == Some(Denial::Group);
+        let hidden = self.hidden_partitions(peer);
+        for (report, is_hidden) in report.partitions.iter_mut().zip(hidden) {
+            report.is_hidden = is_hidden;
         }
         report
+    }
+
+    /// Of each partition whether it is hidden from a user.
+    pub(super) fn hidden_partitions(&self, peer: Peer) -> Vec<bool> {
+        let partitions = self.state.cluster().partitions().iter();
+        if is_operator(peer.uid, sys::process::user()) {
+            return partitions.map(|_| false).collect();
+        }
+        let (user, group) = (self.users.user(peer.uid), self.users.group(peer.gid));
+        let is_hidden = |partition: &Partition| {
+            let denial = partition.access.keeps_out(&user, &group, "");
+            let file = self.cluster.file.as_ref();
+            let own = file.and_then(|file| file.partition(&partition.name));
+            let says_hidden = own.and_then(|own| own.hidden.as_ref());
+            says_hidden.is_some_and(|hidden| hidden.value) || denial == Some(Denial::Group)
+        };
+        partitions.map(is_hidden).collect()
     }
 
     /// In the order in which they were made.

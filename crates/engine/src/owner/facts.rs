@@ -2,6 +2,7 @@
 
 use super::Owner;
 use super::missing_groups::MissingGroups;
+use crate::message::Peer;
 use crate::store::Loss;
 use api::{
     ClusterReport, EngineFacts, NodeFacts, NodeReport, PartitionFacts, UNTYPED_GPU, VERSION,
@@ -11,7 +12,8 @@ use model::{JobState, NodeName, NodeShare, Timestamp};
 use std::collections::BTreeMap;
 
 impl Owner {
-    pub(super) fn facts(&mut self, now: Timestamp) -> EngineFacts {
+    /// As they are shown to a user: some partitions are hidden from those who are no operators.
+    pub(super) fn facts(&mut self, now: Timestamp, peer: Peer) -> EngineFacts {
         let missing = self.groups.missing(now);
         let report = self.cluster_report();
         let gpus = report.nodes.iter().flat_map(gpu_names).collect();
@@ -40,7 +42,7 @@ impl Owner {
             cpus_held_elsewhere: self.cpus.held_elsewhere(),
             last_pass: Some(self.state.last_pass()).filter(|at| at.0 > 0),
             config: self.config(),
-            partitions: self.partition_facts(),
+            partitions: self.partition_facts(peer),
             srun_prolog: self.own_path(|it| &it.srun_prolog),
             srun_epilog: self.own_path(|it| &it.srun_epilog),
             losses: self
@@ -51,12 +53,13 @@ impl Owner {
         }
     }
 
-    fn partition_facts(&self) -> Vec<PartitionFacts> {
+    fn partition_facts(&self, peer: Peer) -> Vec<PartitionFacts> {
         let cluster = self.state.cluster();
         let policy = cluster.preemption();
         let preempts = policy.by != PreemptType::None && policy.mode != PreemptMode::Off;
-        let partitions = cluster.partitions().iter();
-        let facts = partitions.map(|partition| PartitionFacts {
+        let hidden = self.hidden_partitions(peer).into_iter();
+        let partitions = cluster.partitions().iter().zip(hidden);
+        let facts = partitions.map(|(partition, is_hidden)| PartitionFacts {
             name: partition.name.clone(),
             memory: partition.defaults.memory,
             time: partition.default_time,
@@ -65,6 +68,7 @@ impl Owner {
             cpus_per_gpu: partition.defaults.cpus_per_gpu,
             memory_per_gpu: partition.defaults.memory_per_gpu,
             sharing: partition.defaults.partition_sharing(),
+            is_hidden,
         });
         facts.collect()
     }

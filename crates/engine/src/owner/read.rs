@@ -38,7 +38,7 @@ impl Owner {
                 let told = self.would_start(&request, peer, now);
                 Ok(told.unwrap_or_else(Answer::Refused))
             }
-            Call::Facts => Ok(Answer::Facts(Box::new(self.facts(now)))),
+            Call::Facts => Ok(Answer::Facts(Box::new(self.facts(now, peer)))),
             Call::Cluster => Ok(Answer::Cluster(Box::new(self.cluster_report_for(peer)))),
             Call::Priorities => Ok(Answer::Priorities(Box::new(self.priorities()))),
             Call::Shares => Ok(Answer::Shares {

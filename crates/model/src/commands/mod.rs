@@ -2,6 +2,7 @@
 
 pub(crate) mod assoc_mgr;
 pub(crate) mod lost_submission;
+pub(crate) mod option_tables;
 mod padding;
 pub(crate) mod reservation_counts;
 pub(crate) mod sacct;
@@ -31,6 +32,7 @@ pub(crate) mod sstat;
 
 pub use assoc_mgr::{AssocMgrFacts, AssocMgrRefusal, AssocMgrRequest, CountedJob};
 pub use lost_submission::{FIND_BY_COMMENT, answer_was_lost, job_with_comment};
+pub use option_tables::{commands_with_options, option_lines, options_of_command};
 pub use sacct::{
     Parsable, SacctArgs, SacctBrought, SacctColumn, SacctData, SacctError, SacctJob, SacctRow,
     SacctShow, SacctUnits, sacct_columns_text,

@@ -1,6 +1,8 @@
 //! The command line of `sattach`, and what it prints of a step.
 
-use crate::options::long_options::{LongOption, parse_leading_options};
+use crate::options::long_options::{
+    CommandOption, LongOption, command_options, parse_leading_options,
+};
 use crate::options::option_table::Takes;
 use crate::values::{JobId, NodeName, StepId, node_list};
 
@@ -44,26 +46,31 @@ enum Key {
     Input,
     Output,
     Error,
-    /// How much is said of what goes on inside.
-    Talk,
 }
 
 #[rustfmt::skip]
 const OPTIONS: &[LongOption<Key>] = {
     use Takes::{No as Bare, Required};
     &[
-        LongOption::new("help", Some('h'), Bare, Key::Action(SattachAction::Help)),
-        LongOption::new("label", Some('l'), Bare, Key::Label),
-        LongOption::new("quiet", Some('Q'), Bare, Key::Talk),
-        LongOption::new("usage", Some('u'), Bare, Key::Action(SattachAction::Usage)),
-        LongOption::new("verbose", Some('v'), Bare, Key::Talk),
-        LongOption::new("version", Some('V'), Bare, Key::Action(SattachAction::Version)),
-        LongOption::new("layout", None, Bare, Key::Action(SattachAction::Layout)),
-        LongOption::new("input-filter", None, Required, Key::Input),
-        LongOption::new("output-filter", None, Required, Key::Output),
-        LongOption::new("error-filter", None, Required, Key::Error),
+        LongOption::new("help", Some('h'), Bare, Key::Action(SattachAction::Help)).does("this text"),
+        LongOption::new("label", Some('l'), Bare, Key::Label).does("the number of the task before each line"),
+        LongOption::accepted("quiet", Some('Q'), Bare, "nothing is said that is no error"),
+        LongOption::new("usage", Some('u'), Bare, Key::Action(SattachAction::Usage)).does("one line of help"),
+        LongOption::accepted("verbose", Some('v'), Bare, "there is no more to say"),
+        LongOption::new("version", Some('V'), Bare, Key::Action(SattachAction::Version)).does("what this is"),
+        LongOption::new("layout", None, Bare, Key::Action(SattachAction::Layout)).does("print which node has which tasks, and end"),
+        LongOption::refused("debugger-test", None, Bare, "no debugger is attached to"),
+        LongOption::new("input-filter", None, Required, Key::Input).of("TASK", "input for this task alone: only of a step with one task"),
+        LongOption::new("output-filter", None, Required, Key::Output).of("TASK", "the output of this task alone"),
+        LongOption::new("error-filter", None, Required, Key::Error).of("TASK", "the error output of this task alone"),
+        LongOption::refused("pty", None, Bare, "the terminal of a step belongs to its srun"),
     ]
 };
+
+/// The options of `sattach`.
+pub(crate) fn options() -> Vec<CommandOption> {
+    command_options(OPTIONS)
+}
 
 /// `--usage`, and what follows a wrong line.
 pub const USAGE: &str = "Usage: sattach [options] <jobid.stepid>";
@@ -107,7 +114,6 @@ pub fn parse(args: &[String]) -> Result<SattachArgs, SattachUsageError> {
             Key::Input => asked.input = task("input-filter")?,
             Key::Output => asked.output = task("output-filter")?,
             Key::Error => asked.error = task("error-filter")?,
-            Key::Talk => {}
         }
     }
     if let Some(message) = parsed.wrong {

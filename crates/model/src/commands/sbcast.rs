@@ -1,6 +1,8 @@
 //! The command line and the environment of `sbcast`.
 
-use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::long_options::{
+    CommandOption, LongOption, command_options, parse_long_options,
+};
 use crate::options::option_table::Takes;
 use crate::values::JobId;
 
@@ -40,8 +42,6 @@ enum Key {
     Help,
     Job,
     Preserve,
-    /// How a file travels: it stays on its disk.
-    Travel,
     Usage,
     Verbose,
     Version,
@@ -51,21 +51,26 @@ enum Key {
 const OPTIONS: &[LongOption<Key>] = {
     use Takes::{No as Bare, Optional, Required};
     &[
-        LongOption::new("compress", Some('C'), Optional, Key::Travel),
-        LongOption::new("exclude", None, Required, Key::Travel),
-        LongOption::new("fanout", Some('F'), Required, Key::Travel),
-        LongOption::new("force", Some('f'), Bare, Key::Force),
-        LongOption::new("jobid", Some('j'), Required, Key::Job),
-        LongOption::new("send-libs", None, Optional, Key::Travel),
-        LongOption::new("preserve", Some('p'), Bare, Key::Preserve),
-        LongOption::new("size", Some('s'), Required, Key::Travel),
-        LongOption::new("timeout", Some('t'), Required, Key::Travel),
-        LongOption::new("verbose", Some('v'), Bare, Key::Verbose),
-        LongOption::new("version", Some('V'), Bare, Key::Version),
-        LongOption::new("help", None, Bare, Key::Help),
-        LongOption::new("usage", None, Bare, Key::Usage),
+        LongOption::accepted("compress", Some('C'), Optional, "all nodes are on this machine"),
+        LongOption::accepted("exclude", None, Required, "no libraries are sent"),
+        LongOption::accepted("fanout", Some('F'), Required, "all nodes are on this machine"),
+        LongOption::new("force", Some('f'), Bare, Key::Force).does("replace a file that is there"),
+        LongOption::new("jobid", Some('j'), Required, Key::Job).of("JOB", "the job, where it is not the one around it"),
+        LongOption::accepted("send-libs", None, Optional, "all nodes see the same libraries"),
+        LongOption::new("preserve", Some('p'), Bare, Key::Preserve).does("keep the times of the source"),
+        LongOption::accepted("size", Some('s'), Required, "all nodes are on this machine"),
+        LongOption::accepted("timeout", Some('t'), Required, "all nodes are on this machine"),
+        LongOption::new("verbose", Some('v'), Bare, Key::Verbose).does("say what is done"),
+        LongOption::new("version", Some('V'), Bare, Key::Version).does("what this is"),
+        LongOption::new("help", None, Bare, Key::Help).does("this text"),
+        LongOption::new("usage", None, Bare, Key::Usage).does("one line of help"),
     ]
 };
+
+/// The options of `sbcast`.
+pub(crate) fn options() -> Vec<CommandOption> {
+    command_options(OPTIONS)
+}
 
 /// Reads a command line; `variable` tells of the environment.
 ///
@@ -99,7 +104,6 @@ pub fn parse(
                 })?);
             }
             Key::Preserve => asked.preserve = true,
-            Key::Travel => {}
             Key::Verbose => asked.verbose = true,
             Key::Help => asked.show = Some(SbcastShow::Help),
             Key::Usage => asked.show = Some(SbcastShow::Usage),

@@ -1,6 +1,8 @@
 //! The command line and the environment of `scancel`.
 
-use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::long_options::{
+    CommandOption, LongOption, command_options, parse_long_options,
+};
 use crate::options::option_table::Takes;
 use crate::records::JobStateName;
 use crate::values::{JobId, NodeName, StepId, node_list, parse_signal};
@@ -124,8 +126,6 @@ enum Key {
     Clusters,
     Me,
     Name,
-    NoEffect,
-    NoEffectValue,
     Nodes,
     Partition,
     Qos,
@@ -144,33 +144,38 @@ enum Key {
 const OPTIONS: &[LongOption<Key>] = {
     use Takes::{No as Bare, Required};
     &[
-        LongOption::new("account", Some('A'), Required, Key::Account),
-        LongOption::new("batch", Some('b'), Bare, Key::Batch),
-        LongOption::new("ctld", None, Bare, Key::NoEffect),
-        LongOption::new("full", Some('f'), Bare, Key::Full),
-        LongOption::new("help", None, Bare, Key::Help),
-        LongOption::new("hurry", Some('H'), Bare, Key::NoEffect),
-        LongOption::new("interactive", Some('i'), Bare, Key::Interactive),
-        LongOption::new("cluster", Some('M'), Required, Key::Clusters),
-        LongOption::new("clusters", None, Required, Key::Clusters),
+        LongOption::new("account", Some('A'), Required, Key::Account).of("NAME", "only jobs of this account"),
+        LongOption::new("batch", Some('b'), Bare, Key::Batch).does("signal the batch shell alone"),
+        LongOption::accepted("ctld", None, Bare, "the engine sends every signal itself"),
+        LongOption::new("full", Some('f'), Bare, Key::Full).does("signal the batch shell and all steps"),
+        LongOption::new("help", None, Bare, Key::Help).does("this text"),
+        LongOption::accepted("hurry", Some('H'), Bare, "there is no burst buffer"),
+        LongOption::new("interactive", Some('i'), Bare, Key::Interactive).does("ask for each job"),
+        LongOption::new("cluster", None, Required, Key::Clusters),
+        LongOption::new("clusters", Some('M'), Required, Key::Clusters).of("NAME", "the name of this cluster, or all"),
         LongOption::new("jobname", None, Required, Key::Name),
-        LongOption::new("me", None, Bare, Key::Me),
-        LongOption::new("name", Some('n'), Required, Key::Name),
-        LongOption::new("nodelist", Some('w'), Required, Key::Nodes),
-        LongOption::new("partition", Some('p'), Required, Key::Partition),
-        LongOption::new("qos", Some('q'), Required, Key::Qos),
-        LongOption::new("quiet", Some('Q'), Bare, Key::Quiet),
-        LongOption::new("reservation", Some('R'), Required, Key::Reservation),
-        LongOption::new("sibling", None, Required, Key::NoEffectValue),
-        LongOption::new("signal", Some('s'), Required, Key::Signal),
-        LongOption::new("state", Some('t'), Required, Key::State),
-        LongOption::new("usage", None, Bare, Key::Usage),
-        LongOption::new("user", Some('u'), Required, Key::User),
-        LongOption::new("verbose", Some('v'), Bare, Key::Verbose),
-        LongOption::new("version", Some('V'), Bare, Key::Version),
-        LongOption::new("wckey", None, Required, Key::Wckey),
+        LongOption::new("me", None, Bare, Key::Me).does("only your own jobs"),
+        LongOption::new("name", Some('n'), Required, Key::Name).of("NAME", "only jobs of this name"),
+        LongOption::new("nodelist", Some('w'), Required, Key::Nodes).of("LIST", "only jobs on these nodes"),
+        LongOption::new("partition", Some('p'), Required, Key::Partition).of("NAME", "only jobs in this partition"),
+        LongOption::new("qos", Some('q'), Required, Key::Qos).of("NAME", "only jobs of this QOS"),
+        LongOption::new("quiet", Some('Q'), Bare, Key::Quiet).does("no word about what is wrong"),
+        LongOption::new("reservation", Some('R'), Required, Key::Reservation).of("NAME", "only jobs in this reservation"),
+        LongOption::accepted("sibling", None, Required, "there is one cluster"),
+        LongOption::new("signal", Some('s'), Required, Key::Signal).of("NAME", "send this signal instead of ending the job"),
+        LongOption::new("state", Some('t'), Required, Key::State).of("STATE", "only jobs in this state: PENDING or RUNNING"),
+        LongOption::new("usage", None, Bare, Key::Usage).does("a short list of options"),
+        LongOption::new("user", Some('u'), Required, Key::User).of("NAME", "only jobs of this user"),
+        LongOption::new("verbose", Some('v'), Bare, Key::Verbose).does("say what is done"),
+        LongOption::new("version", Some('V'), Bare, Key::Version).does("what this is"),
+        LongOption::new("wckey", None, Required, Key::Wckey).of("NAME", "only jobs with this workload key"),
     ]
 };
+
+/// The options of `scancel`.
+pub(crate) fn options() -> Vec<CommandOption> {
+    command_options(OPTIONS)
+}
 
 /// Reads a command line. `program` is `argv[0]`; `variable` tells of the environment.
 ///
@@ -202,7 +207,6 @@ pub fn parse(
             Key::Clusters => asked.clusters = Some(text),
             Key::Me => (filter.me, filter.user) = (true, None),
             Key::Name => filter.name = Some(text),
-            Key::NoEffect | Key::NoEffectValue => {}
             Key::Nodes => {
                 let nodes = node_list::expand(&text)
                     .map_err(|error| ScancelUsageError::Nodes(error.to_string()))?;

@@ -1,6 +1,8 @@
 //! `sdiag`: what the scheduler and its callers did.
 
-use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::long_options::{
+    CommandOption, LongOption, command_options, parse_long_options,
+};
 use crate::options::option_table::Takes;
 use crate::records::{CallCount, SchedulerStatistics};
 use crate::values::Timestamp;
@@ -88,7 +90,6 @@ Help options:
 
 #[derive(Clone, Copy, PartialEq)]
 enum Key {
-    All,
     Clusters,
     Data(DataFormat),
     Reset,
@@ -100,20 +101,25 @@ enum Key {
 const OPTIONS: &[LongOption<Key>] = {
     use Takes::{No as Bare, Required};
     &[
-        LongOption::new("all", Some('a'), Bare, Key::All),
-        LongOption::new("cluster", Some('M'), Required, Key::Clusters),
+        LongOption::accepted("all", Some('a'), Bare, "all statistics are printed anyway"),
+        LongOption::new("help", Some('h'), Bare, Key::Show(SdiagShow::Help)).does("this text"),
+        LongOption::new("json", None, Bare, Key::Data(DataFormat::Json)).does("as JSON: an object with `statistics`"),
+        LongOption::new("reset", Some('r'), Bare, Key::Reset).does("begin to count anew"),
+        LongOption::new("sort-by-id", Some('i'), Bare, Key::Sort(SdiagSort::Number)).does("calls by their number"),
+        LongOption::new("cluster", Some('M'), Required, Key::Clusters).of("NAME", "the name of this cluster, or all"),
         LongOption::new("clusters", None, Required, Key::Clusters),
-        LongOption::new("help", Some('h'), Bare, Key::Show(SdiagShow::Help)),
-        LongOption::new("json", None, Bare, Key::Data(DataFormat::Json)),
-        LongOption::new("reset", Some('r'), Bare, Key::Reset),
-        LongOption::new("sort-by-id", Some('i'), Bare, Key::Sort(SdiagSort::Number)),
-        LongOption::new("sort-by-time", Some('t'), Bare, Key::Sort(SdiagSort::Time)),
-        LongOption::new("sort-by-time2", Some('T'), Bare, Key::Sort(SdiagSort::AverageTime)),
-        LongOption::new("usage", None, Bare, Key::Show(SdiagShow::Usage)),
-        LongOption::new("version", Some('V'), Bare, Key::Show(SdiagShow::Version)),
-        LongOption::new("yaml", None, Bare, Key::Data(DataFormat::Yaml)),
+        LongOption::new("sort-by-time", Some('t'), Bare, Key::Sort(SdiagSort::Time)).does("calls by the time of all of a kind"),
+        LongOption::new("sort-by-time2", Some('T'), Bare, Key::Sort(SdiagSort::AverageTime)).does("calls by the time of one"),
+        LongOption::new("usage", None, Bare, Key::Show(SdiagShow::Usage)).does("the options in short"),
+        LongOption::new("version", Some('V'), Bare, Key::Show(SdiagShow::Version)).does("what this is"),
+        LongOption::new("yaml", None, Bare, Key::Data(DataFormat::Yaml)).does("as YAML"),
     ]
 };
+
+/// The options of `sdiag`.
+pub(crate) fn options() -> Vec<CommandOption> {
+    command_options(OPTIONS)
+}
 
 const STARS: &str = "*******************************************************";
 
@@ -127,7 +133,6 @@ impl SdiagArgs {
         let mut asked = SdiagArgs::default();
         for (key, value) in parsed.options {
             match key {
-                Key::All => {}
                 Key::Clusters => asked.clusters = value,
                 Key::Data(format) => asked.data = Some(format),
                 Key::Reset => asked.reset = true,

@@ -10,7 +10,7 @@ use crate::fields::sinfo_fields::{SinfoField, SinfoValue, between, least};
 use crate::fields::squeue_format::{Format, Part};
 use crate::fields::{Cell, FieldTable};
 use crate::records::{SinfoNode, SinfoPartition};
-use crate::values::{Timestamp, one_line};
+use crate::values::{Timestamp, amount_text, one_line};
 use jiff::tz::TimeZone;
 
 const LIST: &str = "partition:9 ,available:.5 ,time:.10 ,nodes:.6 ,statecompact:.6 ,nodelist:0";
@@ -45,7 +45,7 @@ impl SinfoArgs {
         }
         lines.extend(
             rows.iter()
-                .map(|row| line(&format, |field| cell(field, row))),
+                .map(|row| line(&format, |field| self.shown(field, row))),
         );
         let complaints = format.complaints.iter();
         Printed {
@@ -54,6 +54,14 @@ impl SinfoArgs {
                 .map(|text| format!("{complaint}{text}"))
                 .collect(),
             status: 0,
+        }
+    }
+
+    /// A column of a row as it is printed: counts in units of 1024 where nothing is lost.
+    fn shown(&self, field: &SinfoField, row: &SinfoRow<'_>) -> Cell {
+        match cell(field, row) {
+            Cell::Text(text) if field.counts && !self.no_convert => Cell::Text(in_units(&text)),
+            other => other,
         }
     }
 
@@ -178,6 +186,17 @@ impl<'a> SinfoRow<'a> {
             nodes: Vec::new(),
         }
     }
+}
+
+/// A text with each number in it as [`amount_text`] has it.
+fn in_units(text: &str) -> String {
+    let parts = text.split_inclusive(|letter: char| !letter.is_ascii_digit());
+    let shown = parts.map(|part| {
+        let digits = part.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+        let number = digits.parse().map(amount_text);
+        number.unwrap_or_default() + &part[digits.len()..]
+    });
+    shown.collect()
 }
 
 /// The date over a long listing.

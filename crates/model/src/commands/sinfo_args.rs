@@ -1,7 +1,9 @@
 //! The command line of `sinfo`.
 
 use crate::commands::sinfo_states::NodeStateFilter;
-use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::long_options::{
+    CommandOption, LongOption, command_options, parse_long_options,
+};
 use crate::options::option_table::Takes;
 use crate::values::{NodeName, node_list};
 
@@ -32,6 +34,8 @@ pub struct SinfoArgs {
     pub exact: bool,
     /// `--noheader`
     pub no_header: bool,
+    /// `--noconvert`: counts are not put into units of 1024.
+    pub no_convert: bool,
     /// `--dead`
     pub dead: bool,
     /// `--responding`
@@ -110,11 +114,12 @@ enum Key {
     Exact,
     Format,
     Help,
+    Hide,
     Iterate,
     Json,
     Long,
     LongFormat,
-    NoEffect,
+    NoConvert,
     NoHeader,
     Nodes,
     Partition,
@@ -133,37 +138,42 @@ enum Key {
 const OPTIONS: &[LongOption<Key>] = {
     use Takes::{No as Bare, Required};
     &[
-        LongOption::new("all", Some('a'), Bare, Key::All),
-        LongOption::new("dead", Some('d'), Bare, Key::Dead),
-        LongOption::new("exact", Some('e'), Bare, Key::Exact),
-        LongOption::new("federation", None, Bare, Key::NoEffect),
-        LongOption::new("help", None, Bare, Key::Help),
-        LongOption::new("hide", None, Bare, Key::NoEffect),
-        LongOption::new("iterate", Some('i'), Required, Key::Iterate),
-        LongOption::new("local", None, Bare, Key::NoEffect),
-        LongOption::new("long", Some('l'), Bare, Key::Long),
-        LongOption::new("cluster", Some('M'), Required, Key::Clusters),
-        LongOption::new("clusters", None, Required, Key::Clusters),
-        LongOption::new("nodes", Some('n'), Required, Key::Nodes),
-        LongOption::new("noconvert", None, Bare, Key::NoEffect),
-        LongOption::new("noheader", Some('h'), Bare, Key::NoHeader),
-        LongOption::new("Node", Some('N'), Bare, Key::ByNode),
-        LongOption::new("format", Some('o'), Required, Key::Format),
-        LongOption::new("Format", Some('O'), Required, Key::LongFormat),
-        LongOption::new("partition", Some('p'), Required, Key::Partition),
-        LongOption::new("responding", Some('r'), Bare, Key::Responding),
-        LongOption::new("list-reasons", Some('R'), Bare, Key::Reasons),
-        LongOption::new("summarize", Some('s'), Bare, Key::Summary),
-        LongOption::new("sort", Some('S'), Required, Key::Sort),
-        LongOption::new("states", Some('t'), Required, Key::States),
-        LongOption::new("reservation", Some('T'), Bare, Key::Reservations),
-        LongOption::new("usage", None, Bare, Key::Usage),
-        LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
-        LongOption::new("version", Some('V'), Bare, Key::Version),
-        LongOption::new("json", None, Bare, Key::Json),
-        LongOption::new("yaml", None, Bare, Key::Yaml),
+        LongOption::new("all", Some('a'), Bare, Key::All).does("partitions that are hidden too"),
+        LongOption::new("dead", Some('d'), Bare, Key::Dead).does("nodes that do not answer"),
+        LongOption::new("exact", Some('e'), Bare, Key::Exact).does("nodes that differ in any column apart"),
+        LongOption::accepted("federation", None, Bare, "there is one cluster"),
+        LongOption::new("help", None, Bare, Key::Help).does("this text"),
+        LongOption::new("hide", None, Bare, Key::Hide).does("no hidden partitions, whatever --all before it says"),
+        LongOption::new("iterate", Some('i'), Required, Key::Iterate).of("SECONDS", "again and again"),
+        LongOption::accepted("local", None, Bare, "there is one cluster"),
+        LongOption::new("long", Some('l'), Bare, Key::Long).does("more columns"),
+        LongOption::new("cluster", None, Required, Key::Clusters),
+        LongOption::new("clusters", Some('M'), Required, Key::Clusters).of("NAME", "the name of this cluster, or all"),
+        LongOption::new("nodes", Some('n'), Required, Key::Nodes).of("LIST", "these nodes"),
+        LongOption::new("noconvert", None, Bare, Key::NoConvert).does("counts as they are, and not in units of 1024"),
+        LongOption::new("noheader", Some('h'), Bare, Key::NoHeader).does("no headers"),
+        LongOption::new("Node", Some('N'), Bare, Key::ByNode).does("a line a node"),
+        LongOption::new("format", Some('o'), Required, Key::Format).of("FORMAT", "columns by letter: '%P %D %t'"),
+        LongOption::new("Format", Some('O'), Required, Key::LongFormat).of("LIST", "columns by name: partition:12,nodes"),
+        LongOption::new("partition", Some('p'), Required, Key::Partition).of("LIST", "these partitions"),
+        LongOption::new("responding", Some('r'), Bare, Key::Responding).does("nodes that answer"),
+        LongOption::new("list-reasons", Some('R'), Bare, Key::Reasons).does("why nodes are down or drained"),
+        LongOption::new("summarize", Some('s'), Bare, Key::Summary).does("a line a partition"),
+        LongOption::new("sort", Some('S'), Required, Key::Sort).of("LETTERS", "by columns: 'P,-t'"),
+        LongOption::new("states", Some('t'), Required, Key::States).of("LIST", "nodes in these states"),
+        LongOption::new("reservation", Some('T'), Bare, Key::Reservations).does("reservations"),
+        LongOption::new("usage", None, Bare, Key::Usage).does("the options in short"),
+        LongOption::accepted("verbose", Some('v'), Bare, "there is no more to say"),
+        LongOption::new("version", Some('V'), Bare, Key::Version).does("what this is"),
+        LongOption::new("json", None, Bare, Key::Json).does("as JSON"),
+        LongOption::new("yaml", None, Bare, Key::Yaml).does("as YAML"),
     ]
 };
+
+/// The options of `sinfo`.
+pub(crate) fn options() -> Vec<CommandOption> {
+    command_options(OPTIONS)
+}
 
 impl SinfoArgs {
     /// Reads a command line. `program` is `argv[0]`; `variable` tells of the environment.
@@ -206,6 +216,7 @@ impl SinfoArgs {
                     };
                     return Ok(asked);
                 }
+                Key::Hide => asked.all = false,
                 Key::Iterate => match text.parse() {
                     Ok(seconds) if seconds > 0 => asked.every = Some(seconds),
                     _ => return Err(SinfoUsageError::Iterate(text)),
@@ -220,7 +231,7 @@ impl SinfoArgs {
                     ));
                 }
                 Key::LongFormat => asked.long_format = Some(text),
-                Key::NoEffect => {}
+                Key::NoConvert => asked.no_convert = true,
                 Key::NoHeader => asked.no_header = true,
                 // Slurm ends a list that it can't read where it is wrong.
                 Key::Nodes => asked.nodes = Some(node_list::expand(&text).unwrap_or_default()),

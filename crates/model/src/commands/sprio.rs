@@ -2,7 +2,9 @@
 
 use super::Printed;
 use super::padding::{asked_width, padded};
-use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::long_options::{
+    CommandOption, LongOption, command_options, parse_long_options,
+};
 use crate::options::option_table::Takes;
 use crate::records::{JobPriorityInfo, PriorityParts, PriorityReport};
 use std::cmp::Ordering;
@@ -77,7 +79,6 @@ enum Key {
     Help,
     Jobs,
     Long,
-    NoEffect,
     NoHeader,
     Norm,
     Partitions,
@@ -92,28 +93,33 @@ enum Key {
 const OPTIONS: &[LongOption<Key>] = {
     use Takes::{No as Bare, Optional, Required};
     &[
-        LongOption::new("clusters", Some('M'), Required, Key::Clusters),
+        LongOption::new("noheader", Some('h'), Bare, Key::NoHeader).does("no headers"),
+        LongOption::new("jobs", Some('j'), Optional, Key::Jobs).of("LIST", "these jobs"),
+        LongOption::new("long", Some('l'), Bare, Key::Long).does("all columns"),
         LongOption::new("cluster", None, Required, Key::Clusters),
-        LongOption::new("federation", None, Bare, Key::NoEffect),
-        LongOption::new("format", Some('o'), Required, Key::Format),
-        LongOption::new("help", None, Bare, Key::Help),
-        LongOption::new("jobs", Some('j'), Optional, Key::Jobs),
-        LongOption::new("local", None, Bare, Key::NoEffect),
-        LongOption::new("long", Some('l'), Bare, Key::Long),
-        LongOption::new("noheader", Some('h'), Bare, Key::NoHeader),
-        LongOption::new("norm", Some('n'), Bare, Key::Norm),
-        LongOption::new("partition", Some('p'), Required, Key::Partitions),
-        LongOption::new("sib", None, Bare, Key::NoEffect),
-        LongOption::new("sibling", None, Bare, Key::NoEffect),
-        LongOption::new("sort", Some('S'), Required, Key::Sort),
-        LongOption::new("usage", None, Bare, Key::Usage),
-        LongOption::new("user", Some('u'), Required, Key::Users),
+        LongOption::new("clusters", Some('M'), Required, Key::Clusters).of("NAME", "the name of this cluster, or all"),
+        LongOption::new("norm", Some('n'), Bare, Key::Norm).does("each factor from 0 to 1, without its weight"),
+        LongOption::new("format", Some('o'), Required, Key::Format).of("FORMAT", "columns by letter: '%.15i %9r %.10Y'"),
+        LongOption::new("sort", Some('S'), Required, Key::Sort).of("LETTERS", "by columns: '-Y,i'"),
+        LongOption::new("partition", Some('p'), Required, Key::Partitions).of("LIST", "these partitions"),
+        LongOption::new("user", Some('u'), Required, Key::Users).of("LIST", "these users"),
         LongOption::new("users", None, Required, Key::Users),
-        LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
-        LongOption::new("version", Some('V'), Bare, Key::Version),
-        LongOption::new("weights", Some('w'), Bare, Key::Weights),
+        LongOption::accepted("verbose", Some('v'), Bare, "there is no more to say"),
+        LongOption::new("version", Some('V'), Bare, Key::Version).does("what this is"),
+        LongOption::new("weights", Some('w'), Bare, Key::Weights).does("the weights alone"),
+        LongOption::accepted("federation", None, Bare, "there is one cluster"),
+        LongOption::new("help", None, Bare, Key::Help).does("this text"),
+        LongOption::accepted("local", None, Bare, "there is one cluster"),
+        LongOption::accepted("sib", None, Bare, "there is one cluster"),
+        LongOption::accepted("sibling", None, Bare, "there is one cluster"),
+        LongOption::new("usage", None, Bare, Key::Usage).does("the options in short"),
     ]
 };
+
+/// The options of `sprio`.
+pub(crate) fn options() -> Vec<CommandOption> {
+    command_options(OPTIONS)
+}
 
 /// A column: letter, header, and what is beneath.
 type Column = (char, &'static str, fn(&Cells<'_>) -> String);
@@ -248,7 +254,6 @@ impl SprioArgs {
                 }
                 Key::Jobs => asked.jobs = is_there.then(|| job_ids(&text)).transpose()?,
                 Key::Long => asked.long = true,
-                Key::NoEffect => {}
                 Key::NoHeader => asked.no_header = true,
                 Key::Norm => asked.norm = true,
                 Key::Partitions => asked.partitions = Some(words(&text)),

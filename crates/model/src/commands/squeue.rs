@@ -36,7 +36,7 @@ impl SqueueArgs {
         let taken = records
             .iter()
             .map(|record| JobInfo::of(record, facts))
-            .filter(|job| self.takes(job, me, nodes))
+            .filter(|job| self.takes(job, me, nodes) && !self.hides(job, facts))
             .filter_map(|job| self.named_elements(job));
         let mut jobs = Vec::with_capacity(records.len());
         jobs.extend(taken);
@@ -150,6 +150,12 @@ impl SqueueArgs {
         let own = job.licenses().and_then(parse_licences);
         let mut own = own.into_iter().flatten();
         own.any(|own| wanted.contains(&own.name))
+    }
+
+    /// Whether all partitions of a job are hidden, and neither they nor the job were asked for.
+    fn hides(&self, job: &JobInfo, facts: &ViewFacts) -> bool {
+        let is_hidden = |name: &str| facts.partitions.get(name).is_some_and(|it| it.is_hidden);
+        !self.all && self.jobs.is_none() && job.partition.split(',').all(is_hidden)
     }
 
     fn takes(&self, job: &JobInfo, me: u32, nodes: Option<&[NodeName]>) -> bool {

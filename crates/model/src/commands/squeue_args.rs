@@ -1,6 +1,8 @@
 //! The command line and the environment of `squeue`.
 
-use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::long_options::{
+    CommandOption, LongOption, command_options, parse_long_options,
+};
 use crate::options::option_table::Takes;
 use crate::records::JobStateName;
 use crate::values::StepId;
@@ -45,6 +47,8 @@ pub struct SqueueArgs {
     pub each_element: bool,
     /// `--priority`: one line for each partition that a waiting job may start in.
     pub each_partition: bool,
+    /// `--all`: those too that are in hidden partitions alone. Naming a partition says the same.
+    pub all: bool,
     /// `--noconvert`: amounts stay in MiB.
     pub in_mebibytes: bool,
     /// `--format`
@@ -150,7 +154,9 @@ Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]
 #[derive(Clone, Copy, PartialEq)]
 enum Key {
     Account,
+    All,
     Help,
+    Hide,
     Iterate,
     Jobs,
     Json,
@@ -160,7 +166,6 @@ enum Key {
     LongFormat,
     Me,
     Name,
-    NoEffect,
     NoHeader,
     Nodes,
     Format,
@@ -184,49 +189,54 @@ enum Key {
 const OPTIONS: &[LongOption<Key>] = {
     use Takes::{No as Bare, Optional, Required};
     &[
-        LongOption::new("accounts", Some('A'), Required, Key::Account),
+        LongOption::new("accounts", Some('A'), Required, Key::Account).of("LIST", "jobs of these accounts"),
         LongOption::new("", Some('U'), Required, Key::Account),
-        LongOption::new("all", Some('a'), Bare, Key::NoEffect),
-        LongOption::new("array", Some('r'), Bare, Key::EachElement),
-        LongOption::new("array-unique", None, Bare, Key::NoEffect),
-        LongOption::new("Format", Some('O'), Required, Key::LongFormat),
-        LongOption::new("format", Some('o'), Required, Key::Format),
-        LongOption::new("federation", None, Bare, Key::NoEffect),
-        LongOption::new("help", None, Bare, Key::Help),
-        LongOption::new("hide", None, Bare, Key::NoEffect),
-        LongOption::new("iterate", Some('i'), Required, Key::Iterate),
-        LongOption::new("jobs", Some('j'), Optional, Key::Jobs),
-        LongOption::new("local", None, Bare, Key::NoEffect),
-        LongOption::new("long", Some('l'), Bare, Key::Long),
-        LongOption::new("licenses", Some('L'), Required, Key::Licenses),
-        LongOption::new("cluster", Some('M'), Required, Key::Clusters),
-        LongOption::new("clusters", None, Required, Key::Clusters),
-        LongOption::new("me", None, Bare, Key::Me),
-        LongOption::new("name", Some('n'), Required, Key::Name),
-        LongOption::new("noconvert", None, Bare, Key::InMebibytes),
+        LongOption::new("all", Some('a'), Bare, Key::All).does("jobs in hidden partitions too"),
+        LongOption::new("array", Some('r'), Bare, Key::EachElement).does("one line an array element"),
+        LongOption::accepted("array-unique", None, Bare, "an array that waits is one line anyway"),
+        LongOption::new("Format", Some('O'), Required, Key::LongFormat).of("FORMAT", "columns by name: jobid:.18 ,name"),
+        LongOption::new("format", Some('o'), Required, Key::Format).of("FORMAT", "columns by letter: %.18i %.9P %j"),
+        LongOption::accepted("federation", None, Bare, "there is one cluster"),
+        LongOption::new("help", None, Bare, Key::Help).does("this text"),
+        LongOption::new("hide", None, Bare, Key::Hide).does("none of hidden partitions, whatever --all before it says"),
+        LongOption::new("iterate", Some('i'), Required, Key::Iterate).of("SECONDS", "again and again"),
+        LongOption::new("jobs", Some('j'), Optional, Key::Jobs).of("LIST", "these jobs: 12, 12_3"),
+        LongOption::accepted("local", None, Bare, "there is one cluster"),
+        LongOption::new("long", Some('l'), Bare, Key::Long).does("with states in words and time limits"),
+        LongOption::new("licenses", Some('L'), Required, Key::Licenses).of("LIST", "jobs that ask for one of these licences"),
+        LongOption::new("cluster", None, Required, Key::Clusters),
+        LongOption::new("clusters", Some('M'), Required, Key::Clusters).of("NAME", "the name of this cluster, or all"),
+        LongOption::new("me", None, Bare, Key::Me).does("your own jobs"),
+        LongOption::new("name", Some('n'), Required, Key::Name).of("LIST", "jobs of these names"),
+        LongOption::new("noconvert", None, Bare, Key::InMebibytes).does("memory in MiB, however much it is"),
         LongOption::new("node", None, Required, Key::Nodes),
         LongOption::new("nodes", None, Required, Key::Nodes),
-        LongOption::new("nodelist", Some('w'), Required, Key::Nodes),
-        LongOption::new("noheader", Some('h'), Bare, Key::NoHeader),
-        LongOption::new("partitions", Some('p'), Required, Key::Partition),
-        LongOption::new("priority", Some('P'), Bare, Key::EachPartition),
-        LongOption::new("qos", Some('q'), Required, Key::Qos),
-        LongOption::new("reservation", Some('R'), Required, Key::Reservation),
-        LongOption::new("sib", None, Bare, Key::NoEffect),
-        LongOption::new("sibling", None, Bare, Key::NoEffect),
-        LongOption::new("sort", Some('S'), Required, Key::Sort),
-        LongOption::new("start", None, Bare, Key::Start),
-        LongOption::new("steps", Some('s'), Optional, Key::Steps),
-        LongOption::new("states", Some('t'), Required, Key::States),
-        LongOption::new("usage", None, Bare, Key::Usage),
-        LongOption::new("user", Some('u'), Required, Key::User),
+        LongOption::new("nodelist", Some('w'), Required, Key::Nodes).of("LIST", "jobs on these nodes"),
+        LongOption::new("noheader", Some('h'), Bare, Key::NoHeader).does("no headers"),
+        LongOption::new("partitions", Some('p'), Required, Key::Partition).of("LIST", "jobs in these partitions"),
+        LongOption::new("priority", Some('P'), Bare, Key::EachPartition).does("one line for each partition of a job that waits"),
+        LongOption::new("qos", Some('q'), Required, Key::Qos).of("LIST", "jobs of these QOS"),
+        LongOption::new("reservation", Some('R'), Required, Key::Reservation).of("NAME", "jobs in this reservation"),
+        LongOption::accepted("sib", None, Bare, "there is one cluster"),
+        LongOption::accepted("sibling", None, Bare, "there is one cluster"),
+        LongOption::new("sort", Some('S'), Required, Key::Sort).of("FIELDS", "order by letters, such as P,t,-p"),
+        LongOption::new("start", None, Bare, Key::Start).does("jobs that wait, and when they may start"),
+        LongOption::new("steps", Some('s'), Optional, Key::Steps).of("LIST", "steps instead of jobs"),
+        LongOption::new("states", Some('t'), Required, Key::States).of("LIST", "states, long or short; `all` for all"),
+        LongOption::new("usage", None, Bare, Key::Usage).does("a short list of options"),
+        LongOption::new("user", Some('u'), Required, Key::User).of("LIST", "jobs of these users"),
         LongOption::new("users", None, Required, Key::User),
-        LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
-        LongOption::new("version", Some('V'), Bare, Key::Version),
-        LongOption::new("json", None, Bare, Key::Json),
-        LongOption::new("yaml", None, Bare, Key::Yaml),
+        LongOption::accepted("verbose", Some('v'), Bare, "there is no more to say"),
+        LongOption::new("version", Some('V'), Bare, Key::Version).does("what this is"),
+        LongOption::new("json", None, Bare, Key::Json).does("as JSON: an object whose `jobs` is a list"),
+        LongOption::new("yaml", None, Bare, Key::Yaml).does("as YAML"),
     ]
 };
+
+/// The options of `squeue`.
+pub(crate) fn options() -> Vec<CommandOption> {
+    command_options(OPTIONS)
+}
 
 impl SqueueArgs {
     /// Whether numbers of associations are printed.
@@ -248,6 +258,7 @@ impl SqueueArgs {
     ) -> Result<SqueueArgs, SqueueUsageError> {
         let parsed = parse_long_options(OPTIONS, args);
         let mut asked = SqueueArgs {
+            all: variable("SQUEUE_ALL").is_some(),
             each_element: variable("SQUEUE_ARRAY").is_some(),
             each_partition: variable("SQUEUE_PRIORITY").is_some(),
             sort: variable("SQUEUE_SORT"),
@@ -260,6 +271,8 @@ impl SqueueArgs {
             let text = value.clone().unwrap_or_default();
             match key {
                 Key::Account => asked.accounts = Some(words(&text)),
+                Key::All => asked.all = true,
+                Key::Hide => asked.all = false,
                 Key::Help | Key::Usage | Key::Version => {
                     asked.action = match key {
                         Key::Help => SqueueAction::Help,
@@ -295,10 +308,9 @@ impl SqueueArgs {
                 }
                 Key::Me => asked.me = true,
                 Key::Name => asked.names = Some(words(&text)),
-                Key::NoEffect => {}
                 Key::NoHeader => asked.no_header = true,
                 Key::Nodes => asked.nodes = Some(text),
-                Key::Partition => asked.partitions = Some(words(&text)),
+                Key::Partition => (asked.partitions, asked.all) = (Some(words(&text)), true),
                 Key::Qos => asked.qos = Some(words(&text)),
                 Key::Reservation => asked.reservation = Some(text),
                 Key::EachElement => asked.each_element = true,
@@ -371,7 +383,10 @@ impl SqueueArgs {
         self.accounts = self.accounts.take().or_else(|| list("SQUEUE_ACCOUNT"));
         self.licenses = self.licenses.take().or_else(|| list("SQUEUE_LICENSES"));
         self.names = self.names.take().or_else(|| list("SQUEUE_NAMES"));
-        self.partitions = self.partitions.take().or_else(|| list("SQUEUE_PARTITION"));
+        if self.partitions.is_none() {
+            self.partitions = list("SQUEUE_PARTITION");
+            self.all |= self.partitions.is_some();
+        }
         self.qos = self.qos.take().or_else(|| list("SQUEUE_QOS"));
         if self.users.is_none() && !self.me {
             self.users = list("SQUEUE_USERS");

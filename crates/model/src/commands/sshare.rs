@@ -1,7 +1,9 @@
 //! `sshare`: what accounts and users are due, and what they used.
 
 use crate::commands::padding::{asked_width, padded};
-use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::long_options::{
+    CommandOption, LongOption, command_options, parse_long_options,
+};
 use crate::options::option_table::Takes;
 use crate::records::ShareRow;
 use crate::values::one_line;
@@ -104,7 +106,6 @@ enum Key {
     Format,
     Help,
     Long,
-    NoEffect,
     NoHeader,
     Parsable,
     Parsable2,
@@ -119,28 +120,33 @@ enum Key {
 const OPTIONS: &[LongOption<Key>] = {
     use Takes::{No as Bare, Required};
     &[
-        LongOption::new("accounts", Some('A'), Required, Key::Accounts),
-        LongOption::new("all", Some('a'), Bare, Key::All),
-        LongOption::new("cluster", Some('M'), Required, Key::Clusters),
-        LongOption::new("clusters", None, Required, Key::Clusters),
-        LongOption::new("federation", None, Bare, Key::NoEffect),
-        LongOption::new("format", Some('o'), Required, Key::Format),
-        LongOption::new("help", None, Bare, Key::Help),
-        LongOption::new("helpformat", Some('e'), Bare, Key::Fields),
-        LongOption::new("local", None, Bare, Key::NoEffect),
-        LongOption::new("long", Some('l'), Bare, Key::Long),
-        LongOption::new("noheader", Some('n'), Bare, Key::NoHeader),
+        LongOption::new("accounts", Some('A'), Required, Key::Accounts).of("LIST", "these accounts"),
+        LongOption::new("all", Some('a'), Bare, Key::All).does("all users"),
+        LongOption::new("helpformat", Some('e'), Bare, Key::Fields).does("the columns that there are"),
+        LongOption::accepted("local", None, Bare, "there is one cluster"),
+        LongOption::new("long", Some('l'), Bare, Key::Long).does("more columns"),
+        LongOption::new("partition", Some('m'), Bare, Key::Partition).does("the partition of an association too"),
+        LongOption::new("cluster", None, Required, Key::Clusters),
+        LongOption::new("clusters", Some('M'), Required, Key::Clusters).of("NAME", "the name of this cluster, or all"),
+        LongOption::accepted("federation", None, Bare, "there is one cluster"),
+        LongOption::new("noheader", Some('n'), Bare, Key::NoHeader).does("no headers"),
         LongOption::new("", Some('h'), Bare, Key::NoHeader),
-        LongOption::new("parsable", Some('p'), Bare, Key::Parsable),
-        LongOption::new("parsable2", Some('P'), Bare, Key::Parsable2),
-        LongOption::new("partition", Some('m'), Bare, Key::Partition),
-        LongOption::new("usage", None, Bare, Key::Usage),
-        LongOption::new("users", Some('u'), Required, Key::Users),
-        LongOption::new("Users", Some('U'), Bare, Key::UsersOnly),
-        LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
-        LongOption::new("version", Some('V'), Bare, Key::Version),
+        LongOption::new("format", Some('o'), Required, Key::Format).of("LIST", "columns: Account%20,User,FairShare"),
+        LongOption::new("parsable", Some('p'), Bare, Key::Parsable).does("cells between |, and one at the end"),
+        LongOption::new("parsable2", Some('P'), Bare, Key::Parsable2).does("cells between |"),
+        LongOption::new("users", Some('u'), Required, Key::Users).of("LIST", "these users"),
+        LongOption::new("Users", Some('U'), Bare, Key::UsersOnly).does("users alone"),
+        LongOption::accepted("verbose", Some('v'), Bare, "there is no more to say"),
+        LongOption::new("version", Some('V'), Bare, Key::Version).does("what this is"),
+        LongOption::new("help", None, Bare, Key::Help).does("this text"),
+        LongOption::new("usage", None, Bare, Key::Usage).does("the options in short"),
     ]
 };
+
+/// The options of `sshare`.
+pub(crate) fn options() -> Vec<CommandOption> {
+    command_options(OPTIONS)
+}
 
 /// A column: its name, which is its header, and how wide it is; a negative width is aligned to the
 /// left.
@@ -233,7 +239,6 @@ impl SshareArgs {
                 // Those of several follow each other.
                 Key::Format => asked.format.get_or_insert_default().push_str(&(text + ",")),
                 Key::Long => asked.long = true,
-                Key::NoEffect => {}
                 Key::NoHeader => asked.no_header = true,
                 Key::Parsable => asked.parsable = Some(true),
                 Key::Parsable2 => asked.parsable = Some(false),

@@ -21,6 +21,15 @@ pub struct SinfoField {
     pub kind: FieldKind,
     /// How it is had.
     pub value: SinfoValue,
+    /// It is a count, which has a unit unless `--noconvert` is given.
+    pub counts: bool,
+}
+
+impl SinfoField {
+    const fn counts(mut self) -> SinfoField {
+        self.counts = true;
+        self
+    }
 }
 
 /// How a column's value is had. Rows differ where a partition's or a node's value does; the others
@@ -72,6 +81,7 @@ const fn field(
         header,
         kind,
         value,
+        counts: false,
     }
 }
 
@@ -81,7 +91,7 @@ pub const SINFO_FIELDS: &[SinfoField] = &[
     field(Some('a'), &["available"], "AVAIL", Text, OfPartition(|part| text(&part.state))),
     field(Some('b'), &["features_act"], "ACTIVE_FEATURES", Text, OfNode(|node| or_null(&node.active_features))),
     field(Some('B'), &["maxcpuspernode"], "MAX_CPUS_PER_NODE", Text, OfPartition(|part| text(&part.max_cpus_per_node.map_or_else(|| "UNLIMITED".to_owned(), |cpus| cpus.to_string())))),
-    field(Some('c'), &["cpus"], "CPUS", Number, Least(|node| u64::from(node.cpus))),
+    field(Some('c'), &["cpus"], "CPUS", Number, Least(|node| u64::from(node.cpus))).counts(),
     field(Some('C'), &["cpusstate"], "CPUS(A/I/O/T)", Text, OfAlike(cpus, |node| number(node.cpus.into()))),
     field(Some('d'), &["disk"], "TMP_DISK", Number, Least(|node| node.disk_mib)),
     field(Some('D'), &["nodes"], "NODES", Number, OfAll(count)),
@@ -94,7 +104,7 @@ pub const SINFO_FIELDS: &[SinfoField] = &[
     field(Some('G'), &["gres"], "GRES", Text, OfNode(|node| or_null(&node.gres))),
     field(Some('h'), &["oversubscribe", "share"], "OVERSUBSCRIBE", Text, OfPartition(|part| text(&part.over_subscribe))),
     field(Some('H'), &["timestamp"], "TIMESTAMP", Moment, OfNode(|node| reason(node, "Unknown", |reason| &reason.at))),
-    field(Some('I'), &["priorityjobfactor"], "PRIO_JOB_FACTOR", Number, OfPartition(|part| text(&part.priority_factor.to_string()))),
+    field(Some('I'), &["priorityjobfactor"], "PRIO_JOB_FACTOR", Number, OfPartition(|part| text(&part.priority_factor.to_string()))).counts(),
     field(Some('l'), &["time"], "TIMELIMIT", Length, OfPartition(|part| limit(part.time))),
     field(Some('L'), &["defaulttime"], "DEFAULTTIME", Length, OfPartition(|part| part.default_time.map_or_else(|| text("n/a"), |time| limit(Some(time))))),
     field(Some('m'), &["memory"], "MEMORY", Number, Least(|node| node.memory_mib)),
@@ -103,11 +113,11 @@ pub const SINFO_FIELDS: &[SinfoField] = &[
     field(Some('N'), &["nodelist"], "NODELIST", Nodes, OfAll(names)),
     field(Some('o'), &["nodeaddr"], "NODE_ADDR", Text, OfNode(|node| text(&node.address))),
     field(Some('O'), &["cpusload"], "CPU_LOAD", Text, Between(|node| node.load.map_or(NO_LOAD, u64::from), load)),
-    field(Some('p'), &["prioritytier"], "PRIO_TIER", Number, OfPartition(|part| text(&part.priority_tier.to_string()))),
+    field(Some('p'), &["prioritytier"], "PRIO_TIER", Number, OfPartition(|part| text(&part.priority_tier.to_string()))).counts(),
     field(Some('P'), &["partition"], "PARTITION", Text, OfPartition(|part| text(&format!("{}{}", part.name, if part.default { "*" } else { "" })))),
     field(Some('r'), &["root"], "ROOT", Text, OfPartition(|part| text(if part.is_root_only { "yes" } else { "no" }))),
     field(Some('R'), &["partitionname"], "PARTITION", Text, OfPartition(|part| text(&part.name))),
-    field(Some('s'), &["size"], "JOB_SIZE", Text, OfPartition(job_size)),
+    field(Some('s'), &["size"], "JOB_SIZE", Text, OfPartition(job_size)).counts(),
     field(Some('S'), &["allocnodes"], "ALLOCNODES", Text, OfFirstPartition(|part| text(part.alloc_nodes.as_deref().unwrap_or("all")))),
     field(Some('t'), &["statecompact"], "STATE", Text, OfState(NodeState::short)),
     field(Some('T'), &["statelong"], "STATE", Text, OfState(NodeState::long)),
@@ -116,10 +126,10 @@ pub const SINFO_FIELDS: &[SinfoField] = &[
     field(Some('v'), &["version"], "VERSION", Text, OfAlike(version, |node| text(node.name.as_str()))),
     field(Some('V'), &["cluster"], "CLUSTER", Text, OfFirstPartition(|_| text("N/A"))),
     field(Some('w'), &["weight"], "WEIGHT", Number, Least(|node| node.weight)),
-    field(Some('X'), &["sockets"], "SOCKETS", Number, Least(|node| u64::from(node.sockets))),
-    field(Some('Y'), &["cores"], "CORES", Number, Least(|node| u64::from(node.cores))),
-    field(Some('z'), &["socketcorethread"], "S:C:T", Text, OfAlike(layout, |node| layout(&[node]))),
-    field(Some('Z'), &["threads"], "THREADS", Number, Least(|node| u64::from(node.threads))),
+    field(Some('X'), &["sockets"], "SOCKETS", Number, Least(|node| u64::from(node.sockets))).counts(),
+    field(Some('Y'), &["cores"], "CORES", Number, Least(|node| u64::from(node.cores))).counts(),
+    field(Some('z'), &["socketcorethread"], "S:C:T", Text, OfAlike(layout, |node| layout(&[node]))).counts(),
+    field(Some('Z'), &["threads"], "THREADS", Number, Least(|node| u64::from(node.threads))).counts(),
     field(None, &["allocmem"], "ALLOCMEM", Number, OfNode(|node| number(node.used_memory_mib))),
     field(None, &["comment"], "COMMENT", Text, OfNode(|node| or_null(node.comment.as_deref().unwrap_or_default()))),
     field(None, &["extra"], "EXTRA", Text, OfNode(|node| or_null(node.extra.as_deref().unwrap_or_default()))),

@@ -1,5 +1,5 @@
-//! A command line of `squeue`, `scancel` or `scontrol`, taken apart: options anywhere among the
-//! operands.
+//! The options of `squeue`, `scancel`, `scontrol` and the other commands that ask for no resources: a
+//! table for each, and a command line taken apart by it, with options anywhere among the operands.
 
 use crate::options::getopt_long::{self, Row, is_option};
 use crate::options::option_table::Takes;
@@ -10,7 +10,22 @@ pub(crate) struct LongOption<K> {
     long: &'static str,
     short: Option<char>,
     takes: Takes,
-    key: K,
+    use_: OptionUse<K>,
+    /// What a value is, in help texts.
+    value: &'static str,
+    /// What it does; empty for another name of an option.
+    help: &'static str,
+}
+
+/// What becomes of an option that is given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum OptionUse<K> {
+    /// The command reads it.
+    Read(K),
+    /// Nothing: it can change no result here, for this reason.
+    Accepted(&'static str),
+    /// It is refused, for this reason.
+    Refused(&'static str),
 }
 
 impl<K> LongOption<K> {
@@ -22,19 +37,117 @@ impl<K> LongOption<K> {
         takes: Takes,
         key: K,
     ) -> LongOption<K> {
+        LongOption::row(long, short, takes, OptionUse::Read(key))
+    }
+
+    /// One that can change no result here, and why.
+    pub(crate) const fn accepted(
+        long: &'static str,
+        short: Option<char>,
+        takes: Takes,
+        why: &'static str,
+    ) -> LongOption<K> {
+        LongOption::row(long, short, takes, OptionUse::Accepted(why))
+    }
+
+    /// One that Slurm has and that is refused here, and why.
+    pub(crate) const fn refused(
+        long: &'static str,
+        short: Option<char>,
+        takes: Takes,
+        why: &'static str,
+    ) -> LongOption<K> {
+        LongOption::row(long, short, takes, OptionUse::Refused(why))
+    }
+
+    const fn row(
+        long: &'static str,
+        short: Option<char>,
+        takes: Takes,
+        use_: OptionUse<K>,
+    ) -> LongOption<K> {
         LongOption {
             long,
             short,
             takes,
-            key,
+            use_,
+            value: "",
+            help: "",
         }
+    }
+
+    /// What it does, as a line of help.
+    pub(crate) const fn does(mut self, help: &'static str) -> LongOption<K> {
+        self.help = help;
+        self
+    }
+
+    /// What its value is, and what it does with it.
+    pub(crate) const fn of(mut self, value: &'static str, help: &'static str) -> LongOption<K> {
+        self.value = value;
+        self.help = help;
+        self
     }
 }
 
 impl<K: Copy> LongOption<K> {
-    pub(crate) fn key(&self) -> K {
-        self.key
+    /// What it stands for; `None` for one that does nothing.
+    pub(crate) fn key(&self) -> Option<K> {
+        match self.use_ {
+            OptionUse::Read(key) => Some(key),
+            OptionUse::Accepted(_) | OptionUse::Refused(_) => None,
+        }
     }
+}
+
+/// An option of a command, as help texts and the page of compatibility show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandOption {
+    /// Its long name, without dashes; empty for one that is only a letter.
+    pub long: &'static str,
+    /// Its letter.
+    pub short: Option<char>,
+    /// Whether a value follows.
+    pub takes: Takes,
+    /// What a value is, in help texts.
+    pub value: &'static str,
+    /// What it comes to.
+    pub verdict: OptionVerdict,
+}
+
+/// What an option comes to on the embedded engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionVerdict {
+    /// It works, and does this.
+    Works(&'static str),
+    /// It is another name of an option that works: that one's long name.
+    SameAs(&'static str),
+    /// It can change no result here, for this reason.
+    Accepted(&'static str),
+    /// It is refused, for this reason.
+    Refused(&'static str),
+}
+
+/// The rows of a table, in its order.
+pub(crate) fn command_options<K: Copy + PartialEq>(table: &[LongOption<K>]) -> Vec<CommandOption> {
+    let verdict = |row: &LongOption<K>| match row.use_ {
+        OptionUse::Read(_) if !row.help.is_empty() => OptionVerdict::Works(row.help),
+        OptionUse::Read(_) => {
+            let mut others = table.iter();
+            let named = others.find(|other| other.use_ == row.use_ && !other.help.is_empty());
+            OptionVerdict::SameAs(named.map_or("", |other| other.long))
+        }
+        OptionUse::Accepted(why) => OptionVerdict::Accepted(why),
+        OptionUse::Refused(why) => OptionVerdict::Refused(why),
+    };
+    let row = |row: &LongOption<K>| CommandOption {
+        long: row.long,
+        short: row.short,
+        takes: row.takes,
+        value: row.value,
+        verdict: verdict(row),
+    };
+    table.iter().map(row).collect()
 }
 
 impl<K: PartialEq> Row for LongOption<K> {
@@ -51,7 +164,7 @@ impl<K: PartialEq> Row for LongOption<K> {
     }
 
     fn is_same(&self, other: &LongOption<K>) -> bool {
-        self.key == other.key && self.takes == other.takes
+        self.use_ == other.use_ && self.takes == other.takes
     }
 }
 
@@ -109,7 +222,15 @@ fn parse<K: Copy + PartialEq>(
         }
         for read in getopt_long::read(&known, arg, || args.next().cloned()) {
             match read {
-                Ok((option, value)) => parsed.options.push((option.key, value)),
+                Ok((option, value)) => match option.use_ {
+                    OptionUse::Read(key) => parsed.options.push((key, value)),
+                    OptionUse::Accepted(_) => {}
+                    OptionUse::Refused(why) => {
+                        parsed.wrong =
+                            Some(format!("option '--{}' is refused: {why}", option.long));
+                        return parsed;
+                    }
+                },
                 Err(wrong) => {
                     parsed.wrong = Some(wrong.message);
                     return parsed;

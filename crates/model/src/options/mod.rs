@@ -18,5 +18,6 @@ pub mod value_check;
 
 pub use diagnostic::{Diagnostic, Severity, Span, Voice, first_error};
 pub use given::{Given, Origin};
+pub use long_options::{CommandOption, OptionVerdict};
 pub use problem::{Problem, count_lines, render, render_as};
 pub use surroundings::{GresTypes, ReadNodeFile, Show, Surroundings};

@@ -63,6 +63,8 @@ pub struct PartitionView {
     pub memory_per_gpu: Option<u64>,
     /// With whom jobs share their nodes that do not ask.
     pub sharing: PartitionSharing,
+    /// Jobs in it are listed for who asks only where that is asked.
+    pub is_hidden: bool,
 }
 
 /// With whom the jobs of a partition share their nodes that do not ask.

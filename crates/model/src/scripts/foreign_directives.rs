@@ -127,10 +127,10 @@ impl Translator<'_, '_> {
                 match read {
                     Ok((option, value)) => {
                         let value = value.unwrap_or_default();
-                        if bsub {
-                            self.bsub(option.key(), &value, word)
-                        } else {
-                            self.pbs(option.key(), &value, word)
+                        match option.key() {
+                            Some(letter) if bsub => self.bsub(letter, &value, word),
+                            Some(letter) => self.pbs(letter, &value, word),
+                            None => {}
                         }
                     }
                     Err(Wrong { message, .. }) => {

@@ -1,47 +1,85 @@
 //! `docs/compatibility.md`
 
 use model::option_table::{Command, Effect, Opt, options_of};
+use model::{CommandOption, OptionVerdict, commands_with_options, options_of_command};
 
 /// The page.
 pub fn page() -> String {
     let commands = [Command::Sbatch, Command::Salloc, Command::Srun];
-    let sections: String = commands.into_iter().map(section).collect();
-    format!("{INTRO}{sections}{OTHERS}")
+    let asking = commands.map(|command| {
+        let rows = options_of(command).map(row).collect();
+        section(command.name(), rows)
+    });
+    let others = commands_with_options().map(|command| {
+        let rows = options_of_command(command);
+        section(command, rows.iter().map(row_of_other).collect())
+    });
+    let others: String = others.collect();
+    format!("{INTRO}{}{OTHERS}{}\n", asking.concat(), others.trim_end())
 }
 
 const INTRO: &str = r"# Slurm's options on the embedded engine
 
-<!-- Made of the options' own table (crates/model/src/options/option_rows.rs):
+<!-- Made of the options' own tables (crates/model/src/options/option_rows.rs and those of the commands
+     in crates/model/src/commands):
      UPDATE_EXPECT=1 cargo test --release -p yard-cli --bin yard reference -->
 
-What each option of `sbatch`, `salloc` and `srun` comes to on this machine's own engine. An option *works*,
-works *on nodes* of a cluster file alone, is *accepted* since it can change no result here, or is *refused*. Using one that is accepted says so; none
-is ignored in silence. `crates/model/tests/option_verdicts.rs` tries each of them.
+What each option of each command comes to on this machine's own engine. An option *works*,
+works *on nodes* of a cluster file alone, is *accepted* since it can change no result here, or is *refused*. None
+is ignored in silence: `crates/model/tests/option_verdicts.rs` and `crates/model/src/commands/option_tables.rs`
+try each of them, and compare the tables with those of a real Slurm 22.05. An option that a command does not
+know is refused in Slurm's words.
 
 On a real Slurm `yard` leaves all of them to that Slurm.
 
+With `sbatch`, `salloc` and `srun`, using an option that is accepted says so.
+
 ";
 
-const OTHERS: &str = r"## Other commands
+const OTHERS: &str = r"# Commands that look and manage
 
-Their options are in [slurm-commands.md](slurm-commands.md), which names those that are taken without an
-effect: nothing changes how the file of `sbcast` travels, since all nodes are on this machine; `sattach` shares what a step writes to its `srun`, and no files.
+What they print is read by programs: using an option that is accepted says nothing.
+
 ";
 
-fn section(command: Command) -> String {
-    let rows: Vec<Vec<String>> = options_of(command).map(row).collect();
+/// A command's options as a table: name, verdict, what it does or why not.
+fn section(command: &str, rows: Vec<Vec<String>>) -> String {
     let count = |word: &str| rows.iter().filter(|row| row[1] == word).count();
-    let counts = format!(
-        "{} options: {} work, {} work in part, {} work on nodes, {} are accepted, {} are refused.",
-        rows.len(),
-        count("works"),
-        count("in part"),
-        count("on nodes"),
-        count("accepted"),
-        count("refused"),
-    );
+    let kinds = [
+        ("works", "work"),
+        ("in part", "work in part"),
+        ("on nodes", "work on nodes"),
+        ("accepted", "are accepted"),
+        ("refused", "are refused"),
+    ];
+    let counts = kinds.map(|(word, verb)| (count(word), verb));
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, verb)| match count {
+            1 => format!(
+                "1 {}",
+                verb.replacen("are", "is", 1).replacen("work", "works", 1)
+            ),
+            _ => format!("{count} {verb}"),
+        })
+        .collect();
+    let counts = format!("{} options: {}.", rows.len(), counts.join(", "));
     let table = super::table(&["option", "here", "what it does, or why not"], &rows);
-    format!("## `{}`\n\n{counts}\n\n{table}", command.name())
+    format!("## `{command}`\n\n{counts}\n\n{table}")
+}
+
+fn row_of_other(option: &CommandOption) -> Vec<String> {
+    let long = (!option.long.is_empty()).then(|| format!("`--{}`", option.long));
+    let letter = option.short.map(|letter| format!("`-{letter}`"));
+    let name: Vec<String> = long.into_iter().chain(letter).collect();
+    let (verdict, why) = match option.verdict {
+        OptionVerdict::Works(help) => ("works", help.to_owned()),
+        OptionVerdict::SameAs(name) => ("works", format!("the same as `--{name}`")),
+        OptionVerdict::Accepted(why) => ("accepted", why.to_owned()),
+        OptionVerdict::Refused(why) => ("refused", why.to_owned()),
+    };
+    [name.join(", "), verdict.to_owned(), why].to_vec()
 }
 
 fn row(option: &Opt) -> Vec<String> {

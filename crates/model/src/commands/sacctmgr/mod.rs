@@ -23,7 +23,9 @@ pub use facts::{SacctmgrFacts, TresName};
 pub use modify_job::ModifyJob;
 pub use words::Answer as SacctmgrAnswer;
 
-use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::long_options::{
+    CommandOption, LongOption, command_options, parse_long_options,
+};
 use crate::options::option_table::Takes;
 use crate::records::Accounting;
 use crate::values::Timestamp;
@@ -70,7 +72,6 @@ pub enum SacctmgrFile {
 enum Key {
     Help,
     Immediate,
-    NoEffect,
     NoHeader,
     Parsable,
     Parsable2,
@@ -84,20 +85,25 @@ enum Key {
 const OPTIONS: &[LongOption<Key>] = {
     use Takes::No as Bare;
     &[
-        LongOption::new("associations", Some('s'), Bare, Key::WithAssociations),
-        LongOption::new("help", Some('h'), Bare, Key::Help),
-        LongOption::new("immediate", Some('i'), Bare, Key::Immediate),
-        LongOption::new("noheader", Some('n'), Bare, Key::NoHeader),
-        LongOption::new("oneliner", Some('o'), Bare, Key::NoEffect),
-        LongOption::new("parsable", Some('p'), Bare, Key::Parsable),
-        LongOption::new("parsable2", Some('P'), Bare, Key::Parsable2),
-        LongOption::new("quiet", Some('Q'), Bare, Key::Quiet),
-        LongOption::new("readonly", Some('r'), Bare, Key::ReadOnly),
+        LongOption::new("help", Some('h'), Bare, Key::Help).does("this text"),
         LongOption::new("usage", None, Bare, Key::Help),
-        LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
-        LongOption::new("version", Some('V'), Bare, Key::Version),
+        LongOption::new("immediate", Some('i'), Bare, Key::Immediate).does("changes without a question"),
+        LongOption::new("noheader", Some('n'), Bare, Key::NoHeader).does("no header"),
+        LongOption::accepted("oneliner", Some('o'), Bare, "each record is a line anyway"),
+        LongOption::new("parsable", Some('p'), Bare, Key::Parsable).does("a | after each value"),
+        LongOption::new("parsable2", Some('P'), Bare, Key::Parsable2).does("a | between values"),
+        LongOption::new("quiet", Some('Q'), Bare, Key::Quiet).does("no word about what was done"),
+        LongOption::new("readonly", Some('r'), Bare, Key::ReadOnly).does("refuses what would change something"),
+        LongOption::new("associations", Some('s'), Bare, Key::WithAssociations).does("show account and show user with their associations"),
+        LongOption::accepted("verbose", Some('v'), Bare, "there is no more to say"),
+        LongOption::new("version", Some('V'), Bare, Key::Version).does("what this is"),
     ]
 };
+
+/// The options of `sacctmgr`.
+pub(crate) fn options() -> Vec<CommandOption> {
+    command_options(OPTIONS)
+}
 
 impl SacctmgrArgs {
     /// Reads a command line.
@@ -119,7 +125,6 @@ impl SacctmgrArgs {
             match key {
                 Key::Help => asked.show = Some(SacctmgrShow::Help),
                 Key::Immediate => asked.immediate = true,
-                Key::NoEffect => {}
                 Key::NoHeader => asked.style.no_header = true,
                 Key::Parsable => asked.style.parsable = Some(true),
                 Key::Parsable2 => asked.style.parsable = Some(false),

@@ -4,7 +4,9 @@ use super::command::ScontrolCommand;
 use super::keyword::command;
 use super::usage_error::ScontrolUsageError;
 use crate::commands::ShowStyle;
-use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::long_options::{
+    CommandOption, LongOption, command_options, parse_long_options,
+};
 use crate::options::option_table::Takes;
 
 /// What a `scontrol` asks for.
@@ -26,8 +28,8 @@ enum Key {
     Details,
     Future,
     Help,
+    Hide,
     Clusters,
-    NoEffect,
     OneLine,
     Quiet,
     Version,
@@ -37,23 +39,29 @@ enum Key {
 const OPTIONS: &[LongOption<Key>] = {
     use Takes::{No as Bare, Required};
     &[
-        LongOption::new("all", Some('a'), Bare, Key::All),
-        LongOption::new("cluster", Some('M'), Required, Key::Clusters),
-        LongOption::new("clusters", None, Required, Key::Clusters),
-        LongOption::new("details", Some('d'), Bare, Key::Details),
-        LongOption::new("federation", None, Bare, Key::NoEffect),
-        LongOption::new("future", Some('F'), Bare, Key::Future),
-        LongOption::new("help", Some('h'), Bare, Key::Help),
-        LongOption::new("hide", None, Bare, Key::NoEffect),
-        LongOption::new("local", None, Bare, Key::NoEffect),
-        LongOption::new("oneliner", Some('o'), Bare, Key::OneLine),
-        LongOption::new("quiet", Some('Q'), Bare, Key::Quiet),
-        LongOption::new("sibling", None, Bare, Key::NoEffect),
+        LongOption::new("all", Some('a'), Bare, Key::All).does("partitions that are hidden too"),
+        LongOption::new("cluster", None, Required, Key::Clusters),
+        LongOption::new("clusters", Some('M'), Required, Key::Clusters).of("NAME", "the name of this cluster"),
+        LongOption::new("details", Some('d'), Bare, Key::Details).does("a job with what it holds node by node"),
+        LongOption::accepted("federation", None, Bare, "there is one cluster"),
+        LongOption::new("future", Some('F'), Bare, Key::Future).does("nodes of the future too"),
+        LongOption::new("help", Some('h'), Bare, Key::Help).does("this text"),
+        LongOption::new("hide", None, Bare, Key::Hide).does("no hidden partitions, whatever --all before it says"),
+        LongOption::accepted("local", None, Bare, "there is one cluster"),
+        LongOption::new("oneliner", Some('o'), Bare, Key::OneLine).does("one line an entry"),
+        LongOption::new("quiet", Some('Q'), Bare, Key::Quiet).does("no word about what is wrong"),
+        LongOption::accepted("sibling", None, Bare, "there is one cluster"),
+        LongOption::refused("uid", Some('u'), Required, "jobs are changed as the user who calls"),
         LongOption::new("usage", None, Bare, Key::Help),
-        LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
-        LongOption::new("version", Some('V'), Bare, Key::Version),
+        LongOption::accepted("verbose", Some('v'), Bare, "there is no more to say"),
+        LongOption::new("version", Some('V'), Bare, Key::Version).does("what this is"),
     ]
 };
+
+/// The options of `scontrol`.
+pub(crate) fn options() -> Vec<CommandOption> {
+    command_options(OPTIONS)
+}
 
 /// Reads a command line. `program` is `argv[0]`.
 ///
@@ -73,6 +81,7 @@ pub fn parse(program: &str, args: &[String]) -> Result<ScontrolArgs, ScontrolUsa
     for (key, value) in &parsed.options {
         match key {
             Key::All => style.all = true,
+            Key::Hide => style.all = false,
             Key::Future => style.future = true,
             Key::Details => style.details = true,
             Key::OneLine => style.one_line = true,
@@ -80,7 +89,6 @@ pub fn parse(program: &str, args: &[String]) -> Result<ScontrolArgs, ScontrolUsa
             Key::Help => return Ok(with(ScontrolCommand::Help, style, quiet)),
             Key::Version => return Ok(with(ScontrolCommand::Version, style, quiet)),
             Key::Clusters => clusters.clone_from(value),
-            Key::NoEffect => {}
         }
     }
     if let Some(message) = parsed.wrong {

@@ -10,6 +10,7 @@ mod show;
 mod usage_error;
 
 pub(super) use crate::values::abbreviates;
+pub(super) use args::options;
 pub use args::{ScontrolArgs, parse};
 pub use command::{ClusterCommand, ScontrolCommand};
 pub use jobs::{ScontrolJob, job_ids};

@@ -3,7 +3,9 @@
 mod columns;
 
 use crate::commands::padding::{asked_width, padded};
-use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::long_options::{
+    CommandOption, LongOption, command_options, parse_long_options,
+};
 use crate::options::option_table::Takes;
 use crate::records::StepUse;
 use crate::values::{JobId, StepId};
@@ -99,7 +101,6 @@ enum Key {
     Format,
     Jobs,
     NoConvert,
-    NoEffect,
     NoHeader,
     Parsable(bool),
     Pids,
@@ -110,22 +111,27 @@ enum Key {
 const OPTIONS: &[LongOption<Key>] = {
     use Takes::{No as Bare, Required};
     &[
-        LongOption::new("allsteps", Some('a'), Bare, Key::AllSteps),
-        LongOption::new("format", Some('o'), Required, Key::Format),
+        LongOption::new("allsteps", Some('a'), Bare, Key::AllSteps).does("all steps of a job, the batch script first"),
+        LongOption::new("helpformat", Some('e'), Bare, Key::Show(SstatShow::Fields)).does("the columns that there are"),
+        LongOption::new("help", Some('h'), Bare, Key::Show(SstatShow::Help)).does("this text"),
+        LongOption::new("jobs", Some('j'), Required, Key::Jobs).of("LIST", "jobs or steps: 12, 12.0, 12.batch, 12_3.0"),
+        LongOption::new("noheader", Some('n'), Bare, Key::NoHeader).does("no headers"),
         LongOption::new("fields", None, Required, Key::Format),
-        LongOption::new("help", Some('h'), Bare, Key::Show(SstatShow::Help)),
-        LongOption::new("helpformat", Some('e'), Bare, Key::Show(SstatShow::Fields)),
-        LongOption::new("jobs", Some('j'), Required, Key::Jobs),
-        LongOption::new("noconvert", None, Bare, Key::NoConvert),
-        LongOption::new("noheader", Some('n'), Bare, Key::NoHeader),
-        LongOption::new("parsable", Some('p'), Bare, Key::Parsable(true)),
-        LongOption::new("parsable2", Some('P'), Bare, Key::Parsable(false)),
-        LongOption::new("pidformat", Some('i'), Bare, Key::Pids),
-        LongOption::new("usage", None, Bare, Key::Show(SstatShow::Usage)),
-        LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
-        LongOption::new("version", Some('V'), Bare, Key::Show(SstatShow::Version)),
+        LongOption::new("format", Some('o'), Required, Key::Format).of("LIST", "columns: JobID%20,MaxRSS,AveCPU"),
+        LongOption::new("noconvert", None, Bare, Key::NoConvert).does("amounts without units"),
+        LongOption::new("pidformat", Some('i'), Bare, Key::Pids).does("nodes and processes"),
+        LongOption::new("parsable", Some('p'), Bare, Key::Parsable(true)).does("cells between |, and one at the end"),
+        LongOption::new("parsable2", Some('P'), Bare, Key::Parsable(false)).does("cells between |"),
+        LongOption::new("usage", None, Bare, Key::Show(SstatShow::Usage)).does("the options in short"),
+        LongOption::accepted("verbose", Some('v'), Bare, "there is no more to say"),
+        LongOption::new("version", Some('V'), Bare, Key::Show(SstatShow::Version)).does("what this is"),
     ]
 };
+
+/// The options of `sstat`.
+pub(crate) fn options() -> Vec<CommandOption> {
+    command_options(OPTIONS)
+}
 
 const DEFAULT: &str = "JobID,MaxVMSize,MaxVMSizeNode,MaxVMSizeTask,AveVMSize,MaxRSS,MaxRSSNode,\
     MaxRSSTask,AveRSS,MaxPages,MaxPagesNode,MaxPagesTask,AvePages,MinCPU,MinCPUNode,MinCPUTask,\
@@ -160,7 +166,6 @@ impl SstatArgs {
                 Key::Format => asked.format.get_or_insert_default().push_str(&(text + ",")),
                 Key::Jobs => named.push(text),
                 Key::NoConvert => asked.no_convert = true,
-                Key::NoEffect => {}
                 Key::NoHeader => asked.no_header = true,
                 Key::Parsable(is_ended) => asked.parsable = Some(is_ended),
                 Key::Pids => asked.pids = true,
