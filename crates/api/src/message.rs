@@ -370,7 +370,7 @@ pub struct WouldStart {
 }
 
 /// What a job would wait for if it were submitted now.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WouldWait {
     /// Slurm's word for it.
     pub reason: String,

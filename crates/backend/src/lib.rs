@@ -14,7 +14,7 @@ mod shared_queue;
 mod slurm;
 mod transport;
 
-pub use api::EngineFolder;
+pub use api::{EngineFolder, WhyWaiting};
 pub use cluster_view::{Amount, ClusterView, NodeView, QueueState, QueuedJob, Used};
 pub use embedded::{EmbeddedTransport, LOCAL};
 pub use facts::{node_local, runtimes_here};

@@ -1,11 +1,12 @@
 //! The files that the jobs of batch scripts write.
 
 use model::{JobRecord, JobState, Timestamp, batch_files};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// A file that a job writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputFile {
     /// Which file.
     pub path: PathBuf,

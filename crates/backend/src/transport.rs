@@ -5,6 +5,7 @@ use crate::job_view::JobView;
 use crate::output_file::OutputFile;
 use api::{WhyWaiting, WouldWait};
 use model::{JobId, JobRefusal, Request, RestartCount, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -39,7 +40,7 @@ pub struct TestedJob<'a> {
 }
 
 /// When a job that was asked about would start.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestedStart {
     /// The moment, if all that runs lasts until its limit.
     pub at: Timestamp,

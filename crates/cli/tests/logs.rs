@@ -19,6 +19,26 @@ fn the_bytes_of_a_rank_go_into_a_pipe_as_they_are() {
     }
 }
 
+/// They were refused: no transport to its cluster could be opened.
+#[test]
+fn of_a_run_on_a_cluster_that_is_not_here_the_files_are_shown() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.yard(&["run", "--", "echo", "hello"]).success();
+    let index = env.trainyard_home().join("index");
+    let elsewhere = index.join("cedar");
+    std::fs::rename(index.join("local"), &elsewhere).unwrap();
+    for entry in std::fs::read_dir(&elsewhere).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace(r#""local""#, r#""cedar""#)).unwrap();
+    }
+    assert_eq!(env.yard(&["logs", "echo"]).success(), "[0] hello\n");
+    let shown = env.yard(&["show", "echo"]).success();
+    assert!(shown.contains(" · cedar · done\n"), "{shown}");
+    let ends = env.yard(&["cancel", "echo"]).code(4);
+    assert!(ends.stderr.contains("cedar can't be reached"), "{ends:?}");
+}
+
 #[test]
 fn a_job_that_is_no_run_is_followed_and_has_no_ranks() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));

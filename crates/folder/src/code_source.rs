@@ -1,6 +1,7 @@
 //! Where a run's code lies, and which files and folders are code.
 
 use ignore::{Walk, WalkBuilder};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
@@ -14,7 +15,7 @@ use train::say_bytes;
 pub const CODE_LIMIT: u64 = 200_000_000;
 
 /// Where a run's code lies.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeSource {
     /// The git root, or the run file's folder.
     pub(crate) root: PathBuf,

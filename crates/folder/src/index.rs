@@ -22,13 +22,13 @@ pub struct IndexEntry {
     /// one run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u32>,
-    /// Which repeat it is, where it is one; not in the file.
-    #[serde(skip)]
+    /// Which repeat it is, where it is one; in the file stand none of these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<Repeat>,
 }
 
 /// One of several repeats of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repeat {
     /// The id that all of them share.
     pub id: String,

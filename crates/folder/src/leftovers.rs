@@ -1,6 +1,7 @@
 //! What ended runs and submissions left in run folders, and what becomes of it.
 
 use crate::{IncomingPart, RunFolder};
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -28,7 +29,8 @@ pub enum Verdict {
 }
 
 /// Whether a run may go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// It may.
     Live,

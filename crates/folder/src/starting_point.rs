@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// A complete checkpoint, which is copied into the folder of a run before its first start.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartingPoint {
     /// Where it stands: a file or a folder.
     pub entry: PathBuf,

@@ -2,10 +2,12 @@
 
 use crate::failure::{Failure, FailureKind};
 use crate::repeats::repeats_of;
-use crate::{Run, RunState, ask_for, indexed_runs};
+use crate::run::ask_for;
+use crate::{Run, RunState, indexed_runs};
 use backend::Transport;
 use folder::{AwaitedRun, Index, IndexEntry, Naming};
 use model::{JobId, Timestamp};
+use serde::{Deserialize, Serialize};
 use sys::Places;
 use train::Resolved;
 
@@ -109,7 +111,7 @@ pub(crate) fn jobs_of(
 }
 
 /// What the name of a run before this one means: chosen once, when the run is planned.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct NamedRuns {
     /// What names it.
     by: Resolved<String>,

@@ -8,9 +8,11 @@ use backend::Transport;
 ///
 /// # Errors
 /// It was never submitted, or its cluster does not answer.
-pub fn cancel(selected: &mut Selected) -> Result<bool, Failure> {
+pub fn cancel(selected: &Selected) -> Result<bool, Failure> {
+    let mut selected = selected.clone();
     let job = selected.job()?;
-    let view = selected.view()?;
+    let mut transport = selected.open()?;
+    let view = selected.view_through(&mut *transport)?;
     if !view.is_some_and(|view| view.state.is_live()) {
         // Asked twice, it is still what was wanted. One that scancel ended while it waited left its secrets.
         if let Some(run) = &selected.run {
@@ -19,8 +21,8 @@ pub fn cancel(selected: &mut Selected) -> Result<bool, Failure> {
         return Ok(false);
     }
     match &selected.run {
-        Some(run) => cancel_run(run, &mut *selected.transport)?,
-        None => selected.transport.cancel(job, selected.element)?,
+        Some(run) => cancel_run(run, &mut *transport)?,
+        None => transport.cancel(job, selected.element)?,
     }
     Ok(true)
 }

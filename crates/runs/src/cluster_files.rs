@@ -5,12 +5,13 @@ use crate::failure::{Failure, FailureKind};
 use crate::input_file;
 use backend::EngineFolder;
 use cluster_file::{ClusterFile, shipped};
+use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use sys::Places;
 
 /// A cluster file's text, before it is read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterText {
     /// The cluster's name.
     pub name: String,
@@ -23,7 +24,8 @@ pub struct ClusterText {
 }
 
 /// Where a cluster file is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A path that was named.
     Named,

@@ -4,7 +4,7 @@ use crate::reason_words::{hold_remedy, say_reason};
 use backend::{Amount, ClusterView, NodeView, QueueState, QueuedJob};
 use model::{NodeName, Timestamp};
 use resources::{Defaults, Demand, LargestNode, recorded};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// More rows help no reader, and a large cluster has tens of thousands.
@@ -14,7 +14,7 @@ const MOST_JOBS: usize = 500;
 const MOST_BESIDE: usize = 8;
 
 /// A cluster as it is now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterNow {
     /// Its name.
     pub name: String,
@@ -42,7 +42,7 @@ pub struct ClusterNow {
 }
 
 /// A node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeRow {
     /// Its name.
     pub name: String,
@@ -67,7 +67,7 @@ pub struct NodeRow {
 }
 
 /// A job that runs or waits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueRow {
     /// Its number.
     pub job: u32,

@@ -3,6 +3,7 @@
 use crate::cluster_files;
 use crate::failure::{Failure, FailureKind, unusable};
 use backend::{EngineFolder, LOCAL};
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,8 @@ pub fn engine_meant(places: &Places) -> String {
 }
 
 /// What `TRAINYARD_ENGINE` says: the engine in whose job this process is, or that a person named.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SaidEngine {
     /// Its folder.
     Folder(PathBuf),
@@ -107,7 +109,8 @@ pub fn engines_asked(places: &Places) -> Vec<String> {
 }
 
 /// What an engine's cluster is to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum NewCluster {
     /// Of a cluster file: a path, the user's own one of that name, or a shipped one.
     File(String),
@@ -116,7 +119,7 @@ pub enum NewCluster {
 }
 
 /// Nodes that are alike.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AlikeNodes {
     /// How many.
     pub nodes: u32,

@@ -1,6 +1,7 @@
 //! One run, followed: its files first, its cluster as seldom as that allows.
 
 use crate::failure::{Failure, unusable};
+use crate::reach::{ClusterRef, poller};
 use crate::run_links;
 use crate::run_state::{RunState, run_state};
 use backend::{JobView, Poller, Reach, ViewState};
@@ -9,6 +10,7 @@ use model::{JobId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
+use sys::Places;
 
 /// How often the files are looked at.
 pub const FILE_PAUSE: Duration = Duration::from_millis(50);
@@ -71,6 +73,8 @@ pub enum RunEvent {
 /// Follows a run from its first line.
 #[derive(Debug)]
 pub struct Follower {
+    /// What asks its cluster.
+    poller: Poller,
     folder: RunFolder,
     link: LinkState,
     /// The job that speaks for the run.
@@ -122,10 +126,20 @@ impl Followed {
 }
 
 impl Follower {
-    /// Follows the run in that folder whose job has this id.
-    #[must_use]
-    pub fn new(folder: RunFolder, job: JobId, at: Timestamp) -> Follower {
-        Follower {
+    /// Follows the run in that folder whose job has this id on that cluster, which took it then. One
+    /// connection to the cluster is opened, for as long as it is followed.
+    ///
+    /// # Errors
+    /// The way to the cluster can't be opened.
+    pub fn new(
+        folder: RunFolder,
+        cluster: &ClusterRef,
+        job: JobId,
+        at: Timestamp,
+        places: &Places,
+    ) -> Result<Follower, Failure> {
+        Ok(Follower {
+            poller: poller(cluster, places)?,
             folder,
             link: LinkState::Submitted { job: job.0, at },
             current: Some(job),
@@ -137,7 +151,13 @@ impl Follower {
             outage: None,
             has_read: false,
             has_ended: false,
-        }
+        })
+    }
+
+    /// The name of its cluster.
+    #[must_use]
+    pub fn cluster(&self) -> &str {
+        self.poller.cluster()
     }
 
     /// Whether more is there already than the last [`Follower::poll`] returned: of a long log it
@@ -163,23 +183,23 @@ impl Follower {
     ///
     /// # Errors
     /// The embedded engine is gone for good, or a file can't be read.
-    pub fn poll(&mut self, poller: &Poller) -> Result<Vec<RunEvent>, Failure> {
+    pub fn poll(&mut self) -> Result<Vec<RunEvent>, Failure> {
         // The cluster's answer is taken before the files are read: when it says that the job ended,
         // the files then hold all there is.
-        let answered = self.take_look(poller)?;
+        let answered = self.take_look()?;
         let mut seen = Vec::new();
-        self.see_reach(&poller.reach(), &mut seen);
+        self.see_reach(&self.poller.reach(), &mut seen);
         self.read_files(&mut seen)
             .map_err(unusable(self.folder.path()))?;
         if !seen.is_empty() {
-            poller.hurry();
+            self.poller.hurry();
         }
         self.waiting(&mut seen);
         let last = self.attempts.last().map_or(&[][..], |last| &last.seen[..]);
         let state = run_state(Some(&self.link), last, self.view.as_ref());
         // A shared cluster is asked seldom: what the files say has to do. The engine here is asked
         // often enough to wait for the job's own end too.
-        let is_over = if self.has_ended && !poller.is_embedded() {
+        let is_over = if self.has_ended && !self.poller.is_embedded() {
             true
         } else {
             answered && !self.job_lives()
@@ -230,13 +250,13 @@ impl Follower {
     }
 
     /// Takes the cluster's newest answer, and says whether there was one about all of the run's jobs.
-    fn take_look(&mut self, poller: &Poller) -> Result<bool, Failure> {
-        let look = poller.look(self.looks)?;
+    fn take_look(&mut self) -> Result<bool, Failure> {
+        let look = self.poller.look(self.looks)?;
         if look.is_none() && self.looks > 0 {
             return Ok(false);
         }
         let jobs = self.jobs()?;
-        poller.watch(&jobs);
+        self.poller.watch(&jobs);
         let Some(look) = look else {
             return Ok(false);
         };

@@ -1,6 +1,7 @@
 //! The one reader of the files that a person names: it waits for no one and comes to an end.
 
 use crate::failure::{Failure, FailureKind};
+use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -14,7 +15,7 @@ const LONGEST: u64 = 64 << 20;
 const MADE_UP: &[&str] = &["/proc", "/sys/kernel/tracing", "/sys/kernel/debug"];
 
 /// A file that was read.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputFile {
     /// What it holds.
     pub bytes: Vec<u8>,
@@ -23,7 +24,8 @@ pub struct InputFile {
 }
 
 /// From where a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A file with a name.
     File,

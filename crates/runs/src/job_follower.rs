@@ -2,12 +2,14 @@
 
 use crate::failure::Failure;
 use crate::job_output::JobOutput;
+use crate::reach::{ClusterRef, poller};
 use crate::wait::{Outage, Outages};
 use backend::{JobView, Poller, Transport, ViewState};
 use model::{ArrayTask, JobId, RestartCount, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
+use sys::Places;
 
 /// A real Slurm tells times in whole seconds, by a clock that may lag behind the file server's.
 const CLOCKS_DIFFER_MS: i64 = 2000;
@@ -98,7 +100,9 @@ impl JobEnd {
 pub struct JobFollower {
     job: JobId,
     element: Option<u32>,
-    /// Asked where it writes.
+    /// What asks where it stands.
+    poller: Poller,
+    /// Asked where it writes, beside the poller.
     transport: Box<dyn Transport>,
     output: JobOutput,
     /// The number of the last look at the cluster.
@@ -120,13 +124,21 @@ pub struct JobFollower {
 }
 
 impl JobFollower {
-    /// Follows it; `transport` is a way to its cluster beside the poller's.
-    #[must_use]
-    pub fn new(job: JobId, element: Option<u32>, transport: Box<dyn Transport>) -> JobFollower {
-        JobFollower {
+    /// Follows it on that cluster. Two connections are opened, for as long as it is followed.
+    ///
+    /// # Errors
+    /// The way to the cluster can't be opened.
+    pub fn new(
+        job: JobId,
+        element: Option<u32>,
+        cluster: &ClusterRef,
+        places: &Places,
+    ) -> Result<JobFollower, Failure> {
+        Ok(JobFollower {
             job,
             element,
-            transport,
+            poller: poller(cluster, places)?,
+            transport: cluster.open(places)?,
             output: JobOutput::default(),
             looks: 0,
             outages: Outages::default(),
@@ -138,7 +150,13 @@ impl JobFollower {
             is_array: false,
             ended: 0,
             over: None,
-        }
+        })
+    }
+
+    /// The name of its cluster.
+    #[must_use]
+    pub fn cluster(&self) -> &str {
+        self.poller.cluster()
     }
 
     /// Whether more is there already than the last [`JobFollower::poll`] returned: of a long file it
@@ -158,14 +176,14 @@ impl JobFollower {
     ///
     /// # Errors
     /// The embedded engine is gone for good.
-    pub fn poll(&mut self, poller: &Poller) -> Result<Vec<JobEvent>, Failure> {
+    pub fn poll(&mut self) -> Result<Vec<JobEvent>, Failure> {
         let mut seen = Vec::new();
-        let outage = self.outages.see(poller);
+        let outage = self.outages.see(&self.poller);
         seen.extend(outage.map(JobEvent::Outage));
-        poller.watch(&[self.job]);
+        self.poller.watch(&[self.job]);
         // The answer is taken before the files are read: when it says that the job ended, the files
         // then hold all there is.
-        if let Some(look) = poller.look(self.looks)? {
+        if let Some(look) = self.poller.look(self.looks)? {
             self.looks = look.number;
             let views = self.own(&look.jobs);
             let lives = views.iter().any(|view| view.state.is_live());
@@ -184,7 +202,7 @@ impl JobFollower {
         let news = self.output.news();
         if !news.is_empty() {
             // What writes may be about to end.
-            poller.hurry();
+            self.poller.hurry();
         }
         seen.extend(news);
         if !self.output.has_more() {

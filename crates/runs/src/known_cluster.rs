@@ -17,7 +17,10 @@ use sys::Places;
 ///
 /// # Errors
 /// The file of that name can't be read.
-pub fn known_cluster(target: &Target, places: &Places) -> Result<Option<ClusterFile>, Failure> {
+pub(crate) fn known_cluster(
+    target: &Target,
+    places: &Places,
+) -> Result<Option<ClusterFile>, Failure> {
     let known = KnownCluster::of(target, places)?;
     let agrees = known.filter(|known| known.differences.is_empty());
     Ok(agrees.map(|known| known.file))

@@ -8,6 +8,7 @@ use crate::{FILE_PAUSE, Failure, Requeued, Run, RunState, select};
 use backend::{JobView, ViewState};
 use folder::{Attempt, ComingBack, Event, EventLog, LOST_IN_A_ROW, RankExit, RunFolder, was_lost};
 use model::Timestamp;
+use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use train::{ResumeBy, ResumeOn, ResumePlan};
@@ -27,7 +28,8 @@ pub struct LastDeputy {
 }
 
 /// What becomes of a run that seemed to be over.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Comeback {
     /// It is over; what kept it from coming back, where that is not its own end.
     Over(Option<Failure>),
@@ -88,7 +90,8 @@ fn bring_back(id: &str) -> Result<Comeback, Failure> {
     if selected.run.as_ref().is_none_or(|run| !run.needs_cluster()) {
         return Ok(Comeback::Over(None));
     }
-    let view = selected.view()?;
+    let mut transport = selected.open()?;
+    let view = selected.view_through(&mut *transport)?;
     let (Some(run), Some(job)) = (&selected.run, &view) else {
         return Ok(Comeback::Over(None));
     };
@@ -117,7 +120,7 @@ fn bring_back(id: &str) -> Result<Comeback, Failure> {
     for event in [Event::Lost { cause }, Event::ComingBack { how }] {
         log.append(now, event).map_err(file())?;
     }
-    let how = put_back(&mut selected, view)?;
+    let how = put_back(&selected, &mut *transport, view)?;
     folder.settle_comeback(attempt).map_err(file())?;
     Ok(Comeback::Brought(how))
 }

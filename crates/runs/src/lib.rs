@@ -1,7 +1,11 @@
 //! The run service: what can be done with runs, for a terminal, a page or another program alike.
 //!
-//! **Invariant:** it knows no terminal and prints nothing; what goes in and comes out is
-//! serialisable, but for the way to a cluster.
+//! Calls take and return values that can be sent (`sent.rs` holds all of them to that), and open the way to a
+//! cluster by themselves. What lasts is a session of the service's process, such as a [`Follower`], which keeps one
+//! connection for as long as it lives and tells what is new as events; a call that waits takes the client's word
+//! whether it is still wanted.
+//!
+//! **Invariant:** it knows no terminal and prints nothing; no client holds a connection to a cluster.
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
@@ -10,6 +14,7 @@ mod cancel;
 pub mod cluster_files;
 mod cluster_now;
 mod container_runtime;
+mod described;
 mod engines;
 mod environment_job;
 mod failure;
@@ -19,6 +24,7 @@ pub mod input_file;
 mod job_follower;
 mod job_output;
 mod known_cluster;
+mod known_run;
 mod known_runs;
 mod last_deputy;
 mod listing;
@@ -27,6 +33,7 @@ mod live_list;
 mod lost_work;
 mod make;
 mod notify_notes;
+mod places_value;
 mod plain_jobs;
 mod plan_by_cluster;
 mod plan_inputs;
@@ -49,18 +56,24 @@ mod script_lint;
 mod script_request;
 mod secrets;
 mod select;
+mod selected;
+#[cfg(test)]
+mod sent;
 mod service_notes;
 mod spoken_name;
 mod submit;
+mod submit_script;
 mod sweep;
 mod target;
 mod target_choice;
 mod usage;
 mod user_config;
 mod wait;
+mod would_take;
 
 pub use cancel::cancel;
 pub use cluster_now::{ClusterNow, NodeRow, QueueRow};
+pub use described::Described;
 pub use engines::{
     AlikeNodes, NewCluster, SaidEngine, engine_dir, engine_meant, engine_names, engines_asked,
     is_engine, make_engine, no_such_engine,
@@ -70,7 +83,7 @@ pub use follower::{FILE_PAUSE, Follower, RunEvent};
 pub use image_cache::image_cache;
 pub use job_follower::{JobEnd, JobEvent, JobFollower, JobLine};
 pub use job_output::is_written_since;
-pub use known_cluster::known_cluster;
+pub use known_run::{KnownRun, known_runs};
 pub use known_runs::{indexed_runs, places};
 pub use last_deputy::{Comeback, LastDeputy};
 pub use listing::{Listed, ListedKind, Listing, list};
@@ -82,25 +95,27 @@ pub use plain_jobs::{PlainJob, plain_jobs};
 pub use plan_inputs::missing_in_file;
 pub use plan_notes::missing_program;
 pub use program::pin_program;
-pub use reach::{engines, open, poller};
+pub use reach::ClusterRef;
 pub use reason_words::{hold_remedy, say_reason, say_wait};
 pub use removal::{remove, repeats_to_remove, to_remove};
 pub use repeats::{Repeats, counts_in_words, select_repeats, together};
 pub use repeats_wait::{RepeatsEnd, RepeatsEvent};
-pub use report::{report_facts, run_findings};
+pub use report::{report, run_findings};
 pub use requeue::{Requeued, requeue};
-pub use run::{Element, Run, Start, ask_for};
+pub use run::{Element, Run, Start};
 pub use run_look::{RunLook, RunWatch};
 pub use run_places::{all_places, scratch_on};
 pub use run_request::{GivenResource, Planned, RunRequest, user};
 pub use run_state::{RunState, run_state};
 pub use script_lint::{ScriptCheck, ScriptFinding, ScriptPlace, check_script};
 pub use secrets::secrets;
-pub use select::{Selected, select, select_live, select_only, select_to_change};
+pub use select::{select, select_live, select_only, select_to_change};
+pub use selected::Selected;
 pub use spoken_name::{JobNumber, NEWEST, SLURM, SpokenName};
-pub use submit::submit_next;
+pub use submit_script::submit_script;
 pub use sweep::WandbSweep;
 pub use target::{Target, target};
 pub use target_choice::Why;
 pub use user_config::user_config;
-pub use wait::{Outage, Outages, WaitEnd, WaitEvent, Waiting};
+pub use wait::{Outage, Pollers, WaitEnd, WaitEvent, Waiting};
+pub use would_take::{JobToTest, WouldTake, would_take};

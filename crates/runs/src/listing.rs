@@ -10,12 +10,13 @@ use crate::run_state::RunState;
 use backend::{JobView, SlurmTransport, Transport};
 use folder::{Index, IndexEntry, RemovedRun};
 use model::{JobId, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use sys::Places;
 
 /// A run or another job.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Listed {
     /// What it is.
     pub what: ListedKind,
@@ -26,7 +27,8 @@ pub struct Listed {
 }
 
 /// What is listed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ListedKind {
     /// A run.
     Run {
@@ -54,7 +56,7 @@ pub enum ListedKind {
 }
 
 /// All of them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Listing {
     /// The newest last.
     pub rows: Vec<Listed>,
@@ -263,7 +265,7 @@ pub fn list(places: &Places, since: Timestamp) -> Result<Listing, Failure> {
         let mut recent = Vec::new();
         let has_queue = engines.contains(&cluster) || slurm.as_ref() == Some(&cluster);
         if !asked.is_empty() || has_queue {
-            match crate::open(places, &cluster) {
+            match crate::reach::open(places, &cluster) {
                 Ok(mut transport) => {
                     let answers = ask_for(&mut *transport, &asked)
                         .and_then(|views| Ok((views, transport.snapshot(since)?)));

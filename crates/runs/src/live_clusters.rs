@@ -140,7 +140,7 @@ fn ask(
             let engine = EmbeddedTransport::open_to_look(&engine_dir(places, name))?;
             engine.map(|engine| Box::new(engine) as Box<dyn Transport>)
         } else {
-            Some(crate::open(places, name)?)
+            Some(crate::reach::open(places, name)?)
         };
     }
     let Some(transport) = kept else {

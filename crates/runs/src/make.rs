@@ -4,25 +4,30 @@ use crate::awaited::{Awaited, awaited};
 use crate::environment_job::submit_environment;
 use crate::failure::unwritable;
 use crate::failure::{Failure, FailureKind};
+use crate::pin_program;
+use crate::reach::ClusterRef;
 use crate::run_request::Planned;
-use crate::{pin_program, submit_next};
+use crate::submit::submit_next;
 use folder::{
     CodeSource, Index, IndexEntry, MadeEnvironment, ReadyImage, RunFolder, RunJson, StartingPoint,
     Versions,
 };
 use model::{JobId, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use sys::Places;
 use train::{Plan, ResumeBy};
 
 /// A run whose job the cluster has.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Submitted {
     /// The run's id.
     pub id: String,
     /// Its folder.
     pub folder: RunFolder,
+    /// Its cluster.
+    pub cluster: ClusterRef,
     /// Its job.
     pub job: JobId,
     /// When the answer came.
@@ -36,7 +41,7 @@ pub struct Submitted {
 }
 
 /// What a run's ranks need, made or read before it is submitted.
-#[derive(Default)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ready {
     /// The environment that was made of requirements.
     pub environment: Option<MadeEnvironment>,
@@ -48,7 +53,7 @@ pub struct Ready {
 
 /// Makes the folder, notes the intent, submits, notes the answer.
 pub fn submit(
-    planned: &mut Planned,
+    planned: &Planned,
     ready: &Ready,
     goes_on: &dyn Fn() -> bool,
 ) -> Result<Submitted, Failure> {
@@ -106,7 +111,7 @@ struct New<'a> {
 }
 
 fn fill_and_submit(
-    planned: &mut Planned,
+    planned: &Planned,
     ready: &Ready,
     places: &Places,
     goes_on: &dyn Fn() -> bool,
@@ -130,8 +135,10 @@ fn fill_and_submit(
         Some((first, others)) => (first, others),
         None => (made, &[][..]),
     };
+    let mut transport = planned.target.cluster().open(places)?;
+    let transport = &mut *transport;
     let awaited = match &planned.before {
-        Some(named) => awaited(named, &mut *planned.target.transport)?,
+        Some(named) => awaited(named, transport)?,
         None => Awaited::default(),
     };
     let code = folder::copy_code(source, first, &places.scratch, &left_out)?;
@@ -198,7 +205,6 @@ fn fill_and_submit(
     }
     check(goes_on)?;
 
-    let transport = &mut *planned.target.transport;
     let environment_job = submit_environment(transport, made, &run)?;
     let others: Vec<JobId> = awaited.jobs.into_iter().chain(environment_job).collect();
     let submitted = submit_next(transport, made, &run, None, &others);
@@ -225,6 +231,7 @@ fn fill_and_submit(
     Ok(Submitted {
         id,
         folder: made.clone(),
+        cluster: planned.target.cluster(),
         job,
         at,
         environment_job,

@@ -3,10 +3,11 @@
 use crate::{Run, RunState, together};
 use backend::{JobView, ViewState};
 use model::{JobId, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// A job, or all elements of an array together.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlainJob {
     /// The job's id, or the array's.
     pub id: JobId,

@@ -7,9 +7,9 @@ use crate::target::Target;
 use cluster_file::ClusterFile;
 use folder::CodeSource;
 use model::{ClusterFacts, counted};
-use resources::{Difference, Fate, Finding};
+use resources::Difference;
 use std::path::PathBuf;
-use train::site::SitePlan;
+use train::site::{JobFate, Objection, SitePlan};
 use train::{Overrides, Plan, PlanInput, Refusal, RunFile, Variables};
 
 /// Everything that a person said, before it meets a cluster.
@@ -70,7 +70,7 @@ pub(crate) fn plan_of_known(
     layers: &Layers,
     known: &KnownCluster,
     target: &mut Target,
-) -> Result<(Plan, Vec<Finding>), Failure> {
+) -> Result<(Plan, Vec<Objection>), Failure> {
     let name = &target.facts.name;
     let is_believed = known.differences.is_empty();
     let notes = difference_notes(name, &known.differences);
@@ -98,10 +98,12 @@ pub(crate) fn plan_of_known(
 }
 
 /// That the cluster ends the job at a limit that is shorter than what was asked.
-fn cut_note(findings: &[Finding]) -> Option<String> {
-    let cut = findings.iter().filter(|it| it.fate == Fate::Cut);
+fn cut_note(objections: &[Objection]) -> Option<String> {
+    let cut = objections.iter().filter(|it| it.fate == JobFate::Cut);
     let first = cut.min_by_key(|it| it.most)?;
-    let (there, asked, todo) = (first.there(), first.asked(), first.todo());
+    let Objection {
+        there, asked, todo, ..
+    } = first;
     Some(format!(
         "{there}: a job that asks {asked} is started, and ended at that limit; {todo}"
     ))

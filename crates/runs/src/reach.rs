@@ -4,29 +4,59 @@ use crate::engines::{engine_dir, engines_asked, is_engine};
 use crate::failure::{Failure, FailureKind};
 use crate::user_config::user_config;
 use backend::{EmbeddedTransport, INTERVAL, Poller, SharedQueue, SlurmTransport, Transport};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use sys::Places;
 
+/// A cluster as a value: what leads to it is opened where it is needed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterRef {
+    /// Its name.
+    pub name: String,
+    /// Whether an embedded engine schedules there.
+    pub is_embedded: bool,
+}
+
+impl ClusterRef {
+    /// The cluster of that name of a run or job that is there already.
+    #[must_use]
+    pub fn named(places: &Places, name: &str) -> ClusterRef {
+        ClusterRef {
+            name: name.to_owned(),
+            is_embedded: is_engine(places, name),
+        }
+    }
+
+    /// The transport to it; it need not answer now.
+    ///
+    /// # Errors
+    /// Its engine can't be started, or it is no Slurm of this machine.
+    pub(crate) fn open(&self, places: &Places) -> Result<Box<dyn Transport>, Failure> {
+        let cluster = &self.name;
+        if self.is_embedded {
+            let dir = engine_dir(places, cluster);
+            return Ok(Box::new(EmbeddedTransport::open(&dir)?));
+        }
+        match SlurmTransport::to(cluster) {
+            Some(transport) => Ok(Box::new(transport)),
+            None => Err(Failure::new(
+                FailureKind::Unreachable,
+                format!("{cluster} can't be reached from here"),
+            )
+            .there("no Slurm of that name on this machine")
+            .todo("go to a machine of that cluster")),
+        }
+    }
+}
+
 /// The transport to the cluster of a run or job that is there already; it need not answer now.
-pub fn open(places: &Places, cluster: &str) -> Result<Box<dyn Transport>, Failure> {
-    if is_engine(places, cluster) {
-        let dir = engine_dir(places, cluster);
-        return Ok(Box::new(EmbeddedTransport::open(&dir)?));
-    }
-    match SlurmTransport::to(cluster) {
-        Some(transport) => Ok(Box::new(transport)),
-        None => Err(Failure::new(
-            FailureKind::Unreachable,
-            format!("{cluster} can't be reached from here"),
-        )
-        .there("no Slurm of that name on this machine")
-        .todo("go to a machine of that cluster")),
-    }
+pub(crate) fn open(places: &Places, cluster: &str) -> Result<Box<dyn Transport>, Failure> {
+    ClusterRef::named(places, cluster).open(places)
 }
 
 /// The engines whose jobs can be named here: the embedded ones that ever ran, and this machine's
 /// Slurm; and what of them does not answer, in words.
-pub fn engines(places: &Places) -> (Vec<Box<dyn Transport>>, Vec<String>) {
+pub(crate) fn engines(places: &Places) -> (Vec<Box<dyn Transport>>, Vec<String>) {
     let (mut engines, mut problems) = (Vec::<Box<dyn Transport>>::new(), Vec::new());
     for name in engines_asked(places) {
         match EmbeddedTransport::open_to_look(&engine_dir(places, &name)) {
@@ -43,10 +73,14 @@ pub fn engines(places: &Places) -> (Vec<Box<dyn Transport>>, Vec<String>) {
     (engines, problems)
 }
 
-/// Begins to ask a cluster about jobs that are followed. What a real Slurm answers is shared with all
-/// of the user's processes on this machine, and asked for as seldom as their config says.
-#[must_use]
-pub fn poller(transport: Box<dyn Transport>, places: &Places) -> Poller {
+/// Begins to ask a cluster about jobs that are followed, through one connection. What a real Slurm answers is
+/// shared with all of the user's processes on this machine, and asked for as seldom as their config says.
+pub(crate) fn poller(cluster: &ClusterRef, places: &Places) -> Result<Poller, Failure> {
+    Ok(poller_through(cluster.open(places)?, places))
+}
+
+/// As [`poller`], through a transport that is open.
+pub(crate) fn poller_through(transport: Box<dyn Transport>, places: &Places) -> Poller {
     let queue = queue(&*transport, places);
     Poller::start(transport, queue)
 }

@@ -5,7 +5,7 @@ use crate::known_runs::places;
 use crate::repeats::Repeats;
 use crate::run::Run;
 use crate::run_state::RunState;
-use crate::select::Selected;
+use crate::selected::Selected;
 use backend::ViewState;
 use folder::{Index, IndexEntry, RemovedRun, RunFolder};
 use model::Timestamp;

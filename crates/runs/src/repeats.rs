@@ -4,13 +4,15 @@ use crate::engines::is_engine;
 use crate::failure::{Failure, FailureKind};
 use crate::known_runs::{places, unreadable_index};
 use crate::reach::open;
-use crate::{Run, RunState, SpokenName, ask_for};
+use crate::run::ask_for;
+use crate::{Run, RunState, SpokenName};
 use backend::{JobView, LOCAL, Transport};
 use folder::{Index, IndexEntry, Naming, RunFolder};
 use model::JobId;
+use serde::{Deserialize, Serialize};
 
 /// All repeats of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeats {
     /// The entry that stands for all of them.
     pub entry: IndexEntry,

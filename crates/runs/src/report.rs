@@ -20,11 +20,21 @@ const DEEPEST: u32 = 8;
 /// More event files are not read.
 const MOST_FILES: usize = 2000;
 
-/// Reads what a report says of a run that stands there. `now` is the end of what still runs.
+/// A page about runs, each with where it stands; several are compared. `now` is the end of what still runs, and
+/// `moment` what is said of it.
 ///
 /// # Errors
-/// Its folder can't be read.
-pub fn report_facts(
+/// A run's folder can't be read.
+pub fn report(runs: &[(&Run, &RunState)], moment: &str, now: Timestamp) -> Result<String, Failure> {
+    let zone = sys::local_zone();
+    let facts = runs
+        .iter()
+        .map(|(run, state)| report_facts(run, state, &zone, now));
+    Ok(watch::page(&facts.collect::<Result<Vec<_>, _>>()?, moment))
+}
+
+/// Reads what a report says of a run that stands there.
+fn report_facts(
     run: &Run,
     state: &RunState,
     zone: &TimeZone,

@@ -3,8 +3,9 @@
 use crate::awaited::jobs_of;
 use crate::environment_job::submit_environment;
 use crate::failure::{Failure, FailureKind};
-use crate::{Selected, secrets, submit_next};
-use backend::JobView;
+use crate::submit::submit_next;
+use crate::{Selected, secrets};
+use backend::{JobView, Transport};
 use folder::RunFolder;
 use model::JobId;
 use serde::{Deserialize, Serialize};
@@ -26,9 +27,11 @@ pub enum Requeued {
 ///
 /// # Errors
 /// It was never submitted, its cluster does not answer, or refuses it.
-pub fn requeue(selected: &mut Selected) -> Result<Requeued, Failure> {
+pub fn requeue(selected: &Selected) -> Result<Requeued, Failure> {
+    let mut selected = selected.clone();
     selected.job()?;
-    let view = selected.view()?;
+    let mut transport = selected.open()?;
+    let view = selected.view_through(&mut *transport)?;
     let live = view.as_ref().is_some_and(|view| view.state.is_live());
     let mut written = None;
     if let Some(run) = &selected.run {
@@ -38,7 +41,7 @@ pub fn requeue(selected: &mut Selected) -> Result<Requeued, Failure> {
             run.folder.write_asked_again()?;
         }
     }
-    let put_back = put_back(selected, view);
+    let put_back = put_back(&selected, &mut *transport, view);
     match (&put_back, written) {
         // It is over still. Of what did not answer it is not known whether its job is queued.
         (Err(failure), Some(folder)) if is_refusal(failure) => {
@@ -68,25 +71,26 @@ fn write_secrets(folder: &Path) -> Result<Option<RunFolder>, Failure> {
 
 /// Brings it back that stands so.
 pub(crate) fn put_back(
-    selected: &mut Selected,
+    selected: &Selected,
+    transport: &mut dyn Transport,
     view: Option<JobView>,
 ) -> Result<Requeued, Failure> {
     let (job, name) = (selected.job()?, selected.name());
     let live = view.as_ref().is_some_and(|view| view.state.is_live());
-    let Selected { run, transport, .. } = selected;
+    let run = selected.run.as_ref();
     // Its job would find again that what it needs is not there.
-    if let Some(run) = run.as_ref().filter(|_| !live) {
+    if let Some(run) = run.filter(|_| !live) {
         let (folder, json) = RunFolder::open(&run.entry.folder)?;
-        let mut first = jobs_of(&json.after, &mut **transport)?;
-        first.extend(submit_environment(&mut **transport, &folder, &json)?);
+        let mut first = jobs_of(&json.after, transport)?;
+        first.extend(submit_environment(transport, &folder, &json)?);
         if !first.is_empty() {
-            let (next, _at) = submit_next(&mut **transport, &folder, &json, None, &first)?;
+            let (next, _at) = submit_next(transport, &folder, &json, None, &first)?;
             return Ok(Requeued::NextJob(next));
         }
     }
     let refused = match &view {
         Some(view) if view.id == job => {
-            let element = run.as_ref().and_then(|run| run.element_of(job));
+            let element = run.and_then(|run| run.element_of(job));
             let element = element.map(|element| (element.array, element.number));
             transport.requeue(job, element, Some(view.restarts)).err()
         }
@@ -97,7 +101,7 @@ pub(crate) fn put_back(
         // The job itself can't come back, the run can.
         (_, Some(run), _) if !live => {
             let (folder, json) = RunFolder::open(&run.entry.folder)?;
-            let (next, _at) = submit_next(&mut **transport, &folder, &json, None, &[])?;
+            let (next, _at) = submit_next(transport, &folder, &json, None, &[])?;
             Ok(Requeued::NextJob(next))
         }
         (Some(error), ..) => Err(error.into()),

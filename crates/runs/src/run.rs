@@ -9,12 +9,13 @@ use folder::{
     newest_saved,
 };
 use model::{JobId, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use train::Keep;
 
 /// A run, read from its folder.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Its entry in the index.
     pub entry: IndexEntry,
@@ -34,7 +35,7 @@ pub struct Run {
 }
 
 /// An element of an array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Element {
     /// The array.
     pub array: JobId,
@@ -45,7 +46,7 @@ pub struct Element {
 }
 
 /// One start of a job of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// Which.
     pub attempt: Attempt,
@@ -344,7 +345,7 @@ fn submitted(link: &Link) -> Option<JobId> {
 ///
 /// # Errors
 /// It does not answer.
-pub fn ask_for(
+pub(crate) fn ask_for(
     transport: &mut dyn Transport,
     runs: &[&Run],
 ) -> Result<Vec<JobView>, TransportError> {

@@ -4,6 +4,7 @@
 use crate::run::Run;
 use folder::{Attempt, FileTail, RunFolder, last_lines};
 use model::Timestamp;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -19,7 +20,7 @@ const LONGEST_HEADER: u64 = 4096;
 const PORTIONS: usize = 16;
 
 /// A run as it is now.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunLook {
     /// What was measured last: node, subject, values.
     pub measured: Vec<(String, Subject, Latest)>,

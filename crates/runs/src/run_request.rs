@@ -1,24 +1,24 @@
 //! What a run is asked to be, read and resolved against a cluster.
 
 use crate::awaited::NamedRuns;
+use crate::described::Described;
 use crate::failure::{Failure, FailureKind};
 use crate::input_file;
 use crate::known_cluster::KnownCluster;
 use crate::make::check_code;
+use crate::places_value::PlacesValue;
 use crate::plan_by_cluster::{Layers, plan_here, plan_of_known, site_plan};
 use crate::run_places::{RunPlaces, unseen_note};
 use crate::sweep::WandbSweep;
-use crate::target::{Target, target};
+use crate::target::{Target, target_by};
 use crate::user_config::user_config;
 use crate::{container_runtime, plan_inputs, plan_notes};
-use cluster_file::ClusterFile;
 use folder::{CodeSource, StartingPoint};
 use model::Internet;
-use resources::{Fate, Finding};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use sys::Places;
-use train::site::SitePlan;
+use train::site::{JobFate, Objection, SitePlan};
 use train::{Overrides, Plan, Problem, Refusal, RefusalKind, RunFile, Variables};
 
 /// The run file's name in a folder.
@@ -62,6 +62,7 @@ pub struct GivenResource {
 }
 
 /// What was asked, resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Planned {
     /// Each value with its source.
     pub plan: Plan,
@@ -74,6 +75,7 @@ pub struct Planned {
     /// The cluster that it goes to.
     pub target: Target,
     /// Where its folder, environment and image lie.
+    #[serde(with = "PlacesValue")]
     pub places: Places,
     /// The user's folder on the cluster's scratch in which some of them lie, where they do.
     pub(crate) own_places: Option<PathBuf>,
@@ -88,7 +90,7 @@ pub struct Planned {
     pub makes_environment_in_job: bool,
     /// What the cluster would not take, by its cluster file: empty where it would, or where there is
     /// no file.
-    pub refusals: Vec<Finding>,
+    pub refusals: Vec<Objection>,
 }
 
 impl Planned {
@@ -101,21 +103,21 @@ impl Planned {
             return Ok(());
         };
         let name = &self.target.facts.name;
-        let what = match first.fate {
-            Fate::Refused => format!("{name} would refuse it: {}", first.denial.words()),
-            Fate::Waits(reason) => format!("it would wait for ever on {name}: {reason}"),
-            Fate::Cut => format!("{name} would end it at its limit"),
+        let what = match &first.fate {
+            JobFate::Refused => format!("{name} would refuse it: {}", first.denial.words()),
+            JobFate::Waits(reason) => format!("it would wait for ever on {name}: {reason}"),
+            JobFate::Cut => format!("{name} would end it at its limit"),
         };
-        let there = match first.at.key() {
-            Some(at) => format!("{} ({at})", first.there()),
-            None => first.there(),
+        let there = match &first.at {
+            Some(at) => format!("{} ({at})", first.there),
+            None => first.there.clone(),
         };
         let others = self.refusals.iter().skip(1);
-        let others = others.map(|one| format!("error: {}: {}\n", one.asked(), one.there()));
+        let others = others.map(|one| format!("error: {}: {}\n", one.asked, one.there));
         Err(Failure::new(FailureKind::Refused, what)
-            .asked(first.asked())
+            .asked(&first.asked)
             .there(there)
-            .todo(first.todo())
+            .todo(&first.todo)
             .mistakes(others.collect()))
     }
 }
@@ -138,7 +140,7 @@ impl RunRequest {
     pub fn plan(&self, places: &Places) -> Result<Planned, Failure> {
         let layers = self.layers(places)?;
         let config = layers.user_config.as_ref();
-        let mut target = target(places, self.on.as_deref(), config)?;
+        let mut target = target_by(places, self.on.as_deref(), config)?;
         plan_inputs::check_clusters(layers.files(), places, &target.facts.name)?;
         let known = KnownCluster::of(&target, places)?;
         let is_known = known.is_some();
@@ -195,7 +197,8 @@ impl RunRequest {
     ///
     /// # Errors
     /// What is wrong with what was asked, or the cluster can never run it.
-    pub fn plan_for(&self, file: &ClusterFile, places: &Places) -> Result<SitePlan, Failure> {
+    pub fn plan_for(&self, cluster: &Described, places: &Places) -> Result<SitePlan, Failure> {
+        let file = &cluster.file()?;
         let layers = self.layers(places)?;
         plan_inputs::check_clusters(layers.files(), places, &file.name)?;
         let mut site = site_plan(&layers, file, None).map_err(refused)?;

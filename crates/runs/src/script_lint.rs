@@ -1,12 +1,14 @@
 //! What is wrong with a batch script, and with that what would refuse it before it is submitted.
 
-use crate::{Failure, FailureKind, input_file, user};
+use crate::known_cluster::known_cluster;
+use crate::{Failure, FailureKind, Target, input_file, user};
 use cluster_file::ClusterFile;
 use jiff::tz::TimeZone;
 use lint::{Finding, FolderFact, Lines, LintInput, Severity};
 use model::{SlurmVersion, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use sys::Places;
 
 /// What is known of where scripts shall run.
 #[derive(Debug)]
@@ -116,16 +118,18 @@ pub struct ScriptFinding {
     pub message: String,
 }
 
-/// Looks at a script before it is submitted with these options. An error refuses it; so does what
-/// `cluster` would not take, the file of the cluster that it goes to.
+/// Looks at a script before it is submitted to `target` with these options. An error refuses it; so does what
+/// that cluster would not take by its file, where there is one.
 ///
 /// # Errors
-/// This folder is gone.
+/// This folder is gone, or the cluster's file can't be read.
 pub fn check_script(
     script: &Path,
     args: &[String],
-    cluster: Option<ClusterFile>,
+    target: &Target,
+    places: &Places,
 ) -> Result<ScriptCheck, Failure> {
+    let cluster = known_cluster(target, places)?;
     let name = script.display().to_string();
     // What is read from a pipe is gone for sbatch.
     if !input_file::is_plain(script) {

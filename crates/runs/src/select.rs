@@ -3,137 +3,14 @@
 use crate::engines::{SaidEngine, engine_meant, engine_names, engines_asked, is_engine};
 use crate::failure::{Failure, FailureKind};
 use crate::known_runs::{places, unreadable_index};
-use crate::reach::{engines, open};
+use crate::reach::{ClusterRef, engines};
 use crate::repeats::{one_is_needed, repeats_of};
+use crate::selected::Selected;
 use crate::{JobNumber, NEWEST, Run, SpokenName, plain_jobs};
-use backend::{JobView, LOCAL, Transport};
+use backend::LOCAL;
 use folder::{Index, IndexEntry, Naming};
-use model::{JobId, Timestamp};
+use model::Timestamp;
 use sys::Places;
-
-/// The selected run or job, with the transport to its cluster.
-pub struct Selected {
-    /// The run; `None` for a job of no run.
-    pub run: Option<Run>,
-    /// The job, or an array's id; `None` for a run that was never submitted.
-    pub job: Option<JobId>,
-    /// Of that array this element.
-    pub element: Option<u32>,
-    /// The way to its cluster.
-    pub transport: Box<dyn Transport>,
-    /// Engines that can't be asked and may hold what was named, in words.
-    pub notes: Vec<String>,
-}
-
-impl Selected {
-    /// Its name for a sentence.
-    pub fn name(&self) -> String {
-        match (&self.run, self.job, self.element) {
-            (Some(run), ..) => run.entry.id.clone(),
-            (None, Some(job), Some(element)) => format!("job {job}_{element}"),
-            (None, Some(job), None) => format!("job {job}"),
-            (None, None, _) => "nothing".to_owned(),
-        }
-    }
-
-    /// Its name, and the job where that is not said by the name.
-    pub fn name_and(&self, job: JobId) -> String {
-        match &self.run {
-            Some(run) => format!("{} (job {job})", run.entry.id),
-            None => self.name(),
-        }
-    }
-
-    /// Its job, or why there is none.
-    pub fn job(&self) -> Result<JobId, Failure> {
-        self.job.ok_or_else(|| {
-            if let Some(run) = self.run.as_ref().filter(|run| !run.entry.folder.exists()) {
-                let folder = run.entry.folder.display();
-                let what = format!(
-                    "the folder of {} is gone, and with it which job it has",
-                    self.name()
-                );
-                return Failure::new(FailureKind::Failed, what)
-                    .there(format!("no {folder}; its job may run"))
-                    .todo("squeue --me shows your jobs, scancel NUMBER ends one");
-            }
-            Failure::new(
-                FailureKind::Failed,
-                format!("{} was never submitted", self.name()),
-            )
-            .todo("start it again with yard run")
-        })
-    }
-
-    /// The jobs of which its cluster must be asked.
-    #[must_use]
-    pub fn jobs(&self) -> Vec<JobId> {
-        match &self.run {
-            Some(run) => run.live_jobs(),
-            None => self.job.into_iter().collect(),
-        }
-    }
-
-    /// What the cluster says of its job now; of an array's elements, a live one where one is.
-    pub fn view(&mut self) -> Result<Option<JobView>, Failure> {
-        if let Some(run) = &mut self.run {
-            // Another job may have taken over since the last look.
-            *run = Run::read(run.entry.clone())?;
-            self.job = run.job();
-            let views = self.transport.jobs(&run.live_jobs())?;
-            return Ok(run.view(&views));
-        }
-        match (self.job, self.element) {
-            (Some(job), Some(element)) => Ok(self.transport.element(job, element)?),
-            (Some(job), None) => {
-                let views = self.transport.jobs(&[job])?;
-                let live = views.iter().find(|view| view.state.is_live());
-                Ok(live.or(views.first()).cloned())
-            }
-            (None, _) => Ok(None),
-        }
-    }
-
-    /// As [`Selected::view`]; where its cluster does not answer, that is said, and what its files
-    /// say has to do.
-    ///
-    /// # Errors
-    /// What is no outage of its cluster.
-    pub fn view_or_note(&mut self) -> Result<(Option<JobView>, Option<String>), Failure> {
-        match (self.view(), self.job) {
-            (Err(failure), Some(job))
-                if failure.kind == FailureKind::Unreachable && !self.transport.is_embedded() =>
-            {
-                let cluster = self.transport.cluster();
-                let note = format!("{cluster} does not answer: {}", failure.line());
-                Ok((Some(JobView::not_answered(job)), Some(note)))
-            }
-            (view, _) => Ok((view?, None)),
-        }
-    }
-
-    fn of_run(places: &Places, entry: IndexEntry) -> Result<Selected, Failure> {
-        let run = Run::read(entry)?;
-        let transport = open(places, &run.entry.cluster)?;
-        Ok(Selected {
-            job: run.job(),
-            run: Some(run),
-            element: None,
-            transport,
-            notes: Vec::new(),
-        })
-    }
-
-    fn of_job(job: JobId, element: Option<u32>, transport: Box<dyn Transport>) -> Selected {
-        Selected {
-            run: None,
-            job: Some(job),
-            element,
-            transport,
-            notes: Vec::new(),
-        }
-    }
-}
 
 /// Which of several runs or jobs of one name to take.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -321,7 +198,7 @@ impl<'a> Search<'a> {
             };
             match view {
                 Ok(Some(view)) => {
-                    found.push((cluster, format!("{:?}", view.name), Found::Job(engine)));
+                    found.push((cluster, format!("{:?}", view.name), Found::Job));
                 }
                 Ok(None) => {}
                 Err(error) => problems.push(Failure::from(error).line()),
@@ -358,7 +235,10 @@ impl<'a> Search<'a> {
         }
         match found.pop() {
             Some((_, _, Found::Run(entry))) => Selected::of_run(&self.places, entry),
-            Some((_, _, Found::Job(engine))) => Ok(Selected::of_job(job, element, engine)),
+            Some((cluster, _, Found::Job)) => {
+                let cluster = ClusterRef::named(&self.places, &cluster);
+                Ok(Selected::of_job(job, element, cluster))
+            }
             None => Err(self.nothing()),
         }
     }
@@ -409,8 +289,8 @@ impl<'a> Search<'a> {
         let Some((cluster, job)) = chosen else {
             return Ok(None);
         };
-        let transport = open(&self.places, cluster)?;
-        Ok(Some(Selected::of_job(job.id, None, transport)))
+        let cluster = ClusterRef::named(&self.places, cluster);
+        Ok(Some(Selected::of_job(job.id, None, cluster)))
     }
 
     fn ambiguous(&self, names: Vec<String>) -> Failure {
@@ -466,7 +346,7 @@ impl<'a> Search<'a> {
 /// What a number was found to be.
 enum Found {
     Run(IndexEntry),
-    Job(Box<dyn Transport>),
+    Job,
 }
 
 fn unreadable(places: &Places, error: &std::io::Error) -> Failure {

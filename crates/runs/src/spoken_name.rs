@@ -3,6 +3,7 @@
 
 use backend::LOCAL;
 use model::JobId;
+use serde::{Deserialize, Serialize};
 
 /// The cluster that another name of it stands for: this machine's Slurm.
 pub const SLURM: &str = "slurm";
@@ -20,7 +21,7 @@ pub struct SpokenName<'a> {
 }
 
 /// A job by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobNumber {
     /// The job, or the array.
     pub job: JobId,

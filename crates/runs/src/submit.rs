@@ -10,7 +10,7 @@ use model::{JobId, Timestamp};
 ///
 /// # Errors
 /// The cluster refused it or does not answer, or the folder can't be written.
-pub fn submit_next(
+pub(crate) fn submit_next(
     transport: &mut dyn Transport,
     run: &RunFolder,
     json: &RunJson,

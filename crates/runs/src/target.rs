@@ -3,11 +3,12 @@
 use crate::SLURM;
 use crate::engines::{engine_dir, engine_names, is_engine, said_engine};
 use crate::failure::{Failure, FailureKind};
+use crate::reach::ClusterRef;
 use crate::target_choice::{self, Given, Why};
-use backend::{
-    Discovered, EmbeddedTransport, EngineFolder, LOCAL, ReportedNodes, SlurmTransport, Transport,
-};
+use crate::user_config::user_config;
+use backend::{Discovered, EmbeddedTransport, EngineFolder, LOCAL, ReportedNodes};
 use model::ClusterFacts;
+use serde::{Deserialize, Serialize};
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
@@ -16,9 +17,8 @@ use sys::env_vars::TRAINYARD_ENGINE;
 use train::RunFile;
 
 /// A cluster that new runs go to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
-    /// The way to it.
-    pub transport: Box<dyn Transport>,
     /// What it is and has.
     pub facts: ClusterFacts,
     /// Name and version of what schedules there: `yard 0.1.0`, `slurm 22.05.8`.
@@ -29,8 +29,16 @@ pub struct Target {
     pub nodes: Vec<ReportedNodes>,
 }
 
-/// The cluster that new runs go to, by the rule of [`crate::target_choice`].
-pub fn target(
+/// The cluster that new runs go to, by the rule of [`crate::target_choice`]: `on` is what a person named.
+///
+/// # Errors
+/// There is no such cluster, it does not answer, or the user's config can't be read.
+pub fn target(places: &Places, on: Option<&str>) -> Result<Target, Failure> {
+    target_by(places, on, user_config(places)?.as_ref())
+}
+
+/// The same by a user's config that was read.
+pub(crate) fn target_by(
     places: &Places,
     on: Option<&str>,
     config: Option<&RunFile>,
@@ -63,6 +71,15 @@ pub fn target(
 }
 
 impl Target {
+    /// Which cluster it is.
+    #[must_use]
+    pub fn cluster(&self) -> ClusterRef {
+        ClusterRef {
+            name: self.facts.name.clone(),
+            is_embedded: self.facts.embedded,
+        }
+    }
+
     /// Notes where a run by default went, so that the next one does not go elsewhere unasked.
     pub fn remember(&self, places: &Places) {
         if self.why.is_decided() {
@@ -100,7 +117,6 @@ fn embedded(places: &Places, name: &str, why: Why) -> Result<Target, Failure> {
     let mut transport = EmbeddedTransport::open(&engine_dir(places, name))?;
     let (facts, scheduler) = transport.facts()?;
     Ok(Target {
-        transport: Box::new(transport),
         facts,
         scheduler,
         why,
@@ -126,7 +142,6 @@ fn slurm(places: &Places, name: &str, why: Why) -> Result<Target, Failure> {
 
 fn of_slurm(found: &Discovered, why: Why) -> Target {
     Target {
-        transport: Box::new(SlurmTransport::new(found)),
         facts: found.facts.clone(),
         scheduler: found.scheduler(),
         why,

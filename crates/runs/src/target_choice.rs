@@ -1,5 +1,6 @@
 //! Which cluster a new run goes to, and why: the rule that README states.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What the rule looks at, first to last.
@@ -14,7 +15,8 @@ pub struct Given<'a> {
 }
 
 /// Why it is this cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Why {
     /// `--on`
     Flag,

@@ -1,10 +1,10 @@
 //! Waits for the end of runs and jobs, whatever their clusters answer meanwhile.
 
+use crate::reach::poller_through;
 use crate::{
     Comeback, FILE_PAUSE, Failure, FailureKind, LastDeputy, Requeued, Run, RunState, Selected,
-    poller,
 };
-use backend::{JobView, Poller, Reach, ViewState};
+use backend::{JobView, Poller, Reach, Transport, ViewState};
 use model::JobId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,36 +25,43 @@ pub struct Waiting {
     /// It was over already, and what its cluster said of it then.
     over: Option<Option<JobView>>,
     /// An element of an array, asked for by itself: its id changes when it starts.
-    element: Option<Selected>,
+    element: Option<(Selected, Box<dyn Transport>)>,
 }
+
+/// What asks the clusters of all that one client waits for: one thread and one connection each.
+#[derive(Debug, Default)]
+pub struct Pollers(BTreeMap<String, Poller>);
 
 impl Waiting {
     /// Begins: its cluster is asked with those of the others, one question a cluster.
-    #[must_use]
+    ///
+    /// # Errors
+    /// The way to its cluster can't be opened.
     pub fn of(
         mut selected: Selected,
-        pollers: &mut BTreeMap<String, Poller>,
+        pollers: &mut Pollers,
         places: &Places,
-    ) -> Waiting {
+    ) -> Result<Waiting, Failure> {
+        let mut transport = selected.cluster.open(places)?;
         let mut one = Waiting {
             name: selected.name(),
-            cluster: selected.transport.cluster().to_owned(),
+            cluster: selected.cluster.name.clone(),
             run: selected.run.clone(),
             job: selected.job,
             over: None,
             element: None,
         };
         if selected.element.is_some() {
-            one.element = Some(selected);
-            return one;
+            one.element = Some((selected, transport));
+            return Ok(one);
         }
-        one.over = is_over(&mut selected);
-        let transport = selected.transport;
+        one.over = is_over(&mut selected, &mut *transport);
         let poller = pollers
+            .0
             .entry(one.cluster.clone())
-            .or_insert_with(|| poller(transport, places));
+            .or_insert_with(|| poller_through(transport, places));
         poller.watch(&one.jobs());
-        one
+        Ok(one)
     }
 
     fn jobs(&self) -> Vec<JobId> {
@@ -67,13 +74,13 @@ impl Waiting {
 
 /// What its cluster says of a run whose files say that it is over, where its job is over too. The
 /// answer that all share may be older than that.
-fn is_over(selected: &mut Selected) -> Option<Option<JobView>> {
+fn is_over(selected: &mut Selected, transport: &mut dyn Transport) -> Option<Option<JobView>> {
     let run = selected.run.as_ref();
     let is_settled = run.is_some_and(|run| !run.needs_cluster());
-    if !is_settled || selected.transport.is_embedded() {
+    if !is_settled || selected.cluster.is_embedded {
         return None;
     }
-    let view = selected.view().ok()?;
+    let view = selected.view_through(transport).ok()?;
     let lives = view.as_ref().is_some_and(|view| view.state.is_live());
     (!lives).then_some(view)
 }
@@ -138,13 +145,13 @@ pub enum WaitEvent {
 
 /// What was said of a cluster's outages.
 #[derive(Debug, Default)]
-pub struct Outages {
+pub(crate) struct Outages {
     since: Option<Instant>,
 }
 
 impl Outages {
     /// What changed since the last call.
-    pub fn see(&mut self, poller: &Poller) -> Option<Outage> {
+    pub(crate) fn see(&mut self, poller: &Poller) -> Option<Outage> {
         match (poller.reach(), self.since) {
             (Reach::DoesNotAnswer { since, why }, None) => {
                 self.since = Some(since);
@@ -169,7 +176,7 @@ impl Waiting {
     /// Its files can't be read, or its cluster refuses to answer.
     pub fn wait(
         &mut self,
-        pollers: &BTreeMap<String, Poller>,
+        pollers: &Pollers,
         leaves: &dyn Fn() -> bool,
         seen: &mut dyn FnMut(&WaitEvent),
     ) -> Result<Option<WaitEnd>, Failure> {
@@ -197,11 +204,12 @@ impl Waiting {
 
     fn wait_once(
         &mut self,
-        pollers: &BTreeMap<String, Poller>,
+        pollers: &Pollers,
         leaves: &dyn Fn() -> bool,
         outage: &mut dyn FnMut(Outage),
     ) -> Result<Option<WaitEnd>, Failure> {
         let Some(poller) = pollers
+            .0
             .get(&self.cluster)
             .filter(|_| self.element.is_none())
         else {
@@ -283,23 +291,22 @@ impl Waiting {
 
     /// Waits for an element of an array; an outage of its cluster too.
     fn wait_for_element(&mut self, leaves: &dyn Fn() -> bool) -> Result<Option<WaitEnd>, Failure> {
-        let Some(selected) = &mut self.element else {
+        let Some((selected, transport)) = &mut self.element else {
             return Ok(Some(WaitEnd::Job(None)));
         };
         let begun = Instant::now();
         loop {
-            match selected.view() {
+            match selected.view_through(&mut **transport) {
                 Ok(view) if view.as_ref().is_some_and(|view| view.state.is_live()) => {}
                 Ok(view) => return Ok(Some(WaitEnd::Job(view.map(|view| view.state)))),
                 Err(error)
-                    if error.kind == FailureKind::Unreachable
-                        && !selected.transport.is_embedded() => {}
+                    if error.kind == FailureKind::Unreachable && !selected.cluster.is_embedded => {}
                 Err(error) => return Err(error),
             }
             if leaves() {
                 return Ok(None);
             }
-            std::thread::sleep(selected.transport.pause(begun.elapsed()));
+            std::thread::sleep(transport.pause(begun.elapsed()));
         }
     }
 }

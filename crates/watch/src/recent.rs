@@ -1,13 +1,14 @@
 //! The newest sample of each node, rank and GPU, and how busy each was in the minutes before.
 
 use crate::{Measure, Sample, Subject};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 /// So many samples of the past are kept: ten minutes at one every 5 s.
 const KEPT: usize = 120;
 
 /// What is known of one subject now.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Latest {
     /// The newest sample.
     pub sample: Sample,

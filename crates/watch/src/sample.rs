@@ -2,11 +2,13 @@
 
 use crate::Measure;
 use model::Timestamp;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// What was sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Subject {
     /// The node.
     Node,
@@ -41,7 +43,7 @@ impl FromStr for Subject {
 }
 
 /// What was measured of one subject at one moment; rates are means since the sample before.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sample {
     /// When, by the node's clock.
     pub at: Timestamp,
@@ -52,7 +54,34 @@ pub struct Sample {
     /// Of what.
     pub subject: Subject,
     /// By measure; NaN where there is none.
-    values: [f32; Measure::ALL.len()],
+    #[serde(with = "values")]
+    values: Values,
+}
+
+type Values = [f32; Measure::ALL.len()];
+
+/// Values as a list in the order of their measures: what was not measured is `null`, since JSON has no NaN.
+mod values {
+    use super::{Measure, Values};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(values: &Values, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(
+            values
+                .iter()
+                .map(|value| value.is_finite().then_some(*value)),
+        )
+    }
+
+    /// A program of another version may know fewer measures, or more.
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Values, D::Error> {
+        let mut values = [f32::NAN; Measure::ALL.len()];
+        let sent = Vec::<Option<f32>>::deserialize(from)?;
+        for (value, sent) in values.iter_mut().zip(sent) {
+            *value = sent.unwrap_or(f32::NAN);
+        }
+        Ok(values)
+    }
 }
 
 impl Sample {

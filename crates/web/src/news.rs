@@ -169,8 +169,8 @@ impl News {
         };
         let run = listed.run()?;
         let now = Timestamp(sys::now());
-        let facts = runs::report_facts(run, &listed.state, &sys::local_zone(), now).ok()?;
-        let page = Arc::new(watch::page(&[facts], "as it is now"));
+        let page = runs::report(&[(run, &listed.state)], "as it is now", now).ok()?;
+        let page = Arc::new(page);
         let mut shared = self.lock();
         // Of pages that were looked at long ago nothing is kept.
         shared.reports.retain(|_, (at, _)| at.elapsed() < REPORT);

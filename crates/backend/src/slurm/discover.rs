@@ -4,6 +4,7 @@ use super::command::{ask_ok, slurm_command};
 use super::commands;
 use crate::transport::TransportError;
 use model::{ClusterFacts, Comeback, GpuGroup, Internet, NodeGroup, Seconds, TimeLimitRequest};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// A Slurm that answered.
@@ -20,7 +21,7 @@ pub struct Discovered {
 }
 
 /// Nodes of one partition that have the same, as `sinfo` reports them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedNodes {
     /// The partition.
     pub partition: String,

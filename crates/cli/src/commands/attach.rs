@@ -1,17 +1,15 @@
 //! `yard attach`
 
-use super::follow::{outage, outage_over};
+use super::follow::say_outage;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
-use backend::JobView;
 use clap::Args as ClapArgs;
 use runs::Run;
-use runs::{FILE_PAUSE, Selected, select_live};
+use runs::select_live;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::time::Instant;
 use train::EnvChange;
 
 /// Open a shell inside a running job, beside its ranks
@@ -31,7 +29,9 @@ pub struct Args {
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut selected = super::selected(select_live(&args.run), printer)?;
     let job = selected.job()?;
-    match answered(&mut selected, printer)?.map(|view| view.state) {
+    let cluster = selected.cluster.name.clone();
+    let view = selected.view_after_outage(&mut |seen| say_outage(&cluster, seen, printer))?;
+    match view.map(|view| view.state) {
         Some(backend::ViewState::Running { .. }) => {}
         state => {
             let there = match state {
@@ -70,8 +70,8 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     } else {
         options.extend(args.command.iter().cloned());
     }
-    if selected.transport.is_embedded() {
-        let cluster = selected.transport.cluster();
+    if selected.cluster.is_embedded {
+        let cluster = &selected.cluster.name;
         return Ok(crate::slurm::srun::run_code(cluster, &options, printer));
     }
     // This process becomes the srun, which owns the terminal from here on.
@@ -97,27 +97,4 @@ fn beside_ranks(run: &Run) -> Vec<OsString> {
     let chdir = format!("--chdir={}", launch.cwd.display());
     let before = [chdir, "env".to_owned()].into_iter();
     before.chain(variables).map(OsString::from).collect()
-}
-
-/// What its cluster says of the job, once it answers.
-fn answered(selected: &mut Selected, printer: &Printer) -> Result<Option<JobView>, Failure> {
-    let failure = match selected.view() {
-        Err(failure)
-            if failure.kind == FailureKind::Unreachable && !selected.transport.is_embedded() =>
-        {
-            failure
-        }
-        view => return view,
-    };
-    let cluster = selected.transport.cluster().to_owned();
-    printer.say(&outage(&cluster, &failure.line()));
-    let begun = Instant::now();
-    let places = runs::places()?;
-    let poller = runs::poller(runs::open(&places, &cluster)?, &places);
-    poller.watch(&selected.jobs());
-    while poller.look(0)?.is_none() {
-        std::thread::sleep(FILE_PAUSE);
-    }
-    printer.say(&outage_over(&cluster, begun.elapsed()));
-    selected.view()
 }

@@ -27,9 +27,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             });
             continue;
         }
-        let mut selected = super::selected(select_to_change(text), printer)?;
+        let selected = super::selected(select_to_change(text), printer)?;
         let job = selected.job()?;
-        let how = if runs::cancel(&mut selected)? {
+        let how = if runs::cancel(&selected)? {
             "is being cancelled"
         } else {
             "has already ended"

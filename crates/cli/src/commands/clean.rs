@@ -7,9 +7,8 @@ use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
 use folder::{Leftover, RunFolder, Standing, Verdict};
-use runs::{Run, ask_for};
-use runs::{all_places, indexed_runs, places};
-use std::collections::{BTreeMap, BTreeSet};
+use runs::{KnownRun, all_places, places};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use sys::Places;
@@ -72,63 +71,17 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     Ok(exit_code::DONE)
 }
 
-pub(super) struct Known {
-    pub folder: RunFolder,
-    pub standing: Standing,
-}
-
-/// All runs of the index, each cluster asked once.
-pub(super) fn known_runs(places: &Places, printer: &Printer) -> Result<Vec<Known>, Failure> {
-    let entries = indexed_runs(places)?;
-    let mut known = Vec::new();
-    let mut asked: BTreeMap<String, Vec<Run>> = BTreeMap::new();
-    for entry in entries {
-        let folder = RunFolder::at(&entry.folder);
-        match Run::read(entry) {
-            Ok(run) if run.needs_cluster() => {
-                asked
-                    .entry(run.entry.cluster.clone())
-                    .or_default()
-                    .push(run);
-            }
-            Ok(_) => known.push(Known {
-                folder,
-                standing: Standing::Over,
-            }),
-            // What can't be read may be a live run's.
-            Err(_) => known.push(Known {
-                folder,
-                standing: Standing::Unreachable,
-            }),
-        }
-    }
-    for (cluster, runs) in asked {
-        let all: Vec<&Run> = runs.iter().collect();
-        let views = runs::open(places, &cluster)
-            .and_then(|mut transport| Ok(ask_for(&mut *transport, &all)?));
-        if let Err(failure) = &views {
-            printer.say(&format!("note: {}", failure.line()));
-        }
-        for run in runs {
-            let state = views
-                .as_ref()
-                .map(|views| run.state(run.view(views).as_ref()));
-            let standing = match state {
-                Ok(state) if state.is_live() => Standing::Live,
-                Ok(_) => Standing::Over,
-                Err(_) => Standing::Unreachable,
-            };
-            known.push(Known {
-                folder: run.folder,
-                standing,
-            });
-        }
+/// All runs of the index; what kept a cluster from answering is said.
+pub(super) fn known_runs(places: &Places, printer: &Printer) -> Result<Vec<KnownRun>, Failure> {
+    let (known, problems) = runs::known_runs(places)?;
+    for problem in problems {
+        printer.say(&format!("note: {problem}"));
     }
     Ok(known)
 }
 
 /// Where runs had their node-local files, as far as that is known.
-fn node_local_folders(known: &[Known]) -> BTreeSet<PathBuf> {
+fn node_local_folders(known: &[KnownRun]) -> BTreeSet<PathBuf> {
     let folders = known
         .iter()
         .filter_map(|known| RunFolder::open(known.folder.path()).ok())

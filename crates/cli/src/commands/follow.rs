@@ -6,13 +6,13 @@ use super::story::{Line, Story, row};
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::words;
-use backend::Poller;
 use model::TimeLimitRequest;
 use runs::{
     Comeback, FILE_PAUSE, Follower, LastDeputy, Outage, RunEvent, RunState, Submitted, hold_remedy,
     say_reason, say_wait,
 };
 use std::time::{Duration, Instant};
+use sys::Places;
 
 /// How following ended.
 pub enum Ended {
@@ -40,7 +40,7 @@ pub struct Summary {
 pub fn follow(
     submitted: &Submitted,
     time: Option<TimeLimitRequest>,
-    poller: &Poller,
+    places: &Places,
     interrupt: &Interrupt,
     printer: &Printer,
 ) -> Result<Ended, Failure> {
@@ -49,7 +49,14 @@ pub fn follow(
         Some(TimeLimitRequest::Unlimited) | None => None,
     };
     let mut story = Story::new(limit);
-    let mut follower = Follower::new(submitted.folder.clone(), submitted.job, submitted.at);
+    let Submitted {
+        folder,
+        cluster,
+        job,
+        at,
+        ..
+    } = submitted;
+    let mut follower = Follower::new(folder.clone(), cluster, *job, *at, places)?;
     let mut deputy = LastDeputy::of(&submitted.id);
     let mut last_line = None;
     let mut fold = StopFold::default();
@@ -60,7 +67,7 @@ pub fn follow(
         if interrupt.asked() {
             return Ok(Ended::Detached);
         }
-        for seen in follower.poll(poller)? {
+        for seen in follower.poll()? {
             match seen {
                 RunEvent::Waiting { job, reason } => {
                     // A person must know: it passes by no time.
@@ -110,10 +117,8 @@ pub fn follow(
                         last_line = Some(text);
                     }
                 }
-                RunEvent::Outage { why } => printer.say(&outage(poller.cluster(), &why)),
-                RunEvent::OutageOver { lasted } => {
-                    printer.say(&outage_over(poller.cluster(), lasted))
-                }
+                RunEvent::Outage { why } => printer.say(&outage(&cluster.name, &why)),
+                RunEvent::OutageOver { lasted } => printer.say(&outage_over(&cluster.name, lasted)),
                 RunEvent::Over { state } => match deputy.see(&state, &|| interrupt.asked()) {
                     Comeback::Over(why) => {
                         if let Some(why) = why {

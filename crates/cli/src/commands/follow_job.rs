@@ -4,9 +4,8 @@ use super::follow::say_outage;
 use super::story::row;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use backend::Poller;
 use model::JobId;
-use runs::{FILE_PAUSE, JobEnd, JobEvent, JobFollower, JobLine, hold_remedy, say_wait};
+use runs::{ClusterRef, FILE_PAUSE, JobEnd, JobEvent, JobFollower, JobLine, hold_remedy, say_wait};
 use std::time::{Duration, Instant};
 use sys::Places;
 
@@ -20,14 +19,13 @@ const MOMENT: Duration = Duration::from_millis(500);
 /// Its cluster is no longer there.
 pub fn follow_job(
     (job, element): (JobId, Option<u32>),
-    poller: &Poller,
+    cluster: &ClusterRef,
     places: &Places,
     indent: &str,
     stop: &dyn Fn() -> bool,
     printer: &Printer,
 ) -> Result<Option<JobEnd>, Failure> {
-    let transport = runs::open(places, poller.cluster())?;
-    let mut follower = JobFollower::new(job, element, transport);
+    let mut follower = JobFollower::new(job, element, cluster, places)?;
     let begun = Instant::now();
     let mut waits = None;
     loop {
@@ -35,7 +33,7 @@ pub fn follow_job(
             return Ok(None);
         }
         let mut lines = Vec::new();
-        let news = follower.poll(poller)?;
+        let news = follower.poll()?;
         let indent = if follower.is_array() { indent } else { "" };
         for seen in news {
             match seen {
@@ -56,7 +54,7 @@ pub fn follow_job(
                     let text = String::from_utf8_lossy(&line.bytes);
                     printer.redraw(&format!("{}{text}", prefix(indent, &line)));
                 }
-                JobEvent::Outage(seen) => say_outage(poller.cluster(), &seen, printer),
+                JobEvent::Outage(seen) => say_outage(&cluster.name, &seen, printer),
                 JobEvent::Over { end } => {
                     show(indent, &lines, printer);
                     return Ok(Some(end));

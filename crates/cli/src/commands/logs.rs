@@ -6,11 +6,10 @@ use super::repeats;
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
-use backend::Transport;
 use clap::Args as ClapArgs;
 use folder::{Event, EventLine, FileTail, LogLine, LogTail, Naming};
 use model::JobId;
-use runs::{FILE_PAUSE, Follower, Run, RunEvent, Start};
+use runs::{ClusterRef, FILE_PAUSE, Follower, Run, RunEvent, Start};
 use runs::{Selected, select, select_repeats};
 use std::fs::File;
 use std::io::{self, Read};
@@ -54,7 +53,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     };
     check_rank(args.rank, &run, starts)?;
     if args.follow {
-        return follow(args, &run, selected.transport, printer);
+        return follow(args, &run, &selected.cluster, printer);
     }
     if let Some(rank) = args.rank
         && !printer.writes_to_terminal()
@@ -136,9 +135,8 @@ fn job_output(args: &Args, selected: Selected, printer: &Printer) -> Outcome {
     }
     if args.follow {
         let places = runs::places()?;
-        let poller = runs::poller(selected.transport, &places);
         let job = (job, selected.element);
-        follow_job(job, &poller, &places, "", &|| false, printer)?;
+        follow_job(job, &selected.cluster, &places, "", &|| false, printer)?;
         return Ok(exit_code::DONE);
     }
     written_now(selected, job, printer)
@@ -146,8 +144,8 @@ fn job_output(args: &Args, selected: Selected, printer: &Printer) -> Outcome {
 
 /// What a job, or an array's elements one after the other, wrote until now: each element's line behind its
 /// number, where the whole array is shown.
-fn written_now(mut selected: Selected, job: JobId, printer: &Printer) -> Outcome {
-    let files = selected.transport.output_files(job, selected.element)?;
+fn written_now(selected: Selected, job: JobId, printer: &Printer) -> Outcome {
+    let files = selected.output_files()?;
     let mut shown = false;
     for file in &files {
         let result = match file.element.filter(|_| selected.element.is_none()) {
@@ -171,11 +169,11 @@ fn written_now(mut selected: Selected, job: JobId, printer: &Printer) -> Outcome
     let failure = Failure::new(FailureKind::Io, what);
     let later = format!("yard wait {job}, or look again later");
     Err(match files.first() {
-        None if selected.transport.is_embedded() => failure
+        None if selected.cluster.is_embedded => failure
             .there("it has not begun, or has no script")
             .todo(later),
         None => {
-            let cluster = selected.transport.cluster();
+            let cluster = &selected.cluster.name;
             failure
                 .there(format!("{cluster} no longer says where it wrote"))
                 .todo("look where its script's --output says, by default slurm-JOB.out")
@@ -216,23 +214,20 @@ fn copy(path: &Path, printer: &Printer) -> io::Result<()> {
     }
 }
 
-fn follow(args: &Args, run: &Run, transport: Box<dyn Transport>, printer: &Printer) -> Outcome {
+fn follow(args: &Args, run: &Run, cluster: &ClusterRef, printer: &Printer) -> Outcome {
     let (Some(job), Some(at)) = (run.job(), run.submitted()) else {
         return Ok(exit_code::DONE);
     };
-    let poller = runs::poller(transport, &runs::places()?);
-    let mut follower = Follower::new(run.folder.clone(), job, at);
+    let mut follower = Follower::new(run.folder.clone(), cluster, job, at, &runs::places()?)?;
     loop {
-        for seen in follower.poll(&poller)? {
+        for seen in follower.poll()? {
             match seen {
                 RunEvent::Output { line } => show(args, &[line], printer),
                 RunEvent::Redrawn { line } if args.rank.is_none_or(|rank| rank == line.rank) => {
                     printer.redraw(&format!("[{}] {}", line.rank, line.text()));
                 }
-                RunEvent::Outage { why } => printer.say(&outage(poller.cluster(), &why)),
-                RunEvent::OutageOver { lasted } => {
-                    printer.say(&outage_over(poller.cluster(), lasted))
-                }
+                RunEvent::Outage { why } => printer.say(&outage(&cluster.name, &why)),
+                RunEvent::OutageOver { lasted } => printer.say(&outage_over(&cluster.name, lasted)),
                 RunEvent::Over { .. } => return Ok(exit_code::DONE),
                 RunEvent::Waiting { .. }
                 | RunEvent::Event { .. }

@@ -4,12 +4,10 @@ use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
-use folder::RunFolder;
 use jiff::tz::TimeZone;
 use model::Timestamp;
-use runs::{report_facts, select};
+use runs::{Run, RunState, report, select};
 use std::path::PathBuf;
-use watch::RunFacts;
 
 /// Write a page about a run: asked and used, scalars, checkpoints, what to ask next time
 #[derive(Debug, ClapArgs)]
@@ -35,21 +33,23 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut output = args.output.clone();
     let mut runs = Vec::new();
     for text in named {
-        let (facts, folder) = facts(text, printer)?;
-        runs.push(facts);
+        let (run, state) = standing(text, printer)?;
         output.get_or_insert_with(|| {
             if is_compared {
-                folder.comparison()
+                run.folder.comparison()
             } else {
-                folder.report()
+                run.folder.report()
             }
         });
+        runs.push((run, state));
     }
     let output = output.unwrap_or_default();
     let zone = TimeZone::system();
-    let now = model::moment_text(Timestamp(sys::now()), &zone).replace('T', " ");
-    let made = format!("made by yard {} on {now}", env!("CARGO_PKG_VERSION"));
-    let html = watch::page(&runs, &made);
+    let now = Timestamp(sys::now());
+    let moment = model::moment_text(now, &zone).replace('T', " ");
+    let made = format!("made by yard {} on {moment}", env!("CARGO_PKG_VERSION"));
+    let runs: Vec<(&Run, &RunState)> = runs.iter().map(|(run, state)| (run, state)).collect();
+    let html = report(&runs, &made, now)?;
     sys::atomic::write_relaxed(&output, html.as_bytes()).map_err(|error| {
         Failure::new(
             FailureKind::Io,
@@ -62,8 +62,8 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     Ok(exit_code::DONE)
 }
 
-/// What there is to say of a run, and its folder.
-fn facts(text: &str, printer: &Printer) -> Result<(RunFacts, RunFolder), Failure> {
+/// A run, and where it stands.
+fn standing(text: &str, printer: &Printer) -> Result<(Run, RunState), Failure> {
     let mut selected = super::selected(select(text), printer)?;
     let (view, note) = selected.view_or_note()?;
     if let Some(note) = note {
@@ -76,7 +76,5 @@ fn facts(text: &str, printer: &Printer) -> Result<(RunFacts, RunFolder), Failure
             .todo("yard show and yard logs say what is known of it"));
     };
     let state = run.state(view.as_ref());
-    let now = Timestamp(sys::now());
-    let facts = report_facts(run, &state, &TimeZone::system(), now)?;
-    Ok((facts, run.folder.clone()))
+    Ok((run.clone(), state))
 }

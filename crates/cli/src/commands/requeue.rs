@@ -25,8 +25,8 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     if let Some(several) = select_repeats(&args.run, Naming::Whole)? {
         return requeue_all(&several, printer);
     }
-    let mut selected = super::selected(select_to_change(&args.run), printer)?;
-    let requeued = runs::requeue(&mut selected)?;
+    let selected = super::selected(select_to_change(&args.run), printer)?;
+    let requeued = runs::requeue(&selected)?;
     let name = selected.name();
     match requeued {
         Requeued::SameJob(job) => {
@@ -56,7 +56,7 @@ fn requeue_all(several: &Repeats, printer: &Printer) -> Outcome {
             done += 1;
             continue;
         }
-        let requeued = select_to_change(&run.entry.id).and_then(|mut one| runs::requeue(&mut one));
+        let requeued = select_to_change(&run.entry.id).and_then(|one| runs::requeue(&one));
         match requeued {
             Ok(Requeued::Waits) => waiting += 1,
             Ok(Requeued::SameJob(_) | Requeued::NextJob(_)) => back += 1,

@@ -56,11 +56,9 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
             return Err(Failure::new(FailureKind::Usage, what)
                 .todo("leave it out; a script has --array in its #SBATCH lines"));
         }
-        let config = runs::user_config(&places)?;
-        let target = runs::target(&places, request.on.as_deref(), config.as_ref())?;
+        let target = runs::target(&places, request.on.as_deref())?;
         if !args.no_lint {
-            let known = runs::known_cluster(&target, &places)?;
-            lint::before_submission(script, &flags, known, printer)?;
+            lint::before_submission(script, &flags, &target, &places, printer)?;
         }
         let call = ScriptCall {
             flags: &flags,
@@ -104,7 +102,7 @@ pub(super) fn submit(
     planned.check()?;
     let in_job = planned.makes_environment_in_job;
     let ready = make_ready(&planned, in_job, &interrupt, printer)?;
-    let submitted = runs::submit(&mut planned, &ready, &|| !interrupt.asked())?;
+    let submitted = runs::submit(&planned, &ready, &|| !interrupt.asked())?;
     planned.target.remember(places);
     if let Some(note) = &submitted.note {
         printer.show_line(&row("note", note));
@@ -126,8 +124,7 @@ pub(super) fn submit(
         return follow_repeats(entry, begun, &interrupt, printer);
     }
     let time = planned.plan.time.as_ref().map(|time| time.value);
-    let poller = runs::poller(planned.target.transport, places);
-    match follow::follow(&submitted, time, &poller, &interrupt, printer)? {
+    match follow::follow(&submitted, time, places, &interrupt, printer)? {
         Ended::Over(summary) => {
             let took =
                 words::length(i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX));

@@ -4,10 +4,10 @@ use super::follow_job::follow_job;
 use super::interrupt::Interrupt;
 use super::story::row;
 use crate::exit_code;
-use crate::failure::{Failure, FailureKind, Outcome};
+use crate::failure::Outcome;
 use crate::printer::Printer;
 use crate::words;
-use backend::{SlurmTransport, ViewState};
+use backend::ViewState;
 use model::{ArrayTask, JobId};
 use runs::{JobEnd, Target};
 use std::path::Path;
@@ -48,7 +48,7 @@ pub fn run(
             Err(_) => return Ok(exit_code::REFUSED),
         }
     } else {
-        let (job, said) = commands_of(&cluster)?.sbatch(&args)?;
+        let (job, said) = runs::submit_script(&cluster, &args)?;
         for line in said.lines() {
             printer.say(line);
         }
@@ -63,9 +63,9 @@ pub fn run(
     }
     let interrupt = Interrupt::watch()?;
     let embedded = target.facts.embedded;
-    let poller = runs::poller(target.transport, places);
     let stop = || interrupt.asked();
-    let Some(end) = follow_job((job, None), &poller, places, "  ", &stop, printer)? else {
+    let Some(end) = follow_job((job, None), &target.cluster(), places, "  ", &stop, printer)?
+    else {
         printer.show_line(&format!("job {job} continues without this terminal"));
         printer.show_line(&come_back(job));
         return Ok(exit_code::DONE);
@@ -79,17 +79,6 @@ pub fn run(
         exit_code::DONE
     } else {
         exit_code::FAILED
-    })
-}
-
-/// The commands of this machine's Slurm.
-fn commands_of(cluster: &str) -> Result<SlurmTransport, Failure> {
-    SlurmTransport::to(cluster).ok_or_else(|| {
-        Failure::new(
-            FailureKind::Unreachable,
-            format!("{cluster} is no longer this machine's Slurm"),
-        )
-        .todo("look at SLURM_CONF and PATH")
     })
 }
 

@@ -53,8 +53,8 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         Some(run) => printer.shown(&run_text(run, view.as_ref(), now)),
         None => {
             let rows = match selected.job {
-                Some(job) if selected.transport.is_embedded() => {
-                    job_rows(selected.transport.cluster(), job, selected.element)?
+                Some(job) if selected.cluster.is_embedded => {
+                    job_rows(&selected.cluster.name, job, selected.element)?
                 }
                 _ => Vec::new(),
             };

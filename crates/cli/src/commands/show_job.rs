@@ -37,8 +37,8 @@ pub fn text(selected: &Selected, view: Option<&JobView>, known: &[JobRow]) -> St
         (Some(job), None) => job.to_string(),
         (None, _) => String::new(),
     };
-    let cluster = selected.transport.cluster();
-    let scontrol = if !selected.transport.is_embedded() {
+    let cluster = selected.cluster.name.as_str();
+    let scontrol = if !selected.cluster.is_embedded {
         "scontrol".to_owned()
     } else if cluster == backend::LOCAL {
         "yard slurm scontrol".to_owned()

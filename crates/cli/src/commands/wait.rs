@@ -11,9 +11,9 @@ use clap::Args as ClapArgs;
 use folder::Naming;
 use model::Seconds;
 use runs::{
-    RepeatsEnd, Requeued, RunState, WaitEnd, WaitEvent, Waiting, select_live, select_repeats,
+    Pollers, RepeatsEnd, Requeued, RunState, WaitEnd, WaitEvent, Waiting, select_live,
+    select_repeats,
 };
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Wait until runs or jobs are over; exit 0 if all of them were done
@@ -40,7 +40,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     };
     // All are asked about from the start: one question a cluster.
     let places = runs::places()?;
-    let mut pollers = BTreeMap::new();
+    let mut pollers = Pollers::default();
     let mut several = Vec::new();
     let mut single = Vec::new();
     for text in &args.runs {
@@ -52,11 +52,8 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let waited: Result<Vec<Waiting>, Failure> = single
         .into_iter()
         .map(|text| {
-            Ok(Waiting::of(
-                super::selected(select_live(text), printer)?,
-                &mut pollers,
-                &places,
-            ))
+            let selected = super::selected(select_live(text), printer)?;
+            Waiting::of(selected, &mut pollers, &places)
         })
         .collect();
     let mut code = exit_code::DONE;

@@ -5,6 +5,7 @@ mod paths;
 mod starts;
 
 use crate::{FolderError, Link, RunJson, json_file};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 const FOLDER: u32 = 0o755;
 
 /// One run's folder, `<scratch>/<project>/<run>/`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFolder {
     root: PathBuf,
     id: String,

@@ -13,6 +13,7 @@ mod gpu_types;
 mod gpus;
 mod here;
 mod memory;
+mod objection;
 mod partition;
 mod policy;
 mod pretended;
@@ -26,6 +27,7 @@ mod show;
 pub use allocation::{Allocation, Difference};
 pub use beside::{Beside, Change};
 pub use here::file_of;
+pub use objection::{JobFate, Objection};
 pub use queue::InQueue;
 pub use refusals::refusals as show_refusals;
 pub use script_plan::ScriptPlan;
@@ -35,11 +37,13 @@ use crate::{JobPlace, Plan, PlanInput, Refusal, Resolved};
 use cluster_file::{ClusterFile, NodeSet};
 use gpus::GpuChoice;
 use model::ClusterFacts;
+use objection::objections;
 use resources::Finding;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// A run's plan on a cluster that is known by its file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SitePlan {
     /// Each value with its source.
     pub plan: Plan,
@@ -48,15 +52,18 @@ pub struct SitePlan {
     /// What Slurm chooses there where the plan leaves it open.
     pub left: LeftToSlurm,
     /// Why the cluster would not take the job, or never start it; empty where it would.
-    pub refusals: Vec<Finding>,
+    pub refusals: Vec<Objection>,
     /// How many jobs of the run stand in the queue at once.
     pub in_queue: InQueue,
     /// Values of the cluster file that the plan rests on and that are assumed: key and reason.
     pub assumed: Vec<(String, String)>,
 }
 
+/// A plan, and the findings of which its refusals are the words.
+pub type Judged = (SitePlan, Vec<Finding>);
+
 /// What Slurm chooses by itself, in words.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftToSlurm {
     /// The partition.
     pub partition: Option<Resolved<String>>,
@@ -98,6 +105,20 @@ pub fn plan_for(
     user: Option<&str>,
     machine: &str,
 ) -> Result<SitePlan, Refusal> {
+    Ok(judged(input, file, user, machine)?.0)
+}
+
+/// As [`plan_for`], with the findings of which the plan has the words: for who must know which option each is
+/// about.
+///
+/// # Errors
+/// As [`plan_for`].
+pub fn judged(
+    input: &PlanInput<'_>,
+    file: &ClusterFile,
+    user: Option<&str>,
+    machine: &str,
+) -> Result<Judged, Refusal> {
     let pretended_by = None;
     plan_as(
         input,
@@ -123,7 +144,7 @@ pub fn plan_pretended(
     engine: &ClusterFacts,
 ) -> Result<SitePlan, Refusal> {
     let pretended_by = Some(engine);
-    plan_as(
+    let (plan, _) = plan_as(
         input,
         file,
         Asker {
@@ -131,14 +152,11 @@ pub fn plan_pretended(
             machine,
             pretended_by,
         },
-    )
+    )?;
+    Ok(plan)
 }
 
-fn plan_as(
-    input: &PlanInput<'_>,
-    file: &ClusterFile,
-    asker: Asker<'_>,
-) -> Result<SitePlan, Refusal> {
+fn plan_as(input: &PlanInput<'_>, file: &ClusterFile, asker: Asker<'_>) -> Result<Judged, Refusal> {
     let candidates = partition::candidates(file, layers(input).resources.partition.as_ref());
     let mut first = None;
     for candidate in &candidates {
@@ -146,7 +164,7 @@ fn plan_as(
         let Ok(plan) = plan_in(input, file, asker, candidate, Trust::All) else {
             continue;
         };
-        if !plan.is_refused() {
+        if !plan.0.is_refused() {
             return Ok(plan);
         }
         first.get_or_insert(plan);
@@ -204,7 +222,7 @@ fn nowhere(
     file: &ClusterFile,
     asker: Asker<'_>,
     candidates: &[partition::Candidate<'_>],
-) -> Result<SitePlan, Refusal> {
+) -> Result<Judged, Refusal> {
     if let [one] = candidates {
         return plan_in(input, file, asker, one, Trust::All);
     }
@@ -256,7 +274,7 @@ fn plan_in(
     asker: Asker<'_>,
     candidate: &partition::Candidate<'_>,
     trust: Trust,
-) -> Result<SitePlan, Refusal> {
+) -> Result<Judged, Refusal> {
     let mut asked = layers(input);
     let name = candidate.partition.map(|partition| partition.name.as_str());
     let mut facts = file.facts(name);
@@ -341,14 +359,15 @@ fn plan_in(
         left.memory = Some(memory::say_default(file, verdict.partition));
     }
     let in_queue = InQueue::of_run(&plan, file, user, &left);
-    Ok(SitePlan {
+    let plan = SitePlan {
         plan,
         facts,
         left,
-        refusals: verdict.findings,
+        refusals: objections(&verdict.findings),
         in_queue,
         assumed,
-    })
+    };
+    Ok((plan, verdict.findings))
 }
 
 /// What the job asks for, wherever its folder will be.

@@ -1,20 +1,21 @@
 //! How many jobs stand in the queue at once, and how many may.
 
-use super::LeftToSlurm;
+use super::{LeftToSlurm, Objection};
 use crate::{Plan, ResumeBy};
 use cluster_file::{ClusterFile, Sourced};
 use model::Request;
-use resources::{Finding, LimitPath};
+use resources::LimitPath;
+use serde::{Deserialize, Serialize};
 
 /// Jobs of one run or script in the queue at once, against what is allowed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InQueue {
     /// How many: links of a chain that wait beside the running one, tasks of an array.
     pub jobs: u32,
     /// In words; empty where there is nothing to say of it.
     pub why: String,
     /// The least limit and its key in the cluster file.
-    pub limit: Option<(u32, LimitPath)>,
+    pub limit: Option<(u32, String)>,
     /// Whether they are tasks of an array.
     pub is_array: bool,
 }
@@ -29,9 +30,11 @@ impl InQueue {
     }
 
     /// What to say where more are needed than are allowed, and no refusal says it.
-    pub(super) fn note(&self, refusals: &[Finding]) -> Option<String> {
-        let (limit, path) = self.limit.as_ref()?;
-        let is_said = refusals.iter().any(|refusal| refusal.at == *path);
+    pub(super) fn note(&self, refusals: &[Objection]) -> Option<String> {
+        let (limit, key) = self.limit.as_ref()?;
+        let is_said = refusals
+            .iter()
+            .any(|refusal| refusal.at.as_ref() == Some(key));
         let what = if self.is_array {
             "the array is refused"
         } else {
@@ -39,7 +42,7 @@ impl InQueue {
         };
         (self.is_over() && !is_said).then(|| {
             let jobs = self.jobs;
-            format!("{jobs} jobs stand in the queue at once, and {limit} may ({path}): {what}")
+            format!("{jobs} jobs stand in the queue at once, and {limit} may ({key}): {what}")
         })
     }
 
@@ -99,7 +102,7 @@ fn limit(
     user: Option<&str>,
     account: Option<&str>,
     qos: Option<&str>,
-) -> Option<(u32, LimitPath)> {
+) -> Option<(u32, String)> {
     let mut limits: Vec<(u32, LimitPath)> = Vec::new();
     let mut add = |path: LimitPath, value: Option<&Sourced<u32>>| {
         limits.extend(value.map(|value| (value.value, path)));
@@ -133,5 +136,6 @@ fn limit(
     }
     let of_all = file.limits.max_submit_per_user.as_ref();
     add(LimitPath::Cluster("max_submit_per_user"), of_all);
-    limits.into_iter().min_by_key(|(limit, _)| *limit)
+    let least = limits.into_iter().min_by_key(|(limit, _)| *limit);
+    least.map(|(limit, path)| (limit, path.to_string()))
 }

@@ -1,13 +1,14 @@
 //! What a batch script would be on a cluster that is known by its file.
 
+use super::objection::objections;
 use super::script_whys::Whys;
-use super::{Allocation, InQueue, gpu_types, note, show};
+use super::{Allocation, InQueue, Objection, gpu_types, note, show};
 use crate::show::{Row, paragraph, plural};
 use cluster_file::{ClusterFile, Named, Sourced, User};
 use model::Request;
 use model::option_table::Key;
 use model::sbatch::Sbatch;
-use resources::{Finding, Verdict};
+use resources::Verdict;
 
 /// A batch script's table: what it gets there, and why.
 #[derive(Clone, Debug)]
@@ -21,7 +22,7 @@ pub struct ScriptPlan {
     /// What it would be given.
     pub allocation: Allocation,
     /// Why the cluster would not take it, or never start it.
-    pub refusals: Vec<Finding>,
+    pub refusals: Vec<Objection>,
     /// What the job would fail at as it starts, each as what was asked, what there is, what to do.
     pub failing: Vec<[String; 3]>,
     /// Jobs in the queue at once.
@@ -39,7 +40,7 @@ impl ScriptPlan {
         let request = &sbatch.request;
         let Verdict {
             partition,
-            findings: refusals,
+            findings,
         } = resources::verdict(file, request, user);
         let allocation = Allocation::in_partition(request, file, partition);
         let own = file.user(user.unwrap_or("*"));
@@ -93,7 +94,7 @@ impl ScriptPlan {
             cluster: file.name.clone(),
             rows,
             allocation,
-            refusals,
+            refusals: objections(&findings),
             failing,
             in_queue,
             written,

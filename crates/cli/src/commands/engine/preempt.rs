@@ -72,9 +72,9 @@ fn meant(args: &Args, printer: &Printer) -> Result<(Option<String>, NamedJob), F
         return Ok((args.on.clone(), named));
     }
     let selected = selected(select_to_change(&args.job), printer)?;
-    let cluster = selected.transport.cluster().to_owned();
+    let cluster = selected.cluster.name.clone();
     let elsewhere = args.on.as_ref().filter(|on| **on != cluster);
-    if elsewhere.is_some() || !selected.transport.is_embedded() {
+    if elsewhere.is_some() || !selected.cluster.is_embedded {
         let what = match elsewhere {
             Some(on) => format!("{} is on {cluster}, not on {on}", args.job),
             None => format!(

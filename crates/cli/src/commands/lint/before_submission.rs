@@ -2,17 +2,19 @@
 
 use crate::failure::Failure;
 use crate::printer::Printer;
-use cluster_file::ClusterFile;
+use runs::Target;
 use std::path::Path;
+use sys::Places;
 
 /// Looks at a script before it is submitted: what is wrong is said briefly, and an error refuses it.
 pub fn before_submission(
     script: &Path,
     args: &[String],
-    cluster: Option<ClusterFile>,
+    target: &Target,
+    places: &Places,
     printer: &Printer,
 ) -> Result<(), Failure> {
-    let check = runs::check_script(script, args, cluster)?;
+    let check = runs::check_script(script, args, target, places)?;
     let name = script.display();
     for found in &check.findings {
         printer.say(&format!(

@@ -36,10 +36,9 @@ pub(super) fn on(
     let lines = Lines::new(text);
     let at = |line: Option<usize>| Some(words(&lines, line.filter(|line| *line <= lines.count())?));
     Ok(
-        match site::plan_for(&input, cluster, user().as_deref(), &sys::machine()) {
-            Ok(site) => {
-                let refusals = site.refusals.iter();
-                let findings = refusals.map(|refusal| {
+        match site::judged(&input, cluster, user().as_deref(), &sys::machine()) {
+            Ok((site, refusals)) => {
+                let findings = refusals.iter().map(|refusal| {
                     let place = at(line_of(&site.plan, refusal));
                     run_refused(refusal, &cluster.name, place)
                 });

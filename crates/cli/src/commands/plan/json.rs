@@ -3,9 +3,8 @@
 use cluster_file::ClusterFile;
 
 use model::{ClusterFacts, TimeLimitRequest};
-use resources::{Fate, Finding};
 use serde_json::{Value, json};
-use train::site::{Allocation, Beside, InQueue, ScriptPlan, SitePlan};
+use train::site::{Allocation, Beside, InQueue, JobFate, Objection, ScriptPlan, SitePlan};
 use train::{EnvChange, Plan, Resolved, Row};
 
 /// A run on a cluster that is known by its file.
@@ -44,7 +43,7 @@ pub fn of_run(site: &SitePlan, file: &ClusterFile, script: &str, beside: Option<
 pub fn of_run_here(
     plan: &Plan,
     facts: &ClusterFacts,
-    refused: &[Finding],
+    refused: &[Objection],
     script: &str,
     start: Option<&Row>,
 ) -> Value {
@@ -129,7 +128,7 @@ fn in_queue(of: &InQueue) -> Value {
         "jobs": of.jobs,
         "why": of.why,
         "is_array": of.is_array,
-        "limit": limit.map(|(jobs, key)| json!({ "jobs": jobs, "key": key.to_string() })),
+        "limit": limit.map(|(jobs, key)| json!({ "jobs": jobs, "key": key })),
         "over": of.is_over(),
     })
 }
@@ -141,19 +140,19 @@ fn assumed(assumed: &[(String, String)]) -> Vec<Value> {
         .collect()
 }
 
-fn refusals(refusals: &[Finding]) -> Vec<Value> {
-    let one = |refusal: &Finding| {
+fn refusals(refusals: &[Objection]) -> Vec<Value> {
+    let one = |refusal: &Objection| {
         json!({
-            "what": match refusal.fate {
-                Fate::Refused => refusal.denial.words(),
-                Fate::Waits(reason) => reason,
-                Fate::Cut => "ended at the limit",
+            "what": match &refusal.fate {
+                JobFate::Refused => refusal.denial.words(),
+                JobFate::Waits(reason) => reason,
+                JobFate::Cut => "ended at the limit",
             },
-            "waits": matches!(refusal.fate, Fate::Waits(_)),
-            "asked": refusal.asked(),
-            "there": refusal.there(),
-            "do": refusal.todo(),
-            "at": refusal.at.key(),
+            "waits": matches!(refusal.fate, JobFate::Waits(_)),
+            "asked": refusal.asked,
+            "there": refusal.there,
+            "do": refusal.todo,
+            "at": refusal.at,
             "assumed": refusal.assumed,
         })
     };

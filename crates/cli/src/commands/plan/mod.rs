@@ -12,15 +12,15 @@ use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
 use api::WouldWait;
-use backend::{TestedJob, TestedStart, Transport, TransportError};
+use backend::TestedStart;
 use clap::Args as ClapArgs;
 use cluster_file::ClusterFile;
 use model::Timestamp;
-use resources::{Denial, Finding};
-use runs::{Planned, RunRequest, Target, places, say_reason, scratch_on};
+use runs::{ClusterRef, Described, JobToTest, Planned, RunRequest, WouldTake, places, say_reason};
+use runs::{scratch_on, would_take};
 use std::path::{Path, PathBuf};
 use sys::Places;
-use train::site::{Beside, SitePlan};
+use train::site::{Beside, Objection, SitePlan};
 use train::{JobPlace, Plan, Row};
 
 /// Show what a run or a batch script would be, and why each value is what it is; nothing is
@@ -81,16 +81,16 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
             let on = request.on.as_deref();
             script::plan(&args, path, flags, on, file, &places, printer)
         }
-        (None, Some(file)) => {
-            let site = request.plan_for(&file, &places)?;
-            show_site(&args, &site, &file, &places, printer)
+        (None, Some(cluster)) => {
+            let site = request.plan_for(&cluster, &places)?;
+            show_site(&args, &site, &cluster.file()?, &places, printer)
         }
         // Both are held against the file of the engine's cluster.
         (None, None) if args.beside.is_some() => {
             let planned = request.plan(&places)?;
-            let file = script::file_of_target(&planned.target, &places)?;
-            let site = request.plan_for(&file, &places)?;
-            show_site(&args, &site, &file, &places, printer)
+            let cluster = Described::target(&planned.target, &places)?;
+            let site = request.plan_for(&cluster, &places)?;
+            show_site(&args, &site, &cluster.file()?, &places, printer)
         }
         (None, None) => {
             let mut planned = request.plan(&places)?;
@@ -103,7 +103,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
 }
 
 /// The cluster file to plan for; none for the embedded engine and for the Slurm that answers here.
-fn cluster_file(on: Option<&str>, places: &Places) -> Result<Option<ClusterFile>, Failure> {
+fn cluster_file(on: Option<&str>, places: &Places) -> Result<Option<Described>, Failure> {
     let Some(name) = on.filter(|name| !runs::is_engine(places, name)) else {
         return Ok(None);
     };
@@ -113,7 +113,7 @@ fn cluster_file(on: Option<&str>, places: &Places) -> Result<Option<ClusterFile>
     {
         return Ok(None);
     }
-    Ok(Some(files::read(places, name)?))
+    Ok(Some(Described::File(files::find(places, name)?)))
 }
 
 /// The plan for the engine that would run it, which is asked whether it would.
@@ -125,26 +125,21 @@ fn show_here(args: &Shown, planned: Planned, printer: &Printer) -> Outcome {
         refusals,
         ..
     } = planned;
-    let Target {
-        mut transport,
-        facts,
-        ..
-    } = target;
     let place = RunPlace::of(&plan, &places.scratch);
     let script = plan.script(&place.job());
     // What its file refuses for sure is not asked.
     let (refusals, start) = if !refusals.is_empty() {
         (refusals, None)
     } else {
-        let job = TestedJob {
-            request: &plan.request(&place.job()),
-            script: &script,
-            flags: &[],
+        let job = JobToTest {
+            request: plan.request(&place.job()),
+            script: script.clone(),
+            flags: Vec::new(),
         };
-        tested(&mut *transport, &job)?
+        tested(&target.cluster(), &job, &places)?
     };
     if args.json {
-        let json = json::of_run_here(&plan, &facts, &refusals, &script, start.as_ref());
+        let json = json::of_run_here(&plan, &target.facts, &refusals, &script, start.as_ref());
         printer.line(&json.to_string());
     } else if args.script {
         printer.data(&script);
@@ -152,7 +147,7 @@ fn show_here(args: &Shown, planned: Planned, printer: &Printer) -> Outcome {
     } else {
         printer.shown(&format!(
             "{}{}",
-            plan.show_with(&facts, start),
+            plan.show_with(&target.facts, start),
             train::site::show_refusals(&refusals)
         ));
     }
@@ -195,14 +190,14 @@ fn beside(path: &Path, site: &SitePlan, file: &ClusterFile) -> Result<Beside, Fa
 }
 
 /// What a script on standard output can't say.
-fn say_refusals(refusals: &[Finding], printer: &Printer) {
+fn say_refusals(refusals: &[Objection], printer: &Printer) {
     if !refusals.is_empty() {
         printer.say(train::site::show_refusals(refusals).trim_end());
     }
 }
 
 /// When it would start, as a line of the table.
-fn start_row(start: &TestedStart, transport: &dyn Transport) -> Row {
+fn start_row(start: &TestedStart, is_embedded: bool) -> Row {
     if let Some(waits) = &start.waits {
         return waiting_row(waits);
     }
@@ -217,7 +212,7 @@ fn start_row(start: &TestedStart, transport: &dyn Transport) -> Row {
     Row {
         name: "start",
         value: in_time(wait),
-        why: match (transport.is_embedded(), wait) {
+        why: match (is_embedded, wait) {
             (true, ..SOON) => "by the engine, just now".to_owned(),
             (true, _) => "if running jobs use their whole time limit".to_owned(),
             (false, _) => "by sbatch --test-only, just now".to_owned(),
@@ -251,24 +246,25 @@ const SOON: i64 = 2000;
 /// The engine's no, as a refusal of the plan, else when the job would start, as a line of the table; what is
 /// no answer is a failure.
 fn tested(
-    transport: &mut dyn Transport,
-    job: &TestedJob<'_>,
-) -> Result<(Vec<Finding>, Option<Row>), Failure> {
-    match transport.test(job) {
-        Ok(start) => Ok((Vec::new(), start.map(|start| start_row(&start, transport)))),
-        Err(TransportError::Refused { refusal, .. }) if refusal.denial == Denial::NodesAway => {
+    cluster: &ClusterRef,
+    job: &JobToTest,
+    places: &Places,
+) -> Result<(Vec<Objection>, Option<Row>), Failure> {
+    Ok(match would_take(cluster, job, places)? {
+        WouldTake::Yes(start) => {
+            let row = start.map(|start| start_row(&start, cluster.is_embedded));
+            (Vec::new(), row)
+        }
+        WouldTake::NodesAway(why) => {
             let row = Row {
                 name: "start",
                 value: "not known".to_owned(),
-                why: refusal.there,
+                why,
             };
-            Ok((Vec::new(), Some(row)))
+            (Vec::new(), Some(row))
         }
-        Err(TransportError::Refused { refusal, .. }) => {
-            Ok((vec![Finding::answered(*refusal)], None))
-        }
-        Err(error) => Err(error.into()),
-    }
+        WouldTake::No(refusal) => (vec![refusal.into()], None),
+    })
 }
 
 fn end(refused: bool) -> u8 {

@@ -3,19 +3,16 @@
 use super::{Shown, end, json, now, say_refusals, tested};
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
-use backend::TestedJob;
 use cluster_file::ClusterFile;
 use jiff::tz::TimeZone;
 use model::sbatch::{self, Sbatch};
 use model::script_lines::{LineKind, script_lines};
 use model::{Origin, Severity, SlurmVersion, Surroundings};
-use resources::Fate;
-use runs::cluster_files as files;
 use runs::input_file;
-use runs::{Target, user, user_config};
+use runs::{Described, JobToTest, Target, user};
 use std::path::{Path, PathBuf};
 use sys::Places;
-use train::site::{ScriptPlan, file_of};
+use train::site::{JobFate, ScriptPlan};
 
 /// Plans a script for a cluster that is known by its file, or for the engine here.
 pub fn plan(
@@ -23,7 +20,7 @@ pub fn plan(
     path: &Path,
     flags: Vec<String>,
     on: Option<&str>,
-    file: Option<ClusterFile>,
+    file: Option<Described>,
     places: &Places,
     printer: &Printer,
 ) -> Outcome {
@@ -33,7 +30,8 @@ pub fn plan(
     let mut words = flags;
     words.push(path.display().to_string());
     let (plan, script) = match file {
-        Some(file) => {
+        Some(described) => {
+            let file = described.file()?;
             let surroundings = around.on(&file);
             let (read, note) = resolve(path, &words, &variable, &text, &surroundings, &file.name)?;
             let mut plan = ScriptPlan::of(&read, &file, user().as_deref());
@@ -42,26 +40,23 @@ pub fn plan(
             (plan, script)
         }
         None => {
-            let config = user_config(places)?;
-            let mut target = runs::target(places, on, config.as_ref())?;
+            let target = runs::target(places, on)?;
             let (read, note) = around.resolve_here(path, &words, &text, &target)?;
-            let file = file_of_target(&target, places)?;
+            let file = Described::target(&target, places)?.file()?;
             let mut plan = ScriptPlan::of(&read, &file, user().as_deref());
             // What the file assumes holds there.
             plan.assumed.clear();
-            let transport = &mut *target.transport;
             plan.written.extend(note);
             plan.written.extend(other_components(&text));
             // The engine knows itself better than what is known of it here, but of what it ends early it says
             // nothing.
-            let flags = of_environment(&read);
-            let job = TestedJob {
-                request: &read.request,
-                script: &script,
-                flags: &flags,
+            let job = JobToTest {
+                request: read.request.clone(),
+                script: script.clone(),
+                flags: of_environment(&read),
             };
-            let (refusals, start) = tested(transport, &job)?;
-            plan.refusals.retain(|finding| finding.fate == Fate::Cut);
+            let (refusals, start) = tested(&target.cluster(), &job, places)?;
+            plan.refusals.retain(|one| one.fate == JobFate::Cut);
             plan.refusals.extend(refusals);
             // A held job waits for its release.
             let start = start.filter(|_| !read.request.hold);
@@ -78,16 +73,6 @@ pub fn plan(
         printer.shown(&plan.show());
     }
     Ok(end(plan.is_refused()))
-}
-
-/// What is known of the cluster that answers: an engine's own file, else what it reports.
-pub fn file_of_target(target: &Target, places: &Places) -> Result<ClusterFile, Failure> {
-    Ok(
-        match files::of_engine(places, &target.facts.name).transpose()? {
-            Some(own) => own.parse()?,
-            None => file_of(&target.facts),
-        },
-    )
 }
 
 /// What surrounds a call of this command.

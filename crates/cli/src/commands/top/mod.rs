@@ -120,17 +120,17 @@ fn key_of(event: KeyEvent) -> Option<Key> {
 
 /// Does it, and says in one line what came of it.
 fn act(action: Action, key: &str) -> String {
-    let done = runs::select_to_change(key).and_then(|mut selected| {
+    let done = runs::select_to_change(key).and_then(|selected| {
         let name = selected.name();
         Ok(match action {
             Action::Cancel => {
-                if runs::cancel(&mut selected)? {
+                if runs::cancel(&selected)? {
                     format!("{name} is being cancelled")
                 } else {
                     format!("{name} has already ended")
                 }
             }
-            Action::Requeue => match runs::requeue(&mut selected)? {
+            Action::Requeue => match runs::requeue(&selected)? {
                 runs::Requeued::SameJob(job) => {
                     format!("{} goes back into the queue", selected.name_and(job))
                 }

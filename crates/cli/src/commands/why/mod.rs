@@ -34,7 +34,7 @@ pub struct Args {
 
 /// Runs `yard why`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    let mut selected = super::selected(select_live(&first_element(&args.run)), printer)?;
+    let selected = super::selected(select_live(&first_element(&args.run)), printer)?;
     let name = selected.name();
     let after = after(&selected);
     let Some(job) = selected.job else {
@@ -47,7 +47,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         none if none.is_empty() => vec![job],
         jobs => jobs,
     };
-    let mut views = selected.transport.jobs(&asked)?;
+    let mut views = selected.views_of(&asked)?;
     // Of several jobs of a run the one that counts: what takes over waits where the first has ended.
     let mut comes_back = false;
     if let Some(run) = &selected.run {
@@ -74,7 +74,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
         return Ok(exit_code::DONE);
     };
-    match selected.transport.why(waiting)? {
+    match selected.why(waiting)? {
         Some(why) if args.json => {
             let text = serde_json::to_string_pretty(&why)
                 .map_err(|error| Failure::new(FailureKind::Io, format!("no JSON: {error}")))?;

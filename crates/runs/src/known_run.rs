@@ -1,0 +1,57 @@
+//! Every run of this user, with whether it may still write into its folder.
+
+use crate::failure::Failure;
+use crate::known_runs::indexed_runs;
+use crate::reach::open;
+use crate::run::{Run, ask_for};
+use folder::{RunFolder, Standing};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use sys::Places;
+
+/// A run, as far as it matters to what removes files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownRun {
+    /// Its folder.
+    pub folder: RunFolder,
+    /// Whether it lives.
+    pub standing: Standing,
+}
+
+/// All runs of the index, and what kept a cluster from answering, in words. Each cluster is asked once.
+///
+/// # Errors
+/// The index can't be read.
+pub fn known_runs(places: &Places) -> Result<(Vec<KnownRun>, Vec<String>), Failure> {
+    let (mut known, mut problems) = (Vec::new(), Vec::new());
+    let mut asked: BTreeMap<String, Vec<Run>> = BTreeMap::new();
+    for entry in indexed_runs(places)? {
+        let folder = RunFolder::at(&entry.folder);
+        let standing = match Run::read(entry) {
+            Ok(run) if run.needs_cluster() => {
+                let own = asked.entry(run.entry.cluster.clone()).or_default();
+                own.push(run);
+                continue;
+            }
+            Ok(_) => Standing::Over,
+            // What can't be read may be a live run's.
+            Err(_) => Standing::Unreachable,
+        };
+        known.push(KnownRun { folder, standing });
+    }
+    for (cluster, runs) in asked {
+        let all: Vec<&Run> = runs.iter().collect();
+        let views = open(places, &cluster).and_then(|mut way| Ok(ask_for(&mut *way, &all)?));
+        problems.extend(views.as_ref().err().map(Failure::line));
+        let standing = |run: &Run| match &views {
+            Ok(views) if run.state(run.view(views).as_ref()).is_live() => Standing::Live,
+            Ok(_) => Standing::Over,
+            Err(_) => Standing::Unreachable,
+        };
+        known.extend(runs.into_iter().map(|run| KnownRun {
+            standing: standing(&run),
+            folder: run.folder,
+        }));
+    }
+    Ok((known, problems))
+}
