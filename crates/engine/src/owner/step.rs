@@ -13,6 +13,7 @@ use crate::store::StepRow;
 use api::{Answer, NewStep, Refusal, StepLaunch, StepRequestName, StepTask, TaskFiles};
 use model::component_environment;
 use model::job_environment;
+use model::srun_environment;
 use model::{
     Allocation, Distribution, GpuCount, JobId, JobState, NodeName, NodeShare, OpenMode, Request,
     SignalTarget, StepId, StepRecord, StepRequest, StepState,
@@ -309,6 +310,12 @@ impl Owner {
             }
         }
         variables.extend(job_environment::tasks_per_gpu_variables(request));
+        srun_environment::drop_what_is_not_inherited(
+            &mut variables,
+            &launch.environment,
+            &record.request,
+            request.distribution.is_some(),
+        );
         variables.extend(self.own_variables());
         let number = u32::try_from(place.node).ok()?;
         let base = self.spec_of(&holder_started, step.step, number, share);

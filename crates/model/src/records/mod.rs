@@ -37,6 +37,7 @@ pub(crate) mod reservation_request;
 pub(crate) mod reserved_for;
 pub(crate) mod resize_scripts;
 pub(crate) mod scheduler_statistics;
+pub mod srun_environment;
 pub(crate) mod started_by;
 pub(crate) mod step;
 pub(crate) mod step_use;

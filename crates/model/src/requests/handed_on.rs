@@ -38,6 +38,8 @@ pub(crate) fn of_step(o: &GivenOptions) -> Variables {
     set.maybe("SLURM_NTASKS_PER_SOCKET", o.tasks_per_socket);
     let threads = o.threads_per_core.filter(|_| o.cpu_bind.is_none());
     set.maybe("SLURM_THREADS_PER_CORE", threads);
+    set.maybe("SLURM_LABELIO", o.label.then_some(1));
+    set.maybe("SLURM_OVERCOMMIT", o.overcommit.then_some(1));
     if let Some(bind) = o.memory_bind.as_deref().map(MemoryBind::read) {
         set.to("SLURM_MEM_BIND", bind.text());
         set.to("SLURM_MEM_BIND_LIST", &bind.list);
