@@ -65,6 +65,57 @@ fn a_run_on_one_node_says_which_node_it_lost() {
     env.yard(&["engine", "stop", "two"]).success();
 }
 
+/// Which node had the script is in no row: that it is lost is decided with the loss of its node.
+#[test]
+fn a_job_that_loses_its_script_failed_also_where_the_engine_is_killed() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.yard(&["engine", "start", "two", "--nodes", "2"])
+        .success();
+    env.set_var("TRAINYARD_ENGINE", "two");
+    let script = "touch begun; exec sleep 4711";
+    env.slurm("sbatch", &["-N2", "--no-kill", "--wrap", script])
+        .success();
+    wait_until("the script has begun", || env.work().join("begun").exists());
+    let engine = env.engine_pid("two");
+    let fork_server = sys::process::children(engine)[0];
+    let scripts = || {
+        let all = testkit::that_mention(env.root());
+        let mut of_job = all.into_iter().filter(|(_, words)| words == "sleep 4711");
+        of_job.next().map(|(pid, _)| pid)
+    };
+    wait_until("the script sleeps", || scripts().is_some());
+    // Its supervisor hears nothing until the next engine has begun.
+    let ancestors = std::iter::successors(scripts(), |pid| sys::process::parent(*pid));
+    let above = ancestors.skip(1).take_while(|pid| *pid != fork_server);
+    let above: Vec<u32> = above.collect();
+    let signal = |number: i32| {
+        for pid in &above {
+            sys::process::signal(*pid, number).unwrap();
+        }
+    };
+    signal(19);
+    env.yard(&["engine", "fail-node", "node1", "two"]).success();
+    for pid in [fork_server, engine] {
+        sys::process::signal(pid, 9).unwrap();
+    }
+    let listed = |states: &str| {
+        let args = ["-h", "-t", states, "-o", "%r %N"];
+        env.slurm("squeue", &args).success().trim().to_owned()
+    };
+    wait_until("another engine knows it", || {
+        listed("all") == "JobLaunchFailure node2"
+    });
+    signal(18);
+    wait_until("the job is over", || {
+        listed("FAILED") == "JobLaunchFailure node2"
+    });
+    let args = ["-n", "-X", "-P", "-j", "1", "-o", "state,exitcode"];
+    let rows = env.slurm("sacct", &args).success();
+    assert_eq!(rows.lines().last(), Some("FAILED|0:9"), "{rows}");
+    assert_eq!(scripts(), None);
+    env.yard(&["engine", "stop", "two"]).success();
+}
+
 /// The agents of the runs in a folder that are the second of their job.
 fn second_agents(env: &TestEnv) -> Vec<u32> {
     let root = env.root().display().to_string();

@@ -109,7 +109,7 @@ pub(crate) fn batch_status(outcome: &Outcome) -> WaitStatus {
         | Outcome::Cancelled { status, .. }
         | Outcome::Timeout { status }
         | Outcome::Preempted { status } => *status,
-        Outcome::NodeFail | Outcome::OutOfMemory => WaitStatus::signal(9),
+        Outcome::NodeFail | Outcome::OutOfMemory | Outcome::ScriptLost => WaitStatus::signal(9),
         Outcome::LaunchFailed { .. } | Outcome::Deadline => WaitStatus::exit(1),
     }
 }

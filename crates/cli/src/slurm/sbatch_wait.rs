@@ -59,6 +59,7 @@ fn status(state: &JobState) -> Option<u8> {
             _ => 1,
         },
         Outcome::NodeFail
+        | Outcome::ScriptLost
         | Outcome::OutOfMemory
         | Outcome::Deadline
         | Outcome::LaunchFailed { .. } => 1,

@@ -420,7 +420,7 @@ fn job_stop(ending: &Ending) -> Option<JobStop> {
         | Ending::Requeue {
             node_failed: true, ..
         } => Some(JobStop::NodeFailure),
-        Ending::End(Outcome::Failed { .. }) => Some(JobStop::Failure),
+        Ending::End(Outcome::Failed { .. } | Outcome::ScriptLost) => Some(JobStop::Failure),
         Ending::Requeue { .. } => Some(JobStop::Requeue),
         Ending::End(_) | Ending::Preempted { .. } => None,
     }

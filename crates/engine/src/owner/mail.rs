@@ -92,6 +92,7 @@ fn about_end(job: &Job) -> Option<MailEvent> {
         Outcome::Failed { .. }
         | Outcome::Preempted { .. }
         | Outcome::NodeFail
+        | Outcome::ScriptLost
         | Outcome::OutOfMemory
         | Outcome::Deadline
         | Outcome::LaunchFailed { .. } => &[MailEvent::Fail, MailEvent::End],

@@ -7,7 +7,9 @@ use crate::engine_cluster::{EngineCluster, file_name, read_cluster};
 use crate::spec::{Because, Reach, SupervisorCall};
 use crate::store::FormerSize;
 use api::{Answer, Refusal};
-use model::{ClusterChanges, JobId, JobState, NodeMark, NodeName, StepId, Timestamp};
+use model::{
+    ClusterChanges, Ending, JobId, JobState, NodeMark, NodeName, Outcome, StepId, Timestamp,
+};
 use resources::NodeId;
 use sched::Event;
 use std::collections::BTreeSet;
@@ -56,7 +58,7 @@ impl Owner {
         }
     }
 
-    /// Whether a running job keeps its other nodes (`--no-kill`). Where its script ran there, that is lost.
+    /// Whether a running job keeps its other nodes (`--no-kill`).
     fn goes_on_without(&self, job: JobId) -> bool {
         let Some(record) = self.state.job(job) else {
             return false;
@@ -72,7 +74,8 @@ impl Owner {
         record.request.rare.no_kill && allocation.nodes.len() > 1
     }
 
-    /// Goes on without a lost node: the steps that had a part there hear of it.
+    /// Goes on without a lost node: the steps that had a part there hear of it. Where the script ran there the
+    /// job ends, as one that could not be launched.
     fn go_on_without(&mut self, job: JobId, node: NodeId, turn: &mut Turn) {
         let name = self.state.cluster().node_name(node).clone();
         let gone = self.supervisors_on(job, node);
@@ -85,6 +88,10 @@ impl Owner {
         tracing::warn!(job = job.0, node = %name, "a node was lost, and its job goes on");
         self.shrink(job, vec![name.clone()], turn);
         self.give_up_waiting(job, &[name], turn);
+        // Decided here: from the smaller allocation no later engine could tell where the script ran.
+        if steps.contains(&StepId::Batch) {
+            self.decide(job, Ending::End(Outcome::ScriptLost), turn);
+        }
     }
 
     /// A running job has some nodes less from now on, which are free.

@@ -160,6 +160,7 @@ pub(super) fn exit_status(outcome: &Outcome) -> i32 {
         | Outcome::Preempted { status } => status.0,
         Outcome::Completed | Outcome::NodeFail => 0,
         // As Slurm shows them.
+        Outcome::ScriptLost => 9,
         Outcome::OutOfMemory => 125,
         Outcome::LaunchFailed { .. } => 53,
         // It has no start.

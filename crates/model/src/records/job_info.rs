@@ -713,7 +713,10 @@ fn exit_code(state: &JobState) -> WaitStatus {
     match state {
         // Slurm shows a script's end at once, while the job's other steps still end.
         JobState::Running {
-            ending: Some(Ending::End(outcome @ (Outcome::Failed { .. } | Outcome::OutOfMemory))),
+            ending:
+                Some(Ending::End(
+                    outcome @ (Outcome::Failed { .. } | Outcome::OutOfMemory | Outcome::ScriptLost),
+                )),
             ..
         } => outcome.exit(),
         JobState::Pending { .. } | JobState::Running { .. } => WaitStatus::default(),

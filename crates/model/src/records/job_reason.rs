@@ -11,7 +11,10 @@ pub fn reason_text(state: &JobState) -> String {
         JobState::Pending { reason } => pending_text(reason).into_owned(),
         // Slurm says why a script ended as soon as it has, while the job's other steps still end.
         JobState::Running {
-            ending: Some(Ending::End(outcome @ (Outcome::Failed { .. } | Outcome::OutOfMemory))),
+            ending:
+                Some(Ending::End(
+                    outcome @ (Outcome::Failed { .. } | Outcome::OutOfMemory | Outcome::ScriptLost),
+                )),
             ..
         } => outcome_text(outcome),
         JobState::Running {
@@ -74,7 +77,7 @@ fn outcome_text(outcome: &Outcome) -> String {
         Outcome::NodeFail => "NodeDown".to_owned(),
         Outcome::OutOfMemory => "OutOfMemory".to_owned(),
         Outcome::Deadline => "DeadLine".to_owned(),
-        Outcome::LaunchFailed { .. } => "JobLaunchFailure".to_owned(),
+        Outcome::LaunchFailed { .. } | Outcome::ScriptLost => "JobLaunchFailure".to_owned(),
     }
 }
 
@@ -157,6 +160,7 @@ mod tests {
             "RaisedSignal:53(Real-time signal 19)",
         );
         check(Outcome::NodeFail, "NodeDown");
+        check(Outcome::ScriptLost, "JobLaunchFailure");
         check(Outcome::Deadline, "DeadLine");
         let cancelled = |waited_for| Outcome::Cancelled {
             by: 0,

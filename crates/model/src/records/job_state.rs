@@ -245,6 +245,8 @@ pub enum Outcome {
     },
     /// The node, or its supervisor, was lost.
     NodeFail,
+    /// Its script was lost with a node without which the job itself would have gone on (`--no-kill`).
+    ScriptLost,
     /// The kernel killed it for memory.
     OutOfMemory,
     /// It waited until it could no longer end before its `--deadline`: it never started.
@@ -296,6 +298,7 @@ impl Outcome {
             | Outcome::Cancelled { status, .. }
             | Outcome::Timeout { status }
             | Outcome::Preempted { status } => *status,
+            Outcome::ScriptLost => WaitStatus::signal(9),
             Outcome::OutOfMemory => OUT_OF_MEMORY,
             Outcome::Deadline => WaitStatus::signal(1),
             // As a batch script that its node could not start.

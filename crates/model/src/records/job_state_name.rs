@@ -119,7 +119,9 @@ impl JobStateName {
     pub fn of_outcome(outcome: &Outcome) -> JobStateName {
         match outcome {
             Outcome::Completed => Name::Completed,
-            Outcome::Failed { .. } | Outcome::LaunchFailed { .. } => Name::Failed,
+            Outcome::Failed { .. } | Outcome::LaunchFailed { .. } | Outcome::ScriptLost => {
+                Name::Failed
+            }
             Outcome::Cancelled { .. } => Name::Cancelled,
             Outcome::Timeout { .. } => Name::Timeout,
             Outcome::Preempted { .. } => Name::Preempted,
