@@ -861,7 +861,7 @@ pub enum Refusal {
         message: String,
     },
     /// The store could not be written; nothing was accepted.
-    #[error("the engine's store can't be written: {message}")]
+    #[error("the engine's store can't be written, and nothing was changed: {message}")]
     Store {
         /// What the system said.
         message: String,

@@ -208,6 +208,9 @@ fn refused(cluster: &str, error: CallError) -> TransportError {
             cluster: cluster.to_owned(),
             refusal,
         },
+        CallError::Refused(refusal @ Refusal::Store { .. }) => TransportError::Store {
+            message: refusal.to_string(),
+        },
         CallError::Refused(refusal) => TransportError::Job {
             message: refusal.to_string(),
         },

@@ -152,6 +152,12 @@ pub enum TransportError {
         /// In the engine's words.
         message: String,
     },
+    /// The embedded engine can't write its store: nothing was changed.
+    #[error("{message}")]
+    Store {
+        /// In the engine's words.
+        message: String,
+    },
     /// One of Slurm's commands failed.
     #[error("{command} failed ({status}): {message}")]
     Command {
@@ -197,6 +203,7 @@ impl TransportError {
             TransportError::Refused { refusal, .. } => model::answer_was_lost(&refusal.there),
             TransportError::Unreachable { .. }
             | TransportError::Job { .. }
+            | TransportError::Store { .. }
             | TransportError::Command { .. }
             | TransportError::Answer { .. }
             | TransportError::File { .. } => false,

@@ -60,6 +60,87 @@ fn a_full_node_disk_ends_no_run_that_writes_nothing_there() {
     assert!(said.contains("1 start"), "{said}");
 }
 
+/// Starts an engine that a file which must not grow does not end, and returns its process.
+fn start_engine(env: &TestEnv) -> String {
+    let yard = env!("CARGO_BIN_EXE_yard");
+    let script = format!("trap '' XFSZ; exec '{yard}' engine start");
+    let start = env.program("sh", &["-c", &script]).output();
+    let said = String::from_utf8(start.expect("there is a shell").stdout);
+    let said = said.expect("it is text");
+    let process = said.split("process ").nth(1).expect("it is named");
+    process.split(',').next().unwrap_or_default().to_owned()
+}
+
+/// From now on none of its files grows beyond 2 MiB: its store says then what it says on a full disk.
+fn let_no_file_grow(env: &TestEnv, process: &str) {
+    let limit = ["--pid", process, "--fsize=2097152"];
+    let mut prlimit = env.program("prlimit", &limit);
+    assert!(prlimit.status().expect("it is installed").success());
+}
+
+/// Leaves the store not even room for one more line of a script.
+fn fill_store(env: &TestEnv) {
+    for lines in [20_000, 2_000, 200, 20, 1, 1] {
+        let text = format!("#!/bin/sh\n{}", "# much to store\n".repeat(lines));
+        env.write("big.sh", &text);
+        let submit = || {
+            let submitted = env.slurm("sbatch", &["-H", "big.sh"]);
+            submitted.status
+        };
+        while submit() == 0 {}
+    }
+}
+
+#[test]
+fn what_is_cancelled_on_a_full_disk_goes_on_until_there_is_room() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let engine = start_engine(&env);
+    env.slurm("sbatch", &["--wrap", "sleep 1000"]).success();
+    let run = ["run", "-d", "--on", "local", "--cpus-per-task", "1"];
+    env.yard(&[&run[..], &["--", "sleep", "1000"]].concat())
+        .success();
+    let listed = || env.yard(&["ls"]).success();
+    wait_until("both run", || listed().matches("running").count() == 2);
+    let_no_file_grow(&env, &engine);
+    fill_store(&env);
+    let mark = || {
+        let runs = children(&env.trainyard_home().join("scratch/work"));
+        runs[0].join("links/cancelled").exists()
+    };
+    // What little was left of the last page may hold the end of one job.
+    let first = env.slurm("scancel", &["1"]);
+    let ended = first.status == 0;
+    if !ended {
+        let words = "the engine's store can't be written, and nothing was changed";
+        assert!(first.stderr.contains(words), "{first:?}");
+    }
+    let said = env.yard(&["cancel", "sleep"]).code(5);
+    for part in ["nothing was changed", "  do      make room there"] {
+        assert!(said.stderr.contains(part), "{part}: {said:?}");
+    }
+    assert!(
+        !mark(),
+        "the run goes on, and its folder says that it was cancelled"
+    );
+    let states = || {
+        let options = ["-X", "-n", "-P", "-o", "jobid,state", "-j", "1,2"];
+        env.slurm("sacct", &options).success()
+    };
+    assert!(states().contains("2|RUNNING"), "{}", states());
+    env.yard(&["engine", "stop"]).success();
+    env.yard(&["engine", "start"]).success();
+    let now = states();
+    assert!(now.contains("2|RUNNING"), "{now}");
+    assert_eq!(now.contains("1|RUNNING"), !ended, "{now}");
+    // Slurm has no word for a job that is over already.
+    env.slurm("scancel", &["1"]).success();
+    env.yard(&["cancel", "sleep"]).success();
+    assert!(mark());
+    wait_until("both have ended", || {
+        states().matches("CANCELLED").count() == 2
+    });
+}
+
 mod slow {
     use super::*;
     use testkit::that_mention;

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::{Element, Run, Selected};
-use backend::Transport;
+use backend::{Transport, TransportError};
 
 /// Ends it; whether it lived.
 ///
@@ -30,8 +30,43 @@ pub fn cancel(selected: &Selected) -> Result<bool, Failure> {
 /// First whatever would take over: it is noted in the run's folder, where a job that starts all the
 /// same sees it.
 pub(crate) fn cancel_run(run: &Run, transport: &mut dyn Transport) -> Result<(), Failure> {
+    let was_noted = run.folder.is_cancelled();
     // A folder that can't be written is no reason to let the job go on.
     let noted = run.folder.write_cancelled();
+    cancel_noted(run, transport, was_noted)?;
+    Ok(noted?)
+}
+
+/// Ends the jobs of a run in whose folder that is noted, before this call where `was_noted` says so.
+pub(crate) fn cancel_noted(
+    run: &Run,
+    transport: &mut dyn Transport,
+    was_noted: bool,
+) -> Result<(), Failure> {
+    let mut ended = 0;
+    if let Err(error) = cancel_jobs(run, transport, &mut ended) {
+        if ended == 0 && !was_noted {
+            take_back(run, &error)?;
+        }
+        return Err(error.into());
+    }
+    // It comes back by no way but a person's.
+    Ok(run.folder.remove_secrets()?)
+}
+
+/// Takes the note back where the engine refused for sure: the run goes on, and may come back.
+pub(crate) fn take_back(run: &Run, error: &TransportError) -> Result<(), Failure> {
+    if matches!(error, TransportError::Store { .. }) {
+        run.folder.clear_cancelled()?;
+    }
+    Ok(())
+}
+
+fn cancel_jobs(
+    run: &Run,
+    transport: &mut dyn Transport,
+    ended: &mut u32,
+) -> Result<(), TransportError> {
     // The other repeats may wait for theirs still.
     let environment = run.environment_jobs.iter().copied();
     let environment = environment.filter(|_| !run.folder.is_repeat());
@@ -40,6 +75,7 @@ pub(crate) fn cancel_run(run: &Run, transport: &mut dyn Transport) -> Result<(),
             let view = transport.element(array, number)?;
             if view.is_some_and(|view| view.state.is_live()) {
                 transport.cancel(array, Some(number))?;
+                *ended += 1;
             }
             continue;
         }
@@ -49,10 +85,8 @@ pub(crate) fn cancel_run(run: &Run, transport: &mut dyn Transport) -> Result<(),
             .any(|view| view.state.is_live());
         if live {
             transport.cancel(job, None)?;
+            *ended += 1;
         }
     }
-    // It comes back by no way but a person's.
-    let removed = run.folder.remove_secrets();
-    noted?;
-    Ok(removed?)
+    Ok(())
 }

@@ -106,6 +106,10 @@ impl Failure {
 const MAKE_ROOM: &str =
     "make room or give yourself the right, or set TRAINYARD_HOME to another folder";
 
+/// The same for an engine's store. Signals need no room.
+const MAKE_ROOM_FOR_STORE: &str = "make room there, then again; jobs go on until then, and \
+     scancel --signal=TERM JOB reaches the processes of one";
+
 /// A file that can't be written.
 pub(crate) fn unwritable(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
     let path = path.to_owned();
@@ -150,6 +154,9 @@ impl From<TransportError> for Failure {
             }
             TransportError::Job { message } => {
                 Failure::new(FailureKind::Failed, message).todo("yard ls shows what there is")
+            }
+            TransportError::Store { message } => {
+                Failure::new(FailureKind::Io, message).todo(MAKE_ROOM_FOR_STORE)
             }
             error @ (TransportError::Command { .. }
             | TransportError::Answer { .. }

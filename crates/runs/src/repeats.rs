@@ -1,5 +1,6 @@
 //! The repeats of a run: the elements of one array, each a run with a folder of its own.
 
+use crate::cancel::{cancel_noted, take_back};
 use crate::engines::is_engine;
 use crate::failure::{Failure, FailureKind};
 use crate::known_runs::{places, unreadable_index};
@@ -85,6 +86,7 @@ impl Repeats {
         let lives = |run: &&Run| run.view(&views).is_some_and(|view| view.state.is_live());
         let live: Vec<&Run> = self.runs.iter().filter(lives).collect();
         // All are told before one ends, so that none starts in another's place.
+        let were_noted: Vec<bool> = live.iter().map(|run| run.folder.is_cancelled()).collect();
         let noted: Vec<_> = live
             .iter()
             .map(|run| run.folder.write_cancelled())
@@ -97,13 +99,18 @@ impl Repeats {
             && live.len() == self.runs.len()
             && live.iter().all(|run| is_of_array(run))
         {
-            transport.cancel(array, None)?;
+            if let Err(error) = transport.cancel(array, None) {
+                for (run, _) in live.iter().zip(were_noted).filter(|(_, was)| !was) {
+                    take_back(run, &error)?;
+                }
+                return Err(error.into());
+            }
             for run in &live {
                 run.folder.remove_secrets()?;
             }
         } else {
-            for run in &live {
-                crate::cancel::cancel_run(run, &mut *transport)?;
+            for (run, was_noted) in live.iter().zip(were_noted) {
+                cancel_noted(run, &mut *transport, was_noted)?;
             }
         }
         for noted in noted {
