@@ -8,6 +8,9 @@ use testkit::{TestEnv, wait_until};
 
 const LINES: &str = include_str!("guides/lines.txt");
 
+/// The command lines that stand in the guides, and the SHA-256 of each guide.
+const FOUND: &str = include_str!("guides/found.txt");
+
 /// A command line of a guide.
 struct Line {
     site: &'static str,
@@ -15,14 +18,20 @@ struct Line {
     number: u32,
     what: &'static str,
     command: &'static str,
+    /// Of one that runs: what it prints.
+    prints: Option<&'static str>,
 }
 
 fn lines() -> Vec<Line> {
     let rows = LINES.lines().filter(|row| !row.starts_with('#'));
     let lines = rows.map(|row| {
         let parts: Vec<&str> = row.split('\t').collect();
-        let [site, number, what, command] = parts[..] else {
-            panic!("four columns: {row}");
+        let (site, number, what, command, prints) = match parts[..] {
+            [site, number, what @ "run", command, prints] => {
+                (site, number, what, command, Some(prints))
+            }
+            [site, number, what, command] if what != "run" => (site, number, what, command, None),
+            _ => panic!("four columns, or five of a line that runs: {row}"),
         };
         let number = number.parse().expect("a line of the guide");
         Line {
@@ -30,9 +39,36 @@ fn lines() -> Vec<Line> {
             number,
             what,
             command,
+            prints,
         }
     });
     lines.collect()
+}
+
+/// What is wrong with what a line printed. `want` has pieces between ` .. ` that follow each other in it,
+/// where any white space counts as one space; `-` alone is nothing at all.
+fn complaint(want: &str, printed: &str) -> Option<String> {
+    let words: Vec<&str> = printed.split_whitespace().collect();
+    let printed = words.join(" ");
+    let mut rest = printed.as_str();
+    if want == "-" {
+        return (!rest.is_empty()).then(|| format!("prints {rest:?}"));
+    }
+    for piece in want.split(" .. ") {
+        let Some((_, behind)) = rest.split_once(piece) else {
+            return Some(format!("no {piece:?} in {rest:?} of {printed:?}"));
+        };
+        rest = behind;
+    }
+    None
+}
+
+#[test]
+fn what_is_not_printed_is_noticed() {
+    assert_eq!(complaint("job 1 .. R", "job  1\nx R\n"), None);
+    assert_eq!(complaint("-", "\n"), None);
+    assert!(complaint("-", "x").is_some());
+    assert!(complaint("R .. job 1", "job 1 R").is_some());
 }
 
 /// What a reader puts in the place of a guide's own words.
@@ -40,8 +76,14 @@ const READERS: &[(&str, &str)] = &[
     ("<jobnumber>", "1"),
     ("<job id>", "1"),
     ("<path to example.sub>", "example.sub"),
-    ("/bin/bash", "true"),
+    ("/bin/bash", "hostname"),
 ];
+
+/// What a site's own people have set up for a reader.
+const OF_READERS: &[(&str, &str)] = &[(
+    "wilson",
+    "sacctmgr -i add user $USER account=wc_test qos=opp,regular,test defaultqos=opp",
+)];
 
 /// Scripts with the options of those that the guides name, which end at once or wait.
 const SCRIPTS: &[(&str, &str)] = &[
@@ -91,57 +133,157 @@ fn every_line_of_the_guides_says_what_it_is() {
     assert_eq!(sites.len(), 5);
 }
 
-/// The command lines of a guide's fenced blocks: what stands behind a prompt, and what begins with one of
-/// Slurm's commands.
-fn commands_of(guide: &str) -> impl Iterator<Item = (u32, &str)> {
-    let mut is_fenced = false;
-    let numbered = (1..).zip(guide.lines());
-    numbered.filter_map(move |(number, line)| {
-        let line = line.trim();
-        if line.starts_with("```") {
+/// What a part of a guide is.
+#[derive(Clone, Copy, PartialEq)]
+enum Block {
+    /// Prose.
+    Text,
+    /// Fenced, of no language: commands and what they print.
+    Terminal,
+    /// Commands alone, so much indented.
+    Shell(Option<usize>),
+}
+
+/// The command lines of a guide: what stands behind a prompt, all of a block of shell but its comments,
+/// and of other blocks what begins with one of Slurm's commands. What goes on in another line is one.
+fn commands_of(guide: &str) -> Vec<(u32, &str)> {
+    let mut found = Vec::new();
+    let mut block = Block::Text;
+    let (mut is_fenced, mut goes_on) = (false, false);
+    for (number, row) in (1..).zip(guide.lines()) {
+        let line = row.trim();
+        let indent = row.len() - row.trim_start().len();
+        if let Some(language) = line.strip_prefix("```") {
             is_fenced = !is_fenced;
-            return None;
+            block = match (is_fenced, language.trim()) {
+                (false, _) => Block::Text,
+                (true, "bash" | "sh" | "shell") => Block::Shell(None),
+                (true, _) => Block::Terminal,
+            };
+            goes_on = false;
+            continue;
         }
-        if let Some(command) = line.strip_prefix("$ ") {
-            return Some((number, command));
+        if line.starts_with(".. code:: bash") {
+            block = Block::Shell(None);
+            continue;
         }
-        let first = line.split(' ').next().unwrap_or_default();
-        (is_fenced && SLURM.contains(&first)).then_some((number, line))
-    })
+        let is_over = matches!(block, Block::Shell(_)) && !is_fenced && indent == 0;
+        if is_over && !line.is_empty() {
+            block = Block::Text;
+        }
+        if line.is_empty() {
+            continue;
+        }
+        let (was_going_on, prompted) = (goes_on, line.strip_prefix("$ "));
+        let code = line.split(" #").next().unwrap_or_default().trim_end();
+        goes_on = code.ends_with('\\');
+        let is_command = match &mut block {
+            _ if prompted.is_some() => true,
+            Block::Text => false,
+            Block::Terminal => SLURM.contains(&line.split(' ').next().unwrap_or_default()),
+            Block::Shell(base) => {
+                let base = *base.get_or_insert(indent);
+                indent <= base && !line.starts_with('#') && line != "..."
+            }
+        };
+        if is_command && !was_going_on {
+            found.push((number, prompted.unwrap_or(line)));
+        }
+    }
+    found
+}
+
+/// The lines that were found in a guide: its site and SHA-256, and each line with its number.
+struct Found {
+    site: &'static str,
+    hash: &'static str,
+    lines: Vec<(u32, &'static str)>,
+}
+
+fn found() -> Vec<Found> {
+    let mut all: Vec<Found> = Vec::new();
+    for row in FOUND.lines().filter(|row| !row.starts_with('#')) {
+        match row.split('\t').collect::<Vec<_>>()[..] {
+            ["guide", site, hash] => all.push(Found {
+                site,
+                hash,
+                lines: Vec::new(),
+            }),
+            [number, command] => {
+                let number = number.parse().expect("a number");
+                let guide = all.last_mut().expect("its guide before it");
+                guide.lines.push((number, command));
+            }
+            _ => panic!("a guide or a line of one: {row}"),
+        }
+    }
+    all
 }
 
 #[test]
-#[ignore = "the guides themselves are not here: GUIDES names a folder that has them"]
 fn no_command_line_of_a_guide_is_missing() {
-    let Some(folder) = std::env::var_os("GUIDES") else {
-        testkit::skip(
-            "no_command_line_of_a_guide_is_missing",
-            "GUIDES names no folder",
-        );
-        return;
-    };
     let known: Vec<Line> = lines();
-    let mut count = 0;
-    for file in std::fs::read_dir(folder).expect("a folder of guides") {
-        let guide = std::fs::read_to_string(file.expect("a file").path()).expect("a text");
-        for (number, command) in commands_of(&guide) {
-            count += 1;
+    let all = found();
+    assert_eq!(all.len(), 5);
+    for guide in all {
+        assert!(!guide.lines.is_empty(), "{}", guide.site);
+        let own = |line: &&Line| line.site == guide.site;
+        let known: Vec<&Line> = known.iter().filter(own).collect();
+        for (number, command) in guide.lines {
             // One that goes on in the next line is listed as a whole.
-            let start = command.trim_end_matches('\\').trim_end();
-            let same =
-                |line: &Line| command.contains(line.command) || line.command.starts_with(start);
-            let listed = |line: &Line| line.number == number && same(line);
-            assert!(known.iter().any(listed), "not listed: {number}: {command}");
+            let start = command.split(" \\").next().unwrap_or_default();
+            let same = |line: &Line| {
+                command.contains(line.command) || line.command.starts_with(start.trim_end())
+            };
+            let mut known = known.iter();
+            let is_listed = known.any(|line| line.number == number && same(line));
+            assert!(is_listed, "{}: not listed: {number}: {command}", guide.site);
         }
     }
-    assert!(count > 0, "no guide has a command line");
+}
+
+/// The guides are others' texts and stand beside this repository, where they are there at all.
+#[test]
+fn lines_were_found_in_the_guides_as_they_are() {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/seeds");
+    let folder = std::env::var_os("GUIDES").unwrap_or_else(|| beside.into());
+    let Ok(files) = std::fs::read_dir(&folder) else {
+        let reason = format!("no guides in {}", folder.display());
+        testkit::skip("lines_were_found_in_the_guides_as_they_are", &reason);
+        return;
+    };
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let all = found();
+    let mut seen = 0;
+    for file in files {
+        let path = file.expect("a file").path();
+        let summed = env.program("sha256sum", &[&path]).output();
+        let summed = String::from_utf8(summed.expect("it runs").stdout).expect("a text");
+        let hash = summed.split(' ').next().unwrap_or_default();
+        let guide = all.iter().find(|guide| guide.hash == hash);
+        let guide =
+            guide.unwrap_or_else(|| panic!("{hash} is no recorded guide: {}", path.display()));
+        let text = std::fs::read_to_string(&path).expect("a text");
+        let there = commands_of(&text);
+        assert_eq!(there, guide.lines, "{}", guide.site);
+        seen += 1;
+    }
+    assert_eq!(seen, all.len());
 }
 
 #[test]
 fn command_lines_are_found_in_a_guide() {
-    let guide = "Type\n```\n$ module load cuda\nsqueue -u me\nJOBID USER\n```\nsqueue shows it.\n";
-    let found: Vec<_> = commands_of(guide).collect();
-    assert_eq!(found, [(3, "module load cuda"), (4, "squeue -u me")]);
+    let guide = "Type\n```\n$ module load cuda\nsqueue -u me\nJOBID USER\n```\nsqueue shows it.\n\
+                 ``` bash\n# first\nsbatch \\\n  -n1 x\ntorchrun\n  --nodes=2\n...\n```\n\
+                 .. code:: bash\n\n   date # now\n\nsqueue again.\n";
+    let want = [
+        (3, "module load cuda"),
+        (4, "squeue -u me"),
+        (10, "sbatch \\"),
+        (12, "torchrun"),
+        (18, "date # now"),
+    ];
+    assert_eq!(commands_of(guide), want);
 }
 
 #[test]
@@ -176,6 +318,11 @@ fn what_runs_runs_on_the_twin_of_its_site() {
             env.yard(&["engine", "start", site, "--cluster", site])
                 .success();
             env.set_var("TRAINYARD_ENGINE", site);
+            for (_, command) in OF_READERS.iter().filter(|(of, _)| *of == site) {
+                let added = env.program("bash", &["-c", command]).output();
+                let added = added.expect("bash runs");
+                assert!(added.status.success(), "{command}: {added:?}");
+            }
         }
         let mut command = line.command.to_owned();
         for (guides, readers) in READERS {
@@ -184,13 +331,11 @@ fn what_runs_runs_on_the_twin_of_its_site() {
         let output = env.program("bash", &["-c", &command]).output();
         let output = output.expect("bash runs");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        assert!(
-            output.status.success(),
-            "{site}:{} {command}\n{}{}",
-            line.number,
-            text(&output.stdout),
-            text(&output.stderr)
-        );
+        let printed = text(&output.stdout) + &text(&output.stderr);
+        let place = format!("{site}:{} {command}\n{printed}", line.number);
+        assert!(output.status.success(), "{place}");
+        let wrong = complaint(line.prints.expect("it says what"), &printed);
+        assert_eq!(wrong, None, "{place}");
     }
     finish(&env, site);
 }
