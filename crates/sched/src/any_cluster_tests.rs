@@ -526,6 +526,14 @@ pub(super) fn any_case() -> impl Strategy<Value = Case> {
     })
 }
 
+/// Where no limit is passed whatever jobs hold.
+pub(super) fn any_unlimited_case() -> impl Strategy<Value = Case> {
+    any_case().prop_map(|case| Case {
+        is_weighted: false,
+        ..case
+    })
+}
+
 /// Submits a job that nothing refuses.
 fn submit(world: &mut World, request: Request) {
     let user = World::user_of(&request).1;

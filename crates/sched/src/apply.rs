@@ -2,6 +2,7 @@
 
 use crate::array::Array;
 use crate::between_cycles::LeftFree;
+use crate::fault::{self, Fault};
 use crate::ledger::Ledger;
 use crate::live_job::LiveJob;
 use crate::{Event, Finished, Job, State, priority_of};
@@ -187,6 +188,9 @@ impl State {
         };
         let held = *held;
         let soon = at.since(*since) < SOON_MS;
+        if fault::is(Fault::NotQueuedAgain) && matches!(ending, Some(Ending::Preempted { .. })) {
+            return self.remove(id, outcome, at);
+        }
         match ending {
             Some(Ending::Requeue { hold, .. }) if let Some(reason) = hold.reason() => {
                 self.queue_again(id, 0, reason, at);

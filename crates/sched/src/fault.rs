@@ -52,10 +52,14 @@ pub(crate) enum Fault {
     WrongVictims,
     /// Starts that were planned before are still said.
     StalePlan,
+    /// A job that waits is said to start now.
+    PlannedNow,
     /// A smaller request is offered that does not start.
     OffersTooMuch,
     /// One that is stopped for another does not go on.
     StoppedForGood,
+    /// One that lost its place and is to be queued again ends.
+    NotQueuedAgain,
     /// Every job could run.
     ClassIgnored,
     /// A half-life of zero is divided by.

@@ -74,10 +74,7 @@ impl Kinds {
         partition: PartId,
         demand: Demand,
     ) -> Arc<Need> {
-        let mut key = (partition, demand);
-        if fault::is(Fault::WholeIgnored) && key.1.sharing == Sharing::Whole {
-            key.1.sharing = Sharing::Any;
-        }
+        let key = (partition, demand);
         if let Some(known) = self.known.get(&key) {
             return Arc::clone(known);
         }
@@ -202,7 +199,12 @@ pub(crate) fn find_as(
     let most = of_partition.max_nodes;
     let most = most.filter(|most| asked.is_none_or(|asked| asked <= *most));
     let pick = Pick { order, ..pick };
-    let shares = if fault::is(Fault::UserIgnored) && compiled.demand.sharing == Sharing::User {
+    let is_ignored = match compiled.demand.sharing {
+        Sharing::Whole => fault::is(Fault::WholeIgnored),
+        Sharing::User => fault::is(Fault::UserIgnored),
+        _ => false,
+    };
+    let shares = if is_ignored {
         let mut of_any = compiled.clone();
         of_any.demand.sharing = Sharing::Any;
         place(cluster, &of_any, free, pick)?

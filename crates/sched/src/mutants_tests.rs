@@ -18,7 +18,7 @@ const MUTANTS: &[(Fault, Histories, &str)] = &[
     (Fault::SuspensionFreesGpus, Histories::AnyCluster, "gpus: "),
     (Fault::StaysQueued, Histories::AnyCluster, "[\"ready\"]"),
     (Fault::DrainIgnored, Histories::AnyCluster, "nodes: "),
-    (Fault::WholeIgnored, Histories::AnyCluster, "a restart"),
+    (Fault::WholeIgnored, Histories::Unlimited, "sharing: "),
     (Fault::UserIgnored, Histories::AnyCluster, "users: "),
     (Fault::PassesLimitByOne, Histories::AnyCluster, "limits: jobs of an account"),
     (Fault::OneLevelOnly, Histories::AnyCluster, "limits: jobs of an account"),
@@ -37,8 +37,10 @@ const MUTANTS: &[(Fault, Histories, &str)] = &[
     (Fault::NoneSpared, Histories::Preempted, "spared: more"),
     (Fault::WrongVictims, Histories::Preempted, "worth: "),
     (Fault::StalePlan, Histories::AnyCluster, "[\"plan\"]"),
+    (Fault::PlannedNow, Histories::AnyCluster, "plan: "),
     (Fault::OffersTooMuch, Histories::AnyCluster, "does not start with"),
     (Fault::StoppedForGood, Histories::AnyCluster, "are stopped for good"),
+    (Fault::NotQueuedAgain, Histories::AnyCluster, "comes back: "),
     (Fault::ClassIgnored, Histories::AnyCluster, "never: "),
     (Fault::HalfLifeDividedBy, Histories::Usage, "usage: NaN"),
     (Fault::AddsUndecayed, Histories::Usage, "usage: "),
@@ -49,6 +51,7 @@ const MUTANTS: &[(Fault, Histories, &str)] = &[
 #[derive(Clone, Copy, Debug)]
 enum Histories {
     AnyCluster,
+    Unlimited,
     AnyHistory,
     Promises,
     Preempted,
@@ -77,6 +80,9 @@ impl Histories {
         let runner = TestRunner::new_with_rng(config, from(seed));
         match self {
             Histories::AnyCluster => first(runner, any_cluster::any_case(), any_cluster::play),
+            Histories::Unlimited => {
+                first(runner, any_cluster::any_unlimited_case(), any_cluster::play)
+            }
             Histories::AnyHistory => first(runner, any_history::any_case(), |steps| {
                 any_history::play(steps)
             }),

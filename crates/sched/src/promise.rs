@@ -355,7 +355,11 @@ impl Promises {
         let is_far = start.at.since(now) > self.planning.window;
         let nodes = start.shares.iter().map(|share| share.node);
         let planned = ExpectedStart {
-            at: start.at,
+            at: if fault::is(Fault::PlannedNow) {
+                now
+            } else {
+                start.at
+            },
             needs: start.amount(),
             nodes: nodes.clone().filter(|_| !is_far).collect(),
         };
