@@ -31,7 +31,7 @@ impl PartialEq for Accrual {
 }
 
 /// What a waiting row counts for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Counting {
     counters: Vec<Counter>,
     jobs: u32,
@@ -193,7 +193,8 @@ mod tests {
     use super::*;
     use crate::Event;
     use cluster_file::ClusterFile;
-    use model::{ArraySpec, Outcome, Request, Submitter};
+    use model::{ArraySpec, HeldBy, JobState, Outcome, Request, Submitter};
+    use proptest::prelude::*;
     use resources::Trust;
     use std::sync::Arc;
 
@@ -301,5 +302,104 @@ mod tests {
         let want = [(1, vec![]), (2, vec![2, 3]), (3, vec![0]), (4, vec![1])];
         assert_eq!(rows, want);
         assert_eq!(gaining(&state), [(3, 2), (4, 2)]);
+    }
+
+    /// What happens to one of the rows.
+    #[derive(Clone, Debug)]
+    enum Step {
+        Submit(u32, bool, Option<u32>),
+        End(usize),
+        Hold(usize, bool),
+        Cancel(usize),
+        CancelElement(usize, u32),
+    }
+
+    fn any_step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => (1_u32..3, any::<bool>(), prop::option::of(1_u32..5))
+                .prop_map(|(uid, first, elements)| Step::Submit(uid, first, elements)),
+            2 => any::<usize>().prop_map(Step::End),
+            1 => (any::<usize>(), any::<bool>()).prop_map(|(which, hold)| Step::Hold(which, hold)),
+            1 => any::<usize>().prop_map(Step::Cancel),
+            1 => (any::<usize>(), 0_u32..5).prop_map(|(which, task)| Step::CancelElement(which, task)),
+        ]
+    }
+
+    fn play_step(state: &mut State, step: &Step, at: Timestamp) {
+        let pick = |which: usize, running: bool| {
+            let runs = |record: &&Job| matches!(record.state, JobState::Running { .. }) == running;
+            let rows: Vec<JobId> = state.live().filter(runs).map(|record| record.id).collect();
+            which.checked_rem(rows.len()).map(|which| rows[which])
+        };
+        let event = match *step {
+            Step::Submit(uid, first, elements) => {
+                submit(state, uid, if first { "a" } else { "b" }, elements);
+                None
+            }
+            Step::End(which) => pick(which, true).map(|job| Event::Gone {
+                job,
+                outcome: Outcome::Completed,
+                at,
+            }),
+            Step::Hold(which, hold) => pick(which, false).map(|job| Event::Held {
+                job,
+                hold: hold.then_some(HeldBy::User),
+                at,
+            }),
+            Step::Cancel(which) => pick(which, false).map(|job| {
+                let by = 0;
+                Event::CancelledWaiting { job, by, at }
+            }),
+            Step::CancelElement(which, task) => pick(which, false).map(|job| {
+                let (tasks, by) = (vec![task], 0);
+                Event::CancelledElements { job, tasks, by, at }
+            }),
+        };
+        if let Some(event) = event {
+            state.apply(event);
+        }
+        state.schedule(at);
+    }
+
+    /// What is counted along, and what all rows come to.
+    fn check_counts(state: &State) {
+        let mut kept = state.accrual.clone();
+        let counting = |id: JobId| {
+            let job = state.jobs.get(&id);
+            job.and_then(|job| Counting::of(&state.cluster, job))
+        };
+        for id in std::mem::take(&mut kept.changed) {
+            kept.count(id, counting(id));
+        }
+        let mut anew = Accrual::default();
+        for id in state.jobs.keys().copied() {
+            anew.count(id, counting(id));
+        }
+        assert_eq!(kept.gaining, anew.gaining);
+        assert_eq!(kept.kept, anew.kept);
+        assert_eq!(kept.known, anew.known);
+        let over = anew
+            .gaining
+            .iter()
+            .filter(|(counter, _)| anew.kept.contains_key(counter));
+        for (counter, gaining) in over {
+            assert!(*gaining >= 2, "{counter:?} has room: {gaining} of 2");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_counted_along_is_what_the_rows_come_to(
+            steps in prop::collection::vec(any_step(), 1..40)
+        ) {
+            let mut state = busy(
+                "[qos.normal]\nmax_jobs_accrue_per_user = 2\n",
+            );
+            for (second, step) in steps.iter().enumerate() {
+                let at = Timestamp(1000 + i64::try_from(second).unwrap() * 1000);
+                play_step(&mut state, step, at);
+                check_counts(&state);
+            }
+        }
     }
 }

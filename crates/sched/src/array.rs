@@ -69,6 +69,7 @@ impl State {
         job.record.array = place;
         // What waits of an array is what was submitted without those that have rows.
         self.show(row);
+        self.accrual.note(&self.cluster, row);
         self.insert(record);
         let choices = self.jobs[&row].derived.choices.clone();
         if let Some(job) = self.jobs.get_mut(&id) {
