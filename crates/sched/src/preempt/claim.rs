@@ -8,7 +8,6 @@ use crate::pass::Pass;
 use crate::planner::Timeline;
 use crate::possible_start::{Attempt, PossibleStart};
 use crate::promise::Promises;
-use crate::reservations::Kept;
 use crate::reserved::Kind;
 use crate::{Action, State};
 use cluster_file::PreemptMode;
@@ -24,6 +23,8 @@ pub(crate) struct Claims {
     taken: Vec<PossibleStart>,
     /// What found no room, by the shortest limit.
     failed: HashMap<(usize, Claimant, u32, Kind), i64>,
+    /// Whose places may be taken, by who takes them, and of which version of the state that is.
+    candidates: HashMap<Taker, (u64, Arc<[Victim]>)>,
 }
 
 /// Who takes the place of others: jobs that are alike in that take those of the same.
@@ -61,19 +62,25 @@ impl State {
             choice,
             span,
         } = attempt;
-        let (length, record) = (span.length, &self.jobs[job].record);
-        let lender = self.takes_back(&record.request);
-        if lender.is_none() && !rules::is_on(&self.cluster) {
+        let Some(taker) = self.taker(attempt) else {
             return Ok(Vec::new());
-        }
-        let claimant = rules::claimant(&self.cluster, record, choice.partition);
-        let candidates = self.candidates(claimant, lender, choice, now);
+        };
+        let candidates = match pass.claims.candidates.get(&taker) {
+            Some((version, known)) if *version == self.version => Arc::clone(known),
+            _ => {
+                let found: Arc<[Victim]> = self.candidates(&taker, *job, choice, now).into();
+                let known = (self.version, Arc::clone(&found));
+                pass.claims.candidates.insert(taker, known);
+                found
+            }
+        };
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
-        let request = Arc::clone(&record.request);
+        let length = span.length;
+        let request = Arc::clone(&self.jobs[job].record.request);
         let reserved = self.reservations.left_to(&request);
-        let like = (attempt.need(), claimant, *user, reserved.kind());
+        let like = (attempt.need(), taker.claimant, *user, reserved.kind());
         let failed = pass.claims.failed.get(&like);
         let failed = failed.filter(|_| !fault::forgets());
         if failed.is_some_and(|shortest| *shortest <= length) {
@@ -150,9 +157,7 @@ impl State {
         attempt: &Attempt,
         now: Timestamp,
     ) -> Option<Timeline<Free>> {
-        let record = &self.jobs[&attempt.job].record;
-        let lender = self.takes_back(&record.request);
-        let candidates = self.candidates(taker.claimant, lender, &attempt.choice, now);
+        let candidates = self.candidates(taker, attempt.job, &attempt.choice, now);
         if candidates.is_empty() {
             return None;
         }
@@ -195,11 +200,13 @@ impl State {
     /// Those whose place a job may take, the least worth first.
     fn candidates(
         &self,
-        claimant: Claimant,
-        lender: Option<&Kept>,
+        taker: &Taker,
+        job: JobId,
         choice: &Choice,
         now: Timestamp,
     ) -> Vec<Victim> {
+        let claimant = taker.claimant;
+        let lender = self.takes_back(&self.jobs[&job].record.request);
         let nodes = &self.cluster.partition(choice.partition).nodes;
         let mut all = Vec::new();
         for id in &self.running {
