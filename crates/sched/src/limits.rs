@@ -137,7 +137,7 @@ impl State {
         let wanted = Wanted {
             used: &used,
             nodes: start.shares.len() as u64,
-            limit: span.limit,
+            limit: chain.counted_time(span.limit),
             now,
         };
         self.may_use(ledger, &chain, wanted)?;

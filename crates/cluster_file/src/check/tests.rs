@@ -166,12 +166,12 @@ fn policy() {
 #[test]
 fn words_of_slurms_own() {
     check(
-        "[qos.a]\nflags = [\"denyonlimit\", \"DenyOnLimt\", \"UsageFactorSafe\"]\n\
+        "[qos.a]\nflags = [\"denyonlimit\", \"DenyOnLimt\", \"UsageFactorSafe\", \"Relative\"]\n\
          [priority]\nage = 1\nflags = [\"MAX_TRES\", \"nonsense\", \"INCR_ONLY\"]\n\
          [scheduling]\nparameters = \"bf_window=60, bf_continue,nonsense=7,assoc_limit_stop,bf_windw=1,\"\n",
         expect![[r#"
             2:9 Warning unknown-word: DenyOnLimt is no flag of a QOS; did you mean DenyOnLimit?
-            2:9 Note no-effect: UsageFactorSafe has no effect here; a flag of a QOS of Slurm's
+            2:9 Note no-effect: Relative has no effect here; a flag of a QOS of Slurm's
             5:9 Warning unknown-word: nonsense is no flag of the priority; 
             5:9 Note no-effect: INCR_ONLY has no effect here; a flag of the priority of Slurm's
             7:14 Warning unknown-word: nonsense is no parameter of the scheduler; 

@@ -27,8 +27,9 @@ const QOS_FLAGS: Vocabulary = Vocabulary {
         "PartitionMinNodes",
         "PartitionTimeLimit",
         "RequiresReservation",
+        "UsageFactorSafe",
     ],
-    idle: &["EnforceUsageThreshold", "UsageFactorSafe", "Relative"],
+    idle: &["EnforceUsageThreshold", "Relative"],
 };
 
 /// `PriorityFlags`; a later Slurm has the last one.

@@ -16,6 +16,7 @@ impl Ledger {
         limit: Option<Seconds>,
         kept: &dyn Fn(&str) -> u32,
     ) -> Result<(), Passed> {
+        let limit = chain.counted_time(limit);
         let lacks = |licence: &LicenceCount| {
             let there = chain.cluster.licence(&licence.name).unwrap_or(0);
             let held = self.licences(&licence.name).saturating_add(licence.count);

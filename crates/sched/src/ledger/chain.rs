@@ -4,7 +4,7 @@ use super::{Spender, licences_of};
 use crate::Job;
 use crate::fault::{self, Fault};
 use crate::member::{self, Member};
-use model::Request;
+use model::{Request, Seconds};
 use resources::{AccountId, Association, Cluster, Limited, Limits, PartId, QosId};
 
 /// What is held under one limit.
@@ -32,6 +32,8 @@ pub(crate) struct Chain<'a> {
     pub(super) uid: u32,
     user: &'a str,
     pub(crate) request: &'a Request,
+    /// The time of the job counts so many times, as its own QOS says (`UsageFactorSafe`).
+    time_factor: Option<f64>,
 }
 
 impl<'a> Chain<'a> {
@@ -44,8 +46,9 @@ impl<'a> Chain<'a> {
         let account = member::account_of(cluster, record).unwrap_or_default();
         let of_job = member::qos_of(cluster, record);
         let of_partition = partition.and_then(|partition| cluster.partition(partition).qos);
-        let goes_first =
-            of_job.is_some_and(|qos| cluster.qos()[usize::from(qos.0)].has_flag("OverPartQOS"));
+        let own_qos = of_job.map(|qos| &cluster.qos()[usize::from(qos.0)]);
+        let goes_first = own_qos.is_some_and(|qos| qos.has_flag("OverPartQOS"));
+        let time_factor = own_qos.filter(|qos| qos.has_flag("UsageFactorSafe"));
         let mut qos: Vec<QosId> = [of_partition, of_job].into_iter().flatten().collect();
         qos.dedup();
         if goes_first {
@@ -70,7 +73,21 @@ impl<'a> Chain<'a> {
             uid: record.submitter.uid,
             user: &record.submitter.user,
             request: &record.request,
+            time_factor: time_factor.map(|qos| qos.usage_factor),
         }
+    }
+
+    /// For how long a job with a limit counts under limits on its time and on what it will use
+    /// (`acct_policy_job_runnable_post_select`), in whole minutes.
+    pub(crate) fn counted_time(&self, limit: Option<Seconds>) -> Option<Seconds> {
+        let Some((limit, factor)) = limit.zip(self.time_factor) else {
+            return limit;
+        };
+        if factor <= 0.0 {
+            return Some(Seconds(0));
+        }
+        let minutes = cluster_file::times(limit.0 / 60, factor);
+        Some(Seconds(minutes.saturating_mul(60)))
     }
 
     /// Where the job counts when it runs.

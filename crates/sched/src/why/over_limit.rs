@@ -31,7 +31,7 @@ impl State {
                 let wanted = Wanted {
                     used: &used,
                     nodes: shares.len() as u64,
-                    limit,
+                    limit: chain.counted_time(limit),
                     now,
                 };
                 self.ledger.after(&chain, wanted).err()?.over?
