@@ -235,7 +235,9 @@ impl State {
             }
             job.record.is_no_more_eligible();
             job.record.priority = priority;
+            self.in_queue.take(&self.cluster, &job.record);
             job.record.partition = None;
+            self.in_queue.add(&self.cluster, &job.record);
             self.touch(id);
         }
         self.prioritise(id, at);

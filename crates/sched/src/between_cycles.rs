@@ -16,6 +16,7 @@ use crate::queue::Key;
 use crate::{Action, Event, Job, State};
 use model::{JobId, Timestamp};
 use resources::{Cluster, Free, Pick, QosId};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -194,7 +195,9 @@ impl State {
         if !self.is_queued(id) {
             return None;
         }
-        let choices = self.jobs[&id].derived.choices.clone();
+        let mut choices = self.jobs[&id].derived.choices.clone();
+        let tier = |choice: &Choice| self.cluster.partition(choice.partition).tier;
+        choices.sort_by_key(|choice| Reverse((tier(choice), choice.priority)));
         choices
             .iter()
             .find_map(|choice| self.start_beside_promises_in(id, choice, now))

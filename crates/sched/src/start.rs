@@ -34,7 +34,9 @@ impl State {
         self.left_free.take(&self.cluster, start);
         let partition = &self.cluster.partition(choice.partition).name;
         let job = self.jobs.get_mut(&id)?;
+        self.in_queue.take(&self.cluster, &job.record);
         job.record.partition = Some(partition.as_str().into());
+        self.in_queue.add(&self.cluster, &job.record);
         job.record.priority = choice.priority;
         for other in &mut job.derived.choices {
             other.priority = choice.priority;

@@ -13,16 +13,21 @@ use model::option_table::Key;
 use model::{Recorded, TimeLimitRequest};
 
 impl Judge<'_, '_> {
-    /// Limits of accounts and QOS.
-    pub(super) fn accounting(&mut self, partition: Option<&Named<Partition>>, who: &Who<'_>) {
+    /// What limits of accounts and QOS have against the job in a partition.
+    pub(super) fn accounting(
+        &mut self,
+        partition: Option<&Named<Partition>>,
+        who: &Who<'_>,
+    ) -> Vec<Finding> {
         let enforce = &self.file.limits.enforce;
         if enforce.as_ref().is_some_and(|words| {
             !words
                 .iter()
                 .any(|word| ["limits", "safe", "all"].contains(&&**word))
         }) {
-            return;
+            return Vec::new();
         }
+        let start = self.found.len();
         let of_partition = partition
             .and_then(|partition| partition.qos.as_ref())
             .and_then(|qos| self.file.qos(qos));
@@ -47,6 +52,7 @@ impl Judge<'_, '_> {
             }
         }
         self.association_limits(partition, &order, strict, who);
+        self.found.split_off(start)
     }
 
     /// What the job counts for in a partition.

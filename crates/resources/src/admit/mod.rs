@@ -136,23 +136,32 @@ fn judged<'a>(idle: &Idle<'a>, request: &Request, user: Option<&str>) -> Verdict
         Reach::Nowhere => judge.found.truncate(of_partitions),
         Reach::Somewhere => {
             let of_nodes = placed.and_then(|request| no_nodes(idle, None, &request));
-            judge.rest(None, &who, of_features, of_nodes);
+            let of_limits = judge.accounting(None, &who);
+            judge.rest(of_limits, of_features, of_nodes);
         }
         Reach::There => {
             let must_all = file.limits.enforce_partition_limits.as_ref();
             let must_all = must_all.is_some_and(|enforce| enforce.value == EnforcePartLimits::All);
-            let mut of_nodes = None;
-            // A job that names several partitions starts where it can, unless all must take it.
+            let (mut of_nodes, mut of_limits) = (None, Vec::new());
+            // A job that names several partitions starts where it can, unless all must take it. What limits
+            // refuse in one of them is refused.
             for (index, one) in judged.into_iter().enumerate() {
-                if Some(index) == chosen {
+                let is_chosen = Some(index) == chosen;
+                if is_chosen || must_all {
                     judge.found.extend(one.of_partition);
+                }
+                if is_chosen {
                     of_nodes = one.of_nodes;
-                } else if must_all {
-                    judge.found.extend(one.of_partition);
+                }
+                let counts = |found: &Finding| is_chosen || found.fate == Fate::Refused;
+                for found in one.of_limits.into_iter().filter(counts) {
+                    if !of_limits.contains(&found) {
+                        of_limits.push(found);
+                    }
                 }
             }
             judge.shortest_time(&choice.known, &who);
-            judge.rest(partition, &who, of_features, of_nodes);
+            judge.rest(of_limits, of_features, of_nodes);
         }
     }
     Verdict {
@@ -176,12 +185,15 @@ pub struct Verdict<'a> {
 struct Judged {
     of_partition: Vec<Finding>,
     of_nodes: Option<Finding>,
+    /// Limits of accounts and QOS, its own among these.
+    of_limits: Vec<Finding>,
 }
 
 /// The partition that has least against it: nothing, else nothing that is sure.
 fn best(judged: &[Judged]) -> Option<usize> {
     let weight = |judged: &Judged| {
         let all = judged.of_partition.iter().chain(&judged.of_nodes);
+        let all = all.chain(&judged.of_limits);
         let sure = all.clone().filter(|refusal| !refusal.assumed).count();
         (sure, all.count())
     };
@@ -221,19 +233,19 @@ impl<'a> Judge<'a, '_> {
         Judged {
             of_partition: self.found.split_off(before),
             of_nodes,
+            of_limits: self.accounting(Some(partition), who),
         }
     }
 
     /// What is looked at when the partition is known.
     fn rest(
         &mut self,
-        partition: Option<&Named<Partition>>,
-        who: &Who<'_>,
+        of_limits: Vec<Finding>,
         of_features: Vec<Finding>,
         of_nodes: Option<Finding>,
     ) {
         self.array();
-        self.accounting(partition, who);
+        self.found.extend(of_limits);
         self.node_names(&self.request.rare.exclude, Key::Exclude);
         self.found.extend(of_features);
         // Of GPUs of the whole job the site's own rule says more than that no node has several types.

@@ -3,14 +3,15 @@
 use super::Chain;
 use super::chain::Counter;
 use crate::Job;
+use crate::admit::partitions_of;
 use crate::fault::{self, Fault};
 use crate::live_job::LiveJob;
 use model::ArrayTask;
 use resources::{Cluster, Limits};
 use std::collections::HashMap;
 
-/// Jobs that run and wait by limit, each element of an array counted. A job counts where it was
-/// submitted to, wherever it runs. By limit nothing is counted where there are none.
+/// Jobs that run and wait by limit, each element of an array counted. A waiting job counts in each of its
+/// partitions, and once it runs in that one. By limit nothing is counted where there are none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct InQueue {
     under: HashMap<Counter, usize>,
@@ -26,11 +27,31 @@ fn elements(job: &Job) -> usize {
     }
 }
 
-fn chain<'a>(cluster: &'a Cluster, job: &'a Job) -> Chain<'a> {
-    let names = job.request.partition.as_deref();
-    let first = names.and_then(|names| names.split(',').next());
-    let partition = first.and_then(|name| cluster.find_partition(name));
-    Chain::of(cluster, job, partition)
+/// Whose limits a job meets: in the partition that it runs in, else in each of those that it names
+/// (`_adjust_limit_usage` of acct_policy.c).
+fn chains<'a>(cluster: &'a Cluster, job: &'a Job) -> Vec<Chain<'a>> {
+    let all = partitions_of(cluster, job.partitions());
+    if all.is_empty() {
+        return vec![Chain::of(cluster, job, None)];
+    }
+    let chains = all.into_iter();
+    chains
+        .map(|partition| Chain::of(cluster, job, Some(partition)))
+        .collect()
+}
+
+/// Where a job counts, once under each limit.
+fn counters(cluster: &Cluster, job: &Job) -> Vec<Counter> {
+    let mut chains = chains(cluster, job).into_iter();
+    let mut all = chains
+        .next()
+        .map_or_else(Vec::new, |first| first.counters());
+    for counter in chains.flat_map(|chain| chain.counters()) {
+        if !all.contains(&counter) {
+            all.push(counter);
+        }
+    }
+    all
 }
 
 impl InQueue {
@@ -47,7 +68,7 @@ impl InQueue {
     pub(crate) fn add(&mut self, cluster: &Cluster, job: &Job) {
         self.all += elements(job);
         if cluster.has_limits() {
-            for counter in chain(cluster, job).counters() {
+            for counter in counters(cluster, job) {
                 *self.under.entry(counter).or_default() += elements(job);
             }
         }
@@ -64,7 +85,7 @@ impl InQueue {
         if !cluster.has_limits() {
             return;
         }
-        for counter in chain(cluster, job).counters() {
+        for counter in counters(cluster, job) {
             match self.of(&counter).saturating_sub(elements) {
                 0 => self.under.remove(&counter),
                 left => self.under.insert(counter, left),
@@ -83,15 +104,20 @@ impl InQueue {
         most.is_some_and(|most| self.all + elements(job) >= most as usize)
     }
 
-    /// The limit that one more job would pass, by Slurm's name.
+    /// The limit that one more job would pass, by Slurm's name; of each of its partitions.
     pub(crate) fn over(&self, cluster: &Cluster, job: &Job) -> Option<&'static str> {
         if !cluster.has_limits() {
             return None;
         }
+        let mut chains = chains(cluster, job).into_iter();
+        chains.find_map(|chain| self.over_in(&chain, elements(job)))
+    }
+
+    /// The limit that so many more jobs would pass in one of their partitions.
+    fn over_in(&self, chain: &Chain<'_>, more: usize) -> Option<&'static str> {
         let full = |counter: &Counter, most: Option<u32>| {
-            most.is_some_and(|most| self.of(counter) + elements(job) > most as usize)
+            most.is_some_and(|most| self.of(counter) + more > most as usize)
         };
-        let chain = chain(cluster, job);
         let qos = || chain.qos_limits();
         let of_group = qos().find(|(_, it)| it.group.submitted.is_some());
         if let Some((qos, limits)) = of_group
@@ -126,7 +152,7 @@ impl InQueue {
             .association_limits()
             .find_map(|(_, it)| it.user.submitted);
         let own = Counter::Association(chain.account.clone(), chain.uid);
-        let of_cluster = cluster.limits_of_users().submitted;
+        let of_cluster = chain.cluster.limits_of_users().submitted;
         let is_full =
             full(&own, most) || (most.is_none() && full(&Counter::User(chain.uid), of_cluster));
         is_full.then_some("AssocMaxSubmitJobLimit")
