@@ -175,6 +175,7 @@ mod tests {
             eligible: None,
             accrues: None,
             is_age_limited: false,
+            limit_by_rules: None,
             resized: None,
             planned: Some(PlannedStart {
                 at: Timestamp(9),

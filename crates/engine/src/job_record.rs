@@ -19,6 +19,7 @@ pub(crate) fn record_of(job: &Job, planned: Option<PlannedStart>) -> JobRecord {
         eligible: job.eligible,
         accrues: job.moments.accrues,
         is_age_limited: false,
+        limit_by_rules: None,
         resized: job.moments.resized,
         planned,
         priority: if is_held { 0 } else { job.priority },

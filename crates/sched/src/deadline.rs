@@ -89,7 +89,7 @@ impl State {
         let request = &job.record.request;
         let deadline = request.rare.deadline?;
         let first = job.derived.choices.first()?;
-        let limit = || self.limit_in(request, first.partition);
+        let limit = || self.limit_of(job, first);
         let least = shortest(request).or_else(limit)?;
         let seconds = deadline
             .seconds()

@@ -6,6 +6,7 @@
 use crate::State;
 use crate::deadline::Span;
 use crate::kinds::find_unreserved;
+use crate::limit_given::{limit_in, limit_or_default};
 use crate::possible_start::{Attempt, PossibleStart};
 use model::{JobId, NodeName, Request, Timestamp, node_list};
 use resources::{Denial, Finding, Free, Pick, Share};
@@ -45,8 +46,9 @@ impl State {
         let begin = request.rare.begin.map_or(now, |begin| begin.max(now));
         let mut free = self.held.free.clone();
         let reserved = self.reservations.left_to(request);
+        let given = limit_or_default(&self.cluster, request);
         let attempts = choices.into_iter().map(|choice| {
-            let limit = self.limit_in(request, choice.partition);
+            let limit = limit_in(&self.cluster, given, choice.partition);
             Attempt {
                 job: JobId(self.next_id()),
                 user,

@@ -42,6 +42,7 @@ mod held;
 mod job;
 mod kinds;
 mod ledger;
+mod limit_given;
 mod limits;
 mod live_job;
 mod live_jobs;

@@ -2,12 +2,13 @@
 
 use crate::kinds::Choice;
 use crate::ledger::{Chain, Ledger, Passed, Used, Wanted};
+use crate::limit_given::{limit_given, limit_in};
 use crate::live_job::LiveJob;
 use crate::member;
 use crate::possible_start::{Attempt, PossibleStart};
 use crate::{Job, State};
 use cluster_file::PartitionState;
-use model::{JobState, PendingReason, Request, Seconds, Submitter, TimeLimitRequest, Timestamp};
+use model::{JobState, PendingReason, Seconds, Submitter, TimeLimitRequest, Timestamp};
 use resources::{Denial, PartId};
 
 impl State {
@@ -15,8 +16,8 @@ impl State {
     /// It keeps no other up then.
     pub(crate) fn may_start(&self, job: &LiveJob, choice: &Choice) -> Result<(), PendingReason> {
         let partition = self.cluster.partition(choice.partition);
-        let over = |limit: Seconds| match job.record.request.time {
-            Some(TimeLimitRequest::Limit(asked)) => asked > limit,
+        let over = |limit: Seconds| match limit_given(&self.cluster, &job.record) {
+            Some(TimeLimitRequest::Limit(given)) => given > limit,
             Some(TimeLimitRequest::Unlimited) => true,
             None => false,
         };
@@ -146,22 +147,8 @@ impl State {
 
     /// The time limit that a job has when it starts in a partition.
     pub(crate) fn limit_of(&self, job: &LiveJob, choice: &Choice) -> Option<Seconds> {
-        self.limit_in(&job.record.request, choice.partition)
-    }
-
-    /// The time limit that a request leads to in a partition.
-    pub(crate) fn limit_in(&self, request: &Request, partition: PartId) -> Option<Seconds> {
-        let partition = self.cluster.partition(partition);
-        let asked = match request.time {
-            Some(TimeLimitRequest::Limit(limit)) => Some(limit),
-            Some(TimeLimitRequest::Unlimited) => None,
-            None => partition.default_time,
-        };
-        let most = partition.max_time.filter(|_| partition.cuts_at_max_time);
-        match (asked, most) {
-            (Some(asked), Some(most)) => Some(asked.min(most)),
-            (asked, most) => asked.or(most),
-        }
+        let given = limit_given(&self.cluster, &job.record);
+        limit_in(&self.cluster, given, choice.partition)
     }
 }
 
@@ -171,7 +158,7 @@ mod tests {
     use super::*;
     use crate::Event;
     use cluster_file::ClusterFile;
-    use model::JobId;
+    use model::{JobId, Request};
     use resources::{Cluster, Trust};
     use std::sync::Arc;
 

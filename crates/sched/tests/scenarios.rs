@@ -7,7 +7,7 @@ use model::{
     Outcome, Request, RequeueHold, ReservationDenial, Seconds, Severity, Submitter, Surroundings,
     TimeLimitRequest, Timestamp, WaitStatus, elapsed_text,
 };
-use resources::{Cluster, Denial, Fate, PartId, Trust};
+use resources::{Cluster, Denial, Fate, Trust};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -503,7 +503,9 @@ impl World {
         self.pass();
         let id = self.id(name);
         let record = self.state.job(id).or_else(|| self.rows.get(&id));
-        let record = record.expect("it was submitted");
+        let Some(record) = record else {
+            return "it was not submitted".to_owned();
+        };
         let limit = match &record.state {
             JobState::Running { limit, .. } => *limit,
             JobState::Ended { ran: Some(ran), .. } => ran.limit,
@@ -511,7 +513,14 @@ impl World {
                 match record.request.time {
                     Some(TimeLimitRequest::Limit(limit)) => Some(limit),
                     Some(TimeLimitRequest::Unlimited) => None,
-                    None => self.state.cluster().partition(PartId(0)).default_time,
+                    None => {
+                        let cluster = self.state.cluster();
+                        let names = record.request.partition.as_deref().unwrap_or_default();
+                        let first = names.split(',').next().unwrap_or_default();
+                        let first = cluster.find_partition(first).expect("there is one");
+                        let by_rules = self.state.limit_by_rules(record);
+                        by_rules.or_else(|| cluster.partition(first).limit_if_none())
+                    }
                 }
             }
         };

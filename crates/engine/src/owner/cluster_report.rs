@@ -7,7 +7,8 @@ use api::{ClusterReport, LicenceReport, NodeReason, NodeReport, PartitionReport,
 use cluster_file::{PreemptMode, PreemptType};
 use model::{
     Denial, GpuIndex, JobState, LicenceCount, MemoryRequest, NodeGpus, NodeGres, NodeMark,
-    NodeName, NodeShare, NodeState, NodeUse, Reservation, ReservationFlag, Settings, Timestamp,
+    NodeName, NodeShare, NodeState, NodeUse, Reservation, ReservationFlag, Settings,
+    TimeLimitRequest, Timestamp,
 };
 use resources::{Cluster, Lane, NodeClass, NodeId, Partition, Switch, UNBOUNDED};
 use std::collections::{BTreeSet, HashMap};
@@ -178,9 +179,6 @@ impl Owner {
         }
         if let Some(own) = file.and_then(|file| file.partition(&partition.name)) {
             report.settings = own.settings();
-            if own.default_time.is_none() {
-                report.default_time = None;
-            }
         }
         report
     }
@@ -339,7 +337,7 @@ fn partition_report(cluster: &Cluster, partition: &Partition) -> PartitionReport
         state: partition.state.word().to_owned(),
         nodes: nodes.map(|node| cluster.node_name(node).clone()).collect(),
         max_time: partition.max_time,
-        default_time: partition.default_time,
+        default_time: partition.default_time.and_then(TimeLimitRequest::seconds),
         min_nodes: partition.min_nodes,
         max_nodes: partition.max_nodes,
         tier: partition.tier,

@@ -62,7 +62,7 @@ impl Owner {
         let facts = partitions.map(|(partition, is_hidden)| PartitionFacts {
             name: partition.name.clone(),
             memory: partition.defaults.memory,
-            time: partition.default_time,
+            time: partition.limit_if_none(),
             preempted_after: (preempts && partition.preempt_mode != Some(PreemptMode::Off))
                 .then_some(policy.exempt_time),
             cpus_per_gpu: partition.defaults.cpus_per_gpu,

@@ -45,6 +45,7 @@ impl Owner {
         let mut record = record_of(job, planned);
         record.prolog = self.prolog_of(job.id);
         record.is_age_limited = self.state.is_age_limited(job);
+        record.limit_by_rules = self.state.limit_by_rules(job);
         record
     }
 

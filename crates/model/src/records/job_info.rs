@@ -692,12 +692,14 @@ fn suspended(state: &JobState) -> Option<(Timestamp, i64)> {
     Some((suspension.at, ran / 1000))
 }
 
-/// What it asks, or the default of its partition.
+/// What it asks, or what limits let it have, or the default of its partition.
 fn asked_limit(record: &JobRecord, facts: &ViewFacts) -> Option<Seconds> {
     match record.request.time {
         Some(TimeLimitRequest::Limit(limit)) => Some(limit),
         Some(TimeLimitRequest::Unlimited) => None,
-        None => facts.view_of(record).and_then(|view| view.time),
+        None => record
+            .limit_by_rules
+            .or_else(|| facts.view_of(record).and_then(|view| view.time)),
     }
 }
 

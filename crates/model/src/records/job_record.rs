@@ -2,7 +2,7 @@
 
 use crate::records::{JobProlog, JobState, Submitter};
 use crate::requests::Request;
-use crate::values::{ArraySpec, JobId, NodeName, RestartCount, Timestamp};
+use crate::values::{ArraySpec, JobId, NodeName, RestartCount, Seconds, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -63,6 +63,10 @@ pub struct JobStanding {
     /// Such a limit keeps it from that so far; of a live job in an answer alone.
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_age_limited: bool,
+    /// While it waits, its limit where it names none, and its first partition neither: what limits of QOS and
+    /// accounts let; of a live job in an answer alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_by_rules: Option<Seconds>,
     /// When it last gave back nodes or lost some while it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resized: Option<Timestamp>,

@@ -26,6 +26,7 @@ pub(crate) fn job(request: Request, task: Option<ArrayTask>) -> JobRecord {
         eligible: None,
         accrues: None,
         is_age_limited: false,
+        limit_by_rules: None,
         resized: None,
         planned: None,
         priority: 0,

@@ -29,6 +29,15 @@ impl TimeLimitRequest {
             seconds => Some(TimeLimitRequest::Limit(Seconds(seconds))),
         }
     }
+
+    /// How long that is; none without a limit.
+    #[must_use]
+    pub fn seconds(self) -> Option<Seconds> {
+        match self {
+            TimeLimitRequest::Limit(limit) => Some(limit),
+            TimeLimitRequest::Unlimited => None,
+        }
+    }
 }
 
 impl fmt::Display for TimeLimitRequest {

@@ -1,10 +1,10 @@
 //! Users in accounts.
 
 use super::build::tres;
-use super::partition::limit;
 use super::{Cluster, Counted, Limits};
 use crate::Limited;
 use cluster_file::{ClusterFile, Sourced, Tres};
+use model::TimeLimitRequest;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::ops::Range;
@@ -215,7 +215,7 @@ fn value<T: Copy>(value: &Option<Sourced<T>>) -> Option<T> {
 
 fn limits(own: &cluster_file::Association) -> Limits {
     Limits {
-        wall: value(&own.max_wall).and_then(limit),
+        wall: value(&own.max_wall).and_then(TimeLimitRequest::seconds),
         job: tres(&own.max_tres_per_job),
         job_minutes: tres(&own.max_tres_minutes_per_job),
         node: tres(&own.max_tres_per_node),
@@ -231,7 +231,7 @@ fn limits(own: &cluster_file::Association) -> Limits {
             tres: tres(&own.group_tres),
             accruing: value(&own.group_jobs_accrue),
         },
-        group_wall: value(&own.group_wall).and_then(limit),
+        group_wall: value(&own.group_wall).and_then(TimeLimitRequest::seconds),
         group_minutes: tres(&own.group_tres_minutes),
         group_run_minutes: tres(&own.group_tres_run_minutes),
         priority_threshold: value(&own.min_priority_threshold),

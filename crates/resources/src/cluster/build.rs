@@ -1,6 +1,5 @@
 //! A cluster as its cluster file says it is.
 
-use super::partition::limit;
 use super::{
     Account, AccountId, Cluster, Counted, GpuKind, Lane, Limits, Most, NodeClass, PartId,
     Partition, Qos, QosId, Shares, Sockets, UNBOUNDED,
@@ -11,7 +10,9 @@ use crate::demand::{CpuCap, Defaults};
 use cluster_file::{
     ClusterFile, Mib, Named, Nodes, NodesState, PartitionNodes, PartitionState, Sourced, Tres,
 };
-use model::{GresList, LicenceCount, MemoryRequest, NodeName, Seconds, node_list};
+use model::{
+    GresList, LicenceCount, MemoryRequest, NodeName, Seconds, TimeLimitRequest, node_list,
+};
 use std::collections::HashMap;
 
 /// Which values of a file count. What it doesn't say is enough for anything in both.
@@ -216,8 +217,7 @@ impl Cluster {
         id: PartId,
         nodes: NodeSet,
     ) -> Partition {
-        let max_time = value(&partition.max_time).and_then(limit);
-        let default_time = value(&partition.default_time);
+        let max_time = value(&partition.max_time).and_then(TimeLimitRequest::seconds);
         let most = value(&partition.max_cpus_per_node);
         let first_node = nodes.iter().next().map(|node| self.class(node).total);
         let first_node =
@@ -240,7 +240,7 @@ impl Cluster {
             state: value(&partition.state).unwrap_or(PartitionState::Up),
             max_time,
             cuts_at_max_time: value(&file.limits.cut_at_max_time).unwrap_or(false),
-            default_time: default_time.map_or(max_time, limit),
+            default_time: value(&partition.default_time),
             least_loaded: value(&partition.least_loaded).unwrap_or(false),
             min_nodes: value(&partition.min_nodes).unwrap_or(0),
             max_nodes: value(&partition.max_nodes),
@@ -424,7 +424,7 @@ fn qos_of(file: &ClusterFile, qos: &Named<cluster_file::Qos>) -> Qos {
         name: qos.name.clone(),
         priority: value(&qos.priority).unwrap_or(0),
         limits: Limits {
-            wall: value(&qos.max_wall).and_then(limit),
+            wall: value(&qos.max_wall).and_then(TimeLimitRequest::seconds),
             job: tres(&qos.max_tres_per_job),
             node: tres(&qos.max_tres_per_node),
             least: tres(&qos.min_tres_per_job),
@@ -447,7 +447,7 @@ fn qos_of(file: &ClusterFile, qos: &Named<cluster_file::Qos>) -> Qos {
                 tres: tres(&qos.group_tres),
                 accruing: value(&qos.group_jobs_accrue),
             },
-            group_wall: value(&qos.group_wall).and_then(limit),
+            group_wall: value(&qos.group_wall).and_then(TimeLimitRequest::seconds),
             group_minutes: tres(&qos.group_tres_minutes),
             group_run_minutes: tres(&qos.group_tres_run_minutes),
             priority_threshold: value(&qos.min_priority_threshold),
@@ -479,7 +479,7 @@ fn account(file: &ClusterFile, account: &Named<cluster_file::Account>) -> Accoun
         name: account.name.clone(),
         parent: account.parent.as_ref().and_then(|parent| id(&parent.value)),
         limits: Limits {
-            wall: value(&account.max_wall).and_then(limit),
+            wall: value(&account.max_wall).and_then(TimeLimitRequest::seconds),
             job: tres(&account.max_tres_per_job),
             job_minutes: tres(&account.max_tres_minutes_per_job),
             node: tres(&account.max_tres_per_node),
@@ -495,7 +495,7 @@ fn account(file: &ClusterFile, account: &Named<cluster_file::Account>) -> Accoun
                 tres: tres(&account.group_tres),
                 accruing: value(&account.group_jobs_accrue),
             },
-            group_wall: value(&account.group_wall).and_then(limit),
+            group_wall: value(&account.group_wall).and_then(TimeLimitRequest::seconds),
             group_minutes: tres(&account.group_tres_minutes),
             group_run_minutes: tres(&account.group_tres_run_minutes),
             priority_threshold: value(&account.min_priority_threshold),

@@ -39,8 +39,8 @@ pub struct Partition {
     pub max_time: Option<Seconds>,
     /// A job that asks for more than `max_time` starts, and that is its limit.
     pub cuts_at_max_time: bool,
-    /// The limit of a job that asks for none: `DefaultTime`, else `MaxTime`.
-    pub default_time: Option<Seconds>,
+    /// `DefaultTime`: the limit of a job that asks for none.
+    pub default_time: Option<TimeLimitRequest>,
     /// `MinNodes`
     pub min_nodes: u32,
     /// Nodes with the most free CPUs go first.
@@ -62,6 +62,18 @@ pub struct Partition {
     /// What a job is billed for each of a TRES, memory by MiB (`TRESBillingWeights`). Without
     /// weights a CPU is billed as one.
     pub billing: Vec<(String, f64)>,
+}
+
+impl Partition {
+    /// The limit of a job that neither names one nor has one by a limit of a QOS or an account: `DefaultTime`,
+    /// else `MaxTime`.
+    #[must_use]
+    pub fn limit_if_none(&self) -> Option<Seconds> {
+        match self.default_time {
+            Some(default) => default.seconds(),
+            None => self.max_time,
+        }
+    }
 }
 
 /// A quality of service.
@@ -171,12 +183,4 @@ pub struct Counted {
     pub tres: Tres,
     /// Waiting jobs that gain priority by their age.
     pub accruing: Option<u32>,
-}
-
-/// A limit of a document in seconds; `UNLIMITED` is none.
-pub(super) fn limit(time: TimeLimitRequest) -> Option<Seconds> {
-    match time {
-        TimeLimitRequest::Limit(limit) => Some(limit),
-        TimeLimitRequest::Unlimited => None,
-    }
 }

@@ -78,6 +78,7 @@ pub fn held_job(id: u32) -> JobRecord {
         eligible: None,
         accrues: None,
         is_age_limited: false,
+        limit_by_rules: None,
         resized: None,
         planned: None,
         priority: 0,

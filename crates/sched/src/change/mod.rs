@@ -4,6 +4,8 @@ mod denial;
 mod running;
 mod waiting;
 
+use crate::admit::partitions_of;
+use crate::limit_given::{limit_in, limit_or_default};
 use crate::{Job, JobUpdate, State};
 use cluster_file::ClusterFile;
 pub use denial::ChangeDenial;
@@ -200,17 +202,9 @@ impl State {
 
     /// The limit of a job that waits: its own, or that of the first of its partitions.
     fn limit_asked(&self, request: &Request) -> Option<Seconds> {
-        let cluster = &self.cluster;
-        let named = request.partition.as_deref();
-        let first = named.and_then(|names| names.split(',').next());
-        let partition = first
-            .and_then(|name| cluster.find_partition(name))
-            .or(cluster.default_partition());
-        match request.time {
-            Some(TimeLimitRequest::Limit(limit)) => Some(limit),
-            Some(TimeLimitRequest::Unlimited) => None,
-            None => partition.and_then(|id| cluster.partition(id).default_time),
-        }
+        let first = partitions_of(&self.cluster, request.partition.as_deref());
+        let given = limit_or_default(&self.cluster, request);
+        limit_in(&self.cluster, given, *first.first()?)
     }
 }
 

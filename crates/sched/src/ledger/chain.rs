@@ -181,6 +181,15 @@ impl<'a> Chain<'a> {
         all.find_map(|limits| limits.priority_threshold.filter(|least| *least > 0))
     }
 
+    /// How long a job may be: the first limit that is set, of QOS and then of accounts.
+    pub(crate) fn wall(&self) -> Option<Seconds> {
+        let of_qos = self.qos_limits().find_map(|(_, limits)| limits.wall);
+        of_qos.or_else(|| {
+            self.association_limits()
+                .find_map(|(_, limits)| limits.wall)
+        })
+    }
+
     /// How many times as much limits of accounts on TRES are: what the first QOS says that says it (`LimitFactor`).
     pub(super) fn limit_factor(&self) -> Option<f64> {
         let all = self.cluster.qos();

@@ -4,8 +4,9 @@ use super::measure::{Circumstances, Measure, billed};
 use super::{Decay, Factors, ShareTree, Standing, Usage};
 use crate::Job;
 use crate::accrual::accrues_since;
+use crate::limit_given::{limit_given, limit_in};
 use crate::member::{self, Member};
-use model::{JobState, Seconds, TimeLimitRequest, Timestamp};
+use model::{JobState, Seconds, Timestamp};
 use resources::{Association, Cluster, Demand, PartId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -145,11 +146,7 @@ impl Priorities {
         let member = Member::of(cluster, record);
         let place = self.places.get(&member).copied();
         let qos = member::qos_of(cluster, record).map(|qos| &cluster.qos()[usize::from(qos.0)]);
-        let limit = match record.request.time {
-            Some(TimeLimitRequest::Limit(limit)) => Some(limit),
-            Some(TimeLimitRequest::Unlimited) => None,
-            None => cluster.partition(partition).default_time,
-        };
+        let limit = limit_in(cluster, limit_given(cluster, record), partition);
         let seconds = |since: Timestamp| at.since(since) as f64 / 1000.0;
         let circumstances = Circumstances {
             waited: accrues_since(cluster, record).map_or(0.0, seconds),

@@ -1,0 +1,69 @@
+//! The time limit of a job that names none.
+//!
+//! Slurm gives it one when it is submitted: the default of the first partition that it names; where that has
+//! none, the first limit on the time of a job that is set, of QOS and then of accounts, in the partitions as they
+//! are named (`acct_policy_validate` of 22.05). Where no limit is set either it gets the longest time of the
+//! partition in which it starts.
+
+use crate::admit::partitions_of;
+use crate::ledger::Chain;
+use crate::{Job, State};
+use model::{JobState, Request, Seconds, TimeLimitRequest};
+use resources::{Cluster, PartId};
+
+/// What a request names, else the default of its first partition.
+pub(crate) fn limit_or_default(cluster: &Cluster, request: &Request) -> Option<TimeLimitRequest> {
+    let default = || {
+        let first = partitions_of(cluster, request.partition.as_deref());
+        cluster.partition(*first.first()?).default_time
+    };
+    request.time.or_else(default)
+}
+
+/// The same in a partition where it starts, which has a longest time.
+pub(crate) fn limit_in(
+    cluster: &Cluster,
+    given: Option<TimeLimitRequest>,
+    partition: PartId,
+) -> Option<Seconds> {
+    let partition = cluster.partition(partition);
+    let given = match given {
+        Some(TimeLimitRequest::Limit(limit)) => Some(limit),
+        Some(TimeLimitRequest::Unlimited) => None,
+        None => partition.limit_if_none(),
+    };
+    let most = partition.max_time.filter(|_| partition.cuts_at_max_time);
+    match (given, most) {
+        (Some(given), Some(most)) => Some(given.min(most)),
+        (given, most) => given.or(most),
+    }
+}
+
+/// The limit of a job wherever it starts; none where it gets that of its partition.
+pub(crate) fn limit_given(cluster: &Cluster, record: &Job) -> Option<TimeLimitRequest> {
+    let or_default = limit_or_default(cluster, &record.request);
+    or_default.or_else(|| limit_by_rules(cluster, record).map(TimeLimitRequest::Limit))
+}
+
+/// The first limit that is set on the time of a job.
+fn limit_by_rules(cluster: &Cluster, record: &Job) -> Option<Seconds> {
+    if !cluster.has_limits() {
+        return None;
+    }
+    let partitions = partitions_of(cluster, record.request.partition.as_deref());
+    let mut partitions = partitions.into_iter();
+    partitions.find_map(|partition| Chain::of(cluster, record, Some(partition)).wall())
+}
+
+impl State {
+    /// The limit of a waiting job that names none where no default but a limit of a QOS or an account gives it
+    /// one.
+    #[must_use]
+    pub fn limit_by_rules(&self, record: &Job) -> Option<Seconds> {
+        let waits = matches!(record.state, JobState::Pending { .. });
+        if !waits || limit_or_default(&self.cluster, &record.request).is_some() {
+            return None;
+        }
+        limit_by_rules(&self.cluster, record)
+    }
+}
