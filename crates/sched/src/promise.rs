@@ -332,9 +332,11 @@ impl Promises {
             self.bounds.set(kind, length, start.at.0);
         }
         if let Some(times) = self.note(&start, now) {
-            // Others may still hold what it takes from them.
-            if self.planning.whole_nodes || may_preempt {
-                self.keep_nodes(&start, times);
+            if may_preempt {
+                // Others may still hold what it takes from them.
+                self.close_nodes(&start, times);
+            } else if self.planning.whole_nodes {
+                self.keep_nodes(state, &start, times);
             } else {
                 self.keep(state, &start, times);
             }
@@ -343,9 +345,9 @@ impl Promises {
     }
 
     /// Promises a job what was found for it, on whole nodes.
-    pub(crate) fn promised(&mut self, start: &PossibleStart, now: Timestamp) {
+    pub(crate) fn promised(&mut self, state: &State, start: &PossibleStart, now: Timestamp) {
         if let Some(times) = self.note(start, now) {
-            self.keep_nodes(start, times);
+            self.keep_nodes(state, start, times);
         }
     }
 
@@ -378,7 +380,18 @@ impl Promises {
         Some(times)
     }
 
-    fn keep_nodes(&mut self, start: &PossibleStart, times: (i64, i64)) {
+    /// Nodes are kept for a job for a time, whatever it needs of them; of a node that is this whole machine, its
+    /// shares.
+    fn keep_nodes(&mut self, state: &State, start: &PossibleStart, times: (i64, i64)) {
+        let splits = |share: &Share| state.cluster.class(share.node).splits;
+        if start.shares.iter().any(splits) {
+            self.keep(state, start, times);
+        } else {
+            self.close_nodes(start, times);
+        }
+    }
+
+    fn close_nodes(&mut self, start: &PossibleStart, times: (i64, i64)) {
         self.reserve(times, |free| {
             for share in &start.shares {
                 free.set_up(share.node, false);
@@ -386,15 +399,9 @@ impl Promises {
         });
     }
 
-    /// Takes the nodes of one component from the others; of a node that is this whole machine, its
-    /// shares.
+    /// Takes the nodes of one component from the others.
     pub(crate) fn occupy(&mut self, state: &State, start: &PossibleStart) {
-        let splits = |share: &Share| state.cluster.class(share.node).splits;
-        if start.shares.iter().any(splits) {
-            self.keep(state, start, start.needed());
-        } else {
-            self.keep_nodes(start, start.needed());
-        }
+        self.keep_nodes(state, start, start.needed());
     }
 
     /// Leaves these nodes to others for good.

@@ -191,7 +191,7 @@ impl State {
             let far = Timestamp(i64::MAX);
             if let Some(all) = self.earliest_together(&promises, attempts, now, far) {
                 for start in &all {
-                    promises.promised(start, now);
+                    promises.promised(self, start, now);
                 }
             }
             pass.promises = Some(promises);

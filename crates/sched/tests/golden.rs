@@ -3,11 +3,15 @@
 //! to predict running times" (SC'15), which ends what runs beyond its estimate.
 
 use flate2::read::GzDecoder;
+use model::{JobId, Outcome, Request, Seconds, Submitter, TimeLimitRequest, Timestamp};
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
+use std::sync::Arc;
 use yard_sched::replay::{
     Arrivals, Estimates, Measures, Order, Played, Policy, Rules, Trace, flat_machine, read_trace,
     replay,
 };
+use yard_sched::{Action, BackfillParameters, Event, Job, State};
 
 const LOG: &[u8] = include_bytes!("data/KTH-SP2-1996-2.1-cln.swf.gz");
 const PROCESSORS: u32 = 100;
@@ -29,13 +33,18 @@ fn log() -> Trace {
     trace
 }
 
-/// A digest of when each job starts: FNV-1a over the starts in seconds, by job id.
-fn digest(played: &Played<'_>) -> u64 {
+/// When each job starts in seconds, by id.
+fn starts(played: &Played<'_>) -> Vec<(u64, i64)> {
     let starts = played.starts.iter();
     let mut starts: Vec<(u64, i64)> = starts
         .map(|start| (played.trace.jobs[start.job].id, start.at.0 / 1000))
         .collect();
     starts.sort_unstable();
+    starts
+}
+
+/// A digest of when each job starts: FNV-1a over the starts in seconds, by job id.
+fn digest(starts: &[(u64, i64)]) -> u64 {
     let bytes = starts.iter().flat_map(|(_, start)| start.to_le_bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -58,7 +67,7 @@ fn check(policy: Policy, estimates: Estimates, want: (&str, &str, &str, Option<u
         format!("{:.6}", measures.wait.mean),
         format!("{:.8}", measures.bounded_slowdown.mean),
         format!("{:.1}", measures.bounded_slowdown.max),
-        digest(&played),
+        digest(&starts(&played)),
     );
     let got = (&*got.0, &*got.1, &*got.2, want.3.map(|_| got.3));
     assert_eq!(got, want, "{policy:?} {estimates:?}");
@@ -184,4 +193,160 @@ fn lublin_2() {
     check_lublin(&log, Order::Fcfs, "7842.47");
     check_lublin(&log, Order::Sjf, "787.89");
     check_lublin(&log, Order::F1, "698.34");
+}
+
+/// The scheduler of the engine, to which a trace is given event by event.
+struct Engine<'a> {
+    trace: &'a Trace,
+    state: State,
+    /// Jobs that run, by their ends, then in the order of their starts: with the end of the limit.
+    running: BTreeMap<(i64, usize), (JobId, i64)>,
+    starts: Vec<(u64, i64)>,
+}
+
+impl Engine<'_> {
+    fn submit(&mut self, job: usize, estimates: Estimates, at: Timestamp) {
+        let job = &self.trace.jobs[job];
+        let limit = u64::try_from(estimates.limit(job) / 1000).expect("it is no less than nothing");
+        let request = Request {
+            tasks: Some(job.cpus),
+            time: Some(TimeLimitRequest::Limit(Seconds(limit))),
+            ..Request::default()
+        };
+        let id = self.state.new_id();
+        let record = Job::submitted(id, request, Arc::new(Submitter::default()), at);
+        self.state.apply(Event::Submitted {
+            record: Box::new(record),
+            array: None,
+            history: Vec::new(),
+            at,
+        });
+    }
+
+    fn end(&mut self, job: JobId, at: Timestamp) {
+        let outcome = Outcome::Completed;
+        self.state.apply(Event::Gone { job, outcome, at });
+        self.state.take_changes();
+    }
+
+    fn pass(&mut self, estimates: Estimates, at: Timestamp) {
+        for action in self.state.schedule(at) {
+            if let Action::Start { job: id, .. } = action {
+                let job = &self.trace.jobs[id.0 as usize - 1];
+                let ends = (at.0 + job.run, at.0 + estimates.limit(job));
+                self.running
+                    .insert((ends.0, self.starts.len()), (id, ends.1));
+                self.starts.push((job.id, at.0 / 1000));
+            }
+        }
+    }
+}
+
+/// When each of the first jobs of the log starts by the scheduler of the engine, on one node with all processors:
+/// with promises to so many, a pass after each event or one a moment.
+fn by_the_engine(
+    trace: &Trace,
+    estimates: Estimates,
+    promises: usize,
+    each_event: bool,
+) -> Vec<(u64, i64)> {
+    let mut state = State::new(
+        Arc::new(flat_machine(PROCESSORS)),
+        (0..PROCESSORS).collect(),
+    );
+    state.set_backfill(Some(BackfillParameters {
+        window: i64::MAX,
+        resolution: 1,
+        tests: usize::MAX,
+        promises,
+        ..BackfillParameters::default()
+    }));
+    let mut engine = Engine {
+        trace,
+        state,
+        running: BTreeMap::new(),
+        starts: Vec::new(),
+    };
+    let mut arrivals = trace.jobs.iter().enumerate().peekable();
+    loop {
+        let next_arrival = arrivals.peek().map(|(_, job)| job.submit.0);
+        let next_end = engine.running.keys().next().map(|(end, _)| *end);
+        let Some(now) = next_arrival.into_iter().chain(next_end).min() else {
+            engine.starts.sort_unstable();
+            return engine.starts;
+        };
+        let at = Timestamp(now);
+        // Jobs whose limits end are gone before anything else happens.
+        let over = |(end, (job, limit)): (&(i64, usize), &(JobId, i64))| {
+            (end.0 <= now && *limit <= now).then_some((*end, *job))
+        };
+        let over: Vec<((i64, usize), JobId)> = engine.running.iter().filter_map(over).collect();
+        for (end, job) in over {
+            engine.running.remove(&end);
+            engine.end(job, at);
+        }
+        while let Some((job, _)) = arrivals.next_if(|(_, job)| job.submit.0 <= now) {
+            engine.submit(job, estimates, at);
+            if each_event {
+                engine.pass(estimates, at);
+            }
+        }
+        while let Some(first) = engine.running.first_entry().filter(|it| it.key().0 <= now) {
+            let (job, _) = first.remove();
+            engine.end(job, at);
+            if each_event {
+                engine.pass(estimates, at);
+            }
+        }
+        engine.pass(estimates, at);
+    }
+}
+
+/// The first jobs of the log by the engine's scheduler and as they are replayed.
+#[track_caller]
+fn check_engine(jobs: usize, policy: Policy, estimates: Estimates) {
+    let mut trace = log();
+    trace.jobs.truncate(jobs);
+    let (promises, each_event) = match policy {
+        Policy::Easy => (1, true),
+        _ => (usize::MAX, false),
+    };
+    let rules = Rules {
+        estimates,
+        ..Rules::new(policy)
+    };
+    let replayed = starts(&replay(
+        &trace,
+        &flat_machine(PROCESSORS),
+        rules,
+        &mut |_| {},
+    ));
+    let engine = by_the_engine(&trace, estimates, promises, each_event);
+    let others = replayed
+        .iter()
+        .zip(&engine)
+        .filter(|(one, other)| one != other);
+    let others: Vec<_> = others.take(5).collect();
+    assert_eq!(others, [], "{policy:?} {estimates:?}");
+    assert_eq!(replayed.len(), engine.len());
+}
+
+#[test]
+fn the_engine_starts_the_first_jobs_as_they_are_replayed() {
+    for estimates in [Estimates::Requested, Estimates::Actual] {
+        check_engine(600, Policy::Easy, estimates);
+    }
+    check_engine(300, Policy::Conservative, Estimates::Requested);
+}
+
+#[test]
+#[ignore = "minutes: each of 28,481 jobs is given to the engine's scheduler"]
+fn the_engine_starts_each_job_as_published() {
+    for (estimates, want) in [
+        (Estimates::Requested, 4_331_153_067_634_905_142),
+        (Estimates::Actual, 14_198_721_038_068_447_872),
+    ] {
+        let engine = by_the_engine(&log(), estimates, 1, true);
+        assert_eq!(digest(&engine), want, "{estimates:?}");
+    }
 }
