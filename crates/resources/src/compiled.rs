@@ -3,9 +3,9 @@
 use crate::amounts::LANE_MAX;
 use crate::cluster::{ClassId, Cluster, Lane, NodeClass, NodeId, PartId, UNBOUNDED};
 use crate::demand::{Demand, GresNeed, Sharing};
+use crate::feature_choices::{Choice, choices, expand};
 use crate::one_type::of_each_type;
 use crate::{Amounts, NodeSet};
-use model::Constraint;
 
 /// A demand, worked out against a cluster and a partition once for all attempts to place it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,26 +38,6 @@ pub(crate) enum Form {
     },
     /// Nodes are added until tasks and GPUs are met.
     Spanning,
-}
-
-/// Nodes among which all of a job's are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Choice {
-    pub nodes: NodeSet,
-    /// At least so many of each of these (`a*2&b*4`).
-    pub groups: Vec<(NodeSet, u32)>,
-}
-
-impl Choice {
-    /// Numbers of nodes with features ask for no more nodes: of a job that has fewer all are of the
-    /// first groups, as a 22.05 has it.
-    fn cap_groups(&mut self, nodes: u32) {
-        let mut left = nodes;
-        for (_, count) in &mut self.groups {
-            *count = (*count).min(left);
-            left -= *count;
-        }
-    }
 }
 
 impl Compiled {
@@ -372,141 +352,4 @@ pub(crate) fn lane_of<'a>(class: &'a NodeClass, gres: &GresNeed) -> Option<(usiz
     let mut lanes = lanes.filter_map(|(index, lane)| Some((index, lane.as_ref()?)));
     lanes
         .find(|(_, lane)| lane.name == gres.name && (gres.kind.is_none() || lane.kind == gres.kind))
-}
-
-/// The sets of nodes that a constraint leaves.
-fn choices(cluster: &Cluster, nodes: &NodeSet, constraint: Option<&Constraint>) -> Vec<Choice> {
-    let all = Choice {
-        nodes: nodes.clone(),
-        groups: Vec::new(),
-    };
-    match constraint {
-        None => vec![all],
-        Some(constraint) => expand(cluster, nodes, constraint),
-    }
-}
-
-/// No expression has more alternatives that are looked at.
-const MOST_CHOICES: usize = 256;
-
-/// Alternatives of `|` stay one set outside of `[…]`, where all of a job's nodes have the same.
-fn expand(cluster: &Cluster, nodes: &NodeSet, constraint: &Constraint) -> Vec<Choice> {
-    let narrowed = |set: NodeSet| Choice {
-        nodes: set,
-        groups: Vec::new(),
-    };
-    match constraint {
-        Constraint::Feature {
-            name,
-            nodes: Some(count),
-        } => {
-            let mut group = having(cluster, name);
-            group.keep(nodes);
-            vec![Choice {
-                nodes: nodes.clone(),
-                groups: vec![(group, *count)],
-            }]
-        }
-        Constraint::Feature { .. } | Constraint::Any(_) => {
-            let mut set = holding(cluster, constraint);
-            set.keep(nodes);
-            vec![narrowed(set)]
-        }
-        Constraint::All(parts) => {
-            let mut found = vec![narrowed(nodes.clone())];
-            for part in parts {
-                let each = expand(cluster, nodes, part);
-                let pairs = found
-                    .iter()
-                    .flat_map(|one| each.iter().map(|other| both(one, other)));
-                found = pairs.take(MOST_CHOICES).collect();
-            }
-            found
-        }
-        Constraint::Inside {
-            square: true,
-            inner,
-            nodes: None,
-        } => match &**inner {
-            Constraint::Any(parts) => {
-                let each = parts.iter();
-                each.flat_map(|part| expand(cluster, nodes, part)).collect()
-            }
-            // Each of the nodes has a part of it.
-            Constraint::All(parts) if parts.iter().any(is_counted_part) => {
-                let mut choice = narrowed(NodeSet::default());
-                for part in parts {
-                    let mut set = holding(cluster, part);
-                    set.keep(nodes);
-                    choice.nodes.add(&set);
-                    choice.groups.push((set, count_of(part)));
-                }
-                vec![choice]
-            }
-            inner => expand(cluster, nodes, inner),
-        },
-        Constraint::Inside {
-            inner,
-            nodes: Some(count),
-            ..
-        } => {
-            let mut group = holding(cluster, inner);
-            group.keep(nodes);
-            vec![Choice {
-                nodes: nodes.clone(),
-                groups: vec![(group, *count)],
-            }]
-        }
-        Constraint::Inside { inner, .. } => expand(cluster, nodes, inner),
-    }
-}
-
-fn both(one: &Choice, other: &Choice) -> Choice {
-    let mut nodes = one.nodes.clone();
-    nodes.keep(&other.nodes);
-    let groups = one.groups.iter().chain(&other.groups).cloned();
-    Choice {
-        nodes,
-        groups: groups.collect(),
-    }
-}
-
-fn is_counted_part(part: &Constraint) -> bool {
-    match part {
-        Constraint::Feature { nodes, .. } | Constraint::Inside { nodes, .. } => nodes.is_some(),
-        Constraint::All(_) | Constraint::Any(_) => false,
-    }
-}
-
-fn count_of(part: &Constraint) -> u32 {
-    match part {
-        Constraint::Feature { nodes, .. } | Constraint::Inside { nodes, .. } => nodes.unwrap_or(0),
-        Constraint::All(_) | Constraint::Any(_) => 0,
-    }
-}
-
-fn having(cluster: &Cluster, feature: &str) -> NodeSet {
-    cluster.with_feature(feature).cloned().unwrap_or_default()
-}
-
-/// The nodes that an expression holds for, whatever numbers stand in it.
-fn holding(cluster: &Cluster, constraint: &Constraint) -> NodeSet {
-    match constraint {
-        Constraint::Feature { name, .. } => having(cluster, name),
-        Constraint::Inside { inner, .. } => holding(cluster, inner),
-        Constraint::Any(parts) => {
-            let mut any = NodeSet::default();
-            parts
-                .iter()
-                .for_each(|part| any.add(&holding(cluster, part)));
-            any
-        }
-        Constraint::All(parts) => {
-            let mut all = NodeSet::first(cluster.node_count());
-            parts
-                .iter()
-                .for_each(|part| all.keep(&holding(cluster, part)));
-            all
-        }
-    }
 }

@@ -46,6 +46,7 @@ mod amounts;
 mod cluster;
 mod compiled;
 mod demand;
+mod feature_choices;
 mod free;
 mod held;
 mod kinds;

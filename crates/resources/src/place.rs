@@ -11,8 +11,9 @@ pub(crate) use spread::greatest;
 mod spread;
 
 use crate::cluster::{Cluster, NodeClass, NodeId};
-use crate::compiled::{Choice, Compiled, Form, amounts};
+use crate::compiled::{Compiled, Form, amounts};
 use crate::demand::Sharing;
+use crate::feature_choices::Choice;
 use crate::{Amounts, Free, NodeSet, Share, SocketCpus};
 use std::cmp::Reverse;
 

@@ -4,13 +4,14 @@
 //! `DenyOnLimit`, whoever sets the limit; too many jobs at once are always refused.
 
 use super::account::Who;
+use super::counts::Counts;
 use super::{Change, Denial, Detail, Fate, Finding, LimitPath, Requested, Subject, There};
 use super::{Judge, finding, has_flag, listed, seconds};
-use crate::{LargestNode, Limited, limit_reason, recorded};
+use crate::{Limited, limit_reason};
 use cluster_file::named;
 use cluster_file::{Account, Association, Named, Partition, Qos, Sourced, Tres};
+use model::TimeLimitRequest;
 use model::option_table::Key;
-use model::{Recorded, TimeLimitRequest};
 
 impl Judge<'_, '_> {
     /// What limits of accounts and QOS have against the job in a partition.
@@ -53,25 +54,6 @@ impl Judge<'_, '_> {
         }
         self.association_limits(partition, &order, strict, who);
         self.found.split_off(start)
-    }
-
-    /// What the job counts for in a partition.
-    fn counts(&self, partition: Option<&Named<Partition>>) -> Counts {
-        let name = partition.map(|partition| partition.name.as_str());
-        let demand = self.idle.demand(name, self.request);
-        let least = demand.nodes.least;
-        // The size of the nodes counts only where all of their memory does.
-        let largest = LargestNode {
-            cpus: u32::MAX,
-            mem_mib: 0,
-        };
-        let recorded = recorded(&demand, largest, false);
-        let is_asked = self.request.memory.is_some() && !demand.all_memory;
-        Counts {
-            cpus: demand.cpus_for(demand.tasks_on(least), demand.gpus_on(least)),
-            mem_mib: is_asked.then_some(recorded.mem_mib),
-            recorded,
-        }
     }
 
     fn time_asked(&self, partition: Option<&Named<Partition>>) -> Option<TimeLimitRequest> {
@@ -470,33 +452,6 @@ pub(super) fn but_for<'b>(
     Sourced {
         value: Tres(left.collect()),
         ..limit.clone()
-    }
-}
-
-/// What a job counts for, by Slurm's names.
-pub(super) struct Counts {
-    recorded: Recorded,
-    /// CPUs that it needs, which those of its GPUs may make more than are recorded.
-    cpus: u64,
-    /// Memory where it was asked for and is a number.
-    mem_mib: Option<u64>,
-}
-
-impl Counts {
-    pub(super) fn of(&self, name: &str) -> Option<u64> {
-        match name {
-            "cpu" => Some(self.cpus.max(self.recorded.cpus.into())),
-            "node" => Some(self.recorded.least_nodes.into()),
-            "mem" => self.mem_mib,
-            "gres/gpu" => Some(self.recorded.gpu_count()),
-            name => {
-                let kind = name.strip_prefix("gres/gpu:")?;
-                let gpus = self.recorded.gpus.iter();
-                let of_kind = gpus.filter(|gpus| gpus.kind.as_deref() == Some(kind));
-                let counts = of_kind.map(|gpus| u64::from(gpus.count));
-                counts.reduce(u64::saturating_add)
-            }
-        }
     }
 }
 

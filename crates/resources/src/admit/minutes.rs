@@ -3,7 +3,8 @@
 //! `acct_policy.c`).
 
 use super::account::Who;
-use super::limits::{Counts, Of, but_for, tres_of};
+use super::counts::Counts;
+use super::limits::{Of, but_for, tres_of};
 use super::{Change, Denial, Detail, LimitPath, Requested, Subject, There};
 use super::{Fate, Finding, Judge, finding, seconds};
 use crate::{Limited, limit_reason};

@@ -8,6 +8,7 @@ mod account;
 mod advice;
 mod array_size;
 mod change;
+mod counts;
 mod describe;
 mod finding;
 mod given;

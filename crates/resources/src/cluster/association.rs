@@ -1,9 +1,9 @@
 //! Users in accounts.
 
-use super::build::tres;
+use super::qos::{tres, value};
 use super::{Cluster, Counted, Limits};
 use crate::Limited;
-use cluster_file::{ClusterFile, Sourced, Tres};
+use cluster_file::{ClusterFile, Tres};
 use model::TimeLimitRequest;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -207,10 +207,6 @@ impl Cluster {
         self.limits_accrual = limits_accrual;
         (self.has_limits, self.limited_tres) = (has_limits, names);
     }
-}
-
-fn value<T: Copy>(value: &Option<Sourced<T>>) -> Option<T> {
-    value.as_ref().map(|value| value.value)
 }
 
 fn limits(own: &cluster_file::Association) -> Limits {

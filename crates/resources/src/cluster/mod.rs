@@ -8,6 +8,7 @@ mod node;
 mod partition;
 mod preemption;
 mod priority;
+mod qos;
 mod single;
 mod topology;
 
