@@ -9,9 +9,9 @@
 //!   fit; so does the first of its partition where nothing else keeps it from starting.
 
 use crate::State;
+use crate::expected_ends::UNLIMITED;
 use crate::kinds::Choice;
 use crate::live_job::LiveJob;
-use crate::promise::UNLIMITED;
 use model::{JobId, Outcome, PendingReason, Request, Seconds, TimeLimitRequest, Timestamp};
 use std::collections::BTreeSet;
 

@@ -4,10 +4,10 @@
 //! whoever starts a job starts it so.
 
 use crate::deadline::Span;
+use crate::expected_ends::UNLIMITED;
 use crate::kinds::Choice;
 use crate::ledger::{Chain, Ledger};
 use crate::live_job::LiveJob;
-use crate::promise::UNLIMITED;
 use crate::{Amount, State};
 use model::{JobId, PendingReason, Timestamp};
 use resources::Share;

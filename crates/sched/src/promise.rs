@@ -1,66 +1,17 @@
 //! Promises to jobs that wait: when they are expected to start, and who would delay them.
 
+use crate::State;
+use crate::expected_ends::expected_end;
 use crate::fault::{self, Fault};
-use crate::held::{HeldShares, names};
 use crate::kinds::find_unreserved;
+use crate::plan::{ExpectedStart, KeptNodes, Plan};
 use crate::planner::{BackfillParameters, Planning, Timeline};
 use crate::possible_start::{Attempt, PossibleStart};
 use crate::preempt::Taker;
 use crate::reserved::{Kind, Reserved};
-use crate::{Amount, State};
-use model::{JobId, JobState, KILL_WAIT, PendingReason, Seconds, Timestamp};
-use resources::{Free, NodeId, NodeSet, Pick, Share};
-use std::collections::{BTreeMap, HashMap};
-
-/// A job without a limit is taken to last a year, as Slurm has it.
-pub(crate) const UNLIMITED: Seconds = Seconds(365 * 24 * 3600);
-
-/// With more running jobs their ends are taken together in growing lengths of time, as Slurm does
-/// (`_will_run_test` of `select/cons_tres`): an expected start may be put later than it has to be.
-const EXACT_ENDS: usize = 64;
-
-/// The first of those lengths.
-const FIRST_LENGTH: i64 = 30_000;
-
-/// When jobs that wait are expected to start, by the last pass.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Plan {
-    starts: BTreeMap<JobId, ExpectedStart>,
-    /// The nodes that are kept for them.
-    nodes: NodeSet,
-    /// When each of these is kept; a job has places in several partitions.
-    kept: Vec<KeptNodes>,
-}
-
-/// Nodes that are kept for a job from a moment until another, in milliseconds.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct KeptNodes {
-    pub(crate) job: JobId,
-    pub(crate) from: i64,
-    pub(crate) until: i64,
-    pub(crate) nodes: Box<[NodeId]>,
-}
-
-impl Plan {
-    pub(crate) fn start_of(&self, job: JobId) -> Option<Timestamp> {
-        self.starts.get(&job).map(|expected| expected.at)
-    }
-
-    pub(crate) fn kept(&self) -> &[KeptNodes] {
-        &self.kept
-    }
-}
-
-/// A start that is expected.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ExpectedStart {
-    pub(crate) at: Timestamp,
-    /// What the job holds then.
-    pub(crate) needs: Amount,
-    /// The nodes that are kept for it, none of what lies too far ahead; one that splits stands once for
-    /// each share.
-    nodes: Box<[NodeId]>,
-}
+use model::{JobId, PendingReason, Timestamp};
+use resources::{Free, NodeSet, Pick, Share};
+use std::collections::HashMap;
 
 /// The promises of a pass.
 #[derive(Clone, Debug)]
@@ -409,120 +360,5 @@ impl Promises {
         self.reserve((i64::MIN, i64::MAX), |free| {
             nodes.iter().for_each(|node| free.set_up(node, false));
         });
-    }
-}
-
-impl KeptNodes {
-    /// What is kept for a job that starts so.
-    pub(crate) fn of(planning: &Planning, start: &PossibleStart, now: Timestamp) -> KeptNodes {
-        KeptNodes {
-            job: start.attempt.job,
-            from: planning.begin(start.at.0, now.0),
-            until: planning.end(start.at.0, start.attempt.span.length),
-            nodes: start.shares.iter().map(|share| share.node).collect(),
-        }
-    }
-}
-
-/// Ends that lie close together become the last of them; the later, the less close.
-fn take_together<H>(ends: &mut [(i64, H)]) {
-    let (mut first, mut length) = (0, FIRST_LENGTH);
-    while first < ends.len() {
-        let until = ends[first].0.saturating_add(length);
-        let count = ends[first..].partition_point(|(at, _)| *at <= until);
-        let last = ends[first + count - 1].0;
-        ends[first..first + count]
-            .iter_mut()
-            .for_each(|(at, _)| *at = last);
-        first += count;
-        length = length.saturating_mul(2);
-    }
-}
-
-/// When a running job is over at the latest, which lies ahead: what is overdue is killed soon, and a
-/// suspended one has all of its time left.
-pub(crate) fn expected_end(state: &JobState, now: Timestamp) -> Option<Timestamp> {
-    let JobState::Running {
-        since,
-        limit,
-        end_moved_ms,
-        ..
-    } = state
-    else {
-        return None;
-    };
-    let end = *since + limit.unwrap_or(UNLIMITED);
-    let moved = state.suspended_ms(now).saturating_add(*end_moved_ms);
-    let end = Timestamp(end.0.saturating_add(moved));
-    // One that loses its place is gone soon.
-    let end = match (crate::preempt::grace_of(state), state.is_ending()) {
-        (Some(until), _) => end.min(until.max(now) + KILL_WAIT),
-        (None, true) => end.min(now + KILL_WAIT),
-        (None, false) => end,
-    };
-    Some(if end > now { end } else { now + KILL_WAIT })
-}
-
-impl State {
-    /// When a job that waits is expected to start, by the last pass.
-    #[must_use]
-    pub fn planned(&self, job: JobId) -> Option<Timestamp> {
-        self.plan.start_of(job)
-    }
-
-    /// Nodes that the last pass kept for jobs that wait.
-    #[must_use]
-    pub fn planned_nodes(&self) -> &NodeSet {
-        &self.plan.nodes
-    }
-
-    pub(crate) fn expected_start(&self, job: JobId) -> Option<&ExpectedStart> {
-        self.plan.starts.get(&job)
-    }
-
-    /// The same with its nodes.
-    #[must_use]
-    pub fn planned_on(&self, job: JobId) -> Option<model::PlannedStart> {
-        let planned = self.expected_start(job)?;
-        let choice = self.jobs.get(&job)?.derived.choices.first()?;
-        Some(model::PlannedStart {
-            at: planned.at,
-            nodes: names(
-                &self.cluster,
-                &choice.need.compiled.demand,
-                planned.nodes.iter().copied(),
-            ),
-        })
-    }
-
-    /// What running jobs give back and when, in milliseconds; many ends are taken together.
-    pub(crate) fn gives_back(&self, now: Timestamp) -> Vec<(i64, (JobId, &HeldShares))> {
-        let mut ends: Vec<(i64, (JobId, &HeldShares))> = Vec::new();
-        for (end, job) in self.ends(now) {
-            let holding = job.derived.holding.iter();
-            ends.extend(holding.map(|holding| (end.0, (job.record.id, &**holding))));
-        }
-        if ends.len() > EXACT_ENDS {
-            take_together(&mut ends);
-        }
-        ends
-    }
-
-    /// Running jobs by the moment at which they end at the latest, which lies ahead: what is overdue
-    /// is killed soon.
-    pub(crate) fn ends(&self, now: Timestamp) -> Vec<(Timestamp, &crate::live_job::LiveJob)> {
-        let running = self.running.iter().filter_map(|id| self.jobs.get(id));
-        let ends = running.filter_map(|job| match &job.record.state {
-            JobState::Running { .. } => {
-                let end = expected_end(&job.record.state, now)?;
-                let reserved = self.reserved_until(&job.record.request);
-                let reserved = reserved.map(|until| until.max(now + KILL_WAIT));
-                Some((reserved.map_or(end, |until| end.min(until)), job))
-            }
-            JobState::Pending { .. } | JobState::Ended { .. } => None,
-        });
-        let mut ends: Vec<(Timestamp, &crate::live_job::LiveJob)> = ends.collect();
-        ends.sort_by_key(|(end, job)| (*end, job.record.id));
-        ends
     }
 }

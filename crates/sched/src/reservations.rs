@@ -4,7 +4,7 @@
 //! nodes alone, from its beginning on; it is ended with it, and what still waits for it then is held
 //! (`job_test_resv`, `_advance_resv_time` and `job_time_limit` of 22.05).
 
-use crate::promise::UNLIMITED;
+use crate::expected_ends::UNLIMITED;
 use crate::{Action, ClusterRef, Job, State};
 use model::{
     JobId, JobState, NodeName, PendingReason, Request, Reservation, ReservationFlag, Seconds,

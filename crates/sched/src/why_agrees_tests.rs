@@ -1,8 +1,8 @@
 //! What `why` says of a job agrees with what then happens: each request that it offers starts in the job's
 //! place, and the job starts when that was said, where running jobs last until their limits and no others come.
 
+use crate::expected_ends::expected_end;
 use crate::preempt::rules;
-use crate::promise::expected_end;
 use crate::{Action, Event, Job, State};
 use model::{
     JobId, JobState, MemoryRequest, Outcome, PendingReason, Request, TimeLimitRequest, Timestamp,

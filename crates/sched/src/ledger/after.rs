@@ -3,7 +3,7 @@
 use super::chain::Counter;
 use super::passed::{Over, Passed, Whose};
 use super::{Chain, Ledger, Used};
-use crate::promise::UNLIMITED;
+use crate::expected_ends::UNLIMITED;
 use cluster_file::times;
 use model::{LimitedAmount, Seconds, Timestamp};
 use resources::{Cluster, Limited, Limits, QosId, limit_reason};

@@ -3,8 +3,8 @@
 use super::chain::Counter;
 use super::passed::{Over, Passed, Whose};
 use super::{Chain, Ledger, licences_of};
+use crate::expected_ends::UNLIMITED;
 use crate::fault::{self, Fault};
-use crate::promise::UNLIMITED;
 use model::{LicenceCount, LimitedAmount, PendingReason, Seconds};
 
 impl Ledger {

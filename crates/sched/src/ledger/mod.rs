@@ -93,7 +93,7 @@ impl Ledger {
         let counters = Chain::of(cluster, record, partition).counters();
         let partition = partition.map(|partition| cluster.partition(partition));
         let used = Used::of(cluster, partition, &record.request, shares);
-        let unmoved = *since + limit.unwrap_or(crate::promise::UNLIMITED);
+        let unmoved = *since + limit.unwrap_or(crate::expected_ends::UNLIMITED);
         let counted = Counted {
             counters,
             used,

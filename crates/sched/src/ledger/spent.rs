@@ -2,10 +2,10 @@
 //! seconds, times the `UsageFactor` of the job's QOS, forgotten by halves as all usage is.
 
 use super::{Chain, Ledger, Used, Wanted, over};
+use crate::expected_ends::UNLIMITED;
 use crate::live_job::LiveJob;
 use crate::member::{self, Member};
 use crate::priority::{Decay, Usage};
-use crate::promise::UNLIMITED;
 use crate::{ClusterRef, Job, State};
 use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
 use resources::{Cluster, Limited, Limits, QosId, limit_reason};

@@ -5,10 +5,11 @@
 //! could start; a plan over all that wait is made only where that is as short as a pass.
 
 use super::budget::Budget;
+use crate::expected_ends::expected_end;
 use crate::live_job::Place;
 use crate::pass::Pass;
 use crate::preempt::rules;
-use crate::promise::{Promises, expected_end};
+use crate::promise::Promises;
 use crate::queue::{Key, QueueId};
 use crate::{BackfillParameters, Finished, Job, State};
 use model::{JobId, PendingReason, ReachedLimit, Timestamp};

@@ -262,7 +262,7 @@ impl State {
             }
             job.derived.choices.iter().any(|choice| {
                 let limit = self.limit_of(job, choice);
-                let until = now + limit.unwrap_or(crate::promise::UNLIMITED);
+                let until = now + limit.unwrap_or(crate::expected_ends::UNLIMITED);
                 let nodes = &self.cluster.partition(choice.partition).nodes;
                 reservation.overlaps(now, until)
                     && kept.nodes.iter().any(|node| nodes.contains(node))

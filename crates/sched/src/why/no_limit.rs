@@ -2,7 +2,7 @@
 
 use super::Planned;
 use crate::State;
-use crate::promise::UNLIMITED;
+use crate::expected_ends::UNLIMITED;
 use model::{JobId, JobState, Timestamp};
 
 impl State {

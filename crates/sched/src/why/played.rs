@@ -2,7 +2,7 @@
 
 use super::budget::Budget;
 use super::{Amount, Planned};
-use crate::promise::expected_end;
+use crate::expected_ends::expected_end;
 use crate::{Action, Event, Job, State};
 use model::{JobId, JobState, Outcome, PlannedStart, Timestamp};
 
