@@ -340,7 +340,7 @@ fn the_engine_starts_the_first_jobs_as_they_are_replayed() {
 }
 
 #[test]
-#[ignore = "minutes: each of 28,481 jobs is given to the engine's scheduler"]
+#[ignore = "each of 28,481 jobs is given to the engine's scheduler, with both estimates"]
 fn the_engine_starts_each_job_as_published() {
     for (estimates, want) in [
         (Estimates::Requested, 4_331_153_067_634_905_142),
