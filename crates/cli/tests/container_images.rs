@@ -106,6 +106,21 @@ fn what_a_step_or_a_shell_runs_in_is_not_pruned() {
     check(&[&shell[..], &[waits]].concat(), "", 1);
     check(&[&step[..], &[recipe], &named[..]].concat(), "seen", 2);
 
+    // A job that waits has no process yet.
+    let job = ["--parsable", "--hold", recipe];
+    let job = env.slurm("sbatch", &[&job[..], &["--wrap", "cat /etc/note"]].concat());
+    let job = job.success().trim().to_owned();
+    let kept = env.yard(&["cache", "prune"]).success();
+    assert!(!kept.contains("images/"), "{kept}");
+    let listed = env.yard(&["cache", "ls"]).success();
+    assert!(listed.contains(&format!("job {job}")), "{listed}");
+    env.slurm("scontrol", &["release", &job]).success();
+    env.yard(&["wait", &job]).success();
+    assert_eq!(
+        fs::read_to_string(env.work().join(format!("slurm-{job}.out"))).unwrap(),
+        "one"
+    );
+
     // The container with a name is told of, and stays until it is asked for.
     let listed = env.yard(&["cache", "ls"]).success();
     assert!(

@@ -2,7 +2,10 @@
 
 use crate::made_once::{Entry, entries, is_whole};
 use crate::{environment, image};
-use std::io;
+use model::JobId;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use sys::lock::FileLock;
 
@@ -88,6 +91,17 @@ impl Kept {
         FileLock::try_acquire(&self.lock).ok().flatten()
     }
 
+    /// The batch jobs that were submitted to start in it, whether they are over or not.
+    #[must_use]
+    pub fn jobs(&self) -> BTreeSet<JobOfEngine> {
+        let text = fs::read_to_string(jobs_beside(&self.lock)).unwrap_or_default();
+        // The last line of who is writing may be a half.
+        let lines = text
+            .split_inclusive('\n')
+            .filter_map(|line| line.strip_suffix('\n'));
+        lines.filter_map(JobOfEngine::of_line).collect()
+    }
+
     /// Removes it; `false` where a process makes or uses it now.
     ///
     /// # Errors
@@ -97,8 +111,47 @@ impl Kept {
             return Ok(false);
         };
         self.entry.remove()?;
-        Ok(true)
+        match fs::remove_file(jobs_beside(&self.lock)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(true),
+        }
     }
+}
+
+/// A job of an embedded engine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct JobOfEngine {
+    /// The engine's folder.
+    pub engine: PathBuf,
+    /// The job.
+    pub job: JobId,
+}
+
+impl JobOfEngine {
+    fn of_line(line: &str) -> Option<JobOfEngine> {
+        let (job, engine) = line.split_once(' ')?;
+        Some(JobOfEngine {
+            engine: PathBuf::from(engine),
+            job: JobId(job.parse().ok()?),
+        })
+    }
+}
+
+/// Notes that a job starts in what a lock is of: it waits, and no process holds that for it.
+///
+/// # Errors
+/// The cache can't be written.
+pub fn note_job(lock: &Path, job: &JobOfEngine) -> io::Result<()> {
+    let mut file = File::options()
+        .append(true)
+        .create(true)
+        .open(jobs_beside(lock))?;
+    let line = format!("{} {}\n", job.job, job.engine.display());
+    file.write_all(line.as_bytes())
+}
+
+fn jobs_beside(lock: &Path) -> PathBuf {
+    lock.with_extension("jobs")
 }
 
 const CONTAINERS: &str = "containers";
@@ -162,7 +215,6 @@ pub(crate) fn keep_for_programs(lock: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     #[test]
     fn what_is_used_is_not_removed() {
@@ -184,6 +236,14 @@ mod tests {
             let removed = || all.iter().filter(|kept| kept.lock == lock);
             assert!(removed().all(|kept| !kept.remove().unwrap()));
             drop(held);
+            let job = JobOfEngine {
+                engine: "/a b/main".into(),
+                job: JobId(7),
+            };
+            note_job(&lock, &job).unwrap();
+            note_job(&lock, &job).unwrap();
+            fs::write(jobs_beside(&lock), "7 /a b/main\n8 /a").unwrap();
+            assert!(removed().all(|kept| kept.jobs() == BTreeSet::from([job.clone()])));
             assert_eq!(
                 removed().filter(|kept| kept.remove().unwrap()).count(),
                 count

@@ -5,9 +5,10 @@ use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
+use api::{Client, JobFilter};
 use clap::{Args as ClapArgs, Subcommand};
 use folder::{RunFolder, Standing};
-use job::cache::{Kept, Kind, kept};
+use job::cache::{JobOfEngine, Kept, Kind, kept};
 use runs::{all_places, image_cache, places};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +46,7 @@ struct PruneArgs {
     all: bool,
 }
 
-/// One of a cache, with the runs that use it.
+/// One of a cache, with the runs that use it and the jobs of batch scripts that wait or run.
 struct Used {
     kept: Kept,
     bytes: u64,
@@ -90,16 +91,34 @@ fn used(printer: &Printer) -> Result<Vec<Used>, Failure> {
     let all = caches.iter().flat_map(|cache| kept(cache));
     let used = all.map(|kept| {
         let runs = users.remove(&kept.place).unwrap_or_default();
+        let jobs: Vec<JobOfEngine> = kept.jobs().into_iter().filter(is_queued).collect();
+        let is_live = runs.iter().any(|(_, is_live)| *is_live) || !jobs.is_empty();
+        let runs = runs.into_iter().map(|(run, _)| run);
+        let jobs = jobs.into_iter().map(|job| format!("job {}", job.job));
         Used {
             bytes: sys::tree_size(&kept.place),
-            is_live: runs.iter().any(|(_, is_live)| *is_live),
-            runs: runs.into_iter().map(|(run, _)| run).collect(),
+            is_live,
+            runs: runs.chain(jobs).collect(),
             kept,
         }
     });
     let mut used: Vec<Used> = used.collect();
     used.sort_by_key(|one| one.bytes);
     Ok(used)
+}
+
+/// Whether a job waits or runs, as far as that is known.
+fn is_queued(job: &JobOfEngine) -> bool {
+    let mut client = match Client::connect_to_look(&job.engine) {
+        Ok(Some(client)) => client,
+        Ok(None) => return false,
+        Err(_) => return true,
+    };
+    let filter = JobFilter {
+        ids: Some(vec![job.job]),
+        ..JobFilter::default()
+    };
+    client.jobs(filter).map_or(true, |jobs| !jobs.is_empty())
 }
 
 fn list(used: &[Used], args: &LsArgs, printer: &Printer) -> Outcome {

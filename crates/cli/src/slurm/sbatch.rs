@@ -202,7 +202,7 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
         Stop::Status(1)
     })?;
     if container.is_some() {
-        asked.request.rare.container = container;
+        asked.request.rare.container.clone_from(&container);
     }
     note_submitter(&mut asked.request, "sbatch");
     let umask = sys::process::umask_of_one_thread();
@@ -238,6 +238,13 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
             return Err(refused(prefix, error.into(), printer));
         }
     };
+    if let Some(container) = container
+        && let Err(error) = step_container::keep_for(&container, &engine, job)
+    {
+        printer.say(&format!(
+            "sbatch: note: yard cache prune may remove the image of job {job}: that it waits can't be noted ({error})"
+        ));
+    }
     Ok(Queued {
         job: Some(job),
         parsable,

@@ -1,9 +1,10 @@
 //! The container of a step or script: its image made ready, and the words that start a command in it.
 
 use crate::printer::Printer;
-use job::cache::{self, NamedContainer};
-use model::{ContainerRuntime, Internet, StepContainer, UseOfName};
+use job::cache::{self, JobOfEngine, NamedContainer};
+use model::{ContainerRuntime, Internet, JobId, StepContainer, UseOfName};
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use sys::lock::FileLock;
@@ -101,6 +102,18 @@ pub fn made_ready(
     let start = start.map_err(|refusal| lines(&refusal))?;
     let text = serde_json::to_string(&start);
     text.map(Some).map_err(|error| vec![error.to_string()])
+}
+
+/// Has nothing remove what a job's container starts from before that is over: until it starts, no process uses it.
+pub fn keep_for(container: &str, engine: &Path, job: JobId) -> io::Result<()> {
+    let start: ContainerStart = serde_json::from_str(container)?;
+    let job = JobOfEngine {
+        engine: engine.to_owned(),
+        job,
+    };
+    start
+        .in_use
+        .map_or(Ok(()), |lock| cache::note_job(&lock, &job))
 }
 
 /// The words that start a command of a step in the container.
