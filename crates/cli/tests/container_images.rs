@@ -60,6 +60,53 @@ fn a_recipe_is_built_again_when_a_file_that_it_copies_changes() {
     }
 }
 
+/// The job that builds it waits, and meanwhile the files change: it ended with a refusal.
+#[test]
+fn an_image_is_built_of_the_files_as_they_were_when_it_was_asked_for() {
+    let what = "a recipe built by a job";
+    let Some(mut env) = with_image(what).filter(|_| builds(what)) else {
+        return;
+    };
+    let cluster = "internet = \"compute\"\n[nodes.n]\ncount = 1\ncpus = 1\nmemory = \"4000M\"\n\
+                   [partition.main]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1-0\"\n";
+    let cluster = env.write("nodes.toml", cluster).display().to_string();
+    env.yard(&["engine", "start", "nodes", "--cluster", &cluster])
+        .success();
+    write_recipe(&env, "old");
+    env.write(
+        "made/Dockerfile",
+        "FROM scratch\nCOPY image /\nCOPY app /app\n",
+    );
+    env.write("made/app/note", "old");
+    env.write("made/app/data/large", "ignored");
+    env.write("made/.dockerignore", "app/data\n");
+    env.write(
+        "yard.toml",
+        "command = [\"sh\", \"-c\", \"cat /app/note; ls /app\"]\n\
+         [environment.container]\nimage = \"made/Dockerfile\"\n",
+    );
+    env.set_var("TRAINYARD_ENGINE", "nodes");
+    let hold = env.slurm("sbatch", &["--parsable", "--wrap", "sleep 600"]);
+    let hold = hold.success().trim().to_owned();
+    let submitted = env.yard(&["run", "--detach", "--on", "nodes"]).success();
+    assert!(
+        submitted.contains("makes it on a node first"),
+        "{submitted}"
+    );
+    env.write("made/app/note", "new");
+    env.slurm("scancel", &[&hold]).success();
+    env.yard(&["wait"]).success();
+    let printed = env.yard(&["logs"]).success();
+    assert!(printed.contains("old"), "{printed}");
+    assert!(!printed.contains("data"), "{printed}");
+    // What is ignored makes no other image.
+    env.write("made/app/note", "old");
+    env.write("made/app/data/large", "changed");
+    let again = env.yard(&["run", "--on", "nodes"]).success();
+    assert!(!again.contains("makes it on a node first"), "{again}");
+    env.yard(&["engine", "stop", "nodes"]).success();
+}
+
 #[test]
 fn what_a_step_or_a_shell_runs_in_is_not_pruned() {
     let what = "an image in use";

@@ -1,6 +1,7 @@
 //! What files of this machine hold, for the keys of what is made of them: an image whose recipe copies them, an
 //! environment with a package that lies in a folder.
 
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -15,12 +16,21 @@ const MOST: usize = 50_000;
 /// What changes without anyone's doing: other files are the same then.
 const LEFT_OUT: [&str; 2] = [".git", "__pycache__"];
 
-/// Adds a file, or all that is in a folder, to a key. A missing file is another than an empty one. `is_left_out` gets
-/// the names of what lies directly in the folder.
-pub fn add(hasher: &mut blake3::Hasher, path: &Path, is_left_out: fn(&str) -> bool) {
+/// Which of the paths below a folder are left out, and whether each is a folder.
+pub type LeftOut<'a> = &'a dyn Fn(&Path, bool) -> bool;
+
+/// Whether a file or folder of this name never counts.
+pub fn is_never_counted(name: &OsStr) -> bool {
+    LEFT_OUT.iter().any(|never| *never == name)
+}
+
+/// Adds a file, or all that is in a folder, to a key. A missing file is another than an empty one.
+pub fn add(hasher: &mut blake3::Hasher, path: &Path, is_left_out: LeftOut<'_>) {
     let mut left = MOST;
     match fs::metadata(path) {
-        Ok(facts) if facts.is_dir() => folder(hasher, path, is_left_out, &mut left),
+        Ok(facts) if facts.is_dir() => {
+            folder(hasher, path, Path::new(""), is_left_out, &mut left);
+        }
         Ok(facts) => file(hasher, path, &facts),
         Err(_) => part(hasher, b"not there"),
     }
@@ -28,28 +38,34 @@ pub fn add(hasher: &mut blake3::Hasher, path: &Path, is_left_out: fn(&str) -> bo
 
 fn folder(
     hasher: &mut blake3::Hasher,
-    path: &Path,
-    is_left_out: fn(&str) -> bool,
+    root: &Path,
+    below: &Path,
+    is_left_out: LeftOut<'_>,
     left: &mut usize,
 ) {
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let entries = fs::read_dir(root.join(below))
+        .into_iter()
+        .flatten()
+        .flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
     names.sort();
     for name in names {
-        let shown = name.to_string_lossy();
-        if LEFT_OUT.contains(&&*shown) || is_left_out(&shown) {
+        let below = below.join(&name);
+        let path = root.join(&below);
+        let facts = fs::symlink_metadata(&path);
+        let is_folder = facts.as_ref().is_ok_and(Metadata::is_dir);
+        if is_never_counted(&name) || is_left_out(&below, is_folder) {
             continue;
         }
         if *left == 0 {
             return;
         }
         *left -= 1;
-        let path = path.join(&name);
         part(hasher, name.as_bytes());
-        match fs::symlink_metadata(&path) {
+        match facts {
             Ok(facts) if facts.is_dir() => {
                 part(hasher, b"folder");
-                folder(hasher, &path, |_| false, left);
+                folder(hasher, root, &below, is_left_out, left);
                 part(hasher, b"its end");
             }
             Ok(facts) if facts.is_symlink() => {
@@ -90,7 +106,7 @@ mod tests {
 
     fn key(path: &Path) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new();
-        add(&mut hasher, path, |name| name == "build");
+        add(&mut hasher, path, &|path, _| path == Path::new("build"));
         hasher.finalize()
     }
 

@@ -199,7 +199,7 @@ fn make_environment(folder: &Path) -> Result<u8, Failure> {
     let mut say = |line: &str| {
         let _ = writeln!(out, "{line}");
     };
-    let image = crate::image::make_left(&json, &mut say);
+    let image = crate::image::make_left(&json, &run.image_source(), &mut say);
     let image = image.map_err(|error| {
         let there = error.there().replace('\n', "; ");
         format!("{error} ({}): {there}; {}", error.asked(), error.todo())

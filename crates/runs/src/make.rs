@@ -47,6 +47,8 @@ pub struct Ready {
     pub environment: Option<MadeEnvironment>,
     /// The image of the container.
     pub image: Option<ReadyImage>,
+    /// A copy, below the scratch folder, of what a job of its own is to build the image of: the run gets it.
+    pub image_source: Option<PathBuf>,
     /// Secret variables with their values.
     pub secrets: BTreeMap<String, String>,
 }
@@ -202,6 +204,9 @@ fn fill_and_submit(
         for folder in started {
             folder.write_secrets(&ready.secrets)?;
         }
+    }
+    if let Some(source) = &ready.image_source {
+        std::fs::rename(source, made.image_source()).map_err(unwritable(&made.image_source()))?;
     }
     check(goes_on)?;
 

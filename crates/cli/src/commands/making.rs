@@ -68,6 +68,7 @@ pub fn make_ready(
     let mut ready = Ready {
         environment: environment.environment,
         image: None,
+        image_source: None,
         secrets,
     };
     if let Some(container) = &plan.container {
@@ -104,6 +105,10 @@ pub fn make_ready(
                  have the new one, remove {}",
                 path.unwrap_or_default()
             ));
+        }
+        if image.to_make {
+            let kept = job::image::keep_source(container, &places.scratch);
+            ready.image_source = kept.map_err(|error| image_failure(&error))?;
         }
         ready.image = Some(image);
     }

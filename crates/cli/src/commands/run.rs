@@ -102,7 +102,12 @@ pub(super) fn submit(
     planned.check()?;
     let in_job = planned.makes_environment_in_job;
     let ready = make_ready(&planned, in_job, &interrupt, printer)?;
-    let submitted = runs::submit(&planned, &ready, &|| !interrupt.asked())?;
+    let submitted = runs::submit(&planned, &ready, &|| !interrupt.asked());
+    if let Some(source) = &ready.image_source {
+        // Of a run that there is it is not there any more.
+        let _ = std::fs::remove_dir_all(source);
+    }
+    let submitted = submitted?;
     planned.target.remember(places);
     if let Some(note) = &submitted.note {
         printer.show_line(&row("note", note));

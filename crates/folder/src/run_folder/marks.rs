@@ -74,6 +74,12 @@ impl RunFolder {
         fs::read_to_string(self.image_digest_file()).ok()
     }
 
+    /// The copy of what such a job builds an image of.
+    #[must_use]
+    pub fn image_source(&self) -> PathBuf {
+        self.above_repeats().join("image.source")
+    }
+
     fn image_digest_file(&self) -> PathBuf {
         self.above_repeats().join("image.digest")
     }

@@ -27,7 +27,13 @@ pub fn key(requirements: &Path, interpreter: &str) -> Result<String, (PathBuf, i
         let text = fs::read_to_string(&path).map_err(|error| (path.clone(), error))?;
         hasher.update(b"\0");
         hasher.update(text.as_bytes());
-        for package in text.lines().filter_map(LocalPackage::of_line) {
+        let is_lock = path.file_name().is_some_and(|name| name == "uv.lock");
+        let packages = if is_lock {
+            LocalPackage::of_lock(&text)
+        } else {
+            text.lines().filter_map(LocalPackage::of_line).collect()
+        };
+        for package in packages {
             package.add(&mut hasher, beside);
         }
         let folder = path.parent().unwrap_or(Path::new("."));
@@ -100,6 +106,20 @@ mod tests {
         write("pkg/pkg.egg-info/PKG-INFO", "");
         write("pkg/build/lib/code.py", "2\n");
         check(false);
+    }
+
+    #[test]
+    fn a_package_in_a_folder_of_a_lock_decides() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("uv.lock");
+        let code = folder.path().join("kit/code.py");
+        let lock = "[[package]]\nname = \"kit\"\nsource = { directory = \"kit\" }\n";
+        fs::write(&file, lock).unwrap();
+        fs::create_dir(folder.path().join("kit")).unwrap();
+        fs::write(&code, "1\n").unwrap();
+        let before = key(&file, "3.11").unwrap();
+        fs::write(&code, "2\n").unwrap();
+        assert_ne!(key(&file, "3.11").unwrap(), before);
     }
 
     #[test]

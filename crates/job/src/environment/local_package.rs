@@ -53,15 +53,35 @@ impl LocalPackage {
         })
     }
 
+    /// Those of a `uv.lock`, but for the project itself, which is not installed.
+    pub fn of_lock(text: &str) -> Vec<LocalPackage> {
+        // One that can't be read is refused by uv.
+        let lock: toml::Table = text.parse().unwrap_or_default();
+        let packages = lock.get("package").and_then(|all| all.as_array());
+        let of = |package: &toml::Value| {
+            let source = package.get("source")?;
+            let path = |key: &str| source.get(key).and_then(|path| path.as_str());
+            let (path, is_in_place) = match path("editable") {
+                Some(path) => (path, true),
+                None => (path("directory").or_else(|| path("path"))?, false),
+            };
+            (path != ".").then(|| LocalPackage {
+                path: PathBuf::from(path),
+                is_in_place,
+            })
+        };
+        packages.into_iter().flatten().filter_map(of).collect()
+    }
+
     /// Adds to a key what the environment has of it.
     pub fn add(&self, hasher: &mut blake3::Hasher, beside: &Path) {
         let path = beside.join(&self.path);
         if self.is_in_place {
             for name in OF_THE_INSTALLATION {
-                local_files::add(hasher, &path.join(name), |_| false);
+                local_files::add(hasher, &path.join(name), &|_, _| false);
             }
         } else {
-            local_files::add(hasher, &path, is_made);
+            local_files::add(hasher, &path, &|path, _| path.to_str().is_some_and(is_made));
         }
     }
 }
@@ -74,6 +94,28 @@ fn is_made(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packages_here_of_a_lock() {
+        let text = "version = 1\n\
+            [[package]]\nname = \"app\"\nsource = { editable = \".\" }\n\
+            [[package]]\nname = \"own\"\nsource = { editable = \"packages/own\" }\n\
+            [[package]]\nname = \"kit\"\nsource = { directory = \"../kit\" }\n\
+            [[package]]\nname = \"whl\"\nsource = { path = \"w/whl-1.whl\" }\n\
+            [[package]]\nname = \"jax\"\nsource = { registry = \"https://h/simple\" }\n";
+        let found = LocalPackage::of_lock(text).into_iter();
+        let found: Vec<_> = found.map(|it| (it.path, it.is_in_place)).collect();
+        let want = [
+            ("packages/own", true),
+            ("../kit", false),
+            ("w/whl-1.whl", false),
+        ];
+        assert_eq!(
+            found,
+            want.map(|(path, in_place)| (PathBuf::from(path), in_place))
+        );
+        assert_eq!(LocalPackage::of_lock("{"), []);
+    }
 
     #[test]
     fn lines_that_name_packages_here() {

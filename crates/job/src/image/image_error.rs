@@ -71,9 +71,17 @@ pub enum ImageError {
         /// What the system says.
         source: io::Error,
     },
+    /// What it is built of can't be copied for the job that makes it.
+    #[error("the files that the recipe copies can't be copied to {}", path.display())]
+    Source {
+        /// The copy.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The job that makes it would make another one.
     #[error(
-        "the recipe {image} or a file that it copies has changed, or this node has another architecture"
+        "the recipe {image} or a file that it copies has changed since the run was submitted, or this node has another architecture"
     )]
     Changed {
         /// As the plan has it.
@@ -96,7 +104,9 @@ impl ImageError {
             | ImageError::Changed { image }
             | ImageError::NoProgram { image, .. }
             | ImageError::MakerFailed { image, .. } => format!("image = {image:?}"),
-            ImageError::Recipe { path, .. } => format!("image = {path:?}"),
+            ImageError::Recipe { path, .. } | ImageError::Source { path, .. } => {
+                format!("image = {path:?}")
+            }
             ImageError::Cache(error) => error.path.display().to_string(),
         }
     }
@@ -117,6 +127,7 @@ impl ImageError {
             ImageError::Changed { .. } => "another content, or another machine".to_owned(),
             ImageError::NoProgram { source, .. }
             | ImageError::Recipe { source, .. }
+            | ImageError::Source { source, .. }
             | ImageError::Cache(CacheError { source, .. }) => source.to_string(),
         }
     }
@@ -140,7 +151,12 @@ impl ImageError {
             ImageError::NoProgram { .. } => {
                 "have it on PATH, or name the module that brings it in [environment] modules"
             }
-            ImageError::Changed { .. } => "submit the run again, from a machine of the nodes' kind",
+            ImageError::Changed { .. } => {
+                "submit the run again, from a machine of the nodes' kind, and leave the files as they are until \
+                 its image is made; name what the image does not need in .dockerignore: up to 200 MB are copied \
+                 when the run is submitted, and may change then"
+            }
+            ImageError::Source { .. } => "make the files readable, and free space there",
             ImageError::MakerFailed { .. } => "correct what those lines say; then run again",
             ImageError::Cache(_) => "free space there, or set XDG_CACHE_HOME",
         }

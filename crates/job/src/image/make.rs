@@ -2,9 +2,9 @@
 
 use super::digest::{named_by, of_tag};
 use super::image_error::ImageError;
-use super::{ready, recipe, same_content};
+use super::source::Source;
+use super::{ready, same_content};
 use crate::environment::{last_lines, loads};
-use crate::local_files;
 use crate::made_once::{Entry, Failed, Making, no_network};
 use folder::ReadyImage;
 use model::{ContainerRuntime, Internet};
@@ -20,16 +20,25 @@ pub fn folder_in(cache: &Path) -> PathBuf {
     cache.join("images")
 }
 
-/// Fetches or builds it, where the cache has it not.
+/// Fetches or builds it, where the cache has it not. `copy` may have what it is built of.
 pub fn make(
     plan: &ContainerPlan,
     modules: &[String],
     cache: &Path,
     internet: Internet,
+    copy: Option<&Path>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(ReadyImage, bool), ImageError> {
     let (image, runtime) = (&plan.image.value, plan.runtime.value);
-    let key = key(image, runtime)?;
+    let copied = match copy {
+        Some(copy) => Source::copied_in(image, copy)?,
+        None => None,
+    };
+    let source = match copied {
+        Some(copied) => Some(copied),
+        None => Source::of(image)?,
+    };
+    let key = key(image, source.as_ref(), runtime);
     let entry = Entry::new(folder_in(cache), key.clone());
     let path = entry.place().join(file_name(runtime));
     let done = |made| {
@@ -54,10 +63,26 @@ pub fn make(
         path: place.clone(),
         source,
     })?;
+    let own = place.join(SOURCE);
+    let source = match source {
+        Some(source) if source.leaves_out() => {
+            let cannot = |source| crate::made_once::CacheError {
+                path: own.clone(),
+                source,
+            };
+            if source.copy_to(&own, u64::MAX).map_err(cannot)? {
+                Source::copied_in(image, &own)?
+            } else {
+                Some(source)
+            }
+        }
+        source => source,
+    };
     let maker = Maker {
         image,
         modules,
         making: &making,
+        beside: source.as_ref().map(|source| source.beside.as_path()),
     };
     let before = content(image);
     let same = before.as_ref().is_some_and(|digest| {
@@ -65,12 +90,13 @@ pub fn make(
         there.is_some_and(|there| there.link_to(&path).is_ok())
     });
     if !same {
-        for (program, words) in steps(image, runtime, &key, &path) {
+        for (program, words) in steps(image, source.as_ref(), runtime, &key, &path) {
             maker.run(program, &words, progress)?;
         }
     }
     // What ch-image unpacked, of which the image is a copy.
     let _ = fs::remove_dir_all(place.join(STORAGE));
+    let _ = fs::remove_dir_all(&own);
     // A tag that was moved while the image came leaves open which one it is.
     let after = before.filter(|before| same || content(image).as_ref() == Some(before));
     if let Some(digest) = after {
@@ -83,7 +109,8 @@ pub fn make(
 /// The image as it is, or as a job of its own has to make it.
 pub fn find(plan: &ContainerPlan, cache: &Path) -> Result<ReadyImage, ImageError> {
     let (image, runtime) = (&plan.image.value, plan.runtime.value);
-    let entry = Entry::new(folder_in(cache), key(image, runtime)?);
+    let key = key(image, Source::of(image)?.as_ref(), runtime);
+    let entry = Entry::new(folder_in(cache), key);
     let path = entry.place().join(file_name(runtime));
     Ok(ReadyImage {
         to_make: !entry.is_made(),
@@ -93,6 +120,8 @@ pub fn find(plan: &ContainerPlan, cache: &Path) -> Result<ReadyImage, ImageError
 
 /// Where `ch-image` works, in the image's own place: two of one storage wait for one another.
 const STORAGE: &str = "storage";
+/// Where what it is built of lies meanwhile, without what is ignored.
+const SOURCE: &str = "source";
 
 /// What a runtime starts from: a file of its format, or a folder.
 fn file_name(runtime: ContainerRuntime) -> &'static str {
@@ -132,42 +161,23 @@ pub(super) fn tag_names(image: &Image) -> Option<String> {
 
 /// What makes two images the same: the address, or what the recipe and the files that it copies hold; what they are
 /// made into; and the machine's architecture.
-fn key(image: &Image, runtime: ContainerRuntime) -> Result<String, ImageError> {
+fn key(image: &Image, source: Option<&Source>, runtime: ContainerRuntime) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(file_name(runtime).as_bytes());
     hasher.update(sys::machine().as_bytes());
-    match image {
-        Image::Registry(address) => {
-            hasher.update(address.as_bytes());
-        }
-        recipe => {
-            let path = recipe.path().unwrap_or(Path::new("/"));
-            let content = fs::read(path).map_err(|source| ImageError::Recipe {
-                path: path.to_owned(),
-                source,
-            })?;
-            // Names in it are relative to where it lies, which `./` in its path doesn't change.
-            let lies: PathBuf = path.components().collect();
-            hasher.update(lies.as_os_str().as_encoded_bytes());
-            hasher.update(&content);
-            let text = String::from_utf8_lossy(&content);
-            for copied in recipe::copied(image, &text, beside(image)) {
-                local_files::add(&mut hasher, &copied, |_| false);
-            }
-        }
+    if let Image::Registry(address) = image {
+        hasher.update(address.as_bytes());
     }
-    Ok(hasher.finalize().to_hex()[..16].to_owned())
-}
-
-/// The folder of a recipe, to which what it copies is relative.
-fn beside(image: &Image) -> &Path {
-    let folder = image.path().and_then(Path::parent);
-    folder.unwrap_or(Path::new("/"))
+    if let Some(source) = source {
+        source.add(&mut hasher);
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
 }
 
 /// The programs that make it, one after the other, each with its words.
 fn steps(
     image: &Image,
+    source: Option<&Source>,
     runtime: ContainerRuntime,
     key: &str,
     made: &Path,
@@ -177,8 +187,10 @@ fn steps(
         first.extend(more.iter().map(|path| path.as_os_str().to_owned()));
         first
     };
-    let recipe = image.path().unwrap_or(Path::new("/"));
-    let beside = beside(image);
+    let root = Path::new("/");
+    let (recipe, beside) = source.map_or((root, root), |source| {
+        (source.recipe.as_path(), source.beside.as_path())
+    });
     let address = match image {
         Image::Registry(address) => address.as_str(),
         _ => "",
@@ -241,6 +253,8 @@ struct Maker<'a> {
     image: &'a Image,
     modules: &'a [String],
     making: &'a Making,
+    /// The folder to which a recipe is relative.
+    beside: Option<&'a Path>,
 }
 
 impl Maker<'_> {
@@ -262,9 +276,9 @@ impl Maker<'_> {
             }
         };
         command.args(words);
-        if self.image.path().is_some() {
+        if let Some(beside) = self.beside {
             // Apptainer takes names in a recipe as relative to where it is started.
-            command.current_dir(beside(self.image));
+            command.current_dir(beside);
         }
         command.env("CH_IMAGE_STORAGE", self.making.place.join(STORAGE));
         if std::env::var_os("USER").is_none() {
@@ -328,7 +342,9 @@ mod tests {
     #[track_caller]
     fn check(image: Image, runtime: ContainerRuntime, want: Expect) {
         let place = Path::new("/cache/images/9f");
-        let steps = steps(&image, runtime, "9f", &place.join(file_name(runtime)));
+        let source = Source::at(&image);
+        let made = place.join(file_name(runtime));
+        let steps = steps(&image, source.as_ref(), runtime, "9f", &made);
         let shown = steps.iter().map(|(program, words)| {
             let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
             format!("{program} {}\n", words.join(" "))

@@ -5,17 +5,22 @@
 //! one another; a half-made one is made anew.
 
 mod digest;
+mod ignored;
 mod image_error;
 mod make;
 mod recipe;
 mod same_content;
+mod source;
 
 pub use image_error::ImageError;
 pub use make::folder_in;
 
+use crate::cache;
 use folder::{ReadyImage, RunJson};
 use model::Internet;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
+use sys::lock::FileLock;
 use train::ContainerPlan;
 
 /// Makes sure that the image of a container is there; returns it, and whether something had to be
@@ -37,7 +42,7 @@ pub fn prepare(
         return Ok((make::find(plan, cache)?, false));
     }
     if plan.is_made() {
-        return make::make(plan, modules, cache, internet, progress);
+        return make::make(plan, modules, cache, internet, None, progress);
     }
     if let Some(path) = image.path()
         && !path.exists()
@@ -49,13 +54,55 @@ pub fn prepare(
     Ok((ready(image.path(), None), false))
 }
 
-/// Makes what was left to this job, and returns it; none where nothing was. `progress` gets each line that
-/// the makers print.
+/// Copies what a recipe is built of, as it is now, for the job that it is left to: the files may change until that
+/// starts. Returns the copy, below a scratch folder; none where they are too many: the job finds them where they lie
+/// then, and refuses those that have changed.
+///
+/// # Errors
+/// The recipe can't be read, or a file not be copied.
+pub fn keep_source(plan: &ContainerPlan, scratch: &Path) -> Result<Option<PathBuf>, ImageError> {
+    let Some(source) = source::Source::of(&plan.image.value)? else {
+        return Ok(None);
+    };
+    let all = scratch.join(".yard/sources");
+    let copy = all.join(sys::unique());
+    let lock = copy.with_extension("lock");
+    let copied = fs::create_dir_all(&all).and_then(|()| {
+        remove_left(&all);
+        cache::keep_until_end(&lock);
+        source.copy_to(&copy, folder::CODE_LIMIT)
+    });
+    match copied {
+        Ok(is_copied) => Ok(is_copied.then_some(copy)),
+        Err(source) => {
+            let _ = fs::remove_dir_all(&copy);
+            Err(ImageError::Source { path: copy, source })
+        }
+    }
+}
+
+/// What commands left that were killed: no process holds its lock.
+fn remove_left(all: &Path) {
+    for entry in fs::read_dir(all).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_lock = path
+            .extension()
+            .is_some_and(|extension| extension == "lock");
+        if is_lock && let Ok(Some(_held)) = FileLock::try_acquire(&path) {
+            let _ = fs::remove_dir_all(path.with_extension(""));
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+/// Makes what was left to this job, and returns it; none where nothing was. `copy` may have what it is built of.
+/// `progress` gets each line that the makers print.
 ///
 /// # Errors
 /// It can't be made; see [`ImageError`].
 pub fn make_left(
     json: &RunJson,
+    copy: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Option<ReadyImage>, ImageError> {
     let environment = &json.plan.environment;
@@ -70,7 +117,14 @@ pub fn make_left(
         .as_deref()
         .and_then(|path| path.ancestors().nth(3));
     let cache = cache.unwrap_or(Path::new("/"));
-    let (image, _) = make::make(plan, modules, cache, Internet::Compute, progress)?;
+    let (image, _) = make::make(
+        plan,
+        modules,
+        cache,
+        Internet::Compute,
+        Some(copy),
+        progress,
+    )?;
     if image.path != left.path {
         return Err(ImageError::Changed {
             image: plan.image.value.to_string(),

@@ -89,11 +89,13 @@ An image in a registry, and a recipe, are made ready when the run is submitted, 
 command is given, once: a `.sif` file, a `.sqsh` file or a folder in `images` of the user's cache, or below
 `[containers] images` of the cluster file. Two runs that need the same wait for each other, and one that was
 half made is made anew. A recipe is built again when it or a file that it copies (`COPY`, `ADD`, `%files`, relative to
-the recipe) has changed; of a file over 1 MiB its size and time count. A tag is fetched once, and what another tag
+the recipe) has changed; of a file over 1 MiB its size and time count. What `.dockerignore` or `.containerignore` leaves out, beside the
+recipe or with its name before (`Dockerfile.dockerignore`), is neither copied nor counted, whichever runtime builds. A tag is fetched once, and what another tag
 has fetched already is taken from there. The digest that it named then is recorded with the run, where the
 registry tells it, and `yard show` shows it; a later run says when the tag names another image by then: to have
 that, remove the image from the cache or name its digest, `docker://python@sha256:…`. `curl` asks for it. Where the
-cluster file says `internet = "compute"`, a job of its own makes the image ready on a node, for which the run waits;
+cluster file says `internet = "compute"`, a job of its own makes the image ready on a node, for which the run waits,
+of files as they were when the run was submitted: up to 200 MB of them are copied then;
 `yard requeue` submits one that failed again. Where the cluster reaches no registry (`internet = "none"`), a run is
 refused before anything is submitted.
 
