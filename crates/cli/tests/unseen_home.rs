@@ -71,6 +71,10 @@ fn a_run_that_no_node_would_see_is_refused() {
         assert!(said.contains("(paths.scratch) is not there"), "{said}");
         assert!(said.contains("set TRAINYARD_HOME"), "{said}");
     }
+    let linted = lab.env.yard(&["lint", "yard.toml", "--on", "lab"]).code(1);
+    let said = linted.stdout;
+    assert!(said.contains("would not see the run's folder"), "{said}");
+    assert!(said.contains("set TRAINYARD_HOME"), "{said}");
     assert_eq!(lab.yard(&["ls"]), "no runs yet; yard run FILE starts one");
 }
 

@@ -108,6 +108,14 @@ impl Planned {
     }
 }
 
+/// Why a run would have no folder that the nodes of a cluster see, where this machine's engine of that name is the
+/// cluster: of another one this machine can't tell which folders there are.
+#[must_use]
+pub fn no_place_on(file: &ClusterFile, places: &Places) -> Option<Failure> {
+    cluster_files::of_engine(places, &file.name)?.ok()?;
+    RunPlaces::on(file, true, places).err()
+}
+
 /// All places in which runs, environments and images of this user may lie: the usual ones first.
 #[must_use]
 pub fn all_places(places: &Places) -> Vec<Places> {

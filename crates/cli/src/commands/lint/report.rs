@@ -104,7 +104,7 @@ impl<'a> Report<'a> {
             let cluster = around.cluster();
             let findings = if problems.is_empty() {
                 let judged = cluster.map(|cluster| run_file::on(cluster, path, &file, &text));
-                let missing = run_file::missing(path, &file, &text, cluster.is_some());
+                let missing = run_file::missing(path, &file, &text, cluster);
                 judged.unwrap_or(Ok(Vec::new())).and_then(|mut all| {
                     all.extend(missing?);
                     Ok(all)

@@ -57,18 +57,20 @@ pub(super) fn on(
     )
 }
 
-/// What a run file names that is not there: what `yard plan` refuses, and the program that it notes. With a
-/// cluster's name what its nodes alone must see is left to it.
+/// What a run file names that is not there, and the folder that its run would lack: what `yard plan` refuses, and the
+/// program that it notes. With a cluster what its nodes alone must see is left to it.
 pub(super) fn missing(
     path: &Path,
     run_file: &RunFile,
     text: &str,
-    of_cluster: bool,
+    cluster: Option<&ClusterFile>,
 ) -> Result<Vec<Finding>, Failure> {
     let base = folder_of(path);
+    let places = places()?;
     let lines = Lines::new(text);
     let at = |line: Option<usize>| Some(words(&lines, line.filter(|line| *line <= lines.count())?));
-    let failures = runs::missing_in_file(run_file, &base, &places()?, !of_cluster);
+    let mut failures = runs::missing_in_file(run_file, &base, &places, cluster.is_none());
+    failures.extend(cluster.and_then(|cluster| runs::no_place_on(cluster, &places)));
     let mut findings: Vec<Finding> = failures
         .iter()
         .map(|failure| {
