@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use testkit::{TestEnv, wait_until};
 
@@ -140,4 +141,35 @@ fn what_ranks_print_while_they_are_ended_for_a_failed_one_is_folded() {
     assert!(folded.contains("failed: rank 0 on "), "{shown}");
     let logs = env.yard(&["logs", "work"]).success();
     assert_eq!(logs.matches("stack ").count(), 30, "{logs}");
+}
+
+/// It said that the ranks were so many as there are agents.
+#[test]
+fn a_rank_of_an_agent_has_no_log_of_its_own() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let torchrun = env.write("bin/torchrun", "#!/bin/sh\necho of an agent\n");
+    std::fs::set_permissions(&torchrun, PermissionsExt::from_mode(0o755)).unwrap();
+    let bin = torchrun.parent().unwrap().display().to_string();
+    env.set_var("PATH", format!("{bin}:/usr/bin:/bin"));
+    env.write(
+        "yard.toml",
+        "launcher = \"torchrun\"\ncommand = [\"./train\"]\n[resources]\nranks_per_node = 4\n\
+         cpus_per_rank = 1\nmemory = \"100M\"\n",
+    );
+    let cluster = "[nodes.n]\ncount = 1\ncpus = 4\nmemory = \"1G\"\n\
+                   [partition.p]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1:00\"\n";
+    let cluster = env.write("lab.toml", cluster).display().to_string();
+    env.yard(&["engine", "start", "lab", "--cluster", &cluster])
+        .success();
+    env.yard(&["run", "--on", "lab"]).success();
+    assert_eq!(env.yard(&["logs", "-r", "0"]).success(), "of an agent\n");
+    let refused = env.yard(&["logs", "-r", "3"]).code(2).stderr;
+    env.yard(&["engine", "stop", "lab"]).success();
+    let said = refused.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains(
+            "agents 0 to 0 of torchrun, one a node: the 4 ranks of each write into its log"
+        ),
+        "{refused}"
+    );
 }

@@ -7,13 +7,14 @@ use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
-use folder::{Event, EventLine, FileTail, LogLine, LogTail, Naming};
+use folder::{Event, EventLine, FileTail, LogLine, LogTail, Naming, RunFolder};
 use model::JobId;
 use runs::{ClusterRef, FILE_PAUSE, Follower, Run, RunEvent, Start};
 use runs::{Selected, select, select_repeats};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use train::Shape;
 
 /// Bytes of a file that are in memory at once.
 const PORTION: usize = 64 << 10;
@@ -113,12 +114,25 @@ fn check_rank(rank: Option<u32>, run: &Run, starts: &[Start]) -> Result<(), Fail
 
 fn no_such_rank(rank: u32, ranks: u32, run: &Run) -> Failure {
     let id = &run.entry.id;
+    let failure = Failure::new(FailureKind::Usage, format!("{id} has no rank {rank}"))
+        .asked(format!("-r {rank}"));
+    let agents = RunFolder::open(run.folder.path()).ok();
+    let agents = agents.filter(|(_, json)| json.plan.launcher.value.shape() == Shape::Agents);
+    if let Some((_, json)) = agents {
+        // Which numbers the ranks of an agent have is the launcher's choice.
+        let (launcher, last) = (json.plan.launcher.value, ranks.saturating_sub(1));
+        let each = json.plan.ranks_per_node.value;
+        return failure
+            .there(format!(
+                "agents 0 to {last} of {launcher}, one a node: the {each} ranks of each write into its log"
+            ))
+            .todo("name an agent, or leave -r out to see all of them");
+    }
     let there = match ranks {
         0 | 1 => "rank 0 alone".to_owned(),
         _ => format!("ranks 0 to {}", ranks - 1),
     };
-    Failure::new(FailureKind::Usage, format!("{id} has no rank {rank}"))
-        .asked(format!("-r {rank}"))
+    failure
         .there(there)
         .todo("name one of these, or leave -r out to see all of them")
 }
