@@ -588,6 +588,20 @@ fn a_folder_of_the_node_is_there_before_srun_starts_the_container() {
     for rank in 0..2 {
         assert!(shown.contains(&format!("rank {rank}, there /")), "{shown}");
     }
+    let line = "echo shell, there $(ls -d $YARD_DATA/../db)";
+    let shown = env.yard(&["shell", "--", "sh", "-c", line]).success();
+    assert!(shown.contains("shell, there /"), "{shown}");
+    let run_file = fs::read_to_string(env.work().join("yard.toml")).unwrap();
+    env.write("set/x", "");
+    env.write(
+        "yard.toml",
+        format!("{run_file}[data]\nstage = [\"set\"]\n").as_str(),
+    );
+    let refused = env.yard(&["shell", "--", "true"]).code(3).snapshot();
+    assert!(
+        refused.contains("asked   [data] stage (from ./yard.toml:10)"),
+        "{refused}"
+    );
 }
 
 /// Its address is that of the node, and the program comes from the image.

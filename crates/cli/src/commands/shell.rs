@@ -80,6 +80,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     }
     leave_out_modules(&mut planned.plan);
     planned.check()?;
+    check_data(&planned.plan)?;
     let interrupt = Interrupt::watch()?;
     let in_job = planned.makes_environment_in_job;
     let ready = make_ready(&planned, in_job, &interrupt, printer)?;
@@ -143,6 +144,28 @@ fn check_made(planned: &Planned, ready: &Ready) -> Result<(), Failure> {
         .todo("start a run that names it with yard run: a job of its own makes it, and it is kept"))
 }
 
+/// Refuses data that nothing could stage: a run's agents do before `srun` starts the ranks' containers, and of a shell
+/// there is none outside of its container.
+fn check_data(plan: &Plan) -> Result<(), Failure> {
+    let stage = &plan.data.stage;
+    if !runs_in_pyxis(plan) || stage.value.is_empty() {
+        return Ok(());
+    }
+    let what = "a shell in a container of Pyxis has no data staged";
+    Err(Failure::new(FailureKind::Refused, what)
+        .asked(format!("[data] stage (from {})", stage.source))
+        .there("srun starts the container before anything of the shell runs on the node")
+        .todo(
+            "leave out [data] stage and mount where the data lies with [environment.container] mounts, or choose \
+             another runtime",
+        ))
+}
+
+fn runs_in_pyxis(plan: &Plan) -> bool {
+    let container = plan.environment.container.as_ref();
+    container.is_some_and(|container| container.runtime.value == ContainerRuntime::Pyxis)
+}
+
 /// The shell's own folder, and the lock that tells that the shell is not over.
 fn own_folder(scratch: &Path) -> Result<(PathBuf, FileLock), Failure> {
     let made = sys::random::<8>().and_then(|bytes| {
@@ -174,6 +197,21 @@ fn open(
     let plan = &planned.plan;
     let data = staged(plan, folder);
     let local = data.as_ref().map_or(folder, |data| &data.folder);
+    if let Some(container) = plan
+        .environment
+        .container
+        .as_ref()
+        .filter(|_| data.is_none())
+    {
+        // Pyxis mounts them before any process of the shell could make them.
+        for own in container.own_folders(folder) {
+            fs::create_dir_all(&own).map_err(|error| {
+                let what = format!("{} can't be made: {error}", own.display());
+                Failure::new(FailureKind::Io, what)
+                    .todo("give yourself the right, or set TRAINYARD_HOME")
+            })?;
+        }
+    }
     let mut launch = launch_file(planned, ready, (local, yard))?;
     if let Some(save) = save {
         keep_changes(launch.container.as_mut(), save)?;
@@ -312,13 +350,10 @@ fn launch_file(
         container.in_use = job::cache::lock_of(Path::new(&container.image));
     }
     let made = ready.environment.as_ref().map(|made| made.path.as_path());
-    let is_pyxis = container
-        .as_ref()
-        .is_some_and(|container| container.runtime == ContainerRuntime::Pyxis);
     Ok(LaunchFile {
         attempt: Attempt { job: 0, restart: 0 },
         cwd: planned.base.clone(),
-        preludes: if is_pyxis {
+        preludes: if runs_in_pyxis(plan) {
             Vec::new()
         } else {
             plan.environment.preludes(made)
