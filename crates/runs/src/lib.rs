@@ -47,6 +47,7 @@ mod repeats_wait;
 mod report;
 mod requeue;
 mod run;
+mod run_events;
 mod run_links;
 mod run_look;
 mod run_places;
