@@ -9,6 +9,7 @@ pub(crate) mod given_options;
 pub(crate) mod long_options;
 pub(crate) mod option_rows;
 pub mod option_table;
+mod option_texts;
 pub(crate) mod option_value;
 pub(crate) mod problem;
 pub(crate) mod reading;
