@@ -1,6 +1,7 @@
 //! The variables of heterogeneous jobs: what each component has, under its number.
 
-use crate::records::job_environment::{StartedJob, counts_text, cpus_of, salloc_variables};
+use crate::records::job_environment::{StartedJob, counts_text, salloc_variables};
+use crate::records::job_variables::cpus_of;
 use crate::requests::{COMPONENT_VARIABLES, ComponentPlace};
 use crate::values::{NodeShare, Setter, Variables, node_list};
 

@@ -4,11 +4,12 @@
 //! that `srun` was called with. Names and values as a step on 22.05.8 was seen to have them; the
 //! start and end times came with 23.02.
 
-use crate::records::{ArrayFacts, ArrayTask, JobRecord, JobState, StepRecord};
-use crate::requests::{Request, StepRequest};
+use super::job_variables::cpus_per_node;
+pub use super::task_counts::{counts_text, parse_counts};
+use crate::records::{ArrayFacts, JobRecord, JobState, StepRecord};
+use crate::requests::StepRequest;
 use crate::values::{
-    Allocation, Distribution, GpuCount, GpuIndex, Levels, MemoryRequest, NodeName, NodeShare,
-    Seconds, Setter, StepId, Timestamp, Variables, node_list,
+    Allocation, GpuIndex, MemoryRequest, Seconds, Setter, StepId, Timestamp, Variables, node_list,
 };
 
 /// A job that was just given its nodes.
@@ -195,225 +196,25 @@ pub fn gpu_variables(gpus: &[GpuIndex]) -> Variables {
     .to_vec()
 }
 
-/// Counts node by node as Slurm's variables hold them: `2(x3),1`.
-#[must_use]
-pub fn counts_text(counts: &[u32]) -> String {
-    let parts: Vec<String> = counts
-        .chunk_by(|left, right| left == right)
-        .map(|run| match run {
-            [one] => one.to_string(),
-            run => format!("{}(x{})", run[0], run.len()),
-        })
-        .collect();
-    parts.join(",")
-}
-
-/// Reads `2(x3),1` back; `None` when it is no such text.
-#[must_use]
-pub fn parse_counts(text: &str) -> Option<Vec<u32>> {
-    let mut counts = Vec::new();
-    for part in text.split(',') {
-        let (count, times) = match part.split_once("(x") {
-            Some((count, times)) => (count, times.strip_suffix(')')?.parse().ok()?),
-            None => (part, 1_usize),
-        };
-        if times > MOST_NODES {
-            return None;
-        }
-        counts.extend(std::iter::repeat_n(count.parse::<u32>().ok()?, times));
-    }
-    Some(counts)
-}
-
 /// The address of all nodes.
 const THIS_MACHINE: &str = "127.0.0.1";
 
 /// Slurm's number for the batch step.
 const BATCH_STEP: u32 = 0xffff_fffb;
 
-/// More nodes than any list has; keeps `1(x4000000000)` from filling the memory.
-const MOST_NODES: usize = 1 << 20;
-
 pub(super) fn list_text(numbers: &[u32]) -> String {
     let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
     numbers.join(",")
 }
 
-impl Setter {
-    pub(super) fn allocation(&mut self, job: &StartedJob<'_>) {
-        let (record, request) = (job.record, &job.record.request);
-        for name in ["SLURM_JOB_ID", "SLURM_JOBID"] {
-            self.to(name, record.id);
-        }
-        self.to("SLURM_JOB_NAME", &request.name);
-        self.to("SLURM_JOB_UID", record.submitter.uid);
-        self.to("SLURM_JOB_USER", &record.submitter.user);
-        self.to("SLURM_JOB_GID", record.submitter.gid);
-        self.to("SLURM_JOB_GROUP", &record.submitter.group);
-        self.to("SLURM_CLUSTER_NAME", job.cluster);
-        self.to("SLURM_JOB_START_TIME", job.since.seconds());
-        let end = job.limit.map(|limit| (job.since + limit).seconds());
-        self.maybe("SLURM_JOB_END_TIME", end);
-        self.maybe("SLURM_JOB_ACCOUNT", request.account.as_ref());
-        self.maybe("SLURM_JOB_PARTITION", record.partitions());
-        self.maybe("SLURM_JOB_QOS", request.qos.as_ref());
-        self.maybe("SLURM_JOB_RESERVATION", request.rare.reservation.as_ref());
-        let restarts = (record.restarts > 0).then_some(record.restarts);
-        self.maybe("SLURM_RESTART_COUNT", restarts);
-        self.array(record, job.array);
-        self.shares(request, job.allocation);
-        self.asked(request);
-        self.memory(request.memory.or(job.default_memory));
-    }
-
-    fn shares(&mut self, request: &Request, allocation: &Allocation) {
-        let names = node_list::fold(allocation.nodes.iter().map(|share| &share.node));
-        for name in ["SLURM_JOB_NODELIST", "SLURM_NODELIST"] {
-            self.to(name, &names);
-        }
-        for name in ["SLURM_JOB_NUM_NODES", "SLURM_NNODES"] {
-            self.to(name, allocation.nodes.len());
-        }
-        self.to("SLURM_NODE_ALIASES", "(null)");
-        self.to("SLURM_JOB_CPUS_PER_NODE", cpus_per_node(allocation));
-        let cpus: Vec<u32> = allocation.nodes.iter().map(cpus_of).collect();
-        let each = request.cpus_per_task.unwrap_or(1).max(1);
-        let room = cpus.iter().map(|cpus| (cpus / each).max(1));
-        // Without a number of tasks Slurm fills the nodes.
-        let tasks: Vec<u32> = match request.tasks {
-            Some(tasks) => {
-                let most = request.tasks_per_node.unwrap_or(u32::MAX);
-                let room: Vec<u32> = room.map(|room| room.min(most)).collect();
-                let dealt = Distribution::even_counts(tasks, &room, false);
-                let placed = || allocation.nodes.iter().map(|share| share.tasks).collect();
-                dealt.unwrap_or_else(placed)
-            }
-            None => room.collect(),
-        };
-        self.to("SLURM_TASKS_PER_NODE", counts_text(&tasks));
-    }
-
-    /// What was asked for, by the names from which an `srun` in the job takes it again.
-    fn asked(&mut self, request: &Request) {
-        for name in ["SLURM_NTASKS", "SLURM_NPROCS"] {
-            self.maybe(name, request.tasks);
-        }
-        self.maybe("SLURM_NTASKS_PER_NODE", request.tasks_per_node);
-        self.maybe("SLURM_CPUS_PER_TASK", request.cpus_per_task);
-        self.maybe("SLURM_CPUS_PER_GPU", request.rare.cpus_per_gpu);
-        // Those that follow from its tasks were not asked for.
-        let asked = &request.rare.asked;
-        let from_tasks = asked.tasks_of_each.is_some() && asked.per_job.is_empty();
-        let gpus = request.gpus.as_ref().filter(|_| !from_tasks);
-        self.maybe("SLURM_GPUS", gpus.map(gpus_text));
-        // What `--gres` asked for is the job's alone.
-        let per_node = request.gpus_per_node.as_ref();
-        let per_node = per_node.filter(|_| !request.rare.asked.is_by_gres);
-        self.maybe("SLURM_GPUS_PER_NODE", per_node.map(gpus_text));
-        let per_task = request.rare.gpus_per_task.as_ref().map(gpus_text);
-        self.maybe("SLURM_GPUS_PER_TASK", per_task);
-        self.distribution(request.rare.distribution.as_ref());
-        if !request.rare.task_nodes.is_empty() {
-            // With the repeats, by which a step is dealt out: not folded.
-            let names: Vec<&str> = request
-                .rare
-                .task_nodes
-                .iter()
-                .map(NodeName::as_str)
-                .collect();
-            self.to("SLURM_ARBITRARY_NODELIST", names.join(","));
-        }
-    }
-
-    fn memory(&mut self, memory: Option<MemoryRequest>) {
-        match memory {
-            Some(MemoryRequest::PerCpu(mib)) => self.to("SLURM_MEM_PER_CPU", mib),
-            Some(MemoryRequest::PerNode(mib)) if mib > 0 => self.to("SLURM_MEM_PER_NODE", mib),
-            Some(MemoryRequest::PerGpu(mib)) => self.to("SLURM_MEM_PER_GPU", mib),
-            Some(MemoryRequest::PerNode(_)) | None => {}
-        }
-    }
-
-    fn distribution(&mut self, asked: Option<&Distribution>) {
-        match asked.map(|asked| (asked, &asked.levels)) {
-            Some((_, Levels::Plane(size))) => {
-                self.to("SLURM_DISTRIBUTION", "plane");
-                self.to("SLURM_DIST_PLANESIZE", size);
-            }
-            Some((asked, Levels::Dealt(levels))) if !levels.is_empty() => {
-                self.to("SLURM_DISTRIBUTION", asked);
-            }
-            Some((asked, Levels::Arbitrary)) => self.to("SLURM_DISTRIBUTION", asked),
-            Some(_) | None => {}
-        }
-    }
-
-    fn array(&mut self, record: &JobRecord, array: Option<&ArrayFacts>) {
-        let Some(place) = &record.array else { return };
-        let ArrayTask::One(task) = place.task else {
-            return;
-        };
-        self.to("SLURM_ARRAY_JOB_ID", place.array_job);
-        self.to("SLURM_ARRAY_TASK_ID", task);
-        if let Some(facts) = array {
-            self.to("SLURM_ARRAY_TASK_COUNT", facts.count);
-            self.to("SLURM_ARRAY_TASK_MIN", facts.min);
-            self.to("SLURM_ARRAY_TASK_MAX", facts.max);
-            self.to("SLURM_ARRAY_TASK_STEP", facts.step);
-        }
-    }
-
-    fn node(&mut self, share: &NodeShare, index: usize) {
-        let name = share.node.as_str();
-        self.to("SLURMD_NODENAME", name);
-        self.to("SLURM_TOPOLOGY_ADDR", name);
-        self.to("SLURM_TOPOLOGY_ADDR_PATTERN", "node");
-        self.to("SLURM_NODEID", index);
-        self.to("SLURM_CPUS_ON_NODE", cpus_of(share));
-    }
-
-    fn gpus(&mut self, list_name: &str, gpus: &[GpuIndex], has_gpus: bool) {
-        if !gpus.is_empty() {
-            self.to(list_name, list_text(gpus));
-            self.to("SLURM_GPUS_ON_NODE", gpus.len());
-        }
-        if has_gpus {
-            self.0.extend(gpu_variables(gpus));
-        }
-    }
-
-    fn task(&mut self, rank: u32, local: u32) {
-        self.to("SLURM_PROCID", rank);
-        self.to("SLURM_LOCALID", local);
-    }
-}
-
-/// CPUs of the nodes, as `SLURM_JOB_CPUS_PER_NODE` has them.
-pub(super) fn cpus_per_node(allocation: &Allocation) -> String {
-    let cpus: Vec<u32> = allocation.nodes.iter().map(cpus_of).collect();
-    counts_text(&cpus)
-}
-
-pub(super) fn cpus_of(share: &NodeShare) -> u32 {
-    u32::try_from(share.cpus.len()).unwrap_or(u32::MAX)
-}
-
-fn gpus_text(gpus: &GpuCount) -> String {
-    match &gpus.kind {
-        Some(kind) => format!("{kind}:{}", gpus.count),
-        None => gpus.count.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::StepState;
     use crate::records::testing;
-    use crate::values::JobId;
-    use crate::values::NodeName;
+    use crate::records::{ArrayTask, StepState};
+    use crate::requests::Request;
+    use crate::values::{GpuCount, JobId, NodeName, NodeShare};
     use expect_test::{Expect, expect};
-    use proptest::prelude::*;
 
     fn share(node: &str, cpus: std::ops::Range<u32>, gpus: &[u32], tasks: u32) -> NodeShare {
         NodeShare {
@@ -596,12 +397,5 @@ mod tests {
             let names: Vec<String> = batch_variables(&first).into_iter().map(|v| v.0).collect();
             assert!(!names.contains(&"SLURM_RESTART_COUNT".to_owned()));
         });
-    }
-
-    proptest! {
-        #[test]
-        fn counts_print_and_parse(counts in prop::collection::vec(0_u32..4, 1..20)) {
-            prop_assert_eq!(parse_counts(&counts_text(&counts)), Some(counts));
-        }
     }
 }

@@ -3,105 +3,18 @@
 //! Both commands print estimates for a job that waits and facts for one that runs; which is which
 //! is decided here, once.
 
+use super::job_counts::{Counts, TresCounts, asked_gpus};
 use crate::records::{
-    AccountNumbers, ArrayTask, Ending, JobProlog, JobRecord, JobState, JobStateName, Outcome,
-    Recorded, Submitter, WaitStatus, reason_text,
+    ArrayTask, Ending, JobProlog, JobRecord, JobState, JobStateName, Outcome, PartitionView,
+    Submitter, ViewFacts, WaitStatus, reason_text,
 };
 use crate::requests::Request;
 use crate::values::{
-    Allocation, GpuCount, MemoryRequest, NodeName, Seconds, TimeLimitRequest, Timestamp,
-    mebibytes_text, node_list,
+    Allocation, MemoryRequest, NodeName, Seconds, TimeLimitRequest, Timestamp, node_list,
 };
 use jiff::tz::TimeZone;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What the reader of job records knows of the time and of the cluster.
-#[derive(Clone, Debug)]
-pub struct ViewFacts {
-    /// The moment of looking.
-    pub now: Timestamp,
-    /// Moments are printed in this zone.
-    pub zone: TimeZone,
-    /// The cluster's name.
-    pub cluster: Arc<str>,
-    /// Partition of jobs that name none.
-    pub partition: Arc<str>,
-    /// QOS of jobs that name none.
-    pub qos: Arc<str>,
-    /// How many nodes there are.
-    pub node_count: u32,
-    /// CPUs of the largest node.
-    pub node_cpus: u32,
-    /// MiB of the largest node.
-    pub node_memory: u64,
-    /// What is known of partitions, by name.
-    pub partitions: BTreeMap<String, PartitionView>,
-    /// The type of each GPU of the nodes that tell types apart, by its index.
-    pub gpu_kinds: BTreeMap<NodeName, Vec<String>>,
-    /// The numbers of associations and QOS, where they are asked for.
-    pub numbers: AccountNumbers,
-    /// When the scheduler last went through the jobs that wait.
-    pub looked_at: Option<Timestamp>,
-    /// What a controller with these facts counts of a job that waits: `resources::recorded_of`.
-    pub recorded: fn(&JobRecord, &ViewFacts) -> Recorded,
-}
-
-/// What the reader of a job's record knows of its partition.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PartitionView {
-    /// Memory of jobs that ask for none.
-    pub memory: Option<MemoryRequest>,
-    /// The limit of jobs that ask for none.
-    pub time: Option<Seconds>,
-    /// After how long a job can lose its place to another; `None` where none can.
-    pub preempted_after: Option<Seconds>,
-    /// CPUs beside each GPU of jobs that ask for GPUs and no CPUs.
-    pub cpus_per_gpu: Option<u32>,
-    /// MiB beside each GPU of jobs that ask for GPUs.
-    pub memory_per_gpu: Option<u64>,
-    /// With whom jobs share their nodes that do not ask.
-    pub sharing: PartitionSharing,
-    /// Jobs in it are listed for who asks only where that is asked.
-    pub is_hidden: bool,
-}
-
-/// With whom the jobs of a partition share their nodes that do not ask.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PartitionSharing {
-    /// With others, on CPUs of their own.
-    #[default]
-    Nodes,
-    /// With others on the same CPUs (`FORCE:2`).
-    Cpus,
-    /// With jobs of their user (`ExclusiveUser`).
-    User,
-    /// With none (`EXCLUSIVE`).
-    None,
-}
-
-impl ViewFacts {
-    /// The partition that a job is in, or would be in.
-    #[must_use]
-    pub fn partition_of<'a>(&'a self, record: &'a JobRecord) -> &'a str {
-        record.partitions().unwrap_or(&self.partition)
-    }
-
-    fn view_of(&self, record: &JobRecord) -> Option<&PartitionView> {
-        let first = self.partition_of(record).split(',').next()?;
-        self.partitions.get(first)
-    }
-
-    /// Memory of a job that asks for none: its partition's default, else none, as on a real Slurm without
-    /// `DefMemPerCPU` and `DefMemPerNode`.
-    #[must_use]
-    pub fn memory_of(&self, record: &JobRecord) -> MemoryRequest {
-        let own = self.view_of(record).and_then(|view| view.memory);
-        own.unwrap_or(MemoryRequest::PerNode(0))
-    }
-}
 
 /// A job as Slurm tells of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -436,167 +349,6 @@ impl JobInfo {
     }
 }
 
-/// What `TRES` counts, kept as numbers: few commands print it, of few jobs.
-#[derive(Clone, Debug, PartialEq)]
-struct TresCounts {
-    cpus: u32,
-    memory: u64,
-    nodes: u32,
-    gpus: u64,
-    /// Its GPUs by type.
-    kinds: Vec<(String, u64)>,
-}
-
-impl TresCounts {
-    fn counts(&self) -> BTreeMap<String, u64> {
-        let own = [
-            ("cpu", self.cpus.into()),
-            ("mem", self.memory),
-            ("node", self.nodes.into()),
-            ("billing", self.cpus.into()),
-            ("gres/gpu", self.gpus),
-        ];
-        let own = own.map(|(name, count)| (name.to_owned(), count));
-        let kinds = self.kinds.iter();
-        let kinds = kinds.map(|(kind, count)| (format!("gres/gpu:{kind}"), *count));
-        own.into_iter().chain(kinds).collect()
-    }
-
-    /// Every CPU bills one: the embedded engine has no other weights.
-    fn text(&self) -> String {
-        let memory = match self.memory {
-            0 => String::new(),
-            memory => format!(",mem={}", mebibytes_text(memory)),
-        };
-        let mut text = format!(
-            "cpu={cpus}{memory},node={nodes},billing={cpus}",
-            cpus = self.cpus,
-            nodes = self.nodes,
-        );
-        if self.gpus > 0 {
-            text.push_str(&format!(",gres/gpu={}", self.gpus));
-        }
-        for (kind, count) in &self.kinds {
-            text.push_str(&format!(",gres/gpu:{kind}={count}"));
-        }
-        text
-    }
-}
-
-/// Nodes, CPUs and tasks: held by a job that runs, counted by the controller of one that waits.
-struct Counts {
-    allocation: Option<Allocation>,
-    nodes: u32,
-    /// Nodes in `TRES`.
-    tres_nodes: u32,
-    max_nodes: u32,
-    cpus: u32,
-    tasks: u32,
-    min_cpus_per_node: u32,
-    memory: u64,
-    gpus: u64,
-    asked: TresCounts,
-}
-
-impl Counts {
-    fn of(record: &JobRecord, facts: &ViewFacts) -> Counts {
-        let recorded = (facts.recorded)(record, facts);
-        let asked = TresCounts {
-            cpus: recorded.cpus,
-            memory: recorded.mem_mib,
-            nodes: recorded.least_nodes,
-            gpus: recorded.gpu_count(),
-            kinds: asked_kinds(&record.request, recorded.gpu_count()),
-        };
-        let Some(allocation) = allocation(&record.state) else {
-            return Counts {
-                allocation: None,
-                nodes: recorded.nodes,
-                tres_nodes: recorded.least_nodes,
-                // One that ran before is shown with the nodes that it had.
-                max_nodes: recorded
-                    .most_nodes
-                    .filter(|_| record.restarts == 0)
-                    .unwrap_or(0),
-                cpus: recorded.cpus,
-                tasks: recorded.tasks,
-                min_cpus_per_node: recorded.min_cpus_per_node,
-                memory: recorded.mem_mib,
-                gpus: recorded.gpu_count(),
-                asked,
-            };
-        };
-        let nodes = count(allocation.nodes.len());
-        // A former start may have been resized.
-        let resized = record.resized.filter(|resized| {
-            let since = match &record.state {
-                JobState::Running { since, .. } => Some(since),
-                JobState::Ended { ran, .. } => ran.as_ref().map(|ran| &ran.since),
-                JobState::Pending { .. } => None,
-            };
-            since.is_none_or(|since| resized >= since)
-        });
-        Counts {
-            nodes,
-            tres_nodes: nodes,
-            max_nodes: 0,
-            cpus: count(allocation.cpus()),
-            tasks: match resized {
-                // Without a number of tasks it has one on each node.
-                Some(_) if asks_no_tasks(&record.request) => nodes,
-                Some(_) => recorded.tasks,
-                None if asks_cpus(&record.request) => recorded.tasks,
-                None => recorded.tasks.max(allocation.tasks()),
-            },
-            min_cpus_per_node: recorded.min_cpus_per_node,
-            memory: allocation.nodes.iter().map(|share| share.memory).sum(),
-            gpus: allocation.gpus() as u64,
-            allocation: Some(allocation.clone()),
-            asked,
-        }
-    }
-
-    /// What `TRES` says.
-    fn tres(&self, request: &Request, facts: &ViewFacts) -> TresCounts {
-        let mut kinds: Vec<(String, u64)> = Vec::new();
-        if self.gpus > 0 {
-            kinds.extend(self.held_kinds(facts));
-            if kinds.is_empty() {
-                kinds = asked_kinds(request, self.gpus);
-            }
-        }
-        TresCounts {
-            cpus: self.cpus,
-            memory: self.memory,
-            nodes: self.tres_nodes,
-            gpus: self.gpus,
-            kinds,
-        }
-    }
-
-    /// The type of the GPUs that it holds, where they are all of one.
-    fn one_kind(&self, facts: &ViewFacts) -> Option<String> {
-        let mut kinds = self.held_kinds(facts).into_keys();
-        kinds.next().filter(|_| kinds.next().is_none())
-    }
-
-    /// How many GPUs of each type it holds, where its nodes tell types apart.
-    fn held_kinds(&self, facts: &ViewFacts) -> BTreeMap<String, u64> {
-        let mut held = BTreeMap::new();
-        let shares = self.allocation.iter().flat_map(|it| &it.nodes);
-        for share in shares {
-            let kinds = facts.gpu_kinds.get(&share.node);
-            for gpu in &share.gpus {
-                let kind = kinds.and_then(|kinds| kinds.get(*gpu as usize));
-                if let Some(kind) = kind {
-                    *held.entry(kind.clone()).or_default() += 1;
-                }
-            }
-        }
-        held
-    }
-}
-
 /// When a job began and will end.
 struct Span {
     start: Option<Timestamp>,
@@ -648,23 +400,6 @@ impl Span {
     }
 }
 
-/// So many GPUs of the type that it asked for.
-fn asked_kinds(request: &Request, gpus: u64) -> Vec<(String, u64)> {
-    let kind = asked_gpus(request).and_then(|count| count.kind.clone());
-    let kind = kind.filter(|_| gpus > 0);
-    kind.map(|kind| (kind, gpus)).into_iter().collect()
-}
-
-/// Whether its CPUs were asked for beside its tasks.
-fn asks_cpus(request: &Request) -> bool {
-    let options = request.rare.node_options.as_deref();
-    options.is_some_and(|options| options.cpus.is_some())
-}
-
-fn asks_no_tasks(request: &Request) -> bool {
-    request.tasks.is_none() && request.tasks_per_node.is_none()
-}
-
 /// The nodes on which it is planned to start, while it waits.
 fn planned_nodes(record: &JobRecord) -> Vec<NodeName> {
     let waits = matches!(record.state, JobState::Pending { .. });
@@ -703,14 +438,6 @@ fn asked_limit(record: &JobRecord, facts: &ViewFacts) -> Option<Seconds> {
     }
 }
 
-fn allocation(state: &JobState) -> Option<&Allocation> {
-    match state {
-        JobState::Pending { .. } => None,
-        JobState::Running { allocation, .. } => Some(allocation),
-        JobState::Ended { ran, .. } => ran.as_ref().map(|ran| &ran.allocation),
-    }
-}
-
 fn exit_code(state: &JobState) -> WaitStatus {
     match state {
         // Slurm shows a script's end at once, while the job's other steps still end.
@@ -737,19 +464,6 @@ fn array_info(record: &JobRecord) -> Option<ArrayInfo> {
         task,
         throttle: place.throttle,
     })
-}
-
-/// `--gpus`, `--gpus-per-node` or `--gpus-per-task`, whichever was asked.
-fn asked_gpus(request: &Request) -> Option<&GpuCount> {
-    request
-        .gpus
-        .as_ref()
-        .or(request.gpus_per_node.as_ref())
-        .or(request.rare.gpus_per_task.as_ref())
-}
-
-fn count(length: usize) -> u32 {
-    u32::try_from(length).unwrap_or(u32::MAX)
 }
 
 /// Nodes in Slurm's folded form, sorted as Slurm's commands print them.

@@ -1,7 +1,8 @@
 //! The variables of programs that a cluster runs around jobs: names and values as 22.05.8 was seen to set
 //! them. Nothing of the job's own environment is among them, and no `PATH`.
 
-use crate::records::job_environment::{StartedJob, cpus_per_node, list_text};
+use crate::records::job_environment::{StartedJob, list_text};
+use crate::records::job_variables::cpus_per_node;
 use crate::records::{ArrayTask, WaitStatus};
 use crate::values::{NodeShare, Setter, Variables, node_list};
 

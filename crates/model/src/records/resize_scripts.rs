@@ -1,6 +1,6 @@
 //! What a shell in a job sets anew once the size of the job was changed.
 
-use super::job_environment::cpus_per_node;
+use super::job_variables::cpus_per_node;
 use crate::values::{Allocation, NodeName, node_list};
 use std::fmt::Write as _;
 
