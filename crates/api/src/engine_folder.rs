@@ -86,6 +86,15 @@ impl EngineFolder {
         self.root.join("networks")
     }
 
+    /// The disks of its cluster's nodes that are isolated: what each has as its `/tmp`.
+    #[must_use]
+    pub fn node_disks(&self) -> Vec<PathBuf> {
+        let nodes = std::fs::read_dir(self.root.join("nodes"));
+        let disks = nodes.into_iter().flatten().flatten();
+        let disks = disks.map(|node| node.path().join("tmp"));
+        disks.filter(|disk| disk.is_dir()).collect()
+    }
+
     /// The engine's name: that of its folder, except for the user's own engine of this machine.
     #[must_use]
     pub fn name(&self) -> String {

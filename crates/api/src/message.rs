@@ -897,6 +897,9 @@ pub struct EngineFacts {
     /// Its nodes are pretended: those of a cluster file, on this machine.
     #[serde(default)]
     pub is_pretended: bool,
+    /// Each of them has a `/tmp` of its own, for jobs of who asks.
+    #[serde(default)]
+    pub nodes_have_disks: bool,
     /// Where a job goes that names no partition; empty where it must.
     #[serde(default)]
     pub partition: String,

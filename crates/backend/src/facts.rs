@@ -22,7 +22,12 @@ pub fn embedded_facts(facts: &EngineFacts) -> ClusterFacts {
         name: facts.cluster.clone(),
         embedded: true,
         nodes,
-        node_local: node_local(),
+        // What TMPDIR names may be one folder of all nodes.
+        node_local: if facts.nodes_have_disks {
+            PathBuf::from("/tmp")
+        } else {
+            node_local()
+        },
         // One machine: what the user can reach, its jobs can.
         internet: Internet::Compute,
         default_time: None,
@@ -69,7 +74,8 @@ fn is_alike(one: &NodeGroup, other: &NodeGroup) -> bool {
     (one.cpus, one.memory_mib, &one.gpus) == (other.cpus, other.memory_mib, &other.gpus)
 }
 
-/// The folder for a node's own files: `TMPDIR`, else `/tmp`.
+/// The folder for this machine's own files: `TMPDIR`, else `/tmp`. Isolated nodes of a pretended cluster have their
+/// own `/tmp`.
 #[must_use]
 pub fn node_local() -> PathBuf {
     match std::env::var_os(sys::env_vars::TMPDIR) {

@@ -8,9 +8,7 @@ use testkit::{TestEnv, wait_until};
 /// each step, with the step in `$i`, the rank in `$R` and the folder in `$2`.
 #[track_caller]
 fn check(checkpoints: &str, save: &str) {
-    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-    // Which each node has of its own.
-    env.set_var("TMPDIR", "/tmp");
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     let program = format!(
         r#"R=$SLURM_PROCID
 if [ -n "$(ls -A "$1")" ]; then echo resumed from $(cd "$1" && find . -type f | sort); exit 0; fi
@@ -72,8 +70,7 @@ echo "$i" > "$2/step-$i/shard$R.bin""#,
 /// beside the ranks.
 #[test]
 fn what_only_the_nodes_have_is_put_together_and_resumed_from() {
-    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-    env.set_var("TMPDIR", "/tmp");
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     let program = r#"R=$SLURM_PROCID
 if [ -n "$(ls -A "$1")" ]; then echo resumed from $(cd "$1" && find . -type f | sort); exit 0; fi
 i=0
@@ -136,4 +133,48 @@ mv "$2/.step-$i" "$2/step-$i"; echo "saved $i"; sleep 0.3; done
         );
     }
     env.yard(&["engine", "stop", "two"]).success();
+}
+
+/// Runs on two nodes with this `TMPDIR`, in which each writes what the other must not see.
+#[track_caller]
+fn check_disks(folder: &str) {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let folder = folder.replace("ROOT", &env.root().display().to_string());
+    env.set_var("TMPDIR", &folder);
+    let program = r#"R=$SLURM_PROCID
+touch "$1/model-$R.pt"; mktemp -p "$TMPDIR" > /dev/null || exit 1; touch "$2/wrote-$R"
+until [ -e "$2/wrote-0" ] && [ -e "$2/wrote-1" ]; do sleep 0.1; done
+echo "rank $R sees" $(ls "$1")
+"#;
+    env.write("train.sh", program);
+    let run = format!(
+        "name = \"two\"\ncommand = [\"sh\", \"train.sh\", \"{{checkpoints}}\", {:?}]\nresources = {{ nodes = 2 }}\n",
+        env.work()
+    );
+    env.write("yard.toml", &run);
+    env.yard(&["engine", "start", "two", "--nodes", "2"])
+        .success();
+    env.yard(&["run", "--on", "two"]).success();
+    let printed = env.yard(&["logs"]).success();
+    for rank in [0, 1] {
+        let own = format!("rank {rank} sees model-{rank}.pt\n");
+        assert!(printed.contains(&own), "{folder}: {printed}");
+    }
+    // What is left there is found.
+    env.set_var("TRAINYARD_ENGINE", "two");
+    let left = "umask 077; mkdir -p /tmp/trainyard-$(id -u)/gone.1.0 && echo there > /tmp/trainyard-$(id -u)/gone.1.0/x";
+    env.slurm("srun", &["-n", "1", "sh", "-c", left]).success();
+    let cleaned = env.yard(&["clean", "--dry-run"]).success();
+    assert!(cleaned.contains("/gone.1.0"), "{cleaned}");
+    let held = env.yard(&["du"]).success();
+    assert!(held.contains("node-local"), "{held}");
+    env.yard(&["engine", "stop", "two"]).success();
+}
+
+/// They shared what `TMPDIR` names, and of two checkpoints of one name one was lost.
+#[test]
+fn pretended_nodes_have_disks_of_their_own_wherever_tmpdir_points() {
+    check_disks("ROOT/tmp");
+    check_disks("/tmp/of-parts-tests/below");
+    assert!(!PathBuf::from("/tmp/of-parts-tests").exists());
 }

@@ -17,7 +17,7 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use sys::env_vars::{
     TMPDIR, TRAINYARD_HOME, TRAINYARD_HOST, TRAINYARD_NAMESPACES, XDG_CACHE_HOME, XDG_CONFIG_HOME,
     XDG_DATA_HOME, XDG_STATE_HOME,
@@ -25,14 +25,13 @@ use sys::env_vars::{
 use sys::process::{NodeView, PidFd, Spawn, User};
 
 /// Variables of a job that name folders which it shares with this machine.
-const SHARED: [&str; 7] = [
+const SHARED: [&str; 6] = [
     "HOME",
     TRAINYARD_HOME,
     XDG_CACHE_HOME,
     XDG_DATA_HOME,
     XDG_CONFIG_HOME,
     XDG_STATE_HOME,
-    TMPDIR,
 ];
 
 /// Whether nodes are isolated.
@@ -421,6 +420,10 @@ pub(crate) fn of_step(
         uid: user.uid,
         opens: Some(user),
     });
+    if guest.is_none() {
+        // What can't be made is said when the first task begins.
+        let _ = make_temporary_folder(environment, &node_disks::disk(place, node, None)?);
+    }
     let mut view = view(place, node, &kept, guest)?;
     view.start_in(&folder)?;
     if let Some(keeper) = keeper {
@@ -431,6 +434,20 @@ pub(crate) fn of_step(
         enter_network(&mut view, place, node)?;
     }
     Ok(Some(view))
+}
+
+/// Makes the folder that `TMPDIR` names below `/tmp` on the node's disk, where programs use it and need not make it.
+fn make_temporary_folder(environment: &[(String, String)], disk: &Path) -> io::Result<()> {
+    let named = environment.iter().find(|(name, _)| name == TMPDIR);
+    let below = named.and_then(|(_, path)| Path::new(path).strip_prefix("/tmp").ok());
+    let is_plain = |below: &&Path| {
+        let mut parts = below.components();
+        parts.all(|part| matches!(part, Component::Normal(_)))
+    };
+    match below.filter(is_plain) {
+        Some(below) => make_folder(&disk.join(below)),
+        None => Ok(()),
+    }
 }
 
 /// What a program of the cluster sees on a node, with these folders below `/tmp`, if they are there: what a job

@@ -96,6 +96,16 @@ pub fn engine_names(places: &Places) -> Vec<String> {
     names
 }
 
+/// Where runs have node-local files on this machine: its own disk, and those of isolated nodes.
+#[must_use]
+pub fn node_disks(places: &Places) -> Vec<PathBuf> {
+    let mut disks = vec![backend::node_local()];
+    for name in engine_names(places) {
+        disks.extend(EngineFolder::new(engine_dir(places, &name)).node_disks());
+    }
+    disks
+}
+
 /// The engines that are asked where no name of one is said: this machine's own, once it ever had a job, and the
 /// others that run. One that was stopped stays so until it is named.
 #[must_use]

@@ -77,7 +77,7 @@ pub use cluster_now::{ClusterNow, NodeRow, QueueRow};
 pub use described::Described;
 pub use engines::{
     AlikeNodes, NewCluster, SaidEngine, engine_dir, engine_meant, engine_names, engines_asked,
-    is_engine, make_engine, no_such_engine,
+    is_engine, make_engine, no_such_engine, node_disks,
 };
 pub use failure::{Failure, FailureKind};
 pub use follower::{FILE_PAUSE, Follower, RunEvent};

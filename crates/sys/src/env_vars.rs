@@ -54,7 +54,7 @@ variables! {
     /// Holds the embedded engine's state, below `trainyard`, instead of `~/.local/state`; on a network
     /// file system a local folder is used.
     XDG_STATE_HOME;
-    /// The folder for a node's own files on this machine, instead of `/tmp`.
+    /// The folder for a node's own files on this machine, instead of `/tmp`; isolated nodes of a pretended cluster use their own `/tmp`.
     TMPDIR;
     /// The configuration of the Slurm that this machine is set up for; `/dev/null` for none.
     SLURM_CONF;

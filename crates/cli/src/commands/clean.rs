@@ -33,7 +33,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         known.map_or(Standing::Unknown, |known| known.standing)
     };
     let mut left = Vec::new();
-    for node_local in node_local_folders(&known) {
+    for node_local in node_local_folders(&known, &places) {
         left.extend(job::leftovers::node_folders(
             &node_local,
             &standing,
@@ -81,12 +81,12 @@ pub(super) fn known_runs(places: &Places, printer: &Printer) -> Result<Vec<Known
 }
 
 /// Where runs had their node-local files, as far as that is known.
-fn node_local_folders(known: &[KnownRun]) -> BTreeSet<PathBuf> {
+fn node_local_folders(known: &[KnownRun], places: &Places) -> BTreeSet<PathBuf> {
     let folders = known
         .iter()
         .filter_map(|known| RunFolder::open(known.folder.path()).ok())
         .map(|(_, json)| json.plan.node_local.value);
-    folders.chain([backend::node_local()]).collect()
+    folders.chain(runs::node_disks(places)).collect()
 }
 
 fn remove(one: &Leftover) -> Result<(), Failure> {

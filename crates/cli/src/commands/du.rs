@@ -54,8 +54,10 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let caches: BTreeSet<&PathBuf> = everywhere.iter().map(|places| &places.cache).collect();
     held.extend(caches.into_iter().map(|cache| other("cache", cache)));
     held.push(other("state", &places.state));
-    let node_local = job::leftovers::node_local_root(&backend::node_local());
-    held.push(other("node-local", &node_local));
+    for disk in runs::node_disks(&places) {
+        let node_local = job::leftovers::node_local_root(&disk);
+        held.push(other("node-local", &node_local));
+    }
     held.retain(|one| one.bytes > 0);
     held.sort_by_key(|one| one.bytes);
     if args.json {

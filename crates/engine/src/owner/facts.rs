@@ -30,6 +30,7 @@ impl Owner {
             state: self.folder.root().to_owned(),
             cluster: self.cluster.name.clone(),
             is_pretended: report.is_pretended,
+            nodes_have_disks: self.isolation.nodes_of(peer.uid).is_some(),
             partition: partition.map_or_else(String::new, |one| one.name.clone()),
             cpus: sum(|node| node.cpus),
             memory: report.nodes.iter().map(|node| node.memory).sum(),
