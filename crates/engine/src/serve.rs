@@ -263,6 +263,8 @@ fn open(
     if let Some(place) = isolation.nodes() {
         node_disks::remove_leftovers(place);
     }
+    // Of supervisors that were killed while no engine was there to end what they left.
+    sys::control_group::remove_dead(crate::supervisor::is_left);
     let owner = Owner {
         isolation,
         // Above all numbers of engines before this one.

@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// The controllers in which groups are made.
 const CONTROLLERS: [&str; 4] = ["memory", "pids", "devices", "cpuset"];
@@ -235,6 +236,37 @@ pub fn remove_left(are_left: impl Fn(&str) -> bool) {
     }
 }
 
+/// Removes the groups beside those that this process would make, and in such, that nobody will remove: `is_dead`
+/// tells by their names, no process is in them, and they are older than a moment, in which who makes one enters it.
+pub fn remove_dead(is_dead: impl Fn(&str) -> bool) {
+    for controller in CONTROLLERS {
+        if let Some((own, _version)) = own_group(controller) {
+            remove_dead_in(&own, &is_dead, MOMENT);
+        }
+    }
+}
+
+/// Within it a group that was made has its first process.
+const MOMENT: Duration = Duration::from_secs(60);
+
+fn remove_dead_in(parent: &Path, is_dead: &impl Fn(&str) -> bool, least_age: Duration) {
+    let is_old = |folder: &Path| {
+        let made = fs::metadata(folder).and_then(|it| it.modified());
+        made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age >= least_age))
+    };
+    for folder in folders_in(parent) {
+        if !is_named(&folder, is_dead) || !is_old(&folder) {
+            continue;
+        }
+        for inside in folders_in(&folder) {
+            if is_named(&inside, is_dead) && is_old(&inside) {
+                let _busy = fs::remove_dir(inside);
+            }
+        }
+        let _busy = fs::remove_dir(folder);
+    }
+}
+
 fn folders_in(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -341,6 +373,30 @@ mod tests {
         for version in [Version::One, Version::Two] {
             OwnedGroup::make_in(folder.path(), version, "step").unwrap_err();
         }
+    }
+
+    #[test]
+    fn what_nobody_will_remove_is_removed_where_it_is_empty_and_no_more_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in [
+            "dead",
+            "around-dead/dead",
+            "around-dead-2/alive",
+            "alive",
+            "dead-busy",
+        ] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        fs::write(at("dead-busy").join("process"), "").unwrap();
+        let is_dead = |name: &str| name.contains("dead");
+        remove_dead_in(folder.path(), &is_dead, MOMENT);
+        assert!(at("dead").exists());
+        remove_dead_in(folder.path(), &is_dead, Duration::ZERO);
+        let mut left: Vec<_> = folders_in(folder.path()).collect();
+        left.sort();
+        assert_eq!(left, ["alive", "around-dead-2", "dead-busy"].map(at));
+        assert!(at("around-dead-2/alive").exists());
     }
 
     #[test]

@@ -205,6 +205,13 @@ pub(crate) fn is_of_job(name: &str) -> bool {
     name.starts_with(JOB_GROUP) || group_owner(name).is_some()
 }
 
+/// Whether nobody will remove a group of this name once it is empty: its supervisor is gone, or it is around
+/// those of several, each of which makes it anew where it is missing.
+pub(crate) fn is_left(name: &str) -> bool {
+    name.starts_with(JOB_GROUP)
+        || group_owner(name).is_some_and(|(pid, _job)| sys::process::start_time(pid).is_none())
+}
+
 /// Of the name of a step's group its supervisor and its job.
 pub(crate) fn group_owner(name: &str) -> Option<(u32, JobId)> {
     let (supervisor, step) = name.strip_prefix(GROUP)?.split_once('-')?;
@@ -223,6 +230,8 @@ mod tests {
     fn a_group_s_name_says_whose_it_is() {
         assert_eq!(group_owner("yard-812-7.batch.0"), Some((812, JobId(7))));
         assert_eq!(group_owner("yard-812-7.3.1"), Some((812, JobId(7))));
+        assert!(is_left("yard-job-0f.7.0.1") && is_left("yard-4194305-7.3.1"));
+        assert!(!is_left(&format!("yard-{}-7.3.1", std::process::id())) && !is_left("user.slice"));
         for other in [
             "yard-probe-7",
             "yard-job-00000000000000aa.7.0.n1",

@@ -41,7 +41,7 @@ use control::Control;
 pub(crate) use idle::hand_over;
 use job_namespace::JobNamespace;
 use memory_limit::MemoryLimit;
-pub(crate) use memory_limit::{group_owner, is_of_job};
+pub(crate) use memory_limit::{group_owner, is_left, is_of_job};
 use processes::StepProcesses;
 use relay::Relay;
 use run::Run;
