@@ -205,6 +205,50 @@ fn what_waits_can_be_given_up() {
     wait_until_listed(&env, "1 R\n");
 }
 
+/// What the controller answers with the number of a job that can't start on idle nodes either.
+#[test]
+fn what_keeps_a_job_waiting_is_said_first() {
+    let mut env = env();
+    let file = "[nodes.n]\nnames = \"n[1-2]\"\ncpus = 4\nmemory = \"8000M\"\n\
+                [partition.main]\ndefault = true\nnodes = \"ALL\"\n\
+                [partition.short]\nnodes = \"ALL\"\nmax_time = \"30:00\"\nmax_nodes = 1\n\
+                [partition.down]\nnodes = \"ALL\"\nstate = \"down\"\n\
+                [limits]\nenforce_partition_limits = \"no\"\n";
+    let file = env.write("lab.toml", file).display().to_string();
+    env.yard(&["engine", "start", "lab", "--cluster", &file])
+        .success();
+    env.set_var("TRAINYARD_ENGINE", "lab");
+    let drain = ["update", "nodename=n2", "state=drain", "reason=x"];
+    env.slurm("scontrol", &drain).success();
+    let config = "Requested partition configuration not available now";
+    let cases = [
+        ("-p short -t 31", config),
+        ("-p short -N2", config),
+        ("-p down", "Partition in DOWN state"),
+        ("-H", "Job is in held state, pending scheduler release"),
+        (
+            "-w n2",
+            "Required node not available (down, drained or reserved)",
+        ),
+    ];
+    for (job, (options, why)) in (1..).zip(cases) {
+        let options: Vec<&str> = options.split(' ').collect();
+        let mut waiting = start(&env, &[&options[..], &["true"]].concat());
+        let mut words = BufReader::new(waiting.stderr.take().unwrap());
+        let mut said = String::new();
+        while !said.ends_with("queued and waiting for resources\n") {
+            assert!(words.read_line(&mut said).unwrap() > 0, "{said}");
+        }
+        let want = format!(
+            "salloc: {why}\nsalloc: Pending job allocation {job}\n\
+             salloc: job {job} queued and waiting for resources\n"
+        );
+        assert_eq!(said, want, "{options:?}");
+        sys::process::signal(waiting.id(), 2).unwrap();
+        assert_eq!(waiting.wait().unwrap().code(), Some(1));
+    }
+}
+
 #[test]
 fn a_terminal_that_disappears_ends_it() {
     let env = env();

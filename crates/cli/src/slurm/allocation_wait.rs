@@ -1,7 +1,7 @@
 //! The wait of `salloc` and `srun` for the job of their own.
 
 use api::{CallError, CancelRequest, Client, JobFilter, Selector};
-use model::{JobId, JobProlog, JobRecord, JobState, Outcome, PendingReason};
+use model::{Denial, JobId, JobProlog, JobRecord, JobState, Outcome, PendingReason};
 use std::time::{Duration, Instant};
 use sys::signals::SignalFd;
 
@@ -31,23 +31,27 @@ pub enum Waited {
 }
 
 /// Waits until `job` runs, which was `seen` as it was submitted. `queued` is called once when it has to
-/// wait for resources, unless it does not wait longer than `immediate`.
+/// wait for resources, unless it does not wait longer than `immediate`, with what Slurm says of a job that
+/// can't start as things are.
 pub fn wait_until_running(
     (job, seen): (JobId, Option<Box<JobRecord>>),
     immediate: Option<Duration>,
     client: &mut Client,
     signals: &SignalFd,
-    queued: &mut dyn FnMut(),
+    queued: &mut dyn FnMut(Option<&str>),
 ) -> Waited {
     let runs = |record: &JobRecord| matches!(record.state, JobState::Running { .. });
     if immediate.is_some() && seen.as_deref().is_some_and(waits_for_more) {
         cancel(job, client);
         return Waited::NotAtOnce;
     }
-    if let Some(record) = seen.filter(|record| runs(record)) {
+    if seen.as_deref().is_some_and(runs)
+        && let Some(record) = seen
+    {
         let announced = false;
         return Waited::Running { record, announced };
     }
+    let mut why = seen.as_deref().and_then(why_queued);
     let filter = JobFilter::of(&[job]);
     let begun = Instant::now();
     let (mut after, mut announced) = (0, false);
@@ -64,9 +68,13 @@ pub fn wait_until_running(
             Some(JobState::Ended { .. }) if record.as_ref().is_some_and(has_failed) => {}
             Some(JobState::Ended { outcome, .. }) => return Waited::Ended(outcome.clone()),
             Some(JobState::Pending { .. }) | None => {
+                // It is told again only where something of it changed.
+                if let Some(record) = &record {
+                    why = why_queued(record);
+                }
                 if !announced && immediate.is_none() && begun.elapsed() >= LOOK {
                     announced = true;
-                    queued();
+                    queued(why);
                 }
                 if is_interrupted(signals) {
                     cancel(job, client);
@@ -160,6 +168,26 @@ fn waits_for_more(record: &JobRecord) -> bool {
         reason,
         PendingReason::JobHeldUser | PendingReason::BeginTime | PendingReason::Dependency
     )
+}
+
+/// What the controller answers with the number of a job that is queued and could not start on idle nodes either.
+fn why_queued(record: &JobRecord) -> Option<&'static str> {
+    let JobState::Pending { reason } = &record.state else {
+        return None;
+    };
+    match reason {
+        PendingReason::JobHeldUser | PendingReason::JobHeldAdmin => {
+            Some("Job is in held state, pending scheduler release")
+        }
+        PendingReason::PartitionDown => Some("Partition in DOWN state"),
+        PendingReason::PartitionConfig
+        | PendingReason::PartitionNodeLimit
+        | PendingReason::PartitionTimeLimit => Some(Denial::PartitionConfig.words()),
+        PendingReason::NodesUnavailable(_) | PendingReason::NodesDownOrReserved => {
+            Some("Required node not available (down, drained or reserved)")
+        }
+        _ => None,
+    }
 }
 
 /// Whether the programs before the job ended it.

@@ -119,7 +119,10 @@ fn hold(
     };
     let job = submitted.job;
     let revoked = format!("Job allocation {job} has been revoked.");
-    let mut queued = || {
+    let mut queued = |why: Option<&str>| {
+        if let Some(why) = why {
+            say(why);
+        }
         say(&format!("Pending job allocation {job}"));
         say(&format!("job {job} queued and waiting for resources"));
     };

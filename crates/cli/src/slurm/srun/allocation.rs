@@ -95,7 +95,12 @@ fn wait_until_running(
             printer.say(text);
         }
     };
-    let mut queued = || say(&format!("srun: job {job} queued and waiting for resources"));
+    let mut queued = |why: Option<&str>| {
+        if let Some(why) = why {
+            say(&format!("srun: {why}"));
+        }
+        say(&format!("srun: job {job} queued and waiting for resources"));
+    };
     let immediate = call.immediate;
     match allocation_wait::wait_until_running(submitted, immediate, client, signals, &mut queued) {
         Waited::Running { announced, record } => {
