@@ -38,11 +38,11 @@ const MODULES: &[(&str, &str)] = &[
     ("input_file", include_str!("input_file.rs")),
 ];
 
-fn read_back<T: Serialize + DeserializeOwned + PartialEq>(examples: &[T]) {
+fn read_back<T: Serialize + DeserializeOwned + PartialEq>(examples: impl IntoIterator<Item = T>) {
     for example in examples {
-        let text = serde_json::to_string(example).unwrap();
+        let text = serde_json::to_string(&example).unwrap();
         let back: T = serde_json::from_str(&text).unwrap();
-        assert!(back == *example, "{text}");
+        assert!(back == example, "{text}");
     }
 }
 
@@ -50,7 +50,7 @@ fn read_back<T: Serialize + DeserializeOwned + PartialEq>(examples: &[T]) {
 macro_rules! sent {
     ($($name:ty: [$($example:expr),+ $(,)?],)*) => {
         vec![$({
-            read_back::<$name>(&[$($example),+]);
+            read_back::<$name>([$($example),+]);
             stringify!($name).replace(' ', "")
         }),*]
     };
@@ -202,7 +202,7 @@ fn planned(places: &Places) -> Planned {
     });
     let site = request.plan_for(&shipped, places).unwrap();
     assert!(!site.refusals.is_empty());
-    read_back(&[site.clone()]);
+    read_back([site.clone()]);
     Planned {
         text: Some("command = [\"true\"]".to_owned()),
         base: PathBuf::from("/home/me"),
@@ -560,9 +560,9 @@ fn every_call_and_event_can_be_sent() {
         input_file::InputFile: [input_file::InputFile { bytes: b"\xff".to_vec(), kind: input_file::Kind::Pipe }],
         input_file::Kind: [input_file::Kind::File, input_file::Kind::Stdin],
     };
-    read_back::<RunEvent>(&run_events());
+    read_back::<RunEvent>(run_events());
     sent.push("RunEvent".to_owned());
-    read_back::<RunState>(&states());
+    read_back::<RunState>(states());
     sent.push("RunState".to_owned());
     let known: BTreeSet<String> = sent
         .into_iter()
