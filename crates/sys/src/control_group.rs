@@ -236,7 +236,7 @@ pub fn remove_left(are_left: impl Fn(&str) -> bool) {
     }
 }
 
-/// Removes the groups beside those that this process would make, and in such, that nobody will remove: `is_dead`
+/// Removes the groups beside those that this process would make, and in such, that no process will remove: `is_dead`
 /// tells by their names, no process is in them, and they are older than a moment, in which who makes one enters it.
 pub fn remove_dead(is_dead: impl Fn(&str) -> bool) {
     for controller in CONTROLLERS {
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_will_remove_is_removed_where_it_is_empty_and_no_more_new() {
+    fn what_no_process_will_remove_is_removed_where_it_is_empty_and_no_more_new() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         for name in [

@@ -205,7 +205,7 @@ pub(crate) fn is_of_job(name: &str) -> bool {
     name.starts_with(JOB_GROUP) || group_owner(name).is_some()
 }
 
-/// Whether nobody will remove a group of this name once it is empty: its supervisor is gone, or it is around
+/// Whether no process will remove a group of this name once it is empty: its supervisor is gone, or it is around
 /// those of several, each of which makes it anew where it is missing.
 pub(crate) fn is_left(name: &str) -> bool {
     name.starts_with(JOB_GROUP)
