@@ -59,8 +59,8 @@ impl ShowRequest {
             match key.as_str() {
                 "format" => asked.format = Some(value.to_owned()),
                 "name" | "names" => asked.names = Some(list_of(value)),
-                "user" | "users" => asked.users = Some(list_of(value)),
-                "account" | "accounts" | "acct" => asked.accounts = Some(list_of(value)),
+                "user" | "users" => asked.users = Some(list_or_empty(value)),
+                "account" | "accounts" | "acct" => asked.accounts = Some(list_or_empty(value)),
                 "cluster" | "clusters" => asked.clusters = Some(list_of(value)),
                 "adminlevel" | "admin" => asked.admin = Some(value.to_ascii_lowercase()),
                 "defaultaccount" | "partition" | "partitions" | "qos" | "organization"
@@ -70,7 +70,7 @@ impl ShowRequest {
                     } else {
                         &key
                     };
-                    asked.values.insert(key.to_owned(), list_of(value));
+                    asked.values.insert(key.to_owned(), list_or_empty(value));
                 }
                 _ => {
                     let mut lines = format!(" Unknown condition: {word}\n");
@@ -96,6 +96,17 @@ impl ShowRequest {
     pub(super) fn is_here(&self, accounting: &Accounting) -> bool {
         let clusters = self.clusters.as_ref();
         clusters.is_none_or(|names| names.contains(&accounting.cluster))
+    }
+}
+
+/// `a,b`; of a value without names an empty one, as `slurm_addto_char_list` makes it: `user=` asks for
+/// the associations of accounts.
+fn list_or_empty(value: &str) -> Vec<String> {
+    let names = list_of(value.trim_matches(['"', '\'']));
+    if names.is_empty() {
+        vec![String::new()]
+    } else {
+        names
     }
 }
 
@@ -241,17 +252,19 @@ pub(super) fn associations(
         let user = it.user.as_deref().unwrap_or_default();
         asked.is_here(from)
             && named(&asked.accounts, &it.account)
-            && (asked.users.is_none() || it.user.is_some() && named(&asked.users, user))
+            && named(&asked.users, user)
             && (asked.names.is_none() || it.user.is_some() && named(&asked.names, user))
             && asked.fits("partition", it.partition.as_deref().unwrap_or_default())
             && asked.fits("parent", it.parent.as_deref().unwrap_or_default())
             && asked.fits("id", &it.id.to_string())
             && (!asked.only_defaults || is_default(it))
     };
-    let list: Vec<&AccountAssociation> = match &asked.users {
+    let is_of_users = |names: &Vec<String>| names.iter().any(|name| !name.is_empty());
+    let list: Vec<&AccountAssociation> = if asked.users.as_ref().is_some_and(is_of_users) {
         // The newest first, as the database has them.
-        Some(_) => from.associations.iter().rev().collect(),
-        None => from.tree().into_iter().map(|(_, it)| it).collect(),
+        from.associations.iter().rev().collect()
+    } else {
+        from.tree().into_iter().map(|(_, it)| it).collect()
     };
     let shown = ShownAssociations::of(from);
     // Each under what stands over it, where that is shown.
