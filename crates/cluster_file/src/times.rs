@@ -25,7 +25,7 @@ impl Value for TimeLimitRequest {
         if text.contains([':', '-']) || !text.bytes().all(|byte| byte.is_ascii_digit()) {
             let with_units =
                 length_with_units(text).map(|length| TimeLimitRequest::Limit(Seconds(length)));
-            match with_units.or_else(|| TimeLimitRequest::parse(text)) {
+            match with_units.or_else(|| TimeLimitRequest::parse_uncut(text)) {
                 None => Err(Wrong::because(format!("{text:?} is no time"))),
                 Some(time) if is_counted(time) => Ok(time),
                 Some(_) => Err(Wrong {
@@ -74,7 +74,7 @@ impl Value for Seconds {
         if !text.contains(':') && !text.contains('-') {
             return Err(wrong());
         }
-        match TimeLimitRequest::parse(text).ok_or_else(wrong)? {
+        match TimeLimitRequest::parse_uncut(text).ok_or_else(wrong)? {
             TimeLimitRequest::Limit(length) => Ok(length),
             TimeLimitRequest::Unlimited if text.bytes().any(|byte| byte == b'0') => Ok(Seconds(0)),
             TimeLimitRequest::Unlimited => Err(wrong()),

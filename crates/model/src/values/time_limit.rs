@@ -16,18 +16,30 @@ pub enum TimeLimitRequest {
 
 impl TimeLimitRequest {
     /// Reads a time limit as `--time` takes it; `None` where Slurm says "Invalid --time
-    /// specification". Fields may be of any size; 0 asks for no limit. Seconds are kept: Slurm
-    /// itself rounds up to minutes.
+    /// specification". Lengths are counted in 32 bits, as there; 0 asks for no limit. Seconds are kept:
+    /// Slurm itself rounds up to minutes.
     #[must_use]
     pub fn parse(text: &str) -> Option<TimeLimitRequest> {
-        let unlimited = ["-1", "INFINITE", "UNLIMITED"];
-        if unlimited.iter().any(|word| word.eq_ignore_ascii_case(text)) {
+        if is_unlimited(text) {
             return Some(TimeLimitRequest::Unlimited);
         }
-        match seconds(text)? {
-            0 => Some(TimeLimitRequest::Unlimited),
-            seconds => Some(TimeLimitRequest::Limit(Seconds(seconds))),
+        let [a, b, c, d, ..] = exact_seconds(text)?.to_le_bytes();
+        match i32::from_le_bytes([a, b, c, d]) {
+            // Its `INFINITE` and `NO_VAL`.
+            -1 => Some(TimeLimitRequest::Unlimited),
+            -2 => None,
+            seconds => Some(of_seconds(seconds.into())),
         }
+    }
+
+    /// As [`parse`](TimeLimitRequest::parse), of any length: for files of our own, which refuse what Slurm
+    /// would cut.
+    #[must_use]
+    pub fn parse_uncut(text: &str) -> Option<TimeLimitRequest> {
+        if is_unlimited(text) {
+            return Some(TimeLimitRequest::Unlimited);
+        }
+        exact_seconds(text).map(of_seconds)
     }
 
     /// How long that is; none without a limit.
@@ -56,41 +68,61 @@ impl fmt::Display for TimeLimitRequest {
     }
 }
 
-/// What a length below zero becomes: Slurm counts minutes in 32 bits without a sign.
-const MINUTES: i64 = 1 << 32;
+fn is_unlimited(text: &str) -> bool {
+    let words = ["-1", "INFINITE", "UNLIMITED"];
+    words.iter().any(|word| word.eq_ignore_ascii_case(text))
+}
 
-fn seconds(text: &str) -> Option<u64> {
+/// What a length below zero becomes: Slurm counts minutes in 32 bits without a sign.
+const MINUTES: i128 = 1 << 32;
+
+fn of_seconds(seconds: i128) -> TimeLimitRequest {
+    let seconds = if seconds < 0 {
+        // Rounded up to minutes, which are none of almost two minutes below zero.
+        match (seconds + 59) / 60 {
+            0 => 0,
+            minutes => (MINUTES + minutes) * 60,
+        }
+    } else {
+        seconds
+    };
+    match u64::try_from(seconds) {
+        Ok(0) => TimeLimitRequest::Unlimited,
+        Ok(seconds) => TimeLimitRequest::Limit(Seconds(seconds)),
+        Err(_) => TimeLimitRequest::Limit(Seconds(u64::MAX)),
+    }
+}
+
+/// What `time_str2secs` reads; it adds up in 32 bits, so that programs ask for no limit by the largest number
+/// that they know.
+fn exact_seconds(text: &str) -> Option<i128> {
     if !is_time(text) {
         return None;
     }
-    let number = |text: &str| text.parse::<i64>().ok().or(text.is_empty().then_some(0));
     let (days, rest) = match text.split_once('-') {
         // `-5` is minus five days: `sscanf` takes the dash for a sign.
-        Some(("", days)) => (-number(days)?, ""),
-        Some((days, rest)) => (number(days)?, rest),
+        Some(("", days)) => (-field(days)?, ""),
+        Some((days, rest)) => (field(days)?, rest),
         None => (0, text),
     };
-    let fields: Vec<i64> = rest.split(':').map(number).collect::<Option<_>>()?;
-    let seconds = match (text.contains('-'), fields.as_slice()) {
-        (true, fields) => {
-            let field = |index| fields.get(index).copied().unwrap_or(0);
-            days.checked_mul(86_400)?
-                .checked_add(field(0).checked_mul(3600)?)?
-                .checked_add(field(1).checked_mul(60)?)?
-                .checked_add(field(2))?
-        }
-        (false, [minutes]) => minutes.checked_mul(60)?,
-        (false, [minutes, seconds]) => minutes.checked_mul(60)?.checked_add(*seconds)?,
-        (false, [hours, minutes, seconds]) => hours
-            .checked_mul(3600)?
-            .checked_add(minutes.checked_mul(60)?)?
-            .checked_add(*seconds)?,
+    let fields: Vec<i128> = rest.split(':').map(field).collect::<Option<_>>()?;
+    let [hours, minutes, seconds] = match (text.contains('-'), fields.as_slice()) {
+        (true, fields) => [0, 1, 2].map(|index| fields.get(index).copied().unwrap_or(0)),
+        (false, [minutes]) => [0, *minutes, 0],
+        (false, [minutes, seconds]) => [0, *minutes, *seconds],
+        (false, [hours, minutes, seconds]) => [*hours, *minutes, *seconds],
         _ => return None,
     };
-    if seconds < 0 {
-        return u64::try_from((MINUTES + (seconds + 59) / 60) * 60).ok();
+    Some(days * 86_400 + hours * 3600 + minutes * 60 + seconds)
+}
+
+/// As `sscanf` reads it: what is too large is the largest `long`.
+fn field(text: &str) -> Option<i128> {
+    if text.is_empty() {
+        return Some(0);
     }
-    u64::try_from(seconds).ok()
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse::<i64>().unwrap_or(i64::MAX).into())
 }
 
 /// Slurm's own check: digits with at most one dash before at most two colons, a number on each
@@ -146,6 +178,34 @@ mod tests {
         ] {
             check(wrong, "invalid");
         }
+    }
+
+    /// As recorded of a real 22.05.8, but for the last, whose minutes it shows as INVALID.
+    #[test]
+    fn lengths_beyond_32_bits_are_cut_as_slurm_cuts_them() {
+        let unlimited = [
+            "9223372036854775807",
+            "40000000000000000000",
+            "2147483647",
+            "2147483648",
+            "4294967295",
+        ];
+        for text in unlimited {
+            check(text, "UNLIMITED");
+        }
+        let minutes = 4_293_812_088;
+        let limit = TimeLimitRequest::Limit(Seconds(minutes * 60));
+        assert_eq!(TimeLimitRequest::parse("99999999999"), Some(limit));
+        let days = 9_999_999;
+        let uncut = TimeLimitRequest::Limit(Seconds(days * 86_400));
+        assert_eq!(
+            TimeLimitRequest::parse_uncut("9999999-00:00:00"),
+            Some(uncut)
+        );
+        assert_eq!(TimeLimitRequest::parse_uncut("12h"), None);
+        let none = Some(TimeLimitRequest::Unlimited);
+        assert_eq!(TimeLimitRequest::parse_uncut("unlimited"), none);
+        assert_eq!(TimeLimitRequest::parse_uncut("-1"), none);
     }
 
     proptest! {
