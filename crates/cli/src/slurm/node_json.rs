@@ -1,19 +1,41 @@
 //! What `sinfo --json` tells of nodes: names and meanings are those of Slurm's data parser v0.0.38.
 
-use super::cluster_view::{gres, gres_used};
+use super::cluster_view::{gres, gres_used, said_or_name};
 use super::scontrol_show::{gpus_text, held_text};
 use api::{ClusterReport, NodeReport};
 use serde_json::{Value, json};
 
 /// The whole answer.
 pub fn nodes_json(cluster: &ClusterReport) -> Value {
+    let machine = Machine::now();
     let nodes: Vec<Value> = cluster
         .nodes
         .iter()
         .filter(|node| !node.state.is_future)
-        .map(|node| of(node, cluster))
+        .map(|node| of(node, cluster, &machine))
         .collect();
     json!({ "meta": meta(), "errors": [], "nodes": nodes })
+}
+
+/// What is said of each node, since all are on this machine; 0 where the system does not say it.
+struct Machine {
+    /// In hundredths.
+    load: u32,
+    free_mib: u64,
+    /// In seconds.
+    booted_at: i64,
+    system: String,
+}
+
+impl Machine {
+    fn now() -> Machine {
+        Machine {
+            load: sys::machine_state::load().unwrap_or(0),
+            free_mib: sys::machine_state::free_mib().unwrap_or(0),
+            booted_at: sys::machine_state::booted_at().map_or(0, |at| at / 1000),
+            system: sys::machine_state::system(),
+        }
+    }
 }
 
 /// Who answers: a plugin's name where Slurm has one, and the version of Slurm whose language it speaks.
@@ -33,7 +55,7 @@ pub fn meta() -> Value {
     })
 }
 
-fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
+fn of(node: &NodeReport, cluster: &ClusterReport, machine: &Machine) -> Value {
     let [sockets, cores, threads] = node.sockets.unwrap_or([1, node.cpus, 1]);
     let gpus = gpus_text(&node.gpus, |gpu| gpu.count);
     let tres = format!("cpu={0},mem={1}M,billing={0}{gpus}", node.cpus, node.memory);
@@ -58,23 +80,18 @@ fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
         .collect();
     let reason = node.reason.as_ref();
     let features = node.features.join(",");
+    let said = |key: &str| node.said.get(key).map_or("", String::as_str);
     let values = [
         ("architecture", json!(std::env::consts::ARCH)),
         ("burstbuffer_network_address", json!("")),
         ("boards", json!(1)),
-        ("boot_time", json!(0)),
-        (
-            "comment",
-            json!(node.said.get("comment").map_or("", String::as_str)),
-        ),
+        ("boot_time", json!(machine.booted_at)),
+        ("comment", json!(said("comment"))),
         ("cores", json!(cores)),
         ("cpu_binding", json!(0)),
-        ("cpu_load", json!(0)),
-        ("extra", json!("")),
-        (
-            "free_memory",
-            json!(node.memory.saturating_sub(node.memory_used)),
-        ),
+        ("cpu_load", json!(machine.load)),
+        ("extra", json!(said("extra"))),
+        ("free_memory", json!(machine.free_mib)),
         ("cpus", json!(node.cpus)),
         ("last_busy", json!(node.last_busy.seconds())),
         ("features", json!(features)),
@@ -85,12 +102,12 @@ fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
         ("mcs_label", json!("")),
         ("name", json!(node.name.as_str())),
         ("next_state_after_reboot", json!("invalid")),
-        ("address", json!(node.name.as_str())),
-        ("hostname", json!(node.name.as_str())),
+        ("address", json!(said_or_name(node, "nodeaddr"))),
+        ("hostname", json!(said_or_name(node, "nodehostname"))),
         ("state", json!(node.state.base().to_lowercase())),
         ("state_flags", json!(flags)),
         ("next_state_after_reboot_flags", json!([])),
-        ("operating_system", json!(sys::machine_state::system())),
+        ("operating_system", json!(machine.system)),
         ("owner", json!(null)),
         ("partitions", json!(partitions)),
         ("port", json!(0)),
@@ -104,7 +121,7 @@ fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
             "reason_set_by_user",
             json!(reason.map(|reason| &reason.user)),
         ),
-        ("slurmd_start_time", json!(0)),
+        ("slurmd_start_time", json!(cluster.since.seconds())),
         ("sockets", json!(sockets)),
         ("threads", json!(threads)),
         ("temporary_disk", json!(node.tmp_disk.unwrap_or(0))),

@@ -2,7 +2,8 @@
 
 use super::node_json::meta;
 use model::{
-    ArrayTaskInfo, NodeShare, SacctRow, StartedBy, StepId, Timestamp, Usage, WaitStatus, node_list,
+    ArrayTaskInfo, NodeShare, SacctRow, StartedBy, StepId, Timestamp, TresUsed, Usage, UsedByTask,
+    WaitStatus, node_list,
 };
 use serde_json::{Value, json};
 
@@ -145,16 +146,6 @@ fn step(row: &SacctRow<'_>) -> Value {
         Some(step @ StepId::Batch) => json!(step.to_string()),
         None => Value::Null,
     };
-    // Nothing of it is known while it runs.
-    let memory: Vec<Value> = row
-        .usage()
-        .map(|usage| {
-            json!({
-                "type": "mem", "name": null, "id": tres_id("mem"), "count": usage.peak_memory,
-            })
-        })
-        .into_iter()
-        .collect();
     let frequency = match record.map(|step| step.step) {
         Some(StepId::Number(_)) => json!({
             "requested_frequency": { "min": null, "max": null }, "governor": GOVERNORS,
@@ -163,7 +154,8 @@ fn step(row: &SacctRow<'_>) -> Value {
             "requested_frequency": { "min": 0, "max": 0 }, "governor": [],
         }),
     };
-    let used = json!({ "average": memory, "max": [], "min": [], "total": memory });
+    let [read, written] = row.tres_used();
+    let is_over = row.end().is_some();
     json!({
         "CPU": frequency,
         "exit_code": exit_code(row.status()),
@@ -181,8 +173,57 @@ fn step(row: &SacctRow<'_>) -> Value {
         "task": { "distribution": row.value("Layout") },
         "tasks": { "count": tasks },
         "time": times(row),
-        "tres": { "allocated": tres(&row.value("AllocTRES")), "consumed": used, "requested": used },
+        "tres": { "allocated": tres(&row.value("AllocTRES")), "consumed": used(&written, is_over), "requested": used(&read, is_over) },
     })
+}
+
+/// What the tasks of a step used: Slurm names what they wrote `consumed`, all else `requested`. Nothing of it is
+/// known while it runs.
+fn used(all: &[TresUsed], is_over: bool) -> Value {
+    if !is_over {
+        return json!({ "average": [], "max": [], "min": [], "total": [] });
+    }
+    let amounts = |of: fn(&TresUsed) -> u64| {
+        let counted = all.iter().map(|it| (it.tres, json!({ "count": of(it) })));
+        // The one row where nothing was measured.
+        let energy = all.is_empty().then(|| ("energy", json!({ "count": 0 })));
+        records(counted.chain(energy))
+    };
+    let by_task = |of: fn(&TresUsed) -> &UsedByTask| {
+        let counted = all.iter().map(|it| {
+            let UsedByTask { amount, task, node } = of(it);
+            (
+                it.tres,
+                json!({ "count": amount, "task": task, "node": node }),
+            )
+        });
+        records(counted)
+    };
+    json!({
+        "average": amounts(|it| it.average),
+        "max": by_task(|it| &it.most),
+        "min": by_task(|it| &it.least),
+        "total": amounts(|it| it.total),
+    })
+}
+
+/// TRES with what is said of each, in the order of their numbers.
+fn records<'a>(parts: impl Iterator<Item = (&'a str, Value)>) -> Value {
+    let mut records: Vec<(u32, Value)> = parts
+        .map(|(name, mut record)| {
+            let (kind, own) = match name.split_once('/') {
+                Some((kind, own)) => (kind, Some(own)),
+                None => (name, None),
+            };
+            let id = tres_id(name);
+            record["type"] = json!(kind);
+            record["name"] = json!(own);
+            record["id"] = json!(id);
+            (id, record)
+        })
+        .collect();
+    records.sort_by_key(|(id, _)| *id);
+    records.into_iter().map(|(_, record)| record).collect()
 }
 
 /// What a job and a step have alike.
@@ -236,25 +277,13 @@ fn memory(memory: model::MemoryRequest) -> u64 {
 /// `cpu=2,mem=4G,gres/gpu:v100=1` as records.
 fn tres(text: &str) -> Value {
     let parts = text.split(',').filter_map(|part| part.split_once('='));
-    let mut records: Vec<(u32, Value)> = parts
-        .map(|(name, count)| {
-            let (kind, own) = match name.split_once('/') {
-                Some((kind, own)) => (kind, Some(own)),
-                None => (name, None),
-            };
-            let count = match kind {
-                "mem" => model::parse_mebibytes(count),
-                _ => count.parse().ok(),
-            };
-            let id = tres_id(name);
-            (
-                id,
-                json!({ "type": kind, "name": own, "id": id, "count": count }),
-            )
-        })
-        .collect();
-    records.sort_by_key(|(id, _)| *id);
-    records.into_iter().map(|(_, record)| record).collect()
+    records(parts.map(|(name, count)| {
+        let count = match name {
+            "mem" => model::parse_mebibytes(count),
+            _ => count.parse().ok(),
+        };
+        (name, json!({ "count": count }))
+    }))
 }
 
 /// The numbers that Slurm's accounting gives its own; those of others follow in order there, and are
@@ -266,6 +295,8 @@ fn tres_id(name: &str) -> u32 {
         "energy" => 3,
         "node" => 4,
         "billing" => 5,
+        "fs/disk" => 6,
+        "pages" => 8,
         "gres/gpu" => 1001,
         _ => 1002,
     }

@@ -132,6 +132,14 @@ fn values_of_json_are_a_real_slurms_or_are_listed() {
             differ.entry(format!("{command} {path}")).or_insert(what);
         }
     }
+    // Nodes say how this machine fares, as the text of `sinfo` does: not what jobs leave of them.
+    let of_node = |node: &str, path: &str| ours[&format!("sinfo {node}")][path].clone();
+    for since in [".boot_time", ".slurmd_start_time"] {
+        assert!(of_node("node1", since).as_i64() > Some(0), "{since}");
+    }
+    assert!(of_node("node1", ".alloc_memory").as_u64() > Some(0));
+    let free = of_node("node1", ".free_memory");
+    assert_eq!(free, of_node("node4", ".free_memory"));
     env.slurm("scancel", &["-u", "root"]).success();
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         let kept = DIFFER
@@ -193,7 +201,7 @@ fn yaml_has_the_values_of_json() {
         values(&json, String::new(), &mut of_json);
         values(&yaml, String::new(), &mut of_yaml);
         // Seconds pass between the two.
-        let of_moment = ["time", "load", "last_sched_evaluation", "free_mem"];
+        let of_moment = ["time", "load", "last_sched_evaluation", "free_memory"];
         let differ: Vec<&String> = of_json
             .iter()
             .filter(|(path, _)| !of_moment.iter().any(|end| path.ends_with(end)))

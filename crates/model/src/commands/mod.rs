@@ -35,7 +35,7 @@ pub use lost_submission::{FIND_BY_COMMENT, answer_was_lost, job_with_comment};
 pub use option_tables::{commands_with_options, option_lines, options_of_command};
 pub use sacct::{
     Parsable, SacctArgs, SacctBrought, SacctColumn, SacctData, SacctError, SacctJob, SacctRow,
-    SacctShow, SacctUnits, sacct_columns_text,
+    SacctShow, SacctUnits, TresUsed, UsedByTask, sacct_columns_text,
 };
 pub use sacctmgr::{
     ModifyJob, SacctmgrAnswer, SacctmgrArgs, SacctmgrFacts, SacctmgrFile, SacctmgrShow, TresName,

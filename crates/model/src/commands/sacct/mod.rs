@@ -9,6 +9,7 @@ mod task_columns;
 pub(crate) mod values;
 
 pub use self::row::SacctRow;
+pub use self::task_columns::{TresUsed, UsedByTask};
 use self::values::{columns, jobs, minutes, range, states, units};
 use crate::commands::JobName;
 use crate::commands::padding::padded;

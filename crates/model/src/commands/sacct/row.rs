@@ -2,7 +2,7 @@
 
 use super::SacctUnits;
 use super::amounts::{cpu_text, padded, tres_memory};
-use super::task_columns::TasksOfStep;
+use super::task_columns::{TasksOfStep, TresUsed};
 use crate::records::{
     JobHistory, JobInfo, JobStart, JobState, JobStateName, OUT_OF_MEMORY, Outcome, StartedBy,
     StepRecord, StepState, ViewFacts, WaitStatus,
@@ -385,6 +385,14 @@ impl<'a> SacctRow<'a> {
             Some(step) => step.usage,
             None => self.start.and_then(|start| start.usage),
         }
+    }
+
+    /// What the tasks of a step that is over used, and what they wrote.
+    #[must_use]
+    pub fn tres_used(&self) -> [Vec<TresUsed>; 2] {
+        let units = self.units;
+        let step = self.step.filter(|_| self.end().is_some());
+        step.map_or_else(Default::default, |step| TasksOfStep { step, units }.used())
     }
 
     /// How it ended.

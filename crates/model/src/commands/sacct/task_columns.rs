@@ -33,6 +33,36 @@ enum Which {
     Total,
 }
 
+/// What the tasks of a step used of a TRES: milliseconds of CPU, pages, else bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TresUsed {
+    /// As `fs/disk`.
+    pub tres: &'static str,
+    /// Of a task.
+    pub average: u64,
+    /// Of the task that used most of it.
+    pub most: UsedByTask,
+    /// Of the one that used least.
+    pub least: UsedByTask,
+    /// Of all together.
+    pub total: u64,
+}
+
+/// What a task used, and which it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsedByTask {
+    /// In the unit of its TRES.
+    pub amount: u64,
+    /// Its rank.
+    pub task: u32,
+    /// Its node.
+    pub node: String,
+}
+
+/// What is counted of what comes to tasks, and of what they write.
+const READ: &[Counted] = &[Counted::Cpu, Counted::Memory, Counted::Read, Counted::Pages];
+const WRITTEN: &[Counted] = &[Counted::Written];
+
 /// A step whose tasks were counted.
 pub(super) struct TasksOfStep<'a> {
     pub(super) step: &'a StepRecord,
@@ -60,6 +90,42 @@ impl TasksOfStep<'_> {
             None => self.amount(counted, self.count(amounts, which)),
         });
         Some(text.unwrap_or_default())
+    }
+
+    /// What `TRESUsageIn…` and `TRESUsageOut…` tell in text.
+    pub(super) fn used(&self) -> [Vec<TresUsed>; 2] {
+        [READ, WRITTEN].map(|of| {
+            let tres_used = |tres, amounts: TaskAmounts| {
+                let by_task = |task: TaskAmount| UsedByTask {
+                    amount: task.amount,
+                    task: task.rank,
+                    node: self.place(task, Place::Node),
+                };
+                TresUsed {
+                    tres,
+                    average: self.count(amounts, Which::Average),
+                    most: by_task(amounts.most),
+                    least: by_task(amounts.least),
+                    total: amounts.total,
+                }
+            };
+            let counted = of.iter().filter_map(|counted| {
+                let amounts = self.amounts(*counted)?;
+                Some(tres_used(tres_name(*counted), amounts))
+            });
+            let mut all: Vec<TresUsed> = counted.collect();
+            // It is not measured; a real one has a row of it all the same.
+            if !all.is_empty() {
+                let none = TaskAmount::default();
+                let amounts = TaskAmounts {
+                    total: 0,
+                    most: none,
+                    least: none,
+                };
+                all.push(tres_used("energy", amounts));
+            }
+            all
+        })
     }
 
     /// `InAve`, `InMaxNode`, `OutTot` and so on.
@@ -316,6 +382,41 @@ mod tests {
             "energy=node1,fs/disk=node1",
         );
         check(&step, fitting, "TRESUsageOutMinTask", "fs/disk=0");
+    }
+
+    #[test]
+    fn what_tasks_used_is_told_in_numbers_too() {
+        let usage = |memory| TaskUsage {
+            cpu_ms: 70,
+            memory,
+            pages: 1,
+            read: 47_817,
+            written: 52_428_801,
+        };
+        let all = [(0, 0, usage(60_780_544)), (1, 1, usage(60_649_472))];
+        let step = step(TasksUsage::of(&all), &[1, 1]);
+        let tasks = TasksOfStep {
+            step: &step,
+            units: SacctUnits::Fitting,
+        };
+        let [read, written] = tasks.used();
+        let names = |used: &[TresUsed]| used.iter().map(|it| it.tres).collect::<Vec<_>>();
+        assert_eq!(names(&read), ["cpu", "mem", "fs/disk", "pages", "energy"]);
+        assert_eq!(names(&written), ["fs/disk", "energy"]);
+        assert_eq!(written[0].total, 104_857_602);
+        let by_task = |amount, task, node: &str| UsedByTask {
+            amount,
+            task,
+            node: node.to_owned(),
+        };
+        let memory = TresUsed {
+            tres: "mem",
+            average: 60_715_008,
+            most: by_task(60_780_544, 0, "node1"),
+            least: by_task(60_649_472, 1, "node2"),
+            total: 121_430_016,
+        };
+        assert_eq!(read[1], memory);
     }
 
     #[test]
