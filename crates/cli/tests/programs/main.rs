@@ -108,6 +108,23 @@ mod slow {
     }
 
     #[test]
+    fn monitors() {
+        let packages = ["slmtop==0.1.0", "slurm-wtf==0.3.2", "sfollow==0.3"];
+        let Some((mut env, python)) = with_packages("monitors", &packages) else {
+            return;
+        };
+        start_four(&mut env, &["--cpus-per-node", "2", "--gpus-per-node", "2"]);
+        assert_eq!(
+            run(&env, &python, "with_monitors.py"),
+            "slmtop: ['1/2', '0/2', '0/2', '0/2']\n\
+             slmtop: ['looked-at']\n\
+             slurm-wtf: [('lab', 1, 7.0), ('root', 0, 7.0)]\n\
+             sfollow: ['first', 'last']\n"
+        );
+        env.yard(&["engine", "stop", "four"]).success();
+    }
+
+    #[test]
     #[ignore = "a minute of downloads and of waits that are parsl's own"]
     fn parsl() {
         let Some((mut env, python)) = with_packages("parsl", &["parsl==2026.10.26"]) else {
