@@ -114,6 +114,36 @@ mod slow {
     }
 
     #[test]
+    fn where_a_script_s_job_writes_is_asked_no_oftener_than_how_it_is() {
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        set_poll(&env, "1s");
+        let slurm = FakeSlurm::start(&mut env);
+        slurm.set_jobs(&[(17, "RUNNING", "job")]);
+        let script = env.write("job.sbatch", "#!/bin/bash\ntrue\n");
+        let script = script.to_str().unwrap();
+        let run = Under::start(&env, "run", &["run", "--on", "fake", script]);
+        // This one never says where the job writes.
+        let count = || (slurm.asked("squeue"), slurm.asked("scontrol"));
+        wait_until("it is asked about the job and its files", || {
+            count().0 >= 2 && count().1 >= 2
+        });
+        let before = count();
+        wait_until("several looks", || count().0 >= before.0 + 3);
+        let now = count();
+        let (looks, questions) = (now.0 - before.0, now.1 - before.1);
+        assert!(questions <= looks + 1, "{questions} beside {looks} looks");
+        slurm.set_down(true);
+        wait_until("the outage is said", || {
+            run.said().contains("fake does not answer")
+        });
+        let before = count();
+        wait_until("it is asked in vain", || count().0 >= before.0 + 2);
+        assert_eq!(count().1, before.1);
+        slurm.set_down(false);
+        run.interrupt();
+    }
+
+    #[test]
     fn start_and_end_are_seen_in_the_files_while_the_cluster_is_asked_seldom() {
         let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
         set_poll(&env, "10m");

@@ -183,20 +183,26 @@ impl JobFollower {
         self.poller.watch(&[self.job]);
         // The answer is taken before the files are read: when it says that the job ended, the files
         // then hold all there is.
-        if let Some(look) = self.poller.look(self.looks)? {
+        let look = self.poller.look(self.looks)?;
+        // A controller is asked no oftener than the poller asks it, and not while it does not answer.
+        let may_ask = look.is_some() || self.transport.is_embedded();
+        if let Some(look) = look {
             self.looks = look.number;
             let views = self.own(&look.jobs);
             let lives = views.iter().any(|view| view.state.is_live());
             self.see(&views, &mut seen);
-            if look.asked.contains(&self.job) && !lives {
+            if look.asked.contains(&self.job) && !lives && self.over.is_none() {
                 self.over = Some(JobEnd {
                     is_array: self.is_array,
                     jobs: views,
                 });
             }
         }
-        self.see_files();
-        if self.over.is_some() {
+        if may_ask {
+            self.see_files();
+        }
+        let knows_files = self.over.is_some() && !self.has_new_files;
+        if knows_files {
             self.output.end();
         }
         let news = self.output.news();
@@ -205,7 +211,7 @@ impl JobFollower {
             self.poller.hurry();
         }
         seen.extend(news);
-        if !self.output.has_more() {
+        if knows_files && !self.output.has_more() {
             seen.extend(self.over.take().map(|end| JobEvent::Over { end }));
         }
         Ok(seen)
@@ -276,7 +282,7 @@ impl JobFollower {
         let asked = Instant::now();
         let files = self.transport.output_files(self.job, self.element);
         self.asked_files = Some((Instant::now(), asked.elapsed()));
-        // A cluster that does not answer now is asked again.
+        // A cluster that does not answer now is asked again, after the end too: what was written is shown.
         let Ok(files) = files else { return };
         // One that has just begun may not be listed yet.
         self.has_new_files = files.is_empty() && self.over.is_none();
