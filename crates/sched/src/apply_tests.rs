@@ -575,6 +575,28 @@ fn singleton() {
     assert_eq!(world.started, [first, second, third]);
 }
 
+/// As in Slurm, which asks whether the other waits.
+#[test]
+fn a_job_that_waits_again_has_not_begun() {
+    let mut world = World::new(2);
+    let first = world.submit(Request::default());
+    world.pass();
+    let soon = world.submit(after("after:1+1"));
+    world.state.apply(Event::Ending {
+        job: first,
+        ending: Ending::Requeue {
+            hold: RequeueHold::Held,
+            node_failed: false,
+        },
+    });
+    world.completed(first);
+    world.now = world.now + Seconds(120);
+    let late = world.submit(after("after:1"));
+    world.pass();
+    assert_eq!(world.state_of(soon), "Dependency");
+    assert_eq!(world.state_of(late), "Dependency");
+}
+
 #[test]
 fn a_requeue_counts_and_a_cancel_overrules_it() {
     let mut world = World::new(1);

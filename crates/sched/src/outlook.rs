@@ -179,7 +179,6 @@ fn after(live: &[&LiveJob], finished: &[&Finished], delay: Seconds, now: Timesta
     for job in live {
         match &job.record.state {
             JobState::Running { since, .. } => due = due.max(*since + delay),
-            JobState::Pending { .. } if job.record.restarts > 0 => {}
             _ => return Outlook::NotYet(None),
         }
     }
