@@ -174,6 +174,13 @@ fn a_cluster_file_that_changes_under_running_jobs() {
     assert!(broken.contains("nothing was changed"), "{broken}");
     assert!(!broken.contains("--> cluster.toml"), "{broken}");
     assert_eq!(states(), "R\nR\nPD\n");
+    // One that can be read, and names nodes that are not there.
+    file(&format!("{smaller}[partition.more]\nnodes = [\"zzz\"]\n"));
+    let broken = lab.scontrol("reconfigure");
+    assert!(broken.contains("zzz"), "{broken}");
+    assert!(broken.contains("nothing was changed"), "{broken}");
+    let partitions = lab.0.slurm("sinfo", &["-h", "-o", "%R"]).stdout;
+    assert!(!partitions.contains("more"), "{partitions}");
     // So it is after a restart: the job on the node that is gone is known, and can be ended.
     lab.restart();
     wait_until("both are there again", || states() == "R\nR\nPD\n");

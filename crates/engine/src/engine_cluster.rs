@@ -2,8 +2,8 @@
 //! whose nodes are pretended here.
 
 use api::EngineFolder;
-use cluster_file::ClusterFile;
-use model::{Accounting, ClusterChanges, NodeName};
+use cluster_file::{ClusterFile, Contradiction};
+use model::{Accounting, ClusterChanges, NodeName, Severity};
 use resources::{Cluster, SingleNode, Trust};
 use sched::{BackfillParameters, ParameterError};
 use std::io;
@@ -253,6 +253,30 @@ impl EngineCluster {
     }
 }
 
+/// What can't be so in the second text of a cluster file and was not so in the first, as it is printed.
+pub(crate) fn new_mistakes(name: &str, texts: [&str; 2], origin: &str) -> Option<String> {
+    let [former, new] = texts.map(|text| {
+        let file = ClusterFile::parse(name, text);
+        let mut found = file.map(|file| file.check()).unwrap_or_default();
+        found.retain(|one| one.severity == Severity::Error);
+        found
+    });
+    let was = |one: &Contradiction| {
+        let (code, message) = (one.code, &one.problem.message);
+        former
+            .iter()
+            .any(|former| (former.code, &former.problem.message) == (code, message))
+    };
+    let said = new.iter().filter(|one| !was(one));
+    let said = said.map(|one| {
+        model::render(&one.problem, texts[1], origin)
+            .trim_end()
+            .to_owned()
+    });
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| said.join("\n"))
+}
+
 fn backfill_of(file: &ClusterFile) -> Result<Option<BackfillParameters>, ParameterError> {
     let scheduler = file.scheduling.scheduler.as_ref();
     if scheduler.is_some_and(|scheduler| scheduler.value == "sched/builtin") {
@@ -260,7 +284,7 @@ fn backfill_of(file: &ClusterFile) -> Result<Option<BackfillParameters>, Paramet
     }
     let parameters = file.scheduling.parameters.as_ref();
     let parameters = parameters.map_or("", |parameters| parameters.value.as_str());
-    BackfillParameters::parse(parameters).map(Some)
+    BackfillParameters::parse(parameters)
 }
 
 /// Whether there are nodes to schedule, all with what must be known of them.

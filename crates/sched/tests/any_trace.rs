@@ -4,6 +4,7 @@ use model::Timestamp;
 use proptest::prelude::*;
 use resources::{Cluster, Trust};
 use std::fmt::Write as _;
+use yard_sched::BackfillParameters;
 use yard_sched::replay::{Policy, Rules, Start, Trace, flat_machine, read_trace, replay};
 
 const CPUS: u32 = 10;
@@ -106,4 +107,41 @@ proptest! {
             prop_assert_eq!(flat, starts(&trace, &one_node(), policy), "{:?}", policy);
         }
     }
+}
+
+/// Of several kinds of nodes, a job's partition and its GPUs' type say which it is of.
+#[test]
+fn nodes_of_a_kind_with_fewer_gpus_take_what_fits_them() {
+    let text = "[nodes.t]\ncount = 2\ncpus = 16\ngpu = { type = \"t4\", count = 8 }\n\
+                [nodes.v]\ncount = 4\ncpus = 16\ngpu = { type = \"v100\", count = 2 }\n\
+                [partition.all]\ndefault = true\nnodes = \"ALL\"\n[partition.few]\nnodes = [\"v\"]\n";
+    let file = cluster_file::ClusterFile::parse("mixed", text).expect("a cluster file");
+    let cluster = Cluster::build(&file, Trust::All);
+    let jobs = "job,submit,run,cpus,gpus,gpu_type,queue\n\
+                1,0,10,4,4,v100,all\n2,0,10,4,4,,few\n3,10,10,9,9,t4,all\n4,10,10,7,7,t4,all\n";
+    let trace = read_trace(jobs).expect("a table of jobs");
+    for policy in POLICIES {
+        let starts = starts(&trace, &cluster, policy);
+        let at = |job: usize| {
+            starts
+                .iter()
+                .find(|start| start.job == job)
+                .map(|start| start.at)
+        };
+        // Both are on the four nodes of two, and 9 and 7 are all GPUs of the other two.
+        let want = [0, 0, 10_000, 10_000].map(|at| Some(Timestamp(at)));
+        assert_eq!([0, 1, 2, 3].map(at), want, "{policy:?}");
+    }
+}
+
+/// `bf_interval=-1`
+#[test]
+fn without_backfill_slurm_s_order_is_kept() {
+    let jobs = [(0, 10, 0, 8), (0, 10, 0, 10), (0, 5, 0, 2)];
+    let trace = trace(&jobs);
+    let mut rules = Rules::new(Policy::Slurm);
+    rules.backfill = BackfillParameters::parse("bf_interval=-1").expect("Slurm takes it");
+    let played = replay(&trace, &flat_machine(CPUS), rules, &mut |_| {});
+    let order: Vec<usize> = played.starts.iter().map(|start| start.job).collect();
+    assert_eq!(order, [0, 1, 2]);
 }

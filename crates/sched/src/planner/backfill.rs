@@ -69,12 +69,14 @@ impl std::error::Error for ParameterError {}
 
 impl BackfillParameters {
     /// Reads Slurm's text: `bf_window=2880,bf_max_job_user=10`. Other parameters are left to
-    /// others; a 0 means no bound where it does in Slurm.
+    /// others; a 0 means no bound where it does in Slurm. `None` where `bf_interval=-1` switches
+    /// backfill off.
     ///
     /// # Errors
     /// A value is no number, or one that Slurm refuses.
-    pub fn parse(text: &str) -> Result<BackfillParameters, ParameterError> {
+    pub fn parse(text: &str) -> Result<Option<BackfillParameters>, ParameterError> {
         let mut parameters = BackfillParameters::default();
+        let mut is_off = false;
         for part in text.split(',') {
             let Some((key, value)) = part.split_once('=') else {
                 continue;
@@ -99,7 +101,12 @@ impl BackfillParameters {
                 })
             };
             match key {
-                "bf_interval" => parameters.interval = number(1, 10_800)? * 1000,
+                "bf_interval" => {
+                    is_off = value == "-1";
+                    if !is_off {
+                        parameters.interval = number(1, 10_800)? * 1000;
+                    }
+                }
                 "bf_window" => parameters.window = number(1, 43_200)? * 60_000,
                 "bf_resolution" => parameters.resolution = number(1, 3600)? * 1000,
                 "bf_max_job_test" => parameters.tests = number(1, 1_000_000)? as usize,
@@ -109,7 +116,7 @@ impl BackfillParameters {
                 _ => {}
             }
         }
-        Ok(parameters)
+        Ok((!is_off).then_some(parameters))
     }
 
     /// How a cycle plans; a job that is overdue is killed after `overdue`.
@@ -159,7 +166,9 @@ mod tests {
             tests: 10,
             ..BackfillParameters::default()
         };
-        assert_eq!(parameters, want);
+        assert_eq!(parameters, Some(want));
+        let off = BackfillParameters::parse("bf_window=2880,bf_interval=-1");
+        assert_eq!(off.expect("Slurm takes it"), None);
     }
 
     #[test]
@@ -174,8 +183,8 @@ mod tests {
                 "bf_resolution=0: a number from 1 to 3600 is needed",
             ),
             (
-                "bf_interval=-1",
-                "bf_interval=-1: a number from 1 to 10800 is needed",
+                "bf_interval=-2",
+                "bf_interval=-2: a number from 1 to 10800 is needed",
             ),
         ] {
             let error = BackfillParameters::parse(text).expect_err(text);

@@ -220,8 +220,10 @@ where
 
     /// Something happened: another cycle is due.
     fn plan_cycle(&mut self, now: i64) {
-        if self.rules.policy == Policy::Slurm && !self.queue.is_empty() {
-            let interval = self.rules.backfill.interval.max(1);
+        let backfill = self.rules.backfill.as_ref();
+        let backfill = backfill.filter(|_| self.rules.policy == Policy::Slurm);
+        if let Some(backfill) = backfill.filter(|_| !self.queue.is_empty()) {
+            let interval = backfill.interval.max(1);
             let next = now.saturating_add(interval - now.rem_euclid(interval));
             self.cycle.get_or_insert(next);
         }
@@ -321,12 +323,14 @@ where
     /// A backfill cycle of Slurm's.
     fn cycle(&mut self, now: i64) {
         self.cycle = None;
+        let Some(parameters) = &self.rules.backfill else {
+            return;
+        };
         let (needs, limits) = (self.needs, &self.limits);
         let job = |slot: u32| candidate(needs, limits, slot);
         let releases = releases(&self.expected, &self.held);
         let mut started = Vec::new();
         let start = |slot, held, backfilled| started.push((slot, held, backfilled));
-        let parameters = &self.rules.backfill;
         let owners = &self.owners;
         let tried = parameters.tried(&self.queue, |slot| owners[slot as usize]);
         let planning = parameters.planning(OVERDUE);

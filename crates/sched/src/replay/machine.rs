@@ -6,7 +6,7 @@ use super::{Played, Rules, Trace, TraceJob};
 use crate::planner::{NeedOfNodes, Nodes, OneNode};
 use model::{GpuCount, MemoryRequest, NodeName, Request};
 use resources::{Amounts, Cluster, Compiled, Demand, Free, PartId, Pick, Share, SingleNode, place};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// A machine that is a number of processors, wherever they are.
 #[must_use]
@@ -73,15 +73,18 @@ impl Kinds {
             let gpu_type = job.gpu_type.as_deref();
             let asked = (partition, job.cpus, job.gpus, gpu_type, job.memory);
             *known.entry(asked).or_insert_with(|| {
-                let demand = Demand::of(&request(cluster, job), cluster.defaults(partition));
-                let compiled = Compiled::new(cluster, partition, demand);
-                // What it would get of an idle machine.
-                let shares = place(cluster, &compiled, &idle, Pick::default());
-                let asked = TraceRequest {
-                    partition,
-                    compiled,
-                };
-                all.push(shares.map(|shares| (asked, shares)));
+                let mut requests = requests(cluster, job).into_iter();
+                all.push(requests.find_map(|request| {
+                    let demand = Demand::of(&request, cluster.defaults(partition));
+                    let compiled = Compiled::new(cluster, partition, demand);
+                    // What it would get of an idle machine.
+                    let shares = place(cluster, &compiled, &idle, Pick::default())?;
+                    let asked = TraceRequest {
+                        partition,
+                        compiled,
+                    };
+                    Some((asked, shares))
+                }));
                 (all.len() - 1) as u32
             })
         });
@@ -109,36 +112,56 @@ impl Kinds {
     }
 }
 
-/// What a job would ask for. With GPUs it is one task a node, on as few nodes as can have them.
-fn request(cluster: &Cluster, job: &TraceJob) -> Request {
+/// What a job would ask for, the best first. With GPUs it is one task a node, on as few nodes as can
+/// have them: which those are depends on its partition and its GPUs' type.
+fn requests(cluster: &Cluster, job: &TraceJob) -> Vec<Request> {
     let has_memory = job.memory > 0;
     if job.gpus == 0 {
         // On whichever nodes its processors are.
         let each = job.memory.div_ceil(u64::from(job.cpus.max(1)));
-        return Request {
+        return vec![Request {
             tasks: Some(job.cpus),
             memory: has_memory.then_some(MemoryRequest::PerCpu(each)),
             ..Request::default()
-        };
+        }];
     }
-    let most = cluster
-        .classes()
+    let classes = cluster.classes().iter();
+    let of_a_node: BTreeSet<u32> = classes
+        .map(|class| u32::from(class.total.lane(0)).max(1))
+        .collect();
+    let counts: BTreeSet<u32> = of_a_node
         .iter()
-        .map(|class| u32::from(class.total.lane(0)))
-        .max();
-    let each = most.unwrap_or(1).max(1);
-    let nodes = job.gpus.div_ceil(each);
+        .map(|each| job.gpus.div_ceil(*each))
+        .collect();
+    counts
+        .into_iter()
+        .map(|nodes| on_nodes(job, nodes))
+        .collect()
+}
+
+/// What a job with GPUs would ask for, on so many nodes.
+fn on_nodes(job: &TraceJob, nodes: u32) -> Request {
+    let gpus = |count| {
+        Some(GpuCount {
+            kind: job.gpu_type.as_deref().map(str::to_owned),
+            count,
+        })
+    };
+    let (of_node, of_job) = if job.gpus.is_multiple_of(nodes) {
+        (gpus(job.gpus / nodes), None)
+    } else {
+        (None, gpus(job.gpus))
+    };
     let cpus = job.cpus.div_ceil(nodes);
     Request {
         min_nodes: Some(nodes),
         max_nodes: Some(nodes),
         tasks: Some(nodes),
         cpus_per_task: (cpus > 0).then_some(cpus),
-        gpus_per_node: Some(GpuCount {
-            kind: job.gpu_type.as_deref().map(str::to_owned),
-            count: job.gpus.div_ceil(nodes),
-        }),
-        memory: has_memory.then(|| MemoryRequest::PerNode(job.memory.div_ceil(u64::from(nodes)))),
+        gpus_per_node: of_node,
+        gpus: of_job,
+        memory: (job.memory > 0)
+            .then(|| MemoryRequest::PerNode(job.memory.div_ceil(u64::from(nodes)))),
         ..Request::default()
     }
 }

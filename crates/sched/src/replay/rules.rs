@@ -71,9 +71,9 @@ pub struct Rules {
     pub estimates: Estimates,
     /// When jobs come into the queue.
     pub arrivals: Arrivals,
-    /// How Slurm's backfill goes, where that is the policy.
+    /// How Slurm's backfill goes, where that is the policy; `None` where it is switched off.
     #[serde(skip)]
-    pub backfill: BackfillParameters,
+    pub backfill: Option<BackfillParameters>,
 }
 
 impl Rules {
@@ -85,7 +85,7 @@ impl Rules {
             order: Order::Fcfs,
             estimates: Estimates::Requested,
             arrivals: Arrivals::AtOnce,
-            backfill: BackfillParameters::default(),
+            backfill: Some(BackfillParameters::default()),
         }
     }
 }

@@ -333,8 +333,11 @@ fn check_order(args: &Args, cluster: &Cluster) -> Result<(), Failure> {
     .todo("name one with --cluster whose file has a table [priority], such as `fair_share = 1000`"))
 }
 
-/// How Slurm's backfill goes.
-fn parameters(args: &Args, file: Option<&ClusterFile>) -> Result<BackfillParameters, Failure> {
+/// How Slurm's backfill goes; `None` where it is switched off.
+fn parameters(
+    args: &Args,
+    file: Option<&ClusterFile>,
+) -> Result<Option<BackfillParameters>, Failure> {
     let of_file = file.and_then(|file| file.scheduling.parameters.as_ref());
     let text = args.parameters.as_deref();
     let text = text.or(of_file.map(|text| text.value.as_str()));
