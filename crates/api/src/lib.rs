@@ -37,7 +37,7 @@ pub use frame::{LONGEST_ANSWER, LONGEST_CALL, append_frame, read_frame, write_fr
 pub use job_mail::JobMail;
 pub use job_reports::{HistoryReports, JobReports};
 pub use message::{
-    Answer, ArrayThrottle, AsUser, Call, CancelRequest, CpusAndGpus, EngineFacts, Handover, Hello,
+    Answer, ArrayThrottle, AsUser, Call, CancelRequest, EngineFacts, Handover, HeldAmount, Hello,
     HelloAnswer, JobFilter, JobHolds, LicenceNeed, NeverMet, NewStep, NodeFacts, NodesNeeded,
     NotPlanned, OutOfUse, PartitionFacts, PreemptedJob, Refusal, Selector, StepLaunch, StepPart,
     StepRequestName, StepTask, Submission, TaskFiles, UNTYPED_GPU, Watched, WhyWaiting, WouldStart,

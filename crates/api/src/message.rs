@@ -388,19 +388,19 @@ pub struct WhyWaiting {
     /// Slurm's word for it.
     pub reason: String,
     /// What it would hold by the plan, or on an idle cluster.
-    pub needs: Option<CpusAndGpus>,
+    pub needs: Option<HeldAmount>,
     /// The nodes that it needs.
     #[serde(default)]
     pub nodes_needed: Option<NodesNeeded>,
     /// Nodes that it could have and that take no jobs now.
     #[serde(default)]
     pub out_of_use: Vec<OutOfUse>,
-    /// What is free now.
-    pub free: CpusAndGpus,
-    /// The most that is free on one node.
-    pub free_on_one: CpusAndGpus,
-    /// What there is.
-    pub there: CpusAndGpus,
+    /// What is free now on nodes that it could have.
+    pub free: HeldAmount,
+    /// The most that is free on one of them.
+    pub free_on_one: HeldAmount,
+    /// What there is on them.
+    pub there: HeldAmount,
     /// Waiting jobs that come before it.
     pub ahead: Vec<JobId>,
     /// Running jobs that end before it starts; those that end last first. Where a limit or the throttle of its
@@ -432,6 +432,9 @@ pub struct WhyWaiting {
     /// The limit of a QOS, an account or a user that it would pass.
     #[serde(default)]
     pub limit: Option<model::ReachedLimit>,
+    /// What its partition says against it.
+    #[serde(default)]
+    pub partition_bound: Option<model::PartitionBound>,
     /// Its array, where that runs as many elements as it may.
     #[serde(default)]
     pub throttle: Option<ArrayThrottle>,
@@ -461,10 +464,10 @@ pub struct NotPlanned {
 pub struct NodesNeeded {
     /// It needs at least so many.
     pub least: u32,
-    /// On so many nodes of its partitions its part of one node is free now; `None` where it is not known
+    /// On so many nodes that it could have its part of one node is free now; `None` where it is not known
     /// how large that is.
     pub with_room: Option<u32>,
-    /// So many nodes its partitions have.
+    /// So many nodes it could have.
     pub there: u32,
 }
 
@@ -508,13 +511,16 @@ pub struct LicenceNeed {
     pub held: Vec<(JobId, u32)>,
 }
 
-/// CPUs and GPUs.
+/// CPUs, GPUs and memory.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct CpusAndGpus {
+pub struct HeldAmount {
     /// CPUs.
     pub cpus: u64,
     /// GPUs.
     pub gpus: u64,
+    /// MiB.
+    #[serde(default)]
+    pub memory: u64,
 }
 
 /// A job that holds what another waits for.
@@ -525,7 +531,7 @@ pub struct JobHolds {
     /// Whose.
     pub user: String,
     /// What it holds.
-    pub holds: CpusAndGpus,
+    pub holds: HeldAmount,
     /// When its limit is over; none has no limit, or is suspended.
     pub until: Option<Timestamp>,
     /// It is suspended, and its time stands still.

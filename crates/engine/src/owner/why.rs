@@ -2,7 +2,7 @@
 
 use super::Owner;
 use api::{
-    Answer, ArrayThrottle, CpusAndGpus, JobHolds, LicenceNeed, NeverMet, NodesNeeded, NotPlanned,
+    Answer, ArrayThrottle, HeldAmount, JobHolds, LicenceNeed, NeverMet, NodesNeeded, NotPlanned,
     OutOfUse, PreemptedJob, Refusal, WhyWaiting,
 };
 use model::{
@@ -26,9 +26,10 @@ impl Owner {
 
     /// What a client gets to know of a job that waits.
     fn waiting(&self, job: JobId, why: Why) -> WhyWaiting {
-        let wire = |amount: Amount| CpusAndGpus {
+        let wire = |amount: Amount| HeldAmount {
             cpus: amount.cpus,
             gpus: amount.gpus,
+            memory: amount.memory,
         };
         let reason = JobState::Pending { reason: why.reason };
         let holders = why.holders.into_iter().map(|holder| JobHolds {
@@ -110,6 +111,7 @@ impl Owner {
             reservations: why.reservations,
             too_late: why.too_late,
             limit: why.limit,
+            partition_bound: why.partition_bound,
             throttle,
             instead: why.instead,
             smaller_untried: why.smaller_untried,

@@ -13,6 +13,7 @@ mod never;
 mod no_limit;
 mod nodes;
 mod over_limit;
+mod partition_bound;
 mod played;
 mod smaller;
 mod tries;
@@ -23,8 +24,8 @@ use budget::Budget;
 pub use holders::{Holder, Preempted, Throttle};
 pub use if_submitted::WouldWait;
 use model::{
-    Allocation, JobId, JobState, PendingReason, PlannedStart, ReachedLimit, Request, Reservation,
-    Timestamp, parse_licences,
+    Allocation, JobId, JobState, PartitionBound, PendingReason, PlannedStart, ReachedLimit,
+    Request, Reservation, Timestamp, parse_licences,
 };
 pub use never::NeverMet;
 pub(crate) use no_limit::runs_without_limit;
@@ -44,15 +45,15 @@ pub struct Why {
     pub nodes_needed: Option<NodesNeeded>,
     /// Nodes that it could have and that take no jobs now.
     pub out_of_use: Vec<OutOfUse>,
-    /// What is free now on all nodes that take jobs together.
+    /// What is free now on all nodes together that take jobs and that it could have.
     pub free: Amount,
-    /// The most that is free on one node, by GPUs, then by CPUs.
+    /// The most that is free on one of them, by GPUs, then by CPUs.
     pub free_on_one: Amount,
-    /// What there is.
+    /// What there is on nodes that it could have.
     pub there: Amount,
     /// Jobs of its partitions that wait and come before it.
     pub ahead: Vec<JobId>,
-    /// Running jobs that end before it starts, by the plan, those that end last first; else those that count
+    /// Running jobs on nodes that it could have that end before it starts, by the plan, those that end last first; else those that count
     /// under the limit that it would pass, or the elements that its array runs.
     pub holders: Vec<Holder>,
     /// When it would start if all jobs ran until their limits, and on which nodes.
@@ -66,6 +67,8 @@ pub struct Why {
     pub never_met: Vec<NeverMet>,
     /// The limit of a QOS, an account or a user that it would pass.
     pub limit: Option<ReachedLimit>,
+    /// What its partition says against it.
+    pub partition_bound: Option<PartitionBound>,
     /// Its array, where that runs as many elements as it may.
     pub throttle: Option<Throttle>,
     /// Licences that it asks for and that are not free.
@@ -97,13 +100,15 @@ pub struct LicenceNeed {
     pub held: Vec<(JobId, u32)>,
 }
 
-/// GPUs and CPUs; ordered by GPUs first.
+/// GPUs, CPUs and memory; ordered by GPUs first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Amount {
     /// GPUs.
     pub gpus: u64,
     /// CPUs.
     pub cpus: u64,
+    /// MiB.
+    pub memory: u64,
 }
 
 impl Amount {
@@ -111,6 +116,7 @@ impl Amount {
         Amount {
             cpus: allocation.cpus() as u64,
             gpus: allocation.gpus() as u64,
+            memory: allocation.nodes.iter().map(|share| share.memory).sum(),
         }
     }
 
@@ -119,6 +125,7 @@ impl Amount {
         Amount {
             cpus: sum(Share::cpus),
             gpus: sum(Share::gpu_count),
+            memory: sum(|share| share.amounts.mem_mib),
         }
     }
 }
@@ -160,6 +167,8 @@ impl State {
             PendingReason::OverLimit(_)
                 | PendingReason::ReservedForOthers
                 | PendingReason::ReservedForMaintenance
+                | PendingReason::PartitionTimeLimit
+                | PendingReason::PartitionNodeLimit
         );
         let lacks_nodes = matches!(
             reason,
@@ -179,10 +188,12 @@ impl State {
                 next: planned.as_ref().and_then(|planned| planned.element),
             })
         });
+        let could_have = self.could_have(record);
         let holders = planned.as_ref().filter(|_| waits_for_room);
         let holders = holders
             .iter()
             .flat_map(|planned| planned.ended.iter().rev())
+            .filter(|holder| self.is_on(**holder, &could_have))
             .chain(under.iter().flatten())
             .chain(&elements);
         let is_tried = waits_for_room || less_may_do || lacks_nodes;
@@ -194,16 +205,18 @@ impl State {
             matches!(tries, Some(None)) || (instead.is_empty() && budget.is_spent());
         let (mut there, mut free) = (Amount::default(), Amount::default());
         let mut free_on_one = Amount::default();
-        for node in self.cluster().nodes() {
+        for node in could_have.iter() {
             let total = self.cluster().class(node).total;
             there.cpus += u64::from(total.cpus);
             there.gpus += u64::from(total.lane(0));
+            there.memory += u64::from(total.mem_mib);
             if !self.free().up().contains(node) {
                 continue;
             }
             let own = self.free_on(node);
             free.cpus += own.cpus;
             free.gpus += own.gpus;
+            free.memory += own.memory;
             free_on_one = free_on_one.max(own);
         }
         let no_limit = planned
@@ -216,7 +229,7 @@ impl State {
             reason: reason.clone(),
             needs,
             nodes_needed: (waits_for_room || lacks_nodes)
-                .then(|| self.nodes_needed(record, needs))
+                .then(|| self.nodes_needed(record, needs, &could_have))
                 .flatten(),
             out_of_use: if waits_for_room || lacks_nodes {
                 self.out_of_use(record)
@@ -237,6 +250,7 @@ impl State {
                 Vec::new()
             },
             limit,
+            partition_bound: self.partition_bound(record, reason),
             throttle,
             licences: self.licences_that_lack(record, now),
             reservations: self.reservations_that_close(record, now),
@@ -351,5 +365,7 @@ impl State {
     }
 }
 
+#[cfg(test)]
+mod could_have_tests;
 #[cfg(test)]
 mod tests;

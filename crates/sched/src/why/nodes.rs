@@ -3,7 +3,7 @@
 use super::Amount;
 use crate::kinds::{Choice, find};
 use crate::{Job, State};
-use model::{NodeMark, NodeName};
+use model::{JobId, JobState, NodeMark, NodeName};
 use resources::{NodeId, NodeSet};
 
 /// How many nodes a job needs, beside what there is.
@@ -11,10 +11,10 @@ use resources::{NodeId, NodeSet};
 pub struct NodesNeeded {
     /// It needs at least so many.
     pub least: u32,
-    /// On so many nodes of its partitions its part of one node is free now; `None` where it is not known
+    /// On so many nodes that it could have its part of one node is free now; `None` where it is not known
     /// how large that is.
     pub with_room: Option<u32>,
-    /// So many nodes its partitions have.
+    /// So many nodes it could have.
     pub there: u32,
 }
 
@@ -28,26 +28,74 @@ pub struct OutOfUse {
 }
 
 impl State {
-    /// The nodes that a job needs; `needs` is what it holds in all by the plan.
-    pub(super) fn nodes_needed(&self, record: &Job, needs: Option<Amount>) -> Option<NodesNeeded> {
-        let least = self.choices_of(record).first()?.least_nodes();
-        let nodes = self.partition_nodes(record);
+    /// The nodes that a job needs, of those that it could have; `needs` is what it holds in all by the plan.
+    pub(super) fn nodes_needed(
+        &self,
+        record: &Job,
+        needs: Option<Amount>,
+        could_have: &NodeSet,
+    ) -> Option<NodesNeeded> {
+        let choice = self.choices_of(record).first()?;
+        let least = choice.least_nodes();
         let room = |needs: Amount| {
-            let part = Amount {
-                gpus: needs.gpus.div_ceil(least.into()),
-                cpus: needs.cpus.div_ceil(least.into()),
-            };
+            let part = |all: u64| all.div_ceil(least.into());
             let has_room = |node: &NodeId| {
                 let free = self.free_on(*node);
-                free.cpus >= part.cpus && free.gpus >= part.gpus
+                let least = choice.need.compiled.least(self.cluster().class_id(*node));
+                free.cpus >= part(needs.cpus)
+                    && free.gpus >= part(needs.gpus)
+                    && free.memory >= part(needs.memory)
+                    && least.is_some_and(|least| self.free().amounts(*node).fits(least))
             };
-            let up = nodes.iter().filter(|node| self.free().up().contains(*node));
+            let up = self.free().up();
+            let up = could_have.iter().filter(|node| up.contains(*node));
             u32::try_from(up.filter(has_room).count()).unwrap_or(u32::MAX)
         };
         Some(NodesNeeded {
             least,
             with_room: needs.map(room),
-            there: nodes.len(),
+            there: could_have.len(),
+        })
+    }
+
+    /// The nodes that a job could have: of its partitions, with the names and features that it asks for, of classes
+    /// with what it needs; all of its partitions' where there are none such.
+    pub(super) fn could_have(&self, record: &Job) -> NodeSet {
+        let mut all = NodeSet::default();
+        for choice in self.choices_of(record) {
+            let need = &choice.need.compiled;
+            let serves = |node: &NodeId| need.least(self.cluster().class_id(*node)).is_some();
+            let candidates = need.candidates();
+            let demand = &need.demand;
+            let named = demand
+                .required
+                .iter()
+                .filter_map(|name| self.cluster().node(name));
+            let named: Vec<NodeId> = named.collect();
+            if named.len() as u64 >= u64::from(choice.least_nodes()) && !named.is_empty() {
+                // It is on these.
+                named.into_iter().for_each(|node| all.insert(node));
+            } else {
+                let served = candidates.iter().filter(serves);
+                served.for_each(|node| all.insert(node));
+            }
+        }
+        if all.is_empty() {
+            return self.partition_nodes(record);
+        }
+        all
+    }
+
+    /// Whether a running job is on any of these nodes.
+    pub(super) fn is_on(&self, job: JobId, nodes: &NodeSet) -> bool {
+        let running = self.job(job).map(|job| &job.state);
+        let Some(JobState::Running { allocation, .. }) = running else {
+            return false;
+        };
+        let mut shares = allocation.nodes.iter();
+        shares.any(|share| {
+            let node = self.cluster().node(&share.node);
+            node.is_some_and(|node| nodes.contains(node))
         })
     }
 
@@ -101,6 +149,7 @@ impl State {
         Amount {
             cpus: self.free().amounts(node).cpus.into(),
             gpus: self.free().gpus(node).count_ones().into(),
+            memory: self.free().amounts(node).mem_mib.into(),
         }
     }
 
@@ -112,7 +161,7 @@ impl State {
         nodes
     }
 
-    fn choices_of(&self, record: &Job) -> &[Choice] {
+    pub(super) fn choices_of(&self, record: &Job) -> &[Choice] {
         let job = self.jobs.get(&record.id);
         job.map_or(&[], |job| &job.derived.choices)
     }

@@ -38,11 +38,11 @@ fn gpus(count: u32, minutes: u64) -> Request {
     }
 }
 
-fn limit_of(minutes: u64) -> TimeLimitRequest {
+pub(super) fn limit_of(minutes: u64) -> TimeLimitRequest {
     TimeLimitRequest::Limit(Seconds(minutes * MINUTE))
 }
 
-fn submit(state: &mut State, request: Request) -> JobId {
+pub(super) fn submit(state: &mut State, request: Request) -> JobId {
     let id = file(state, request);
     state.schedule(Timestamp(0));
     id

@@ -1,9 +1,12 @@
 //! The single lines of what `yard why` says.
 
 use crate::commands::story::row;
-use api::{ArrayThrottle, CpusAndGpus, JobHolds, LicenceNeed, NeverMet, OutOfUse, WhyWaiting};
+use api::{ArrayThrottle, HeldAmount, JobHolds, LicenceNeed, NeverMet, OutOfUse, WhyWaiting};
 use jiff::tz::TimeZone;
-use model::{Reservation, ReservationFlag, Timestamp, counted};
+use model::{
+    PartitionBound, PartitionSays, Reservation, ReservationFlag, TimeLimitRequest, Timestamp,
+    counted, mebibytes_text,
+};
 
 /// So many of those that hold what a job waits for are named.
 pub(super) const SHOWN: usize = 4;
@@ -38,8 +41,12 @@ pub(super) fn needs_and_free(why: &WhyWaiting) -> String {
     let Some(needs) = why.needs else {
         return nodes.map_or_else(String::new, |nodes| line("needs", &nodes));
     };
-    let with_gpus = needs.gpus > 0;
-    let amounts = nodes.into_iter().chain([amount(needs, with_gpus)]);
+    // Memory that is not counted is not told.
+    let kinds = Kinds {
+        gpus: needs.gpus > 0,
+        memory: needs.memory > 0 && why.there.memory > 0,
+    };
+    let amounts = nodes.into_iter().chain([amount(needs, kinds)]);
     let needs = amounts.collect::<Vec<String>>().join(", ");
     let room = several.and_then(|nodes| {
         Some(format!(
@@ -49,9 +56,9 @@ pub(super) fn needs_and_free(why: &WhyWaiting) -> String {
     });
     let free = format!(
         "{} of {}, at most {} on one node{}",
-        amount(why.free, with_gpus),
-        amount(why.there, with_gpus),
-        amount(why.free_on_one, with_gpus),
+        amount(why.free, kinds),
+        amount(why.there, kinds),
+        amount(why.free_on_one, kinds),
         room.unwrap_or_default()
     );
     line("needs", &needs) + &line("free", &free)
@@ -90,7 +97,11 @@ pub(super) fn held_by(holder: &JobHolds, when: When<'_>) -> String {
         (None, None) if holder.is_suspended => "suspended".to_owned(),
         (None, None) => "without a limit".to_owned(),
     };
-    let holds = amount(holder.holds, holder.holds.gpus > 0);
+    let kinds = Kinds {
+        gpus: holder.holds.gpus > 0,
+        memory: holder.holds.memory > 0,
+    };
+    let holds = amount(holder.holds, kinds);
     format!("job {job} of {}: {holds}, {until}", holder.user)
 }
 
@@ -167,13 +178,40 @@ pub(super) fn line(head: &str, text: &str) -> String {
     format!("{}\n", row(head, &model::one_line(text)))
 }
 
-/// `2 GPUs and 8 CPUs`
-fn amount(amount: CpusAndGpus, with_gpus: bool) -> String {
-    let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-    let cpus = counted(count(amount.cpus), "CPU");
-    if with_gpus {
-        format!("{} and {cpus}", counted(count(amount.gpus), "GPU"))
-    } else {
-        cpus
+/// Which amounts are told beside CPUs.
+#[derive(Clone, Copy)]
+struct Kinds {
+    gpus: bool,
+    memory: bool,
+}
+
+/// `2 GPUs, 8 CPUs and 16 GiB`
+fn amount(amount: HeldAmount, kinds: Kinds) -> String {
+    let count = |count: u64, what| counted(usize::try_from(count).unwrap_or(usize::MAX), what);
+    let memory = kinds.memory.then(|| mebibytes_text(amount.memory));
+    let gpus = kinds.gpus.then(|| count(amount.gpus, "GPU"));
+    let mut all: Vec<String> = gpus.into_iter().collect();
+    all.push(count(amount.cpus, "CPU"));
+    all.extend(memory);
+    match all.pop() {
+        Some(last) if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+        last => last.unwrap_or_default(),
     }
+}
+
+/// `main: jobs last at most 01:00:00`
+pub(super) fn bound_of_partition(bound: &PartitionBound) -> String {
+    let says = match bound.says {
+        PartitionSays::Closed => "it starts no jobs".to_owned(),
+        PartitionSays::Time { most } => {
+            format!("jobs last at most {}", TimeLimitRequest::Limit(most))
+        }
+        PartitionSays::Nodes { least, most } => {
+            let most = most.map(|most| format!("at most {most}"));
+            let least = (least > 1).then(|| format!("at least {least}"));
+            let both: Vec<String> = least.into_iter().chain(most).collect();
+            format!("nodes of a job: {}", both.join(", "))
+        }
+    };
+    format!("{}: {says}", bound.partition)
 }

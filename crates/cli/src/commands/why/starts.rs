@@ -3,7 +3,10 @@
 use super::lines::When;
 use crate::words::length;
 use api::{NotPlanned, WhyWaiting};
-use model::{JobId, LimitedAmount, ReachedLimit, Seconds, TimeLimitRequest, counted};
+use model::{
+    JobId, LimitedAmount, PartitionBound, PartitionSays, ReachedLimit, Seconds, TimeLimitRequest,
+    counted,
+};
 use runs::hold_remedy;
 
 /// When it starts by the scheduler's plan; where there is no time, what helps.
@@ -25,8 +28,26 @@ pub(super) fn starts(why: &WhyWaiting, when: When<'_>) -> String {
         Some(_) => "at the next pass of the scheduler".to_owned(),
         None => hold_remedy(&why.reason, why.job)
             .or_else(|| limit_remedy(why.limit.as_ref()?, why.job))
+            .or_else(|| Some(partition_remedy(why.partition_bound.as_ref()?, why.job)))
             .unwrap_or_else(|| no_start(why, when)),
     }
+}
+
+/// What lets a job start against which its partition is, whatever else runs.
+fn partition_remedy(bound: &PartitionBound, job: JobId) -> String {
+    let PartitionBound { partition, says } = bound;
+    let change = match says {
+        PartitionSays::Closed => {
+            return format!(
+                "once {partition} is up: scontrol update PartitionName={partition} State=UP lets it start jobs"
+            );
+        }
+        PartitionSays::Time { most } => format!("TimeLimit={}", TimeLimitRequest::Limit(*most)),
+        PartitionSays::Nodes { least, most } => {
+            format!("NumNodes={}", most.unwrap_or(*least).max(*least))
+        }
+    };
+    format!("not as it is: scontrol update JobId={job} {change} lets it take its turn")
 }
 
 /// What lets a job start that a limit on each job keeps, whatever else runs.

@@ -1,8 +1,8 @@
 //! What `yard why` says of a job that waits, line by line.
 
 use super::lines::{
-    SHOWN, When, held_by, licences, line, needs_and_free, never_met, out_of_use, reserved,
-    throttled,
+    SHOWN, When, bound_of_partition, held_by, licences, line, needs_and_free, never_met,
+    out_of_use, reserved, throttled,
 };
 use super::starts::starts;
 use api::WhyWaiting;
@@ -31,6 +31,9 @@ pub(super) fn story(
     }
     if let Some(limit) = &why.limit {
         text += &line("limit", &limit.to_string());
+    }
+    if let Some(bound) = &why.partition_bound {
+        text += &line("partition", &bound_of_partition(bound));
     }
     for need in &why.licences {
         text += &line("licences", &licences(need));

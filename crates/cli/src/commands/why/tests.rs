@@ -5,12 +5,14 @@ use super::lines::{When, licences};
 use super::story::story as whole_story;
 use api::ArrayThrottle;
 use api::{
-    CpusAndGpus, JobHolds, LicenceNeed, NeverMet, NodesNeeded, NotPlanned, OutOfUse, PreemptedJob,
+    HeldAmount, JobHolds, LicenceNeed, NeverMet, NodesNeeded, NotPlanned, OutOfUse, PreemptedJob,
     WhyWaiting,
 };
 use expect_test::expect;
 use jiff::tz::TimeZone;
-use model::{JobId, Reservation, ReservationFlag, Timestamp};
+use model::{
+    JobId, PartitionBound, PartitionSays, Reservation, ReservationFlag, Seconds, Timestamp,
+};
 
 #[test]
 fn who_has_the_licences() {
@@ -46,7 +48,11 @@ fn elements_as_squeue_prints_them() {
 
 #[test]
 fn a_job_that_waits_for_gpus() {
-    let amount = |cpus: u64, gpus: u64| CpusAndGpus { cpus, gpus };
+    let amount = |cpus: u64, gpus: u64| HeldAmount {
+        cpus,
+        gpus,
+        memory: 0,
+    };
     let hour = 3_600_000;
     let why = WhyWaiting {
         job: JobId(17),
@@ -106,6 +112,7 @@ fn a_job_that_waits_for_gpus() {
         licences: Vec::new(),
         too_late: Some(Timestamp(9 * hour)),
         limit: None,
+        partition_bound: None,
         throttle: None,
         reservations: vec![
             Reservation {
@@ -299,4 +306,107 @@ fn a_job_that_waits_for_gpus() {
           starts       never: scancel 17 removes it
     "#]]
     .assert_eq(&last(after_failed));
+}
+
+#[test]
+fn memory_that_is_counted_is_told() {
+    let amount = |cpus: u64, memory: u64| HeldAmount {
+        cpus,
+        gpus: 0,
+        memory,
+    };
+    let mut why = waiting("Resources");
+    why.needs = Some(amount(1, 8192));
+    why.free = amount(88, 4096);
+    why.free_on_one = amount(15, 1024);
+    why.there = amount(96, 786_432);
+    expect![[r#"
+        job 17: waiting for free CPUs, memory or GPUs (Resources)
+          needs        1 CPU and 8G
+          free         88 CPUs and 4G of 96 CPUs and 768G, at most 15 CPUs and 1G on one node
+          starts       not known: no end of a running job lets it start
+    "#]]
+    .assert_eq(&told(&why));
+}
+
+#[test]
+fn what_a_partition_says_against_a_job() {
+    let says = |reason: &str, says: PartitionSays| {
+        let mut why = waiting(reason);
+        why.partition_bound = Some(PartitionBound {
+            partition: "main".to_owned(),
+            says,
+        });
+        told(&why)
+    };
+    let text = [
+        says(
+            "PartitionTimeLimit",
+            PartitionSays::Time {
+                most: Seconds(3600),
+            },
+        ),
+        says(
+            "PartitionNodeLimit",
+            PartitionSays::Nodes {
+                least: 1,
+                most: Some(2),
+            },
+        ),
+        says("PartitionDown", PartitionSays::Closed),
+    ];
+    expect![[r#"
+        job 17: its partition doesn't allow so long a time (PartitionTimeLimit)
+          partition    main: jobs last at most 01:00:00
+          starts       not as it is: scontrol update JobId=17 TimeLimit=01:00:00 lets it take its turn
+        job 17: its partition doesn't allow so many nodes (PartitionNodeLimit)
+          partition    main: nodes of a job: at most 2
+          starts       not as it is: scontrol update JobId=17 NumNodes=2 lets it take its turn
+        job 17: its partition starts no jobs now (PartitionDown)
+          partition    main: it starts no jobs
+          starts       once main is up: scontrol update PartitionName=main State=UP lets it start jobs
+    "#]].assert_eq(&text.concat());
+}
+
+/// Job 17, of which nothing is known but its reason.
+fn waiting(reason: &str) -> WhyWaiting {
+    let none = HeldAmount {
+        cpus: 0,
+        gpus: 0,
+        memory: 0,
+    };
+    WhyWaiting {
+        job: JobId(17),
+        reason: reason.to_owned(),
+        needs: None,
+        nodes_needed: None,
+        out_of_use: Vec::new(),
+        free: none,
+        free_on_one: none,
+        there: none,
+        ahead: Vec::new(),
+        holders: Vec::new(),
+        start: None,
+        nodes: Vec::new(),
+        no_limit: None,
+        never_met: Vec::new(),
+        cpus_held_elsewhere: Vec::new(),
+        licences: Vec::new(),
+        reservations: Vec::new(),
+        too_late: None,
+        limit: None,
+        partition_bound: None,
+        throttle: None,
+        not_planned: None,
+        instead: Vec::new(),
+        smaller_untried: false,
+    }
+}
+
+fn told(why: &WhyWaiting) -> String {
+    let when = When {
+        now: Timestamp(0),
+        zone: &TimeZone::UTC,
+    };
+    whole_story("job 17", why, &[], None, when)
 }
