@@ -166,6 +166,113 @@ fn what_a_cluster_reports_goes_before_its_file() {
 }
 
 #[test]
+fn what_a_cluster_reports_refuses_and_its_file_holds_for_the_rest() {
+    let mut env = env();
+    let slurm = FakeSlurm::start(&mut env);
+    let file = env.trainyard_home().join("config/clusters/fake.toml");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let wrong = FAKE_FILE
+        .replace("cpus = 4", "cpus = 8")
+        .replace("1:00:00", "4:00:00")
+        + "deny_accounts = [\"closed\"]\n[partition.old]\nnodes = \"node1\"\n";
+    let check = |asked: &[&str], refused: &str| {
+        let before = slurm.asked("sbatch");
+        let all = [&["--on", "fake"], asked, &["--", "true"]].concat();
+        let plan = env.yard(&[&["plan"], &all[..]].concat()).code(3);
+        let run = env.yard(&[&["run", "--detach"], &all[..]].concat()).code(3);
+        let shown = format!("{}{}", plan.stdout, plan.stderr);
+        assert!(shown.contains(refused), "{asked:?}: {shown}");
+        assert!(run.stderr.contains(refused), "{asked:?}: {}", run.stderr);
+        assert_eq!(slurm.asked("sbatch"), before, "{asked:?}");
+    };
+    // Its own limit counts, also where there is no file.
+    check(&["--time=2h"], "PartitionTimeLimit");
+    check(&["--time=2h", "--partition=main"], "PartitionTimeLimit");
+    // A QOS of which nothing is known may lift it.
+    env.yard(&[
+        "plan",
+        "--on",
+        "fake",
+        "--time=2h",
+        "--qos=long",
+        "--",
+        "true",
+    ])
+    .success();
+    fs::write(&file, wrong).unwrap();
+    check(&["--time=2h"], "PartitionTimeLimit");
+    check(&["--partition=old"], "Invalid partition name specified");
+    check(&["--account=closed"], "account");
+    let plan = env.yard(&["plan", "--on", "fake", "--", "true"]).success();
+    assert!(plan.contains("a node's 4 CPUs"), "{plan}");
+    assert!(!plan.contains("a node's 8 CPUs"), "{plan}");
+    let plan: Vec<&str> = plan.split_whitespace().collect();
+    let plan = plan.join(" ");
+    assert!(
+        plan.contains("node1: CPUs: 8 in the file, 4 reported"),
+        "{plan}"
+    );
+}
+
+#[test]
+fn plan_lint_and_run_give_one_verdict_on_a_script() {
+    let mut env = env();
+    let _slurm = FakeSlurm::start(&mut env);
+    let own = env.write("twin.toml", FAKE_FILE);
+    let own = own.to_str().unwrap();
+    env.yard(&["engine", "start", "twin", "--cluster", own])
+        .success();
+    let file = env.trainyard_home().join("config/clusters/fake.toml");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let check = |cluster: &str, options: &str, refused: Option<&str>| {
+        let text = format!("#!/bin/sh\n#SBATCH --time=10 {options}\ntrue\n");
+        let script = env.write("job.sh", &text);
+        let script = script.to_str().unwrap();
+        let code = |refusal| if refused.is_some() { refusal } else { 0 };
+        for (args, refusal) in [
+            (&["plan", script, "--on", cluster][..], 3),
+            (&["lint", script, "--on", cluster], 1),
+            (&["run", "--detach", script, "--on", cluster], 3),
+        ] {
+            let outcome = env.yard(args).code(code(refusal));
+            let said = format!("{}{}", outcome.stdout, outcome.stderr);
+            let said: Vec<&str> = said.split_whitespace().collect();
+            let said = said.join(" ");
+            if let Some(refused) = refused {
+                assert!(said.contains(refused), "{args:?} {options}: {said}");
+            }
+        }
+    };
+    let table = [
+        ("", None),
+        ("--time=2:00:00", Some("1:00:00")),
+        ("--nodes=2", Some("node")),
+        ("--partition=other", Some("other")),
+        ("--partition=main --ntasks=2", None),
+    ];
+    // By what it reports alone it isn't sure how many nodes there are.
+    for (options, refused) in table
+        .iter()
+        .filter(|(options, _)| !options.contains("nodes"))
+    {
+        check("fake", options, *refused);
+    }
+    fs::write(&file, FAKE_FILE.replace("1:00:00", "9:00:00")).unwrap();
+    for (options, refused) in table {
+        check("fake", options, refused);
+        check("twin", options, refused);
+    }
+    for (options, refused) in [("", None), ("--cpus-per-task=100000", Some("CPU"))] {
+        check("local", options, refused);
+    }
+    let script = env.write("job.sh", "#!/bin/sh\n#SBATCH --time=10\ntrue\n");
+    let script = script.to_str().unwrap();
+    env.yard(&["port", script, "--from", "fake", "--to", "local"])
+        .success();
+    env.yard(&["engine", "stop", "twin"]).success();
+}
+
+#[test]
 fn jobs_of_every_engine_have_names() {
     let mut env = env();
     let script = env.write("job.sh", "#!/bin/sh\necho here\n");

@@ -1,8 +1,12 @@
-//! What a cluster is planned for by: its file, or what its engine says of itself.
+//! What a cluster is planned for by: its file, with what the cluster itself reports over it, or what its
+//! engine says of itself.
 
+use crate::SLURM;
 use crate::cluster_files::{self, ClusterText};
+use crate::engines::is_engine;
 use crate::failure::Failure;
-use crate::target::Target;
+use crate::known_cluster::{KnownCluster, difference_notes, known_file};
+use crate::target::{Target, target};
 use cluster_file::ClusterFile;
 use model::ClusterFacts;
 use serde::{Deserialize, Serialize};
@@ -19,16 +23,50 @@ pub enum Described {
 }
 
 impl Described {
-    /// What is known of the cluster that answers: an engine's own file, else what it reports.
+    /// The cluster of that name: as it answers where it is here, else as its file describes it. Beside it, in
+    /// words, what it reports otherwise than its file.
+    ///
+    /// # Errors
+    /// There is neither, or the file can't be read.
+    pub fn named(name: &str, places: &Places) -> Result<(Described, Vec<String>), Failure> {
+        if let Some(own) = cluster_files::of_engine(places, name).transpose()? {
+            return Ok((Described::File(own), Vec::new()));
+        }
+        let is_here = is_engine(places, name)
+            || backend::discover()
+                .is_ok_and(|found| found.is_some_and(|it| it.facts.name == name || name == SLURM));
+        if is_here {
+            return Described::target(&target(places, Some(name))?, places);
+        }
+        Ok((
+            Described::File(cluster_files::find(places, name)?),
+            Vec::new(),
+        ))
+    }
+
+    /// The same of the cluster that answers.
     ///
     /// # Errors
     /// The file can't be read.
-    pub fn target(target: &Target, places: &Places) -> Result<Described, Failure> {
-        let own = cluster_files::of_engine(places, &target.facts.name).transpose()?;
-        Ok(match own {
-            Some(own) => Described::File(own),
+    pub fn target(target: &Target, places: &Places) -> Result<(Described, Vec<String>), Failure> {
+        let name = &target.facts.name;
+        if target.facts.embedded {
+            let own = cluster_files::of_engine(places, name).transpose()?;
+            let facts = || Described::Facts(Box::new(target.facts.clone()));
+            return Ok((own.map_or_else(facts, Described::File), Vec::new()));
+        }
+        let known = KnownCluster::of(target, places)?;
+        let notes = known.map_or_else(Vec::new, |known| difference_notes(name, &known.differences));
+        let described = match known_file(target, places)? {
+            Some(file) => Described::File(ClusterText {
+                name: name.clone(),
+                text: file.to_string(),
+                origin: format!("what {name} reports"),
+                kind: cluster_files::Kind::Own,
+            }),
             None => Described::Facts(Box::new(target.facts.clone())),
-        })
+        };
+        Ok((described, notes))
     }
 
     /// As a cluster file.

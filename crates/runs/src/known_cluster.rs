@@ -1,35 +1,22 @@
-//! A Slurm of which there is a cluster file: what the file says of a run, where the Slurm itself
-//! does not say otherwise.
+//! What is known of the cluster that a run goes to: its file, with what the cluster itself reports
+//! over it.
 
 use crate::cluster_files;
 use crate::failure::Failure;
 use crate::target::Target;
 use backend::ReportedNodes;
 use cluster_file::ClusterFile;
-use model::{NodeName, node_list};
-use resources::{Difference, merge};
+use model::{NodeName, counted, node_list};
+use resources::{Difference, Merged, merge};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use sys::Places;
 
-/// The cluster file of a target, by which a batch script is judged before it is submitted; none for
-/// the embedded engine, without a file, and where the Slurm reports otherwise than its file.
-///
-/// # Errors
-/// The file of that name can't be read.
-pub(crate) fn known_cluster(
-    target: &Target,
-    places: &Places,
-) -> Result<Option<ClusterFile>, Failure> {
-    let known = KnownCluster::of(target, places)?;
-    let agrees = known.filter(|known| known.differences.is_empty());
-    Ok(agrees.map(|known| known.file))
-}
-
-/// A cluster file of the Slurm that a run goes to.
+/// What is known of a cluster that has a file.
 pub(crate) struct KnownCluster {
+    /// The file, with what its Slurm reports over it: by this all commands plan and judge.
     pub file: ClusterFile,
-    /// What the Slurm reports otherwise: it counts, and the file refuses nothing.
+    /// What the Slurm reports otherwise than the file.
     pub differences: Vec<Difference>,
 }
 
@@ -54,15 +41,42 @@ impl KnownCluster {
                 (own.value == name).then_some(file)
             }),
         };
-        Ok(file.map(|file| {
-            let reported = reported(name, &target.nodes);
-            let differences = reported.map(|reported| merge(&file, &reported).differences);
-            KnownCluster {
-                file,
-                differences: differences.unwrap_or_default(),
+        Ok(file.map(|file| match reported(name, &target.nodes) {
+            Some(reported) => {
+                let Merged { file, differences } = merge(&file, &reported);
+                KnownCluster { file, differences }
             }
+            None => KnownCluster {
+                file,
+                differences: Vec::new(),
+            },
         }))
     }
+}
+
+/// So many differences between a cluster and its file are shown, one each; of the others how many.
+const TOLD: usize = 3;
+
+/// What a person should know of them.
+pub(crate) fn difference_notes(name: &str, differences: &[Difference]) -> Vec<String> {
+    let told = differences.iter().take(TOLD);
+    let told = told.map(|one| format!("{name} is not as its cluster file has it: {one}"));
+    let more = differences.len().saturating_sub(TOLD);
+    let more = (more > 0).then(|| format!("{} more of the kind", counted(more, "difference")));
+    told.chain(more).collect()
+}
+
+/// The cluster by which what is sent to a target is judged before: what is known of it, else what a Slurm
+/// reports. None for the embedded engine of this machine, which judges itself.
+///
+/// # Errors
+/// The file of that name can't be read.
+pub(crate) fn known_file(target: &Target, places: &Places) -> Result<Option<ClusterFile>, Failure> {
+    let known = KnownCluster::of(target, places)?;
+    Ok(match known {
+        Some(known) => Some(known.file),
+        None => reported(&target.facts.name, &target.nodes),
+    })
 }
 
 /// That of an embedded engine; none where its cluster is this machine.
@@ -77,8 +91,14 @@ fn of_engine(target: &Target, places: &Places) -> Result<Option<KnownCluster>, F
 }
 
 /// What `sinfo` reports, as a cluster file has it; none where it can't be put so.
-fn reported(name: &str, rows: &[ReportedNodes]) -> Option<ClusterFile> {
-    let mut text = String::new();
+pub(crate) fn reported(name: &str, rows: &[ReportedNodes]) -> Option<ClusterFile> {
+    if rows.is_empty() {
+        return None;
+    }
+    // Of QOS, accounts and features it says nothing, and nodes of a cloud that are powered down it leaves out.
+    let mut text = String::from(
+        "[lists]\nnodes = \"some\"\nqos = \"some\"\naccounts = \"some\"\nfeatures = \"some\"\n",
+    );
     let mut told: HashSet<NodeName> = HashSet::new();
     let mut partitions: Vec<(&ReportedNodes, Vec<NodeName>)> = Vec::new();
     for (index, row) in rows.iter().enumerate() {
@@ -115,6 +135,9 @@ fn reported(name: &str, rows: &[ReportedNodes]) -> Option<ClusterFile> {
     for (row, nodes) in partitions {
         let list = node_list::fold(&nodes);
         let _ = writeln!(text, "[partition.{:?}]\nnodes = {list:?}", row.partition);
+        if row.is_default {
+            text.push_str("default = true\n");
+        }
         if let Some(limit) = row.max_time {
             let _ = writeln!(text, "max_time = \"{limit}\"");
         }

@@ -1,16 +1,15 @@
 //! The plan of a run for its cluster: by what it answers, or by its file.
 
 use crate::failure::Failure;
-use crate::known_cluster::KnownCluster;
+use crate::known_cluster::{KnownCluster, difference_notes, reported};
 use crate::run_request::{refused, user};
 use crate::target::Target;
 use cluster_file::ClusterFile;
 use folder::CodeSource;
-use model::{ClusterFacts, counted};
-use resources::Difference;
-use std::path::PathBuf;
+use model::ClusterFacts;
+use std::path::{Path, PathBuf};
 use train::site::{JobFate, Objection, SitePlan};
-use train::{Overrides, Plan, PlanInput, Refusal, RunFile, Variables};
+use train::{JobPlace, Overrides, Plan, PlanInput, Refusal, RunFile, Variables};
 
 /// Everything that a person said, before it meets a cluster.
 pub(crate) struct Layers {
@@ -45,8 +44,31 @@ impl Layers {
 }
 
 /// The plan with nothing known of the cluster but what it answers.
-pub(crate) fn plan_here(layers: &Layers, target: &Target) -> Result<Plan, Failure> {
+fn plan_here(layers: &Layers, target: &Target) -> Result<Plan, Failure> {
     train::plan(&layers.input(&target.facts)).map_err(refused)
+}
+
+/// The plan for a cluster without a file, and what a Slurm's own report refuses for sure.
+pub(crate) fn plan_of_reported(
+    layers: &Layers,
+    target: &Target,
+) -> Result<(Plan, Vec<Objection>), Failure> {
+    let plan = plan_here(layers, target)?;
+    let Some(file) = reported(&target.facts.name, &target.nodes) else {
+        return Ok((plan, Vec::new()));
+    };
+    // Limits don't look at where the job lies.
+    let place = JobPlace {
+        yard: Path::new("yard"),
+        run_folder: Path::new("/"),
+        output: "",
+        token: "",
+    };
+    let findings = resources::findings(&file, &plan.request(&place), user().as_deref());
+    let sure = findings.iter().map(Objection::from);
+    let sure = sure.filter(|it| !it.assumed && it.fate != JobFate::Cut);
+    let sure = sure.collect();
+    Ok((plan, sure))
 }
 
 /// `engine` is what an engine says of itself that pretends the file's cluster.
@@ -64,34 +86,21 @@ pub(crate) fn site_plan(
     }
 }
 
-/// The plan by the cluster's file, and what it refuses for sure. Where the cluster reports
-/// otherwise than its file, that is noted, and the file refuses nothing.
+/// The plan by what is known of the cluster, and what is refused for sure. Where the cluster reports
+/// otherwise than its file, that is noted.
 pub(crate) fn plan_of_known(
     layers: &Layers,
     known: &KnownCluster,
     target: &mut Target,
 ) -> Result<(Plan, Vec<Objection>), Failure> {
-    let name = &target.facts.name;
-    let is_believed = known.differences.is_empty();
-    let notes = difference_notes(name, &known.differences);
+    let notes = difference_notes(&target.facts.name, &known.differences);
     let engine = target.facts.embedded.then_some(&target.facts);
-    let site = match site_plan(layers, &known.file, engine) {
-        Ok(site) => site,
-        Err(refusal) if is_believed => return Err(refused(refusal)),
-        Err(_) => {
-            let mut plan = plan_here(layers, target)?;
-            plan.notes.extend(notes);
-            return Ok((plan, Vec::new()));
-        }
-    };
+    let site = site_plan(layers, &known.file, engine).map_err(refused)?;
     let mut plan = site.plan;
     plan.notes.extend(notes);
     target.facts.node_local = site.facts.node_local;
     target.facts.internet = site.facts.internet;
     target.facts.containers = site.facts.containers;
-    if !is_believed {
-        return Ok((plan, Vec::new()));
-    }
     plan.notes.extend(cut_note(&site.refusals));
     let sure = site.refusals.into_iter().filter(|it| !it.assumed);
     Ok((plan, sure.collect()))
@@ -107,15 +116,4 @@ fn cut_note(objections: &[Objection]) -> Option<String> {
     Some(format!(
         "{there}: a job that asks {asked} is started, and ended at that limit; {todo}"
     ))
-}
-
-/// So many differences between a cluster and its file are shown, one each; of the others how many.
-const TOLD: usize = 3;
-
-fn difference_notes(name: &str, differences: &[Difference]) -> Vec<String> {
-    let told = differences.iter().take(TOLD);
-    let told = told.map(|one| format!("{name} is not as its cluster file has it: {one}"));
-    let more = differences.len().saturating_sub(TOLD);
-    let more = (more > 0).then(|| format!("{} more of the kind", counted(more, "difference")));
-    told.chain(more).collect()
 }

@@ -31,23 +31,18 @@ impl RunPlaces {
         }
     }
 
-    /// Those on the cluster of a file, on whose machines this program runs. `is_believed`: the cluster
-    /// does not report otherwise than its file.
+    /// Those on the cluster of a file, on whose machines this program runs.
     ///
     /// # Errors
     /// Its nodes see no folder that the run could have.
-    pub fn on(
-        file: &ClusterFile,
-        is_believed: bool,
-        places: &Places,
-    ) -> Result<RunPlaces, Failure> {
+    pub fn on(file: &ClusterFile, places: &Places) -> Result<RunPlaces, Failure> {
         let user = user();
         let site = Site::here(file, user.as_deref());
         match site.moved(places, &Path::is_dir) {
             Moved::Nowhere(failure) => {
                 let closed = file.paths.no_jobs.as_ref();
                 let is_sure = closed.is_some_and(|one| !one.is_assumed() && !one.is_disputed());
-                if is_sure && is_believed {
+                if is_sure {
                     return Err(failure);
                 }
                 Ok(RunPlaces::of(Moved::Nowhere(failure), places))
@@ -113,7 +108,7 @@ impl Planned {
 #[must_use]
 pub fn no_place_on(file: &ClusterFile, places: &Places) -> Option<Failure> {
     cluster_files::of_engine(places, &file.name)?.ok()?;
-    RunPlaces::on(file, true, places).err()
+    RunPlaces::on(file, places).err()
 }
 
 /// All places in which runs, environments and images of this user may lie: the usual ones first.
@@ -134,7 +129,7 @@ pub fn all_places(places: &Places) -> Vec<Places> {
         else {
             continue;
         };
-        if let Ok(run) = RunPlaces::on(&file, false, places)
+        if let Ok(run) = RunPlaces::on(&file, places)
             && !all.contains(&run.places)
         {
             all.push(run.places);

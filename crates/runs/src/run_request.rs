@@ -7,7 +7,7 @@ use crate::input_file;
 use crate::known_cluster::KnownCluster;
 use crate::make::check_code;
 use crate::places_value::PlacesValue;
-use crate::plan_by_cluster::{Layers, plan_here, plan_of_known, site_plan};
+use crate::plan_by_cluster::{Layers, plan_of_known, plan_of_reported, site_plan};
 use crate::run_places::{RunPlaces, unseen_note};
 use crate::sweep::WandbSweep;
 use crate::target::{Target, target_by};
@@ -146,16 +146,16 @@ impl RunRequest {
         let is_known = known.is_some();
         let runtimes = match &known {
             _ if target.facts.embedded => container_runtime::Known::Here,
-            Some(known) if known.differences.is_empty() => container_runtime::Known::ByFile,
-            _ => container_runtime::Known::OfThisMachine,
+            Some(_) => container_runtime::Known::ByFile,
+            None => container_runtime::Known::OfThisMachine,
         };
         let run_places = match &known {
-            Some(known) => RunPlaces::on(&known.file, known.differences.is_empty(), places)?,
+            Some(known) => RunPlaces::on(&known.file, places)?,
             None => RunPlaces::usual(places),
         };
         let (mut plan, refusals) = match &known {
             Some(known) => plan_of_known(&layers, known, &mut target)?,
-            None => (plan_here(&layers, &target)?, Vec::new()),
+            None => plan_of_reported(&layers, &target)?,
         };
         plan_inputs::check(&mut plan)?;
         container_runtime::check(&mut plan, &target.facts.containers.runtimes, runtimes)?;

@@ -1,6 +1,6 @@
 //! What is wrong with a batch script, and with that what would refuse it before it is submitted.
 
-use crate::known_cluster::known_cluster;
+use crate::known_cluster::known_file;
 use crate::{Failure, FailureKind, Target, input_file, user};
 use cluster_file::ClusterFile;
 use jiff::tz::TimeZone;
@@ -119,7 +119,7 @@ pub struct ScriptFinding {
 }
 
 /// Looks at a script before it is submitted to `target` with these options. An error refuses it; so does what
-/// that cluster would not take by its file, where there is one.
+/// that cluster would not take by its file or its report, where there is one.
 ///
 /// # Errors
 /// This folder is gone, or the cluster's file can't be read.
@@ -129,7 +129,7 @@ pub fn check_script(
     target: &Target,
     places: &Places,
 ) -> Result<ScriptCheck, Failure> {
-    let cluster = known_cluster(target, places)?;
+    let cluster = known_file(target, places)?;
     let name = script.display().to_string();
     // What is read from a pipe is gone for sbatch.
     if !input_file::is_plain(script) {

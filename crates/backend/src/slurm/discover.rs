@@ -109,7 +109,7 @@ fn read_facts(bin: &Path) -> Result<(String, ClusterFacts, Vec<ReportedNodes>), 
     config.args(["show", "config"]);
     let config = ask_ok(config)?;
     let mut nodes = slurm_command(&bin.join("sinfo"));
-    nodes.args(["--noheader", "--format=%P|%D|%c|%m|%G|%L|%M|%l|%N"]);
+    nodes.args(["--noheader", "--all", "--format=%P|%D|%c|%m|%G|%L|%M|%l|%N"]);
     let nodes = ask_ok(nodes)?;
     let version = config_value(&config, "SLURM_VERSION").unwrap_or_default();
     let rows: Vec<Row> = nodes.lines().map(parse_row).collect::<Result<_, _>>()?;

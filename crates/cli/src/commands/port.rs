@@ -10,8 +10,7 @@ use cluster_file::ClusterFile;
 use lint::port::{Change, Mistake, PortInput, Ported, Question, fits, port};
 use model::{counted, wrap};
 use runs::cluster_files as files;
-use runs::input_file;
-use runs::places;
+use runs::{Described, input_file, places};
 use serde_json::{Value, json};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -51,9 +50,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let script = read_script(&args.script)?;
     let text = &script.text;
     let places = places()?;
-    let to = files::read(&places, &args.to)?;
+    let to = cluster(&args.to, &places, printer)?;
     let from = match &args.from {
-        Some(from) => files::read(&places, from)?,
+        Some(from) => cluster(from, &places, printer)?,
         None => guessed(&places, args, text, printer)?,
     };
     let name = args.script.rsplit('/').next().unwrap_or(&args.script);
@@ -86,6 +85,15 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     }
     report(&ported, &from, &to, printer);
     Ok(code)
+}
+
+/// A cluster by name, as it answers where it is here.
+fn cluster(name: &str, places: &Places, printer: &Printer) -> Result<ClusterFile, Failure> {
+    let (cluster, notes) = Described::named(name, places)?;
+    for note in notes {
+        printer.say(&format!("note: {note}"));
+    }
+    cluster.file()
 }
 
 /// Where the file has no other name, whoever reads it finds the old text or the new.

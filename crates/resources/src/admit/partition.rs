@@ -267,8 +267,16 @@ impl Judge<'_, '_> {
             self.over_partition("PartitionConfig", found);
         }
         let has = |flag: &str| who.qos.iter().any(|qos| has_flag(qos, flag));
-        // Where such jobs are refused a range has to begin there; else it is enough that it ends there.
         let request = self.request;
+        // One that a file need not name may lift these limits.
+        let named = request.qos.as_ref();
+        let may_be_lifted =
+            !file.knows_all(List::Qos) && named.is_some_and(|name| file.qos(name).is_none());
+        let unless_lifted = |found: Finding| Finding {
+            assumed: found.assumed || may_be_lifted,
+            ..found
+        };
+        // Where such jobs are refused a range has to begin there; else it is enough that it ends there.
         let reaches = if is_enforced(file) {
             request.min_nodes
         } else {
@@ -281,7 +289,8 @@ impl Judge<'_, '_> {
             let there = There::LeastNodes(name.clone(), least.value);
             let instead = vec![nodes(least.value)];
             let found = finding(Denial::NodeCount, nodes_asked(), there, instead);
-            self.over_partition("PartitionNodeLimit", found.at(path("min_nodes"), least));
+            let found = unless_lifted(found.at(path("min_nodes"), least));
+            self.over_partition("PartitionNodeLimit", found);
         }
         if let Some(most) = &partition.max_nodes
             && asked_most > most.value
@@ -298,7 +307,7 @@ impl Judge<'_, '_> {
             let found = finding(too_many, asked, there, instead)
                 .most(most.value)
                 .at(path("max_nodes"), most);
-            self.over_partition(reason, found);
+            self.over_partition(reason, unless_lifted(found));
         }
         if let (Some(most), Some(time)) = (&partition.max_time, self.request.time)
             && seconds(time) > seconds(most.value)
@@ -312,7 +321,7 @@ impl Judge<'_, '_> {
             )
             .most(seconds(most.value))
             .at(path("max_time"), most);
-            self.over_partition("PartitionTimeLimit", found);
+            self.over_partition("PartitionTimeLimit", unless_lifted(found));
             if let Some(over) = self.found.pop() {
                 let over = self.cut(over);
                 self.found.push(over);

@@ -3,8 +3,9 @@
 use super::{Cluster, NodeClass, NodeId, Trust, UNBOUNDED};
 use crate::NodeSet;
 use crate::amounts::LANE_MAX;
-use cluster_file::{ClusterFile, Sourced};
+use cluster_file::{ClusterFile, List, Sourced, has_known_names, is_unseen};
 use model::{NodeName, mebibytes_option, node_list};
+use std::collections::HashSet;
 use std::fmt;
 
 /// One thing of which a cluster file and the Slurm itself say two things.
@@ -29,13 +30,13 @@ impl fmt::Display for Difference {
     }
 }
 
-/// A cluster as it is reported, and where that differs from its file.
+/// A cluster file with what its Slurm reports put over it, and where that differs from it.
 #[derive(Clone, Debug)]
 pub struct Merged {
-    /// The reported cluster; the file's where nothing of nodes is reported.
-    pub cluster: Cluster,
+    /// What is known of the cluster ([`ClusterFile::with_reported`]).
+    pub file: ClusterFile,
     /// What both say, and say differently: nodes first, then features, then partitions. What one of
-    /// them does not say is no difference.
+    /// them does not say is no difference, nor is what the file need not name.
     pub differences: Vec<Difference>,
 }
 
@@ -47,24 +48,25 @@ pub fn merge(file: &ClusterFile, reported: &ClusterFile) -> Merged {
     let theirs = Cluster::build(reported, Trust::All);
     let mut differences = Vec::new();
     if !reported.nodes.is_empty() && !file.nodes.is_empty() {
-        nodes(&own, &theirs, &mut differences);
+        nodes(file, &own, &theirs, &mut differences);
         features(&own, &theirs, &mut differences);
     }
     if !reported.partitions.is_empty() && !file.partitions.is_empty() {
         partitions((file, reported), &own, &theirs, &mut differences);
     }
     Merged {
-        cluster: if reported.nodes.is_empty() {
-            own
-        } else {
-            theirs
-        },
+        file: file.with_reported(reported),
         differences,
     }
 }
 
 /// Nodes that differ in the same way are reported together, in the order of the file.
-fn nodes(own: &Cluster, theirs: &Cluster, found: &mut Vec<Difference>) {
+fn nodes(file: &ClusterFile, own: &Cluster, theirs: &Cluster, found: &mut Vec<Difference>) {
+    // Those that no document names are called after their group here, and otherwise there.
+    let are_named = file.nodes.iter().all(has_known_names);
+    let groups = file.nodes.iter();
+    let groups = groups.filter(|group| !has_known_names(group) || is_unseen(group));
+    let may_lack: HashSet<NodeName> = groups.flat_map(|group| file.names_of(group)).collect();
     let mut groups: Vec<(Difference, Vec<NodeName>)> = Vec::new();
     let mut tell = |names: &NodeName, difference: Difference| match groups
         .iter_mut()
@@ -83,6 +85,7 @@ fn nodes(own: &Cluster, theirs: &Cluster, found: &mut Vec<Difference>) {
     for node in own.nodes() {
         let name = own.node_name(node);
         match theirs.node(name) {
+            None if may_lack.contains(name) => {}
             None => tell(name, existence(true)),
             Some(other) => {
                 let both = of_classes(own.class(node), theirs.class(other));
@@ -91,7 +94,8 @@ fn nodes(own: &Cluster, theirs: &Cluster, found: &mut Vec<Difference>) {
             }
         }
     }
-    for node in theirs.nodes() {
+    let knows_all = file.knows_all(List::Nodes) && are_named;
+    for node in theirs.nodes().filter(|_| knows_all) {
         let name = theirs.node_name(node);
         if own.node(name).is_none() {
             tell(name, existence(false));
@@ -123,8 +127,10 @@ fn of_classes(own: &NodeClass, theirs: &NodeClass) -> Vec<Difference> {
     let memory = amount("memory", own.total.mem_mib, theirs.total.mem_mib, |mib| {
         mebibytes_option(mib.into())
     });
+    // How many there are need not be said.
+    let are_counted = own.gpus.iter().all(|group| group.count < LANE_MAX);
     let gpus = (gpus(own), gpus(theirs));
-    let gpus = (gpus.0 != gpus.1).then(|| Difference {
+    let gpus = (are_counted && gpus.0 != gpus.1).then(|| Difference {
         what: "GPUs".to_owned(),
         file: gpus.0.clone(),
         reported: gpus.1.clone(),
@@ -210,7 +216,17 @@ fn partitions(
             }));
         }
     }
-    for other in theirs.partitions() {
+    let default = |file: &ClusterFile| Some(file.default_partition()?.name.clone());
+    let defaults = default(documents.0).zip(default(documents.1));
+    if let Some((file, reported)) = defaults.filter(|(own, theirs)| own != theirs) {
+        found.push(Difference {
+            what: "default partition".to_owned(),
+            file,
+            reported,
+        });
+    }
+    let knows_all = documents.0.knows_all(List::Partitions);
+    for other in theirs.partitions().iter().filter(|_| knows_all) {
         if own.find_partition(&other.name).is_none() {
             found.push(there(&other.name, false));
         }
@@ -318,6 +334,31 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_a_file_need_not_name_is_no_difference() {
+        let some = "[lists]\nnodes = \"some\"\npartitions = \"some\"\n";
+        let check = |file: &str, want: Expect| {
+            let reported = "[nodes.kind0]\nnames = \"n[1-2]\"\ncpus = 4\n\
+                [partition.main]\nnodes = \"n[1-2]\"\n[partition.new]\nnodes = \"n2\"\n";
+            let merged = merge(&self::file(file), &self::file(reported));
+            let lines: Vec<String> = merged.differences.iter().map(ToString::to_string).collect();
+            want.assert_eq(&lines.join("\n"));
+        };
+        let one = "[nodes.n1]\ncpus = 4\n[partition.main]\nmax_nodes = 1\n";
+        check(&format!("{some}{one}"), expect![""]);
+        check(
+            one,
+            expect![[r#"
+                n2: not there in the file, there reported
+                partition new: not there in the file, there reported"#]],
+        );
+        let unnamed = "[nodes.gpu]\ncount = 2\ncpus = 4\n[nodes.far]\nstate = \"cloud\"\n";
+        check(unnamed, expect![""]);
+        let uncounted = "[nodes.n]\nnames = \"n[1-2]\"\ngpu = { type = \"v100\" }\n\
+            [lists]\npartitions = \"some\"\n";
+        check(uncounted, expect![""]);
+    }
+
     /// A file of ten thousand nodes is built, merged and asked: alike nodes are of one class.
     #[test]
     fn ten_thousand_nodes() {
@@ -336,7 +377,7 @@ mod tests {
         let file = file(&text);
         let merged = merge(&file, &file);
         assert!(merged.differences.is_empty());
-        let cluster = merged.cluster;
+        let cluster = Cluster::build(&merged.file, Trust::All);
         assert_eq!((cluster.node_count(), cluster.classes().len()), (10_000, 3));
         let request = model::Request {
             min_nodes: Some(9_999),

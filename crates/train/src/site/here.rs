@@ -11,7 +11,10 @@ const PARTITION: &str = "local";
 /// to say.
 #[must_use]
 pub fn file_of(facts: &ClusterFacts) -> ClusterFile {
-    let mut text = String::new();
+    // Names of a site's own are no mistakes here.
+    let mut text = String::from(
+        "[lists]\npartitions = \"some\"\nqos = \"some\"\naccounts = \"some\"\nfeatures = \"some\"\n",
+    );
     for (index, group) in facts.nodes.iter().enumerate() {
         let (count, cpus, memory) = (group.count, group.cpus, group.memory_mib);
         let _ = write!(

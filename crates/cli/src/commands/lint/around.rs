@@ -4,8 +4,7 @@ use super::Args;
 use crate::failure::{Failure, FailureKind};
 use crate::printer::Printer;
 use model::SlurmVersion;
-use runs::cluster_files as files;
-use runs::{ScriptPlace, places};
+use runs::{Described, ScriptPlace, places};
 
 /// The cluster and the version of Slurm that a command line names.
 pub(super) fn place(args: &Args, printer: &Printer) -> Result<ScriptPlace, Failure> {
@@ -14,7 +13,13 @@ pub(super) fn place(args: &Args, printer: &Printer) -> Result<ScriptPlace, Failu
         Some(text) => Some(known_version(text, printer)?),
     };
     let cluster = match &args.on {
-        Some(name) => Some(files::read(&places()?, name)?),
+        Some(name) => {
+            let (cluster, notes) = Described::named(name, &places()?)?;
+            for note in notes {
+                printer.say(&format!("note: {note}"));
+            }
+            Some(cluster.file()?)
+        }
         None => None,
     };
     ScriptPlace::here(cluster, version)

@@ -88,7 +88,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         // Both are held against the file of the engine's cluster.
         (None, None) if args.beside.is_some() => {
             let planned = request.plan(&places)?;
-            let cluster = Described::target(&planned.target, &places)?;
+            let (cluster, _noted_by_plan) = Described::target(&planned.target, &places)?;
             let site = request.plan_for(&cluster, &places)?;
             show_site(&args, &site, &cluster.file()?, &places, printer)
         }

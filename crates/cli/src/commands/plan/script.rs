@@ -42,25 +42,31 @@ pub fn plan(
         None => {
             let target = runs::target(places, on)?;
             let (read, note) = around.resolve_here(path, &words, &text, &target)?;
-            let file = Described::target(&target, places)?.file()?;
+            let (described, differences) = Described::target(&target, places)?;
+            let file = described.file()?;
             let mut plan = ScriptPlan::of(&read, &file, user().as_deref());
             // What the file assumes holds there.
             plan.assumed.clear();
             plan.written.extend(note);
             plan.written.extend(other_components(&text));
-            // The engine knows itself better than what is known of it here, but of what it ends early it says
-            // nothing.
-            let job = JobToTest {
-                request: read.request.clone(),
-                script: script.clone(),
-                flags: of_environment(&read),
-            };
-            let (refusals, start) = tested(&target.cluster(), &job, places)?;
-            plan.refusals.retain(|one| one.fate == JobFate::Cut);
-            plan.refusals.extend(refusals);
-            // A held job waits for its release.
-            let start = start.filter(|_| !read.request.hold);
-            plan.rows.extend(start);
+            plan.written.extend(differences);
+            // What is refused for sure is not asked. This machine's engine knows itself better than what is
+            // known of it here; of what it ends early it says nothing.
+            let is_known = matches!(described, Described::File(_));
+            plan.refusals
+                .retain(|one| one.fate == JobFate::Cut || is_known && !one.assumed);
+            if !plan.is_refused() {
+                let job = JobToTest {
+                    request: read.request.clone(),
+                    script: script.clone(),
+                    flags: of_environment(&read),
+                };
+                let (refusals, start) = tested(&target.cluster(), &job, places)?;
+                plan.refusals.extend(refusals);
+                // A held job waits for its release.
+                let start = start.filter(|_| !read.request.hold);
+                plan.rows.extend(start);
+            }
             (plan, script)
         }
     };
