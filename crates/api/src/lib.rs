@@ -11,6 +11,7 @@ mod cluster_report;
 mod connect_error;
 mod engine_folder;
 mod frame;
+mod job_filter;
 mod job_mail;
 mod job_reports;
 mod message;
@@ -34,12 +35,13 @@ pub use cluster_report::{
 pub use connect_error::ConnectError;
 pub use engine_folder::EngineFolder;
 pub use frame::{LONGEST_ANSWER, LONGEST_CALL, append_frame, read_frame, write_frame};
+pub use job_filter::{EndedFilter, JobFilter};
 pub use job_mail::JobMail;
 pub use job_reports::{HistoryReports, JobReports};
 pub use message::{
     Answer, ArrayThrottle, AsUser, Call, CancelRequest, EngineFacts, Handover, HeldAmount, Hello,
-    HelloAnswer, JobFilter, JobHolds, LicenceNeed, NeverMet, NewStep, NodeFacts, NodesNeeded,
-    NotPlanned, OutOfUse, PartitionFacts, PreemptedJob, Refusal, Selector, StepLaunch, StepPart,
+    HelloAnswer, JobHolds, LicenceNeed, NeverMet, NewStep, NodeFacts, NodesNeeded, NotPlanned,
+    OutOfUse, PartitionFacts, PreemptedJob, Refusal, Selector, StepLaunch, StepPart,
     StepRequestName, StepTask, Submission, TaskFiles, UNTYPED_GPU, Watched, WhyWaiting, WouldStart,
     WouldWait,
 };

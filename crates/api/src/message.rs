@@ -2,14 +2,14 @@
 //! (`u32`, big endian) and so many bytes. A connection carries any number of calls, one at a time.
 
 use crate::{
-    ClusterChange, ClusterReport, HistoryReports, JobReports, LossOfPlace, LostPlace, NamedJob,
-    StepPrograms,
+    ClusterChange, ClusterReport, HistoryReports, JobFilter, JobReports, LossOfPlace, LostPlace,
+    NamedJob, StepPrograms,
 };
 use model::{
     Accounting, AccountingTransaction, GpuIndex, JobChange, JobId, JobRecord, JobRecordChange,
     JobRefusal, MemoryRequest, NodeEvent, NodeName, OpenMode, PartitionSharing, PriorityReport,
     Request, RequeueHold, ReservationRequest, RestartCount, SchedulerStatistics, Seconds, ShareRow,
-    StepHolders, StepId, StepRecord, StepRequest, Submitter, Timestamp, WaitStatus,
+    StepHolders, StepId, StepRecord, StepRequest, Timestamp, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -98,8 +98,16 @@ pub enum Call {
         /// Whose.
         job: JobId,
     },
-    /// Jobs with all of their starts and steps. Answer: `histories`.
-    Histories(JobFilter),
+    /// Jobs with all of their starts and steps, a portion of them: a client asks until none is left.
+    /// Answer: `histories`.
+    Histories {
+        /// Which jobs.
+        filter: JobFilter,
+        /// Only those of higher ids; 0 is from the first one.
+        after: JobId,
+        /// At most so many; the engine may answer fewer.
+        most: u32,
+    },
     /// `scancel`. Answer: `done`.
     Cancel(CancelRequest),
     /// Several `scancel` at once, in one transaction. Answer: `cancelled`.
@@ -299,6 +307,8 @@ pub enum Answer {
     Histories {
         /// In ascending id.
         jobs: HistoryReports,
+        /// `after` of the next call; `None`: there are no others.
+        rest_after: Option<JobId>,
     },
     /// To `create_step`: its supervisors are being started.
     Step(StepRecord),
@@ -563,49 +573,6 @@ pub struct ArrayThrottle {
     pub most: u32,
     /// The element that starts next, where that is known.
     pub next: Option<u32>,
-}
-
-/// Which jobs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct JobFilter {
-    /// None: all. An array's id stands for its elements.
-    pub ids: Option<Vec<JobId>>,
-    /// Leaves out what ended before this moment; `None` leaves out all that ended (squeue).
-    pub ended_since: Option<Timestamp>,
-    /// Only those with this comment (a run's token).
-    pub comment: Option<String>,
-    /// Only those of these users, by name or number.
-    pub users: Option<Vec<String>>,
-    /// The id of a heterogeneous job stands for all its components.
-    #[serde(default)]
-    pub components: bool,
-}
-
-impl JobFilter {
-    /// Whether a job of this user, with this comment, is one of them as far as those decide.
-    #[must_use]
-    pub fn wants(&self, submitter: &Submitter, comment: Option<&str>) -> bool {
-        let is_own = |users: &Vec<String>| {
-            users
-                .iter()
-                .any(|user| *user == submitter.user || user.parse() == Ok(submitter.uid))
-        };
-        self.users.as_ref().is_none_or(is_own)
-            && (self.comment.is_none() || self.comment.as_deref() == comment)
-    }
-
-    /// These jobs, ended ones too; an array's id stands for its elements.
-    #[must_use]
-    pub fn of(ids: &[JobId]) -> JobFilter {
-        JobFilter {
-            ids: Some(ids.to_vec()),
-            ended_since: Some(Timestamp(0)),
-            comment: None,
-            users: None,
-            components: false,
-        }
-    }
 }
 
 /// Changed jobs.

@@ -2,6 +2,7 @@
 
 use crate::frame::read_bytes;
 use crate::{Answer, HistoryReports, JobReports, LONGEST_ANSWER};
+use model::JobId;
 use serde::Deserialize;
 use std::io::{self, Read};
 
@@ -20,6 +21,7 @@ struct Jobs {
 #[derive(Deserialize)]
 struct Histories {
     jobs: HistoryReports,
+    rest_after: Option<JobId>,
 }
 
 /// Reads one answer; `None` when the engine closed the connection before it.
@@ -39,8 +41,8 @@ fn parse(bytes: &[u8]) -> serde_json::Result<Answer> {
     } else if bytes.starts_with(WATCHED) {
         serde_json::from_slice(bytes).map(Answer::Watched)
     } else if bytes.starts_with(HISTORIES) {
-        let Histories { jobs } = serde_json::from_slice(bytes)?;
-        Ok(Answer::Histories { jobs })
+        let Histories { jobs, rest_after } = serde_json::from_slice(bytes)?;
+        Ok(Answer::Histories { jobs, rest_after })
     } else {
         serde_json::from_slice(bytes)
     }
@@ -51,7 +53,6 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
     use super::*;
     use crate::{Watched, write_frame};
-    use model::JobId;
 
     #[track_caller]
     fn check(answer: &Answer, begins: &[u8]) {
@@ -65,10 +66,13 @@ mod tests {
     #[test]
     fn an_answer_is_read_as_it_was_written() {
         let jobs = JobReports::default();
-        let histories = HistoryReports::default();
+        let histories = Answer::Histories {
+            jobs: HistoryReports::default(),
+            rest_after: Some(JobId(7)),
+        };
         check(&Answer::Jobs { jobs: jobs.clone() }, JOBS);
         check(&Answer::Watched(Watched { jobs, version: 7 }), WATCHED);
-        check(&Answer::Histories { jobs: histories }, HISTORIES);
+        check(&histories, HISTORIES);
         let (job, now) = (JobId(3), None);
         let programs = crate::StepPrograms::default();
         let step = None;

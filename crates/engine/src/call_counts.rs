@@ -116,7 +116,7 @@ pub(crate) fn kind_of(call: &Call) -> Kind {
         Call::Preempt { .. } | Call::Requeue { .. } => ("REQUEST_JOB_REQUEUE", 5023),
         Call::Cancel(_) | Call::CancelEach { .. } => ("REQUEST_KILL_JOB", 5032),
         Call::Holders { .. } => ("REQUEST_JOB_STEP_STAT", 5035),
-        Call::Histories(_) => ("DBD_GET_JOBS_COND", 1444),
+        Call::Histories { .. } => ("DBD_GET_JOBS_COND", 1444),
         Call::Events => ("DBD_GET_EVENTS", 1470),
         Call::Transactions => ("DBD_GET_TXN", 1446),
         Call::ModifyRecords { .. } => ("DBD_MODIFY_JOB", 1476),

@@ -3,7 +3,7 @@
 use crate::live_job::LiveJob;
 use model::JobId;
 use std::collections::BTreeMap;
-use std::ops::Index;
+use std::ops::{Index, RangeInclusive};
 use std::sync::Arc;
 
 /// Live jobs by id. A copy of all, as a plan makes one, shares each job until it changes.
@@ -43,6 +43,11 @@ impl LiveJobs {
     /// In ascending id.
     pub(crate) fn values(&self) -> impl Iterator<Item = &LiveJob> {
         self.0.values().map(|job| &**job)
+    }
+
+    /// Those of these ids, ascending.
+    pub(crate) fn range(&self, ids: RangeInclusive<JobId>) -> impl Iterator<Item = &LiveJob> {
+        self.0.range(ids).map(|(_, job)| &**job)
     }
 
     /// In ascending id.

@@ -23,6 +23,7 @@ use model::{
 };
 use resources::{Cluster, Free};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// The scheduler's state. Everything but the rows follows from the rows.
@@ -229,6 +230,11 @@ impl State {
     /// Rows of all live jobs, in ascending id.
     pub fn live(&self) -> impl Iterator<Item = &Job> {
         self.jobs.values().map(|job| &job.record)
+    }
+
+    /// Rows of live jobs of these ids, ascending.
+    pub fn live_in(&self, ids: RangeInclusive<JobId>) -> impl Iterator<Item = &Job> {
+        self.jobs.range(ids).map(|job| &job.record)
     }
 
     /// Rows of jobs that hold an allocation, in ascending id.

@@ -4,7 +4,8 @@ use super::{Client, confused};
 use crate::{
     Answer, AsUser, Call, CallError, JobFilter, StepPrograms, Submission, WhyWaiting, WouldStart,
 };
-use model::{JobHistory, JobId, JobRecord, PriorityReport, Request, StepRecord};
+use model::{ArrayTask, JobHistory, JobId, JobRecord, PriorityReport, Request, StepRecord};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Changed jobs.
@@ -136,15 +137,33 @@ impl Client {
         }
     }
 
-    /// Jobs with all of their starts and steps, in ascending id.
+    /// Jobs with all of their starts and steps, in ascending id. They are asked for in portions, between
+    /// which the engine answers others.
     ///
     /// # Errors
     /// No engine.
     pub fn histories(&mut self, filter: JobFilter) -> Result<Vec<JobHistory>, CallError> {
-        match self.call_again(&Call::Histories(filter))? {
-            Answer::Histories { jobs } => Ok(jobs.0),
-            other => Err(confused(&other)),
+        let mut histories = Vec::new();
+        let mut after = JobId(0);
+        loop {
+            let call = Call::Histories {
+                filter: filter.clone(),
+                after,
+                most: u32::MAX,
+            };
+            match self.call_again(&call)? {
+                Answer::Histories { jobs, rest_after } => {
+                    histories.extend(jobs.0);
+                    match rest_after {
+                        Some(rest) => after = rest,
+                        None => break,
+                    }
+                }
+                other => return Err(confused(&other)),
+            }
         }
+        leave_elements_once(&mut histories);
+        Ok(histories)
     }
 
     /// The batch script of a job.
@@ -184,5 +203,97 @@ impl Client {
             Answer::Priorities(report) => Ok(*report),
             other => Err(confused(&other)),
         }
+    }
+}
+
+/// An element of an array that started after the portion with its array's row was answered has a row of its
+/// own in a later one, and is listed there alone.
+fn leave_elements_once(histories: &mut Vec<JobHistory>) {
+    let places = histories.iter().filter_map(|it| it.job.array.as_ref());
+    let own: BTreeSet<(JobId, u32)> = places
+        .filter_map(|place| match place.task {
+            ArrayTask::One(task) => Some((place.array_job, task)),
+            ArrayTask::Waiting(_) => None,
+        })
+        .collect();
+    histories.retain_mut(|history| {
+        let Some(place) = &mut history.job.standing.array else {
+            return true;
+        };
+        let ArrayTask::Waiting(spec) = &mut place.task else {
+            return true;
+        };
+        spec.indices
+            .retain(|task| !own.contains(&(place.array_job, *task)));
+        !spec.indices.is_empty()
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+    use super::*;
+    use model::{
+        ArrayPlace, ArraySpec, JobRecordChange, JobStanding, JobState, PendingReason, Timestamp,
+    };
+
+    fn history(id: u32, task: Option<ArrayTask>) -> JobHistory {
+        let array = task.map(|task| ArrayPlace {
+            array_job: JobId(5),
+            task,
+            throttle: None,
+        });
+        let standing = JobStanding {
+            id: JobId(id),
+            array: array.map(Into::into),
+            partition: None,
+            not_before: None,
+            dependency: None,
+            state: JobState::Pending {
+                reason: PendingReason::None,
+            },
+            submitted: Timestamp(7),
+            eligible: None,
+            accrues: None,
+            is_age_limited: false,
+            limit_by_rules: None,
+            resized: None,
+            planned: None,
+            priority: 5,
+            restarts: 0,
+            batch: true,
+            prolog: None,
+        };
+        JobHistory {
+            job: JobRecord {
+                submitter: Default::default(),
+                request: Default::default(),
+                standing,
+            },
+            starts: Vec::new(),
+            steps: Vec::new(),
+            change: JobRecordChange::default(),
+        }
+    }
+
+    #[test]
+    fn an_element_that_started_between_two_portions_is_listed_once() {
+        let waiting = |text| Some(ArrayTask::Waiting(ArraySpec::parse(text).unwrap()));
+        let mut all = vec![
+            history(4, None),
+            history(5, waiting("0-3")),
+            history(6, Some(ArrayTask::One(0))),
+            history(9, Some(ArrayTask::One(2))),
+        ];
+        leave_elements_once(&mut all);
+        assert_eq!(all.len(), 4);
+        assert_eq!(all[1], history(5, waiting("1,3")));
+        // All started since.
+        let mut all = vec![
+            history(5, waiting("0")),
+            history(6, Some(ArrayTask::One(0))),
+        ];
+        leave_elements_once(&mut all);
+        assert_eq!(all, [history(6, Some(ArrayTask::One(0)))]);
     }
 }

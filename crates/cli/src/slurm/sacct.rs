@@ -4,7 +4,7 @@ use super::connection::{CommandError, connect_to_look, view_facts};
 use super::sacct_json;
 use super::yaml::yaml_text;
 use crate::printer::Printer;
-use api::{Client, JobFilter};
+use api::{Client, EndedFilter, JobFilter};
 use model::{
     AccountNumbers, JobHistory, JobId, JobInfo, JobState, SacctArgs, SacctBrought, SacctData,
     SacctShow, Timestamp, parse_moment, sacct_columns_text,
@@ -101,6 +101,14 @@ fn answer(
             users,
             ids,
             ended_since: Some(since),
+            ended: EndedFilter {
+                submitted_until: asked.until,
+                names: asked.names.clone(),
+                accounts: asked.accounts.clone(),
+                partitions: asked.partitions.clone(),
+                qos: asked.qos.clone(),
+                states: asked.states.clone(),
+            },
             ..JobFilter::default()
         })?,
         None => Vec::new(),

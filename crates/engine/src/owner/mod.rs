@@ -246,7 +246,7 @@ impl Owner {
             Call::Jobs(_)
             | Call::Watch { .. }
             | Call::Steps { .. }
-            | Call::Histories(_)
+            | Call::Histories { .. }
             | Call::Facts
             | Call::Cluster
             | Call::Accounting

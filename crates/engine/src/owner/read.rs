@@ -3,7 +3,7 @@
 use super::watch::Waiter;
 use super::{Owner, batch_step};
 use crate::message::Peer;
-use crate::store::StoreError;
+use crate::store::{EndedQuery, StoreError};
 use api::{Answer, Call, HistoryReports, JobFilter, JobReports, Refusal, Watched};
 use model::{
     ComponentPlace, JobHistory, JobId, JobRecord, JobStart, JobState, SrunProcess, StepId,
@@ -11,10 +11,15 @@ use model::{
 };
 use sched::Job;
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 use std::sync::mpsc;
 
 /// Longest that a watcher waits.
 const LONGEST_WATCH_MS: u64 = 60_000;
+/// Most histories of one answer: what else is called waits for no more, and no more are in memory.
+const MOST_HISTORIES: usize = 2000;
+/// Most ids that are looked at for one answer, however few of them are jobs that it has.
+const MOST_IDS_LOOKED_AT: u32 = 20_000;
 
 impl Owner {
     /// Answers a call that changes nothing, or keeps a watcher until something changes.
@@ -30,9 +35,19 @@ impl Owner {
                 jobs: self.reports(&jobs),
             }),
             Call::Steps { job } => self.steps(job),
-            Call::Histories(filter) => self.histories(&filter).map(|jobs| Answer::Histories {
-                jobs: HistoryReports(jobs),
-            }),
+            Call::Histories {
+                filter,
+                after,
+                most,
+            } => {
+                let most = usize::try_from(most).unwrap_or(MOST_HISTORIES);
+                let most = most.clamp(1, MOST_HISTORIES);
+                let portion = self.histories(&filter, after, most);
+                portion.map(|(jobs, rest_after)| Answer::Histories {
+                    jobs: HistoryReports(jobs),
+                    rest_after,
+                })
+            }
             Call::Why { job } => Ok(self.why(job, now)),
             Call::Test { request, .. } => {
                 let told = self.would_start(&request, peer, now);
@@ -101,36 +116,75 @@ impl Owner {
     }
 
     fn jobs(&self, filter: &JobFilter) -> Result<Vec<Cow<'_, Job>>, StoreError> {
+        self.jobs_in(filter, JobId(0)..=JobId(u32::MAX), None)
+    }
+
+    /// A portion of the jobs of a filter, those after an id; and after which the next one begins, where there may
+    /// be others.
+    fn portion(
+        &self,
+        filter: &JobFilter,
+        after: JobId,
+        most: usize,
+    ) -> Result<(Vec<Cow<'_, Job>>, Option<JobId>), StoreError> {
+        let last = self.state.next_id().saturating_sub(1);
+        let mut first = after.0.saturating_add(1);
+        let is_named = filter.ids.is_some() || filter.comment.is_some();
+        let end = if is_named {
+            last
+        } else {
+            // Most questions are about the newest jobs.
+            if let (JobId(0), Some(since)) = (after, filter.ended_since) {
+                let ended = self.store.first_ended(after, since)?;
+                let live = self.state.live().next().map(|job| job.id);
+                let lowest = ended.into_iter().chain(live).min();
+                first = lowest.map_or(last.saturating_add(1), |id| id.0);
+            }
+            last.min(first.saturating_add(MOST_IDS_LOOKED_AT - 1))
+        };
+        if first > end {
+            return Ok((Vec::new(), None));
+        }
+        let mut found = self.jobs_in(filter, JobId(first)..=JobId(end), Some(most))?;
+        let is_full = found.len() >= most;
+        found.truncate(most);
+        let through = found.last().filter(|_| is_full).map_or(end, |job| job.id.0);
+        Ok((found, (through < last).then_some(JobId(through))))
+    }
+
+    /// Jobs of a filter in a range of ids, ascending. Where a number is given, and there are at least as many, so
+    /// many of the lowest ids are among them.
+    fn jobs_in(
+        &self,
+        filter: &JobFilter,
+        range: RangeInclusive<JobId>,
+        most: Option<usize>,
+    ) -> Result<Vec<Cow<'_, Job>>, StoreError> {
         let is_of =
             |record: &Job| filter.wants(&record.submitter, record.request.rare.comment.as_deref());
-        let mut found: Vec<Cow<'_, Job>> = Vec::new();
-        match &filter.ids {
+        let ids = filter.ids.as_ref();
+        let ids = ids.map(|ids| self.with_components(ids, filter));
+        let ids = ids.transpose()?;
+        let query = EndedQuery {
+            filter,
+            ids: ids.as_deref(),
+            range: range.start().0..=range.end().0,
+            most: most.map(|most| u32::try_from(most).unwrap_or(u32::MAX)),
+        };
+        let mut found: Vec<Cow<'_, Job>> = owned(self.store.ended(&query)?).collect();
+        match &ids {
             Some(ids) => {
-                for id in &self.with_components(ids, filter)? {
-                    let rows = self.state.rows_of_array(*id).chain(self.state.job(*id));
-                    found.extend(rows.map(Cow::Borrowed));
-                    if filter.ended_since.is_some() {
-                        found.extend(owned(self.store.ended_by_id(*id)?));
-                    }
-                }
+                let rows = ids
+                    .iter()
+                    .flat_map(|id| self.state.rows_of_array(*id).chain(self.state.job(*id)));
+                let rows = rows.filter(|job| range.contains(&job.id) && is_of(job));
+                found.extend(rows.map(Cow::Borrowed));
             }
             None => {
-                let live = self.state.live().filter(|job| is_of(job));
+                let live = self.state.live_in(range).filter(|job| is_of(job));
                 found.extend(live.map(Cow::Borrowed));
-                match (filter.ended_since, &filter.comment) {
-                    (Some(_), Some(comment)) => {
-                        found.extend(owned(self.store.ended_by_comment(comment)?));
-                    }
-                    (Some(since), None) => found.extend(owned(self.store.ended_since(since)?)),
-                    (None, _) => {}
-                }
             }
         }
-        let wanted = |record: &Job| match &record.state {
-            JobState::Ended { at, .. } => filter.ended_since.is_some_and(|since| *at >= since),
-            JobState::Pending { .. } | JobState::Running { .. } => true,
-        };
-        found.retain(|record| wanted(record) && is_of(record));
         found.sort_by_key(|record| record.id);
         // An array's own row goes by two names, and a job may be asked for twice.
         found.dedup_by_key(|record| record.id);
@@ -144,8 +198,8 @@ impl Owner {
             let place = match self.state.job(*id) {
                 Some(record) => record.request.rare.component,
                 None => {
-                    let ended = self.store.ended_by_id(*id)?;
-                    ended.first().and_then(|it| it.request.rare.component)
+                    let ended = self.store.ended_job(*id)?;
+                    ended.and_then(|it| it.request.rare.component)
                 }
             };
             let place = place.filter(|place| place.leader == *id);
@@ -181,8 +235,14 @@ impl Owner {
         Ok(newer)
     }
 
-    fn histories(&self, filter: &JobFilter) -> Result<Vec<JobHistory>, StoreError> {
-        let jobs = self.jobs(filter)?;
+    /// A portion of histories, and after which id the next one begins.
+    fn histories(
+        &self,
+        filter: &JobFilter,
+        after: JobId,
+        most: usize,
+    ) -> Result<(Vec<JobHistory>, Option<JobId>), StoreError> {
+        let (jobs, rest_after) = self.portion(filter, after, most)?;
         let has_begun = |job: &&Cow<'_, Job>| {
             let never = matches!(
                 job.state,
@@ -219,7 +279,7 @@ impl Owner {
                 change: changes.remove(&job.id).unwrap_or_default(),
             }
         };
-        Ok(jobs.iter().map(history).collect())
+        Ok((jobs.iter().map(history).collect(), rest_after))
     }
 
     fn steps(&self, job: JobId) -> Result<Answer, StoreError> {

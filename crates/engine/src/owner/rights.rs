@@ -57,7 +57,7 @@ impl Act {
             Call::Jobs(_)
             | Call::Watch { .. }
             | Call::Steps { .. }
-            | Call::Histories(_)
+            | Call::Histories { .. }
             | Call::Facts
             | Call::Why { .. }
             | Call::Cluster

@@ -7,6 +7,7 @@
 mod accounting;
 mod committed;
 mod contents;
+mod ended;
 mod hold;
 mod job_row;
 #[cfg(test)]
@@ -26,6 +27,7 @@ mod write;
 use crate::owner::Clock;
 use committed::CommittedFile;
 pub(crate) use contents::split_environment;
+pub(crate) use ended::EndedQuery;
 pub(crate) use read::StepRow;
 pub(crate) use sizes::FormerSize;
 pub(crate) use stock::Loss;

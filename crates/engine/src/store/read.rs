@@ -59,7 +59,7 @@ impl Store {
 
     /// All that the scheduler's state is rebuilt from.
     pub(crate) fn saved(&self) -> Result<Saved, StoreError> {
-        let live = self.jobs("jobs.live = 1", [])?;
+        let live = self.jobs("jobs.live = 1", "", [])?;
         let mut arrays = Vec::new();
         let array_jobs = live.iter().filter_map(|record| record.array.as_ref());
         let array_jobs: BTreeSet<JobId> = array_jobs.map(|place| place.array_job).collect();
@@ -234,24 +234,21 @@ impl Store {
     pub(crate) fn ended_by_id(&self, id: JobId) -> Result<Vec<Job>, StoreError> {
         self.jobs(
             "jobs.live = 0 AND (jobs.id = ?1 OR jobs.submission = ?1 AND jobs.task IS NOT NULL)",
+            "",
             [id.0],
         )
     }
 
     /// Jobs that ended at or after a moment.
-    pub(crate) fn ended_since(&self, since: Timestamp) -> Result<Vec<Job>, StoreError> {
-        self.jobs("jobs.live = 0 AND jobs.ended_at >= ?1", [since.0])
-    }
-
-    /// Ended jobs with this comment.
-    pub(crate) fn ended_by_comment(&self, comment: &str) -> Result<Vec<Job>, StoreError> {
-        self.jobs("jobs.live = 0 AND jobs.comment = ?1", [comment])
+    #[cfg(test)]
+    pub(super) fn ended_since(&self, since: Timestamp) -> Result<Vec<Job>, StoreError> {
+        self.jobs("jobs.live = 0 AND jobs.ended_at >= ?1", "", [since.0])
     }
 
     /// Ended jobs whose rows are newer than a version.
     pub(crate) fn ended_newer(&self, version: u64) -> Result<Vec<Job>, StoreError> {
         let version = i64::try_from(version).unwrap_or(i64::MAX);
-        self.jobs("jobs.live = 0 AND jobs.version > ?1", [version])
+        self.jobs("jobs.live = 0 AND jobs.version > ?1", "", [version])
     }
 
     /// The job that a token was answered with, and its owner.
@@ -396,10 +393,21 @@ impl Store {
         Ok((due.into_iter().map(|(job, _)| job).collect(), next))
     }
 
-    /// Jobs for which a condition holds, in ascending id.
-    fn jobs(&self, condition: &str, params: impl Params) -> Result<Vec<Job>, StoreError> {
+    /// The ended job of this id, which may be an element or the last row of an array.
+    pub(crate) fn ended_job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
+        let found = self.jobs("jobs.live = 0 AND jobs.id = ?1", "", [id.0])?;
+        Ok(found.into_iter().next())
+    }
+
+    /// Jobs for which a condition holds, in ascending id; `limit` follows.
+    pub(super) fn jobs(
+        &self,
+        condition: &str,
+        limit: &str,
+        params: impl Params,
+    ) -> Result<Vec<Job>, StoreError> {
         let sql = format!(
-            "SELECT {} FROM {} WHERE {condition} ORDER BY jobs.id",
+            "SELECT {} FROM {} WHERE {condition} ORDER BY jobs.id {limit}",
             job_row::JOB_COLUMNS,
             job_row::JOBS
         );

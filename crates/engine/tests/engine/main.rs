@@ -14,6 +14,7 @@ mod connections;
 mod gone;
 #[path = "../harness/mod.rs"]
 mod harness;
+mod histories;
 mod house;
 mod jobs;
 mod kill;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
     let tests = [
         harness::TESTS,
         jobs::TESTS,
+        histories::TESTS,
         steps::TESTS,
         step_requests::TESTS,
         kill::TESTS,
