@@ -18,6 +18,8 @@ const ROWS_AT_ONCE: usize = 1000;
 const ROWS_PAUSE_MS: i64 = 1000;
 /// Jobs that end one by one are swept together: each time all records are looked through.
 const APART_MS: i64 = 20_000;
+/// Longest time between two sweeps.
+const DAY_MS: i64 = 86_400_000;
 
 impl Owner {
     /// So many jobs ended just now.
@@ -28,8 +30,7 @@ impl Owner {
         } else {
             KEEP_MS + APART_MS
         };
-        let due = Timestamp(now.0 + wait);
-        self.sweep_at = Some(self.sweep_at.map_or(due, |at| at.min(due)));
+        self.sweep_by(Timestamp(now.0 + wait));
     }
 
     /// Removes what is due.
@@ -37,9 +38,20 @@ impl Owner {
         if self.sweep_at.is_none_or(|at| at > now) {
             return;
         }
-        self.sweep_at = None;
+        // Rows grow old though nothing happens.
+        self.sweep_at = Some(Timestamp(now.0 + DAY_MS));
         self.ended_since_sweep = 0;
+        self.sweep_folders(now);
+        // A row stays as long as its folder.
         self.prune(now);
+    }
+
+    /// There is something to sweep at a moment.
+    fn sweep_by(&mut self, moment: Timestamp) {
+        self.sweep_at = Some(self.sweep_at.map_or(moment, |at| at.min(moment)));
+    }
+
+    fn sweep_folders(&mut self, now: Timestamp) {
         let found = self
             .store
             .folders_due(Timestamp(now.0 - KEEP_MS), MOST_FOLDERS);
@@ -47,19 +59,19 @@ impl Owner {
             Ok(found) => found,
             Err(error) => {
                 tracing::warn!("old folders can't be looked for: {error}");
-                self.sweep_at = Some(Timestamp(now.0 + KEEP_MS));
+                self.sweep_by(Timestamp(now.0 + KEEP_MS));
                 return;
             }
         };
-        let next = next.map(|ended| Timestamp(ended.0 + KEEP_MS + APART_MS));
-        self.sweep_at = self.sweep_at.into_iter().chain(next).min();
+        if let Some(ended) = next {
+            self.sweep_by(Timestamp(ended.0 + KEEP_MS + APART_MS));
+        }
         // The folder of an array's id holds the script of elements that may still live.
         let (kept, due): (Vec<JobId>, Vec<JobId>) = due.into_iter().partition(|job| {
             self.state.job(*job).is_some() || self.state.rows_of_array(*job).next().is_some()
         });
         if !kept.is_empty() {
-            let again = Timestamp(now.0 + KEEP_MS);
-            self.sweep_at = Some(self.sweep_at.map_or(again, |at| at.min(again)));
+            self.sweep_by(Timestamp(now.0 + KEEP_MS));
         }
         if due.is_empty() {
             return;
@@ -67,7 +79,7 @@ impl Owner {
         // Before the exit files go: what they said must be on disk.
         if let Err(error) = self.store.forget_folders(&due) {
             tracing::warn!("old folders stay: {error}");
-            self.sweep_at = Some(Timestamp(now.0 + KEEP_MS));
+            self.sweep_by(Timestamp(now.0 + KEEP_MS));
             return;
         }
         self.forget_job_files(&due);
@@ -93,7 +105,7 @@ impl Owner {
         let below = self.state.next_id().saturating_sub(self.keep.jobs);
         match self.store.prune(before, JobId(below), ROWS_AT_ONCE) {
             Ok(count) if count == ROWS_AT_ONCE => {
-                self.sweep_at = Some(Timestamp(now.0 + ROWS_PAUSE_MS));
+                self.sweep_by(Timestamp(now.0 + ROWS_PAUSE_MS));
             }
             Ok(_) => {}
             Err(error) => tracing::warn!("old jobs stay: {error}"),

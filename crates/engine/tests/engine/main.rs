@@ -17,6 +17,7 @@ mod harness;
 mod histories;
 mod house;
 mod jobs;
+mod keep;
 mod kill;
 mod step_requests;
 mod steps;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         harness::TESTS,
         jobs::TESTS,
         histories::TESTS,
+        keep::TESTS,
         steps::TESTS,
         step_requests::TESTS,
         kill::TESTS,
