@@ -11,7 +11,7 @@ use crate::messenger::Messenger;
 use crate::named_ids;
 use crate::node_disks;
 use crate::own_processes::OwnProcesses;
-use crate::owner::{CpuLocks, GpuLocks, Leaving, Owner, recover};
+use crate::owner::{CpuLocks, GpuLocks, Keep, Leaving, NotACount, Owner, recover};
 use crate::pinned;
 use crate::private;
 use crate::store::{Store, StoreError};
@@ -80,6 +80,11 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
         )
     };
     refuse_network(dir)?;
+    let keep = Keep::from_env().map_err(|NotACount { name, value }| CantServe {
+        asked: format!("{name}={value} for the engine in {}", dir.display()),
+        there: format!("{value:?} is not a whole number from 0 to {}", u32::MAX),
+        todo: format!("set {name} to a number, or unset it"),
+    })?;
     let dir = real(dir).map_err(|error| system(&error))?;
     let program = std::env::current_exe().map_err(|error| system(&error))?;
     // A pinned program lies in it: a folder that is gone was removed since, and is not made again.
@@ -136,7 +141,7 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
     } else {
         GpuLocks::new(&gpus, no_gpus)
     };
-    let leaving = match open(&folder, &binary, fork_server, own, cluster, gpus) {
+    let leaving = match open(&folder, &binary, fork_server, own, cluster, gpus, keep) {
         Ok((owner, messages)) => live(owner, &messages, events).map_err(|error| system(&error))?,
         Err((error, fork_server)) => {
             fork_server.shutdown();
@@ -224,6 +229,7 @@ fn open(
     own: OwnProcesses,
     cluster: EngineCluster,
     gpus: GpuLocks,
+    keep: Keep,
 ) -> Result<Opened, (StoreError, ForkServer)> {
     let now = Timestamp(sys::wall_clock());
     let named = named_ids::highest(folder);
@@ -292,7 +298,7 @@ fn open(
         sweep_at: None,
         ended_since_sweep: 0,
         failed_prologs: crate::owner::FailedPrologs::default(),
-        keep: crate::owner::Keep::from_env(),
+        keep,
         retry_at: None,
         retry_networks_at: None,
         mail: crate::owner::MailQueue::default(),

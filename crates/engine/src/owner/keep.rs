@@ -15,22 +15,27 @@ pub(crate) struct Keep {
 
 impl Keep {
     /// As the user says, or a year and a million.
-    pub(crate) fn from_env() -> Keep {
-        let value = |name| std::env::var(name).ok();
-        Keep::of(
-            value(TRAINYARD_KEEP_DAYS).as_deref(),
-            value(TRAINYARD_KEEP_JOBS).as_deref(),
-        )
+    pub(crate) fn from_env() -> Result<Keep, NotACount> {
+        Keep::of(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
     }
 
-    /// What is no number is as if it were not said.
-    fn of(days: Option<&str>, jobs: Option<&str>) -> Keep {
-        let days = days.and_then(|text| text.parse().ok()).unwrap_or(365_u32);
-        Keep {
-            millis: i64::from(days) * DAY_MS,
-            jobs: jobs.and_then(|text| text.parse().ok()).unwrap_or(1_000_000),
-        }
+    fn of(value: impl Fn(&str) -> Option<String>) -> Result<Keep, NotACount> {
+        let count = |name, default: u32| match value(name) {
+            None => Ok(default),
+            Some(text) => text.parse().map_err(|_| NotACount { name, value: text }),
+        };
+        Ok(Keep {
+            millis: i64::from(count(TRAINYARD_KEEP_DAYS, 365)?) * DAY_MS,
+            jobs: count(TRAINYARD_KEEP_JOBS, 1_000_000)?,
+        })
     }
+}
+
+/// A variable says no number where one is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NotACount {
+    pub(crate) name: &'static str,
+    pub(crate) value: String,
 }
 
 #[cfg(test)]
@@ -43,12 +48,30 @@ mod tests {
             millis: 365 * DAY_MS,
             jobs: 1_000_000,
         };
-        assert_eq!(Keep::of(None, None), default);
-        assert_eq!(Keep::of(Some("soon"), Some("-1")), default);
+        let of = |days: Option<&str>, jobs: Option<&str>| {
+            Keep::of(|name| {
+                let said = if name == TRAINYARD_KEEP_DAYS {
+                    days
+                } else {
+                    jobs
+                };
+                said.map(str::to_owned)
+            })
+        };
+        assert_eq!(of(None, None), Ok(default));
         let said = Keep {
             millis: 7 * DAY_MS,
             jobs: 100,
         };
-        assert_eq!(Keep::of(Some("7"), Some("100")), said);
+        assert_eq!(of(Some("7"), Some("100")), Ok(said));
+        let refused = |name, value: &str| {
+            let value = value.to_owned();
+            Err(NotACount { name, value })
+        };
+        assert_eq!(of(Some("soon"), None), refused(TRAINYARD_KEEP_DAYS, "soon"));
+        assert_eq!(
+            of(Some("7"), Some("-1")),
+            refused(TRAINYARD_KEEP_JOBS, "-1")
+        );
     }
 }

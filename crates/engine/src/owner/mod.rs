@@ -70,7 +70,7 @@ pub(crate) use clock::Clock;
 pub(crate) use cpu_locks::CpuLocks;
 pub(crate) use gpu_locks::GpuLocks;
 pub(crate) use job_prolog::FailedPrologs;
-pub(crate) use keep::Keep;
+pub(crate) use keep::{Keep, NotACount};
 pub(crate) use mail::MailQueue;
 pub(crate) use missing_groups::LastLook;
 use model::{JobId, NodeEvent, NodeName, Timestamp};

@@ -11,6 +11,7 @@ pub const TESTS: &[Test] = &[
         "keep::rows_go_in_the_sweep_in_which_their_folders_go",
         rows_go_with_their_folders,
     ),
+    ("keep::what_is_no_number_is_refused", no_number),
 ];
 
 /// Of so many ended jobs folders stay.
@@ -41,4 +42,14 @@ fn rows_go_with_their_folders() {
     });
     assert_eq!(all(&mut client)[0].id, jobs[10]);
     assert_eq!(row(&mut client, jobs[10]).id, jobs[10]);
+}
+
+fn no_number() {
+    let house = House::new();
+    let program = wrapped(&house, "export TRAINYARD_KEEP_DAYS=soon");
+    let error = Client::connect_with(&house.dir(), &program).unwrap_err();
+    let text = format!("{error}\n{}", error.todo());
+    assert!(text.contains("TRAINYARD_KEEP_DAYS=soon"), "{text}");
+    assert!(text.contains("not a whole number"), "{text}");
+    assert!(text.contains("or unset it"), "{text}");
 }
