@@ -1,8 +1,9 @@
 //! Stores of earlier versions, opened by this one. `tests/engine/old_stores/make` made the stores.
 
-use super::{StepRow, Store, StoreError, open};
+use super::{EndedQuery, StepRow, Store, StoreError, open};
+use api::{EndedFilter, JobFilter};
 use expect_test::{Expect, expect};
-use model::{ArrayTask, JobId, JobState, Timestamp};
+use model::{ArrayTask, JobId, JobState, JobStateName, Timestamp};
 use rusqlite::Connection;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use std::fmt::Write as _;
@@ -29,6 +30,7 @@ fn all(store: &Store) -> String {
     let mut jobs = store.saved().unwrap().live;
     jobs.extend(store.ended_since(Timestamp(0)).unwrap());
     jobs.sort_by_key(|job| job.id);
+    jobs.iter().for_each(|job| found_by_its_columns(store, job));
     let mut text = String::new();
     for job in &jobs {
         writeln!(text, "{}", line(job)).unwrap();
@@ -47,6 +49,36 @@ fn all(store: &Store) -> String {
         }
     }
     text
+}
+
+/// What is searched by says of an ended job what is read of it.
+fn found_by_its_columns(store: &Store, job: &sched::Job) {
+    if !matches!(job.state, JobState::Ended { .. }) {
+        return;
+    }
+    let request = &job.request;
+    let one = |text: Option<&str>| Some(vec![text.unwrap_or_default().to_owned()]);
+    let partition = job.partition.as_deref().or(request.partition.as_deref());
+    let filter = JobFilter {
+        users: one(Some(&job.submitter.user)),
+        ended: EndedFilter {
+            submitted_until: Some(job.submitted),
+            names: one(Some(&request.name)),
+            accounts: one(request.account.as_deref()),
+            partitions: partition.and_then(|partition| one(Some(partition))),
+            qos: one(request.qos.as_deref()),
+            states: Some(vec![JobStateName::of(&job.state)]),
+        },
+        ..JobFilter::of(&[])
+    };
+    let query = EndedQuery {
+        filter: &filter,
+        ids: None,
+        range: job.id.0..=job.id.0,
+        most: None,
+    };
+    let found = store.ended(&query).unwrap();
+    assert_eq!(found.as_slice(), std::slice::from_ref(job));
 }
 
 fn line(job: &sched::Job) -> String {
