@@ -306,6 +306,17 @@ fn the_folders_that_a_shell_is_told_of_are_there() {
     env.yard(&["engine", "stop"]).success();
 }
 
+/// Its `srun` was refused for the array that the repeats are.
+#[test]
+fn a_shell_of_a_run_file_with_repeats_is_one() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.write("yard.toml", "repeat = 3\nat_once = 2\n");
+    let shell = env.yard(&["shell", "-c1", "--", "echo", "one shell"]);
+    assert_eq!(shell.status, 0, "{shell:?}");
+    assert_eq!(shell.stdout, "one shell\n", "{shell:?}");
+    env.yard(&["engine", "stop"]).success();
+}
+
 #[test]
 fn a_shell_has_its_data_staged_until_it_ends() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));

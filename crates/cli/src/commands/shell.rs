@@ -107,6 +107,8 @@ fn one_task(plan: &mut Plan, command: Vec<String>) {
     plan.uneven = None;
     plan.ranks_per_node = one(1);
     plan.tasks_per_node = one(1);
+    plan.repeats = one(1);
+    plan.at_once = None;
     plan.command.value = match (command.is_empty(), &plan.environment.container) {
         (false, _) => command,
         // The one that every image with a shell has.
