@@ -30,11 +30,36 @@ pub(crate) fn check_one_process(
     })
 }
 
+/// How options begin by which a launcher's own command knows of the other nodes: one of them is needed on each.
+const OF_SEVERAL_NODES: [&str; 8] = [
+    "--nnodes",
+    "--rdzv",
+    "--master",
+    "--node_rank",
+    "--node-rank",
+    "--num_machines",
+    "--machine_rank",
+    "--config_file",
+];
+
+/// Whether a launcher that a command starts on each node would begin a training of its own there.
+fn is_alone_on_nodes(begun: Launcher, command: &[String]) -> bool {
+    match begun {
+        // They start the ranks of all nodes, once.
+        Launcher::Mpi | Launcher::Horovod => true,
+        _ => {
+            let meets = |part: &String| OF_SEVERAL_NODES.iter().any(|it| part.starts_with(it));
+            !command.iter().any(meets)
+        }
+    }
+}
+
 /// A command that starts its launcher itself would start it in each rank, and so would one that starts
-/// another launcher, which starts all ranks of a node.
+/// another launcher, which starts all ranks of a node; on several nodes it has to know of the others.
 pub(crate) fn check_started_once(
     launcher: &Resolved<Launcher>,
     command: &Resolved<Vec<String>>,
+    nodes: &Resolved<u32>,
     ranks: &Resolved<u32>,
 ) -> Result<(), Refusal> {
     let own = launcher.value.started_by(&command.value);
@@ -43,7 +68,9 @@ pub(crate) fn check_started_once(
     };
     let is_own = begun == launcher.value || own.as_ref() == Some(&starter);
     let is_step_in_step = starter.starts_with("srun");
-    let is_in_each_rank = launcher.value.shape() != Shape::Ranks || ranks.value > 1;
+    let is_in_each_rank = launcher.value.shape() != Shape::Ranks
+        || ranks.value > 1
+        || (nodes.value > 1 && is_alone_on_nodes(begun, &command.value));
     let is_several = launcher.value != Launcher::None && (is_step_in_step || is_in_each_rank);
     if !is_own && !is_several {
         return Ok(());

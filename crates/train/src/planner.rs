@@ -126,7 +126,8 @@ pub(crate) fn plan_sections(
         }
     });
     check_one_process(&launcher, &nodes, &ranks_per_node)?;
-    check_started_once(&launcher, &command, &ranks_per_node)?;
+    check_at_once(asked.at_once.as_ref(), asked.repeat.as_ref())?;
+    check_started_once(&launcher, &command, &nodes, &ranks_per_node)?;
     let launcher_options = launcher_options(&launcher, asked.launcher_options)?;
     let idle = gpus_per_node.value > ranks_per_node.value
         && !matches!(launcher.value, Launcher::None | Launcher::Jax);
@@ -290,6 +291,25 @@ pub(crate) fn plan_sections(
     };
     let groups = choice.groups;
     Ok(Planned { plan, groups })
+}
+
+/// A number of repeats at once says nothing where there are none.
+fn check_at_once(
+    at_once: Option<&Resolved<u32>>,
+    repeats: Option<&Resolved<u32>>,
+) -> Result<(), Refusal> {
+    // What a sweep has by default is none that a person asked for.
+    let asked = at_once.filter(|count| !matches!(count.source, Source::Default { .. }));
+    let (Some(count), None) = (asked, repeats) else {
+        return Ok(());
+    };
+    Err(Refusal {
+        kind: RefusalKind::Usage,
+        message: "at_once is for repeats, and there are none".to_owned(),
+        asked: format!("at_once = {} ({})", count.value, count.source),
+        there: "without repeat it is one run".to_owned(),
+        todo: "add repeat = N, or leave at_once out".to_owned(),
+    })
 }
 
 pub(crate) fn or<T>(value: T, why: &str) -> Resolved<T> {

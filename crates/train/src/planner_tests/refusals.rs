@@ -49,6 +49,11 @@ fn refusals() {
             &local,
         ),
         (
+            "command = [\"torchrun\", \"t.py\"]\n[resources]\nnodes = 2\nranks_per_node = 1\n",
+            &laptop(8, vec![]),
+        ),
+        ("command = [\"x\"]\nat_once = 2\n", &laptop(8, vec![])),
+        (
             "launcher = \"jax\"\nlauncher_options = [\"--fast\"]\ncommand = [\"t.py\"]\n",
             &local,
         ),
@@ -128,6 +133,16 @@ fn refusals() {
           asked   launcher = "srun" (there is more than one rank), command = "torchrun --nproc_per_node=2 t.py" (yard.toml:1)
           there   the launcher starts the ranks, with all that they need to find each other
           do      write launcher = "torchrun", and leave torchrun and its options out of the command, which begins with python or the program
+
+        the command starts torchrun, and launcher srun would start that in each task
+          asked   launcher = "srun" (there is more than one rank), command = "torchrun t.py" (yard.toml:1)
+          there   the launcher starts the ranks, with all that they need to find each other
+          do      write launcher = "torchrun", and leave torchrun and its options out of the command, which begins with python or the program
+
+        at_once is for repeats, and there are none
+          asked   at_once = 2 (yard.toml:2)
+          there   without repeat it is one run
+          do      add repeat = N, or leave at_once out
 
         launcher jax has no options
           asked   launcher = "jax" (yard.toml:1), launcher_options = ["--fast"] (yard.toml:2)
