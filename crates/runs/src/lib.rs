@@ -87,7 +87,7 @@ pub use job_output::is_written_since;
 pub use known_run::{KnownRun, known_runs};
 pub use known_runs::{indexed_runs, places};
 pub use last_deputy::{Comeback, LastDeputy};
-pub use listing::{Listed, ListedKind, Listing, list};
+pub use listing::{BEING_CANCELLED, Listed, ListedKind, Listing, list};
 pub use live_clusters::LiveClusters;
 pub use live_list::LiveList;
 pub use make::{Ready, Submitted, submit};

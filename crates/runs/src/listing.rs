@@ -7,13 +7,16 @@ use crate::plain_jobs::{PlainJob, plain_jobs};
 use crate::repeats::{counts_in_words, together};
 use crate::run::{Run, ask_for};
 use crate::run_state::RunState;
-use backend::{JobView, SlurmTransport, Transport};
+use backend::{JobView, SlurmTransport, Transport, ViewState};
 use folder::{Index, IndexEntry, RemovedRun};
 use model::{JobId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use sys::Places;
+
+/// What is said of a run that was cancelled and whose job has not ended.
+pub const BEING_CANCELLED: &str = "being cancelled";
 
 /// A run or another job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -115,13 +118,18 @@ impl Listed {
             (RunState::Running { since: Some(since) }, _) => Some(*since),
             (RunState::Done { at, .. }, _) => Some(*at),
             (_, ListedKind::Run { run, view }) => {
+                let ended = view.as_ref().and_then(|view| match view.state {
+                    ViewState::Ended { at, .. } => at,
+                    _ => None,
+                });
                 let submitted = view.as_ref().and_then(|view| view.submitted);
                 let last = run.last_events().last().map(|line| line.at);
-                let known = if waits { submitted } else { last };
+                let known = if waits { submitted } else { last.or(ended) };
                 known.or(Some(run.entry.created))
             }
-            (_, ListedKind::Job { job, .. }) => Some(job.submitted),
-            (_, ListedKind::Repeats { entry, .. }) => Some(entry.created),
+            (_, ListedKind::Job { job, .. }) => job.ended.or(Some(job.submitted)),
+            (_, ListedKind::Repeats { entry, .. }) if waits => Some(entry.created),
+            (_, ListedKind::Repeats { rows, .. }) => rows.iter().filter_map(Listed::since).max(),
         }
     }
 
@@ -130,6 +138,9 @@ impl Listed {
     pub fn note(&self) -> String {
         let note = self.state.why();
         match &self.what {
+            ListedKind::Run { run, .. } if run.is_being_cancelled(&self.state) => {
+                BEING_CANCELLED.to_owned()
+            }
             ListedKind::Repeats { rows, .. } if self.state.is_live() => {
                 counts_in_words(&states(rows))
             }

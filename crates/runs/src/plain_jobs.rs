@@ -15,6 +15,9 @@ pub struct PlainJob {
     pub name: String,
     /// When it was submitted.
     pub submitted: Timestamp,
+    /// When the last of it ended, once all of it has and where that is known.
+    #[serde(default)]
+    pub ended: Option<Timestamp>,
     /// Where it stands, in a run's words.
     pub state: RunState,
     /// Rows of the array that are known; 1 for a plain job.
@@ -53,9 +56,19 @@ fn as_one(id: JobId, group: &[&JobView]) -> PlainJob {
             .first()
             .map_or_else(String::new, |view| view.name.clone()),
         submitted: submitted.unwrap_or_default(),
+        ended: last_end(group),
         state: together(group.iter().map(|view| state(view)).collect()),
         rows: group.len(),
     }
+}
+
+fn last_end(group: &[&JobView]) -> Option<Timestamp> {
+    let ends = group.iter().map(|view| match &view.state {
+        ViewState::Ended { at, .. } => *at,
+        _ => None,
+    });
+    let ends: Option<Vec<Timestamp>> = ends.collect();
+    ends?.into_iter().max()
 }
 
 /// One job in a run's words.
@@ -138,5 +151,21 @@ mod tests {
             "1 failed × 2",
         );
         check(&[view(1, None, ended("CANCELLED"))], "1 cancelled × 1");
+    }
+
+    #[test]
+    fn a_job_that_failed_has_an_end_once_all_of_it_has() {
+        let runs = ViewState::Running {
+            since: None,
+            nodes: String::new(),
+        };
+        let of = |state| {
+            plain_jobs(
+                &[view(1, Some(1), ended("FAILED")), view(2, Some(1), state)],
+                [],
+            )
+        };
+        assert_eq!(of(ended("FAILED"))[0].ended, Some(Timestamp(9)));
+        assert_eq!(of(runs)[0].ended, None);
     }
 }

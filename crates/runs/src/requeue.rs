@@ -4,7 +4,7 @@ use crate::awaited::jobs_of;
 use crate::environment_job::submit_environment;
 use crate::failure::{Failure, FailureKind};
 use crate::submit::submit_next;
-use crate::{Selected, secrets};
+use crate::{RunState, Selected, secrets};
 use backend::{JobView, Transport};
 use folder::RunFolder;
 use model::JobId;
@@ -26,7 +26,7 @@ pub enum Requeued {
 /// Brings it back; a run resumes from its newest checkpoint.
 ///
 /// # Errors
-/// It was never submitted, its cluster does not answer, or refuses it.
+/// It was never submitted, is done, its cluster does not answer, or refuses it.
 pub fn requeue(selected: &Selected) -> Result<Requeued, Failure> {
     let mut selected = selected.clone();
     selected.job()?;
@@ -35,6 +35,10 @@ pub fn requeue(selected: &Selected) -> Result<Requeued, Failure> {
     let live = view.as_ref().is_some_and(|view| view.state.is_live());
     let mut written = None;
     if let Some(run) = &selected.run {
+        // One of which something is on a node only goes on, to bring it out.
+        if let RunState::Done { left: None, .. } = run.state(view.as_ref()) {
+            return Err(is_done(&run.entry.id));
+        }
         written = write_secrets(&run.entry.folder)?;
         run.folder.clear_cancelled()?;
         if !live {
@@ -50,6 +54,15 @@ pub fn requeue(selected: &Selected) -> Result<Requeued, Failure> {
         _ => {}
     }
     put_back
+}
+
+fn is_done(id: &str) -> Failure {
+    Failure::new(FailureKind::Refused, format!("{id} is done"))
+        .asked(format!("yard requeue {id}"))
+        .there("it trained to its end: it would run again in place of what it has")
+        .todo(format!(
+            "yard run --from {id} begins a new run at its newest checkpoint"
+        ))
 }
 
 fn is_refusal(failure: &Failure) -> bool {

@@ -103,6 +103,12 @@ impl Run {
         })
     }
 
+    /// Whether a person cancelled it, and its job, which runs, has not ended yet.
+    #[must_use]
+    pub fn is_being_cancelled(&self, state: &RunState) -> bool {
+        self.cancelled && matches!(state, RunState::Running { .. })
+    }
+
     /// The link whose job speaks for the run.
     fn current(&self) -> Option<&Link> {
         let started = |job: u32| self.starts.iter().any(|start| start.attempt.job == job);

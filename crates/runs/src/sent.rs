@@ -319,6 +319,7 @@ fn plain_job() -> PlainJob {
         id: JobId(4),
         name: "prepare".to_owned(),
         submitted: at(2),
+        ended: Some(at(3)),
         state: RunState::Cancelled,
         rows: 3,
     }

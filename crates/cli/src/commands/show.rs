@@ -95,6 +95,9 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
         | RunState::Done { .. }
         | RunState::Cancelled => {}
     }
+    if run.is_being_cancelled(&state) {
+        add("note", runs::BEING_CANCELLED);
+    }
     add(
         "made",
         &format!("{} ago", words::length(now.since(run.entry.created))),

@@ -79,7 +79,7 @@ fn a_command_that_is_killed_at_once() {
 }
 
 #[test]
-fn a_rank_that_does_not_exist_is_refused_and_a_requeue_says_which_code_runs() {
+fn a_rank_that_does_not_exist_is_refused() {
     let env = env();
     env.yard(&["run", "--", "echo", "trained"]).success();
     assert_eq!(
@@ -92,9 +92,45 @@ fn a_rank_that_does_not_exist_is_refused_and_a_requeue_says_which_code_runs() {
         assert!(refused.stderr.contains("rank 0 alone"), "{refused:?}");
         assert_eq!(refused.stdout, "");
     }
-    let again = env.yard(&["requeue", "@"]).success();
+}
+
+/// One that was done ran again without a word, and could turn into one that failed.
+#[test]
+fn a_run_that_is_done_is_not_requeued_and_one_that_failed_says_which_code_runs() {
+    let env = env();
+    env.yard(&["run", "--name", "good", "--", "true"]).success();
+    let refused = env.yard(&["requeue", "good"]);
+    assert_ne!(refused.status, 0, "{}", refused.snapshot());
+    assert!(refused.stderr.contains("is done"), "{}", refused.snapshot());
+    assert!(
+        refused.stderr.contains("yard run --from good"),
+        "{}",
+        refused.snapshot()
+    );
+    let _ = env.yard(&["run", "--name", "bad", "--", "false"]).code(1);
+    let again = env.yard(&["requeue", "bad"]).success();
     assert!(again.contains("code         as first submitted"), "{again}");
-    env.yard(&["wait", "@"]).success();
+    let _ = env.yard(&["wait", "bad"]).code(1);
+}
+
+/// It was called running, with no word of that, until its program had given in.
+#[test]
+fn a_run_whose_program_goes_on_after_a_cancel_is_being_cancelled() {
+    let env = env();
+    let script = "trap '' TERM; : > \"$0/begun\"; until [ -e \"$0/go\" ]; do sleep 0.1; done";
+    let work = env.work().display().to_string();
+    env.yard(&["run", "--detach", "--", "sh", "-c", script, &work])
+        .success();
+    wait_for_file(&env, "begun");
+    env.yard(&["cancel", "@"]).success();
+    let listed = env.yard(&["ls"]).success();
+    assert!(listed.contains("being cancelled"), "{listed}");
+    let shown = env.yard(&["show", "@"]).success();
+    assert!(shown.contains("note         being cancelled"), "{shown}");
+    env.write("go", "");
+    let _ = env.yard(&["wait", "@"]).code(1);
+    let listed = env.yard(&["ls"]).success();
+    assert!(!listed.contains("being cancelled"), "{listed}");
 }
 
 #[test]
