@@ -47,8 +47,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut done = None;
     let result = bring_all(&placed, &args.to, &mut |event| match event {
         Event::Staging { what, done, total } => {
+            // Of all items together: into a pipe one line an item is written, as it begins.
             let of = total.map_or_else(String::new, |total| format!(" of {}", words::bytes(total)));
-            printer.moving(&what, &format!("{}{of}", words::bytes(done)));
+            printer.moving(&what, &format!("{}{of} in all so far", words::bytes(done)));
         }
         Event::Staged { bytes, took_ms, .. } => done = Some((bytes, took_ms)),
         Event::Note { text } => printer.show_line(&row("note", &text)),
@@ -88,7 +89,29 @@ fn check_outside(asked: &Path, source: &Path, to: &Path, whole: &Path) -> Result
 }
 
 fn failure(error: &StageError) -> Failure {
-    let text = error.to_string();
+    let text = match error {
+        StageError::Source { path, source, .. } => {
+            let what = format!("{} can't be read: {source}", path.display());
+            return Failure::new(FailureKind::Io, what).todo("correct the path");
+        }
+        StageError::DiskFull {
+            path,
+            asked,
+            there,
+            folder,
+            ..
+        } => {
+            let (path, folder) = (path.display(), folder.display());
+            let (asked, there) = (words::bytes(*asked), words::bytes(*there));
+            return Failure::new(FailureKind::Io, format!("{path} does not fit in {folder}"))
+                .asked(asked)
+                .there(format!("{there} are free"))
+                .todo("free space there, or name a folder on a larger disk in --to");
+        }
+        StageError::Copy { path, source, .. } => {
+            format!("{} can't be copied: {source}", path.display())
+        }
+    };
     let (what, todo) = text.split_once("; ").unwrap_or((&text, ""));
     let failure = Failure::new(FailureKind::Io, what);
     match todo {
