@@ -892,6 +892,9 @@ pub struct EngineFacts {
     pub pending: u32,
     /// What this machine can't do, a sentence each (no cgroups, say).
     pub limits: Vec<String>,
+    /// Nodes that are down or drained.
+    #[serde(default)]
+    pub out_of_use: Vec<OutOfUse>,
     /// CPUs that other engines of this machine held when a job last wanted some.
     #[serde(default)]
     pub cpus_held_elsewhere: Vec<u32>,

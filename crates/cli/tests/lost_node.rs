@@ -22,10 +22,22 @@ fn check(lost: &str) {
         printed.matches("began").count() == 2
     });
     env.yard(&["engine", "fail-node", lost, "two"]).success();
+    let status = env.yard(&["engine", "status", "two"]).success();
+    assert!(
+        status.contains(&format!("no jobs   {lost}: lost")),
+        "{status}"
+    );
+    let status = env.yard(&["engine", "status", "two", "--json"]).success();
+    assert!(
+        status.contains(&format!("\"nodes\":[\"{lost}\"]")),
+        "{status}"
+    );
     wait_until("it waits for the node", || {
         env.yard(&["show"]).stdout.contains("resuming")
     });
     env.yard(&["engine", "restore-node", lost, "two"]).success();
+    let status = env.yard(&["engine", "status", "two"]).success();
+    assert!(!status.contains("no jobs"), "{status}");
     env.yard(&["wait"]).success();
     let shown = env.yard(&["show"]).success();
     let words = format!("on node1, node2, lost, node {lost} was lost");

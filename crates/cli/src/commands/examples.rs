@@ -307,7 +307,10 @@ const EXAMPLES: &[Examples] = &[
     ),
     (
         "engine restore-node",
-        &[("yard engine restore-node node2 rig", "")],
+        &[(
+            "yard engine restore-node node2 rig",
+            "jobs start there again",
+        )],
     ),
     (
         "engine preempt",

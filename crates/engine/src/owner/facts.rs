@@ -2,6 +2,7 @@
 
 use super::Owner;
 use super::missing_groups::MissingGroups;
+use super::why::out_of_use;
 use crate::message::Peer;
 use crate::store::Loss;
 use api::{
@@ -40,6 +41,12 @@ impl Owner {
             running: count(self.state.running_count()),
             pending: count(self.state.waiting_count()),
             limits: self.limits(&missing),
+            out_of_use: self
+                .state
+                .nodes_out_of_use()
+                .into_iter()
+                .map(out_of_use)
+                .collect(),
             cpus_held_elsewhere: self.cpus.held_elsewhere(),
             last_pass: Some(self.state.last_pass()).filter(|at| at.0 > 0),
             config: self.config(),

@@ -63,12 +63,7 @@ impl Owner {
             with_room: needed.with_room,
             there: needed.there,
         });
-        let out_of_use = why.out_of_use.into_iter().map(|away| OutOfUse {
-            nodes: away.nodes,
-            state: away.mark.word().to_owned(),
-            reason: away.mark.reason,
-            by: away.mark.user,
-        });
+        let out_of_use = why.out_of_use.into_iter().map(out_of_use);
         let never_met = why.never_met.into_iter().map(|never| {
             let end = self.end_of(&never);
             let (job, state) = end.unzip();
@@ -148,5 +143,15 @@ fn task_of(record: &Job) -> Option<u32> {
     match record.array.as_ref()?.task {
         ArrayTask::One(task) => Some(task),
         _ => None,
+    }
+}
+
+/// Nodes that take no jobs, as clients read them.
+pub(super) fn out_of_use(away: sched::OutOfUse) -> OutOfUse {
+    OutOfUse {
+        nodes: away.nodes,
+        state: away.mark.word().to_owned(),
+        reason: away.mark.reason,
+        by: away.mark.user,
     }
 }

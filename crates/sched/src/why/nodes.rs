@@ -117,24 +117,18 @@ impl State {
         if away.iter().any(|(name, _)| is_named(name)) {
             away.retain(|(name, _)| is_named(name));
         }
-        let mut found: Vec<OutOfUse> = Vec::new();
-        for (name, mark) in away {
-            let same = |other: &&mut OutOfUse| {
-                let other = &other.mark;
-                (other.word(), &other.user, &other.reason)
-                    == (mark.word(), &mark.user, &mark.reason)
-            };
-            match found.iter_mut().find(same) {
-                Some(other) => other.nodes.push(name.clone()),
-                None => found.push(OutOfUse {
-                    nodes: vec![name.clone()],
-                    mark: mark.clone(),
-                }),
-            }
-        }
-        found
+        together(away)
     }
 
+    /// All nodes that take no jobs; what was said of several at once stands once.
+    #[must_use]
+    pub fn nodes_out_of_use(&self) -> Vec<OutOfUse> {
+        together(
+            self.marks()
+                .filter(|(_, mark)| !mark.takes_jobs())
+                .collect(),
+        )
+    }
     /// What a job would hold on an idle cluster.
     pub(super) fn needs_if_idle(&self, record: &Job) -> Option<Amount> {
         let choice = self.choices_of(record).first()?;
@@ -171,4 +165,23 @@ impl Choice {
     fn least_nodes(&self) -> u32 {
         self.need.compiled.demand.nodes.least.max(1)
     }
+}
+
+/// What was said of several nodes at once stands once.
+fn together(away: Vec<(&NodeName, &NodeMark)>) -> Vec<OutOfUse> {
+    let mut found: Vec<OutOfUse> = Vec::new();
+    for (name, mark) in away {
+        let same = |other: &&mut OutOfUse| {
+            let other = &other.mark;
+            (other.word(), &other.user, &other.reason) == (mark.word(), &mark.user, &mark.reason)
+        };
+        match found.iter_mut().find(same) {
+            Some(other) => other.nodes.push(name.clone()),
+            None => found.push(OutOfUse {
+                nodes: vec![name.clone()],
+                mark: mark.clone(),
+            }),
+        }
+    }
+    found
 }

@@ -6,6 +6,7 @@ mod preempt;
 mod rm;
 mod start;
 
+use super::why::out_of_use;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome, not_done, unreachable};
 use crate::other_engines::cpus_held_elsewhere;
@@ -211,6 +212,9 @@ fn status_text(facts: &EngineFacts) -> String {
         facts.running,
         facts.pending,
     );
+    for away in &facts.out_of_use {
+        text.push_str(&format!("no jobs   {}\n", out_of_use(away)));
+    }
     for note in notes(facts) {
         text.push_str(&format!("note      {note}\n"));
     }
@@ -254,6 +258,7 @@ fn status_json(facts: &EngineFacts) -> serde_json::Value {
         "gpus": facts.gpus,
         "jobs_running": facts.running,
         "jobs_waiting": facts.pending,
+        "out_of_use": facts.out_of_use,
         "notes": notes(facts).collect::<Vec<_>>(),
         "losses": facts.losses,
     })

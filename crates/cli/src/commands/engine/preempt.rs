@@ -48,9 +48,10 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let not_preempted = |error| {
         let failure = not_done(error);
         match failure.todo {
-            None => failure.todo(
-                "yard slurm squeue -t running lists the jobs that can be preempted; --mode says how",
-            ),
+            None => failure.todo(format!(
+                "{}yard slurm squeue -t running lists the jobs that can be preempted; --mode says how",
+                of_engine(engine.as_deref())
+            )),
             Some(_) => failure,
         }
     };
@@ -58,6 +59,12 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         printer.show_line(&said(&lost));
     }
     Ok(exit_code::DONE)
+}
+
+/// What stands before Slurm's commands so that they ask this engine.
+fn of_engine(engine: Option<&str>) -> String {
+    let other = engine.filter(|engine| *engine != backend::LOCAL);
+    other.map_or_else(String::new, |engine| format!("TRAINYARD_ENGINE={engine} "))
 }
 
 /// The engine that is asked, and its job: by the number that it has there, or as every command names runs and

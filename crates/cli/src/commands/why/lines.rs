@@ -106,7 +106,7 @@ pub(super) fn held_by(holder: &JobHolds, when: When<'_>) -> String {
 }
 
 /// `node[1-2]: drained by root: disk`
-pub(super) fn out_of_use(away: &OutOfUse) -> String {
+pub(in crate::commands) fn out_of_use(away: &OutOfUse) -> String {
     let nodes = model::node_list::fold(&away.nodes);
     let by = match &away.by[..] {
         "" => String::new(),

@@ -6,6 +6,8 @@ mod story;
 #[cfg(test)]
 mod tests;
 
+pub(super) use lines::out_of_use;
+
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::other_engines::cpus_held_elsewhere;
