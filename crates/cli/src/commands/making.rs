@@ -107,7 +107,7 @@ pub fn make_ready(
             ));
         }
         if image.to_make {
-            let kept = job::image::keep_source(container, &places.scratch);
+            let kept = job::image::keep_source(&container.image.value, &places.scratch);
             ready.image_source = kept.map_err(|error| image_failure(&error))?;
         }
         ready.image = Some(image);

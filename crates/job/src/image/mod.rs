@@ -21,7 +21,7 @@ use model::Internet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use sys::lock::FileLock;
-use train::ContainerPlan;
+use train::{ContainerPlan, Image};
 
 /// Makes sure that the image of a container is there; returns it, and whether something had to be
 /// made now. `modules` are loaded before a maker runs, `progress` gets each line that it prints. `in_job`
@@ -55,13 +55,13 @@ pub fn prepare(
 }
 
 /// Copies what a recipe is built of, as it is now, for the job that it is left to: the files may change until that
-/// starts. Returns the copy, below a scratch folder; none where they are too many: the job finds them where they lie
-/// then, and refuses those that have changed.
+/// starts. Returns the copy, below a scratch folder; none where they are too many, or where the copy would make
+/// another image: the job finds them where they lie then, and refuses those that have changed.
 ///
 /// # Errors
 /// The recipe can't be read, or a file not be copied.
-pub fn keep_source(plan: &ContainerPlan, scratch: &Path) -> Result<Option<PathBuf>, ImageError> {
-    let Some(source) = source::Source::of(&plan.image.value)? else {
+pub fn keep_source(image: &Image, scratch: &Path) -> Result<Option<PathBuf>, ImageError> {
+    let Some(source) = source::Source::of(image)? else {
         return Ok(None);
     };
     let all = scratch.join(".yard/sources");
@@ -72,13 +72,20 @@ pub fn keep_source(plan: &ContainerPlan, scratch: &Path) -> Result<Option<PathBu
         cache::keep_until_end(&lock);
         source.copy_to(&copy, folder::CODE_LIMIT)
     });
-    match copied {
-        Ok(is_copied) => Ok(is_copied.then_some(copy)),
-        Err(source) => {
-            let _ = fs::remove_dir_all(&copy);
-            Err(ImageError::Source { path: copy, source })
-        }
+    let is_same = match copied {
+        Ok(false) => return Ok(None),
+        // Some disks keep whole seconds only, by which a long file is another.
+        Ok(true) => source::Source::copied_in(image, &copy)
+            .map(|copied| copied.is_some_and(|copied| copied.is_same(&source))),
+        Err(source) => Err(ImageError::Source {
+            path: copy.clone(),
+            source,
+        }),
+    };
+    if !matches!(is_same, Ok(true)) {
+        let _ = fs::remove_dir_all(&copy);
     }
+    Ok(is_same?.then_some(copy))
 }
 
 /// What commands left that were killed: no process holds its lock.
@@ -149,5 +156,31 @@ fn ready(path: Option<&Path>, digest: Option<String>) -> ReadyImage {
         has_environment: path.is_some_and(|path| path.join("ch/environment").is_file()),
         digest,
         to_make: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_which_an_image_were_another_is_not_kept() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        fs::write(at("Dockerfile"), "FROM a\nCOPY data /data\n").unwrap();
+        fs::write(at("data"), "1").unwrap();
+        let image = Image::Dockerfile(at("Dockerfile"));
+        let kept = || keep_source(&image, &at("scratch")).unwrap();
+        assert!(kept().unwrap().join("files/data").is_file());
+        // What is named is in the key, and ignored it is not in the copy.
+        fs::write(at(".dockerignore"), "data\n").unwrap();
+        let copies = || {
+            let all = fs::read_dir(at("scratch/.yard/sources")).unwrap();
+            all.filter(|entry| entry.as_ref().unwrap().path().is_dir())
+                .count()
+        };
+        let before = copies();
+        assert_eq!(kept(), None);
+        assert_eq!(copies(), before);
     }
 }

@@ -6,7 +6,7 @@ use super::image_error::ImageError;
 use super::recipe;
 use crate::local_files;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use train::Image;
@@ -97,7 +97,7 @@ impl Source {
         !self.ignored.is_empty()
     }
 
-    /// Adds the recipe and all that it copies to a key. A copy has the same.
+    /// Adds the recipe and all that it copies to a key. A copy has the same, where its disk keeps what a key is of.
     pub fn add(&self, hasher: &mut blake3::Hasher) {
         // Names in it are relative to where it lies, which `./` in its path doesn't change.
         let lies: PathBuf = path_of(&self.image)
@@ -111,6 +111,17 @@ impl Source {
                 self.is_left_out(&copied.join(path), is_folder)
             });
         }
+    }
+
+    /// Whether an image of both is the same.
+    pub fn is_same(&self, other: &Source) -> bool {
+        self.key() == other.key()
+    }
+
+    fn key(&self) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new();
+        self.add(&mut hasher);
+        hasher.finalize()
     }
 
     /// Copies the recipe and all beside it that it copies into a new folder; `false`, and nothing is there, where
@@ -137,7 +148,9 @@ impl Source {
                 .iter()
                 .filter_map(|path| path.strip_prefix(&self.beside).ok());
             beside.try_fold(true, |has_all, path| {
-                Ok::<bool, io::Error>(has_all && self.copy(path, &folder.join(FILES), &mut left)?)
+                let to = folder.join(FILES);
+                let named = fs::metadata(self.beside.join(path));
+                Ok::<bool, io::Error>(has_all && self.copy(path, named, &to, &mut left)?)
             })?
         };
         if !has_all && folder.exists() {
@@ -146,9 +159,16 @@ impl Source {
         Ok(has_all)
     }
 
-    fn copy(&self, path: &Path, to: &Path, left: &mut u64) -> io::Result<bool> {
+    /// `facts` are what is known of it: of what a recipe names those of what a link leads to, as in its key.
+    fn copy(
+        &self,
+        path: &Path,
+        facts: io::Result<Metadata>,
+        to: &Path,
+        left: &mut u64,
+    ) -> io::Result<bool> {
         let (from, to_path) = (self.beside.join(path), to.join(path));
-        let facts = match fs::symlink_metadata(&from) {
+        let facts = match facts {
             // Its maker says so.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
             facts => facts?,
@@ -160,9 +180,12 @@ impl Source {
             fs::create_dir_all(&to_path)?;
             for entry in fs::read_dir(&from)? {
                 let name = entry?.file_name();
-                if !local_files::is_never_counted(&name)
-                    && !self.copy(&path.join(name), to, left)?
-                {
+                if local_files::is_never_counted(&name) {
+                    continue;
+                }
+                let path = path.join(name);
+                let facts = fs::symlink_metadata(self.beside.join(&path));
+                if !self.copy(&path, facts, to, left)? {
                     return Ok(false);
                 }
             }
@@ -181,11 +204,8 @@ impl Source {
             std::os::unix::fs::symlink(fs::read_link(&from)?, &to_path)?;
         } else if facts.is_file() && !is_there {
             fs::copy(&from, &to_path)?;
-            // By it a long one is known.
-            fs::File::options()
-                .write(true)
-                .open(&to_path)?
-                .set_modified(facts.modified()?)?;
+            // By it a long one is known. The copy is its owner's, whether it may be written or not.
+            fs::File::open(&to_path)?.set_modified(facts.modified()?)?;
         }
         Ok(true)
     }
@@ -217,12 +237,8 @@ fn name_of(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn key(source: &Source) -> blake3::Hash {
-        let mut hasher = blake3::Hasher::new();
-        source.add(&mut hasher);
-        hasher.finalize()
-    }
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_copy_is_the_same_and_stays_so() {
@@ -238,25 +254,46 @@ mod tests {
         write("app/data/large", "1");
         std::os::unix::fs::symlink("src", root.path().join("app/link")).unwrap();
         let long = vec![0; (1 << 20) + 1];
-        fs::write(root.path().join("app/long"), &long).unwrap();
+        let path = root.path().join("app/long");
+        fs::write(&path, &long).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
         let image = Image::Dockerfile(root.path().join("app/Dockerfile"));
         let source = || Source::of(&image).unwrap().unwrap();
-        let first = key(&source());
+        let first = source().key();
         let copy = root.path().join("copy");
         assert!(!source().copy_to(&copy, 100).unwrap());
         assert!(!copy.exists());
         assert!(source().copy_to(&copy, 10 << 20).unwrap());
         // What is ignored is no part of it.
         write("app/data/large", "2");
-        assert_eq!(key(&source()), first);
+        assert_eq!(source().key(), first);
         assert!(!copy.join("files/data").exists());
         assert!(!copy.join("files/Dockerfile").exists());
         write("app/src/x.py", "2");
-        assert_ne!(key(&source()), first);
+        assert_ne!(source().key(), first);
         let copied = Source::copied_in(&image, &copy).unwrap().unwrap();
-        assert_eq!(key(&copied), first);
+        assert_eq!(copied.key(), first);
         assert_eq!(copied.recipe, copy.join("recipe/Dockerfile"));
         assert!(Source::copied_in(&image, root.path()).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_name_that_is_a_link_is_copied_as_what_it_leads_to() {
+        let root = tempfile::tempdir().unwrap();
+        let app = root.path().join("app");
+        for folder in ["app", "elsewhere"] {
+            fs::create_dir(root.path().join(folder)).unwrap();
+        }
+        fs::write(root.path().join("elsewhere/x"), "1").unwrap();
+        std::os::unix::fs::symlink("../elsewhere", app.join("data")).unwrap();
+        fs::write(app.join("Dockerfile"), "FROM a\nCOPY data /data\n").unwrap();
+        let image = Image::Dockerfile(app.join("Dockerfile"));
+        let source = Source::of(&image).unwrap().unwrap();
+        let copy = root.path().join("copy");
+        assert!(source.copy_to(&copy, u64::MAX).unwrap());
+        assert_eq!(fs::read(copy.join("files/data/x")).unwrap(), b"1");
+        let copied = Source::copied_in(&image, &copy).unwrap().unwrap();
+        assert!(source.is_same(&copied));
     }
 
     #[test]
