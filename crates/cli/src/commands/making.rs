@@ -106,13 +106,20 @@ pub fn make_ready(
                 path.unwrap_or_default()
             ));
         }
-        if image.to_make {
-            let kept = job::image::keep_source(&container.image.value, &places.scratch);
-            ready.image_source = kept.map_err(|error| image_failure(&error))?;
-        }
         ready.image = Some(image);
     }
     Ok(ready)
+}
+
+/// Copies what a job of a run's own is to build its image of, where that is left to one.
+pub fn keep_image_source(planned: &Planned, ready: &mut Ready) -> Result<(), Failure> {
+    let is_left = ready.image.as_ref().is_some_and(|image| image.to_make);
+    let container = planned.plan.environment.container.as_ref();
+    if let Some(container) = container.filter(|_| is_left) {
+        let kept = job::image::keep_source(&container.image.value, &planned.places.scratch);
+        ready.image_source = kept.map_err(|error| image_failure(&error))?;
+    }
+    Ok(())
 }
 
 /// Has no `yard cache prune` remove it until a run that is known uses it, or the shell in it has ended.

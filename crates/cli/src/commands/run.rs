@@ -3,7 +3,7 @@
 use super::follow::{self, Ended};
 use super::interrupt::Interrupt;
 use super::lint;
-use super::making::{leave_out_modules, make_ready};
+use super::making::{keep_image_source, leave_out_modules, make_ready};
 use super::repeats;
 use super::run_request::RequestArgs;
 use super::script::{self, ScriptCall};
@@ -101,7 +101,8 @@ pub(super) fn submit(
     }
     planned.check()?;
     let in_job = planned.makes_environment_in_job;
-    let ready = make_ready(&planned, in_job, &interrupt, printer)?;
+    let mut ready = make_ready(&planned, in_job, &interrupt, printer)?;
+    keep_image_source(&planned, &mut ready)?;
     let submitted = runs::submit(&planned, &ready, &|| !interrupt.asked());
     if let Some(source) = &ready.image_source {
         // Of a run that there is it is not there any more.
