@@ -157,10 +157,31 @@ fn what_a_step_or_a_shell_runs_in_is_not_pruned() {
     let job = ["--parsable", "--hold", recipe];
     let job = env.slurm("sbatch", &[&job[..], &["--wrap", "cat /etc/note"]].concat());
     let job = job.success().trim().to_owned();
+    let over = ["--parsable", "--hold", recipe, "--wrap", "true"];
+    let over = env.slurm("sbatch", &over).success().trim().to_owned();
+    env.slurm("scancel", &[&over]).success();
     let kept = env.yard(&["cache", "prune"]).success();
     assert!(!kept.contains("images/"), "{kept}");
     let listed = env.yard(&["cache", "ls"]).success();
     assert!(listed.contains(&format!("job {job}")), "{listed}");
+    assert!(!listed.contains(&format!("job {over}")), "{listed}");
+    // The list of them doesn't grow for ever.
+    let listed = env.yard(&["cache", "ls", "--json"]).success();
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let all = listed["cached"].as_array().unwrap().iter();
+    let noted: Vec<String> = all
+        .filter_map(|one| fs::read_to_string(format!("{}.jobs", one["path"].as_str()?)).ok())
+        .collect();
+    assert_eq!(noted.concat().lines().count(), 1, "{noted:?}");
+    assert!(noted[0].starts_with(&format!("{job} ")), "{noted:?}");
+    // A look starts no engine that was stopped, and what waits there keeps what it starts in.
+    env.yard(&["engine", "stop"]).success();
+    let kept = env.yard(&["cache", "prune"]).success();
+    assert!(!kept.contains("images/"), "{kept}");
+    let listed = env.yard(&["cache", "ls"]).success();
+    assert!(listed.contains(&format!("job {job}")), "{listed}");
+    let running = api::Client::connect_running(&env.engine_folder()).unwrap();
+    assert!(running.is_none());
     env.slurm("scontrol", &["release", &job]).success();
     env.yard(&["wait", &job]).success();
     assert_eq!(

@@ -91,7 +91,8 @@ impl Kept {
         FileLock::try_acquire(&self.lock).ok().flatten()
     }
 
-    /// The batch jobs that were submitted to start in it, whether they are over or not.
+    /// The batch jobs that were submitted to start in it, whether they are over or not, but for those that were
+    /// forgotten.
     #[must_use]
     pub fn jobs(&self) -> BTreeSet<JobOfEngine> {
         let text = fs::read_to_string(jobs_beside(&self.lock)).unwrap_or_default();
@@ -100,6 +101,24 @@ impl Kept {
             .split_inclusive('\n')
             .filter_map(|line| line.strip_suffix('\n'));
         lines.filter_map(JobOfEngine::of_line).collect()
+    }
+
+    /// Forgets those of its jobs that are over; where a process makes or uses it now, another time: it may be one that
+    /// notes a job.
+    ///
+    /// # Errors
+    /// The cache can't be written.
+    pub fn forget_jobs(&self, over: &BTreeSet<JobOfEngine>) -> io::Result<()> {
+        let Some(_lock) = self.hold() else {
+            return Ok(());
+        };
+        let all = self.jobs();
+        let left: Vec<&JobOfEngine> = all.difference(over).collect();
+        if left.len() == all.len() {
+            return Ok(());
+        }
+        let lines: String = left.into_iter().map(JobOfEngine::line).collect();
+        sys::atomic::write(&jobs_beside(&self.lock), lines.as_bytes())
     }
 
     /// Removes it; `false` where a process makes or uses it now.
@@ -128,6 +147,10 @@ pub struct JobOfEngine {
 }
 
 impl JobOfEngine {
+    fn line(&self) -> String {
+        format!("{} {}\n", self.job, self.engine.display())
+    }
+
     fn of_line(line: &str) -> Option<JobOfEngine> {
         let (job, engine) = line.split_once(' ')?;
         Some(JobOfEngine {
@@ -146,8 +169,7 @@ pub fn note_job(lock: &Path, job: &JobOfEngine) -> io::Result<()> {
         .append(true)
         .create(true)
         .open(jobs_beside(lock))?;
-    let line = format!("{} {}\n", job.job, job.engine.display());
-    file.write_all(line.as_bytes())
+    file.write_all(job.line().as_bytes())
 }
 
 fn jobs_beside(lock: &Path) -> PathBuf {
@@ -244,6 +266,19 @@ mod tests {
             note_job(&lock, &job).unwrap();
             fs::write(jobs_beside(&lock), "7 /a b/main\n8 /a").unwrap();
             assert!(removed().all(|kept| kept.jobs() == BTreeSet::from([job.clone()])));
+            let next = JobOfEngine {
+                job: JobId(9),
+                ..job.clone()
+            };
+            fs::write(jobs_beside(&lock), job.line() + &next.line()).unwrap();
+            let one = removed().next().unwrap();
+            let over = BTreeSet::from([job]);
+            let used = FileLock::share(&lock).unwrap();
+            one.forget_jobs(&over).unwrap();
+            assert_eq!(one.jobs().len(), 2);
+            drop(used);
+            one.forget_jobs(&over).unwrap();
+            assert_eq!(one.jobs(), BTreeSet::from([next]));
             assert_eq!(
                 removed().filter(|kept| kept.remove().unwrap()).count(),
                 count

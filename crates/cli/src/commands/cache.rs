@@ -5,14 +5,15 @@ use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
-use api::{Client, JobFilter};
+use api::{Client, EngineFolder, JobFilter};
 use clap::{Args as ClapArgs, Subcommand};
 use folder::{RunFolder, Standing};
 use job::cache::{JobOfEngine, Kept, Kind, kept};
+use model::JobId;
 use runs::{all_places, image_cache, places};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// List or remove environments, images and containers with names that are kept for further runs
 #[derive(Debug, ClapArgs)]
@@ -53,6 +54,8 @@ struct Used {
     runs: Vec<String>,
     /// Whether one of them is not over, as far as that is known.
     is_live: bool,
+    /// Jobs of batch scripts that are over.
+    over: BTreeSet<JobOfEngine>,
 }
 
 /// Runs `yard cache`.
@@ -89,9 +92,12 @@ fn used(printer: &Printer) -> Result<Vec<Used>, Failure> {
         }
     }
     let all = caches.iter().flat_map(|cache| kept(cache));
-    let used = all.map(|kept| {
+    // Read once: one that is noted only now was not asked for, and is none that is over.
+    let all: Vec<(BTreeSet<JobOfEngine>, Kept)> = all.map(|kept| (kept.jobs(), kept)).collect();
+    let queued = queued(all.iter().flat_map(|(noted, _)| noted).cloned().collect());
+    let used = all.into_iter().map(|(noted, kept)| {
         let runs = users.remove(&kept.place).unwrap_or_default();
-        let jobs: Vec<JobOfEngine> = kept.jobs().into_iter().filter(is_queued).collect();
+        let jobs: Vec<&JobOfEngine> = noted.intersection(&queued).collect();
         let is_live = runs.iter().any(|(_, is_live)| *is_live) || !jobs.is_empty();
         let runs = runs.into_iter().map(|(run, _)| run);
         let jobs = jobs.into_iter().map(|job| format!("job {}", job.job));
@@ -99,6 +105,7 @@ fn used(printer: &Printer) -> Result<Vec<Used>, Failure> {
             bytes: sys::tree_size(&kept.place),
             is_live,
             runs: runs.chain(jobs).collect(),
+            over: noted.difference(&queued).cloned().collect(),
             kept,
         }
     });
@@ -107,18 +114,41 @@ fn used(printer: &Printer) -> Result<Vec<Used>, Failure> {
     Ok(used)
 }
 
-/// Whether a job waits or runs, as far as that is known.
-fn is_queued(job: &JobOfEngine) -> bool {
-    let mut client = match Client::connect_to_look(&job.engine) {
-        Ok(Some(client)) => client,
-        Ok(None) => return false,
-        Err(_) => return true,
-    };
+/// Those that wait or run, as far as that is known.
+fn queued(all: BTreeSet<JobOfEngine>) -> BTreeSet<JobOfEngine> {
+    let mut engines: BTreeMap<PathBuf, Vec<JobId>> = BTreeMap::new();
+    for job in all {
+        engines.entry(job.engine).or_default().push(job.job);
+    }
+    let queued = engines.into_iter().flat_map(|(engine, mut jobs)| {
+        if let Some(queued) = queued_of(&engine, &jobs) {
+            jobs.retain(|job| queued.contains(job));
+        }
+        let of_engine = move |job| JobOfEngine {
+            engine: engine.clone(),
+            job,
+        };
+        jobs.into_iter().map(of_engine)
+    });
+    queued.collect()
+}
+
+/// Those of an engine, an array by its own id; `None` where it is stopped, since a look starts no jobs, or doesn't say.
+fn queued_of(engine: &Path, jobs: &[JobId]) -> Option<BTreeSet<JobId>> {
+    if !EngineFolder::new(engine).store().exists() {
+        return Some(BTreeSet::new());
+    }
+    let mut client = Client::connect_running(engine).ok()??;
     let filter = JobFilter {
-        ids: Some(vec![job.job]),
+        ids: Some(jobs.to_vec()),
         ..JobFilter::default()
     };
-    client.jobs(filter).map_or(true, |jobs| !jobs.is_empty())
+    let queued = client.jobs(filter).ok()?;
+    let names = queued.iter().flat_map(|record| {
+        let array = record.array.as_ref().map(|array| array.array_job);
+        [Some(record.id), array]
+    });
+    Some(names.flatten().collect())
 }
 
 fn list(used: &[Used], args: &LsArgs, printer: &Printer) -> Outcome {
@@ -165,6 +195,10 @@ fn prune(used: &[Used], args: &PruneArgs, printer: &Printer) -> Outcome {
         let is_wanted = !one.runs.is_empty() || one.kept.kind == Kind::Container;
         let is_needed = one.is_live || is_wanted && !args.all;
         if is_needed && one.kept.made_of.is_some() {
+            if !args.dry_run {
+                // What can't be written now is read again the next time.
+                let _ = one.kept.forget_jobs(&one.over);
+            }
             continue;
         }
         let path = one.kept.place.display();
