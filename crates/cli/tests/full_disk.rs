@@ -141,6 +141,46 @@ fn what_is_cancelled_on_a_full_disk_goes_on_until_there_is_room() {
     });
 }
 
+/// One is over, so that they are ended one by one.
+#[test]
+fn repeats_that_a_full_disk_lets_go_on_are_not_marked_as_cancelled() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let engine = start_engine(&env);
+    env.write(
+        "yard.toml",
+        "name = \"many\"\nrepeat = 3\n\
+         command = [\"sh\", \"-c\", \"[ {repeat} = 1 ] || exec sleep 1000\"]\n\
+         [resources]\ncpus_per_rank = 1\n",
+    );
+    env.yard(&["run", "-d", "--on", "local"]).success();
+    let states = || {
+        let squeue = env.slurm("squeue", &["-h", "-r", "-t", "R,PD", "-n", "many", "-o", "%T"]).success();
+        squeue.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    wait_until("one is over and two run", || {
+        states() == ["RUNNING", "RUNNING"]
+    });
+    let_no_file_grow(&env, &engine);
+    fill_store(&env);
+    let said = env.yard(&["cancel", "many"]).code(5);
+    assert!(said.stderr.contains("nothing was changed"), "{said:?}");
+    let marks = || {
+        let scratch = env.trainyard_home().join("scratch");
+        let runs = children(&scratch.join("work"));
+        let below = runs.iter().flat_map(|run| children(run));
+        let all = runs.iter().cloned().chain(below);
+        all.filter(|run| run.join("links/cancelled").exists())
+            .count()
+    };
+    assert_eq!(states(), ["RUNNING", "RUNNING"]);
+    assert_eq!(marks(), 0);
+    env.yard(&["engine", "stop"]).success();
+    env.yard(&["engine", "start"]).success();
+    env.yard(&["cancel", "many"]).success();
+    assert_eq!(marks(), 2);
+    wait_until("all have ended", || states().is_empty());
+}
+
 mod slow {
     use super::*;
     use testkit::that_mention;

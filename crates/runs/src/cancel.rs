@@ -33,19 +33,22 @@ pub(crate) fn cancel_run(run: &Run, transport: &mut dyn Transport) -> Result<(),
     let was_noted = run.folder.is_cancelled();
     // A folder that can't be written is no reason to let the job go on.
     let noted = run.folder.write_cancelled();
-    cancel_noted(run, transport, was_noted)?;
+    cancel_noted(run, transport, was_noted, &[])?;
     Ok(noted?)
 }
 
-/// Ends the jobs of a run in whose folder that is noted, before this call where `was_noted` says so.
+/// Ends the jobs of a run in whose folder that is noted, before this call where `was_noted` says so. Those `behind` it
+/// are noted by this call too, and are to be ended next.
 pub(crate) fn cancel_noted(
     run: &Run,
     transport: &mut dyn Transport,
     was_noted: bool,
+    behind: &[&Run],
 ) -> Result<(), Failure> {
     let mut ended = 0;
     if let Err(error) = cancel_jobs(run, transport, &mut ended) {
-        if ended == 0 && !was_noted {
+        let own = (ended == 0 && !was_noted).then_some(run);
+        for run in own.iter().chain(behind) {
             take_back(run, &error)?;
         }
         return Err(error.into());

@@ -100,7 +100,7 @@ impl Repeats {
             && live.iter().all(|run| is_of_array(run))
         {
             if let Err(error) = transport.cancel(array, None) {
-                for (run, _) in live.iter().zip(were_noted).filter(|(_, was)| !was) {
+                for (run, _) in live.iter().zip(&were_noted).filter(|(_, was)| !**was) {
                     take_back(run, &error)?;
                 }
                 return Err(error.into());
@@ -109,8 +109,11 @@ impl Repeats {
                 run.folder.remove_secrets()?;
             }
         } else {
-            for (run, was_noted) in live.iter().zip(were_noted) {
-                cancel_noted(run, &mut *transport, was_noted)?;
+            for (at, run) in live.iter().enumerate() {
+                let behind = live.iter().zip(&were_noted).skip(at + 1);
+                let behind = behind.filter(|(_, was)| !**was).map(|(run, _)| *run);
+                let behind: Vec<&Run> = behind.collect();
+                cancel_noted(run, &mut *transport, were_noted[at], &behind)?;
             }
         }
         for noted in noted {
