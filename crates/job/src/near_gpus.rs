@@ -8,15 +8,17 @@ use crate::visible_gpus;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sys::cpu;
 use sys::process::{descendants, first_variable, start_time};
 use train::Binding;
 
 /// How often an agent's processes are looked at until all of its ranks are bound.
 const SOON: Duration = Duration::from_millis(100);
-/// How often after that: it may start its ranks anew.
-const LATER: Duration = Duration::from_secs(2);
+/// How often after that, as it may start its ranks anew, and where some never come.
+const LATER: Duration = Duration::from_secs(5);
+/// After so long without a new one no more are expected soon.
+const COMING: Duration = Duration::from_secs(60);
 
 /// Notes the CPUs near each of the GPUs that this process's environment names; nothing where that is not known.
 pub(crate) fn write_down(note: &Path) -> io::Result<()> {
@@ -71,8 +73,9 @@ impl NearGpus {
             return;
         }
         let began = start_time(pid);
-        // Each with the time when it began: numbers come again.
+        // Each with the time when it began: numbers come again. One that can't be bound is not tried again.
         let mut bound: BTreeMap<u32, (u32, u64)> = BTreeMap::new();
+        let mut last_new = Instant::now();
         while began.is_some() && start_time(pid) == began {
             let all = descendants(pid);
             bound.retain(|pid, _| all.contains(pid));
@@ -86,16 +89,18 @@ impl NearGpus {
                 // One that has not become its program yet has none.
                 let local = first_variable(pid, "LOCAL_RANK").and_then(|local| local.parse().ok());
                 let cpus = local.and_then(|local| Some((local, of_ranks.get(&local)?)));
-                if let Some((local, cpus)) = cpus
-                    && cpu::bind_process(pid, &self.own, cpus).is_ok()
-                {
+                if let Some((local, cpus)) = cpus {
+                    // What may not be bound runs on all CPUs of its task, as it did before.
+                    let _ = cpu::bind_process(pid, &self.own, cpus);
                     bound.insert(pid, (local, began));
+                    last_new = Instant::now();
                 }
             }
             let has_all = of_ranks
                 .keys()
                 .all(|local| bound.values().any(|(own, _)| own == local));
-            std::thread::sleep(if has_all { LATER } else { SOON });
+            let is_late = has_all || last_new.elapsed() > COMING;
+            std::thread::sleep(if is_late { LATER } else { SOON });
         }
     }
 

@@ -19,20 +19,19 @@ pub fn near_gpus(cuda: Option<&str>, rocr: Option<&str>) -> Vec<Vec<u32>> {
             .filter(|name| !name.trim().is_empty())
             .count()
     };
-    let of_nvidia = cuda.map(|names| {
-        let found = match gpus::load() {
-            Ok(Some(nvml)) => of_driver(&nvml, names).unwrap_or_default(),
-            Ok(None) | Err(_) => Vec::new(),
-        };
-        (found, count(names))
-    });
+    // Both are set where nobody knows whose GPUs they are. Of a part of one (MIG) the driver names none.
+    let of_nvidia = || {
+        let names = cuda.filter(|names| !names.contains("MIG-"))?;
+        let nvml = gpus::load().ok().flatten()?;
+        Some((of_driver(&nvml, names).ok()?, count(names)))
+    };
     let of_amd = || {
         let names = rocr?;
         let found = AmdSampler::open(Path::new(DRM), Some(names)).near_cpus();
         let found = found.into_iter().map(|list| cpus_of(&list?));
         Some((found.collect::<Option<Vec<_>>>()?, count(names)))
     };
-    let (found, count) = of_nvidia.or_else(of_amd).unwrap_or_default();
+    let (found, count) = of_nvidia().or_else(of_amd).unwrap_or_default();
     // A driver that shows only a job's own may be asked for others by a word that it does not know.
     let is_known = found.len() == count && found.iter().all(|cpus| !cpus.is_empty());
     if is_known { found } else { Vec::new() }
