@@ -80,13 +80,13 @@ impl<'a> Chain<'a> {
     /// For how long a job with a limit counts under limits on its time and on what it will use
     /// (`acct_policy_job_runnable_post_select`), in whole minutes.
     pub(crate) fn counted_time(&self, limit: Option<Seconds>) -> Option<Seconds> {
-        let Some((limit, factor)) = limit.zip(self.time_factor) else {
+        let Some(factor) = self.time_factor else {
             return limit;
         };
         if factor <= 0.0 {
             return Some(Seconds(0));
         }
-        let minutes = cluster_file::times(limit.0 / 60, factor);
+        let minutes = cluster_file::times(limit?.0.div_ceil(60), factor);
         Some(Seconds(minutes.saturating_mul(60)))
     }
 
