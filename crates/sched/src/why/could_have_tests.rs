@@ -1,4 +1,4 @@
-//! Of a job that can't be everywhere, only the nodes that it could have are told of.
+//! Of a job that can't be everywhere, only the nodes that it could have count.
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use super::Why;

@@ -228,7 +228,9 @@ impl State {
         Some(Why {
             reason: reason.clone(),
             needs,
-            nodes_needed: (waits_for_room || lacks_nodes)
+            nodes_needed: (waits_for_room
+                || lacks_nodes
+                || *reason == PendingReason::PartitionConfig)
                 .then(|| self.nodes_needed(record, needs, &could_have))
                 .flatten(),
             out_of_use: if waits_for_room || lacks_nodes {

@@ -178,7 +178,7 @@ pub(super) fn line(head: &str, text: &str) -> String {
     format!("{}\n", row(head, &model::one_line(text)))
 }
 
-/// Which amounts are told beside CPUs.
+/// Which amounts are shown beside CPUs.
 #[derive(Clone, Copy)]
 struct Kinds {
     gpus: bool,

@@ -75,6 +75,12 @@ fn no_start(why: &WhyWaiting, when: When<'_>) -> String {
     if !why.never_met.is_empty() {
         return format!("never: scancel {job} removes it");
     }
+    if let Some(nodes) = why.nodes_needed.filter(|nodes| nodes.least > nodes.there) {
+        let (least, there) = (nodes.least, nodes.there);
+        return format!(
+            "never as it is: of the {least} nodes that it needs there are {there}: scontrol update JobId={job} NumNodes={there} lets it take its turn"
+        );
+    }
     if let Some(holder) = why.no_limit {
         return format!("not known: job {holder} has no time limit");
     }

@@ -330,6 +330,21 @@ fn memory_that_is_counted_is_told() {
 }
 
 #[test]
+fn a_job_that_is_larger_than_the_cluster_never_starts() {
+    let mut why = waiting("PartitionConfig");
+    why.nodes_needed = Some(NodesNeeded {
+        least: 1000,
+        with_room: None,
+        there: 64,
+    });
+    let text = told(&why);
+    assert!(
+        text.contains("never as it is: of the 1000 nodes that it needs there are 64"),
+        "{text}"
+    );
+}
+
+#[test]
 fn what_a_partition_says_against_a_job() {
     let says = |reason: &str, says: PartitionSays| {
         let mut why = waiting(reason);
