@@ -14,7 +14,6 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What `--help` prints.
 /// What `--help` says above the options.
 const ABOUT: &str = "\
 Usage: sattach [OPTIONS] JOB.STEP
