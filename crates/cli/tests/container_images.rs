@@ -88,11 +88,21 @@ fn an_image_is_built_of_the_files_as_they_were_when_it_was_asked_for() {
     env.set_var("TRAINYARD_ENGINE", "nodes");
     let hold = env.slurm("sbatch", &["--parsable", "--wrap", "sleep 600"]);
     let hold = hold.success().trim().to_owned();
+    // A shell waits for no such job, and is refused before anything is copied for one.
+    let shell = ["shell", "--on", "nodes", "--", "true"];
+    let refused = env.yard(&shell).code(3).snapshot();
+    assert!(
+        refused.contains("the image of the shell is not made yet"),
+        "{refused}"
+    );
+    let copies = env.trainyard_home().join("scratch/.yard/sources");
+    assert!(!copies.exists());
     let submitted = env.yard(&["run", "--detach", "--on", "nodes"]).success();
     assert!(
         submitted.contains("makes it on a node first"),
         "{submitted}"
     );
+    assert!(copies.is_dir());
     env.write("made/app/note", "new");
     env.slurm("scancel", &[&hold]).success();
     env.yard(&["wait"]).success();
