@@ -154,7 +154,12 @@ fn repeats_that_a_full_disk_lets_go_on_are_not_marked_as_cancelled() {
     );
     env.yard(&["run", "-d", "--on", "local"]).success();
     let states = || {
-        let squeue = env.slurm("squeue", &["-h", "-r", "-t", "R,PD", "-n", "many", "-o", "%T"]).success();
+        let squeue = env
+            .slurm(
+                "squeue",
+                &["-h", "-r", "-t", "R,PD", "-n", "many", "-o", "%T"],
+            )
+            .success();
         squeue.lines().map(str::to_owned).collect::<Vec<_>>()
     };
     wait_until("one is over and two run", || {
