@@ -168,7 +168,7 @@ proptest! {
         let rules = Rules {
             order: Order::Multifactor,
             // No backfill.
-            backfill: BackfillParameters { tests: 0, ..BackfillParameters::default() },
+            backfill: Some(BackfillParameters { tests: 0, ..BackfillParameters::default() }),
             ..Rules::new(Policy::Slurm)
         };
         let played = replay(&trace, &cluster(resets), rules, &mut |_| {});
