@@ -124,7 +124,7 @@ impl World {
         let parameters = parameters.map_or("", |parameters| parameters.value.as_str());
         let parameters = BackfillParameters::parse(parameters).expect("Slurm took them");
         let backfills = scheduler.is_none_or(|it| it.value != "sched/builtin");
-        state.set_backfill(backfills.then_some(parameters));
+        state.set_backfill(parameters.filter(|_| backfills));
         World {
             file,
             state,

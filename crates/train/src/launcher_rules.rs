@@ -31,36 +31,47 @@ pub(crate) fn check_one_process(
 }
 
 /// How options begin by which a launcher's own command knows of the other nodes: one of them is needed on each.
-const OF_SEVERAL_NODES: [&str; 8] = [
+/// With underscores; both `torchrun` and `accelerate` take hyphens too.
+const OF_SEVERAL_NODES: [&str; 7] = [
     "--nnodes",
     "--rdzv",
     "--master",
     "--node_rank",
-    "--node-rank",
     "--num_machines",
     "--machine_rank",
     "--config_file",
 ];
+/// How variables begin by which it knows of them.
+const VARIABLES_OF_SEVERAL_NODES: [&str; 2] = ["PET_", "ACCELERATE_"];
 
 /// Whether a launcher that a command starts on each node would begin a training of its own there.
-fn is_alone_on_nodes(begun: Launcher, command: &[String]) -> bool {
+fn is_alone_on_nodes(begun: Launcher, command: &[String], variables: &[&str]) -> bool {
     match begun {
         // They start the ranks of all nodes, once.
         Launcher::Mpi | Launcher::Horovod => true,
         _ => {
-            let meets = |part: &String| OF_SEVERAL_NODES.iter().any(|it| part.starts_with(it));
-            !command.iter().any(meets)
+            let meets = |part: &String| {
+                let part = part.replace('-', "_");
+                let own = |it: &&str| part.starts_with(&it.replace('-', "_"));
+                OF_SEVERAL_NODES.iter().any(own)
+            };
+            let says = |name: &&str| {
+                let mut all = VARIABLES_OF_SEVERAL_NODES.iter();
+                all.any(|it| name.starts_with(it))
+            };
+            !command.iter().any(meets) && !variables.iter().any(says)
         }
     }
 }
 
 /// A command that starts its launcher itself would start it in each rank, and so would one that starts
-/// another launcher, which starts all ranks of a node; on several nodes it has to know of the others.
+/// another launcher, which starts all ranks of a node; on several nodes it has to know of the others, by its options or
+/// by the run's own `variables`.
 pub(crate) fn check_started_once(
     launcher: &Resolved<Launcher>,
     command: &Resolved<Vec<String>>,
-    nodes: &Resolved<u32>,
-    ranks: &Resolved<u32>,
+    (nodes, ranks): (&Resolved<u32>, &Resolved<u32>),
+    variables: &[&str],
 ) -> Result<(), Refusal> {
     let own = launcher.value.started_by(&command.value);
     let Some((begun, starter)) = Launcher::begun_by(&command.value) else {
@@ -70,7 +81,7 @@ pub(crate) fn check_started_once(
     let is_step_in_step = starter.starts_with("srun");
     let is_in_each_rank = launcher.value.shape() != Shape::Ranks
         || ranks.value > 1
-        || (nodes.value > 1 && is_alone_on_nodes(begun, &command.value));
+        || (nodes.value > 1 && is_alone_on_nodes(begun, &command.value, variables));
     let is_several = launcher.value != Launcher::None && (is_step_in_step || is_in_each_rank);
     if !is_own && !is_several {
         return Ok(());

@@ -127,7 +127,10 @@ pub(crate) fn plan_sections(
     });
     check_one_process(&launcher, &nodes, &ranks_per_node)?;
     check_at_once(asked.at_once.as_ref(), asked.repeat.as_ref())?;
-    check_started_once(&launcher, &command, &nodes, &ranks_per_node)?;
+    let variables = asked.environment.variables.iter();
+    let variables = variables.flat_map(|set| set.value.keys().map(String::as_str));
+    let variables: Vec<&str> = variables.collect();
+    check_started_once(&launcher, &command, (&nodes, &ranks_per_node), &variables)?;
     let launcher_options = launcher_options(&launcher, asked.launcher_options)?;
     let idle = gpus_per_node.value > ranks_per_node.value
         && !matches!(launcher.value, Launcher::None | Launcher::Jax);
@@ -298,8 +301,10 @@ fn check_at_once(
     at_once: Option<&Resolved<u32>>,
     repeats: Option<&Resolved<u32>>,
 ) -> Result<(), Refusal> {
-    // What a sweep has by default is none that a person asked for.
-    let asked = at_once.filter(|count| !matches!(count.source, Source::Default { .. }));
+    // What a sweep has by default, and what a config says of all runs, is none that a person asked for here.
+    let is_asked =
+        |source: &Source| !matches!(source, Source::Default { .. }) && !source.is_habit();
+    let asked = at_once.filter(|count| is_asked(&count.source));
     let (Some(count), None) = (asked, repeats) else {
         return Ok(());
     };

@@ -245,7 +245,7 @@ mod tests {
         });
         let standing = JobStanding {
             id: JobId(id),
-            array: array.map(Into::into),
+            array,
             partition: None,
             not_before: None,
             dependency: None,

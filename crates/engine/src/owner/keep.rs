@@ -20,7 +20,8 @@ impl Keep {
     }
 
     fn of(value: impl Fn(&str) -> Option<String>) -> Result<Keep, NotACount> {
-        let count = |name, default: u32| match value(name) {
+        let said = |name| value(name).filter(|text| !text.is_empty());
+        let count = |name, default: u32| match said(name) {
             None => Ok(default),
             Some(text) => text.parse().map_err(|_| NotACount { name, value: text }),
         };

@@ -51,10 +51,17 @@ impl State {
             let up = could_have.iter().filter(|node| up.contains(*node));
             u32::try_from(up.filter(has_room).count()).unwrap_or(u32::MAX)
         };
+        // A machine that is split has as many nodes as are asked of it.
+        let splits = |node: NodeId| self.cluster().class(node).splits;
+        let there = if could_have.iter().any(splits) {
+            could_have.len().max(least)
+        } else {
+            could_have.len()
+        };
         Some(NodesNeeded {
             least,
             with_room: needs.map(room),
-            there: could_have.len(),
+            there,
         })
     }
 

@@ -10,7 +10,10 @@ impl State {
         record: &Job,
         reason: &PendingReason,
     ) -> Option<PartitionBound> {
-        let choice = self.choices_of(record).first()?;
+        // Of several partitions any may be the one that says it.
+        let [choice] = self.choices_of(record) else {
+            return None;
+        };
         let partition = self.cluster().partition(choice.partition);
         let says = match reason {
             PendingReason::PartitionDown | PendingReason::PartitionInactive => {
@@ -21,7 +24,13 @@ impl State {
             },
             PendingReason::PartitionNodeLimit => PartitionSays::Nodes {
                 least: partition.min_nodes,
-                most: partition.max_nodes,
+                // No job has more than there are.
+                most: Some(
+                    partition
+                        .nodes
+                        .len()
+                        .min(partition.max_nodes.unwrap_or(u32::MAX)),
+                ),
             },
             _ => return None,
         };

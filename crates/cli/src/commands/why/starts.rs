@@ -44,7 +44,7 @@ fn partition_remedy(bound: &PartitionBound, job: JobId) -> String {
         }
         PartitionSays::Time { most } => format!("TimeLimit={}", TimeLimitRequest::Limit(*most)),
         PartitionSays::Nodes { least, most } => {
-            format!("NumNodes={}", most.unwrap_or(*least).max(*least))
+            format!("NumNodes={}", most.unwrap_or(*least).max(*least).max(1))
         }
     };
     format!("not as it is: scontrol update JobId={job} {change} lets it take its turn")
@@ -75,12 +75,6 @@ fn no_start(why: &WhyWaiting, when: When<'_>) -> String {
     if !why.never_met.is_empty() {
         return format!("never: scancel {job} removes it");
     }
-    if let Some(nodes) = why.nodes_needed.filter(|nodes| nodes.least > nodes.there) {
-        let (least, there) = (nodes.least, nodes.there);
-        return format!(
-            "never as it is: of the {least} nodes that it needs there are {there}: scontrol update JobId={job} NumNodes={there} lets it take its turn"
-        );
-    }
     if let Some(holder) = why.no_limit {
         return format!("not known: job {holder} has no time limit");
     }
@@ -92,6 +86,10 @@ fn no_start(why: &WhyWaiting, when: When<'_>) -> String {
     }
     if !why.cpus_held_elsewhere.is_empty() {
         return "not known: when jobs of another engine end".to_owned();
+    }
+    if let Some(nodes) = why.nodes_needed.filter(|nodes| nodes.least > nodes.there) {
+        let (least, there) = (nodes.least, nodes.there);
+        return format!("never as it is: of the {least} nodes that it needs there are {there}");
     }
     if !why.out_of_use.is_empty() {
         let nodes = why.out_of_use.iter().flat_map(|away| &away.nodes);
