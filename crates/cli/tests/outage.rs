@@ -144,6 +144,25 @@ mod slow {
     }
 
     #[test]
+    fn a_cluster_that_never_says_where_a_job_writes_keeps_nobody_waiting() {
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        set_poll(&env, "1s");
+        let slurm = FakeSlurm::start(&mut env);
+        let scontrol = env.root().join("slurm/scontrol");
+        let answers = fs::read_to_string(&scontrol).unwrap();
+        let forbids = "case \"$*\" in *'show job'*) echo forbidden >&2; exit 1 ;; esac\nprintf";
+        fs::write(&scontrol, answers.replace("printf", forbids)).unwrap();
+        slurm.set_jobs(&[(17, "RUNNING", "job")]);
+        let script = env.write("job.sbatch", "#!/bin/bash\ntrue\n");
+        let script = script.to_str().unwrap();
+        let run = Under::start(&env, "run", &["run", "--on", "fake", script]);
+        wait_until("it follows", || slurm.asked("squeue") >= 2);
+        slurm.set_jobs(&[(17, "COMPLETED", "job")]);
+        let (code, text) = run.end();
+        assert_eq!(code, 0, "{text}");
+    }
+
+    #[test]
     fn start_and_end_are_seen_in_the_files_while_the_cluster_is_asked_seldom() {
         let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
         set_poll(&env, "10m");

@@ -15,6 +15,8 @@ use sys::Places;
 const CLOCKS_DIFFER_MS: i64 = 2000;
 /// Of the time at most this part goes by with asking where jobs write.
 const SHARE: u32 = 10;
+/// After a job's end it is asked so often where that wrote, if the cluster does not say.
+const MOST_ASKED_AFTER_END: u32 = 3;
 
 /// Something new of a followed job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +119,8 @@ pub struct JobFollower {
     has_new_files: bool,
     /// When it was last asked where jobs write, and how long the answer took.
     asked_files: Option<(Instant, Duration)>,
+    /// How often that was asked in vain after the end.
+    asked_in_vain: u32,
     /// Whether it is a whole array, as far as was seen.
     is_array: bool,
     ended: usize,
@@ -147,6 +151,7 @@ impl JobFollower {
             began: Timestamp::default(),
             has_new_files: false,
             asked_files: None,
+            asked_in_vain: 0,
             is_array: false,
             ended: 0,
             over: None,
@@ -282,8 +287,13 @@ impl JobFollower {
         let asked = Instant::now();
         let files = self.transport.output_files(self.job, self.element);
         self.asked_files = Some((Instant::now(), asked.elapsed()));
-        // A cluster that does not answer now is asked again, after the end too: what was written is shown.
-        let Ok(files) = files else { return };
+        // A cluster that does not answer now is asked again, after the end too: what was written is shown. One that
+        // never says it keeps nobody waiting for ever.
+        let Ok(files) = files else {
+            self.asked_in_vain += u32::from(self.over.is_some());
+            self.has_new_files = self.asked_in_vain < MOST_ASKED_AFTER_END;
+            return;
+        };
         // One that has just begun may not be listed yet.
         self.has_new_files = files.is_empty() && self.over.is_none();
         let since = Timestamp(self.began.0.saturating_sub(CLOCKS_DIFFER_MS));
