@@ -191,6 +191,26 @@ fn a_cluster_file_that_changes_under_running_jobs() {
     wait_until("the node is back", || states() == "R\nR\n");
 }
 
+/// What `sacctmgr` keeps is known, though the file doesn't have it; nor must the file lie elsewhere.
+#[test]
+fn a_reconfigure_knows_what_sacctmgr_keeps() {
+    let lab = Twin::start();
+    for kept in [["qos", "fast"], ["account", "lab"]] {
+        let add = ["-i", "add", kept[0], kept[1]];
+        lab.0.slurm("sacctmgr", &add).success();
+    }
+    let more = "[partition.more]\nnodes = \"ALL\"\nallow_qos = [\"fast\"]\nallow_accounts = [\"lab\"]\n[qos.normal]\n[account.other]\n";
+    let with = |more: &str| lab.0.write("lab.toml", &format!("{CLUSTER}{more}"));
+    with(more);
+    assert_eq!(lab.scontrol("reconfigure"), "");
+    let partitions = lab.0.slurm("sinfo", &["-h", "-o", "%R"]).stdout;
+    assert!(partitions.contains("more"), "{partitions}");
+    with(&more.replace("fast", "nosuch"));
+    let unknown = lab.scontrol("reconfigure");
+    assert!(unknown.contains("nosuch"), "{unknown}");
+    assert!(unknown.contains("nothing was changed"), "{unknown}");
+}
+
 #[test]
 fn a_reservation_over_running_jobs_is_refused_unless_it_ignores_them() {
     let lab = Twin::start();

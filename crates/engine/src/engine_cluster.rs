@@ -210,6 +210,30 @@ impl EngineCluster {
         }
     }
 
+    /// What can't be so in its file and was not so in that of the former, both with what `sacctmgr` keeps.
+    pub(crate) fn new_mistakes(
+        &self,
+        former: &EngineCluster,
+        accounting: Option<&Accounting>,
+    ) -> Vec<Contradiction> {
+        let [former, mut new] = [former, self].map(|cluster| {
+            let file = cluster.written.as_deref();
+            let found = file.map(|file| match accounting {
+                Some(accounting) => file.with_accounting(accounting).check(),
+                None => file.check(),
+            });
+            let mut found = found.unwrap_or_default();
+            found.retain(|one| one.severity == Severity::Error);
+            found
+        });
+        new.retain(|one| {
+            let (code, message) = (one.code, &one.problem.message);
+            let mut former = former.iter();
+            !former.any(|was| (was.code, &was.problem.message) == (code, message))
+        });
+        new
+    }
+
     /// The features of a node as the cluster's file has them.
     pub(crate) fn written_features(&self, node: &NodeName) -> Vec<String> {
         let Some(written) = &self.written else {
@@ -251,30 +275,6 @@ impl EngineCluster {
         let classes = self.cluster.classes();
         classes.iter().any(|class| class.total.lane(0) > 0)
     }
-}
-
-/// What can't be so in the second text of a cluster file and was not so in the first, as it is printed.
-pub(crate) fn new_mistakes(name: &str, texts: [&str; 2], origin: &str) -> Option<String> {
-    let [former, new] = texts.map(|text| {
-        let file = ClusterFile::parse(name, text);
-        let mut found = file.map(|file| file.check()).unwrap_or_default();
-        found.retain(|one| one.severity == Severity::Error);
-        found
-    });
-    let was = |one: &Contradiction| {
-        let (code, message) = (one.code, &one.problem.message);
-        former
-            .iter()
-            .any(|former| (former.code, &former.problem.message) == (code, message))
-    };
-    let said = new.iter().filter(|one| !was(one));
-    let said = said.map(|one| {
-        model::render(&one.problem, texts[1], origin)
-            .trim_end()
-            .to_owned()
-    });
-    let said: Vec<String> = said.collect();
-    (!said.is_empty()).then(|| said.join("\n"))
 }
 
 fn backfill_of(file: &ClusterFile) -> Result<Option<BackfillParameters>, ParameterError> {

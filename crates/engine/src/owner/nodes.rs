@@ -3,7 +3,7 @@
 use super::Owner;
 use super::turn::Turn;
 use crate::SupervisorKey;
-use crate::engine_cluster::{EngineCluster, file_name, new_mistakes, read_cluster};
+use crate::engine_cluster::{EngineCluster, file_name, read_cluster};
 use crate::spec::{Because, Reach, SupervisorCall};
 use crate::store::FormerSize;
 use api::{Answer, Refusal};
@@ -215,18 +215,22 @@ impl Owner {
         let text = read_cluster(&path).map_err(|error| unchanged(error.to_string()))?;
         let cluster = EngineCluster::of_text(&self.cluster.name, &text, &file_name(&path));
         let cluster = cluster.map_err(unchanged)?;
-        // Of one that can't be read any more nothing is known to have been so.
-        let former = read_cluster(&own).unwrap_or_default();
-        let mistakes = new_mistakes(&self.cluster.name, [&former, &text], &file_name(&path));
-        if let Some(mistakes) = mistakes {
+        let kept = self.store.accounting();
+        let kept = kept.map_err(|error| unchanged(error.to_string()))?;
+        let mistakes = cluster.new_mistakes(&self.cluster, kept.as_ref());
+        if !mistakes.is_empty() {
+            let origin = file_name(&path);
+            let said = mistakes
+                .iter()
+                .map(|one| model::render(&one.problem, &text, &origin));
+            let said: Vec<String> = said.map(|one| one.trim_end().to_owned()).collect();
+            let mistakes = said.join("\n");
             return Err(unchanged(mistakes));
         }
         if path != own {
             let written = sys::atomic::write_private(&own, text.as_bytes());
             written.map_err(|error| unchanged(format!("{}: {error}", own.display())))?;
         }
-        let kept = self.store.accounting();
-        let kept = kept.map_err(|error| unchanged(error.to_string()))?;
         let cluster = match kept {
             Some(accounting) => cluster.with_accounting(&accounting),
             None => cluster,
