@@ -9,7 +9,7 @@ use api::{Client, EngineFolder, JobFilter};
 use clap::{Args as ClapArgs, Subcommand};
 use folder::{RunFolder, Standing};
 use job::cache::{JobOfEngine, Kept, Kind, kept};
-use model::JobId;
+use model::{JobId, JobRecord, JobState, Timestamp};
 use runs::{all_places, image_cache, places};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,8 +54,8 @@ struct Used {
     runs: Vec<String>,
     /// Whether one of them is not over, as far as that is known.
     is_live: bool,
-    /// Jobs of batch scripts that are over.
-    over: BTreeSet<JobOfEngine>,
+    /// Jobs of batch scripts that no engine knows any more: none of them can come back.
+    gone: BTreeSet<JobOfEngine>,
 }
 
 /// Runs `yard cache`.
@@ -92,12 +92,12 @@ fn used(printer: &Printer) -> Result<Vec<Used>, Failure> {
         }
     }
     let all = caches.iter().flat_map(|cache| kept(cache));
-    // Read once: one that is noted only now was not asked for, and is none that is over.
+    // Read once: one that is noted only now was not asked for, and is none that is gone.
     let all: Vec<(BTreeSet<JobOfEngine>, Kept)> = all.map(|kept| (kept.jobs(), kept)).collect();
-    let queued = queued(all.iter().flat_map(|(noted, _)| noted).cloned().collect());
+    let known = known_jobs(all.iter().flat_map(|(noted, _)| noted).cloned().collect());
     let used = all.into_iter().map(|(noted, kept)| {
         let runs = users.remove(&kept.place).unwrap_or_default();
-        let jobs: Vec<&JobOfEngine> = noted.intersection(&queued).collect();
+        let jobs: Vec<&JobOfEngine> = noted.intersection(&known.queued).collect();
         let is_live = runs.iter().any(|(_, is_live)| *is_live) || !jobs.is_empty();
         let runs = runs.into_iter().map(|(run, _)| run);
         let jobs = jobs.into_iter().map(|job| format!("job {}", job.job));
@@ -105,7 +105,7 @@ fn used(printer: &Printer) -> Result<Vec<Used>, Failure> {
             bytes: sys::tree_size(&kept.place),
             is_live,
             runs: runs.chain(jobs).collect(),
-            over: noted.difference(&queued).cloned().collect(),
+            gone: noted.difference(&known.all).cloned().collect(),
             kept,
         }
     });
@@ -114,41 +114,67 @@ fn used(printer: &Printer) -> Result<Vec<Used>, Failure> {
     Ok(used)
 }
 
-/// Those that wait or run, as far as that is known.
-fn queued(all: BTreeSet<JobOfEngine>) -> BTreeSet<JobOfEngine> {
-    let mut engines: BTreeMap<PathBuf, Vec<JobId>> = BTreeMap::new();
-    for job in all {
-        engines.entry(job.engine).or_default().push(job.job);
-    }
-    let queued = engines.into_iter().flat_map(|(engine, mut jobs)| {
-        if let Some(queued) = queued_of(&engine, &jobs) {
-            jobs.retain(|job| queued.contains(job));
-        }
-        let of_engine = move |job| JobOfEngine {
-            engine: engine.clone(),
-            job,
-        };
-        jobs.into_iter().map(of_engine)
-    });
-    queued.collect()
+/// Jobs that their engines know, as far as that is known.
+#[derive(Default)]
+struct KnownJobs {
+    /// Those that wait or run.
+    queued: BTreeSet<JobOfEngine>,
+    /// These, and those that ended: a job that ended can be queued again.
+    all: BTreeSet<JobOfEngine>,
 }
 
-/// Those of an engine, an array by its own id; `None` where it is stopped, since a look starts no jobs, or doesn't say.
-fn queued_of(engine: &Path, jobs: &[JobId]) -> Option<BTreeSet<JobId>> {
+fn known_jobs(noted: BTreeSet<JobOfEngine>) -> KnownJobs {
+    let mut engines: BTreeMap<PathBuf, Vec<JobId>> = BTreeMap::new();
+    for job in noted {
+        engines.entry(job.engine).or_default().push(job.job);
+    }
+    let mut known = KnownJobs::default();
+    for (engine, jobs) in engines {
+        let answer = answer_of(&engine, &jobs);
+        for job in jobs {
+            let [is_queued, is_known] = match &answer {
+                Some([queued, all]) => [queued, all].map(|ids| ids.contains(&job)),
+                None => [true, true],
+            };
+            let one = JobOfEngine {
+                engine: engine.clone(),
+                job,
+            };
+            if is_queued {
+                known.queued.insert(one.clone());
+            }
+            if is_known {
+                known.all.insert(one);
+            }
+        }
+    }
+    known
+}
+
+/// Those of an engine that wait or run, and all that it knows, an array by its own id; `None` where it is stopped,
+/// since a look starts no jobs, or doesn't say.
+fn answer_of(engine: &Path, jobs: &[JobId]) -> Option<[BTreeSet<JobId>; 2]> {
     if !EngineFolder::new(engine).store().exists() {
-        return Some(BTreeSet::new());
+        return Some(<[BTreeSet<JobId>; 2]>::default());
     }
     let mut client = Client::connect_running(engine).ok()??;
     let filter = JobFilter {
         ids: Some(jobs.to_vec()),
+        ended_since: Some(Timestamp(0)),
         ..JobFilter::default()
     };
-    let queued = client.jobs(filter).ok()?;
-    let names = queued.iter().flat_map(|record| {
+    let all = client.jobs(filter).ok()?;
+    let names = |record: &JobRecord| {
         let array = record.array.as_ref().map(|array| array.array_job);
-        [Some(record.id), array]
-    });
-    Some(names.flatten().collect())
+        [Some(record.id), array].into_iter().flatten()
+    };
+    let queued = all
+        .iter()
+        .filter(|record| !matches!(record.state, JobState::Ended { .. }));
+    Some([
+        queued.flat_map(names).collect(),
+        all.iter().flat_map(names).collect(),
+    ])
 }
 
 fn list(used: &[Used], args: &LsArgs, printer: &Printer) -> Outcome {
@@ -197,7 +223,7 @@ fn prune(used: &[Used], args: &PruneArgs, printer: &Printer) -> Outcome {
         if is_needed && one.kept.made_of.is_some() {
             if !args.dry_run {
                 // What can't be written now is read again the next time.
-                let _ = one.kept.forget_jobs(&one.over);
+                let _ = one.kept.forget_jobs(&one.gone);
             }
             continue;
         }
