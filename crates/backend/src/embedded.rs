@@ -1,7 +1,7 @@
 //! The embedded engine's transport.
 
 use crate::cluster_view::{ClusterView, QueuedJob};
-use crate::facts::embedded_facts;
+use crate::facts::{embedded_facts, machine_facts};
 use crate::job_view::JobView;
 use crate::output_file::{OutputFile, output_files};
 use crate::transport::{NewJob, TestedJob, TestedStart, Transport, TransportError};
@@ -45,6 +45,20 @@ impl EmbeddedTransport {
         let name = EngineFolder::new(engine_dir).name();
         let client = client.map_err(|error| unreachable(&name, error.into()))?;
         Ok(client.map(|client| EmbeddedTransport { client, name }))
+    }
+
+    /// What the machine of an engine is and has: as it answers where it runs, else what is seen of this machine. None
+    /// is started, since with it its waiting jobs would be.
+    ///
+    /// # Errors
+    /// It runs and does not answer.
+    pub fn facts_without_start(engine_dir: &Path) -> Result<ClusterFacts, TransportError> {
+        let name = EngineFolder::new(engine_dir).name();
+        let client = Client::connect_running(engine_dir);
+        match client.map_err(|error| unreachable(&name, error.into()))? {
+            Some(client) => Ok(EmbeddedTransport { client, name }.facts()?.0),
+            None => Ok(machine_facts(name)),
+        }
     }
 
     /// What the machine is and has, and name and version of the engine, such as `yard 0.1.0`.

@@ -18,16 +18,35 @@ pub fn embedded_facts(facts: &EngineFacts) -> ClusterFacts {
             None => nodes.push(group),
         }
     }
+    // What TMPDIR names may be one folder of all nodes.
+    let node_local = if facts.nodes_have_disks {
+        PathBuf::from("/tmp")
+    } else {
+        node_local()
+    };
+    facts_of(facts.cluster.clone(), nodes, node_local)
+}
+
+/// This machine as one node, as an engine of it sees it that doesn't run.
+pub(crate) fn machine_facts(name: String) -> ClusterFacts {
+    // A driver that doesn't answer is the engine's to say.
+    let gpus = sys::gpus::ask().unwrap_or_default().into_iter();
+    let cpus = sys::cpu::available().len();
+    let node = NodeGroup {
+        count: 1,
+        cpus: u32::try_from(cpus).unwrap_or(u32::MAX),
+        memory_mib: sys::memory::total_mib(),
+        gpus: gpu_groups(gpus.map(|gpu| gpu.name)),
+    };
+    facts_of(name, vec![node], node_local())
+}
+
+fn facts_of(name: String, nodes: Vec<NodeGroup>, node_local: PathBuf) -> ClusterFacts {
     ClusterFacts {
-        name: facts.cluster.clone(),
+        name,
         embedded: true,
         nodes,
-        // What TMPDIR names may be one folder of all nodes.
-        node_local: if facts.nodes_have_disks {
-            PathBuf::from("/tmp")
-        } else {
-            node_local()
-        },
+        node_local,
         // One machine: what the user can reach, its jobs can.
         internet: Internet::Compute,
         default_time: None,
@@ -53,21 +72,26 @@ pub fn runtimes_here() -> Vec<ContainerRuntime> {
 }
 
 fn group(node: &NodeFacts) -> NodeGroup {
-    let mut kinds: BTreeMap<&str, u32> = BTreeMap::new();
-    for kind in &node.gpus {
-        *kinds.entry(kind).or_default() += 1;
-    }
-    let gpus = kinds.into_iter().map(|(kind, count)| GpuGroup {
-        kind: Some(kind.to_owned()),
-        count,
-        memory_mib: None,
-    });
     NodeGroup {
         count: 1,
         cpus: node.cpus,
         memory_mib: node.memory,
-        gpus: gpus.collect(),
+        gpus: gpu_groups(node.gpus.iter().cloned()),
     }
+}
+
+/// GPUs by kind.
+fn gpu_groups(each: impl Iterator<Item = String>) -> Vec<GpuGroup> {
+    let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
+    for kind in each {
+        *kinds.entry(kind).or_default() += 1;
+    }
+    let gpus = kinds.into_iter().map(|(kind, count)| GpuGroup {
+        kind: Some(kind),
+        count,
+        memory_mib: None,
+    });
+    gpus.collect()
 }
 
 fn is_alike(one: &NodeGroup, other: &NodeGroup) -> bool {

@@ -81,10 +81,15 @@ pub fn all(places: &Places) -> (Vec<ClusterText>, Vec<String>) {
     (found, problems)
 }
 
+/// Whether what was asked is a path of a cluster file: with a `/` in it, or with `.toml` at its end.
+pub(crate) fn is_path(asked: &str) -> bool {
+    asked.contains('/') || Path::new(asked).extension().is_some_and(|e| e == "toml")
+}
+
 /// The cluster file for a name: a path (with a `/` in it, or with `.toml` at its end), else the
 /// user's own of that name, else the shipped one, else that of the embedded engine of that name.
 pub fn find(places: &Places, asked: &str) -> Result<ClusterText, Failure> {
-    if asked.contains('/') || Path::new(asked).extension().is_some_and(|e| e == "toml") {
+    if is_path(asked) {
         return read_path(Path::new(asked), Kind::Named);
     }
     let own = folder(places).join(format!("{asked}.toml"));

@@ -3,10 +3,11 @@
 
 use crate::SLURM;
 use crate::cluster_files::{self, ClusterText};
-use crate::engines::is_engine;
+use crate::engines::{engine_dir, is_engine};
 use crate::failure::Failure;
 use crate::known_cluster::{KnownCluster, difference_notes, known_file};
 use crate::target::{Target, target};
+use backend::EmbeddedTransport;
 use cluster_file::ClusterFile;
 use model::ClusterFacts;
 use serde::{Deserialize, Serialize};
@@ -32,10 +33,15 @@ impl Described {
         if let Some(own) = cluster_files::of_engine(places, name).transpose()? {
             return Ok((Described::File(own), Vec::new()));
         }
-        let is_here = is_engine(places, name)
-            || backend::discover()
-                .is_ok_and(|found| found.is_some_and(|it| it.facts.name == name || name == SLURM));
-        if is_here {
+        if is_engine(places, name) {
+            let facts = EmbeddedTransport::facts_without_start(&engine_dir(places, name))?;
+            return Ok((Described::Facts(Box::new(facts)), Vec::new()));
+        }
+        // By its name alone a Slurm that is another isn't asked what it has.
+        let is_here = !cluster_files::is_path(name)
+            && backend::slurm_here()
+                .is_ok_and(|found| found.is_some_and(|own| own == name || name == SLURM));
+        if is_here && backend::discover().is_ok_and(|found| found.is_some()) {
             return Described::target(&target(places, Some(name))?, places);
         }
         Ok((
