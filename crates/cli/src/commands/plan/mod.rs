@@ -250,7 +250,11 @@ fn tested(
     job: &JobToTest,
     places: &Places,
 ) -> Result<(Vec<Objection>, Option<Row>), Failure> {
-    Ok(match would_take(cluster, job, places)? {
+    Ok(said(would_take(cluster, job, places)?, cluster))
+}
+
+fn said(answer: WouldTake, cluster: &ClusterRef) -> (Vec<Objection>, Option<Row>) {
+    match answer {
         WouldTake::Yes(start) => {
             let row = start.map(|start| start_row(&start, cluster.is_embedded));
             (Vec::new(), row)
@@ -264,7 +268,7 @@ fn tested(
             (Vec::new(), Some(row))
         }
         WouldTake::No(refusal) => (vec![refusal.into()], None),
-    })
+    }
 }
 
 fn end(refused: bool) -> u8 {

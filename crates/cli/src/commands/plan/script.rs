@@ -1,6 +1,6 @@
 //! `yard plan SCRIPT`: what a batch script that exists already would be.
 
-use super::{Shown, end, json, now, say_refusals, tested};
+use super::{Shown, end, json, now, said, say_refusals};
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use cluster_file::ClusterFile;
@@ -9,7 +9,7 @@ use model::sbatch::{self, Sbatch};
 use model::script_lines::{LineKind, script_lines};
 use model::{Origin, Severity, SlurmVersion, Surroundings};
 use runs::input_file;
-use runs::{Described, JobToTest, Target, user};
+use runs::{Described, JobToTest, Target, user, would_take};
 use std::path::{Path, PathBuf};
 use sys::Places;
 use train::site::{JobFate, ScriptPlan};
@@ -50,19 +50,30 @@ pub fn plan(
             plan.written.extend(note);
             plan.written.extend(other_components(&text));
             plan.written.extend(differences);
-            // What is refused for sure is not asked. This machine's engine knows itself better than what is
-            // known of it here; of what it ends early it says nothing.
+            // What a Slurm refuses for sure is not asked. An engine is: its file lacks what was changed since by
+            // sacctmgr and scontrol; of what it ends early it says nothing.
             let is_known = matches!(described, Described::File(_));
             plan.refusals
                 .retain(|one| one.fate == JobFate::Cut || is_known && !one.assumed);
+            let mut by_file = Vec::new();
+            if target.facts.embedded {
+                let all = std::mem::take(&mut plan.refusals).into_iter();
+                (plan.refusals, by_file) = all.partition(|one| one.fate == JobFate::Cut);
+            }
             if !plan.is_refused() {
                 let job = JobToTest {
                     request: read.request.clone(),
                     script: script.clone(),
                     flags: of_environment(&read),
                 };
-                let (refusals, start) = tested(&target.cluster(), &job, places)?;
+                let answer = would_take(&target.cluster(), &job, places)?;
+                // One that waits for what no job ends is taken, and never starts.
+                let never = answer.waits_for().map(|it| JobFate::Waits(it.to_owned()));
+                by_file.retain(|one| Some(&one.fate) == never.as_ref());
+                let (refusals, start) = said(answer, &target.cluster());
+                let start = start.filter(|_| by_file.is_empty());
                 plan.refusals.extend(refusals);
+                plan.refusals.extend(by_file);
                 // A held job waits for its release.
                 let start = start.filter(|_| !read.request.hold);
                 plan.rows.extend(start);
