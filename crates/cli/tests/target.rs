@@ -188,18 +188,24 @@ fn what_a_cluster_reports_refuses_and_its_file_holds_for_the_rest() {
     // Its own limit counts, also where there is no file.
     check(&["--time=2h"], "PartitionTimeLimit");
     check(&["--time=2h", "--partition=main"], "PartitionTimeLimit");
-    // A QOS of which nothing is known may lift it.
-    env.yard(&[
-        "plan",
-        "--on",
-        "fake",
-        "--time=2h",
-        "--qos=long",
-        "--",
-        "true",
-    ])
-    .success();
-    fs::write(&file, wrong).unwrap();
+    let plans = |asked: &[&str]| {
+        let all = [&["plan", "--on", "fake"], asked, &["--", "true"]].concat();
+        env.yard(&all).success();
+    };
+    // A QOS of which nothing is known may lift it: one that is named, or the user's own.
+    slurm.set_config("AccountingStorageType = accounting_storage/slurmdbd\n");
+    plans(&["--time=2h", "--qos=long"]);
+    plans(&["--time=2h"]);
+    // The site may choose the partition of a job that names none, with a file and without one.
+    slurm.set_config(
+        "AccountingStorageType = accounting_storage/none\nJobSubmitPlugins = all_partitions\n",
+    );
+    check(&["--time=2h", "--partition=main"], "PartitionTimeLimit");
+    plans(&["--time=2h"]);
+    fs::write(&file, &wrong).unwrap();
+    plans(&["--time=2h"]);
+    check(&["--time=2h", "--partition=main"], "PartitionTimeLimit");
+    slurm.set_config("AccountingStorageType = accounting_storage/none\n");
     check(&["--time=2h"], "PartitionTimeLimit");
     check(&["--partition=old"], "Invalid partition name specified");
     check(&["--account=closed"], "account");
@@ -262,13 +268,32 @@ fn plan_lint_and_run_give_one_verdict_on_a_script() {
         check("fake", options, refused);
         check("twin", options, refused);
     }
+    // An engine takes what was changed since: its file alone doesn't decide.
+    let update = ["update", "PartitionName=main", "MaxTime=9:00:00"];
+    let mut scontrol = env.command(&["slurm", "scontrol"]);
+    let changed = scontrol
+        .args(update)
+        .env("TRAINYARD_ENGINE", "twin")
+        .status();
+    assert!(changed.unwrap().success());
+    let script = env.write("job.sh", "#!/bin/sh\n#SBATCH --time=2:00:00\ntrue\n");
+    for command in [&["plan"][..], &["run", "--detach"]] {
+        let script = script.to_str().unwrap();
+        env.yard(&[command, &[script, "--on", "twin"]].concat())
+            .success();
+    }
     for (options, refused) in [("", None), ("--cpus-per-task=100000", Some("CPU"))] {
         check("local", options, refused);
     }
     let script = env.write("job.sh", "#!/bin/sh\n#SBATCH --time=10\ntrue\n");
     let script = script.to_str().unwrap();
+    // A look starts no engine that was stopped: its waiting jobs would run.
+    env.yard(&["engine", "stop"]).success();
     env.yard(&["port", script, "--from", "fake", "--to", "local"])
         .success();
+    env.yard(&["lint", script, "--on", "local"]).success();
+    let running = api::Client::connect_running(&env.engine_folder()).unwrap();
+    assert!(running.is_none());
     env.yard(&["engine", "stop", "twin"]).success();
 }
 

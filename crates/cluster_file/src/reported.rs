@@ -16,6 +16,10 @@ impl ClusterFile {
         let mut file = self.clone();
         if !reported.nodes.is_empty() {
             file.nodes = self.nodes_with(reported);
+            // Slurm hides nodes of a cloud that are powered down, of which the file need not say that they are.
+            if self.lacks_nodes_of(reported) {
+                file.lists.nodes = Some(stated(Extent::Some));
+            }
             let lost = self.has_features() && !self.nodes.iter().all(has_known_names);
             if lost {
                 file.lists.features = Some(stated(Extent::Some));
@@ -30,6 +34,16 @@ impl ClusterFile {
             file.lists.partitions = Some(stated(Extent::Whole));
         }
         file
+    }
+
+    /// Whether nodes that the file names are not reported.
+    fn lacks_nodes_of(&self, reported: &ClusterFile) -> bool {
+        let groups = reported.nodes.iter();
+        let told: HashSet<NodeName> = groups.flat_map(|group| reported.names_of(group)).collect();
+        let mut named = self.nodes.iter().filter(|group| has_known_names(group));
+        named.any(|group| {
+            !is_unseen(group) && self.names_of(group).iter().any(|it| !told.contains(it))
+        })
     }
 
     fn has_features(&self) -> bool {
@@ -132,6 +146,10 @@ impl ClusterFile {
         let is_default = theirs.default.as_ref().is_some_and(|it| it.value);
         if is_default {
             take(&mut body.default, theirs.default.as_ref());
+            // The site may choose another, whatever the file says.
+            if theirs.default.as_ref().is_some_and(Sourced::is_disputed) {
+                body.default.clone_from(&theirs.default);
+            }
         } else if reported.default_partition().is_some() {
             body.default = None;
         }
@@ -309,6 +327,7 @@ mod tests {
             "#,
             expect![[r#"
                 [lists]
+                nodes = "some"
                 partitions = "whole"
 
                 [nodes.gpu]

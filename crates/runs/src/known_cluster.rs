@@ -4,8 +4,8 @@
 use crate::cluster_files;
 use crate::failure::Failure;
 use crate::target::Target;
-use backend::ReportedNodes;
-use cluster_file::ClusterFile;
+use backend::{ReportedNodes, ReportedSite};
+use cluster_file::{ClusterFile, List};
 use model::{NodeName, counted, node_list};
 use resources::{Difference, Merged, merge};
 use std::collections::HashSet;
@@ -41,15 +41,23 @@ impl KnownCluster {
                 (own.value == name).then_some(file)
             }),
         };
-        Ok(file.map(|file| match reported(name, &target.nodes) {
-            Some(reported) => {
-                let Merged { file, differences } = merge(&file, &reported);
-                KnownCluster { file, differences }
+        Ok(file.map(|file| {
+            // Which QOS its users have the file may know.
+            let knows_qos = file.knows_all(List::Qos) && file.knows_all(List::Accounts);
+            let site = ReportedSite {
+                has_accounting: target.site.has_accounting && !knows_qos,
+                ..target.site.clone()
+            };
+            match reported(name, &target.nodes, &site) {
+                Some(reported) => {
+                    let Merged { file, differences } = merge(&file, &reported);
+                    KnownCluster { file, differences }
+                }
+                None => KnownCluster {
+                    file,
+                    differences: Vec::new(),
+                },
             }
-            None => KnownCluster {
-                file,
-                differences: Vec::new(),
-            },
         }))
     }
 }
@@ -75,7 +83,7 @@ pub(crate) fn known_file(target: &Target, places: &Places) -> Result<Option<Clus
     let known = KnownCluster::of(target, places)?;
     Ok(match known {
         Some(known) => Some(known.file),
-        None => reported(&target.facts.name, &target.nodes),
+        None => reported(&target.facts.name, &target.nodes, &target.site),
     })
 }
 
@@ -91,7 +99,11 @@ fn of_engine(target: &Target, places: &Places) -> Result<Option<KnownCluster>, F
 }
 
 /// What `sinfo` reports, as a cluster file has it; none where it can't be put so.
-pub(crate) fn reported(name: &str, rows: &[ReportedNodes]) -> Option<ClusterFile> {
+pub(crate) fn reported(
+    name: &str,
+    rows: &[ReportedNodes],
+    site: &ReportedSite,
+) -> Option<ClusterFile> {
     if rows.is_empty() {
         return None;
     }
@@ -135,11 +147,28 @@ pub(crate) fn reported(name: &str, rows: &[ReportedNodes]) -> Option<ClusterFile
     for (row, nodes) in partitions {
         let list = node_list::fold(&nodes);
         let _ = writeln!(text, "[partition.{:?}]\nnodes = {list:?}", row.partition);
-        if row.is_default {
-            text.push_str("default = true\n");
+        match &site.job_submit {
+            _ if !row.is_default => {}
+            // It may send a job elsewhere that names none.
+            Some(plugins) => {
+                let said = format!("JobSubmitPlugins={plugins}, which may choose another");
+                let _ = writeln!(
+                    text,
+                    "default = {{ value = true, or = {{ value = false, from = {said:?} }} }}"
+                );
+            }
+            None => text.push_str("default = true\n"),
         }
         if let Some(limit) = row.max_time {
-            let _ = writeln!(text, "max_time = \"{limit}\"");
+            let _ = if site.has_accounting {
+                let why = "a user's own QOS may lift it (PartitionTimeLimit)";
+                writeln!(
+                    text,
+                    "max_time = {{ value = \"{limit}\", assumed = {why:?} }}"
+                )
+            } else {
+                writeln!(text, "max_time = \"{limit}\"")
+            };
         }
     }
     ClusterFile::parse(name, &text).ok()
@@ -188,7 +217,7 @@ mod tests {
     #[track_caller]
     fn check(rows: &[ReportedNodes], want: Expect) {
         let file = ClusterFile::parse("lab", FILE).unwrap();
-        let reported = reported("lab", rows).unwrap();
+        let reported = reported("lab", rows, &ReportedSite::default()).unwrap();
         let differences = merge(&file, &reported).differences;
         let lines: Vec<String> = differences.iter().map(ToString::to_string).collect();
         want.assert_eq(&lines.join("\n"));

@@ -54,7 +54,7 @@ pub(crate) fn plan_of_reported(
     target: &Target,
 ) -> Result<(Plan, Vec<Objection>), Failure> {
     let plan = plan_here(layers, target)?;
-    let Some(file) = reported(&target.facts.name, &target.nodes) else {
+    let Some(file) = reported(&target.facts.name, &target.nodes, &target.site) else {
         return Ok((plan, Vec::new()));
     };
     // Limits don't look at where the job lies.

@@ -225,6 +225,7 @@ fn target_of(facts: model::ClusterFacts) -> Target {
         scheduler: "slurm 22.05.8".to_owned(),
         why: Why::Config("config.toml:1".to_owned()),
         nodes: Vec::new(),
+        site: backend::ReportedSite::default(),
     }
 }
 

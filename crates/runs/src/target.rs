@@ -6,7 +6,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::reach::ClusterRef;
 use crate::target_choice::{self, Given, Why};
 use crate::user_config::user_config;
-use backend::{Discovered, EmbeddedTransport, EngineFolder, LOCAL, ReportedNodes};
+use backend::{Discovered, EmbeddedTransport, EngineFolder, LOCAL, ReportedNodes, ReportedSite};
 use model::ClusterFacts;
 use serde::{Deserialize, Serialize};
 use std::fs::DirBuilder;
@@ -27,6 +27,8 @@ pub struct Target {
     pub why: Why,
     /// What a Slurm reports of its nodes; empty for the embedded engine.
     pub nodes: Vec<ReportedNodes>,
+    /// What a Slurm may decide of a job that doesn't say it; nothing for the embedded engine.
+    pub site: ReportedSite,
 }
 
 /// The cluster that new runs go to, by the rule of [`crate::target_choice`]: `on` is what a person named.
@@ -121,6 +123,7 @@ fn embedded(places: &Places, name: &str, why: Why) -> Result<Target, Failure> {
         scheduler,
         why,
         nodes: Vec::new(),
+        site: ReportedSite::default(),
     })
 }
 
@@ -146,6 +149,7 @@ fn of_slurm(found: &Discovered, why: Why) -> Target {
         scheduler: found.scheduler(),
         why,
         nodes: found.nodes.clone(),
+        site: found.site.clone(),
     }
 }
 

@@ -19,7 +19,7 @@ const COMMANDS: [(&str, &str); 6] = [
     ),
     (
         "scontrol",
-        "printf 'ClusterName = fake\\nSLURM_VERSION = 22.05.8\\nKillWait = 30 sec\\n'",
+        "printf 'ClusterName = fake\\nSLURM_VERSION = 22.05.8\\nKillWait = 30 sec\\n'; cat \"$here/config\"",
     ),
     ("squeue", SQUEUE),
     ("sbatch", "echo 17"),
@@ -53,6 +53,7 @@ impl FakeSlurm {
         fake.write("slurm.conf", "ClusterName=fake\n");
         fake.set_jobs(&[]);
         fake.set_cluster("", "");
+        fake.set_config("AccountingStorageType = accounting_storage/none\n");
         for (name, own) in COMMANDS {
             let here = fake.folder.display();
             let script = format!(
@@ -112,6 +113,14 @@ impl FakeSlurm {
     pub fn set_cluster(&self, nodes: &str, queue: &str) {
         self.write("nodes", nodes);
         self.write("queue", queue);
+    }
+
+    /// What else it answers of its configuration: lines of `scontrol show config`.
+    ///
+    /// # Panics
+    /// When a file can't be written.
+    pub fn set_config(&self, lines: &str) {
+        self.write("config", lines);
     }
 
     /// How often one of its commands was run.

@@ -18,6 +18,17 @@ pub struct Discovered {
     pub facts: ClusterFacts,
     /// Its nodes by partition, as it reports them.
     pub nodes: Vec<ReportedNodes>,
+    /// What of a job it may decide by itself.
+    pub site: ReportedSite,
+}
+
+/// What a Slurm may decide of a job that doesn't say it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportedSite {
+    /// Its plugins that may change what a job asks (`JobSubmitPlugins`), where there are any.
+    pub job_submit: Option<String>,
+    /// Its users may have a QOS by default, of which nothing is known here.
+    pub has_accounting: bool,
 }
 
 /// Nodes of one partition that have the same, as `sinfo` reports them.
@@ -54,11 +65,14 @@ pub fn discover() -> Result<Option<Discovered>, TransportError> {
         return Ok(None);
     };
     match read_facts(&bin) {
-        Ok((version, facts, nodes)) => Ok(Some(Discovered {
+        Ok((config, facts, nodes)) => Ok(Some(Discovered {
             bin,
-            version,
+            version: config_value(&config, "SLURM_VERSION")
+                .unwrap_or_default()
+                .to_owned(),
             facts,
             nodes,
+            site: site_of(&config),
         })),
         Err(error) if is_unconfigured(&error) => Ok(None),
         Err(error) => Err(TransportError::Unreachable {
@@ -104,6 +118,7 @@ pub fn is_here(bin: &Path, cluster: &str) -> bool {
     name_here(bin).map_or(true, |name| name.as_deref() == Some(cluster))
 }
 
+/// The answer of `scontrol show config`, and what is read off it and off that of `sinfo`.
 fn read_facts(bin: &Path) -> Result<(String, ClusterFacts, Vec<ReportedNodes>), TransportError> {
     let mut config = slurm_command(&bin.join("scontrol"));
     config.args(["show", "config"]);
@@ -111,11 +126,19 @@ fn read_facts(bin: &Path) -> Result<(String, ClusterFacts, Vec<ReportedNodes>), 
     let mut nodes = slurm_command(&bin.join("sinfo"));
     nodes.args(["--noheader", "--all", "--format=%P|%D|%c|%m|%G|%L|%M|%l|%N"]);
     let nodes = ask_ok(nodes)?;
-    let version = config_value(&config, "SLURM_VERSION").unwrap_or_default();
     let rows: Vec<Row> = nodes.lines().map(parse_row).collect::<Result<_, _>>()?;
     let facts = facts_of(&config, &rows)?;
     let nodes = rows.into_iter().map(|row| row.nodes).collect();
-    Ok((version.to_owned(), facts, nodes))
+    Ok((config, facts, nodes))
+}
+
+fn site_of(config: &str) -> ReportedSite {
+    let said = |name| config_value(config, name).filter(|it| !it.is_empty() && *it != "(null)");
+    ReportedSite {
+        job_submit: said("JobSubmitPlugins").map(str::to_owned),
+        has_accounting: said("AccountingStorageType")
+            .is_none_or(|kind| kind != "accounting_storage/none"),
+    }
 }
 
 /// One value of `scontrol show config`.
@@ -303,6 +326,32 @@ mod tests {
         .unwrap();
         let found = comeback(config, &[&row]);
         assert_eq!((found.no_requeue.is_some(), found.kill_wait.0), want);
+    }
+
+    #[test]
+    fn what_it_may_decide_of_a_job() {
+        let check = |config: &str, job_submit: Option<&str>, has_accounting: bool| {
+            let job_submit = job_submit.map(str::to_owned);
+            let want = ReportedSite {
+                job_submit,
+                has_accounting,
+            };
+            assert_eq!(site_of(config), want, "{config}");
+        };
+        let none = "AccountingStorageType   = accounting_storage/none\n";
+        check(
+            &format!("{none}JobSubmitPlugins        = (null)\n"),
+            None,
+            false,
+        );
+        check(&format!("{none}JobSubmitPlugins        = \n"), None, false);
+        check(
+            "AccountingStorageType = accounting_storage/slurmdbd\nJobSubmitPlugins = lua,all_partitions\n",
+            Some("lua,all_partitions"),
+            true,
+        );
+        // What it doesn't say is not known not to be.
+        check("", None, true);
     }
 
     #[test]

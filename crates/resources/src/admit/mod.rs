@@ -46,7 +46,7 @@ pub use there::There;
 
 use crate::Trust;
 use account::Who;
-use cluster_file::{ClusterFile, EnforcePartLimits, Named, Partition, Qos};
+use cluster_file::{ClusterFile, EnforcePartLimits, Named, Partition, Qos, Sourced};
 use finding::finding;
 use idle::Idle;
 use model::option_table::Key;
@@ -128,9 +128,18 @@ fn judged<'a>(idle: &Idle<'a>, request: &Request, user: Option<&str>) -> Verdict
         })
     });
     let known = choice.known.iter();
-    let judged: Vec<Judged> = known
+    let mut judged: Vec<Judged> = known
         .map(|partition| judge.judge(partition, &who, placed.as_ref()))
         .collect();
+    // Where another may be the default, a job that names none may go there.
+    let is_open = request.partition.is_none()
+        && choice.known.iter().any(|partition| {
+            let default = partition.default.as_ref();
+            default.is_some_and(Sourced::is_disputed)
+        });
+    if is_open {
+        judged.iter_mut().for_each(Judged::assume);
+    }
     let chosen = best(&judged);
     let partition = chosen.and_then(|chosen| choice.known.get(chosen).copied());
     match choice.reach {
@@ -161,7 +170,12 @@ fn judged<'a>(idle: &Idle<'a>, request: &Request, user: Option<&str>) -> Verdict
                     }
                 }
             }
+            let before = judge.found.len();
             judge.shortest_time(&choice.known, &who);
+            if is_open {
+                let of_time = judge.found.iter_mut().skip(before);
+                of_time.for_each(|found| found.assumed = true);
+            }
             judge.rest(of_limits, of_features, of_nodes);
         }
     }
@@ -188,6 +202,15 @@ struct Judged {
     of_nodes: Option<Finding>,
     /// Limits of accounts and QOS, its own among these.
     of_limits: Vec<Finding>,
+}
+
+impl Judged {
+    /// None of it is sure.
+    fn assume(&mut self) {
+        let all = self.of_partition.iter_mut().chain(&mut self.of_nodes);
+        let all = all.chain(&mut self.of_limits);
+        all.for_each(|found| found.assumed = true);
+    }
 }
 
 /// The partition that has least against it: nothing, else nothing that is sure.
