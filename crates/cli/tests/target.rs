@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::path::Path;
-use testkit::{FakeSlurm, TestEnv, skip};
+use testkit::{FakeSlurm, TestEnv, skip, wait_until};
 
 fn env() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_yard"))
@@ -287,7 +287,10 @@ fn plan_lint_and_run_give_one_verdict_on_a_script() {
     }
     let script = env.write("job.sh", "#!/bin/sh\n#SBATCH --time=10\ntrue\n");
     let script = script.to_str().unwrap();
-    // A look starts no engine that was stopped: its waiting jobs would run.
+    // A look starts no engine that was stopped: its waiting jobs would run. One does start when a job of it ends.
+    wait_until("no job is left", || {
+        env.slurm("squeue", &["-h"]).success().is_empty()
+    });
     env.yard(&["engine", "stop"]).success();
     env.yard(&["port", script, "--from", "fake", "--to", "local"])
         .success();

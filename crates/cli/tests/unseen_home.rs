@@ -88,9 +88,12 @@ mod slow {
         let (env, lustre) = (&lab.env, lab.lustre.display().to_string());
         env.write(
             "yard.toml",
-            "name = \"seen\"\nlauncher = \"srun\"\n\
-             command = [\"sh\", \"-c\", \"echo in $PWD with $VIRTUAL_ENV\"]\n\
-             [resources]\nnodes = 2\ntime = \"10m\"\n[environment]\nrequirements = \"requirements.txt\"\n",
+            &format!(
+                "name = \"seen\"\nlauncher = \"srun\"\n\
+                 command = [\"sh\", \"-c\", \"echo in $PWD with $VIRTUAL_ENV; test -e {lustre}/ready\"]\n\
+                 [resources]\nnodes = 2\ntime = \"10m\"\n\
+                 [environment]\nrequirements = \"requirements.txt\"\n"
+            ),
         );
         env.write("requirements.txt", "# nothing\n");
         let note = format!("the run has its folder in {lustre}/trainyard/scratch");
@@ -101,7 +104,8 @@ mod slow {
             script.contains(&format!("{lustre}/trainyard/scratch/PROJECT/")),
             "{script}"
         );
-        let printed = lab.yard(&["run", "--on", "lab"]);
+        let printed = env.yard(&["run", "--on", "lab"]).code(1).stdout;
+        let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(printed.contains(&note), "{printed}");
         let kept = format!("kept in {lustre}/trainyard/scratch/");
         assert!(printed.contains(&kept), "{printed}");
@@ -126,6 +130,7 @@ mod slow {
         fs::create_dir_all(half.join("links")).unwrap();
         let left = lab.yard(&["clean", "--dry-run"]);
         assert!(left.contains("half-abcd"), "{left}");
+        env.write(lab.lustre.join("ready"), "");
         assert!(lab.yard(&["requeue", "seen"]).contains("seen"));
         lab.yard(&["wait", "seen"]);
         let scratch = lab.lustre.join("trainyard/scratch/work");

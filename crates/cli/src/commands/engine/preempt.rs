@@ -64,7 +64,8 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
 /// What stands before Slurm's commands so that they ask this engine.
 fn of_engine(engine: Option<&str>) -> String {
     let other = engine.filter(|engine| *engine != backend::LOCAL);
-    other.map_or_else(String::new, |engine| format!("TRAINYARD_ENGINE={engine} "))
+    let name = sys::env_vars::TRAINYARD_ENGINE;
+    other.map_or_else(String::new, |engine| format!("{name}={engine} "))
 }
 
 /// The engine that is asked, and its job: by the number that it has there, or as every command names runs and
