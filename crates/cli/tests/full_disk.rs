@@ -155,10 +155,7 @@ fn repeats_that_a_full_disk_lets_go_on_are_not_marked_as_cancelled() {
     env.yard(&["run", "-d", "--on", "local"]).success();
     let states = || {
         let squeue = env
-            .slurm(
-                "squeue",
-                &["-h", "-r", "-t", "R,PD", "-n", "many", "-o", "%T"],
-            )
+            .slurm("squeue", &["-h", "-r", "-n", "many", "-o", "%T"])
             .success();
         squeue.lines().map(str::to_owned).collect::<Vec<_>>()
     };
