@@ -127,10 +127,8 @@ fn of_classes(own: &NodeClass, theirs: &NodeClass) -> Vec<Difference> {
     let memory = amount("memory", own.total.mem_mib, theirs.total.mem_mib, |mib| {
         mebibytes_option(mib.into())
     });
-    // How many there are need not be said.
-    let are_counted = own.gpus.iter().all(|group| group.count < LANE_MAX);
     let gpus = (gpus(own), gpus(theirs));
-    let gpus = (are_counted && gpus.0 != gpus.1).then(|| Difference {
+    let gpus = (gpus.0 != gpus.1).then(|| Difference {
         what: "GPUs".to_owned(),
         file: gpus.0.clone(),
         reported: gpus.1.clone(),
@@ -354,9 +352,6 @@ mod tests {
         );
         let unnamed = "[nodes.gpu]\ncount = 2\ncpus = 4\n[nodes.far]\nstate = \"cloud\"\n";
         check(unnamed, expect![""]);
-        let uncounted = "[nodes.n]\nnames = \"n[1-2]\"\ngpu = { type = \"v100\" }\n\
-            [lists]\npartitions = \"some\"\n";
-        check(uncounted, expect![""]);
     }
 
     /// A file of ten thousand nodes is built, merged and asked: alike nodes are of one class.
