@@ -67,3 +67,83 @@ impl State {
         limit_by_rules(&self.cluster, record)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+    use super::*;
+    use crate::{Event, JobUpdate};
+    use cluster_file::ClusterFile;
+    use model::{Submitter, Timestamp};
+    use resources::Trust;
+    use std::sync::Arc;
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+
+    fn cluster(wall: &str) -> Arc<Cluster> {
+        let text = format!(
+            "[nodes.n]\ncpus = 1\n[partition.all]\ndefault = true\nnodes = \"ALL\"\n\
+             [partition.day]\nnodes = \"ALL\"\ndefault_time = \"1-00:00:00\"\n\
+             [qos.normal]\nmax_wall = \"{wall}\"\n[qos.long]\nmax_wall = \"08:00:00\"\n[qos.any]\n\
+             [account.a]\nmax_wall = \"03:00:00\"\n[account.b]\nmax_wall = \"05:00:00\"\n\
+             [user.ann]\naccounts = [\"a\", \"b\"]\n"
+        );
+        let file = ClusterFile::parse("lab", &text).unwrap();
+        Arc::new(Cluster::build(&file, Trust::All))
+    }
+
+    #[test]
+    fn what_is_kept_of_the_limit_follows_each_change() {
+        let mut state = State::new(cluster("01:00:00"), Arc::default());
+        let id = state.new_id();
+        let submitter = Submitter {
+            user: "ann".to_owned(),
+            ..Submitter::default()
+        };
+        let record = Job::submitted(id, Request::default(), Arc::new(submitter), NOW);
+        state.apply(Event::Submitted {
+            record: Box::new(record),
+            array: None,
+            history: Vec::new(),
+            at: NOW,
+        });
+        let hours = |state: &State| match state.jobs[&id].derived.limit {
+            Some(TimeLimitRequest::Limit(limit)) => limit.0 / 3600,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(hours(&state), 1);
+        let changes: [(&dyn Fn(&mut Request), u64); 5] = [
+            (&|it| it.qos = Some("long".to_owned()), 8),
+            (&|it| it.qos = Some("any".to_owned()), 3),
+            (&|it| it.account = Some("b".to_owned()), 5),
+            (&|it| it.partition = Some("day".to_owned()), 24),
+            (
+                &|it| it.time = Some(TimeLimitRequest::Limit(Seconds(7200))),
+                2,
+            ),
+        ];
+        for (change, want) in changes {
+            let mut update = JobUpdate::of(state.job(id).unwrap());
+            change(&mut update.request);
+            state.apply(Event::Updated {
+                job: id,
+                update: Box::new(update),
+                history: Vec::new(),
+                at: NOW,
+            });
+            assert_eq!(hours(&state), want);
+        }
+        let mut update = JobUpdate::of(state.job(id).unwrap());
+        update.request = Request::default();
+        state.apply(Event::Updated {
+            job: id,
+            update: Box::new(update),
+            history: Vec::new(),
+            at: NOW,
+        });
+        let at = NOW;
+        let cluster = cluster("04:00:00");
+        state.apply(Event::Reconfigured { cluster, at });
+        assert_eq!(hours(&state), 4);
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::kinds::Choice;
 use crate::ledger::{Chain, Ledger, Passed, Used, Wanted};
-use crate::limit_given::{limit_given, limit_in};
+use crate::limit_given::limit_in;
 use crate::live_job::LiveJob;
 use crate::member;
 use crate::possible_start::{Attempt, PossibleStart};
@@ -16,7 +16,7 @@ impl State {
     /// It keeps no other up then.
     pub(crate) fn may_start(&self, job: &LiveJob, choice: &Choice) -> Result<(), PendingReason> {
         let partition = self.cluster.partition(choice.partition);
-        let over = |limit: Seconds| match limit_given(&self.cluster, &job.record) {
+        let over = |limit: Seconds| match job.derived.limit {
             Some(TimeLimitRequest::Limit(given)) => given > limit,
             Some(TimeLimitRequest::Unlimited) => true,
             None => false,
@@ -147,8 +147,7 @@ impl State {
 
     /// The time limit that a job has when it starts in a partition.
     pub(crate) fn limit_of(&self, job: &LiveJob, choice: &Choice) -> Option<Seconds> {
-        let given = limit_given(&self.cluster, &job.record);
-        limit_in(&self.cluster, given, choice.partition)
+        limit_in(&self.cluster, job.derived.limit, choice.partition)
     }
 }
 

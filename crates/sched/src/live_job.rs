@@ -5,8 +5,10 @@ use crate::Job;
 use crate::admit::choices;
 use crate::held::HeldShares;
 use crate::kinds::{Choice, Kinds};
+use crate::limit_given::limit_given;
 use model::{
-    ArrayFacts, ArraySpec, ArrayTask, ComponentPlace, JobId, JobState, PendingReason, Timestamp,
+    ArrayFacts, ArraySpec, ArrayTask, ComponentPlace, JobId, JobState, PendingReason,
+    TimeLimitRequest, Timestamp,
 };
 use resources::{Demand, PartId, Share};
 use std::borrow::Cow;
@@ -16,6 +18,8 @@ use std::borrow::Cow;
 pub(crate) struct Derived {
     /// Partitions in which it may start; none: the cluster can't run it, any more.
     pub(crate) choices: Box<[Choice]>,
+    /// Its time limit wherever it starts; none where it gets that of its partition.
+    pub(crate) limit: Option<TimeLimitRequest>,
     /// What it holds, while it runs.
     pub(crate) holding: Option<Box<HeldShares>>,
     /// Where it is filed.
@@ -54,6 +58,7 @@ impl LiveJob {
     pub(crate) fn new(record: Job, cluster: &ClusterRef, kinds: &mut Kinds) -> LiveJob {
         let derived = Derived {
             choices: LiveJob::choices(&record, cluster, kinds),
+            limit: limit_given(cluster, &record),
             holding: LiveJob::holding(&record, cluster),
             place: Place::Nowhere,
         };
@@ -112,6 +117,7 @@ impl LiveJob {
     /// Works out again what it asks for, for its next start.
     pub(crate) fn choose_anew(&mut self, cluster: &ClusterRef, kinds: &mut Kinds) {
         self.derived.choices = LiveJob::choices(&self.record, cluster, kinds);
+        self.derived.limit = limit_given(cluster, &self.record);
     }
 
     /// Works out again what it holds.

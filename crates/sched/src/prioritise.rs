@@ -3,6 +3,7 @@
 
 use crate::Job;
 use crate::State;
+use crate::live_job::LiveJob;
 use crate::member::Member;
 use crate::priority::{Factors, ShareTree, Standing};
 use crate::queue::priority_of;
@@ -73,7 +74,7 @@ impl State {
             .choices
             .iter()
             .map(|choice| {
-                self.factors_of(&job.record, choice)
+                self.factors_of(job, choice)
                     .map_or_else(|| priority_of(&job.record.request), |it| it.priority())
             })
             .collect();
@@ -103,8 +104,9 @@ impl State {
     }
 
     /// What a job's priority is made of; none where it was set by hand or nothing has a weight.
-    fn factors_of(&self, record: &Job, choice: &crate::kinds::Choice) -> Option<Factors> {
-        let by_hand = record
+    fn factors_of(&self, job: &LiveJob, choice: &crate::kinds::Choice) -> Option<Factors> {
+        let by_hand = job
+            .record
             .request
             .rare
             .priority
@@ -114,7 +116,7 @@ impl State {
         }
         let demand = &choice.need.compiled.demand;
         self.priorities
-            .factors(&self.cluster, record, choice.partition, demand)
+            .factors(&self.cluster, job, choice.partition, demand)
     }
 
     /// What the priorities of the jobs that wait for their turn are made of, by id; of those in
@@ -131,7 +133,7 @@ impl State {
                 partition: self.cluster.partition(choice.partition).name.clone(),
                 account: Member::of(&self.cluster, &job.record).account,
                 priority: choice.priority,
-                factors: self.factors_of(&job.record, choice),
+                factors: self.factors_of(job, choice),
             })
         });
         each.collect()

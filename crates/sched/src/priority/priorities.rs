@@ -4,7 +4,8 @@ use super::measure::{Circumstances, Measure, billed};
 use super::{Decay, Factors, ShareTree, Standing, Usage};
 use crate::Job;
 use crate::accrual::accrues_since;
-use crate::limit_given::{limit_given, limit_in};
+use crate::limit_given::limit_in;
+use crate::live_job::LiveJob;
 use crate::member::{self, Member};
 use model::{JobState, Seconds, Timestamp};
 use resources::{Association, Cluster, Demand, PartId};
@@ -138,7 +139,7 @@ impl Priorities {
     pub(crate) fn factors(
         &self,
         cluster: &Cluster,
-        record: &Job,
+        LiveJob { record, derived }: &LiveJob,
         partition: PartId,
         demand: &Demand,
     ) -> Option<Factors> {
@@ -146,7 +147,7 @@ impl Priorities {
         let member = Member::of(cluster, record);
         let place = self.places.get(&member).copied();
         let qos = member::qos_of(cluster, record).map(|qos| &cluster.qos()[usize::from(qos.0)]);
-        let limit = limit_in(cluster, limit_given(cluster, record), partition);
+        let limit = limit_in(cluster, derived.limit, partition);
         let seconds = |since: Timestamp| at.since(since) as f64 / 1000.0;
         let circumstances = Circumstances {
             waited: accrues_since(cluster, record).map_or(0.0, seconds),
