@@ -546,6 +546,91 @@ fn stand_ins_of_the_other_runtimes() {
     }
 }
 
+/// Starts a run in a container, whose only rank waits until `shared/go` is there.
+fn start_in_container(env: &TestEnv, image: &str, runtime: &str) {
+    let text = format!(
+        "launcher = \"srun\"\n\
+         command = [\"sh\", \"-c\", \"echo >$SHARED/begun; until [ -e $SHARED/go ]; do sleep 0.1; done\"]\n\
+         [environment]\nvariables = {{ SHARED = \"{shared}\", OWN = \"1\" }}\n\
+         secrets = [\"HF_TOKEN\"]\n[environment.container]\nimage = \"{image}\"\n\
+         runtime = \"{runtime}\"\nmounts = [\"{shared}\"]\n",
+        shared = env.work().join("shared").display()
+    );
+    fs::create_dir_all(env.work().join("shared")).unwrap();
+    for name in ["begun", "go"] {
+        let _ = fs::remove_file(env.work().join("shared").join(name));
+    }
+    env.write("yard.toml", text.as_str());
+    env.yard(&["run", "-d"]).success();
+    wait_until(&format!("the rank is started in {runtime}"), || {
+        env.work().join("shared/begun").exists()
+    });
+}
+
+/// Ends the run of [`start_in_container`].
+fn end_in_container(env: &TestEnv) {
+    env.write("shared/go", "");
+    env.yard(&["wait", "@"]).success();
+}
+
+#[test]
+fn attach_is_inside_the_ranks_container() {
+    let Some(mut env) = with_image("yard attach in Charliecloud") else {
+        return;
+    };
+    env.set_var("HF_TOKEN", "two\nlines");
+    start_in_container(&env, "image", "charliecloud");
+    let line = "cat /etc/mark; echo own $OWN token ${#HF_TOKEN} rank $RANK. of $YARD_RUN; pwd";
+    let attached = env.yard(&["attach", "@", "--", "sh", "-c", line]).code(0);
+    assert!(
+        attached.stderr.contains("note: in a container of ")
+            && attached.stderr.contains("/image by charliecloud"),
+        "{attached:?}"
+    );
+    assert_eq!(
+        attached.stdout,
+        format!(
+            "made of busybox\nown 1 token 9 rank . of {}\n{}\n",
+            only_run(&env).file_name().unwrap().display(),
+            only_run(&env).join("code").display()
+        )
+    );
+    // The shell is one that the image has, whatever the person's own is.
+    env.set_var("SHELL", "/no/such/shell");
+    env.yard(&["attach", "@"]).success();
+    end_in_container(&env);
+}
+
+/// Pyxis by our own `srun`, which runs its containers with the first runtime that is there: Enroot comes first.
+#[test]
+fn attach_with_stand_ins_of_the_other_runtimes() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.set_var("HF_TOKEN", "two\nlines");
+    env.set_var("OUTSIDE", "1");
+    env.write("image.sif", "");
+    env.write("image.sqsh", "");
+    fs::create_dir_all(env.work().join("folder")).unwrap();
+    for (program, runtime, image) in [
+        ("enroot", "enroot", "image.sqsh"),
+        ("enroot", "pyxis", "image.sqsh"),
+        ("apptainer", "apptainer", "image.sif"),
+        ("podman", "podman", "folder"),
+    ] {
+        stand_in_for(&mut env, program);
+        start_in_container(&env, image, runtime);
+        let line = "echo home $HOME run $YARD_RUN rank $RANK.";
+        let attached = env.yard(&["attach", "@", "--", "sh", "-c", line]).code(0);
+        let said = format!("{image} by {runtime}");
+        assert!(attached.stderr.contains(&said), "{attached:?}");
+        let shown = env.yard(&["show", "--json"]).success();
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        let run = shown["run"].as_str().unwrap();
+        let want = format!("/home run {run} rank .\n");
+        assert!(attached.stdout.ends_with(&want), "{runtime}: {attached:?}");
+        end_in_container(&env);
+    }
+}
+
 #[test]
 fn apptainer_makes_gpus_visible_where_there_are_some() {
     let what = "GPUs in Apptainer";

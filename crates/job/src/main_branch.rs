@@ -20,6 +20,7 @@ use std::path::Path;
 /// - `environment RUN_FOLDER`: the only process of the job that makes a run's environment.
 /// - `rank JOB.RESTART RUN_FOLDER LOCAL_FOLDER`: one task a rank.
 /// - `service JOB.RESTART RUN_FOLDER COMMAND…`: a program beside the ranks.
+/// - `attach`, with the same: becomes a person's command beside the ranks.
 /// - `container JSON COMMAND…`: becomes a command inside a container; `container-script`, a batch script.
 /// - `mount-points JSON PROGRAM WORD…`: becomes a container's runtime that sees places to mount on which its image lacks.
 /// - `after-prologs CLUSTER_S OWN PROGRAM WORD…`: a task, after the prologs of that path, of which each
@@ -56,14 +57,15 @@ pub fn main(args: &[OsString]) -> u8 {
         }
         [what, folder] if *what == Path::new("stage") => run_stage(folder),
         [what, folder] if *what == Path::new("environment") => make_environment(folder),
-        [what, attempt, folder, words @ ..] if *what == Path::new("service") => {
+        [what, attempt, folder, words @ ..] if part_beside(what).is_some() => {
             let attempt = attempt.to_str().and_then(|text| text.parse().ok());
             let words = words.iter().map(|word| word.display().to_string());
             let words: Vec<String> = words.collect();
-            let Some(attempt) = attempt.filter(|_| !words.is_empty()) else {
+            let attempt = attempt.filter(|_| !words.is_empty());
+            let (Some(part), Some(attempt)) = (part_beside(what), attempt) else {
                 return ended(Err(wrong_usage()));
             };
-            let started = rank::service(attempt, &RunFolder::at(folder), &words);
+            let started = part(attempt, &RunFolder::at(folder), &words);
             return ended(started.map_err(|error| {
                 let code = error.code();
                 (boxed(error), code)
@@ -111,6 +113,17 @@ pub fn main(args: &[OsString]) -> u8 {
         _ => return ended(Err(wrong_usage())),
     };
     ended(result.map_err(|error| (error, 1)))
+}
+
+/// A command beside the ranks of a start.
+type PartBeside = fn(Attempt, &RunFolder, &[String]) -> Result<u8, RankError>;
+
+fn part_beside(what: &Path) -> Option<PartBeside> {
+    match what.to_str()? {
+        "service" => Some(rank::service),
+        "attach" => Some(rank::attach),
+        _ => None,
+    }
 }
 
 /// A command in the container of a step.

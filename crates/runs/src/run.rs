@@ -8,6 +8,7 @@ use folder::{Attempt, Event, EventLine, EventTail, IndexEntry, Link, LinkState, 
 use model::{JobId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::path::Path;
 
 /// A run, read from its folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -101,6 +102,14 @@ impl Run {
             starts,
             element,
         })
+    }
+
+    /// The scratch folder that it lies in, below the folder of its project: what its nodes see.
+    #[must_use]
+    pub fn scratch(&self) -> Option<&Path> {
+        let all = self.entry.of.as_ref();
+        let folder = all.map_or(&self.entry.folder, |of| &of.folder);
+        folder.parent()?.parent()
     }
 
     /// Whether a person cancelled it, and its job, which runs, has not ended yet.

@@ -3,6 +3,7 @@
 //! It finds the task's command in the launch file, makes its environment, starts it, hands signals
 //! on, and writes down how it ended.
 
+mod attach;
 mod container;
 mod failed_peer;
 mod head;
@@ -19,6 +20,7 @@ mod start;
 mod step;
 mod task_prolog;
 
+pub use attach::attach;
 pub use head::head;
 pub use mount_points::{SHOW as SHOW_MOUNT_POINTS, show as show_mount_points};
 pub use rank_error::RankError;
