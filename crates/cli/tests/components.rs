@@ -203,3 +203,19 @@ fn allocations_and_steps_outside() {
     );
     assert_eq!(queue(&env), [""; 0]);
 }
+
+#[test]
+fn a_node_that_is_through_keeps_no_input_from_the_others() {
+    let env = env();
+    // More than is sent before the first node takes any.
+    fs::write(env.work().join("large"), vec![0; 3_000_000]).unwrap();
+    let first_ends = "if [ $SLURM_NODEID = 0 ]; then until [ -e begun ]; do sleep 0.01; done
+        else head -c 1 > begun; exec wc -c; fi";
+    let yard = env!("CARGO_BIN_EXE_yard");
+    let mut srun = env.program(
+        yard,
+        &["slurm", "srun", "-Q", "-N2", "-n2", "sh", "-c", first_ends],
+    );
+    srun.stdin(fs::File::open(env.work().join("large")).unwrap());
+    says(&Outcome::of(&srun.output().unwrap()), 0, "2999999\n", "");
+}

@@ -241,6 +241,7 @@ impl Relay {
                 _ => {}
             }
         }
+        self.take_frames(&mut wishes);
         self.report_taken();
         self.flush();
         wishes
@@ -335,8 +336,14 @@ impl Relay {
                 Err(_) => return self.gone(wishes),
             }
         }
-        loop {
+    }
+
+    /// Does what the frames that came say. Those after the start of the tasks wait until they are started: there is no
+    /// stdin before that could take what they bring.
+    fn take_frames(&mut self, wishes: &mut Vec<Wish>) {
+        while !self.broken {
             match self.reader.take::<ToSupervisor>() {
+                Ok(Some(ToSupervisor::Start)) => return wishes.push(Wish::Start),
                 Ok(Some(frame)) => self.obey(frame, wishes),
                 Ok(None) => return,
                 Err(error) => {
@@ -372,7 +379,8 @@ impl Relay {
             }
             ToSupervisor::Signal(signal) => wishes.push(Wish::Signal(signal)),
             ToSupervisor::End => wishes.push(Wish::End),
-            ToSupervisor::Start => wishes.push(Wish::Start),
+            // It is where the frames are taken.
+            ToSupervisor::Start => {}
             ToSupervisor::Kill => wishes.push(Wish::Kill),
         }
     }

@@ -114,6 +114,9 @@ impl<'a> Run<'a> {
 
     /// Lives until every process of the step is gone and every byte has been read.
     pub(super) fn live(&mut self, signals: &SignalFd, control: &mut Control) {
+        // What came with the start of the tasks, before they could take it.
+        let early = self.relay.as_mut().map(|relay| relay.go_on(&[]));
+        self.heed(early.unwrap_or_default());
         loop {
             while let Some(signal) = signals.next() {
                 match signal {
@@ -409,6 +412,11 @@ impl<'a> Run<'a> {
             }
             None => Vec::new(),
         };
+        self.heed(wishes);
+    }
+
+    /// Does what `srun` wants.
+    fn heed(&mut self, wishes: Vec<Wish>) {
         for wish in wishes {
             match wish {
                 Wish::Signal(signal) => self.processes.signal_all(signal),

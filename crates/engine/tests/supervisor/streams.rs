@@ -15,6 +15,10 @@ pub const TESTS: &[Test] = &[
     ),
     ("input_goes_to_every_task", input_goes_to_every_task),
     (
+        "input_that_comes_with_the_start_is_kept",
+        input_that_comes_with_the_start_is_kept,
+    ),
+    (
         "input_that_nobody_reads_keeps_no_signal_back",
         input_that_nobody_reads_keeps_no_signal_back,
     ),
@@ -161,6 +165,28 @@ fn input_goes_to_every_task() {
     srun.send(&ToSupervisor::InputEnd);
     srun.hear(&mut heard, |_| false);
     assert!(heard.done && heard.out == [bytes.clone(), bytes]);
+}
+
+/// As `srun --bcast` and one with a prolog send it: the tasks wait for their start.
+fn input_that_comes_with_the_start_is_kept() {
+    let (mut step, mut srun) = start(Step::command(&["cat"], 2), |streams| {
+        if let Streams::Srun { waits, .. } = streams {
+            *waits = true;
+        }
+    });
+    let mut bytes = Vec::new();
+    let frames = [
+        ToSupervisor::Start,
+        ToSupervisor::Input(b"early".to_vec()),
+        ToSupervisor::InputEnd,
+    ];
+    for frame in frames {
+        frame.encode(&mut bytes);
+    }
+    srun.stream.write_all(&bytes).unwrap();
+    let heard = srun.hear_all();
+    assert_eq!(heard.out, [b"early", b"early"]);
+    assert_eq!(step.statuses(), [0, 0]);
 }
 
 fn input_that_nobody_reads_keeps_no_signal_back() {

@@ -15,6 +15,7 @@ mod listening;
 pub mod output;
 mod session;
 mod step;
+mod step_nodes;
 mod task_ends;
 mod watchers;
 

@@ -6,18 +6,18 @@ use super::input::Input;
 use super::interrupts::{Interrupts, Reaction, SIGINT};
 use super::output::Output;
 use super::step::NamedRequest;
+use super::step_nodes::StepNodes;
 use super::task_ends::{TaskEnds, listed};
 use super::watchers::Watchers;
 use crate::printer::Printer;
 use crate::terminal_text::JobOutput;
 use api::Client;
 use api::step_io::{
-    FromSupervisor, NODE_FAILURE, PROLOG_FAILED, STEP_ENDED, StepFrame, StepHeader, ToSupervisor,
-    WINDOW,
+    FromSupervisor, NODE_FAILURE, PROLOG_FAILED, STEP_ENDED, StepHeader, ToSupervisor,
 };
 use model::{KILL_WAIT, StepRecord, StepState, WaitStatus};
-use std::collections::{HashMap, HashSet};
-use std::io::{IsTerminal, Stderr, Stdin, Stdout, Write};
+use std::collections::HashSet;
+use std::io::{IsTerminal, Stderr, Stdin, Stdout};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use sys::terminal::Raw;
@@ -54,9 +54,8 @@ pub struct Session<'a> {
     output: Output<JobOutput<Stdout>, JobOutput<Stderr>>,
     events: Events,
     interrupts: Interrupts,
-    nodes: HashMap<u32, Node>,
+    nodes: StepNodes,
     watchers: Watchers,
-    done: HashSet<u32>,
     /// Tasks that ended and were not spoken of.
     untold: Vec<u32>,
     first_end: Option<Instant>,
@@ -72,13 +71,6 @@ pub struct Session<'a> {
     /// The place among the step's nodes of the one that was lost.
     lost_index: Option<u32>,
     failed: bool,
-}
-
-/// One supervisor.
-struct Node {
-    stream: UnixStream,
-    /// Input on its way.
-    untaken: usize,
 }
 
 impl<'a> Session<'a> {
@@ -99,6 +91,7 @@ impl<'a> Session<'a> {
         let err = JobOutput::new(err, err_is_shown);
         let unbuffered = call.unbuffered || call.pty;
         let output = Output::new(out, err, ends.count(), call.labelled(), unbuffered);
+        let nodes = StepNodes::new(record.nodes.len());
         Session {
             call,
             record,
@@ -108,9 +101,8 @@ impl<'a> Session<'a> {
             output,
             events,
             interrupts: Interrupts::new(call.quit_on_interrupt),
-            nodes: HashMap::new(),
+            nodes,
             watchers: Watchers::default(),
-            done: HashSet::new(),
             untold: Vec::new(),
             first_end: None,
             aborted: false,
@@ -142,7 +134,7 @@ impl<'a> Session<'a> {
 
     /// Lives until every node has said its last word.
     pub fn live(mut self, client: &mut Client, request: &NamedRequest) -> Ended {
-        while self.done.len() < self.record.nodes.len() {
+        while !self.nodes.all_done() {
             match self.next_event() {
                 Some(event) => self.take(event),
                 None => self.look_after(client, request),
@@ -209,7 +201,7 @@ impl<'a> Session<'a> {
             self.stand();
             self.terminate(&ToSupervisor::Kill);
         }
-        if self.nodes.len() + self.done.len() >= self.record.nodes.len() {
+        if self.nodes.all_called() {
             return;
         }
         // A supervisor that could not be started never calls; the engine knows.
@@ -223,23 +215,20 @@ impl<'a> Session<'a> {
         }
         if all_over {
             // An engine that was killed may have answered and not started it.
-            let none_called = self.nodes.is_empty() && self.done.is_empty();
-            if none_called
+            if self.nodes.none_called()
                 && !self.aborted
                 && let Ok(another) = request.send(client)
                 && another.step != self.record.step
             {
                 self.ends = TaskEnds::of_parts(&another, &self.call.part_tasks);
+                self.nodes = StepNodes::new(another.nodes.len());
                 self.record = another;
                 return;
             }
-            for (index, share) in (0..).zip(self.record.nodes.clone()) {
-                if !self.nodes.contains_key(&index) && self.done.insert(index) {
-                    self.lose(
-                        index,
-                        &format!("{}: the step could not be started", share.node),
-                    );
-                }
+            for node in self.nodes.missing() {
+                self.nodes.end(node);
+                let name = self.name(node);
+                self.lose(node, &format!("{name}: the step could not be started"));
             }
         }
     }
@@ -249,36 +238,28 @@ impl<'a> Session<'a> {
             Event::Joined(header, stream) => self.join(&header, stream),
             Event::Frame(node, frame) => self.obey(node, frame),
             Event::Left(node) => {
-                self.nodes.remove(&node);
-                if self.done.insert(node) {
-                    let index = usize::try_from(node).unwrap_or(usize::MAX);
-                    let name = self
-                        .record
-                        .nodes
-                        .get(index)
-                        .map(|share| share.node.to_string());
-                    let name = name.unwrap_or_default();
+                if self.nodes.end(node) {
+                    let name = self.name(node);
                     self.lose(node, &format!("{name}: its supervisor is gone"));
+                    self.ask_for_input();
                 }
             }
             Event::Signal(signal) => self.signalled(signal),
             Event::Input(bytes) => {
-                for node in self.nodes.values_mut() {
-                    node.untaken += bytes.len();
-                }
-                self.send_all(&ToSupervisor::Input(bytes));
+                self.nodes.send_all(&ToSupervisor::Input(bytes));
                 self.ask_for_input();
             }
             Event::Watched(stream) => self.watchers.join(stream),
-            Event::InputEnd => self.send_all(&ToSupervisor::InputEnd),
+            Event::InputEnd => self.nodes.send_all(&ToSupervisor::InputEnd),
         }
     }
 
     fn join(&mut self, header: &StepHeader, stream: UnixStream) {
         self.watchers.header(header);
         self.kill_wait_ms = header.kill_wait_ms.unwrap_or(self.kill_wait_ms);
-        let mut node = Node { stream, untaken: 0 };
-        let index = usize::try_from(header.node_index).unwrap_or(usize::MAX);
+        let place = header.node_index;
+        self.nodes.join(place, stream);
+        let index = usize::try_from(place).unwrap_or(usize::MAX);
         self.ends.place(index, &header.ranks);
         if self.call.verbose
             && let Some(share) = self.record.nodes.get(index)
@@ -293,19 +274,15 @@ impl<'a> Session<'a> {
             && let Some(size) = sys::terminal::size(&std::io::stdin())
         {
             let (rows, columns) = (size.rows, size.columns);
-            send(&mut node.stream, &ToSupervisor::Size { rows, columns });
+            self.nodes
+                .send(place, &ToSupervisor::Size { rows, columns });
         }
         if self.aborted {
-            send(&mut node.stream, &ToSupervisor::End);
+            self.nodes.send(place, &ToSupervisor::End);
         } else if self.call.holds_tasks() {
-            send(&mut node.stream, &ToSupervisor::Start);
+            self.nodes.send(place, &ToSupervisor::Start);
         }
-        self.nodes.insert(header.node_index, node);
-        // Input that came before the last node called would not reach it.
-        let all_called = self.nodes.len() + self.done.len() == self.record.nodes.len();
-        if all_called && !self.events.read_input() {
-            self.send_all(&ToSupervisor::InputEnd);
-        }
+        self.ask_for_input();
     }
 
     fn obey(&mut self, node: u32, frame: FromSupervisor) {
@@ -322,10 +299,7 @@ impl<'a> Session<'a> {
                 }
             }
             FromSupervisor::Taken(bytes) => {
-                if let Some(node) = self.nodes.get_mut(&node) {
-                    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-                    node.untaken = node.untaken.saturating_sub(bytes);
-                }
+                self.nodes.taken(node, bytes);
                 self.ask_for_input();
             }
             FromSupervisor::Say(text) if text.starts_with(NODE_FAILURE) => {
@@ -389,7 +363,9 @@ impl<'a> Session<'a> {
                 ));
             }
             FromSupervisor::Done => {
-                self.done.insert(node);
+                self.nodes.end(node);
+                // What it did not take is of no use any more.
+                self.ask_for_input();
             }
             FromSupervisor::Header(_) => {}
         }
@@ -399,12 +375,7 @@ impl<'a> Session<'a> {
     fn say_prolog_failed(&mut self, node: u32) {
         let index = usize::try_from(node).unwrap_or(usize::MAX);
         self.ends.lost(index);
-        let name = self
-            .record
-            .nodes
-            .get(index)
-            .map(|share| share.node.to_string());
-        let (step, name) = (self.ends.step(), name.unwrap_or_default());
+        let (step, name) = (self.ends.step(), self.name(node));
         self.say(&format!(
             "srun: error: Task launch for {step} failed on node {name}: {PROLOG_FAILED}"
         ));
@@ -414,7 +385,7 @@ impl<'a> Session<'a> {
         self.say("srun: Job step aborted");
         self.aborted = true;
         self.prolog_failed = true;
-        self.send_all(&ToSupervisor::End);
+        self.nodes.send_all(&ToSupervisor::End);
     }
 
     fn lose(&mut self, node: u32, why: &str) {
@@ -433,7 +404,7 @@ impl<'a> Session<'a> {
             Reaction::Interrupt => {
                 let step = self.ends.step();
                 self.say(&format!("srun: sending Ctrl-C to {step}"));
-                self.send_all(&ToSupervisor::Signal(SIGINT));
+                self.nodes.send_all(&ToSupervisor::Signal(SIGINT));
                 self.abort(&ToSupervisor::Kill);
             }
             Reaction::End => {
@@ -442,11 +413,11 @@ impl<'a> Session<'a> {
                 // tasks would have no time to save what they have.
                 self.abort(&ToSupervisor::End);
             }
-            Reaction::Forward(signal) => self.send_all(&ToSupervisor::Signal(signal)),
+            Reaction::Forward(signal) => self.nodes.send_all(&ToSupervisor::Signal(signal)),
             Reaction::Resize => {
                 if let Some(size) = sys::terminal::size(&std::io::stdin()) {
                     let (rows, columns) = (size.rows, size.columns);
-                    self.send_all(&ToSupervisor::Size { rows, columns });
+                    self.nodes.send_all(&ToSupervisor::Size { rows, columns });
                 }
             }
         }
@@ -465,7 +436,7 @@ impl<'a> Session<'a> {
 
     fn abort(&mut self, how: &ToSupervisor) {
         self.note_abort();
-        self.send_all(how);
+        self.nodes.send_all(how);
     }
 
     /// Says, once, that the step is being ended.
@@ -506,22 +477,18 @@ impl<'a> Session<'a> {
     }
 
     fn ask_for_input(&mut self) {
-        let most = self.nodes.values().map(|node| node.untaken).max();
-        if most.unwrap_or(0) + Input::PORTION <= WINDOW {
-            self.events.read_input();
+        if self.nodes.has_room_for(Input::PORTION) && !self.events.read_input() {
+            self.nodes.send_all(&ToSupervisor::InputEnd);
         }
     }
 
-    fn send_all(&mut self, frame: &ToSupervisor) {
-        for node in self.nodes.values_mut() {
-            send(&mut node.stream, frame);
-        }
+    /// The name of the node at this place of the step.
+    fn name(&self, node: u32) -> String {
+        let share = usize::try_from(node)
+            .ok()
+            .and_then(|index| self.record.nodes.get(index));
+        share
+            .map(|share| share.node.to_string())
+            .unwrap_or_default()
     }
-}
-
-/// That the supervisor is gone shows where it is read.
-fn send(stream: &mut UnixStream, frame: &ToSupervisor) {
-    let mut bytes = Vec::new();
-    frame.encode(&mut bytes);
-    let _ = stream.write_all(&bytes);
 }
