@@ -463,6 +463,79 @@ fn a_run_file_is_held_against_the_cluster() {
     let _ = env.yard(&["lint", "yard.toml"]).code(0);
 }
 
+/// Where no cluster is named, what this machine has is one of several that may be meant.
+#[test]
+fn a_container_that_nothing_there_runs_is_found_as_plan_refuses_it() {
+    let mut env = env();
+    let program = env.write("bin/podman", "#!/bin/sh\n");
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    env.set_var("PATH", env.work().join("bin"));
+    env.write("x.sif", "");
+    let check = |container: &str, (code, on_local): (i32, &str), want: Expect| {
+        let text = format!("command = [\"x\"]\n[environment.container]\n{container}");
+        env.write("yard.toml", text.as_str());
+        let found = env.yard(&["lint"]).code(code);
+        want.assert_eq(&env.normalise(&found.stdout));
+        let found = env.yard(&["lint", "--on", "local"]).code(1);
+        let found = found
+            .stdout
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        let planned = env.yard(&["plan", "--on", "local"]);
+        assert!(
+            planned.status != 0 && planned.stderr.contains(on_local),
+            "{planned:?}"
+        );
+        let want = format!("no job for local can be made of this: {on_local}");
+        assert!(found.contains(&want), "{found}");
+    };
+    check(
+        "image = \"x.sif\"\n",
+        (0, "podman can't run the container as it is asked for"),
+        expect![[r#"
+            warning[Y800]: podman can't run the container as it is asked for
+              --> yard.toml:3:1
+               3 │ image = "x.sif"
+                 │ ^^^^^^^^^^^^^^^
+                 │ a .sif file · podman runs an image in a registry, a folder or a Dockerfile
+              help: name an image that it runs, in [cluster.NAME.environment.container] where clusters differ;
+                    --on CLUSTER judges by another cluster
+
+            1 warning · yard lint --explain Y800
+        "#]],
+    );
+    check(
+        "image = \"docker://python:3\"\nruntime = \"apptainer\"\n",
+        (0, "local has no apptainer to run the container"),
+        expect![[r#"
+            warning[Y800]: this machine has no apptainer to run the container
+              --> yard.toml:4:1
+               4 │ runtime = "apptainer"
+                 │ ^^^^^^^^^^^^^^^^^^^^^
+                 │ no apptainer on PATH; there is podman
+              help: leave runtime out, which takes podman, or install it; --on CLUSTER judges by another cluster
+
+            1 warning · yard lint --explain Y800
+        "#]],
+    );
+    // No cluster can.
+    check(
+        "image = \"docker://python:3\"\nruntime = \"charliecloud\"\nentrypoint = true\n",
+        (1, "charliecloud can't run the container as it is asked for"),
+        expect![[r#"
+            error[Y800]: charliecloud can't run the container as it is asked for
+              --> yard.toml:5:1
+               5 │ entrypoint = true
+                 │ ^^^^^^^^^^^^^^^^^
+                 │ charliecloud knows no entry points
+              help: leave it out, and write the entry point into command
+
+            1 error · yard lint --explain Y800
+        "#]],
+    );
+}
+
 /// What `yard plan` refuses since it is not there, and a program that it notes.
 #[test]
 fn what_a_run_file_names_and_is_not_there_is_found() {

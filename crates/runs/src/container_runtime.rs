@@ -1,8 +1,12 @@
 //! Whether what runs a plan's container is there, as far as that is known before a node looks.
 
-use crate::{Failure, FailureKind};
-use model::ContainerRuntime;
-use train::{ContainerPlan, Plan};
+use crate::run_request::refused;
+use crate::{Failure, FailureKind, is_engine};
+use cluster_file::ClusterFile;
+use model::{ClusterFacts, ContainerRuntime};
+use std::path::Path;
+use sys::Places;
+use train::{ContainerPlan, Plan, RunFile, container_of};
 
 /// From where the list of a cluster's runtimes is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,15 +31,75 @@ pub(crate) fn check(
     let Some(container) = &plan.environment.container else {
         return Ok(());
     };
-    let asked = container.runtime.value;
     let modules = &plan.environment.modules.value;
-    if there.contains(&asked) || modules.iter().any(|module| brings(module, asked)) {
-        return Ok(());
+    let unknown = judged(container, modules, &plan.cluster, (there, known))?;
+    plan.notes.extend(unknown);
+    Ok(())
+}
+
+/// What an engine of this machine has for jobs of its cluster's file, as far as that is known without a question: what
+/// runs containers. `None` where no engine has the file's name.
+#[must_use]
+pub fn engine_of(file: &ClusterFile, places: &Places) -> Option<ClusterFacts> {
+    let mut facts = file.facts(None);
+    facts.containers.runtimes = backend::runtimes_here();
+    is_engine(places, &file.name).then_some(facts)
+}
+
+/// Refuses what runs a plan's container where it is not there: on a cluster of these facts, or on an engine here.
+///
+/// # Errors
+/// As a run is refused.
+pub fn check_container(
+    plan: &mut Plan,
+    facts: &ClusterFacts,
+    is_engine: bool,
+) -> Result<(), Failure> {
+    let known = if is_engine {
+        Known::Here
+    } else {
+        Known::ByFile
+    };
+    check(plan, &facts.containers.runtimes, known)
+}
+
+/// Why a run file's own container is not run: what no cluster can do, and beside it whether that is so only of what this
+/// machine has. A machine with a Slurm says nothing of its nodes.
+#[must_use]
+pub fn container_refusal(run_file: &RunFile, base: &Path) -> Option<(Failure, bool)> {
+    const MACHINE: &str = "this machine";
+    let resolved = |there: &[ContainerRuntime]| container_of(run_file, base, MACHINE, there);
+    if let Err(refusal) = resolved(&ContainerRuntime::ALL) {
+        return Some((refused(refusal), false));
     }
-    let cluster = &plan.cluster;
+    if !matches!(backend::slurm_here(), Ok(None)) {
+        return None;
+    }
+    let there = backend::runtimes_here();
+    let modules = run_file.body.environment.modules.as_ref();
+    let modules = modules.map_or(&[][..], |modules| &modules.value);
+    let judged = match resolved(&there) {
+        Ok(None) => return None,
+        Ok(Some(container)) => judged(&container, modules, MACHINE, (&there, Known::Here)),
+        Err(refusal) => Err(refused(refusal)),
+    };
+    Some((judged.err()?, true))
+}
+
+/// What is not known of a container's runtime, in words, for a cluster that has these.
+fn judged(
+    container: &ContainerPlan,
+    modules: &[String],
+    cluster: &str,
+    (there, known): (&[ContainerRuntime], Known),
+) -> Result<Option<String>, Failure> {
+    let asked = container.runtime.value;
+    if there.contains(&asked) || modules.iter().any(|module| brings(module, asked)) {
+        return Ok(None);
+    }
     let unknown = match known {
         // Our srun runs its containers with what there is.
-        Known::Here if asked == ContainerRuntime::Pyxis && !there.is_empty() => return Ok(()),
+        Known::Here if asked == ContainerRuntime::Pyxis && !there.is_empty() => return Ok(None),
         _ if !modules.is_empty() => format!(
             "whether the modules bring {asked} is seen on the node: {cluster} has {} without them",
             list(there)
@@ -55,8 +119,7 @@ pub(crate) fn check(
         ),
         Known::Here | Known::ByFile => return Err(refusal(container, there, known, cluster)),
     };
-    plan.notes.push(unknown);
-    Ok(())
+    Ok(Some(unknown))
 }
 
 fn refusal(

@@ -65,6 +65,7 @@ pub use notify_plan::{HookForm, MailServer, NotifyPlan};
 pub use overrides::{OverrideProblem, Overrides};
 pub use placeholders::{PLACEHOLDERS, Placeholder, UnknownPlaceholder, Values, fill};
 pub use plan::{CheckpointPlan, DataPlan, JobPlace, Plan, ResumePlan, place_below};
+pub use planned_environment::container_of;
 pub use planner::{PlanInput, plan};
 pub use rank_command::{Binding, EnvChange, JobShape, RankCommand, Rendezvous};
 pub use refusal::{Refusal, RefusalKind};

@@ -5,7 +5,7 @@ use crate::environment_plan::{no_secrets, no_variables};
 use crate::planner::{absolute, or};
 use crate::{
     ContainerPlan, EnvironmentPlan, Launcher, Python, PythonChoice, Refusal, RefusalKind, Resolved,
-    Shape, Source,
+    RunFile, Shape, Source,
 };
 use model::{ClusterFacts, ContainerRuntime};
 use std::path::Path;
@@ -48,6 +48,30 @@ pub(crate) fn environment(
         variables: asked.variables.unwrap_or_else(no_variables),
         secrets: asked.secrets.unwrap_or_else(no_secrets),
     })
+}
+
+/// The container that a run file's own `[environment]` comes to where a machine has these runtimes: for who looks at a
+/// file without a cluster to plan it for. `None` where it names no image.
+///
+/// # Errors
+/// As of a plan: nothing there runs it, or what is asked can't be done.
+pub fn container_of(
+    run_file: &RunFile,
+    base: &Path,
+    machine: &str,
+    runtimes: &[ContainerRuntime],
+) -> Result<Option<ContainerPlan>, Refusal> {
+    let asked = &run_file.body.environment;
+    let modules = asked.modules.as_ref();
+    let modules = modules.map_or(&[][..], |modules| &modules.value);
+    let absolute = |path: &str| absolute(base, path);
+    containers::resolve(
+        asked.container.clone(),
+        modules,
+        machine,
+        runtimes,
+        absolute,
+    )
 }
 
 /// A container has a Python of its own, and Pyxis starts tasks of srun alone.

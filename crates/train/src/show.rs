@@ -2,8 +2,8 @@
 
 use crate::describe::{describe, describe_machine};
 use crate::{
-    Keep, Launcher, OnHang, Plan, Resolved, ResumeBy, Source, command_line, first_task, say_limit,
-    say_mebibytes, say_seconds,
+    Keep, Launcher, Notify, OnHang, Plan, Resolved, ResumeBy, Source, command_line, first_task,
+    say_limit, say_mebibytes, say_seconds,
 };
 use model::{ClusterFacts, TimeLimitRequest, WIDEST, wrap};
 use std::fmt::Write as _;
@@ -262,6 +262,21 @@ impl Plan {
             };
             let value = format!("after {}: {then}", say_seconds(hang.after.value));
             add("hang", value, &hang.after.source);
+        }
+        let args = &self.resume.args;
+        if !args.value.is_empty() {
+            let value = format!("{} added to the command", args.value.join(" "));
+            add("resumes with", value, &args.source);
+        }
+        let notify = &self.resume.notify;
+        let by = match notify.value {
+            Notify::None => None,
+            Notify::File => Some("the file YARD_STOP_FILE"),
+            Notify::Sigterm => Some("SIGTERM"),
+            Notify::Sigusr1 => Some("SIGUSR1"),
+        };
+        if let Some(by) = by {
+            add("told to stop by", by.to_owned(), &notify.source);
         }
         let grace = &self.resume.grace;
         add("grace", say_seconds(grace.value), &grace.source);

@@ -28,6 +28,7 @@ fn digits_on_a_laptop() {
               python          made from /home/me/digits/requirements.txt  from yard.toml:7
               checkpoints     all are kept                  default: no checkpoint is deleted
               comes back on   timeout, preemption, node-failure  default: a run continues until it is done
+              resumes with    --from {resume_file} added to the command  from yard.toml:9
               grace           4 s                           default: an eighth of the limit
         "#]],
     );
@@ -64,6 +65,7 @@ fn flags_are_the_strongest_layer() {
               python          made from /home/me/digits/requirements.txt  from yard.toml:7
               checkpoints     all are kept                  default: no checkpoint is deleted
               comes back on   timeout, preemption, node-failure  default: a run continues until it is done
+              resumes with    --from {resume_file} added to the command  from yard.toml:9
               grace           1 min 15 s                    default: an eighth of the limit
         "#]],
     );
@@ -342,4 +344,26 @@ fn forget_sources(value: &mut serde_json::Value) {
         serde_json::Value::Array(items) => items.iter_mut().for_each(forget_sources),
         _ => {}
     }
+}
+
+#[test]
+fn how_a_run_resumes_and_is_told_to_stop_has_rows() {
+    let text = "command = [\"x\"]\n[resume]\nargs = [\"--resume\", \"{resume_file}\"]\nnotify = \"SIGUSR1\"\n";
+    let facts = laptop(2, vec![]);
+    let rows = planned(text, &[], &facts).unwrap().rows(&facts);
+    let said = |name: &str| {
+        let row = rows.iter().find(|row| row.name == name);
+        row.map(|row| (row.value.as_str(), row.why.as_str()))
+    };
+    assert_eq!(
+        said("resumes with"),
+        Some((
+            "--resume {resume_file} added to the command",
+            "from yard.toml:3"
+        ))
+    );
+    assert_eq!(
+        said("told to stop by"),
+        Some(("SIGUSR1", "from yard.toml:4"))
+    );
 }

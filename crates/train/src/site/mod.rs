@@ -105,11 +105,11 @@ pub fn plan_for(
     user: Option<&str>,
     machine: &str,
 ) -> Result<SitePlan, Refusal> {
-    Ok(judged(input, file, user, machine)?.0)
+    Ok(judged(input, file, user, machine, None)?.0)
 }
 
-/// As [`plan_for`], with the findings of which the plan has the words: for who must know which option each is
-/// about.
+/// As [`plan_for`], or with an engine as [`plan_pretended`], with the findings of which the plan has the words: for who
+/// must know which option each is about.
 ///
 /// # Errors
 /// As [`plan_for`].
@@ -118,8 +118,8 @@ pub fn judged(
     file: &ClusterFile,
     user: Option<&str>,
     machine: &str,
+    pretended_by: Option<&ClusterFacts>,
 ) -> Result<Judged, Refusal> {
-    let pretended_by = None;
     plan_as(
         input,
         file,
@@ -143,17 +143,7 @@ pub fn plan_pretended(
     machine: &str,
     engine: &ClusterFacts,
 ) -> Result<SitePlan, Refusal> {
-    let pretended_by = Some(engine);
-    let (plan, _) = plan_as(
-        input,
-        file,
-        Asker {
-            user,
-            machine,
-            pretended_by,
-        },
-    )?;
-    Ok(plan)
+    Ok(judged(input, file, user, machine, Some(engine))?.0)
 }
 
 fn plan_as(input: &PlanInput<'_>, file: &ClusterFile, asker: Asker<'_>) -> Result<Judged, Refusal> {

@@ -20,7 +20,9 @@ pub(super) fn on(
     run_file: &RunFile,
     text: &str,
 ) -> Result<Vec<Finding>, Failure> {
-    let user_config = user_config(&places()?)?;
+    let places = places()?;
+    let user_config = user_config(&places)?;
+    let engine = runs::engine_of(cluster, &places);
     let base = folder_of(path);
     let name = base.file_name().unwrap_or_default().to_string_lossy();
     let (variables, _) = Variables::read(&|_| None);
@@ -35,26 +37,53 @@ pub(super) fn on(
     };
     let lines = Lines::new(text);
     let at = |line: Option<usize>| Some(words(&lines, line.filter(|line| *line <= lines.count())?));
-    Ok(
-        match site::judged(&input, cluster, user().as_deref(), &sys::machine()) {
-            Ok((site, refusals)) => {
-                let findings = refusals.iter().map(|refusal| {
-                    let place = at(line_of(&site.plan, refusal));
-                    run_refused(refusal, &cluster.name, place)
-                });
-                findings.collect()
-            }
-            Err(refusal) => {
-                let place = at(said_line(&refusal.asked, &path.to_string_lossy()));
-                let finding = run_without_plan(&cluster.name, &refusal.message, place);
-                vec![
-                    finding
-                        .really(format!("asked {}; there {}", refusal.asked, refusal.there))
-                        .help(refusal.todo),
-                ]
-            }
-        },
-    )
+    let judged = site::judged(
+        &input,
+        cluster,
+        user().as_deref(),
+        &sys::machine(),
+        engine.as_ref(),
+    );
+    Ok(match judged {
+        Ok((mut site, refusals)) => {
+            let findings = refusals.iter().map(|refusal| {
+                let place = at(line_of(&site.plan, refusal));
+                run_refused(refusal, &cluster.name, place)
+            });
+            let mut findings: Vec<Finding> = findings.collect();
+            let container = runs::check_container(&mut site.plan, &site.facts, engine.is_some());
+            findings.extend(container.err().map(|failure| {
+                let asked = failure.asked.as_deref().unwrap_or_default();
+                let place = at(said_line(asked, &path.to_string_lossy()));
+                explained(
+                    run_without_plan(&cluster.name, &failure.what, place),
+                    &failure,
+                )
+            }));
+            findings
+        }
+        Err(refusal) => {
+            let place = at(said_line(&refusal.asked, &path.to_string_lossy()));
+            let finding = run_without_plan(&cluster.name, &refusal.message, place);
+            vec![
+                finding
+                    .really(format!("asked {}; there {}", refusal.asked, refusal.there))
+                    .help(refusal.todo),
+            ]
+        }
+    })
+}
+
+/// With what there is and what to do.
+fn explained(finding: Finding, failure: &Failure) -> Finding {
+    let finding = match &failure.there {
+        Some(there) => finding.really(there.clone()),
+        None => finding,
+    };
+    match &failure.todo {
+        Some(todo) => finding.help(todo.clone()),
+        None => finding,
+    }
 }
 
 /// What a run file names that is not there, and the folder that its run would lack: what `yard plan` refuses, and the
@@ -77,17 +106,34 @@ pub(super) fn missing(
             let asked = failure.asked.as_deref().unwrap_or_default();
             let place =
                 said_line(asked, &path.to_string_lossy()).or_else(|| header_line(text, asked));
-            let finding = run_misses(Severity::Error, &failure.what, at(place));
-            let finding = match &failure.there {
-                Some(there) => finding.really(there.clone()),
-                None => finding,
-            };
-            match &failure.todo {
-                Some(todo) => finding.help(todo.clone()),
-                None => finding,
-            }
+            explained(
+                run_misses(Severity::Error, &failure.what, at(place)),
+                failure,
+            )
         })
         .collect();
+    const IMAGE: &str = "[environment.container] image";
+    let names_image = |failure: &Failure| {
+        let asked = failure.asked.as_deref();
+        asked.is_some_and(|asked| asked.starts_with(IMAGE))
+    };
+    // What would run an image that is not there is no matter yet.
+    if cluster.is_none()
+        && !failures.iter().any(names_image)
+        && let Some((mut failure, is_of_here)) = runs::container_refusal(run_file, &base)
+    {
+        let asked = failure.asked.as_deref().unwrap_or_default();
+        let place = at(said_line(asked, &path.to_string_lossy()));
+        let severity = if is_of_here {
+            let todo = failure.todo.unwrap_or_default();
+            failure.todo = Some(format!("{todo}; --on CLUSTER judges by another cluster"));
+            Severity::Warning
+        } else {
+            Severity::Error
+        };
+        let finding = run_misses(severity, &failure.what, place);
+        findings.push(explained(finding, &failure));
+    }
     let has_image = run_file.body.environment.container.image.is_some();
     if let Some(command) = run_file.body.command.as_ref().filter(|_| !has_image)
         && let Some(what) = runs::missing_program(&command.value, &base)
