@@ -43,7 +43,7 @@ pub use partition_nodes::PartitionNodes;
 pub use reported::{has_known_names, is_unseen};
 pub use section::{Entry, Form, KeyDoc, Section};
 pub use shipped::{find, shipped};
-pub use sourced::{Named, Other, Source, Sourced};
+pub use sourced::{Doubt, Named, Other, Source, Sourced};
 pub use surroundings::surroundings;
 pub use tables::{
     Account, Association, Containers, Gpu, Licence, Limits, Lists, Modules, NodeLocal, Nodes,

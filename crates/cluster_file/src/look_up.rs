@@ -229,6 +229,12 @@ impl Gpu {
         Some(name.as_str())
     }
 
+    /// Whether the file gives them neither type, model nor feature.
+    #[must_use]
+    pub fn has_no_name(&self) -> bool {
+        self.kind.is_none() && self.model.is_none() && self.feature.is_none()
+    }
+
     /// Whether a person who writes `name` means these: by type, model or feature, in any case.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {

@@ -28,6 +28,15 @@ pub enum Source {
     Assumed(String),
 }
 
+/// Why a value is not sure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// No source says it.
+    Assumed,
+    /// Its document says two things.
+    Disputed,
+}
+
 /// What a document says elsewhere of the same thing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Other<T> {
@@ -58,6 +67,16 @@ impl<T> Sourced<T> {
     #[must_use]
     pub fn is_disputed(&self) -> bool {
         !self.others.is_empty()
+    }
+
+    /// Why it is not sure; none where it is.
+    #[must_use]
+    pub fn doubt(&self) -> Option<Doubt> {
+        if self.is_assumed() {
+            Some(Doubt::Assumed)
+        } else {
+            self.is_disputed().then_some(Doubt::Disputed)
+        }
     }
 
     /// All that is said: the value, then the others.

@@ -59,9 +59,9 @@ mod share;
 mod socket_cpus;
 
 pub use admit::{
-    Change, Denial, Detail, Fate, Finding, Given, GpuTypeChange, GpuTypes, LimitPath,
-    NodesRequested, Requested, Subject, There, Verdict, admit, beyond_default_array, charged,
-    findings, given, gpu_types, is_sent, never_on_one, no_licence, verdict,
+    Change, Denial, Detail, Fate, Finding, Given, GpuLack, GpuTypeChange, GpuTypes, Lack,
+    LimitPath, NodesRequested, Requested, Subject, There, Verdict, admit, beyond_default_array,
+    charged, findings, given, gpu_types, is_sent, lacks, never_on_one, no_licence, verdict,
 };
 pub use amounts::{Amounts, LANE_MAX, LANES};
 pub use cluster::{

@@ -4,9 +4,7 @@ use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Found, LintInput, Severity};
-use cluster_file::GpuKind;
-use model::option_table::Key;
-use model::{GpuCount, Request};
+use resources::{GpuLack, Lack};
 
 /// Y103.
 pub const RULE: Rule = Rule {
@@ -34,98 +32,48 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let (Some(cluster), Some(partition)) = (input.cluster, site::partition(script, input)) else {
         return;
     };
-    if partition.nodes.is_none() || cluster.nodes_of(partition).is_empty() {
-        return;
-    }
-    let request = script.request();
-    let asked: [(&Option<GpuCount>, &[Key], bool); 3] = [
-        (&request.gpus_per_node, &[Key::GpusPerNode, Key::Gres], true),
-        (&request.gpus, &[Key::Gpus], false),
-        (&request.rare.gpus_per_task, &[Key::GpusPerTask], true),
-    ];
-    for (gpus, keys, of_a_node) in asked {
-        let Some(gpus) = gpus.as_ref().filter(|gpus| gpus.count > 0) else {
-            continue;
-        };
-        let Some(given) = keys.iter().find_map(|key| script.last(*key)) else {
-            continue;
-        };
-        // Of GPUs of the whole job one is looked for: how many there are in all is another finding.
-        let alone = Request {
-            gpus_per_node: Some(GpuCount {
-                kind: gpus.kind.clone(),
-                count: if of_a_node { gpus.count } else { 1 },
-            }),
-            ..Request::default()
-        };
-        if site::no_node(input, partition, alone).is_none() {
-            continue;
+    let lacks = resources::lacks(cluster, partition, script.request(), input.user);
+    let first = lacks.into_iter().find_map(|lack| match lack {
+        Lack::Gpus { keys, asked, there } => {
+            let given = keys.iter().find_map(|key| script.last(*key))?;
+            Some((given, asked, there))
         }
-        let kinds = cluster.gpus(Some(partition));
-        // GPUs of which the file names neither type nor model may be those that are meant.
-        let named = |kind: &&GpuKind<'_>| {
-            let gpu = kind.gpu;
-            let unnamed = gpu.kind.is_none() && gpu.model.is_none() && gpu.feature.is_none();
-            let called = |name| unnamed || gpu.is_called(name);
-            gpus.kind.as_deref().is_none_or(called)
-        };
-        let fitting: Vec<_> = kinds.iter().filter(named).collect();
-        let name = gpus
-            .kind
-            .as_deref()
-            .map_or(String::new(), |kind| format!("{kind} "));
-        let most = fitting
-            .iter()
-            .filter_map(|kind| kind.gpu.count.as_ref())
-            .max_by_key(|count| count.value);
-        let finding = if fitting.is_empty() {
-            let surely = |kind: &GpuKind<'_>| {
-                let called = |name| kind.gpu.is_called(name);
-                gpus.kind.as_deref().is_none_or(called)
-            };
-            let where_else: Vec<&str> = cluster
-                .partitions
-                .iter()
-                .filter(|other| cluster.gpus(Some(other)).iter().any(surely))
-                .map(|other| other.name.as_str())
-                .collect();
-            let finding = script.finding(
-                RULE.code,
-                RULE.severity,
-                given,
-                format!("partition {} has no {name}GPUs", partition.name),
-                "",
-            );
-            if where_else.is_empty() {
-                finding.help(format!("{} has none anywhere", cluster.name))
-            } else {
-                finding.help(format!("there are some in {}", where_else.join(", ")))
-            }
-        } else if let Some(most) = most.filter(|most| of_a_node && most.value < gpus.count) {
-            let finding = script.finding(
-                RULE.code,
-                RULE.severity,
-                given,
-                format!(
-                    "a node of partition {} has {} {name}GPUs at most",
-                    partition.name, most.value
-                ),
-                format!("{} of one node", gpus.count),
-            );
-            site::resting_on(finding, most, "how many GPUs a node has")
-        } else {
-            continue;
-        };
-        let finding = match partition.nodes.as_ref() {
-            Some(nodes) => {
-                let what = format!("which nodes partition {} has", partition.name);
-                site::resting_on(finding, nodes, &what)
-            }
-            None => finding,
-        };
-        findings.push(site::of_known_nodes(finding, cluster));
+        Lack::Cpus { .. } | Lack::Memory { .. } => None,
+    });
+    let Some((given, asked, there)) = first else {
         return;
-    }
+    };
+    let kind = asked.kind.as_deref();
+    let name = kind.map_or(String::new(), |kind| format!("{kind} "));
+    let finding = |message: String, label: String| {
+        script.finding(RULE.code, RULE.severity, given, message, label)
+    };
+    let finding = match there {
+        GpuLack::None { elsewhere } => {
+            let message = format!("partition {} has no {name}GPUs", partition.name);
+            finding(message, String::new()).help(if elsewhere.is_empty() {
+                format!("{} has none anywhere", cluster.name)
+            } else {
+                format!("there are some in {}", elsewhere.join(", "))
+            })
+        }
+        GpuLack::Fewer { most } => {
+            let message = format!(
+                "a node of partition {} has {} {name}GPUs at most",
+                partition.name, most.value
+            );
+            let finding = finding(message, format!("{} of one node", asked.count));
+            site::resting_on(finding, most, "how many GPUs a node has")
+        }
+    };
+    let finding = match partition.nodes.as_ref() {
+        Some(nodes) => {
+            let what = format!("which nodes partition {} has", partition.name);
+            site::resting_on(finding, nodes, &what)
+        }
+        None => finding,
+    };
+    findings.push(site::of_known_nodes(finding, cluster));
 }
 
 #[cfg(test)]

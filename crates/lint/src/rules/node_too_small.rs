@@ -3,9 +3,11 @@
 use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Found, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
+use cluster_file::{Named, Partition};
 use model::option_table::Key;
-use model::{Given, MemoryRequest, Request, mebibytes_text};
+use model::{Given, mebibytes_text};
+use resources::Lack;
 
 /// Y107.
 pub const RULE: Rule = Rule {
@@ -33,61 +35,40 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let (Some(cluster), Some(partition)) = (input.cluster, site::partition(script, input)) else {
         return;
     };
-    let sets = cluster.nodes_of(partition);
-    let cpus = sets.iter().map(|set| set.nodes.cpus.as_ref());
-    let memory = sets.iter().map(|set| set.nodes.memory.as_ref());
-    let request = script.request();
-    // A kind of node of which nothing is known may be large enough.
-    let cpus = cpus.collect::<Option<Vec<_>>>().unwrap_or_default();
-    if let Some(most) = cpus.into_iter().max_by_key(|cpus| cpus.value) {
-        let each = request.cpus_per_task.unwrap_or(1);
-        let asked = each.saturating_mul(request.tasks_per_node.unwrap_or(1).max(1));
-        let keys = [Key::CpusPerTask, Key::TasksPerNode];
-        let given = keys.into_iter().find_map(|key| script.last(key));
-        let of_cpus = || Request {
-            cpus_per_task: request.cpus_per_task,
-            tasks_per_node: request.tasks_per_node,
-            ..Request::default()
+    for lack in resources::lacks(cluster, partition, script.request(), input.user) {
+        let finding = match lack {
+            Lack::Cpus { asked, most } => {
+                let keys = [Key::CpusPerTask, Key::TasksPerNode];
+                let given = keys.into_iter().find_map(|key| script.last(key));
+                let there = format!("{} CPUs", most.value);
+                let asked = format!("{asked} CPUs on a node");
+                let finding = given.map(|given| too_small(script, partition, given, &there, asked));
+                finding.map(|finding| site::resting_on(finding, most, "the nodes' CPUs"))
+            }
+            Lack::Memory { asked, most } => {
+                let given = script.last(Key::Mem);
+                let there = format!("{} of memory", most.value);
+                let asked = format!("{} on a node", mebibytes_text(asked));
+                let finding = given.map(|given| too_small(script, partition, given, &there, asked));
+                finding.map(|finding| site::resting_on(finding, most, "the nodes' memory"))
+            }
+            Lack::Gpus { .. } => None,
         };
-        let too_many = |_: &&Given| site::no_node(input, partition, of_cpus()).is_some();
-        if let Some(given) = given.filter(too_many) {
-            let finding = script.finding(
-                RULE.code,
-                RULE.severity,
-                given,
-                format!(
-                    "a node of partition {} has {} CPUs at most",
-                    partition.name, most.value
-                ),
-                format!("{asked} CPUs on a node"),
-            );
-            let finding = site::resting_on(finding, most, "the nodes' CPUs");
+        if let Some(finding) = finding {
             findings.push(site::of_known_nodes(finding, cluster));
         }
     }
-    let memory = memory.collect::<Option<Vec<_>>>().unwrap_or_default();
-    let of_memory = || Request {
-        memory: request.memory,
-        ..Request::default()
-    };
-    let too_much = |_: &&Given| site::no_node(input, partition, of_memory()).is_some();
-    if let Some(most) = memory.into_iter().max_by_key(|memory| memory.value)
-        && let Some(MemoryRequest::PerNode(asked)) = request.memory
-        && let Some(given) = script.last(Key::Mem).filter(too_much)
-    {
-        let finding = script.finding(
-            RULE.code,
-            RULE.severity,
-            given,
-            format!(
-                "a node of partition {} has {} of memory at most",
-                partition.name, most.value
-            ),
-            format!("{} on a node", mebibytes_text(asked)),
-        );
-        let finding = site::resting_on(finding, most, "the nodes' memory");
-        findings.push(site::of_known_nodes(finding, cluster));
-    }
+}
+
+fn too_small(
+    script: &Script<'_>,
+    partition: &Named<Partition>,
+    given: &Given,
+    there: &str,
+    asked: String,
+) -> Finding {
+    let message = format!("a node of partition {} has {there} at most", partition.name);
+    script.finding(RULE.code, RULE.severity, given, message, asked)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::input::LintInput;
 use crate::script::Script;
 use crate::{Finding, Severity};
-use cluster_file::{ClusterFile, List, Named, Partition, Sourced};
+use cluster_file::{ClusterFile, Doubt, List, Named, Partition, Sourced};
 use model::Request;
 use model::option_table::Key;
 use resources::{Denial, Finding as Denied, Subject};
@@ -21,13 +21,17 @@ pub(crate) fn partition<'a>(
 }
 
 /// What rests on an assumed or disputed value is a note, and says so; `what` says which value.
-pub(crate) fn resting_on<T>(mut finding: Finding, value: &Sourced<T>, what: &str) -> Finding {
-    if value.is_assumed() || value.is_disputed() {
+pub(crate) fn resting_on<T>(finding: Finding, value: &Sourced<T>, what: &str) -> Finding {
+    doubted(finding, value.doubt(), what)
+}
+
+/// The same, of a value of which only that is known why it is not sure.
+pub(crate) fn doubted(mut finding: Finding, doubt: Option<Doubt>, what: &str) -> Finding {
+    if let Some(doubt) = doubt {
         finding.severity = Severity::Note;
-        let why = if value.is_assumed() {
-            format!("the cluster file assumes {what}")
-        } else {
-            format!("the cluster's documents say two things of {what}")
+        let why = match doubt {
+            Doubt::Assumed => format!("the cluster file assumes {what}"),
+            Doubt::Disputed => format!("the cluster's documents say two things of {what}"),
         };
         finding.really = Some(match finding.really.take() {
             Some(really) if really.ends_with(&why) => really,
@@ -78,21 +82,6 @@ pub(crate) fn refusal(
             .find(fits);
     }
     refusals.into_iter().find(fits)
-}
-
-/// Why no node of a partition has what a request asks for, as admission judges it.
-pub(crate) fn no_node(
-    input: &LintInput<'_>,
-    partition: &Named<Partition>,
-    request: Request,
-) -> Option<Denied> {
-    let request = Request {
-        partition: Some(partition.name.clone()),
-        ..request
-    };
-    let refusals = resources::findings(input.cluster?, &request, input.user);
-    let is_of_nodes = |refusal: &Denied| refusal.denial == Denial::NodeConfig;
-    refusals.into_iter().find(is_of_nodes)
 }
 
 /// What rests on a list that need not be whole is a note, and says so.

@@ -4,9 +4,8 @@ use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Found, LintInput, Severity};
-use model::TimeLimitRequest;
 use model::option_table::Key;
-use resources::{Denial, Finding as Denied, Subject};
+use resources::Fate;
 
 /// Y101.
 pub const RULE: Rule = Rule {
@@ -32,59 +31,38 @@ Source: the cluster file; slurm.conf's MaxTime and EnforcePartLimits.",
 };
 
 fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
-    let (Some(cluster), Some(given), Some(time)) =
-        (input.cluster, script.last(Key::Time), script.request().time)
-    else {
+    let (Some(cluster), Some(given)) = (input.cluster, script.last(Key::Time)) else {
         return;
     };
-    let is_of_time = |refusal: &Denied| match refusal.denial {
-        Denial::TimeLimit => true,
-        Denial::Policy => refusal.about == Subject::Option(Key::Time),
-        _ => false,
-    };
-    let refusals = resources::findings(cluster, script.request(), input.user);
-    if !refusals.iter().any(is_of_time) {
+    let verdict = resources::verdict(cluster, script.request(), input.user);
+    let Some(over) = verdict.time_limit(script.request()) else {
         return;
-    }
-    let qos = script.value(Key::Qos).and_then(|name| cluster.qos(name));
-    let Some((path, limit)) = cluster.longest(site::partition(script, input), qos) else {
-        return;
-    };
-    let seconds = |time: &TimeLimitRequest| match time {
-        TimeLimitRequest::Limit(limit) => limit.0,
-        TimeLimitRequest::Unlimited => u64::MAX,
     };
     // Of a disputed limit the longest is taken: only what is over all of them is over.
-    let most = limit.all().map(seconds).max().unwrap_or(u64::MAX);
-    if seconds(&time) <= most || most == u64::MAX {
+    let (Some(most), Some(key)) = (over.most_said, over.at.key()) else {
         return;
-    }
-    let cuts = cluster.limits.cut_at_max_time.as_ref();
-    let is_cut = cuts.is_some_and(|cuts| cuts.value);
+    };
+    let is_cut = over.fate == Fate::Cut;
     let really = if is_cut {
         "the job is started, and ended at that limit"
     } else {
         "the job is refused, or waits for ever"
     };
+    let table = key.rsplit_once('.').map_or(&*key, |(table, _)| table);
+    let allows = format!("{} allows {}", table.replacen('.', " ", 1), length(most));
     let mut finding = script
         .finding(
             RULE.code,
             RULE.severity,
             given,
-            format!(
-                "{} allows {}",
-                path.rsplit_once('.')
-                    .map_or(&*path, |(table, _)| table)
-                    .replacen('.', " ", 1),
-                length(most)
-            ),
+            allows,
             "more time than that",
         )
         .really(really);
     if is_cut {
         finding.severity = Severity::Warning;
     }
-    findings.push(site::resting_on(finding, &limit, "this limit"));
+    findings.push(site::doubted(finding, over.doubt, "this limit"));
 }
 
 /// As Slurm writes it: `1-12:00:00`.
@@ -114,6 +92,8 @@ mod tests {
             fires(&RULE, "#SBATCH «-t UNLIMITED»\n").message,
             "partition batch allows 1-00:00:00"
         );
+        let of_two = fires(&RULE, "#SBATCH -p gpu,batch «-t 2-0»\n");
+        assert_eq!(of_two.message, "partition gpu allows 12:00:00");
         assert_eq!(
             fires(&RULE, "#SBATCH -p long «-t 3-0»\n").severity,
             Severity::Note

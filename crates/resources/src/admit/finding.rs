@@ -3,10 +3,11 @@
 use super::change::{Change, any_of};
 use super::limit_path::LimitPath;
 use super::requested::Requested;
+use super::seconds;
 use super::there::There;
-use cluster_file::Sourced;
+use cluster_file::{Doubt, Sourced};
 use model::option_table::Key;
-use model::{Denial, JobRefusal};
+use model::{Denial, JobRefusal, TimeLimitRequest};
 use std::fmt;
 
 /// What of a job a reason is about.
@@ -130,10 +131,14 @@ pub struct Finding {
     pub instead: Vec<Change>,
     /// The most that would be taken of what was asked: seconds of a time, a number of nodes or jobs.
     pub most: Option<u64>,
+    /// The most that any of the cluster's documents says, where more was asked than that; seconds of a time.
+    pub most_said: Option<u64>,
     /// What of the cluster file decides.
     pub at: LimitPath,
     /// The key's bytes in the cluster file; empty where no single key decides.
     pub span: std::ops::Range<usize>,
+    /// Why that key's value is not sure.
+    pub doubt: Option<Doubt>,
     /// It rests on a value that is assumed, or on one of two that are said, or the job runs all the
     /// same: a note, no error.
     pub assumed: bool,
@@ -156,8 +161,10 @@ pub(super) fn finding(
         there,
         instead,
         most: None,
+        most_said: None,
         at: LimitPath::Name,
         span: 0..0,
+        doubt: None,
         assumed: false,
     }
 }
@@ -250,10 +257,22 @@ impl Finding {
         self
     }
 
+    /// With the longest time that is said of a limit which an asked one is over.
+    pub(super) fn over_time(
+        mut self,
+        asked: TimeLimitRequest,
+        limit: &Sourced<TimeLimitRequest>,
+    ) -> Finding {
+        let said = limit.all().map(|time| seconds(*time)).max();
+        self.most_said = said.filter(|said| seconds(asked) > *said);
+        self.most(seconds(limit.value))
+    }
+
     pub(super) fn at<T>(mut self, path: LimitPath, value: &Sourced<T>) -> Finding {
         self.at = path;
         self.span = value.span.clone();
-        self.assumed |= value.is_assumed() || value.is_disputed();
+        self.doubt = value.doubt();
+        self.assumed |= self.doubt.is_some();
         self
     }
 

@@ -324,7 +324,7 @@ impl Judge<'_, '_> {
                 Some(_) => Subject::Option(Key::Time),
                 None => Subject::Several,
             })
-            .most(seconds(limit.value))
+            .over_time(time, limit)
             .at(path, limit)
         };
         let found = self.cut(found);

@@ -15,6 +15,7 @@ mod given;
 mod gpu_types;
 mod idle;
 mod judged_again;
+mod lack;
 mod licences;
 mod limit_path;
 mod limits;
@@ -35,6 +36,7 @@ pub use change::{Change, GpuTypeChange};
 pub use finding::{Detail, Fate, Finding, Subject};
 pub use given::{Given, given};
 pub use gpu_types::{GpuTypes, gpu_types};
+pub use lack::{GpuLack, Lack, lacks};
 pub use licences::no_licence;
 pub use limit_path::LimitPath;
 pub use model::Denial;
@@ -194,6 +196,24 @@ pub struct Verdict<'a> {
     /// Every reason why the cluster would not take or never start it, in the order in which Slurm
     /// looks.
     pub findings: Vec<Finding>,
+}
+
+impl Verdict<'_> {
+    /// Of the limits that the asked time is over, of the partition and of the QOS that the job names, the
+    /// shortest.
+    #[must_use]
+    pub fn time_limit(&self, request: &Request) -> Option<&Finding> {
+        let is_limit = |found: &&Finding| match &found.at {
+            LimitPath::Partition(..) => found.denial == Denial::TimeLimit,
+            LimitPath::Qos(name, _) => {
+                found.about == Subject::Option(Key::Time)
+                    && request.qos.as_ref().is_some_and(|named| named == name)
+            }
+            _ => false,
+        };
+        let findings = self.findings.iter().filter(is_limit);
+        findings.min_by_key(|found| found.most)
+    }
 }
 
 /// What one partition has against a job.

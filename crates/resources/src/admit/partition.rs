@@ -319,7 +319,7 @@ impl Judge<'_, '_> {
                 There::MostTime(most.value),
                 vec![Change::Links(most.value)],
             )
-            .most(seconds(most.value))
+            .over_time(time, most)
             .at(path("max_time"), most);
             self.over_partition("PartitionTimeLimit", unless_lifted(found));
             if let Some(over) = self.found.pop() {
