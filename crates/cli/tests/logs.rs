@@ -40,6 +40,26 @@ fn of_a_run_on_a_cluster_that_is_not_here_the_files_are_shown() {
     assert!(ends.stderr.contains("cedar can't be reached"), "{ends:?}");
 }
 
+/// What rank 0 wrote last says nothing of why another rank failed.
+#[test]
+fn of_a_run_that_failed_the_rank_that_failed_first_is_shown() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let rank = "echo step $RANK; [ $RANK = 1 ] || exec sleep 600; echo boom; exit 3";
+    env.write(
+        "yard.toml",
+        format!(
+            "name = \"fails\"\nlauncher = \"srun\"\ncommand = [\"sh\", \"-c\", \"{rank}\"]\n\
+             [resources]\nranks_per_node = 2\n"
+        )
+        .as_str(),
+    );
+    let _ = env.yard(&["run"]).code(1);
+    let shown = env.yard(&["show", "fails"]).success();
+    assert!(shown.contains("cause        rank 1 on "), "{shown}");
+    assert!(shown.ends_with("\n  [1] step 1\n  [1] boom\n"), "{shown}");
+    assert!(!shown.contains("[0] "), "{shown}");
+}
+
 #[test]
 fn a_job_that_is_no_run_is_followed_and_has_no_ranks() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));

@@ -39,5 +39,6 @@ mod starting_point;
 mod trained;
 mod visible_gpus;
 
+pub use conductor::{FirstFailure, first_failure};
 pub use main_branch::main;
 pub use starting_point::{StartingPointError, starting_point};

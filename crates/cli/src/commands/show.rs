@@ -11,6 +11,7 @@ use crate::words;
 use backend::{JobView, ViewState};
 use clap::Args as ClapArgs;
 use folder::{Event, Naming, RunFolder, StopReason};
+use job::FirstFailure;
 use model::Timestamp;
 use runs::{Run, RunState, Start, say_wait};
 use runs::{run_findings, select, select_repeats};
@@ -34,7 +35,7 @@ const UNSAVED: usize = 3;
 const FINDINGS: usize = 5;
 /// So many of the newest notes of its last start.
 const NOTES: usize = 4;
-/// How many last lines of rank 0 are shown.
+/// How many last lines of a rank are shown.
 const LAST_LINES: usize = 5;
 
 /// Runs `yard show`.
@@ -157,8 +158,9 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
         add("note", note);
     }
     add("folder", &run.entry.folder.display().to_string());
-    for line in last_lines(run) {
-        text.push_str(&format!("  [0] {line}\n"));
+    let (rank, lines) = last_lines(run, &state);
+    for line in lines {
+        text.push_str(&format!("  [{rank}] {line}\n"));
     }
     text
 }
@@ -307,13 +309,20 @@ fn lost_work(run: &Run, index: usize, over: bool) -> Option<i64> {
     run.lost_work(index, over).filter(|lost| *lost >= 1000)
 }
 
-fn last_lines(run: &Run) -> Vec<String> {
+/// Of the rank that failed first, where the run failed by one, else of rank 0: its number and its last lines.
+fn last_lines(run: &Run, state: &RunState) -> (u32, Vec<String>) {
     let Some(start) = run.starts.last() else {
-        return Vec::new();
+        return (0, Vec::new());
     };
+    if matches!(state, RunState::Failed { .. })
+        && let Some(FirstFailure { rank, lines }) =
+            job::first_failure(&run.folder, start.attempt, LAST_LINES)
+    {
+        return (rank, lines);
+    }
     let log = run.folder.rank_log(start.attempt, 0);
     // A log that can't be read is not worth failing for: all else was shown.
-    folder::last_lines(&log, LAST_LINES).unwrap_or_default()
+    (0, folder::last_lines(&log, LAST_LINES).unwrap_or_default())
 }
 
 fn run_json(run: &Run, view: Option<&JobView>) -> serde_json::Value {

@@ -18,6 +18,35 @@ pub fn first_failed(run: &RunFolder, attempt: Attempt) -> Option<RankExit> {
     exits.into_iter().find(|exit| exit.status != 0)
 }
 
+/// The rank that failed first in a start, and what it wrote last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstFailure {
+    /// Its number; of an agent whose report names none of its ranks, the agent's.
+    pub rank: u32,
+    /// At most as many lines as were asked for, as a person sees them.
+    pub lines: Vec<String>,
+}
+
+/// The same rank as the cause of the run's failure names, with its last `count` lines. `None` where no rank failed.
+#[must_use]
+pub fn first_failure(run: &RunFolder, attempt: Attempt, count: usize) -> Option<FirstFailure> {
+    let first = first_failed(run, attempt)?;
+    let (rank, lines) = match first_of_torchruns(run, attempt) {
+        Some((cause, _)) => {
+            let lines: Vec<&str> = cause.said.lines().collect();
+            let last = &lines[lines.len().saturating_sub(count)..];
+            let drawn = |line: &&str| folder::drawn_text(line.as_bytes());
+            (cause.rank, last.iter().map(drawn).collect())
+        }
+        None => {
+            let log = run.rank_log(attempt, first.rank);
+            let lines = folder::last_lines(&log, count);
+            (first.rank, lines.unwrap_or_default())
+        }
+    };
+    Some(FirstFailure { rank, lines })
+}
+
 /// How long before the others a rank has to end for it to be worth a word, in milliseconds.
 const EARLY_MS: i64 = 10_000;
 
@@ -275,6 +304,7 @@ mod tests {
         fs::create_dir_all(run.links()).unwrap();
         fs::create_dir_all(run.logs()).unwrap();
         assert_eq!(first_failed(&run, attempt), None);
+        assert_eq!(first_failure(&run, attempt, 2), None);
         assert!(cause(&run, attempt, 2, None).contains("srun ended with 2"));
         for (rank, status, signal, at) in
             [(0, 143, Some(15), 30), (1, 1, None, 20), (2, 0, None, 10)]
@@ -289,6 +319,13 @@ mod tests {
             };
             run.write_exit(attempt, &exit).unwrap();
         }
+        assert_eq!(
+            first_failure(&run, attempt, 2),
+            Some(FirstFailure {
+                rank: 1,
+                lines: Vec::new()
+            })
+        );
         fs::write(
             run.rank_log(attempt, 1),
             "step 5\nRuntimeError: CUDA out of memory\n\n",
@@ -334,6 +371,13 @@ mod tests {
         assert_eq!(
             cause(&run, attempt, 1, Some(&first)),
             "rank 2 on n1 was ended by signal 9; its last line is \"step 5\""
+        );
+        assert_eq!(
+            first_failure(&run, attempt, 5),
+            Some(FirstFailure {
+                rank: 2,
+                lines: vec!["step 5".to_owned()]
+            })
         );
     }
 

@@ -10,14 +10,21 @@ pub struct RootCause {
     pub rank: u32,
     /// Its exit code; negative is the signal that ended it.
     pub status: i32,
-    /// The end of the log before the report, without lines that are marked as another rank's.
+    /// The end of the log before the report, without lines that are marked as another rank's, and without what
+    /// `PET_TEE` puts before each.
     pub said: String,
 }
 
 /// Where the report begins that names it.
 const REPORT: &str = "Root Cause (first observed failure):";
+/// Where its other failures begin.
+const OTHERS: &str = "Failures:\n";
 /// What torchrun's own lines name, from the first that says that a rank failed.
 const OWN: &str = "torch/distributed/elastic";
+/// The same, of the exception that it ends with.
+const OWN_MODULE: &str = "torch.distributed.elastic";
+/// The exit code of what torchrun ends once a rank has failed: SIGTERM.
+const ENDED_BY_TORCHRUN: i32 = -15;
 
 /// What a rank says whose peer went away.
 const PEER_GONE: [&str; 5] = [
@@ -45,33 +52,65 @@ impl RootCause {
 /// The words stand within so many lines of the end.
 const PEER_GONE_WITHIN: usize = 5;
 
-/// Reads it from the end of a log.
+/// Reads it from the end of a log. Its root cause is the first failure that torchrun saw, and of those that it saw at
+/// once the one with the lowest number: the others of the same second are weighed as those of other nodes are.
 #[must_use]
 pub fn root_cause(log: &str) -> Option<RootCause> {
-    let (before, report) = log.rsplit_once(REPORT)?;
+    let (before, root) = log.rsplit_once(REPORT)?;
+    let (before, others) = before.rsplit_once(OTHERS).unwrap_or((before, ""));
+    let is_own = |line: &&str| line.contains(OWN) || line.contains(OWN_MODULE);
+    let printed: Vec<&str> = before.lines().take_while(|line| !is_own(line)).collect();
+    let first = cause_of(root, &printed)?;
+    let others = others.split("[").filter_map(|one| cause_of(one, &printed));
+    let others = others.filter(|one| one.status != ENDED_BY_TORCHRUN);
+    [first]
+        .into_iter()
+        .chain(others)
+        .min_by(|one, other| one.order().cmp(&other.order()))
+}
+
+/// The failure that an entry of the report describes.
+fn cause_of(entry: &str, printed: &[&str]) -> Option<RootCause> {
     let field = |name: &str| {
-        let mut lines = report
-            .lines()
-            .filter_map(|line| line.trim().split_once(':'));
+        let mut lines = entry.lines().filter_map(|line| line.trim().split_once(':'));
         let (_, value) = lines.find(|(found, _)| found.trim() == name)?;
-        value.split_whitespace().next()
+        Some(value.trim())
     };
-    let at = field("time").unwrap_or_default().to_owned();
-    let rank = field("rank")?.parse().ok()?;
-    let status = field("exitcode")?.parse().ok()?;
-    let own = format!("[rank{rank}]");
-    let is_anothers = |line: &&str| line.starts_with("[rank") && !line.starts_with(&own);
-    let said: Vec<&str> = before
-        .lines()
-        .take_while(|line| !line.contains(OWN) && !line.contains("torch.distributed.elastic"))
-        .filter(|line| !is_anothers(line))
+    let number = |name: &str| field(name)?.split_whitespace().next()?.parse::<i32>().ok();
+    let rank = u32::try_from(number("rank")?).ok()?;
+    let local = field("rank")?.split_once("local_rank: ");
+    let local = local.and_then(|(_, local)| local.trim_end_matches(')').parse().ok());
+    let said: Vec<&str> = printed
+        .iter()
+        .filter_map(|line| of_rank(line, rank, local))
         .collect();
     Some(RootCause {
-        at,
+        at: field("time").unwrap_or_default().to_owned(),
         rank,
-        status,
+        status: number("exitcode")?,
         said: said.join("\n"),
     })
+}
+
+/// A line without the mark that says of which rank it is; `None` for another rank's. Ranks of a training mark what ends
+/// them by `[rank5]:`, and `PET_TEE` all lines by `[default1]:`, with the number on the node.
+fn of_rank(line: &str, rank: u32, local: Option<u32>) -> Option<&str> {
+    let marked = line
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once("]:"));
+    let Some((mark, rest)) = marked else {
+        return Some(line);
+    };
+    let word = mark.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let number = mark[word.len()..].parse::<u32>();
+    let is_word = word.starts_with(char::is_alphabetic) && !word.contains(char::is_whitespace);
+    match number.ok().filter(|_| is_word) {
+        None => Some(line),
+        Some(number) if word == "rank" => (number == rank).then_some(line),
+        // What a rank marked stands behind.
+        Some(number) if local.is_none_or(|local| local == number) => of_rank(rest, rank, None),
+        Some(_) => None,
+    }
 }
 
 #[cfg(test)]
@@ -117,6 +156,56 @@ Root Cause (first observed failure):
             root_cause("Root Cause (first observed failure):\nnothing"),
             None
         );
+    }
+
+    #[test]
+    fn of_ranks_that_failed_within_a_second_the_one_that_lost_no_peer() {
+        let log = "\
+[default0]:step 3
+[default1]:step 3
+[default1]:Traceback (most recent call last):
+[default1]:[rank5]: ValueError: loss is NaN
+[default0]:[rank4]: RuntimeError: [gloo/pair.cc:534] Connection closed by peer
+[2026-11-22 14:27:39] torch/distributed/elastic/multiprocessing/api.py: failed
+train.py FAILED
+Failures:
+[1]:
+  time      : 2026-11-22_14:27:39
+  rank      : 5 (local_rank: 1)
+  exitcode  : 1 (pid: 6452)
+[2]:
+  time      : 2026-11-22_14:27:39
+  rank      : 6 (local_rank: 2)
+  exitcode  : -15 (pid: 6453)
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-11-22_14:27:39
+  rank      : 4 (local_rank: 0)
+  exitcode  : 1 (pid: 6451)
+";
+        let cause = root_cause(log).unwrap();
+        assert_eq!(cause.rank, 5);
+        assert_eq!(
+            cause.said,
+            "step 3\nTraceback (most recent call last):\n[rank5]: ValueError: loss is NaN"
+        );
+        // A later one is a consequence, whatever it says.
+        let later = log.replacen("14:27:39\n  rank      : 5", "14:27:41\n  rank      : 5", 1);
+        assert_eq!(root_cause(&later).unwrap().rank, 4);
+    }
+
+    #[test]
+    fn a_line_is_of_the_rank_that_marked_it() {
+        let check = |line: &str, want: Option<&str>| assert_eq!(of_rank(line, 5, Some(1)), want);
+        check("step 3", Some("step 3"));
+        check("[default1]:step 3", Some("step 3"));
+        check("[default0]:step 3", None);
+        check("[rank5]: error", Some("[rank5]: error"));
+        check("[rank1]: error", None);
+        check("[default1]:[rank4]: error", None);
+        check("[12:30:01]: step", Some("[12:30:01]: step"));
+        check("[epoch 1]: loss", Some("[epoch 1]: loss"));
     }
 
     #[track_caller]
