@@ -60,6 +60,24 @@ fn of_a_run_that_failed_the_rank_that_failed_first_is_shown() {
     assert!(!shown.contains("[0] "), "{shown}");
 }
 
+/// Its job is still known, and was shown as one that writes elsewhere.
+#[test]
+fn of_a_job_whose_run_was_removed_that_is_said() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.yard(&["run", "--", "echo", "hello"]).success();
+    env.yard(&["rm", "--yes", "echo"]).success();
+    for more in [&[][..], &["-r", "0"]] {
+        let said = env.yard(&[&["logs", "1"], more].concat()).code(5).stderr;
+        assert!(said.contains("job 1 has no output to show"), "{said}");
+        assert!(
+            said.contains("its run echo-") && said.contains("was removed"),
+            "{said}"
+        );
+    }
+    let shown = env.yard(&["show", "1"]).success();
+    assert!(shown.contains("note         its run echo-"), "{shown}");
+}
+
 #[test]
 fn a_job_that_is_no_run_is_followed_and_has_no_ranks() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));

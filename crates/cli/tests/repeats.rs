@@ -120,6 +120,27 @@ fn repeats_are_one_array_and_each_is_resumed_by_itself() {
     assert!(env.yard(&["ls"]).success().contains("was removed"));
 }
 
+/// Programs that take their time to end.
+#[test]
+fn repeats_whose_programs_go_on_after_a_cancel_are_being_cancelled() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let script = "trap '' TERM; : > \"$0/begun\"; until [ -e \"$0/go\" ]; do sleep 0.1; done";
+    let work = env.work().display().to_string();
+    let args = ["run", "-d", "--repeat", "2", "--name", "slow", "--"];
+    env.yard(&[&args[..], &["sh", "-c", script, &work]].concat())
+        .success();
+    wait_until("one has begun", || env.work().join("begun").exists());
+    env.yard(&["cancel", "slow"]).success();
+    let listed = env.yard(&["ls"]).success();
+    assert!(listed.contains("; being cancelled"), "{listed}");
+    let shown = env.yard(&["show", "slow"]).success();
+    assert!(shown.contains("being cancelled"), "{shown}");
+    env.write("go", "");
+    let _ = env.yard(&["wait", "slow"]).code(1);
+    let listed = env.yard(&["ls"]).success();
+    assert!(!listed.contains("being cancelled"), "{listed}");
+}
+
 #[test]
 fn all_repeats_are_followed_to_their_ends() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));

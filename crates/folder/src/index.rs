@@ -111,6 +111,14 @@ pub struct RemovedRun {
     pub at: Timestamp,
 }
 
+impl RemovedRun {
+    /// Whether a job of that cluster was one of its jobs.
+    #[must_use]
+    pub fn had(&self, cluster: &str, job: u32) -> bool {
+        self.cluster == cluster && self.jobs.contains(&job)
+    }
+}
+
 /// Engines forget a job after a year.
 const REMEMBERED_MS: i64 = 366 * 24 * 3600 * 1000;
 

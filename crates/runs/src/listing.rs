@@ -142,7 +142,13 @@ impl Listed {
                 BEING_CANCELLED.to_owned()
             }
             ListedKind::Repeats { rows, .. } if self.state.is_live() => {
-                counts_in_words(&states(rows))
+                let counts = counts_in_words(&states(rows));
+                let mut runs = rows.iter().filter_map(|row| Some((row.run()?, &row.state)));
+                if runs.any(|(run, state)| run.is_being_cancelled(state)) {
+                    format!("{counts}; {BEING_CANCELLED}")
+                } else {
+                    counts
+                }
             }
             ListedKind::Job {
                 removed: Some(id), ..
@@ -209,7 +215,7 @@ pub(crate) fn listed(
 ) -> Vec<Listed> {
     let mut rows = Vec::new();
     for job in plain_jobs(answer.recent, runs.iter().map(Arc::as_ref)) {
-        let of = |run: &&RemovedRun| run.cluster == cluster && run.jobs.contains(&job.id.0);
+        let of = |run: &&RemovedRun| run.had(cluster, job.id.0);
         rows.push(Listed {
             cluster: cluster.to_owned(),
             state: job.state.clone(),

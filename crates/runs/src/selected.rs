@@ -6,7 +6,7 @@ use crate::reach::{ClusterRef, poller};
 use crate::wait::Outage;
 use crate::{FILE_PAUSE, Run};
 use backend::{JobView, OutputFile, Transport, WhyWaiting};
-use folder::IndexEntry;
+use folder::{Index, IndexEntry};
 use model::JobId;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
@@ -91,6 +91,16 @@ impl Selected {
             )
             .todo("start it again with yard run")
         })
+    }
+
+    /// The id of the run whose job it was, where that run was removed.
+    #[must_use]
+    pub fn removed_run(&self) -> Option<String> {
+        let job = self.job.filter(|_| self.run.is_none())?;
+        let removed = Index::new(&places().ok()?.index).removed().ok()?;
+        let mut removed = removed.into_iter();
+        let of = removed.find(|run| run.had(&self.cluster.name, job.0));
+        of.map(|run| run.id)
     }
 
     /// The jobs of which its cluster must be asked.

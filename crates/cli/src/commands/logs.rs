@@ -140,6 +140,14 @@ fn no_such_rank(rank: u32, ranks: u32, run: &Run) -> Failure {
 /// What a job that is no run wrote, where its script said.
 fn job_output(args: &Args, selected: Selected, printer: &Printer) -> Outcome {
     let job = selected.job()?;
+    if let Some(id) = selected.removed_run() {
+        let what = format!("{} has no output to show", selected.name());
+        return Err(Failure::new(FailureKind::Io, what)
+            .there(format!(
+                "its run {id} was removed, and what it wrote with it"
+            ))
+            .todo("yard ls shows the runs that there are"));
+    }
     if let Some(rank) = args.rank {
         let words = format!("{} is not a run of yard: it has no ranks", selected.name());
         return Err(Failure::new(FailureKind::Usage, words)

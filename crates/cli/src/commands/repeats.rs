@@ -69,7 +69,11 @@ fn cells(run: &Run, state: &RunState, now: Timestamp) -> Vec<String> {
         state.word().to_owned(),
         since.map_or_else(dash, |at| words::length(now.since(at))),
         progress.unwrap_or_else(dash),
-        state.why(),
+        if run.is_being_cancelled(state) {
+            runs::BEING_CANCELLED.to_owned()
+        } else {
+            state.why()
+        },
     ]
 }
 

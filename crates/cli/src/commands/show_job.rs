@@ -46,6 +46,9 @@ pub fn text(selected: &Selected, view: Option<&JobView>, known: &[JobRow]) -> St
         let engine = sys::env_vars::TRAINYARD_ENGINE;
         format!("{engine}={cluster} yard slurm scontrol")
     };
+    if let Some(run) = selected.removed_run() {
+        rows.push(row("note", &format!("its run {run} was removed")));
+    }
     rows.push(row("all of it", &format!("{scontrol} show job {id}")));
     format!("{own} · {name} · {state}\n{}\n", rows.join("\n"))
 }
