@@ -1,6 +1,6 @@
 //! Which jobs a client asks for.
 
-use model::{JobId, JobStateName, Submitter, Timestamp};
+use model::{JobId, JobStateName, NodeName, Submitter, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// Which jobs.
@@ -35,6 +35,8 @@ pub struct EndedFilter {
     pub partitions: Option<Vec<String>>,
     /// Of one of these QOS. Those that named none are left in: which is theirs, the client knows.
     pub qos: Option<Vec<String>>,
+    /// Held one of these nodes when it last ran.
+    pub nodes: Option<Vec<NodeName>>,
     /// Ended in one of these states.
     pub states: Option<Vec<JobStateName>>,
 }

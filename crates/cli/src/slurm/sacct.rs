@@ -107,6 +107,7 @@ fn answer(
                 accounts: asked.accounts.clone(),
                 partitions: asked.partitions.clone(),
                 qos: asked.qos.clone(),
+                nodes: asked.nodes.clone(),
                 states: asked.states.clone(),
             },
             ..JobFilter::default()

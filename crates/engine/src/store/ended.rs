@@ -145,6 +145,10 @@ impl Terms {
             "(jobs.qos IS NULL OR jobs.qos IN ?1)",
             filter.qos.as_deref(),
         );
+        if let Some(nodes) = &filter.nodes {
+            let names = serde_json::json!(nodes).to_string();
+            self.add("has_node(jobs.node_list, ?1)", Value::Text(names));
+        }
         let states = filter.states.as_ref().map(|states| {
             let names = states.iter().copied().map(JobStateName::long);
             names.map(str::to_owned).collect::<Vec<String>>()
@@ -199,14 +203,17 @@ mod tests {
             Outcome::Deadline,
         ];
         let at = Timestamp(draw(&mut number, &[30, 40]));
+        let share = |name: NodeName| NodeShare {
+            node: name,
+            cpus: vec![0],
+            memory: 1,
+            gpus: Vec::new(),
+            tasks: 1,
+        };
+        let nodes = draw(&mut number, &["n1", "n[9-12],m1"]);
+        let nodes = model::node_list::expand(nodes).unwrap();
         let allocation = Allocation {
-            nodes: vec![NodeShare {
-                node: NodeName::new("n1"),
-                cpus: vec![0],
-                memory: 1,
-                gpus: Vec::new(),
-                tasks: 1,
-            }],
+            nodes: nodes.into_iter().map(share).collect(),
         };
         let outcome = draw(&mut number, &outcomes);
         let ran = (outcome != Outcome::Deadline).then_some(Ran {
@@ -281,7 +288,7 @@ mod tests {
 
     /// What a filter means, said of a job that was read.
     fn is_wanted(filter: &JobFilter, job: &Job) -> bool {
-        let JobState::Ended { outcome, at, .. } = &job.state else {
+        let JobState::Ended { outcome, at, ran } = &job.state else {
             return false;
         };
         let one_of = |names: &Option<Vec<String>>, name: Option<&str>| {
@@ -299,8 +306,10 @@ mod tests {
             accounts,
             partitions,
             qos,
+            nodes,
             states,
         } = &filter.ended;
+        let held = ran.as_ref().map(|ran| ran.allocation.nodes.as_slice());
         filter.ended_since.is_some_and(|since| *at >= since)
             && filter.wants(&job.submitter, request.rare.comment.as_deref())
             && submitted_until.is_none_or(|until| job.submitted <= until)
@@ -308,6 +317,10 @@ mod tests {
             && one_of(accounts, request.account.as_deref())
             && one_of(partitions, partition)
             && (request.qos.is_none() || one_of(qos, request.qos.as_deref()))
+            && nodes.as_ref().is_none_or(|nodes| {
+                let mut held = held.unwrap_or_default().iter();
+                held.any(|share| nodes.contains(&share.node))
+            })
             && states.as_ref().is_none_or(|states| states.contains(&state))
     }
 
@@ -315,8 +328,8 @@ mod tests {
     fn a_query_finds_what_its_filter_says_of_each_job() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(&folder.path().join("store.sqlite"), None).unwrap();
-        // Of 2880 combinations some, spread over all.
-        let jobs: Vec<Job> = (1..=360).map(|id| job(id, id * 7919 % 2880)).collect();
+        // Of 5760 combinations some, spread over all.
+        let jobs: Vec<Job> = (1..=360).map(|id| job(id, id * 7919 % 5760)).collect();
         for job in &jobs {
             write(&mut store, job);
         }
@@ -329,9 +342,11 @@ mod tests {
             Some(vec![JobStateName::Deadline, JobStateName::Completed]),
             Some(vec![JobStateName::Running]),
         ];
+        let named = |list: &str| Some(model::node_list::expand(list).unwrap());
+        let nodes = [None, named("n[1,11]"), named("n[10-11]"), named("n2,m10")];
         let (mut found_some, mut left_some_out) = (0, 0);
         for case in 0..400_u32 {
-            let mut number = case * 104_729 % (4_u32.pow(6) * 6);
+            let mut number = case * 104_729 % (4_u32.pow(7) * 6);
             let filter = JobFilter {
                 ended_since: Some(Timestamp(draw(&mut number, &[0, 35]))),
                 users: draw(&mut number, &users),
@@ -340,6 +355,7 @@ mod tests {
                     accounts: draw(&mut number, &lists),
                     partitions: draw(&mut number, &lists),
                     qos: draw(&mut number, &lists),
+                    nodes: draw(&mut number, &nodes),
                     states: draw(&mut number, &states),
                     submitted_until: draw(
                         &mut number,

@@ -53,9 +53,9 @@ fn all(store: &Store) -> String {
 
 /// What is searched by says of an ended job what is read of it.
 fn found_by_its_columns(store: &Store, job: &sched::Job) {
-    if !matches!(job.state, JobState::Ended { .. }) {
+    let JobState::Ended { ran, .. } = &job.state else {
         return;
-    }
+    };
     let request = &job.request;
     let one = |text: Option<&str>| Some(vec![text.unwrap_or_default().to_owned()]);
     let partition = job.partition.as_deref().or(request.partition.as_deref());
@@ -67,6 +67,9 @@ fn found_by_its_columns(store: &Store, job: &sched::Job) {
             accounts: one(request.account.as_deref()),
             partitions: partition.and_then(|partition| one(Some(partition))),
             qos: one(request.qos.as_deref()),
+            nodes: ran
+                .as_ref()
+                .map(|ran| vec![ran.allocation.nodes[0].node.clone()]),
             states: Some(vec![JobStateName::of(&job.state)]),
         },
         ..JobFilter::of(&[])

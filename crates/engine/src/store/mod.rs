@@ -13,6 +13,7 @@ mod job_row;
 #[cfg(test)]
 mod migration_tests;
 mod migrations;
+mod node_search;
 mod open;
 mod prune;
 mod read;

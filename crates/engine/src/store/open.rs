@@ -3,7 +3,7 @@
 use super::committed::CommittedFile;
 use super::migrations::MIGRATIONS;
 use super::stock::LeftLog;
-use super::{Store, StoreError, contents};
+use super::{Store, StoreError, contents, node_search};
 use model::JobId;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
 use std::fs::File;
@@ -174,7 +174,8 @@ pub(super) fn prepare(db: &mut Connection) -> rusqlite::Result<()> {
     // Pages: each time that many were written, they are flushed, and everybody waits.
     db.pragma_update(None, "wal_autocheckpoint", 4000)?;
     db.set_prepared_statement_cache_capacity(64);
-    contents::add_function(db)
+    contents::add_function(db)?;
+    node_search::add_function(db)
 }
 
 pub(super) fn migrate(db: &mut Connection, found: u32) -> rusqlite::Result<()> {

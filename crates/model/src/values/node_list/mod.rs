@@ -95,6 +95,25 @@ pub fn for_each(list: &str, mut take: impl FnMut(&str)) -> Result<(), NodeListEr
     })
 }
 
+/// Whether [`expand`] would give one of these names; told without making what a bracket does.
+///
+/// # Errors
+/// What [`expand`] says of the list.
+pub fn has_any(list: &str, names: &[NodeName]) -> Result<bool, NodeListError> {
+    let mut found = false;
+    for_each_part(list, |part| {
+        let is_there = |name: &NodeName| match part {
+            Part::Name(own) => own == name.as_str(),
+            Part::Range(prefix, numbers) => {
+                let number = name.as_str().strip_prefix(prefix);
+                number.is_some_and(|digits| numbers.prints(digits))
+            }
+        };
+        found = found || names.iter().any(is_there);
+    })?;
+    Ok(found)
+}
+
 /// What an entry of a list expands to: a name, or names that a bracket makes.
 enum Part<'a> {
     Name(&'a str),
@@ -341,6 +360,20 @@ struct Numbers {
     low: u64,
     high: u64,
     width: usize,
+}
+
+impl Numbers {
+    /// Whether one of these numbers is printed as this.
+    fn prints(&self, digits: &str) -> bool {
+        let number = digits.parse().ok().filter(|number| {
+            let are_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+            are_digits && (self.low..=self.high).contains(number)
+        });
+        number.is_some_and(|number: u64| {
+            let own = number.checked_ilog10().unwrap_or(0) as usize + 1;
+            digits.len() == own.max(self.width)
+        })
+    }
 }
 
 fn numbers(inside: &str) -> Result<Vec<Numbers>, Wrong> {

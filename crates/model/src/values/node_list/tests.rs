@@ -117,6 +117,21 @@ fn of_repeated_names_the_first_stays() {
 
 proptest! {
     #[test]
+    fn a_list_has_the_names_that_it_expands_to(
+        list in prop::collection::vec("(n|m)?(\\[0{0,2}[0-9](-[0-9]{2})?(,1[0-9])?\\])?x?(\\[0?[0-9]{1,2}\\])?", 0..3),
+        names in prop::collection::vec("(n|m)?0{0,2}[0-9]{0,2}x?0?[0-9]{0,2}", 0..3),
+    ) {
+        let list = list.join(",");
+        let names: Vec<NodeName> = names.into_iter().map(NodeName::from).collect();
+        let all = expand(&list);
+        let want = all.map(|all| all.iter().any(|own| names.contains(own)));
+        prop_assert_eq!(has_any(&list, &names), want);
+        if let Some(own) = expand(&list).ok().and_then(|mut all| all.pop()) {
+            prop_assert_eq!(has_any(&list, &[own]), Ok(true));
+        }
+    }
+
+    #[test]
     fn of_each_name_one_is_left(names in prop::collection::vec("[a-c][0-9]{0,2}", 0..40)) {
         let mut names: Vec<NodeName> = names.into_iter().map(NodeName::from).collect();
         let mut want: Vec<NodeName> = Vec::new();
