@@ -75,7 +75,14 @@ pub enum Call {
         job: JobId,
     },
     /// Jobs as they are now. Answer: `jobs`.
-    Jobs(JobFilter),
+    Jobs {
+        /// Which jobs.
+        #[serde(flatten)]
+        filter: JobFilter,
+        /// A portion of them, of higher ids than this one: a client asks until none is left. None: all at once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<JobId>,
+    },
     /// Jobs that changed after the version, waiting at most `wait_ms` for one. Answer: `watched`.
     Watch {
         /// Which jobs.
@@ -290,6 +297,9 @@ pub enum Answer {
     Jobs {
         /// In ascending id.
         jobs: JobReports,
+        /// After which id the next portion begins, where there may be others.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rest_after: Option<JobId>,
     },
     /// To `watch`.
     Watched(Watched),

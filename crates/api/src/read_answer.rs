@@ -16,6 +16,8 @@ const HISTORIES: &[u8] = br#"{"answer":"histories","#;
 #[derive(Deserialize)]
 struct Jobs {
     jobs: JobReports,
+    #[serde(default)]
+    rest_after: Option<JobId>,
 }
 
 #[derive(Deserialize)]
@@ -36,8 +38,8 @@ pub(crate) fn read_answer(stream: &mut impl Read) -> io::Result<Option<Answer>> 
 /// Many jobs are read as what they are: for a tagged enum serde would make a tree of all of it first.
 fn parse(bytes: &[u8]) -> serde_json::Result<Answer> {
     if bytes.starts_with(JOBS) {
-        let Jobs { jobs } = serde_json::from_slice(bytes)?;
-        Ok(Answer::Jobs { jobs })
+        let Jobs { jobs, rest_after } = serde_json::from_slice(bytes)?;
+        Ok(Answer::Jobs { jobs, rest_after })
     } else if bytes.starts_with(WATCHED) {
         serde_json::from_slice(bytes).map(Answer::Watched)
     } else if bytes.starts_with(HISTORIES) {
@@ -70,7 +72,10 @@ mod tests {
             jobs: HistoryReports::default(),
             rest_after: Some(JobId(7)),
         };
-        check(&Answer::Jobs { jobs: jobs.clone() }, JOBS);
+        for rest_after in [None, Some(JobId(7))] {
+            let jobs = jobs.clone();
+            check(&Answer::Jobs { jobs, rest_after }, JOBS);
+        }
         check(&Answer::Watched(Watched { jobs, version: 7 }), WATCHED);
         check(&histories, HISTORIES);
         let (job, now) = (JobId(3), None);

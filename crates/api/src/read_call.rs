@@ -34,7 +34,7 @@ fn parse(bytes: &[u8]) -> serde_json::Result<Call> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
     use super::*;
-    use crate::{AsUser, Submission, write_frame};
+    use crate::{AsUser, JobFilter, Submission, write_frame};
     use model::{JobId, Request};
 
     #[track_caller]
@@ -66,6 +66,11 @@ mod tests {
         let request = Box::new(Request::default());
         let as_user = Some(AsUser { uid: 1, gid: 2 });
         check(&Call::Test { request, as_user }, b"{");
+        let filter = JobFilter::of(&[JobId(3)]);
+        for after in [None, Some(JobId(7))] {
+            let filter = filter.clone();
+            check(&Call::Jobs { filter, after }, b"{");
+        }
         check(&Call::Stop, b"{");
     }
 

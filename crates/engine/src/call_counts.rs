@@ -81,7 +81,7 @@ pub(crate) fn kind_of(call: &Call) -> Kind {
         Call::Handover(_) | Call::Stop => ("REQUEST_SHUTDOWN", 1005),
         Call::Reconfigure => ("REQUEST_RECONFIGURE", 1003),
         Call::Facts => ("REQUEST_BUILD_INFO", 2001),
-        Call::Jobs(_) | Call::Watch { .. } => ("REQUEST_JOB_INFO", 2003),
+        Call::Jobs { .. } | Call::Watch { .. } => ("REQUEST_JOB_INFO", 2003),
         Call::Steps { .. } => ("REQUEST_JOB_STEP_INFO", 2005),
         Call::Cluster => ("REQUEST_NODE_INFO", 2007),
         Call::Why { .. } => ("REQUEST_JOB_INFO_SINGLE", 2021),

@@ -4,7 +4,9 @@ use super::{Client, confused};
 use crate::{
     Answer, AsUser, Call, CallError, JobFilter, StepPrograms, Submission, WhyWaiting, WouldStart,
 };
-use model::{ArrayTask, JobHistory, JobId, JobRecord, PriorityReport, Request, StepRecord};
+use model::{
+    ArrayTask, JobHistory, JobId, JobRecord, JobStanding, PriorityReport, Request, StepRecord,
+};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -100,15 +102,31 @@ impl Client {
         }
     }
 
-    /// Jobs as they are now, in ascending id.
+    /// Jobs as they are now, in ascending id. Those with ended ones among them are asked for in portions,
+    /// between which the engine answers others.
     ///
     /// # Errors
     /// No engine.
     pub fn jobs(&mut self, filter: JobFilter) -> Result<Vec<JobRecord>, CallError> {
-        match self.call_again(&Call::Jobs(filter))? {
-            Answer::Jobs { jobs } => Ok(jobs.0),
-            other => Err(confused(&other)),
+        let mut all = Vec::new();
+        let mut after = filter.ended_since.map(|_| JobId(0));
+        loop {
+            let filter = filter.clone();
+            match self.call_again(&Call::Jobs { filter, after })? {
+                Answer::Jobs { jobs, rest_after } => {
+                    all.extend(jobs.0);
+                    match rest_after {
+                        Some(rest) => after = Some(rest),
+                        None => break,
+                    }
+                }
+                other => return Err(confused(&other)),
+            }
         }
+        if filter.ended_since.is_some() {
+            leave_elements_once(&mut all, |job| &job.standing, |job| &mut job.standing);
+        }
+        Ok(all)
     }
 
     /// Jobs of the filter whose rows are newer than version `after`; waits at most `wait` for one.
@@ -162,7 +180,11 @@ impl Client {
                 other => return Err(confused(&other)),
             }
         }
-        leave_elements_once(&mut histories);
+        leave_elements_once(
+            &mut histories,
+            |history| &history.job.standing,
+            |history| &mut history.job.standing,
+        );
         Ok(histories)
     }
 
@@ -208,16 +230,20 @@ impl Client {
 
 /// An element of an array that started after the portion with its array's row was answered has a row of its
 /// own in a later one, and is listed there alone.
-fn leave_elements_once(histories: &mut Vec<JobHistory>) {
-    let places = histories.iter().filter_map(|it| it.job.array.as_ref());
+fn leave_elements_once<T>(
+    rows: &mut Vec<T>,
+    standing: impl Fn(&T) -> &JobStanding,
+    standing_mut: impl Fn(&mut T) -> &mut JobStanding,
+) {
+    let places = rows.iter().filter_map(|row| standing(row).array.as_ref());
     let own: BTreeSet<(JobId, u32)> = places
         .filter_map(|place| match place.task {
             ArrayTask::One(task) => Some((place.array_job, task)),
             ArrayTask::Waiting(_) => None,
         })
         .collect();
-    histories.retain_mut(|history| {
-        let Some(place) = &mut history.job.standing.array else {
+    rows.retain_mut(|row| {
+        let Some(place) = &mut standing_mut(row).array else {
             return true;
         };
         let ArrayTask::Waiting(spec) = &mut place.task else {
@@ -233,9 +259,7 @@ fn leave_elements_once(histories: &mut Vec<JobHistory>) {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
     use super::*;
-    use model::{
-        ArrayPlace, ArraySpec, JobRecordChange, JobStanding, JobState, PendingReason, Timestamp,
-    };
+    use model::{ArrayPlace, ArraySpec, JobRecordChange, JobState, PendingReason, Timestamp};
 
     fn history(id: u32, task: Option<ArrayTask>) -> JobHistory {
         let array = task.map(|task| ArrayPlace {
@@ -276,6 +300,14 @@ mod tests {
         }
     }
 
+    fn once(histories: &mut Vec<JobHistory>) {
+        leave_elements_once(
+            histories,
+            |history| &history.job.standing,
+            |history| &mut history.job.standing,
+        );
+    }
+
     #[test]
     fn an_element_that_started_between_two_portions_is_listed_once() {
         let waiting = |text| Some(ArrayTask::Waiting(ArraySpec::parse(text).unwrap()));
@@ -285,7 +317,7 @@ mod tests {
             history(6, Some(ArrayTask::One(0))),
             history(9, Some(ArrayTask::One(2))),
         ];
-        leave_elements_once(&mut all);
+        once(&mut all);
         assert_eq!(all.len(), 4);
         assert_eq!(all[1], history(5, waiting("1,3")));
         // All started since.
@@ -293,7 +325,7 @@ mod tests {
             history(5, waiting("0")),
             history(6, Some(ArrayTask::One(0))),
         ];
-        leave_elements_once(&mut all);
+        once(&mut all);
         assert_eq!(all, [history(6, Some(ArrayTask::One(0)))]);
     }
 }

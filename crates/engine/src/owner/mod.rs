@@ -243,7 +243,7 @@ impl Owner {
             }
             Call::Stop => return Some(Leaving::Requested(reply, Box::new(Answer::Done))),
             // What only reads is answered after the transaction, from what it wrote.
-            Call::Jobs(_)
+            Call::Jobs { .. }
             | Call::Watch { .. }
             | Call::Steps { .. }
             | Call::Histories { .. }

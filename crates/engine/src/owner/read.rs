@@ -16,8 +16,8 @@ use std::sync::mpsc;
 
 /// Longest that a watcher waits.
 const LONGEST_WATCH_MS: u64 = 60_000;
-/// Most histories of one answer: what else is called waits for no more, and no more are in memory.
-const MOST_HISTORIES: usize = 2000;
+/// Most jobs of one answer with ended ones among them: what else is called waits for no more, and no more are in memory.
+const MOST_ENDED: usize = 2000;
 /// Most ids that are looked at for one answer, however few of them are jobs that it has.
 const MOST_IDS_LOOKED_AT: u32 = 20_000;
 
@@ -31,17 +31,24 @@ impl Owner {
         now: Timestamp,
     ) {
         let answer = match call {
-            Call::Jobs(filter) => self.jobs(&filter).map(|jobs| Answer::Jobs {
-                jobs: self.reports(&jobs),
-            }),
+            Call::Jobs { filter, after } => {
+                let portion = match after {
+                    Some(after) => self.portion(&filter, after, MOST_ENDED),
+                    None => self.jobs(&filter).map(|jobs| (jobs, None)),
+                };
+                portion.map(|(jobs, rest_after)| Answer::Jobs {
+                    jobs: self.reports(&jobs),
+                    rest_after,
+                })
+            }
             Call::Steps { job } => self.steps(job),
             Call::Histories {
                 filter,
                 after,
                 most,
             } => {
-                let most = usize::try_from(most).unwrap_or(MOST_HISTORIES);
-                let most = most.clamp(1, MOST_HISTORIES);
+                let most = usize::try_from(most).unwrap_or(MOST_ENDED);
+                let most = most.clamp(1, MOST_ENDED);
                 let portion = self.histories(&filter, after, most);
                 portion.map(|(jobs, rest_after)| Answer::Histories {
                     jobs: HistoryReports(jobs),
@@ -134,11 +141,10 @@ impl Owner {
             last
         } else {
             // Most questions are about the newest jobs.
-            if let (JobId(0), Some(since)) = (after, filter.ended_since) {
-                let ended = self.store.first_ended(after, since)?;
-                let live = self.state.live().next().map(|job| job.id);
-                let lowest = ended.into_iter().chain(live).min();
-                first = lowest.map_or(last.saturating_add(1), |id| id.0);
+            if after == JobId(0) {
+                first = self
+                    .first_after(filter, after)?
+                    .unwrap_or(last.saturating_add(1));
             }
             last.min(first.saturating_add(MOST_IDS_LOOKED_AT - 1))
         };
@@ -148,8 +154,24 @@ impl Owner {
         let mut found = self.jobs_in(filter, JobId(first)..=JobId(end), Some(most))?;
         let is_full = found.len() >= most;
         found.truncate(most);
-        let through = found.last().filter(|_| is_full).map_or(end, |job| job.id.0);
+        let through = if found.is_empty() && !is_named {
+            // An old job that lives is no reason to look at all ids behind it.
+            let next = self.first_after(filter, JobId(end))?;
+            next.map_or(last, |next| next - 1)
+        } else {
+            found.last().filter(|_| is_full).map_or(end, |job| job.id.0)
+        };
         Ok((found, (through < last).then_some(JobId(through))))
+    }
+
+    /// The lowest id above one of jobs that live, or that ended late enough for a filter.
+    fn first_after(&self, filter: &JobFilter, after: JobId) -> Result<Option<u32>, StoreError> {
+        let since = filter.ended_since;
+        let ended = since.map(|since| self.store.first_ended(after, since));
+        let ended = ended.transpose()?.flatten();
+        let above = JobId(after.0.saturating_add(1))..=JobId(u32::MAX);
+        let live = self.state.live_in(above).next().map(|job| job.id);
+        Ok(ended.into_iter().chain(live).min().map(|id| id.0))
     }
 
     /// Jobs of a filter in a range of ids, ascending. Where a number is given, and there are at least as many, so

@@ -54,7 +54,7 @@ impl Act {
             | Call::Reconfigure
             | Call::ResetStatistics => Act::Manage,
             Call::Submit(_) => Act::Submit,
-            Call::Jobs(_)
+            Call::Jobs { .. }
             | Call::Watch { .. }
             | Call::Steps { .. }
             | Call::Histories { .. }

@@ -5,10 +5,16 @@ use crate::house::House;
 use api::{Answer, Call, CancelRequest, Client, JobFilter, Selector};
 use model::{JobHistory, JobId, JobState, Timestamp};
 
-pub const TESTS: &[Test] = &[(
-    "histories::another_call_is_answered_between_two_portions",
-    another_call_is_answered_between_two_portions,
-)];
+pub const TESTS: &[Test] = &[
+    (
+        "histories::another_call_is_answered_between_two_portions",
+        another_call_is_answered_between_two_portions,
+    ),
+    (
+        "histories::an_old_job_that_lives_has_no_ids_behind_it_looked_at",
+        an_old_job_that_lives_has_no_ids_behind_it_looked_at,
+    ),
+];
 
 /// How many jobs the engine answers at once.
 const PORTION: u32 = 2000;
@@ -70,6 +76,22 @@ fn another_call_is_answered_between_two_portions() {
     assert!(has_ended(&second[0]) && !has_ended(&second[1]));
     // A client puts them together.
     assert_eq!(ids(&other.histories(filter.clone()).unwrap()), all);
+    let jobs_of = |client: &mut Client, filter: &JobFilter| -> Vec<JobId> {
+        let jobs = client.jobs(filter.clone()).unwrap().into_iter();
+        jobs.map(|job| job.id).collect()
+    };
+    assert_eq!(jobs_of(&mut other, &filter), all);
+    let first = Call::Jobs {
+        filter: filter.clone(),
+        after: Some(JobId(0)),
+    };
+    match other.call(&first).unwrap() {
+        Answer::Jobs { jobs, rest_after } => {
+            assert_eq!(jobs.0.len(), PORTION as usize);
+            assert_eq!(rest_after, Some(jobs.0[PORTION as usize - 1].id));
+        }
+        answer => panic!("{answer:?}"),
+    }
     let named = JobFilter {
         ids: Some(jobs.clone()),
         ..filter.clone()
@@ -80,4 +102,37 @@ fn another_call_is_answered_between_two_portions() {
         ..filter
     };
     assert_eq!(ids(&other.histories(ended).unwrap()), []);
+}
+
+/// Portions are of 20,000 ids at most, between which others are answered.
+fn an_old_job_that_lives_has_no_ids_behind_it_looked_at() {
+    let house = House::new();
+    let mut client = house.client();
+    let old = held(&house, &mut client);
+    house.kill_engine(&client);
+    // Ids go on above those that a folder names.
+    std::fs::create_dir_all(house.dir().join("jobs/1000000")).unwrap();
+    let mut client = house.client();
+    let young = held(&house, &mut client);
+    assert!(young.0 > 1_000_000, "{young}");
+    let (mut portions, mut after, mut found) = (0, Some(JobId(0)), Vec::new());
+    while after.is_some() {
+        let call = Call::Jobs {
+            filter: JobFilter {
+                ended_since: Some(Timestamp(0)),
+                ..JobFilter::default()
+            },
+            after,
+        };
+        match client.call(&call).unwrap() {
+            Answer::Jobs { jobs, rest_after } => {
+                found.extend(jobs.0.iter().map(|job| job.id));
+                after = rest_after;
+            }
+            answer => panic!("{answer:?}"),
+        }
+        portions += 1;
+    }
+    assert_eq!(found, [old, young]);
+    assert!(portions <= 3, "{portions} portions");
 }
