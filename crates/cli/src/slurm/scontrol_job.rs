@@ -69,32 +69,56 @@ pub fn list_pids(
     node: Option<&str>,
     printer: &Printer,
 ) -> Result<u8, CommandError> {
-    let (job, step) = match name.map(|name| name.split_once('.').unwrap_or((name, ""))) {
-        None => (None, None),
-        Some((job, step)) => match job.parse() {
-            Ok(id) => (Some(JobId(id)), Some(step).filter(|step| !step.is_empty())),
+    // `*` is any job.
+    let name = name.filter(|name| !name.starts_with('*'));
+    let parts = name.map(|name| (name, name.split_once('.').unwrap_or((name, ""))));
+    let job = match parts.map(|(_, (job, _))| (job, job.parse())) {
+        None => None,
+        Some((_, Ok(id))) => Some(JobId(id)),
+        Some((job, Err(_))) => {
+            printer.say(&format!("\"{job}\" does not look like a jobid"));
+            return Ok(1);
+        }
+    };
+    printer.line("PID      JOBID    STEPID   LOCALID GLOBALID");
+    let step = match parts.filter(|(name, _)| name.contains('.')) {
+        None => None,
+        // Its `strtol` takes nothing for 0.
+        Some((_, (_, ""))) => Some(StepId::Number(0)),
+        Some((name, (_, step))) => match step.parse() {
+            Ok(number) => Some(StepId::Number(number)),
             Err(_) => {
-                printer.say(&format!("\"{job}\" does not look like a jobid"));
-                return Ok(1);
+                printer.say(&format!("\"{name}\" does not look like a stepid"));
+                return Ok(0);
             }
         },
     };
-    let all = match connect_to_look()? {
+    let mut all = match connect_to_look()? {
         Some(mut client) => client.holders(None)?,
         None => Vec::new(),
     };
-    printer.line("PID      JOBID    STEPID   LOCALID GLOBALID");
+    let is_on_node = |one: &StepHolders| {
+        one.nodes
+            .iter()
+            .any(|(name, _)| Some(name.as_str()) == node)
+    };
+    all.retain(|one| node.is_none() || is_on_node(one));
     let has_any = !all.is_empty();
     let is_wanted = |one: &StepHolders| {
-        job.is_none_or(|job| one.job == job) && step.is_none_or(|step| one.step.to_string() == step)
+        job.is_none_or(|job| one.job == job) && step.is_none_or(|step| one.step == step)
     };
     let mut wanted: Vec<StepHolders> = all.into_iter().filter(is_wanted).collect();
-    if let (Some(job), true) = (job, wanted.is_empty()) {
+    if wanted.is_empty() {
         let node = node.unwrap_or("(null)");
-        printer.say(&if has_any {
-            format!("There are no steps for job {job} on node {node}.")
-        } else {
-            format!("JobId={job} does not exist on node {node}.")
+        printer.say(&match (job, step) {
+            (None, _) => "No job steps exist on this node.".to_owned(),
+            (Some(job), Some(step)) => {
+                format!("StepId={job}.{step} does not exist on node {node}.")
+            }
+            (Some(job), None) if has_any => {
+                format!("There are no steps for job {job} on node {node}.")
+            }
+            (Some(job), None) => format!("JobId={job} does not exist on node {node}."),
         });
         return Ok(1);
     }

@@ -536,6 +536,19 @@ const OVERLAP: Part = Part {
     only: "",
 };
 
+/// What tasks are told of `srun`, of how they share GPUs and how files are opened, and which processes steps have.
+const TOLD: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/told/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/told/differ.txt"),
+    file: "manage/told/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: &["runs"],
+    only: "",
+};
+
 /// The longest that a command of the recording ran.
 const RECORDED_LONGEST: Duration = Duration::from_secs(10);
 /// The longest that one runs here, but for those that hung there: on a busy machine any takes its time.
@@ -862,6 +875,11 @@ fn jobs_keep_their_other_nodes_as_recorded_or_are_listed() {
 #[test]
 fn steps_that_overlap_are_as_recorded_or_are_listed() {
     play(&OVERLAP);
+}
+
+#[test]
+fn what_tasks_are_told_is_as_recorded_or_listed() {
+    play(&TOLD);
 }
 
 #[test]

@@ -309,7 +309,7 @@ impl Owner {
                 task.pretended_cpus = mask;
             }
         }
-        variables.extend(job_environment::tasks_per_gpu_variables(request));
+        variables.extend(job_environment::gpu_sharing_variables(request, tasks.len()));
         srun_environment::drop_what_is_not_inherited(
             &mut variables,
             &launch.environment,

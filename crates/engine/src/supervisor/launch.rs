@@ -11,7 +11,7 @@ use crate::spec::{Environment, Program, StepSpec, Streams};
 use model::{Bound, PassedLimit, StepId, TaskUsage, WaitStatus, broadcast_name};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use sys::SoftLimit;
 use sys::env_vars::{TMPDIR, TRAINYARD_SUPERVISOR};
@@ -126,7 +126,7 @@ pub(super) fn launch(
             say(error, relay.as_deref_mut(), messages.as_ref());
         }
         if let Some(line) = &told.report {
-            pass_on(line, relay.as_deref_mut(), messages.as_ref());
+            tell_task(line, &streams.error);
         }
         let mut environment = task_environment::of_task(&environment, task, &told.gpus);
         if let Some(folder) = default_temporary.filter(|_| task.local == 0) {
@@ -171,7 +171,7 @@ pub(super) fn launch(
             };
             let ids = (task.rank, task.local);
             let line = bind.report(spec.node.as_str(), ids, pid, cpus, bound);
-            pass_on(&line, relay.as_deref_mut(), messages.as_ref());
+            tell_task(&line, &streams.error);
         }
         tasks.push(Task {
             rank: task.rank,
@@ -193,6 +193,13 @@ pub(super) fn launch(
             oom_score_adj,
         },
     }))
+}
+
+/// Writes a line where a task's errors go, as `slurmstepd` does that becomes the task: it bears the task's label.
+fn tell_task(line: &str, errors: &OwnedFd) {
+    if let Ok(errors) = errors.try_clone() {
+        let _told = sys::poll::write_at_once(&File::from(errors), format!("{line}\n").as_bytes());
+    }
 }
 
 /// The path of what is open, where it has one.
@@ -236,18 +243,14 @@ fn environment(environment: &Environment) -> Result<Vec<(String, String)>, Strin
 
 /// Writes a line for the user, as `slurmstepd` does: through `srun`, or where the step's errors go.
 pub(super) fn say(text: &str, relay: Option<&mut Relay>, messages: Option<&File>) {
-    pass_on(&format!("slurmstepd: error: {text}"), relay, messages);
-}
-
-/// Writes a line where the user sees it: through `srun`, or where the step's errors go.
-fn pass_on(line: &str, relay: Option<&mut Relay>, messages: Option<&File>) {
+    let line = format!("slurmstepd: error: {text}");
     match (messages, relay) {
         // What is to end the step goes before what is said of it.
         (Some(file), _) => {
             let _said = sys::poll::write_at_once(file, format!("{line}\n").as_bytes());
         }
         (None, Some(relay)) => {
-            relay.send(&api::step_io::FromSupervisor::Say(line.to_owned()));
+            relay.send(&api::step_io::FromSupervisor::Say(line));
         }
         (None, None) => tracing::warn!("{line}"),
     }

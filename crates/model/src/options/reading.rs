@@ -89,7 +89,9 @@ impl<'a> Reading<'a> {
                 if !value.is_empty() && !value.eq_ignore_ascii_case("yes") && !number {
                     return;
                 }
-                None
+                // `SLURM_DEBUG=2` is `-vv`.
+                let counts = number && option.key == Some(Key::Verbose);
+                counts.then_some(value)
             }
             Takes::Optional => Some(value).filter(|value| !value.is_empty()),
             Takes::Required => Some(value),

@@ -131,7 +131,6 @@ pub fn step_variables(job: &StartedJob<'_>, step: &StepRecord) -> Variables {
     // All nodes are on this machine, and so is srun.
     set.to("SLURM_LAUNCH_NODE_IPADDR", THIS_MACHINE);
     set.to("SLURM_SRUN_COMM_HOST", THIS_MACHINE);
-    set.to("SRUN_DEBUG", 3);
     set.0
 }
 
@@ -167,11 +166,13 @@ pub fn distribution_variables(request: &StepRequest, tasks: u32, nodes: usize) -
     set.0
 }
 
-/// What a step that counts its tasks by GPUs says of it.
+/// How the tasks of a step share the GPUs of a node, where so many of them are. One that is alone is not bound.
 #[must_use]
-pub fn tasks_per_gpu_variables(request: &StepRequest) -> Variables {
+pub fn gpu_sharing_variables(request: &StepRequest, tasks: usize) -> Variables {
     let mut set = Setter::default();
     set.maybe("SLURM_NTASKS_PER_TRES", request.tasks_per_gpu);
+    let bind = request.gpu_bind.as_ref().filter(|_| tasks > 1);
+    set.maybe("SLURMD_TRES_BIND", bind.map(|bind| &bind.text));
     set.0
 }
 
@@ -364,8 +365,7 @@ mod tests {
                     SLURM_STEP_TASKS_PER_NODE=1(x2)
                     SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0=4,2
                     SLURM_LAUNCH_NODE_IPADDR=127.0.0.1
-                    SLURM_SRUN_COMM_HOST=127.0.0.1
-                    SRUN_DEBUG=3"#]],
+                    SLURM_SRUN_COMM_HOST=127.0.0.1"#]],
             );
         });
         check(

@@ -44,13 +44,6 @@ pub fn submission_variables(request: &Request, host: &str, cwd: &Path, umask: u3
     set.to("SLURM_UMASK", format!("{umask:04o}"));
     set.to("SLURM_PRIO_PROCESS", 0);
     set.maybe("SLURM_JOB_DEPENDENCY", request.rare.dependency.as_ref());
-    set.maybe(
-        "SLURM_OPEN_MODE",
-        request.rare.open_mode.map(|mode| match mode {
-            OpenMode::Append => "a",
-            OpenMode::Truncate => "t",
-        }),
-    );
     set.0
 }
 
@@ -73,6 +66,13 @@ pub fn option_variables(request: &Request, job: &JobDescription) -> Variables {
     set.maybe("SLURM_GPU_BIND", of_gpu(&request.rare.asked.bind));
     set.maybe("SLURM_GPU_FREQ", of_gpu(&request.rare.asked.frequency));
     set.maybe("SLURM_OVERCOMMIT", job.overcommit.then_some(1));
+    set.maybe(
+        "SLURM_OPEN_MODE",
+        request.rare.open_mode.map(|mode| match mode {
+            OpenMode::Append => "a",
+            OpenMode::Truncate => "t",
+        }),
+    );
     set.0.extend(job.handed_on.iter().cloned());
     set.0
 }

@@ -30,7 +30,13 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
     if options.preserve_env {
         notes.push("--preserve-env has no effect: the step's own counts are set");
     }
-    let mut environment = asked.export.for_step(caller.environment);
+    let mut environment = caller.environment.to_vec();
+    // Goes the way of the caller's own, whatever `--export` makes of that.
+    if !environment.iter().any(|(name, _)| name == SRUN_DEBUG) {
+        let level = log_level(&asked).to_string();
+        environment.push((SRUN_DEBUG.to_owned(), level));
+    }
+    let mut environment = asked.export.for_step(&environment);
     if asked.job.is_none() {
         let own = submission_variables(&asked.request, caller.host, caller.cwd, caller.umask);
         set_all(&mut environment, own);
@@ -74,6 +80,13 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
         request: asked.step,
     };
     (call, notes)
+}
+
+/// How much `srun` says, as Slurm's daemons count it: 3 is `info`.
+const SRUN_DEBUG: &str = "SRUN_DEBUG";
+
+fn log_level(asked: &Srun) -> u32 {
+    if asked.quiet { 2 } else { 3 + asked.verbose }
 }
 
 /// The command of each task, where components run different ones.
