@@ -892,6 +892,18 @@ fn a_variable_of_the_command_that_nothing_sets_is_noted() {
         "[environment]\nvariables = { NO_OUT = \"x\" }\n",
         expect![""],
     );
+    for (launcher, own) in [
+        ("srun", "$scratch_dir $exp_name $source_dir $project_name"),
+        ("horovod", "$HOROVOD_RANK"),
+        ("jax", "$JAX_COORDINATOR_ADDRESS"),
+    ] {
+        let command = format!("command = [\"bash\", \"-c\", \"echo {own}\"]\n");
+        notes(
+            "",
+            &format!("launcher = \"{launcher}\"\n{command}[resources]\nranks_per_node = 2\n"),
+            expect![""],
+        );
+    }
 }
 
 #[test]

@@ -304,3 +304,26 @@ fn a_twin_without_modules_leaves_them_out() {
     let note = "modules are left out, since this machine has no module command: cuda/12";
     assert!(printed.contains(note), "{printed}");
 }
+
+#[test]
+fn each_example_is_planned_and_linted_for_its_site() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    copy(Path::new(SITES), &env.work());
+    for name in ["image.sif", "image.sqsh", "requirements.txt"] {
+        env.write(name, "");
+    }
+    let mut seen = 0;
+    for entry in fs::read_dir(SITES).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        let Some(site) = name
+            .strip_suffix(".toml")
+            .map(|stem| stem.split('-').next().unwrap())
+        else {
+            continue;
+        };
+        env.yard(&["plan", &name, "--on", site]).success();
+        env.yard(&["lint", &name, "--on", site]).success();
+        seen += 1;
+    }
+    assert!(seen >= 8, "{seen} examples");
+}

@@ -3,6 +3,7 @@
 
 use crate::{notify_notes, service_notes};
 use folder::CodeSource;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use train::{Plan, Python};
@@ -106,8 +107,10 @@ fn unset_note(plan: &Plan, is_set: &dyn Fn(&str) -> bool) -> Option<String> {
         return None;
     }
     let environment = &plan.environment;
+    let of_ranks = train::first_task(plan).map_or_else(|_| BTreeMap::new(), |task| task.env);
     let is_own = |name: &str| {
         environment.variables.value.contains_key(name)
+            || of_ranks.contains_key(name)
             || environment.secrets.value.iter().any(|own| own == name)
             || OF_JOBS.iter().any(|start| name.starts_with(start))
             || OF_PLACES.contains(&name)
@@ -130,7 +133,7 @@ fn unset_note(plan: &Plan, is_set: &dyn Fn(&str) -> bool) -> Option<String> {
     ))
 }
 
-/// How variables begin that the cluster and a run set.
+/// How variables begin that the cluster, a run's agents and its preparation set, beside those that each rank is given.
 const OF_JOBS: [&str; 7] = ["SLURM", "YARD_", "CUDA_", "OMP", "PMI", "LOCAL_", "GROUP_"];
 /// Others that an environment or a job sets.
 const OF_PLACES: [&str; 4] = [

@@ -24,6 +24,7 @@ mod node_share;
 mod notify_plan;
 mod overlay;
 mod overrides;
+mod own_options;
 mod parse;
 mod per_gpu;
 mod placeholders;

@@ -6,6 +6,7 @@ use crate::launcher_rules::{
     launcher_options,
 };
 use crate::node_choice::{NodeChoice, Wanted};
+use crate::own_options::check_sbatch_options;
 use crate::plan::seen_checkpoints;
 use crate::planned_environment::environment;
 use crate::service_plan;
@@ -126,7 +127,10 @@ pub(crate) fn plan_sections(
         }
     });
     check_one_process(&launcher, &nodes, &ranks_per_node)?;
-    check_at_once(asked.at_once.as_ref(), asked.repeat.as_ref())?;
+    notes.extend(at_once_note(asked.at_once.as_ref(), asked.repeat.as_ref())?);
+    if let Some(options) = &resources.sbatch {
+        check_sbatch_options(options)?;
+    }
     let variables = asked.environment.variables.iter();
     let variables = variables.flat_map(|set| set.value.keys().map(String::as_str));
     let variables: Vec<&str> = variables.collect();
@@ -296,25 +300,30 @@ pub(crate) fn plan_sections(
     Ok(Planned { plan, groups })
 }
 
-/// A number of repeats at once says nothing where there are none.
-fn check_at_once(
+/// A number of repeats at once says nothing where there are none: a flag is refused; a run file may be meant
+/// for more than one run, which then `--repeat` or a sweep's trials make of it.
+fn at_once_note(
     at_once: Option<&Resolved<u32>>,
     repeats: Option<&Resolved<u32>>,
-) -> Result<(), Refusal> {
-    // What a sweep has by default, and what a config says of all runs, is none that a person asked for here.
-    let is_asked =
-        |source: &Source| !matches!(source, Source::Default { .. }) && !source.is_habit();
-    let asked = at_once.filter(|count| is_asked(&count.source));
-    let (Some(count), None) = (asked, repeats) else {
-        return Ok(());
+) -> Result<Option<String>, Refusal> {
+    let (Some(count), None) = (at_once, repeats) else {
+        return Ok(None);
     };
-    Err(Refusal {
-        kind: RefusalKind::Usage,
-        message: "at_once is for repeats, and there are none".to_owned(),
-        asked: format!("at_once = {} ({})", count.value, count.source),
-        there: "without repeat it is one run".to_owned(),
-        todo: "add repeat = N, or leave at_once out".to_owned(),
-    })
+    let asked = format!("at_once = {} ({})", count.value, count.source);
+    match &count.source {
+        Source::Flag { .. } => Err(Refusal {
+            kind: RefusalKind::Usage,
+            message: "at_once is for repeats, and there are none".to_owned(),
+            asked,
+            there: "without repeat it is one run".to_owned(),
+            todo: "add repeat = N, or leave at_once out".to_owned(),
+        }),
+        // What a sweep has by default, and what a config says of all runs, is none that a person asked for here.
+        source if !source.is_asked() || source.is_habit() => Ok(None),
+        _ => Ok(Some(format!(
+            "{asked} is for several runs of one file, and this is one: --repeat N makes them, or yard sweep"
+        ))),
+    }
 }
 
 pub(crate) fn or<T>(value: T, why: &str) -> Resolved<T> {

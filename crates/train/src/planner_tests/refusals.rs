@@ -52,7 +52,6 @@ fn refusals() {
             "command = [\"torchrun\", \"t.py\"]\n[resources]\nnodes = 2\nranks_per_node = 1\n",
             &laptop(8, vec![]),
         ),
-        ("command = [\"x\"]\nat_once = 2\n", &laptop(8, vec![])),
         (
             "launcher = \"jax\"\nlauncher_options = [\"--fast\"]\ncommand = [\"t.py\"]\n",
             &local,
@@ -138,11 +137,6 @@ fn refusals() {
           asked   launcher = "srun" (there is more than one rank), command = "torchrun t.py" (yard.toml:1)
           there   the launcher starts the ranks, with all that they need to find each other
           do      write launcher = "torchrun", and leave torchrun and its options out of the command, which begins with python or the program
-
-        at_once is for repeats, and there are none
-          asked   at_once = 2 (yard.toml:2)
-          there   without repeat it is one run
-          do      add repeat = N, or leave at_once out
 
         launcher jax has no options
           asked   launcher = "jax" (yard.toml:1), launcher_options = ["--fast"] (yard.toml:2)
@@ -231,4 +225,25 @@ fn a_launcher_that_is_started_once_on_a_node_is_taken() {
     ] {
         assert!(planned(text, &[], &local).is_ok(), "{text}");
     }
+}
+
+#[test]
+fn a_number_at_once_without_repeats_is_refused_as_a_flag_and_noted_of_a_run_file() {
+    let local = laptop(8, vec![]);
+    let flags = [("--at-once", "at_once", "2")];
+    let refused = planned("command = [\"x\"]\n", &flags, &local).unwrap_err();
+    expect![[r#"
+        at_once is for repeats, and there are none
+          asked   at_once = 2 (--at-once)
+          there   without repeat it is one run
+          do      add repeat = N, or leave at_once out
+    "#]]
+    .assert_eq(&refused);
+    let plan = planned("command = [\"x\"]\nat_once = 2\n", &[], &local).unwrap();
+    expect![[r#"
+        [
+            "at_once = 2 (yard.toml:2) is for several runs of one file, and this is one: --repeat N makes them, or yard sweep",
+        ]
+    "#]]
+    .assert_debug_eq(&plan.notes);
 }
