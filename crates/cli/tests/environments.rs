@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use std::fs;
-use testkit::TestEnv;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use testkit::{TestEnv, wait_until};
 
 fn env(run_file: &str) -> (TestEnv, std::path::PathBuf) {
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
@@ -56,6 +58,45 @@ fn modules_are_loaded_and_a_missing_one_is_refused() {
 
 mod slow {
     use super::*;
+
+    /// It was seen when the installer was through. The stand-in for uv never is.
+    #[test]
+    fn a_run_that_is_ended_while_packages_are_installed_ends_the_installer() {
+        let (mut env, _) = env("command = [\"true\"]\n\
+             [environment]\nrequirements = \"requirements.txt\"\n");
+        env.write("requirements.txt", "some-package\n");
+        let noted = env.work().join("pid");
+        let uv = format!(
+            "#!/bin/sh\n[ \"$1\" = --version ] && exit 0\nsleep 600 &\necho $! > {0}.new\n\
+             mv {0}.new {0}\nwait\n",
+            noted.display()
+        );
+        let uv = env.write("bin/uv", uv.as_str());
+        fs::set_permissions(&uv, PermissionsExt::from_mode(0o755)).unwrap();
+        let bin = env.work().join("bin");
+        let path = std::env::var("PATH").unwrap();
+        env.set_var("PATH", format!("{}:{path}", bin.display()));
+        let run = env
+            .command(&["run"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        wait_until("packages are being installed", || noted.exists());
+        sys::process::signal(run.id(), 15).unwrap();
+        let ended = run.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(130), "{said}");
+        assert!(
+            said.contains("interrupted; nothing was submitted"),
+            "{said}"
+        );
+        let pid = fs::read_to_string(&noted).unwrap().trim().parse().unwrap();
+        assert_eq!(sys::process::start_time(pid), None, "its child goes on");
+        let made = env.trainyard_home().join("cache/environments");
+        let left = fs::read_dir(made).unwrap().flatten();
+        let folders = left.filter(|entry| entry.path().is_dir());
+        assert_eq!(folders.count(), 0);
+    }
 
     /// What pip or uv says stands in the answer; what was half made is made anew the next time.
     #[test]

@@ -40,5 +40,6 @@ mod trained;
 mod visible_gpus;
 
 pub use conductor::{FirstFailure, first_failure};
+pub use made_once::Waiter;
 pub use main_branch::main;
 pub use starting_point::{StartingPointError, starting_point};

@@ -4,12 +4,16 @@
 //! while it is made and `<key>.log` has what its makers printed. What no marker says to be whole is
 //! never used: the next that needs it makes it anew.
 
+use signal_hook::consts::{SIGKILL, SIGTERM};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 use sys::lock::FileLock;
+use sys::process::{PidFd, descendants};
 
 /// Says that what lies beside it is whole; its content is for people.
 pub const MARKER: &str = folder::MADE_MARKER;
@@ -62,6 +66,29 @@ pub struct CacheError {
     pub source: io::Error,
 }
 
+/// Who waits while something is made.
+pub trait Waiter {
+    /// Hears a line that a maker printed.
+    fn say(&mut self, line: &str);
+
+    /// Whether they have left: then makers are ended, and nothing is made.
+    fn has_left(&self) -> bool {
+        false
+    }
+}
+
+/// One who never leaves.
+impl<F: FnMut(&str)> Waiter for F {
+    fn say(&mut self, line: &str) {
+        self(line);
+    }
+}
+
+/// How often it is looked whether who waits has left.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long a maker that is ended may take for it.
+const TO_END: Duration = Duration::from_secs(3);
+
 /// How a maker ended that did not end well.
 #[derive(Debug)]
 pub enum Failed {
@@ -95,7 +122,7 @@ impl Entry {
 
     /// Takes the entry to make it, after whoever makes it now; `None` where that one made it whole.
     /// Folders are closed to others: programs in them run with the user's rights.
-    pub fn begin(&self, progress: &mut dyn FnMut(&str)) -> Result<Option<Making>, CacheError> {
+    pub fn begin(&self, waiter: &mut dyn Waiter) -> Result<Option<Making>, CacheError> {
         let cannot = |path: &Path| {
             let path = path.to_owned();
             move |source| CacheError { path, source }
@@ -109,8 +136,16 @@ impl Entry {
         let held = match FileLock::try_acquire(&lock).map_err(cannot(&lock))? {
             Some(held) => held,
             None => {
-                progress("waiting for another that makes the same");
-                FileLock::acquire(&lock).map_err(cannot(&lock))?
+                waiter.say("waiting for another that makes the same");
+                loop {
+                    if waiter.has_left() {
+                        return Err(cannot(&lock)(io::ErrorKind::Interrupted.into()));
+                    }
+                    if let Some(held) = FileLock::try_acquire(&lock).map_err(cannot(&lock))? {
+                        break held;
+                    }
+                    std::thread::sleep(LOOK);
+                }
             }
         };
         // The other may have made it while this one waited.
@@ -142,12 +177,9 @@ impl Making {
         Ok(())
     }
 
-    /// Runs one maker with its output into the log and, line by line, to `progress`.
-    pub fn run(
-        &self,
-        command: &mut Command,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<String, Failed> {
+    /// Runs one maker with its output into the log and, line by line, to who waits. Once they have left it is ended, with
+    /// all that it started.
+    pub fn run(&self, command: &mut Command, waiter: &mut dyn Waiter) -> Result<String, Failed> {
         for name in MISLEADING {
             command.env_remove(name);
         }
@@ -161,13 +193,29 @@ impl Making {
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut log = File::options().append(true).open(&self.log).ok();
         let mut said = String::new();
-        for line in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
+        let (sender, lines) = mpsc::channel();
+        // It ends with the last process that may print.
+        std::thread::spawn(move || {
+            let mut lines = BufReader::new(reader).split(b'\n').map_while(Result::ok);
+            lines.all(|line| sender.send(line).is_ok())
+        });
+        loop {
+            if waiter.has_left() {
+                end(child.id());
+                child.wait().map_err(Failed::CannotRun)?;
+                return Err(Failed::Ended(said));
+            }
+            let line = match lines.recv_timeout(LOOK) {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
             let line = String::from_utf8_lossy(&line);
             if let Some(log) = &mut log {
                 // The log is for people; what is made does not depend on it.
                 let _ = writeln!(log, "{line}");
             }
-            progress(&line);
+            waiter.say(&line);
             said.push_str(&line);
             said.push('\n');
         }
@@ -176,6 +224,21 @@ impl Making {
             Ok(said)
         } else {
             Err(Failed::Ended(said))
+        }
+    }
+}
+
+/// Ends a maker and all that it started: nothing writes there any more.
+fn end(maker: u32) {
+    let all = [maker].into_iter().chain(descendants(maker));
+    let all: Vec<PidFd> = all.filter_map(|pid| PidFd::open(pid).ok()).collect();
+    let until = Instant::now() + TO_END;
+    for signal in [SIGTERM, SIGKILL] {
+        // What has ended needs none.
+        all.iter().for_each(|one| drop(one.signal(signal)));
+        for one in &all {
+            let left = until.saturating_duration_since(Instant::now());
+            let _ = one.wait_exit(Some(left.max(LOOK)));
         }
     }
 }

@@ -5,6 +5,7 @@ use super::story::row;
 use crate::failure::{Failure, FailureKind};
 use crate::printer::Printer;
 use crate::words;
+use job::Waiter;
 use runs::{Planned, Ready};
 use std::path::Path;
 use std::time::Instant;
@@ -54,11 +55,10 @@ pub fn make_ready(
     let mut making = Making::begin(
         "environment",
         format!("being {}", plan.python.value),
-        printer,
+        (interrupt, printer),
     );
-    let mut say = |line: &str| making.say(line);
     let environment =
-        job::environment::prepare(plan, &places.cache, facts.internet, in_job, &mut say);
+        job::environment::prepare(plan, &places.cache, facts.internet, in_job, &mut making);
     interrupt.check()?;
     let environment = environment.map_err(|error| environment_failure(&error))?;
     making.end(environment.made);
@@ -73,7 +73,7 @@ pub fn make_ready(
     };
     if let Some(container) = &plan.container {
         let doing = format!("{} is made ready", container.image.value);
-        let mut making = Making::begin("image", doing, printer);
+        let mut making = Making::begin("image", doing, (interrupt, printer));
         let cache = runs::image_cache(facts, places);
         let modules = &plan.modules.value;
         let prepared = job::image::prepare(
@@ -82,9 +82,7 @@ pub fn make_ready(
             &cache,
             facts.internet,
             in_job,
-            &mut |line| {
-                making.say(line);
-            },
+            &mut making,
         );
         interrupt.check()?;
         let (image, made) = prepared.map_err(|error| image_failure(&error))?;
@@ -134,25 +132,22 @@ struct Making<'a> {
     title: &'static str,
     doing: String,
     begun: Instant,
+    interrupt: &'a Interrupt,
     printer: &'a Printer,
 }
 
 impl Making<'_> {
-    fn begin<'a>(title: &'static str, doing: String, printer: &'a Printer) -> Making<'a> {
+    fn begin<'a>(
+        title: &'static str,
+        doing: String,
+        (interrupt, printer): (&'a Interrupt, &'a Printer),
+    ) -> Making<'a> {
         Making {
             title,
             doing,
             begun: Instant::now(),
+            interrupt,
             printer,
-        }
-    }
-
-    fn say(&mut self, line: &str) {
-        if self.printer.is_terminal() {
-            self.printer.moving(self.title, line.trim())
-        } else {
-            // Where nothing can move, its first line alone would say nothing.
-            self.printer.moving(self.title, &self.doing)
         }
     }
 
@@ -163,6 +158,21 @@ impl Making<'_> {
             let made = format!("made in {took}, kept for next time");
             self.printer.show_line(&row(self.title, &made));
         }
+    }
+}
+
+impl Waiter for Making<'_> {
+    fn say(&mut self, line: &str) {
+        if self.printer.is_terminal() {
+            self.printer.moving(self.title, line.trim())
+        } else {
+            // Where nothing can move, its first line alone would say nothing.
+            self.printer.moving(self.title, &self.doing)
+        }
+    }
+
+    fn has_left(&self) -> bool {
+        self.interrupt.asked()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::EnvironmentError;
 use super::requirements;
+use crate::Waiter;
 use folder::{RunFolder, RunJson};
 use std::fs;
 use train::Python;
@@ -9,16 +10,16 @@ use train::Python;
 /// What a failed one begins its last words with.
 pub(crate) const FAILED: &str = "error: ";
 
-/// Makes what was left to this job; returns whether it was not there yet. `progress` gets each line that
+/// Makes what was left to this job; returns whether it was not there yet. `waiter` hears each line that
 /// the makers print.
 ///
 /// # Errors
 /// It can't be made; see [`EnvironmentError`].
-pub fn make_left(json: &RunJson, progress: &mut dyn FnMut(&str)) -> Result<bool, EnvironmentError> {
+pub fn make_left(json: &RunJson, waiter: &mut dyn Waiter) -> Result<bool, EnvironmentError> {
     let plan = &json.plan.environment;
     match (&plan.python.value, &json.environment) {
         (Python::Requirements(file), Some(environment)) if environment.to_make.is_some() => {
-            requirements::make_found(file, &plan.modules.value, environment, progress)
+            requirements::make_found(file, &plan.modules.value, environment, waiter)
         }
         _ => Ok(false),
     }

@@ -17,6 +17,7 @@ pub(crate) use requirements::folder_in;
 pub use shell::{has_conda, has_modules};
 pub(crate) use shell::{last_lines, loads};
 
+use crate::Waiter;
 use folder::MadeEnvironment;
 use model::Internet;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ pub struct Prepared {
 
 /// Makes sure that the environment of a plan is there.
 ///
-/// `cache` is the user's cache folder; `progress` gets each line that the makers print. `internet`
+/// `cache` is the user's cache folder; `waiter` hears each line that the makers print. `internet`
 /// is the cluster's: [`Internet::None`] refuses to make what needs a registry. `in_job` leaves it to a job
 /// of its own, which [`make_left`] is for.
 ///
@@ -44,7 +45,7 @@ pub fn prepare(
     cache: &Path,
     internet: Internet,
     in_job: bool,
-    progress: &mut dyn FnMut(&str),
+    waiter: &mut dyn Waiter,
 ) -> Result<Prepared, EnvironmentError> {
     let modules = &plan.modules.value;
     if !modules.is_empty() {
@@ -70,7 +71,7 @@ pub fn prepare(
             })
         }
         Python::Requirements(file) => {
-            let (environment, made) = requirements::make(file, modules, cache, internet, progress)?;
+            let (environment, made) = requirements::make(file, modules, cache, internet, waiter)?;
             Ok(Prepared {
                 environment: Some(environment),
                 made,
@@ -112,7 +113,13 @@ mod tests {
             secrets: Resolved::new(vec![], Source::default("none")),
         };
         match (
-            prepare(&plan, cache.path(), Internet::Login, false, &mut |_| ()),
+            prepare(
+                &plan,
+                cache.path(),
+                Internet::Login,
+                false,
+                &mut |_: &str| (),
+            ),
             want,
         ) {
             (Ok(prepared), Ok(made)) => assert_eq!(

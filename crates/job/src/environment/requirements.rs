@@ -4,7 +4,7 @@ use super::environment_error::EnvironmentError;
 use super::key::key;
 use super::shell::{last_lines, loads, login_shell};
 use super::sources::{self, Packages};
-use crate::made_once::{CacheError, Entry, Failed, Making, no_network};
+use crate::made_once::{CacheError, Entry, Failed, Making, Waiter, no_network};
 use folder::MadeEnvironment;
 use model::Internet;
 use std::fs;
@@ -18,10 +18,10 @@ pub fn make(
     modules: &[String],
     cache: &Path,
     internet: Internet,
-    progress: &mut dyn FnMut(&str),
+    waiter: &mut dyn Waiter,
 ) -> Result<(MadeEnvironment, bool), EnvironmentError> {
     let found = Found::new(requirements, modules, cache)?;
-    let made = found.make(cache, internet, progress)?;
+    let made = found.make(cache, internet, waiter)?;
     Ok((found.environment(), made))
 }
 
@@ -46,7 +46,7 @@ pub fn make_found(
     requirements: &Path,
     modules: &[String],
     environment: &MadeEnvironment,
-    progress: &mut dyn FnMut(&str),
+    waiter: &mut dyn Waiter,
 ) -> Result<bool, EnvironmentError> {
     let folder = environment.path.parent().unwrap_or(Path::new("/"));
     let cache = folder.parent().unwrap_or(folder);
@@ -55,7 +55,7 @@ pub fn make_found(
     if Some(found.content()?) != environment.to_make {
         return Err(EnvironmentError::Changed { path: found.file });
     }
-    found.make(cache, Internet::Compute, progress)
+    found.make(cache, Internet::Compute, waiter)
 }
 
 /// What an environment is made of, and where it lies.
@@ -114,13 +114,13 @@ impl Found {
         &self,
         cache: &Path,
         internet: Internet,
-        progress: &mut dyn FnMut(&str),
+        waiter: &mut dyn Waiter,
     ) -> Result<bool, EnvironmentError> {
         if self.entry.is_made() {
             return Ok(false);
         }
         let (text, packages) = self.packages()?;
-        let Some(making) = self.entry.begin(progress)? else {
+        let Some(making) = self.entry.begin(waiter)? else {
             return Ok(false);
         };
         if internet == Internet::None && !is_offline(&packages, &text) {
@@ -133,7 +133,7 @@ impl Found {
             file: &self.file,
             home: home(cache),
             making: &making,
-            progress,
+            waiter,
         };
         let mut venv = Command::new(&self.interpreter.path);
         maker.run("python3 -m venv", venv.args(["-m", "venv"]).arg(&place))?;
@@ -188,7 +188,7 @@ struct Maker<'a> {
     /// In place of the user's.
     home: Option<PathBuf>,
     making: &'a Making,
-    progress: &'a mut dyn FnMut(&str),
+    waiter: &'a mut dyn Waiter,
 }
 
 impl Maker<'_> {
@@ -196,7 +196,7 @@ impl Maker<'_> {
         if let Some(home) = &self.home {
             command.env("HOME", home);
         }
-        let ended = self.making.run(command, self.progress);
+        let ended = self.making.run(command, self.waiter);
         ended
             .map(drop)
             .map_err(|failed| failure(what, failed, self.file, &self.making.log))
@@ -326,7 +326,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("requirements.txt");
         fs::write(&file, "jax\n").unwrap();
-        let error = make(&file, &[], folder.path(), Internet::None, &mut |_| ()).unwrap_err();
+        let error = make(&file, &[], folder.path(), Internet::None, &mut |_: &str| ()).unwrap_err();
         assert!(
             matches!(error, EnvironmentError::NoInternet { .. }),
             "{error}"
@@ -348,7 +348,7 @@ mod tests {
                 folder.path().join("requirements.txt"),
             );
             fs::write(&file, "# nothing\n").unwrap();
-            let make = || make(&file, &[], &cache, Internet::None, &mut |_| ()).unwrap();
+            let make = || make(&file, &[], &cache, Internet::None, &mut |_: &str| ()).unwrap();
             let (environment, made) = make();
             let place = environment.path.clone();
             assert!(made && place.join("bin/python").exists());
@@ -371,7 +371,7 @@ mod tests {
                 .map(|_| {
                     let (cache, file) = (cache.clone(), file.clone());
                     std::thread::spawn(move || {
-                        make(&file, &[], &cache, Internet::Login, &mut |_| ())
+                        make(&file, &[], &cache, Internet::Login, &mut |_: &str| ())
                             .unwrap()
                             .1
                     })
@@ -393,7 +393,10 @@ mod tests {
             );
             fs::write(&file, "--no-index\nno-such-package-at-all\n").unwrap();
             let mut lines = 0;
-            let error = make(&file, &[], &cache, Internet::None, &mut |_| lines += 1).unwrap_err();
+            let error = make(&file, &[], &cache, Internet::None, &mut |_: &str| {
+                lines += 1
+            })
+            .unwrap_err();
             let EnvironmentError::MakerFailed {
                 what, last, log, ..
             } = error

@@ -5,7 +5,7 @@ use super::image_error::ImageError;
 use super::source::Source;
 use super::{ready, same_content};
 use crate::environment::{last_lines, loads};
-use crate::made_once::{Entry, Failed, Making, no_network};
+use crate::made_once::{Entry, Failed, Making, Waiter, no_network};
 use folder::ReadyImage;
 use model::{ContainerRuntime, Internet};
 use std::ffi::OsString;
@@ -27,7 +27,7 @@ pub fn make(
     cache: &Path,
     internet: Internet,
     copy: Option<&Path>,
-    progress: &mut dyn FnMut(&str),
+    waiter: &mut dyn Waiter,
 ) -> Result<(ReadyImage, bool), ImageError> {
     let (image, runtime) = (&plan.image.value, plan.runtime.value);
     let copied = match copy {
@@ -50,7 +50,7 @@ pub fn make(
     if entry.is_made() {
         return Ok(done(false));
     }
-    let Some(making) = entry.begin(progress)? else {
+    let Some(making) = entry.begin(waiter)? else {
         return Ok(done(false));
     };
     if internet == Internet::None {
@@ -91,7 +91,7 @@ pub fn make(
     });
     if !same {
         for (program, words) in steps(image, source.as_ref(), runtime, &key, &path) {
-            maker.run(program, &words, progress)?;
+            maker.run(program, &words, waiter)?;
         }
     }
     // What ch-image unpacked, of which the image is a copy.
@@ -262,7 +262,7 @@ impl Maker<'_> {
         &self,
         program: &'static str,
         words: &[OsString],
-        progress: &mut dyn FnMut(&str),
+        waiter: &mut dyn Waiter,
     ) -> Result<(), ImageError> {
         let mut command = match self.modules {
             [] => Command::new(program),
@@ -286,7 +286,7 @@ impl Maker<'_> {
             command.env("USER", "user");
         }
         let (image, log) = (self.image.to_string(), self.making.log.clone());
-        let failed = match self.making.run(&mut command, progress) {
+        let failed = match self.making.run(&mut command, waiter) {
             Ok(_) => return Ok(()),
             Err(failed) => failed,
         };

@@ -15,6 +15,7 @@ mod source;
 pub use image_error::ImageError;
 pub use make::folder_in;
 
+use crate::Waiter;
 use crate::cache;
 use folder::{ReadyImage, RunJson};
 use model::Internet;
@@ -24,7 +25,7 @@ use sys::lock::FileLock;
 use train::{ContainerPlan, Image};
 
 /// Makes sure that the image of a container is there; returns it, and whether something had to be
-/// made now. `modules` are loaded before a maker runs, `progress` gets each line that it prints. `in_job`
+/// made now. `modules` are loaded before a maker runs, `waiter` hears each line that it prints. `in_job`
 /// leaves it to a job of its own, which [`make_left`] is for.
 ///
 /// # Errors
@@ -35,14 +36,14 @@ pub fn prepare(
     cache: &Path,
     internet: Internet,
     in_job: bool,
-    progress: &mut dyn FnMut(&str),
+    waiter: &mut dyn Waiter,
 ) -> Result<(ReadyImage, bool), ImageError> {
     let image = &plan.image.value;
     if plan.is_made() && in_job {
         return Ok((make::find(plan, cache)?, false));
     }
     if plan.is_made() {
-        return make::make(plan, modules, cache, internet, None, progress);
+        return make::make(plan, modules, cache, internet, None, waiter);
     }
     if let Some(path) = image.path()
         && !path.exists()
@@ -103,14 +104,14 @@ fn remove_left(all: &Path) {
 }
 
 /// Makes what was left to this job, and returns it; none where nothing was. `copy` may have what it is built of.
-/// `progress` gets each line that the makers print.
+/// `waiter` hears each line that the makers print.
 ///
 /// # Errors
 /// It can't be made; see [`ImageError`].
 pub fn make_left(
     json: &RunJson,
     copy: &Path,
-    progress: &mut dyn FnMut(&str),
+    waiter: &mut dyn Waiter,
 ) -> Result<Option<ReadyImage>, ImageError> {
     let environment = &json.plan.environment;
     let left = json.image.as_ref().filter(|image| image.to_make);
@@ -124,14 +125,7 @@ pub fn make_left(
         .as_deref()
         .and_then(|path| path.ancestors().nth(3));
     let cache = cache.unwrap_or(Path::new("/"));
-    let (image, _) = make::make(
-        plan,
-        modules,
-        cache,
-        Internet::Compute,
-        Some(copy),
-        progress,
-    )?;
+    let (image, _) = make::make(plan, modules, cache, Internet::Compute, Some(copy), waiter)?;
     if image.path != left.path {
         return Err(ImageError::Changed {
             image: plan.image.value.to_string(),
