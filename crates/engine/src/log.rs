@@ -51,6 +51,8 @@ pub(crate) fn start(engine: &EngineFolder) {
         most: MOST_BYTES,
     };
     let subscriber = tracing_subscriber::fmt()
+        // What could not be written would be said on standard error, which is the same full file: a panic.
+        .log_internal_errors(false)
         .with_max_level(level(set.as_deref()))
         .event_format(Line)
         .with_writer(log);

@@ -14,6 +14,10 @@ pub const TESTS: &[Test] = &[
     ("trouble::a_newer_store", newer_store),
     ("trouble::a_network_file_system", network),
     ("trouble::a_full_disk", full_disk),
+    (
+        "trouble::an_engine_whose_log_finds_no_room_goes_on",
+        an_engine_whose_log_finds_no_room_goes_on,
+    ),
     ("trouble::handover", handover),
     ("trouble::another_protocol", another_protocol),
     (
@@ -131,6 +135,32 @@ fn full_disk() {
     let job = house.submit(&mut client, "echo there is room again");
     assert!(!accepted.contains(&job));
     assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+}
+
+/// From now on no file of a process grows beyond a size.
+fn let_files_grow_to(pid: u32, bytes: &str) {
+    let limits = [format!("--pid={pid}"), format!("--fsize={bytes}:")];
+    let set = std::process::Command::new("prlimit").args(limits).status();
+    assert!(set.unwrap().success());
+}
+
+/// It said on standard error that it could not write to its log; that is the log, and it panicked.
+fn an_engine_whose_log_finds_no_room_goes_on() {
+    let house = House::new();
+    house.client().stop().unwrap();
+    let small = wrapped(&house, "trap '' XFSZ");
+    let mut client = Client::connect_with(&house.dir(), &small).unwrap();
+    let engine = client.engine().unwrap().pid;
+    let_files_grow_to(engine, "0");
+    let refusal = client.submit(house.script("true")).unwrap_err();
+    assert!(
+        matches!(refusal.refusal(), Some(Refusal::Store { .. })),
+        "{refusal}"
+    );
+    let_files_grow_to(engine, "unlimited");
+    let job = house.submit(&mut client, "true");
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+    assert_eq!(client.engine().unwrap().pid, engine);
 }
 
 fn handover() {
