@@ -146,10 +146,10 @@ fn deliver(engine: &EngineFolder, word: &mut Word) -> bool {
     }
     let late = word.since.elapsed() > LONGEST;
     let error = match record::look(engine, word.key) {
-        Some(found) if found.exit.is_some() => return true,
-        Some(found) if !lives(&found.holder) => return true,
-        Some(_) if word.sent.is_some() => io::ErrorKind::TimedOut.into(),
-        Some(found) => match Sent::new(&found.socket, &word.call) {
+        Ok(Some(found)) if found.exit.is_some() => return true,
+        Ok(Some(found)) if matches!(lives(&found.holder), Ok(false)) => return true,
+        Ok(Some(_)) if word.sent.is_some() => io::ErrorKind::TimedOut.into(),
+        Ok(Some(found)) => match Sent::new(&found.socket, &word.call) {
             Ok(sent) => {
                 word.sent = Some(sent);
                 return false;
@@ -157,11 +157,12 @@ fn deliver(engine: &EngineFolder, word: &mut Word) -> bool {
             Err(_) if !ask_to_listen(&found.holder) => return true,
             Err(error) => error,
         },
-        None if late => {
+        Ok(None) if late => {
             tracing::warn!(step = %word.key, "it has not begun: it gets no call");
             return true;
         }
-        None => return false,
+        Ok(None) => return false,
+        Err(error) => error,
     };
     if late && !word.reported {
         tracing::warn!(step = %word.key, "the supervisor does not answer: {error}");
@@ -207,11 +208,16 @@ fn ask_to_listen(holder: &PidFile) -> bool {
     }
     match PidFd::open(holder.pid) {
         Ok(process) if process.start_time() == holder.start_time => process.signal(LISTEN).is_ok(),
-        _ => false,
+        Ok(_) => false,
+        // What can't be told now is asked again.
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }
 
 /// Whether the holder of a record still lives.
-pub(crate) fn lives(holder: &PidFile) -> bool {
-    holder.boot_id == sys::boot_id() && sys::process::is_same(holder.pid, holder.start_time)
+///
+/// # Errors
+/// It can't be told now.
+pub(crate) fn lives(holder: &PidFile) -> io::Result<bool> {
+    Ok(holder.boot_id == sys::boot_id() && sys::process::lives(holder.pid, holder.start_time)?)
 }

@@ -111,15 +111,35 @@ impl Record {
 }
 
 /// What the supervisor of `key` left; `None` where none has begun.
-pub(crate) fn look(engine: &EngineFolder, key: SupervisorKey) -> Option<Found> {
-    let former = || former(&key.former_folder(engine)).filter(|_| key.tag.is_none());
-    read(&key.record(engine)).or_else(former)
+///
+/// # Errors
+/// It can't be told now, as where this process may open no further file: of this nothing follows.
+pub(crate) fn look(engine: &EngineFolder, key: SupervisorKey) -> io::Result<Option<Found>> {
+    match read(&key.record(engine))? {
+        None if key.tag.is_none() => former(&key.former_folder(engine)),
+        found => Ok(found),
+    }
 }
 
 /// Reads the record of the step that a path names; `None` where there is none.
-#[must_use]
-pub fn read(path: &Path) -> Option<Found> {
-    let text = std::fs::read_to_string(path).ok()?;
+///
+/// # Errors
+/// As for [`look`].
+pub fn read(path: &Path) -> io::Result<Option<Found>> {
+    let text = bytes_of(path)?;
+    Ok(text.and_then(|text| parse(path, std::str::from_utf8(&text).ok()?)))
+}
+
+/// `None`: there is no such file.
+fn bytes_of(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn parse(path: &Path, text: &str) -> Option<Found> {
     let key = path.file_name()?.to_str()?;
     let mut lines = text.split_inclusive('\n');
     let holder = serde_json::from_str(lines.next()?).ok()?;
@@ -143,14 +163,17 @@ pub(crate) fn socket(record: &Path) -> PathBuf {
 
 /// What yard 0.1.0 wrote before there were records: files `pid` and `exit`, and a socket, in a
 /// folder of the supervisor's own. Its supervisors may still run when this engine takes over.
-fn former(folder: &Path) -> Option<Found> {
-    let holder = std::fs::read(folder.join("pid")).ok()?;
-    let exit = std::fs::read(folder.join("exit")).ok();
-    Some(Found {
-        holder: serde_json::from_slice(&holder).ok()?,
+fn former(folder: &Path) -> io::Result<Option<Found>> {
+    let holder = bytes_of(&folder.join("pid"))?;
+    let Some(holder) = holder.and_then(|bytes| serde_json::from_slice(&bytes).ok()) else {
+        return Ok(None);
+    };
+    let exit = bytes_of(&folder.join("exit"))?;
+    Ok(Some(Found {
+        holder,
         exit: exit.and_then(|bytes| serde_json::from_slice(&bytes).ok()),
         socket: folder.join("sock"),
-    })
+    }))
 }
 
 #[cfg(test)]
@@ -193,16 +216,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("steps/7.1.batch.0");
         let claim = || Record::claim(path.clone(), key(7), &holder(), None);
-        assert_eq!(read(&path), None);
+        assert_eq!(read(&path).unwrap(), None);
         let mut record = claim().unwrap();
         assert_eq!(claim().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        assert_eq!(read(&path).unwrap().exit, None);
+        assert_eq!(read(&path).unwrap().unwrap().exit, None);
         // An attempt that found no room for all of it.
         let half = b"7.1.batch.0 {\"boot_id\":\"boot\",\"at\":9,\"tasks\":[],\"launch_e";
         record.file.write_all_at(half, record.end).unwrap();
-        assert_eq!(read(&path).unwrap().exit, None);
+        assert_eq!(read(&path).unwrap().unwrap().exit, None);
         record.end(&exit("a reason")).unwrap();
-        let found = read(&path).unwrap();
+        let found = read(&path).unwrap().unwrap();
         assert_eq!(found.holder, holder());
         assert_eq!(found.exit, Some(exit("a reason")));
         assert!(record.is_there());
@@ -214,7 +237,7 @@ mod tests {
     fn one_file_for_the_steps_of_a_supervisor() {
         let folder = tempfile::tempdir().unwrap();
         let path = |job: u32| folder.path().join(key(job).to_string());
-        let end = |job: u32| read(&path(job)).unwrap().exit;
+        let end = |job: u32| read(&path(job)).unwrap().unwrap().exit;
         let mut former = None;
         for job in 1..=MOST + 1 {
             let claim = |former| Record::claim(path(job), key(job), &holder(), former);
@@ -258,13 +281,16 @@ mod tests {
         };
         claim(key(7));
         claim(of("store", "token"));
-        assert!(look(&engine, of("store", "token")).is_some());
-        assert_eq!(look(&engine, of("restored", "token")), None);
-        assert_eq!(look(&engine, of("store", "another token")), None);
+        assert!(look(&engine, of("store", "token")).unwrap().is_some());
+        assert_eq!(look(&engine, of("restored", "token")).unwrap(), None);
+        assert_eq!(look(&engine, of("store", "another token")).unwrap(), None);
         // It stands in no way of the one that is meant.
         claim(of("restored", "token"));
         assert_eq!(
-            look(&engine, of("restored", "token")).unwrap().exit,
+            look(&engine, of("restored", "token"))
+                .unwrap()
+                .unwrap()
+                .exit,
             Some(exit("x"))
         );
     }
@@ -274,13 +300,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let engine = EngineFolder::new(folder.path());
         let key = key(7);
-        assert_eq!(look(&engine, key), None);
+        assert_eq!(look(&engine, key).unwrap(), None);
         let own = folder.path().join("jobs/7/1/batch/0");
         std::fs::create_dir_all(&own).unwrap();
         std::fs::write(own.join("pid"), serde_json::to_vec(&holder()).unwrap()).unwrap();
-        let found = look(&engine, key).unwrap();
+        let found = look(&engine, key).unwrap().unwrap();
         assert_eq!((found.exit, found.socket), (None, own.join("sock")));
         std::fs::write(own.join("exit"), serde_json::to_vec(&exit("x")).unwrap()).unwrap();
-        assert_eq!(look(&engine, key).unwrap().exit, Some(exit("x")));
+        assert_eq!(look(&engine, key).unwrap().unwrap().exit, Some(exit("x")));
     }
 }

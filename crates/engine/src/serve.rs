@@ -300,6 +300,7 @@ fn open(
         failed_prologs: crate::owner::FailedPrologs::default(),
         keep,
         retry_at: None,
+        adopted: crate::owner::Adopted::default(),
         retry_networks_at: None,
         mail: crate::owner::MailQueue::default(),
         statistics: crate::owner::Statistics::since(now),

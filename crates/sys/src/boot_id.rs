@@ -1,6 +1,14 @@
-/// Identifies this boot of the machine: a pid and its start time mean something only with it.
+use std::sync::OnceLock;
+
+/// Identifies this boot of the machine: a pid and its start time mean something only with it. It is read once: a
+/// process that may open no further file still knows it.
 #[must_use]
 pub fn boot_id() -> String {
+    static BOOT_ID: OnceLock<String> = OnceLock::new();
+    BOOT_ID.get_or_init(read).clone()
+}
+
+fn read() -> String {
     match std::fs::read_to_string("/proc/sys/kernel/random/boot_id") {
         Ok(text) => text.trim().to_owned(),
         // Hidden in some containers: the boot's second says as much.

@@ -87,6 +87,7 @@ impl Owner {
         for moment in waiters.chain(own.into_iter().flatten()) {
             shift(moment, by_ms);
         }
+        self.adopted.shift(by_ms);
         self.shift_allocations(by_ms);
         self.gpus.barred.shift(by_ms);
         self.cpus.barred.shift(by_ms);

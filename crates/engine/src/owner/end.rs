@@ -4,8 +4,6 @@ use super::Owner;
 use super::active_job::{ActiveJob, Over};
 use super::turn::Turn;
 use crate::SupervisorKey;
-use crate::message::Message;
-use crate::messenger::lives;
 use crate::node_disks;
 use crate::orphans::Orphans;
 use crate::outcome::{self, NodeEnd};
@@ -19,9 +17,8 @@ use model::{
 };
 use sched::Event;
 use std::collections::HashSet;
+use std::io;
 use std::path::Path;
-use std::thread;
-use sys::process::PidFd;
 
 impl Owner {
     /// A supervisor told how its step ended.
@@ -36,14 +33,25 @@ impl Owner {
         if !self.is_awaited(key) {
             return;
         }
-        let end = match read_exit(&self.folder, key) {
-            Some(exit) => NodeEnd::Exit(exit),
+        match self.supervisor_end(key) {
+            Ok(Some(end)) => self.node_ended(key, end, turn),
             // Of two supervisors of this step another one lives, which a former engine started.
-            None if self.adopt(key) => return,
-            // It may have written its word and ended between the two looks: now it is final.
-            None => read_exit(&self.folder, key).map_or(NodeEnd::Lost, NodeEnd::Exit),
-        };
-        self.node_ended(key, end, turn);
+            Ok(None) => {}
+            Err(error) => self.look_later(key, &error, turn.now),
+        }
+    }
+
+    /// How a supervisor ended; `None`: it lives, and is waited for.
+    fn supervisor_end(&mut self, key: SupervisorKey) -> io::Result<Option<NodeEnd>> {
+        if let Some(exit) = read_exit(&self.folder, key)? {
+            return Ok(Some(NodeEnd::Exit(exit)));
+        }
+        if self.adopt(key)? {
+            return Ok(None);
+        }
+        // It may have written its word and ended between the two looks: now it is final.
+        let exit = read_exit(&self.folder, key)?;
+        Ok(Some(exit.map_or(NodeEnd::Lost, NodeEnd::Exit)))
     }
 
     /// A supervisor could not be forked.
@@ -89,40 +97,12 @@ impl Owner {
     }
 
     /// Whether the end of this supervisor is still to come as far as the owner knows.
-    fn is_awaited(&self, key: SupervisorKey) -> bool {
+    pub(super) fn is_awaited(&self, key: SupervisorKey) -> bool {
         let active = self.running.get(&key.job);
         let active = active.filter(|active| active.key(key.step, key.node) == key);
         let step = active.and_then(|active| active.steps.get(&key.step));
         let end = step.and_then(|step| step.ends.get(key.node as usize));
         matches!(end, Some(None))
-    }
-
-    /// Waits, on a thread, for a supervisor that is no child of this engine's fork server; false when
-    /// none lives.
-    pub(super) fn adopt(&self, key: SupervisorKey) -> bool {
-        let found = record::look(&self.folder, key).map(|found| found.holder);
-        let Some(pid) = found.filter(lives) else {
-            return false;
-        };
-        let Ok(process) = PidFd::open(pid.pid) else {
-            return false;
-        };
-        if process.start_time() != pid.start_time {
-            return false;
-        }
-        let sender = self.sender.clone();
-        let thread = thread::Builder::new()
-            .name("adopted".to_owned())
-            .stack_size(64 << 10)
-            .spawn(move || {
-                // An error here means that it can't be waited for: then it is looked at now.
-                let _gone = process.wait_exit(None);
-                let _owner = sender.send(Message::Gone(key));
-            });
-        if let Err(error) = &thread {
-            tracing::warn!("can't wait for process {}: {error}", pid.pid);
-        }
-        true
     }
 
     pub(super) fn node_ended(&mut self, key: SupervisorKey, end: NodeEnd, turn: &mut Turn) {
@@ -383,7 +363,7 @@ impl Owner {
     /// Ends what lost supervisors left behind: none of it may live when the job starts again.
     fn kill_orphans(&self, active: &ActiveJob) {
         let lost = active.lost.iter();
-        let holders = lost.filter_map(|key| Some(record::look(&self.folder, *key)?.holder));
+        let holders = lost.filter_map(|key| Some(record::look(&self.folder, *key).ok()??.holder));
         // Where its number is another's by now, so are the session and the group.
         let gone = holders
             .filter(|holder| holder.boot_id == sys::boot_id())
@@ -427,8 +407,8 @@ fn job_stop(ending: &Ending) -> Option<JobStop> {
 }
 
 /// How a step ended on a node; `None` where it was not recorded.
-pub(super) fn read_exit(engine: &EngineFolder, key: SupervisorKey) -> Option<ExitFile> {
-    record::look(engine, key)?.exit
+pub(super) fn read_exit(engine: &EngineFolder, key: SupervisorKey) -> io::Result<Option<ExitFile>> {
+    Ok(record::look(engine, key)?.and_then(|found| found.exit))
 }
 
 fn last_moment(ends: &[NodeEnd], now: Timestamp) -> Timestamp {

@@ -28,8 +28,9 @@ impl Owner {
         let shares = &live.row.record.nodes;
         let pid = |node: u32, has_ended: bool| {
             let found = (!has_ended).then(|| record::look(&self.folder, active.key(step, node)));
-            let found = found.flatten().filter(|found| found.exit.is_none())?;
-            Some(found.holder).filter(lives).map(|holder| holder.pid)
+            let found = found?.ok()?.filter(|found| found.exit.is_none())?;
+            let has_gone = matches!(lives(&found.holder), Ok(false));
+            (!has_gone).then_some(found.holder.pid)
         };
         let nodes = (0..).zip(shares.iter().zip(&live.ends));
         Some(StepHolders {

@@ -134,7 +134,11 @@ impl Owner {
             Before::Starts(place) => self.start_before(job, place),
         }
         if let Some(active) = self.running.get_mut(&job) {
-            active.programs.waiting.push(spec);
+            let waiting = &mut active.programs.waiting;
+            // One that is asked for again waits once.
+            if waiting.iter().all(|other| other.key() != spec.key()) {
+                waiting.push(spec);
+            }
         }
     }
 

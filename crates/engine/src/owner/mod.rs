@@ -9,6 +9,7 @@
 
 mod accounting;
 mod active_job;
+mod adopted;
 mod allocation;
 mod barred;
 mod batch_step;
@@ -65,6 +66,7 @@ use crate::shared_parts::SharedParts;
 use crate::store::Store;
 use crate::users::Users;
 use active_job::ActiveJob;
+pub(crate) use adopted::Adopted;
 use api::{Answer, Call, EngineFolder, Refusal};
 pub(crate) use clock::Clock;
 pub(crate) use cpu_locks::CpuLocks;
@@ -137,6 +139,8 @@ pub(crate) struct Owner {
     pub(crate) keep: Keep,
     /// When to look again for what a failed transaction could not write.
     pub(crate) retry_at: Option<Timestamp>,
+    /// Supervisors that are no children of the fork server.
+    pub(crate) adopted: Adopted,
     /// When networks that could not be made are tried again.
     pub(crate) retry_networks_at: Option<Timestamp>,
     /// From SIGTERM to SIGKILL, where the cluster is not asked.
@@ -219,7 +223,7 @@ impl Owner {
                 }
             }
             Message::ProgramEnded(run, result) => self.program_ended(run, result, turn),
-            Message::Gone(key) => self.supervisor_gone(key, turn),
+            Message::Gone(key) => self.adopted_gone(key, turn),
             // Each turn looks for it.
             Message::NetworksLost => {}
             Message::ForkServerLost => return Some(Leaving::ForkServerLost),
@@ -339,6 +343,7 @@ impl Owner {
             self.retry_at = None;
             self.recover(turn, false);
         }
+        self.look_at_unsure(turn);
         self.expire_waiters(turn.now);
         self.release_abandoned(turn);
         self.sweep(turn.now);
@@ -355,6 +360,7 @@ impl Owner {
             self.cpus.barred.next_look(),
             self.sweep_at,
             self.retry_at,
+            self.adopted.next_look(),
             self.retry_networks_at,
         ];
         let due = due.into_iter().flatten().min()?;

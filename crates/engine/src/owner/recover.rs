@@ -105,8 +105,14 @@ impl Owner {
         let rebooted = start && self.has_rebooted();
         let mut unstarted = Vec::new();
         for key in keys {
-            let begun = record::look(&self.folder, key).is_some();
-            if begun || rebooted {
+            let found = match record::look(&self.folder, key) {
+                Ok(found) => found,
+                Err(error) => {
+                    self.look_later(key, &error, turn.now);
+                    continue;
+                }
+            };
+            if found.is_some() || rebooted {
                 self.supervisor_gone(key, turn);
             } else if key.step == StepId::Batch {
                 // Its supervisor was never forked, or was and has not come so far as to say so.

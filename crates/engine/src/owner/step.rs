@@ -223,7 +223,7 @@ impl Owner {
         let steps = active.steps.keys();
         let live = steps.flat_map(|step| active.live_keys(*step));
         let ended: Vec<SupervisorKey> = live
-            .filter(|key| super::end::read_exit(&self.folder, *key).is_some())
+            .filter(|key| matches!(super::end::read_exit(&self.folder, *key), Ok(Some(_))))
             .collect();
         for key in &ended {
             self.supervisor_gone(*key, turn);

@@ -38,7 +38,10 @@ fn folder() {
         ": > began; while [ ! -e go ]; do sleep 0.02; done; : > done",
     );
     until("it runs", || is_there(&house.work(), "began"));
-    let holder = engine::record::read(&house.record(job)).unwrap().holder;
+    let holder = engine::record::read(&house.record(job))
+        .unwrap()
+        .unwrap()
+        .holder;
     let engine = client.engine().unwrap().pid;
     // The engine may just be making a file in it.
     until("its folder is removed", || {

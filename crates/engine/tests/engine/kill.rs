@@ -147,7 +147,10 @@ fn a_lost_supervisor_requeues() {
         "echo $$ >> starts\n[ -n \"$SLURM_RESTART_COUNT\" ] || { touch begun; exec sleep 600; }",
     );
     until("it runs", || is_there(&house.work(), "begun"));
-    let holder = engine::record::read(&house.record(job)).unwrap().holder;
+    let holder = engine::record::read(&house.record(job))
+        .unwrap()
+        .unwrap()
+        .holder;
     sys::process::signal(holder.pid, 9).unwrap();
     let (outcome, row) = ended(&mut client, job);
     assert_eq!(outcome, Outcome::Completed);
@@ -206,7 +209,7 @@ fn supervisors_of_a_former_version() {
     until("it runs", || is_there(&house.work(), "begun"));
     client.stop().unwrap();
     let record = house.record(job);
-    let holder = engine::record::read(&record).unwrap().holder;
+    let holder = engine::record::read(&record).unwrap().unwrap().holder;
     let store = rusqlite::Connection::open(house.dir().join("store.sqlite")).unwrap();
     let sql = "INSERT INTO facts VALUES ('untagged_below', 100)";
     store.execute(sql, []).unwrap();
@@ -301,7 +304,10 @@ fn started_by_a_job() {
         cpus,
         "it is not bound as the job"
     );
-    let holder = engine::record::read(&house.record(job)).unwrap().holder;
+    let holder = engine::record::read(&house.record(job))
+        .unwrap()
+        .unwrap()
+        .holder;
     sys::process::signal(holder.pid, 9).unwrap();
     let begun = house.work().join("begun");
     std::fs::remove_file(begun).unwrap();
@@ -353,7 +359,10 @@ fn all_at_once() {
 /// Kills supervisor, fork server and engine of a job, which is stopped first so that it sees none of
 /// it; a client of the next engine.
 fn kill_ours(house: &House, client: &Client, job: model::JobId) -> Client {
-    let holder = engine::record::read(&house.record(job)).unwrap().holder;
+    let holder = engine::record::read(&house.record(job))
+        .unwrap()
+        .unwrap()
+        .holder;
     let engine = client.engine().unwrap().pid;
     sys::process::signal(engine, 19).unwrap();
     for fork_server in sys::process::children(engine) {

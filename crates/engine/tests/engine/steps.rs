@@ -241,7 +241,11 @@ fn allocation_past_its_limit() {
         };
         // As `srun` does, which hears of the end before the engine does.
         let record = house.record_of(&format!("{job}.0.{step}.0"));
-        let end = || engine::record::read(&record).and_then(|found| found.exit);
+        let end = || {
+            engine::record::read(&record)
+                .unwrap()
+                .and_then(|found| found.exit)
+        };
         until("the step ended", || end().is_some());
         let status = end().unwrap().tasks[0].status;
         client.release(job, status).unwrap();

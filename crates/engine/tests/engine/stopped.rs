@@ -37,7 +37,10 @@ fn others_go_on() {
         "trap 'exit 3' TERM; : > began; while :; do sleep 0.1; done",
     );
     until("it runs", || is_there(&house.work(), "began"));
-    let holder = engine::record::read(&house.record(stopped)).unwrap().holder;
+    let holder = engine::record::read(&house.record(stopped))
+        .unwrap()
+        .unwrap()
+        .holder;
     // Once it listens, whoever calls it waits for an answer.
     let signal = CancelRequest {
         signal: Some(SIGCONT),

@@ -1,12 +1,12 @@
 //! Stores that can't be used, other versions, full disks.
 
 use crate::Test;
-use crate::house::{House, all, ended, program};
+use crate::house::{House, all, ended, is_there, program, running, until};
 use api::{
     Answer, Call, Client, EngineFolder, Handover, Hello, HelloAnswer, JobFilter, LONGEST_ANSWER,
     LONGEST_CALL, PROTOCOL, Refusal, read_frame, write_frame,
 };
-use model::{JobId, Outcome};
+use model::{JobId, Outcome, StepId};
 use std::os::unix::fs::PermissionsExt;
 
 pub const TESTS: &[Test] = &[
@@ -17,6 +17,14 @@ pub const TESTS: &[Test] = &[
     (
         "trouble::an_engine_whose_log_finds_no_room_goes_on",
         an_engine_whose_log_finds_no_room_goes_on,
+    ),
+    (
+        "trouble::jobs_that_run_beside_a_full_disk_are_waited_for_once",
+        jobs_beside_a_full_disk,
+    ),
+    (
+        "trouble::a_job_whose_supervisor_can_not_be_looked_at_is_not_lost",
+        not_lost,
     ),
     ("trouble::handover", handover),
     ("trouble::another_protocol", another_protocol),
@@ -161,6 +169,68 @@ fn an_engine_whose_log_finds_no_room_goes_on() {
     let job = house.submit(&mut client, "true");
     assert_eq!(ended(&mut client, job).0, Outcome::Completed);
     assert_eq!(client.engine().unwrap().pid, engine);
+}
+
+/// Each attempt to write another job's end took one more thread and descriptor for each job that runs; when
+/// there were no more, those were believed lost, and ran twice.
+fn jobs_beside_a_full_disk() {
+    let house = House::new();
+    house.client().stop().unwrap();
+    let small = wrapped(&house, "trap '' XFSZ");
+    let mut client = Client::connect_with(&house.dir(), &small).unwrap();
+    let engine = client.engine().unwrap().pid;
+    let wait_for =
+        |name: &str| format!("touch begun.{name}; while [ ! -e {name} ]; do sleep 0.01; done");
+    let long = house.submit(&mut client, &wait_for("long"));
+    let short = house.submit(&mut client, &wait_for("short"));
+    until("both run", || {
+        is_there(&house.work(), "begun.long") && is_there(&house.work(), "begun.short")
+    });
+    // The store has no room for one more page, and the log has some.
+    let written = std::fs::metadata(house.dir().join("store.sqlite-wal")).unwrap();
+    let_files_grow_to(engine, &written.len().to_string());
+    std::fs::write(house.work().join("short"), "").unwrap();
+    let log = || std::fs::read_to_string(EngineFolder::new(house.dir()).log()).unwrap();
+    until("its end could not be written some times", || {
+        log().matches("nothing was accepted").count() >= 4
+    });
+    let threads = std::fs::read_dir(format!("/proc/{engine}/task")).unwrap();
+    let names = threads.map(|it| std::fs::read_to_string(it.unwrap().path().join("comm")));
+    let adopted = names.filter(|name| name.as_ref().is_ok_and(|name| name == "adopted\n"));
+    assert_eq!(adopted.count(), 1);
+    let_files_grow_to(engine, "unlimited");
+    assert_eq!(ended(&mut client, short).0, Outcome::Completed);
+    std::fs::write(house.work().join("long"), "").unwrap();
+    let (outcome, row) = ended(&mut client, long);
+    assert_eq!((outcome, row.restarts), (Outcome::Completed, 0));
+}
+
+/// What could not be opened for want of descriptors was taken for a supervisor that is gone.
+fn not_lost() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = house.submit(
+        &mut client,
+        "touch begun; while [ ! -e go ]; do sleep 0.01; done",
+    );
+    until("it runs", || is_there(&house.work(), "begun"));
+    let engine = client.engine().unwrap().pid;
+    let descriptors = |most: &str| {
+        let limits = [format!("--pid={engine}"), format!("--nofile={most}:")];
+        let set = std::process::Command::new("prlimit").args(limits).status();
+        assert!(set.unwrap().success());
+    };
+    descriptors("1");
+    client.step_ended(job, 0, StepId::Batch, 0).unwrap();
+    let log = || std::fs::read_to_string(EngineFolder::new(house.dir()).log()).unwrap();
+    running(&mut client, job);
+    descriptors("1024");
+    until("it is looked at again", || {
+        log().contains("looked at again")
+    });
+    std::fs::write(house.work().join("go"), "").unwrap();
+    let (outcome, row) = ended(&mut client, job);
+    assert_eq!((outcome, row.restarts), (Outcome::Completed, 0));
 }
 
 fn handover() {

@@ -131,7 +131,7 @@ impl Step {
     /// The supervisor's record, once it has begun.
     pub fn record(&self) -> Option<Found> {
         let engine = api::EngineFolder::new(self.root.path());
-        record::read(&engine.steps().join(self.spec.key().to_string()))
+        record::read(&engine.steps().join(self.spec.key().to_string())).unwrap()
     }
 
     /// The supervisor's process, waiting for its beginning.

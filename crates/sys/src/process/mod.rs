@@ -30,7 +30,9 @@ pub use pid_fd::PidFd;
 pub use pid_namespace::{keep_pid_namespace, namespace_of, pid_namespace};
 pub use reap::{Reaped, Used, reap, wait};
 pub use spawn::{Spawn, Spawned, User};
-pub use stat::{has_begun_to_end, is_ending, is_same, is_stopped, parent, session, start_time};
+pub use stat::{
+    has_begun_to_end, is_ending, is_same, is_stopped, lives, parent, session, start_time,
+};
 pub use this::{
     become_subreaper, close_all_but, descriptor_limit, end_with_parent, group_of_this,
     leads_a_group, leave_stdio, new_session, oom_score_adj, parent_of_this, session_of_this,

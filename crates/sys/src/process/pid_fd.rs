@@ -1,7 +1,9 @@
 //! A hand on a process that stays with it.
 
-use super::{is_same, signal, start_time};
+use super::stat::look;
+use super::{is_same, lives, signal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -28,12 +30,17 @@ impl PidFd {
         let gone = || io::Error::from(io::ErrorKind::NotFound);
         let raw = i32::try_from(pid).map_err(|_| gone())?;
         let number = Pid::from_raw(raw).ok_or_else(gone)?;
-        let fd = pidfd_open(number, PidfdFlags::empty()).ok();
+        let fd = match pidfd_open(number, PidfdFlags::empty()) {
+            Ok(fd) => Some(fd),
+            Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => return Err(error.into()),
+            // There are none here; that there is no such process shows below.
+            Err(_) => None,
+        };
         // Read after opening: the same process, or none.
-        let start_time = start_time(pid).ok_or_else(gone)?;
+        let stat = look(pid)?.filter(|stat| !stat.dead).ok_or_else(gone)?;
         Ok(PidFd {
             pid,
-            start_time,
+            start_time: stat.start_time,
             fd,
         })
     }
@@ -65,12 +72,12 @@ impl PidFd {
                     match poll(&mut fds, spec.as_ref()) {
                         Ok(0) => return Ok(false),
                         Ok(_) => return Ok(true),
-                        Err(rustix::io::Errno::INTR) => {}
+                        Err(Errno::INTR) => {}
                         Err(error) => return Err(error.into()),
                     }
                 }
                 None => {
-                    if !is_same(self.pid, self.start_time) {
+                    if !lives(self.pid, self.start_time)? {
                         return Ok(true);
                     }
                     match left {

@@ -1,5 +1,7 @@
 //! `/proc/<pid>/stat`.
 
+use std::io;
+
 /// The kernel's flag of a process that has begun to end.
 const PF_EXITING: u32 = 4;
 
@@ -15,6 +17,15 @@ pub fn start_time(pid: u32) -> Option<u64> {
 #[must_use]
 pub fn is_same(pid: u32, start_time: u64) -> bool {
     self::start_time(pid) == Some(start_time)
+}
+
+/// The same, told apart from what can't be known.
+///
+/// # Errors
+/// It can't be told now, as where this process may open no further file.
+pub fn lives(pid: u32, start_time: u64) -> io::Result<bool> {
+    let stat = look(pid)?.filter(|stat| !stat.dead);
+    Ok(stat.is_some_and(|stat| stat.start_time == start_time))
 }
 
 /// A process's parent.
@@ -68,7 +79,18 @@ pub(super) struct Stat {
 }
 
 pub(super) fn read(pid: u32) -> Option<Stat> {
-    parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+    look(pid).ok().flatten()
+}
+
+/// `None`: there is no such process.
+pub(super) fn look(pid: u32) -> io::Result<Option<Stat>> {
+    match std::fs::read(format!("/proc/{pid}/stat")) {
+        Ok(text) => Ok(parse(&text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // It ended between the opening and the reading.
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn parse(text: &[u8]) -> Option<Stat> {
