@@ -22,5 +22,7 @@ pub use job_view::{JobView, ViewState};
 pub use output_file::OutputFile;
 pub use poller::{Look, Poller, Reach};
 pub use shared_queue::{INTERVAL, SharedQueue, Snapshot};
-pub use slurm::{Discovered, ReportedNodes, ReportedSite, SlurmTransport, discover, slurm_here};
+pub use slurm::{
+    Discovered, JobSize, ReportedNodes, ReportedSite, SlurmTransport, discover, slurm_here,
+};
 pub use transport::{NewJob, TestedJob, TestedStart, Transport, TransportError};

@@ -165,6 +165,23 @@ fn what_a_cluster_reports_goes_before_its_file() {
     assert!(said.contains(difference), "{said}");
 }
 
+/// A Slurm that is set up here isn't asked what it has for a plan of another cluster.
+#[test]
+fn a_plan_for_a_file_asks_no_slurm() {
+    let mut env = env();
+    let slurm = FakeSlurm::start(&mut env);
+    let own = env.write("twin.toml", FAKE_FILE);
+    for on in [own.to_str().unwrap(), "wilson"] {
+        let args = ["plan", "--on", on, "--nodes=1", "--time=30m", "--", "true"];
+        let outcome = env.yard(&args);
+        let shown = &outcome.stdout;
+        assert!(shown.contains("nodes"), "{on}: {shown}{}", outcome.stderr);
+        for command in ["sinfo", "scontrol"] {
+            assert_eq!(slurm.asked(command), 0, "{on}: {command}");
+        }
+    }
+}
+
 #[test]
 fn what_a_cluster_reports_refuses_and_its_file_holds_for_the_rest() {
     let mut env = env();
@@ -173,6 +190,7 @@ fn what_a_cluster_reports_refuses_and_its_file_holds_for_the_rest() {
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     let wrong = FAKE_FILE
         .replace("cpus = 4", "cpus = 8")
+        .replace("default = true", "default = true\nmin_nodes = 2")
         .replace("1:00:00", "4:00:00")
         + "deny_accounts = [\"closed\"]\n[partition.old]\nnodes = \"node1\"\n";
     let check = |asked: &[&str], refused: &str| {
@@ -218,6 +236,10 @@ fn what_a_cluster_reports_refuses_and_its_file_holds_for_the_rest() {
         plan.contains("node1: CPUs: 8 in the file, 4 reported"),
         "{plan}"
     );
+    let own_nodes = env
+        .yard(&["plan", "--on", "fake", "--nodes=1", "--", "true"])
+        .success();
+    assert!(!own_nodes.contains("at least 2 nodes"), "{own_nodes}");
 }
 
 #[test]

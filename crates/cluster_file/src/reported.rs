@@ -154,9 +154,11 @@ impl ClusterFile {
             body.default = None;
         }
         take(&mut body.max_time, theirs.max_time.as_ref());
-        take(&mut body.default_time, theirs.default_time.as_ref());
-        take(&mut body.max_nodes, theirs.max_nodes.as_ref());
         take(&mut body.min_nodes, theirs.min_nodes.as_ref());
+        if theirs.tells_all_limits() {
+            body.default_time.clone_from(&theirs.default_time);
+            body.max_nodes.clone_from(&theirs.max_nodes);
+        }
         let listed = theirs.nodes.as_ref().map(|nodes| &nodes.value);
         if let Some(PartitionNodes::List(list)) = listed {
             let mut names = node_list::expand(list).unwrap_or_default();
@@ -178,6 +180,15 @@ impl ClusterFile {
             }
         };
         names.into_iter()
+    }
+}
+
+impl Partition {
+    /// Whether it is of a report that tells all limits of partitions: one that it doesn't tell is none there.
+    /// Such a report tells the fewest nodes of a job of each.
+    #[must_use]
+    pub fn tells_all_limits(&self) -> bool {
+        self.min_nodes.is_some()
     }
 }
 

@@ -37,17 +37,25 @@ impl Described {
             let facts = EmbeddedTransport::facts_without_start(&engine_dir(places, name))?;
             return Ok((Described::Facts(Box::new(facts)), Vec::new()));
         }
-        // By its name alone a Slurm that is another isn't asked what it has.
-        let is_here = !cluster_files::is_path(name)
-            && backend::slurm_here()
-                .is_ok_and(|found| found.is_some_and(|own| own == name || name == SLURM));
-        if is_here && backend::discover().is_ok_and(|found| found.is_some()) {
+        if answers_here(name) {
             return Described::target(&target(places, Some(name))?, places);
         }
         Ok((
             Described::File(cluster_files::find(places, name)?),
             Vec::new(),
         ))
+    }
+
+    /// The file of the cluster of that name; none where it is an engine's or that of the Slurm that answers
+    /// here, which plan for themselves.
+    ///
+    /// # Errors
+    /// There is no such file, or it can't be read.
+    pub fn elsewhere(name: &str, places: &Places) -> Result<Option<Described>, Failure> {
+        if is_engine(places, name) || answers_here(name) {
+            return Ok(None);
+        }
+        Ok(Some(Described::File(cluster_files::find(places, name)?)))
     }
 
     /// The same of the cluster that answers.
@@ -85,4 +93,13 @@ impl Described {
             Described::Facts(facts) => Ok(train::site::file_of(facts)),
         }
     }
+}
+
+/// Whether the Slurm of that name is this machine's, and answers. A path is a file's, for which no Slurm is asked;
+/// by its name alone one that is another isn't asked what it has.
+fn answers_here(name: &str) -> bool {
+    let is_it = |own: String| own == name || name == SLURM;
+    !cluster_files::is_path(name)
+        && backend::slurm_here().is_ok_and(|found| found.is_some_and(is_it))
+        && backend::discover().is_ok_and(|found| found.is_some())
 }

@@ -159,16 +159,29 @@ pub(crate) fn reported(
             }
             None => text.push_str("default = true\n"),
         }
-        if let Some(limit) = row.max_time {
+        let mut limit = |key: &str, value: String, flag: &str| {
             let _ = if site.has_accounting {
-                let why = "a user's own QOS may lift it (PartitionTimeLimit)";
-                writeln!(
-                    text,
-                    "max_time = {{ value = \"{limit}\", assumed = {why:?} }}"
-                )
+                let why = format!("a user's own QOS may lift it ({flag})");
+                writeln!(text, "{key} = {{ value = {value}, assumed = {why:?} }}")
             } else {
-                writeln!(text, "max_time = \"{limit}\"")
+                writeln!(text, "{key} = {value}")
             };
+        };
+        if let Some(time) = row.max_time {
+            limit("max_time", format!("\"{time}\""), "PartitionTimeLimit");
+        }
+        if let Some(size) = row.job_size {
+            limit(
+                "min_nodes",
+                size.least.max(1).to_string(),
+                "PartitionMinNodes",
+            );
+            if let Some(most) = size.most {
+                limit("max_nodes", most.to_string(), "PartitionMaxNodes");
+            }
+        }
+        if let Some(time) = row.default_time {
+            let _ = writeln!(text, "default_time = \"{time}\"");
         }
     }
     ClusterFile::parse(name, &text).ok()
@@ -177,6 +190,7 @@ pub(crate) fn reported(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use backend::JobSize;
     use expect_test::{Expect, expect};
     use model::{GpuGroup, NodeGroup, Seconds, TimeLimitRequest};
 
@@ -200,6 +214,11 @@ mod tests {
             },
             differ: false,
             max_time: Some(TimeLimitRequest::Limit(Seconds(7200))),
+            default_time: None,
+            job_size: Some(JobSize {
+                least: 1,
+                most: None,
+            }),
         }
     }
 
@@ -244,6 +263,56 @@ mod tests {
         check(
             &[differ],
             expect!["partition gpu: MaxTime: 02:00:00 in the file, UNLIMITED reported"],
+        );
+    }
+
+    /// The sizes of jobs and the default of their time.
+    #[test]
+    fn limits_that_only_one_of_them_says() {
+        let file = |limits: &str| ClusterFile::parse("lab", &format!("{FILE}{limits}\n")).unwrap();
+        let row = |least, most, default_time| ReportedNodes {
+            job_size: Some(JobSize { least, most }),
+            default_time,
+            ..row("gpu", "n[1-4]", 8, 4)
+        };
+        let check = |limits: &str, row: ReportedNodes, want: Expect| {
+            let reported = reported("lab", &[row], &ReportedSite::default()).unwrap();
+            let Merged {
+                file: merged,
+                differences,
+            } = merge(&file(limits), &reported);
+            let lines: Vec<String> = differences.iter().map(ToString::to_string).collect();
+            let gpu = merged.partition("gpu").unwrap();
+            let now = (
+                gpu.min_nodes.as_ref().map(|it| it.value),
+                gpu.max_nodes.as_ref().map(|it| it.value),
+                gpu.default_time.as_ref().map(|it| it.value.to_string()),
+            );
+            want.assert_eq(&format!("{}\n{now:?}", lines.join("\n")));
+        };
+        let hour = TimeLimitRequest::Limit(Seconds(3600));
+        let said = "max_nodes = 2\ndefault_time = \"30:00\"";
+        check(
+            said,
+            row(1, Some(2), Some(hour)),
+            expect![[r#"
+            partition gpu: DefaultTime: 00:30:00 in the file, 01:00:00 reported
+            (Some(1), Some(2), Some("01:00:00"))"#]],
+        );
+        check(
+            said,
+            row(2, None, None),
+            expect![[r#"
+            partition gpu: DefaultTime: 00:30:00 in the file, NONE reported
+            partition gpu: MaxNodes: 2 in the file, UNLIMITED reported
+            (Some(2), None, None)"#]],
+        );
+        check(
+            "min_nodes = 2",
+            row(1, Some(3), Some(hour)),
+            expect![[r#"
+            partition gpu: MinNodes: 2 in the file, 1 reported
+            (Some(1), Some(3), Some("01:00:00"))"#]],
         );
     }
 }

@@ -15,7 +15,7 @@ const COMMANDS: [(&str, &str); 6] = [
     (
         "sinfo",
         "case \"$*\" in *CPUsState*) cat \"$here/nodes\"; exit ;; esac\n\
-         echo 'main*|1|4|16000|(null)|1:00:00|OFF|1:00:00|node1'",
+         echo 'main*|1|4|16000|(null)|1:00:00|OFF|1:00:00|1-infinite|node1'",
     ),
     (
         "scontrol",

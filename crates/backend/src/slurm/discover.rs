@@ -46,6 +46,41 @@ pub struct ReportedNodes {
     pub differ: bool,
     /// The partition's longest limit.
     pub max_time: Option<TimeLimitRequest>,
+    /// The limit of its jobs that ask for none; none where those have the longest.
+    pub default_time: Option<TimeLimitRequest>,
+    /// The fewest and the most nodes that it gives a job; none where that can't be read.
+    pub job_size: Option<JobSize>,
+}
+
+/// How many nodes a partition gives a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobSize {
+    /// The fewest.
+    pub least: u32,
+    /// The most; none where there is no limit.
+    pub most: Option<u32>,
+}
+
+impl JobSize {
+    /// Reads `1-infinite`, `2-4`, `3` and `1-2K`, as `sinfo --format=%s` prints them.
+    fn parse(text: &str) -> Option<JobSize> {
+        let number = |text: &str| {
+            let (digits, unit) = match text.strip_suffix('K') {
+                Some(digits) => (digits, 1024),
+                None => (text.strip_suffix('M').unwrap_or(text), 1 << 20),
+            };
+            let unit = if digits == text { 1 } else { unit };
+            digits.parse::<u32>().ok()?.checked_mul(unit)
+        };
+        let (least, most) = text.split_once('-').unwrap_or((text, text));
+        Some(JobSize {
+            least: number(least)?,
+            most: match most {
+                "infinite" => None,
+                most => Some(number(most)?),
+            },
+        })
+    }
 }
 
 impl Discovered {
@@ -124,7 +159,11 @@ fn read_facts(bin: &Path) -> Result<(String, ClusterFacts, Vec<ReportedNodes>), 
     config.args(["show", "config"]);
     let config = ask_ok(config)?;
     let mut nodes = slurm_command(&bin.join("sinfo"));
-    nodes.args(["--noheader", "--all", "--format=%P|%D|%c|%m|%G|%L|%M|%l|%N"]);
+    nodes.args([
+        "--noheader",
+        "--all",
+        "--format=%P|%D|%c|%m|%G|%L|%M|%l|%s|%N",
+    ]);
     let nodes = ask_ok(nodes)?;
     let rows: Vec<Row> = nodes.lines().map(parse_row).collect::<Result<_, _>>()?;
     let facts = facts_of(&config, &rows)?;
@@ -170,7 +209,7 @@ fn facts_of(config: &str, rows: &[Row]) -> Result<ClusterFacts, TransportError> 
         nodes,
         node_local: PathBuf::from("/tmp"),
         internet: Internet::Login,
-        default_time: chosen.iter().find_map(|row| row.default_time),
+        default_time: chosen.iter().find_map(|row| row.nodes.default_time),
         time_granularity: Seconds(60),
         comeback: comeback(config, &chosen),
         containers: model::ContainerFacts {
@@ -195,10 +234,9 @@ fn comeback(config: &str, partitions: &[&Row]) -> Comeback {
     }
 }
 
-/// One line of `sinfo --format=%P|%D|%c|%m|%G|%L|%M|%l|%N`.
+/// One line of `sinfo --format=%P|%D|%c|%m|%G|%L|%M|%l|%s|%N`.
 struct Row {
     nodes: ReportedNodes,
-    default_time: Option<TimeLimitRequest>,
     preempt_mode: String,
 }
 
@@ -217,6 +255,7 @@ fn parse_row(line: &str) -> Result<Row, TransportError> {
         default_time,
         preempt_mode,
         max_time,
+        job_size,
         names,
     ] = fields[..]
     else {
@@ -238,8 +277,9 @@ fn parse_row(line: &str) -> Result<Row, TransportError> {
             },
             differ: cpus.ends_with('+') || memory.ends_with('+'),
             max_time: TimeLimitRequest::parse(max_time),
+            default_time: TimeLimitRequest::parse(default_time),
+            job_size: JobSize::parse(job_size),
         },
-        default_time: TimeLimitRequest::parse(default_time),
         preempt_mode: preempt_mode.to_owned(),
     })
 }
@@ -303,7 +343,7 @@ mod tests {
     #[test]
     fn default_partition_alone_counts() {
         check(
-            "gpu*|3|8|16000|gpu:v100:4|1:00:00|OFF|infinite|n[1-3]\ngpu*|1|8+|16000+|gpu:a100:4(S:0-1)|1:00:00|OFF|infinite|n4\ncpu|2|8|16000|(null)|30:00|OFF|1-00:00:00|c[1-2]",
+            "gpu*|3|8|16000|gpu:v100:4|1:00:00|OFF|infinite|1-infinite|n[1-3]\ngpu*|1|8+|16000+|gpu:a100:4(S:0-1)|1:00:00|OFF|infinite|1-infinite|n4\ncpu|2|8|16000|(null)|30:00|OFF|1-00:00:00|1-2|c[1-2]",
             expect!["lab 3: 8 CPUs 16000 MiB 4×v100; 1: 8 CPUs 16000 MiB 4×a100"],
         );
     }
@@ -321,11 +361,25 @@ mod tests {
     #[track_caller]
     fn check_comeback(config: &str, mode: &str, want: (bool, u64)) {
         let row = parse_row(&format!(
-            "main*|2|8|16000|(null)|30:00|{mode}|1:00:00|n[1-2]"
+            "main*|2|8|16000|(null)|30:00|{mode}|1:00:00|1-infinite|n[1-2]"
         ))
         .unwrap();
         let found = comeback(config, &[&row]);
         assert_eq!((found.no_requeue.is_some(), found.kill_wait.0), want);
+    }
+
+    #[test]
+    fn sizes_of_jobs() {
+        let check = |text: &str, want: Option<(u32, Option<u32>)>| {
+            let want = want.map(|(least, most)| JobSize { least, most });
+            assert_eq!(JobSize::parse(text), want, "{text}");
+        };
+        check("1-infinite", Some((1, None)));
+        check("2-4", Some((2, Some(4))));
+        check("3", Some((3, Some(3))));
+        check("1K-2K", Some((1024, Some(2048))));
+        check("n/a", None);
+        check("", None);
     }
 
     #[test]

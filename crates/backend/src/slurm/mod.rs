@@ -8,7 +8,7 @@ mod discover;
 mod query;
 mod transport;
 
-pub use discover::{Discovered, ReportedNodes, ReportedSite, discover, slurm_here};
+pub use discover::{Discovered, JobSize, ReportedNodes, ReportedSite, discover, slurm_here};
 pub use transport::SlurmTransport;
 
 use crate::transport::TransportError;

@@ -195,13 +195,20 @@ fn partitions(
         }
         let limits = documents.0.partition(name).zip(documents.1.partition(name));
         if let Some((first, other)) = limits {
+            let (defaults, most) = (
+                differ(&first.default_time, &other.default_time),
+                differ(&first.max_nodes, &other.max_nodes),
+            );
+            let tells_all = other.tells_all_limits();
+            let no_default = || lifted(&first.default_time, &other.default_time, "NONE");
+            let no_most = || lifted(&first.max_nodes, &other.max_nodes, "UNLIMITED");
             let said = [
                 ("MaxTime", differ(&first.max_time, &other.max_time)),
                 (
                     "DefaultTime",
-                    differ(&first.default_time, &other.default_time),
+                    defaults.or_else(|| no_default().filter(|_| tells_all)),
                 ),
-                ("MaxNodes", differ(&first.max_nodes, &other.max_nodes)),
+                ("MaxNodes", most.or_else(|| no_most().filter(|_| tells_all))),
                 ("MinNodes", differ(&first.min_nodes, &other.min_nodes)),
             ];
             found.extend(said.into_iter().filter_map(|(key, both)| {
@@ -229,6 +236,16 @@ fn partitions(
             found.push(there(&other.name, false));
         }
     }
+}
+
+/// What the file alone says, beside the word for none.
+fn lifted<T: fmt::Display>(
+    file: &Option<Sourced<T>>,
+    reported: &Option<Sourced<T>>,
+    none: &str,
+) -> Option<(String, String)> {
+    let own = file.as_ref().filter(|_| reported.is_none())?;
+    Some((own.value.to_string(), none.to_owned()))
 }
 
 /// What both say, where it is not the same.

@@ -3,8 +3,6 @@
 mod json;
 mod script;
 
-use runs::cluster_files as files;
-
 use super::making::{leave_out_modules, note_what_is_missing};
 use super::run_request::RequestArgs;
 use crate::exit_code;
@@ -67,7 +65,10 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         beside: args.beside,
     };
     let asked = request.script()?;
-    let file = cluster_file(request.on.as_deref(), &places)?;
+    let file = match request.on.as_deref() {
+        Some(name) => Described::elsewhere(name, &places)?,
+        None => None,
+    };
     match (asked, file) {
         (Some((path, _)), _) if args.beside.is_some() => Err(Failure::new(
             FailureKind::Usage,
@@ -100,20 +101,6 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
             show_here(&args, planned, printer)
         }
     }
-}
-
-/// The cluster file to plan for; none for the embedded engine and for the Slurm that answers here.
-fn cluster_file(on: Option<&str>, places: &Places) -> Result<Option<Described>, Failure> {
-    let Some(name) = on.filter(|name| !runs::is_engine(places, name)) else {
-        return Ok(None);
-    };
-    // A Slurm that is here but doesn't answer is not in the way of planning for another cluster.
-    if let Ok(Some(found)) = backend::discover()
-        && found.facts.name == name
-    {
-        return Ok(None);
-    }
-    Ok(Some(Described::File(files::find(places, name)?)))
 }
 
 /// The plan for the engine that would run it, which is asked whether it would.
