@@ -386,7 +386,7 @@ fn wait_gives_up_after_its_timeout_and_the_job_goes_on() {
 fn counts_of_jobs_steps_and_tasks() {
     let text = "[nodes.n]\ncount = 2\ncpus = 8\n\
         [partition.main]\ndefault = true\nnodes = \"ALL\"\n\
-        [scheduling]\nparameters = \"bf_continue,nonsense=7,assoc_limit_stop\"\n\
+        [scheduling]\nparameters = \"bf_continue,nonsense=7,bf_busy_nodes\"\n\
         [limits]\nmax_jobs = 3\nmax_steps = 2\nmax_tasks_per_node = 4\n";
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     let file = env.write("counts.toml", text).display().to_string();

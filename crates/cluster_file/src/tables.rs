@@ -456,6 +456,8 @@ section! {
         scheduler: String,
         /// In Slurm's text. `SchedulerParameters`
         parameters: String,
+        /// In Slurm's text. `DependencyParameters`
+        dependency_parameters: String,
     }
 }
 

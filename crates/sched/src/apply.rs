@@ -352,7 +352,7 @@ impl State {
         self.notify_singletons(uid, &request.name, at);
     }
 
-    /// Ends those whose dependency can't be met any more, where they asked for that.
+    /// Ends those whose dependency can't be met any more, where they or the cluster ask for that.
     pub(crate) fn end_doomed(&mut self, at: Timestamp) {
         while let Some(id) = self.doomed.pop_first() {
             let job = self

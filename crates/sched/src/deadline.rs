@@ -24,6 +24,9 @@ pub(crate) struct Span {
     pub(crate) length: i64,
 }
 
+/// So long must be free for a job that is tried briefly.
+const BRIEF: Seconds = Seconds(60);
+
 impl Span {
     /// With a limit, until a place is needed no more.
     pub(crate) fn of(limit: Option<Seconds>, needed: Option<Seconds>, now: Timestamp) -> Span {
@@ -112,10 +115,23 @@ impl State {
         if !is_behind {
             return Span::of(given, given, now);
         }
+        if self.is_tried_briefly(job) {
+            return Span::of(given, Some(BRIEF), now);
+        }
         match self.shorter_span(job, choice, now) {
             Some(shorter) => shorter,
             None => Span::of(given, limit, now),
         }
+    }
+
+    /// Whether a job starts behind others where a minute is free: one for which no place is kept, where others
+    /// may take its place (`QOS_FLAG_NO_RESERVE` in backfill.c).
+    fn is_tried_briefly(&self, job: &LiveJob) -> bool {
+        // Its shares of a machine that runs several would be promised to others.
+        let splits = |class: &resources::NodeClass| class.splits;
+        crate::preempt::rules::is_on(&self.cluster)
+            && self.keeps_no_place(job.record.id)
+            && !self.cluster.classes().iter().any(splits)
     }
 
     /// The shortest limit of a job without a deadline, where that is shorter than its own.

@@ -12,7 +12,7 @@
 //! ```text
 //! queue.rs   the order of those that wait
 //! prioritise.rs  where a job stands in it
-//! limits.rs  whether one may start now, whatever is free
+//! limits.rs  whether one may start now, whatever is free; limit_stop.rs: what one that may not holds up
 //! pass.rs    who of them is next; queue_attempt.rs: whether it starts; possible_start.rs: where it could
 //! promise.rs who would delay which of those ahead; cycle.rs: when those behind are tried
 //! preempt/   whose places they take
@@ -44,6 +44,7 @@ mod job;
 mod kinds;
 mod ledger;
 mod limit_given;
+mod limit_stop;
 mod limits;
 mod live_job;
 mod live_jobs;

@@ -80,6 +80,8 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_000_000);
 
+    type Change = fn(&mut Request);
+
     fn cluster(wall: &str) -> Arc<Cluster> {
         let text = format!(
             "[nodes.n]\ncpus = 1\n[partition.all]\ndefault = true\nnodes = \"ALL\"\n\
@@ -112,13 +114,13 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(hours(&state), 1);
-        let changes: [(&dyn Fn(&mut Request), u64); 5] = [
-            (&|it| it.qos = Some("long".to_owned()), 8),
-            (&|it| it.qos = Some("any".to_owned()), 3),
-            (&|it| it.account = Some("b".to_owned()), 5),
-            (&|it| it.partition = Some("day".to_owned()), 24),
+        let changes: [(Change, u64); 5] = [
+            (|it| it.qos = Some("long".to_owned()), 8),
+            (|it| it.qos = Some("any".to_owned()), 3),
+            (|it| it.account = Some("b".to_owned()), 5),
+            (|it| it.partition = Some("day".to_owned()), 24),
             (
-                &|it| it.time = Some(TimeLimitRequest::Limit(Seconds(7200))),
+                |it| it.time = Some(TimeLimitRequest::Limit(Seconds(7200))),
                 2,
             ),
         ];

@@ -10,12 +10,12 @@
 use crate::fault::{self, Fault};
 use crate::possible_start::Attempt;
 use crate::preempt::{Claims, rules};
-use crate::promise::Promises;
+use crate::promise::{Kept, Promises};
 use crate::queue::{Key, QueueId};
 use crate::reserved::{Kind, TooFew};
 use crate::{Action, State};
 use model::{JobId, PendingReason, Timestamp};
-use resources::{NodeSet, PartId};
+use resources::{NodeSet, PartId, QosId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
@@ -48,8 +48,14 @@ pub(crate) struct Pass {
     pub(crate) unavailable: BTreeMap<JobId, PendingReason>,
     /// What is known of what reservations leave.
     pub(crate) too_few: TooFew,
-    /// Jobs in line that wait for a reservation, before any is promised a place.
-    pub(crate) passed_over: Vec<Attempt>,
+    /// Jobs in line that wait for a reservation or for a limit, before any is promised a place.
+    pub(crate) passed_over: Vec<(Attempt, Kept)>,
+    /// QOS whose jobs start in order alone, as a limit on all of them is reached.
+    pub(crate) stopped_qos: BTreeSet<QosId>,
+    /// Jobs of a partition that were tried in order.
+    pub(crate) tried_in_order: BTreeMap<PartId, usize>,
+    /// One was not tried because so many of its partition were.
+    pub(crate) is_too_deep: bool,
     /// From the first blocked job on, with backfill.
     pub(crate) promises: Option<Promises>,
     /// Whose job it is decides what it may be given.
@@ -90,6 +96,7 @@ impl State {
         let mut looks = 0;
         let pass = loop {
             looks += 1;
+            let begun = actions.len();
             let mut pass = Pass {
                 stopped: self.stopped(),
                 by_user: self.is_by_user(),
@@ -101,13 +108,16 @@ impl State {
             }
             self.promise_passed_over(&mut pass, now);
             actions.extend(self.let_go_on(&mut pass, None, now));
+            // Those beyond the depth are tried in the next pass.
+            let goes_deeper = pass.is_too_deep && self.backfill.is_none() && actions.len() > begun;
+            let again = pass.has_overtaken || goes_deeper;
             // What started may leave the promised ones other nodes: looked at once more, so that a
             // pass leaves nothing to the next.
             assert!(
                 !cfg!(test) || looks < most,
                 "ends: a pass looks again and again"
             );
-            if !pass.has_overtaken || looks == most {
+            if !again || looks == most {
                 break pass;
             }
         };

@@ -94,6 +94,16 @@ impl State {
     ) -> Result<(), PendingReason> {
         let job = &self.jobs[&attempt.job];
         self.may_start(job, &attempt.choice)?;
+        self.may_pass_limits(attempt, now)
+    }
+
+    /// Whether limits that are asked before nodes are chosen let a job start so now.
+    pub(crate) fn may_pass_limits(
+        &self,
+        attempt: &Attempt,
+        now: Timestamp,
+    ) -> Result<(), PendingReason> {
+        let job = &self.jobs[&attempt.job];
         if !Ledger::counts(&self.cluster) {
             return Ok(());
         }

@@ -38,17 +38,49 @@ impl State {
         is_needed.then(|| self.priorities.next(&self.cluster))?
     }
 
-    /// Works out shares and the priorities of all that wait.
+    /// Works out shares and the priorities of all that wait, and of those that run where that is asked
+    /// (`CALCULATE_RUNNING`).
     pub(crate) fn work_out_priorities(&mut self, now: Timestamp) {
+        self.work_out_shares(now);
+        let with_running = self.cluster.priority().has_flag("CALCULATE_RUNNING");
+        let rises_only = self.cluster.priority().has_flag("INCR_ONLY");
+        let all = self.jobs.values();
+        let all = all.filter(|job| job.is_pending() || with_running);
+        let all: Vec<JobId> = all.map(|job| job.record.id).collect();
+        for id in all {
+            if self.jobs[&id].is_pending() {
+                self.give_priority(id, rises_only);
+            } else {
+                self.renew_priority_of_running(id, rises_only);
+            }
+        }
+    }
+
+    fn work_out_shares(&mut self, now: Timestamp) {
         if self.cluster.priority().is_multifactor {
             let records = self.jobs.values().map(|job| &job.record);
             self.priorities.work_out(&self.cluster, records, now);
         }
-        let waiting = self.jobs.values().filter(|job| job.is_pending());
-        let waiting: Vec<JobId> = waiting.map(|job| job.record.id).collect();
-        for id in waiting {
-            self.prioritise(id, now);
+    }
+
+    /// It is shown, and no row is written for it.
+    fn renew_priority_of_running(&mut self, id: JobId, rises_only: bool) {
+        let job = &self.jobs[&id];
+        let partition = job.record.partitions();
+        let partition = partition.and_then(|name| self.cluster.find_partition(name));
+        let choice = partition.and_then(|partition| job.choice(partition));
+        let factors = choice.and_then(|choice| self.factors_of(job, choice));
+        let (Some(factors), former) = (factors, job.record.priority) else {
+            return;
+        };
+        let priority = factors.priority();
+        if former == 0 || former == priority || (rises_only && priority < former) {
+            return;
         }
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.record.priority = priority;
+        }
+        self.show(id);
     }
 
     /// Gives a waiting job that isn't held the priority that it has now. Its place in its queues
@@ -66,18 +98,30 @@ impl State {
         let is_multifactor = self.cluster.priority().is_multifactor;
         if is_multifactor && !self.priorities.knows(&self.cluster, &job.record) {
             // Another user changes the shares of all.
+            self.work_out_shares(now);
+            self.give_priority(id, false);
             return self.work_out_priorities(now);
         }
+        self.give_priority(id, false);
+    }
+
+    /// Gives a waiting job that isn't held the priority that it has by the shares as they were worked out, or
+    /// keeps a higher one (`INCR_ONLY`).
+    fn give_priority(&mut self, id: JobId, rises_only: bool) {
         let job = &self.jobs[&id];
-        let all: Vec<u32> = job
-            .derived
-            .choices
-            .iter()
-            .map(|choice| {
-                self.factors_of(job, choice)
-                    .map_or_else(|| priority_of(&job.record.request), |it| it.priority())
-            })
-            .collect();
+        if job.record.priority == 0 {
+            return self.set_priorities(id, &[]);
+        }
+        let choices = job.derived.choices.iter();
+        let all = choices.map(|choice| {
+            let factors = self.factors_of(job, choice);
+            let Some(factors) = factors else {
+                return priority_of(&job.record.request);
+            };
+            let former = if rises_only { choice.priority } else { 0 };
+            factors.priority().max(former)
+        });
+        let all: Vec<u32> = all.collect();
         let own = all.first().copied();
         let own = own.unwrap_or_else(|| priority_of(&job.record.request));
         if let Some(job) = self.jobs.get_mut(&id) {
@@ -119,20 +163,35 @@ impl State {
             .factors(&self.cluster, job, choice.partition, demand)
     }
 
-    /// What the priorities of the jobs that wait for their turn are made of, by id; of those in
-    /// several partitions, each.
+    /// What the priorities of the jobs that wait for their turn are made of, by id, and of those that run
+    /// where they are worked out too; of those that wait in several partitions, each.
     #[must_use]
     pub fn priorities(&self) -> Vec<JobPriority> {
-        let waiting = self.jobs.values().filter(|job| {
+        let with_running = self.cluster.priority().has_flag("CALCULATE_RUNNING");
+        let shown = self.jobs.values().filter(|job| {
             let record = &job.record;
-            job.is_pending() && record.priority > 0 && record.eligible.is_some()
+            let is_shown = job.is_pending() || with_running;
+            is_shown && record.priority > 0 && record.eligible.is_some()
         });
-        let each = waiting.flat_map(|job| {
-            job.derived.choices.iter().map(|choice| JobPriority {
+        let each = shown.flat_map(|job| {
+            let runs_in = job
+                .record
+                .partition
+                .as_deref()
+                .filter(|_| !job.is_pending());
+            let choices = job.derived.choices.iter().filter(move |choice| {
+                let name = &self.cluster.partition(choice.partition).name;
+                runs_in.is_none_or(|own| own == name)
+            });
+            choices.map(|choice| JobPriority {
                 job: job.record.id,
                 partition: self.cluster.partition(choice.partition).name.clone(),
                 account: Member::of(&self.cluster, &job.record).account,
-                priority: choice.priority,
+                priority: if job.is_pending() {
+                    choice.priority
+                } else {
+                    job.record.priority
+                },
                 factors: self.factors_of(job, choice),
             })
         });

@@ -13,6 +13,18 @@ use model::{JobId, PendingReason, Timestamp};
 use resources::{Free, NodeSet, Pick, Share};
 use std::collections::HashMap;
 
+/// For what a place is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// The job waits for its nodes.
+    ForNodes,
+    /// A limit keeps the job, for so long as nobody knows.
+    ByLimit,
+}
+
+/// So long after now a job starts by Slurm's guess that a limit keeps, in milliseconds.
+const LIMIT_LASTS: i64 = 500_000;
+
 /// The promises of a pass.
 #[derive(Clone, Debug)]
 pub(crate) struct Promises {
@@ -258,13 +270,19 @@ impl Promises {
     /// kept free.
     ///
     /// # Errors
-    /// What it would get then is over a limit by what runs now: it is promised nothing.
+    /// What it would get then is over a limit by what runs now: it is promised nothing, unless those that a limit
+    /// keeps hold others up.
     pub(crate) fn promise(
         &mut self,
         state: &State,
         attempt: &Attempt,
+        kept: Kept,
         now: Timestamp,
     ) -> Result<bool, PendingReason> {
+        if kept == Kept::ByLimit {
+            self.promise_limited(state, attempt, now);
+            return Ok(true);
+        }
         let length = attempt.span.length;
         let waits_for_few = attempt.choice.few_until.is_some();
         let reserved = state.reserved_for(attempt.job);
@@ -278,7 +296,10 @@ impl Promises {
         let Some(start) = found else {
             return Ok(false);
         };
-        state.may_have(&state.ledger, &start, now)?;
+        let limit = state.may_have(&state.ledger, &start, now);
+        if !state.cluster.queue_rules().stops_at_limits {
+            limit.clone()?;
+        }
         if !waits_for_few && !may_preempt {
             self.bounds.set(kind, length, start.at.0);
         }
@@ -292,7 +313,26 @@ impl Promises {
                 self.keep(state, &start, times);
             }
         }
-        Ok(true)
+        limit.map(|()| true)
+    }
+
+    /// Promises a place to a job that a limit keeps: where it has nodes now, from when another has its place, or
+    /// from the moment that Slurm guesses.
+    fn promise_limited(&mut self, state: &State, attempt: &Attempt, now: Timestamp) {
+        let kept = self.plan.kept.iter();
+        let next = kept.flat_map(|kept| [kept.from, kept.until]);
+        let next = next.filter(|at| *at > now.0).min();
+        let next = Timestamp(next.unwrap_or(now.0.saturating_add(LIMIT_LASTS)));
+        self.begin_step(next);
+        let reserved = state.reserved_for(attempt.job);
+        let from = |at: Timestamp| self.earliest(state, attempt, at.0..=i64::MAX, &reserved);
+        let found = match from(now) {
+            Some(start) if start.at <= now => from(next),
+            found => found,
+        };
+        if let Some(start) = found {
+            self.promised(state, &start, now);
+        }
     }
 
     /// Promises a job what was found for it, on whole nodes.

@@ -6,7 +6,7 @@ use crate::kinds::find_unreserved;
 use crate::ledger::Chain;
 use crate::pass::{Line, Pass};
 use crate::possible_start::{Attempt, PossibleStart};
-use crate::promise::Promises;
+use crate::promise::{Kept, Promises};
 use crate::queue::{Key, QueueId};
 use crate::reserved::{Reserved, TooFew};
 use crate::{Action, State};
@@ -40,14 +40,19 @@ impl State {
             return None;
         };
         let line = (queue.partition, self.reserved_for(key.job).number());
-        let is_behind = pass.blocked.contains_key(&line);
+        let is_behind = pass.blocked.contains_key(&line) || self.is_too_deep(pass, queue.partition);
         let later = self.attempt(job, choice, true, now);
         let attempt = if is_behind {
             later.clone()
         } else {
             self.attempt(job, choice, false, now)
         };
-        if let Err(reason) = self.may_attempt(&attempt, now) {
+        let may_start = self.may_start(job, choice);
+        let limits = || self.may_pass_limits(&attempt, now);
+        if let Err(reason) = may_start.clone().and_then(|()| limits()) {
+            if may_start.is_ok() {
+                self.pass_over_limited(pass, later, is_behind, &reason, now);
+            }
             pass.limited.insert(key.job, reason);
             pass.passed.insert(queue, key);
             return None;
@@ -58,6 +63,19 @@ impl State {
             line,
             is_behind,
         })
+    }
+
+    /// Whether as many jobs of a partition were tried in order as there may be (`partition_job_depth`); counts
+    /// one more if not.
+    fn is_too_deep(&self, pass: &mut Pass, partition: PartId) -> bool {
+        let Some(depth) = self.cluster.queue_rules().depth else {
+            return false;
+        };
+        let tried = pass.tried_in_order.entry(partition).or_default();
+        let is_too_deep = *tried >= depth;
+        *tried += usize::from(!is_too_deep);
+        pass.is_too_deep |= is_too_deep;
+        is_too_deep
     }
 
     /// Starts a job, or an element of it, if it may start and something is free for it.
@@ -88,17 +106,21 @@ impl State {
             pass.not_tried.push(key.job);
             return actions;
         }
+        if self.waits_with_its_qos(pass, &tried, now) {
+            pass.passed.insert(queue, key);
+            return actions;
+        }
         let found = match self.find_room(pass, &tried, &mut actions, now) {
             Ok(found) => found,
             Err(reason) => {
-                pass.limited.insert(key.job, reason);
+                self.keep_by_limit(pass, &tried, reason, now);
                 pass.passed.insert(queue, key);
                 return actions;
             }
         };
         if let Some(mut start) = found {
             if let Err(reason) = self.may_have(&self.ledger, &start, now) {
-                pass.limited.insert(key.job, reason);
+                self.keep_by_limit(pass, &tried, reason, now);
                 pass.passed.insert(queue, key);
                 return actions;
             }
@@ -224,14 +246,14 @@ impl State {
         if let Some(reason) = self.waits_for_reservation(later, &named, &mut pass.too_few, now) {
             pass.limited.insert(*job, reason);
             if *is_behind {
-                self.promise(pass, later, now);
+                self.promise(pass, later, Kept::ForNodes, now);
             } else {
-                pass.passed_over.push(later.clone());
+                pass.passed_over.push((later.clone(), Kept::ForNodes));
             }
             return;
         }
         if let Err(reason) = self.may_have_if_idle(later, now) {
-            pass.limited.insert(*job, reason);
+            self.keep_by_limit(pass, tried, reason, now);
             return;
         }
         if !is_behind {
@@ -255,7 +277,7 @@ impl State {
                 pass.limited.insert(*job, reason);
                 pass.withdrawn.add(&named);
                 pass.named.add(&named);
-                self.promise(pass, later, now);
+                self.promise(pass, later, Kept::ForNodes, now);
                 return;
             }
         }
@@ -263,7 +285,7 @@ impl State {
             pass.closed.insert(partition);
             return;
         }
-        let is_planned = self.promise(pass, later, now);
+        let is_planned = self.promise(pass, later, Kept::ForNodes, now);
         if *is_behind
             && is_planned == Some(false)
             && (self.too_few_nodes(choice, &NodeSet::default()) || self.lacks_nodes(choice))
@@ -305,19 +327,25 @@ impl State {
         self.may_have(&self.ledger, &start, now)
     }
 
-    /// Promises those their places that a pass went over as they wait for a reservation: jobs in line behind
-    /// them start whatever they are promised, as in Slurm's main scheduler.
+    /// Promises those their places that a pass went over as they wait for a reservation or a limit: jobs in line
+    /// behind them start whatever they are promised, as in Slurm's main scheduler.
     pub(crate) fn promise_passed_over(&self, pass: &mut Pass, now: Timestamp) {
-        for attempt in std::mem::take(&mut pass.passed_over) {
+        for (attempt, kept) in std::mem::take(&mut pass.passed_over) {
             // It may have started in another partition.
             if self.is_queued(attempt.job) {
-                self.promise(pass, &attempt, now);
+                self.promise(pass, &attempt, kept, now);
             }
         }
     }
 
     /// Promises a job its place, where a pass promises it one: whether there will be one.
-    fn promise(&self, pass: &mut Pass, attempt: &Attempt, now: Timestamp) -> Option<bool> {
+    pub(crate) fn promise(
+        &self,
+        pass: &mut Pass,
+        attempt: &Attempt,
+        kept: Kept,
+        now: Timestamp,
+    ) -> Option<bool> {
         self.promise_passed_over(pass, now);
         let parameters = self.backfill.as_ref()?;
         let partition = attempt.choice.partition;
@@ -332,7 +360,7 @@ impl State {
         *promised += 1;
         let promises = pass.promises.take();
         let mut promises = promises.unwrap_or_else(|| Promises::new(self, parameters, now));
-        let is_planned = promises.promise(self, attempt, now);
+        let is_planned = promises.promise(self, attempt, kept, now);
         pass.promises = Some(promises);
         match is_planned {
             Ok(is_planned) => Some(is_planned),
@@ -344,7 +372,7 @@ impl State {
     }
 
     /// Whether a job's priority is below that from which on a place is kept for it (`MinPrioThreshold`).
-    fn is_below_threshold(&self, attempt: &Attempt) -> bool {
+    pub(crate) fn is_below_threshold(&self, attempt: &Attempt) -> bool {
         let record = &self.jobs[&attempt.job].record;
         self.cluster.has_limits()
             && Chain::of(&self.cluster, record, Some(attempt.choice.partition))

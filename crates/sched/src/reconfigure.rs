@@ -44,8 +44,12 @@ impl State {
         self.count_accruals_anew();
         self.priorities.forget();
         self.plan_usage_reset(at);
+        for id in &waiting {
+            self.refile(*id, at);
+        }
+        // What the former cluster gave does not count.
         for id in waiting {
-            self.refile(id, at);
+            self.prioritise(id, at);
         }
         self.work_out_priorities(at);
     }

@@ -145,7 +145,8 @@ impl State {
                 }
                 Outlook::Never => {
                     self.set_reason(id, PendingReason::DependencyNeverSatisfied);
-                    if self.jobs[&id].record.request.rare.kill_on_invalid_dep == Some(true) {
+                    let ends = self.jobs[&id].record.request.rare.kill_on_invalid_dep;
+                    if ends.unwrap_or(self.cluster.queue_rules().ends_never_met) {
                         self.doomed.insert(id);
                     }
                     return Some(Place::Dependent(None));

@@ -179,13 +179,25 @@ impl World {
         let mut request = self.request(name, options)?;
         let known = USERS.iter().find(|(known, _)| *known == user);
         let uid = known.unwrap_or_else(|| panic!("no user {user}")).1;
+        if !self.file.users.is_empty() {
+            (request.account, request.qos) = resources::charged(&self.file, &request, user);
+        }
         let refusals = resources::findings(&self.file, &request, Some(user));
         if let Some(refusal) = refusals.into_iter().find(|one| one.fate == Fate::Refused) {
             return Err(failed(refusal.denial));
         }
+        let submitter = Submitter {
+            uid,
+            user: user.to_owned(),
+            // Each has a group of the same name.
+            group: user.to_owned(),
+            ..Submitter::default()
+        };
+        let entered = self.state.may_enter(&request, &submitter);
+        entered.map_err(|refusal| failed(refusal.denial))?;
         let admitted = self.state.admit(&request);
         admitted.map_err(|refusal| failed(refusal.denial))?;
-        let reserved = self.state.may_be_reserved(&request, user, "");
+        let reserved = self.state.may_be_reserved(&request, user, user);
         reserved.map_err(|refusal| failed(refusal.denial))?;
         let dependency = request.rare.dependency.as_deref();
         let history = self.history(dependency.and_then(Dependency::parse).as_ref());
@@ -195,11 +207,6 @@ impl World {
             request.partition = Some(cluster.partition(partition).name.clone());
         }
         let id = self.state.new_id();
-        let submitter = Submitter {
-            uid,
-            user: user.to_owned(),
-            ..Submitter::default()
-        };
         let record = Job::submitted(id, request, Arc::new(submitter), self.now);
         if self.state.has_room_for([&record]).is_err() {
             return Err(failed(Denial::Policy));
@@ -330,6 +337,11 @@ impl World {
             }
             "where" => return Some(self.place_of(rest[0])),
             "planned" => return Some(self.planned()),
+            "priority" => {
+                self.pass();
+                let record = self.rows_of(rest[0]);
+                return Some(record.first().map_or(0, |it| it.priority).to_string());
+            }
             "state" => return Some(self.state_of(rest[0])),
             "node" => {
                 let mark = NodeMark {

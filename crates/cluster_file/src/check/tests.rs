@@ -167,16 +167,19 @@ fn policy() {
 fn words_of_slurms_own() {
     check(
         "[qos.a]\nflags = [\"denyonlimit\", \"DenyOnLimt\", \"UsageFactorSafe\", \"Relative\"]\n\
-         [priority]\nage = 1\nflags = [\"MAX_TRES\", \"nonsense\", \"INCR_ONLY\"]\n\
-         [scheduling]\nparameters = \"bf_window=60, bf_continue,nonsense=7,assoc_limit_stop,bf_windw=1,\"\n",
+         [priority]\nage = 1\nflags = [\"MAX_TRES\", \"nonsense\", \"INCR_ONLY\", \"DEPTH_OBLIVIOUS\"]\n\
+         [scheduling]\nparameters = \"bf_window=60, bf_continue,nonsense=7,assoc_limit_stop,bf_busy_nodes,bf_windw=1,\"\n\
+         dependency_parameters = \"kill_invalid_depend,max_depend_depth=5,defer\"\n",
         expect![[r#"
             2:9 Warning unknown-word: DenyOnLimt is no flag of a QOS; did you mean DenyOnLimit?
             2:9 Note no-effect: Relative has no effect here; a flag of a QOS of Slurm's
             5:9 Warning unknown-word: nonsense is no flag of the priority; 
-            5:9 Note no-effect: INCR_ONLY has no effect here; a flag of the priority of Slurm's
+            5:9 Note no-effect: DEPTH_OBLIVIOUS has no effect here; a flag of the priority of Slurm's
             7:14 Warning unknown-word: nonsense is no parameter of the scheduler; 
-            7:14 Note no-effect: assoc_limit_stop has no effect here; a parameter of the scheduler of Slurm's
-            7:14 Warning unknown-word: bf_windw is no parameter of the scheduler; did you mean bf_window?"#]],
+            7:14 Note no-effect: bf_busy_nodes has no effect here; a parameter of the scheduler of Slurm's
+            7:14 Warning unknown-word: bf_windw is no parameter of the scheduler; did you mean bf_window?
+            8:25 Note no-effect: max_depend_depth has no effect here; a parameter of dependencies of Slurm's
+            8:25 Warning unknown-word: defer is no parameter of dependencies; "#]],
     );
 }
 

@@ -37,6 +37,8 @@ const PRIORITY_FLAGS: Vocabulary = Vocabulary {
     what: "flag of the priority",
     counting: &[
         "ACCRUE_ALWAYS",
+        "CALCULATE_RUNNING",
+        "INCR_ONLY",
         "MAX_TRES",
         "NO_FAIR_TREE",
         "NO_NORMAL_ALL",
@@ -46,12 +48,7 @@ const PRIORITY_FLAGS: Vocabulary = Vocabulary {
         "NO_NORMAL_TRES",
         "SMALL_RELATIVE_TO_TIME",
     ],
-    idle: &[
-        "CALCULATE_RUNNING",
-        "DEPTH_OBLIVIOUS",
-        "INCR_ONLY",
-        "MAX_TRES_GRES",
-    ],
+    idle: &["DEPTH_OBLIVIOUS", "MAX_TRES_GRES"],
 };
 
 /// `SchedulerParameters`. Those that say how much of its time a controller gives to scheduling need not do
@@ -59,6 +56,7 @@ const PRIORITY_FLAGS: Vocabulary = Vocabulary {
 const PARAMETERS: Vocabulary = Vocabulary {
     what: "parameter of the scheduler",
     counting: &[
+        "assoc_limit_stop",
         "batch_sched_delay",
         "bf_continue",
         "bf_interval",
@@ -78,6 +76,7 @@ const PARAMETERS: Vocabulary = Vocabulary {
         "max_sched_time",
         "no_backup_scheduling",
         "no_env_cache",
+        "partition_job_depth",
         "preempt_youngest_first",
         "sched_interval",
         "sched_min_interval",
@@ -87,7 +86,6 @@ const PARAMETERS: Vocabulary = Vocabulary {
     idle: &[
         "Ignore_NUMA",
         "allow_zero_lic",
-        "assoc_limit_stop",
         "bb_array_stage_cnt",
         "bf_busy_nodes",
         "bf_hetjob_immediate",
@@ -118,7 +116,6 @@ const PARAMETERS: Vocabulary = Vocabulary {
         "max_switch_wait",
         "nohold_on_prolog_fail",
         "pack_serial_at_end",
-        "partition_job_depth",
         "preempt_reorder_count",
         "preempt_strict_order",
         "reduce_completing_frag",
@@ -131,6 +128,13 @@ const PARAMETERS: Vocabulary = Vocabulary {
     ],
 };
 
+/// `DependencyParameters`.
+const DEPENDENCY_PARAMETERS: Vocabulary = Vocabulary {
+    what: "parameter of dependencies",
+    counting: &["kill_invalid_depend"],
+    idle: &["disable_remote_singleton", "max_depend_depth"],
+};
+
 impl Checker<'_> {
     pub(super) fn words(&mut self) {
         let file = self.file;
@@ -140,10 +144,15 @@ impl Checker<'_> {
         if let Some(flags) = &file.priority.flags {
             self.of_kind(&PRIORITY_FLAGS, flags, flags.iter().map(String::as_str));
         }
-        if let Some(text) = &file.scheduling.parameters {
+        let own = &file.scheduling;
+        for (kind, text) in [
+            (&PARAMETERS, &own.parameters),
+            (&DEPENDENCY_PARAMETERS, &own.dependency_parameters),
+        ] {
+            let Some(text) = text else { continue };
             let words = text.split(',').map(str::trim);
             let names = words.map(|word| word.split('=').next().unwrap_or(word).trim());
-            self.of_kind(&PARAMETERS, text, names.filter(|name| !name.is_empty()));
+            self.of_kind(kind, text, names.filter(|name| !name.is_empty()));
         }
     }
 

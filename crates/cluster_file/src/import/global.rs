@@ -305,6 +305,7 @@ impl Importer {
             },
             "schedulertype" => set!(file.scheduling.scheduler, text()),
             "schedulerparameters" => set!(file.scheduling.parameters, text()),
+            "dependencyparameters" => set!(file.scheduling.dependency_parameters, text()),
             "prioritytype" => set!(
                 file.priority.kind,
                 said(line, value.trim_start_matches("priority/").to_owned())

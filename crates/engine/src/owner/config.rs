@@ -145,6 +145,10 @@ impl Owner {
         );
         of("SchedulerType", text(&scheduling.scheduler));
         of("SchedulerParameters", text(&scheduling.parameters));
+        of(
+            "DependencyParameters",
+            text(&scheduling.dependency_parameters),
+        );
         let priority = &file.priority;
         let prefixed = |kind: String| {
             if kind.starts_with("priority/") {

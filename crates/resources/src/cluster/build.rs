@@ -78,6 +78,7 @@ impl Cluster {
         cluster.take_switches(file);
         cluster.priority = super::PriorityPolicy::of(file);
         cluster.preemption = super::PreemptPolicy::of(file);
+        cluster.queue_rules = super::QueueRules::of(file);
         cluster.over_time = value(&file.scheduling.over_time_limit).unwrap_or(Seconds(0));
         cluster.requeue_delay = value(&file.scheduling.requeue_delay).unwrap_or(Seconds(0));
         let enforced = file.limits.enforce.as_ref();

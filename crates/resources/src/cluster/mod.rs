@@ -9,6 +9,7 @@ mod partition;
 mod preemption;
 mod priority;
 mod qos;
+mod queue_rules;
 mod single;
 mod topology;
 
@@ -20,6 +21,7 @@ pub use node::{ClassId, GpuGroup, GpuKind, Lane, NodeClass, NodeId, Sockets, UNB
 pub use partition::{Account, AccountId, Counted, Limits, PartId, Partition, Qos, QosId};
 pub use preemption::PreemptPolicy;
 pub use priority::PriorityPolicy;
+pub use queue_rules::QueueRules;
 pub use single::SingleNode;
 pub use topology::Switch;
 
@@ -55,6 +57,7 @@ pub struct Cluster {
     switches: Vec<Switch>,
     priority: PriorityPolicy,
     preemption: PreemptPolicy,
+    queue_rules: QueueRules,
     /// How long a job that is queued again waits at least.
     requeue_delay: Seconds,
     /// How much longer than its limit a job may run where its partition doesn't say it.
@@ -325,6 +328,12 @@ impl Cluster {
     #[must_use]
     pub fn preemption(&self) -> &PreemptPolicy {
         &self.preemption
+    }
+
+    /// Rules for jobs that wait.
+    #[must_use]
+    pub fn queue_rules(&self) -> QueueRules {
+        self.queue_rules
     }
 
     /// How long a job that is queued again waits at least.

@@ -11,6 +11,9 @@ pub enum ChangeDenial {
     /// There is no such partition.
     #[error("Invalid partition name specified")]
     Partition,
+    /// It takes no jobs of the user.
+    #[error("Requested partition configuration not available now")]
+    PartitionClosed,
     /// There is no such QOS, or it is not for the user.
     #[error("Invalid qos specification")]
     Qos,

@@ -33,6 +33,9 @@ impl State {
                     return Err(ChangeDenial::Partition);
                 }
                 request.partition = Some(names.clone());
+                if self.may_enter(request, &record.submitter).is_err() {
+                    return Err(ChangeDenial::PartitionClosed);
+                }
             }
             JobChange::Qos(name) if name.is_empty() => request.qos = None,
             JobChange::Qos(name) => {

@@ -47,6 +47,7 @@ impl Ledger {
             cluster: chain.cluster,
             wanted,
             by_qos: true,
+            minds_minutes: chain.minds_minutes(),
             factor: 1.0,
         };
         for (at, (id, limits)) in qos.iter().enumerate() {
@@ -103,6 +104,8 @@ struct Comparison<'a> {
     cluster: &'a Cluster,
     wanted: Wanted<'a>,
     by_qos: bool,
+    /// What others may still use counts against the job.
+    minds_minutes: bool,
     /// Limits on what a job and a group hold are so many times as much.
     factor: f64,
 }
@@ -168,7 +171,9 @@ impl Comparison<'_> {
 
     /// What running jobs hold, or may still use times seconds.
     fn of_others(&self, limited: Limited, counter: &Counter, at: usize) -> u128 {
-        if limited.is_in_minutes() {
+        if limited.is_in_minutes() && !self.minds_minutes {
+            0
+        } else if limited.is_in_minutes() {
             self.ledger.still_to_use(counter, at, self.wanted.now)
         } else {
             self.ledger.held(counter, at).into()

@@ -1,6 +1,6 @@
 //! Whose limits a job meets, and where it counts.
 
-use super::{Spender, licences_of};
+use super::{Spender, licences_of, usage_factor};
 use crate::Job;
 use crate::fault::{self, Fault};
 use crate::member::{self, Member};
@@ -32,8 +32,10 @@ pub(crate) struct Chain<'a> {
     pub(super) uid: u32,
     user: &'a str,
     pub(crate) request: &'a Request,
-    /// The time of the job counts so many times, as its own QOS says (`UsageFactorSafe`).
-    time_factor: Option<f64>,
+    /// A second of the job counts so many times of what is used, as its own QOS says (`UsageFactor`).
+    usage_factor: f64,
+    /// So does its time before it starts (`UsageFactorSafe`).
+    counts_ahead: bool,
 }
 
 impl<'a> Chain<'a> {
@@ -48,7 +50,7 @@ impl<'a> Chain<'a> {
         let of_partition = partition.and_then(|partition| cluster.partition(partition).qos);
         let own_qos = of_job.map(|qos| &cluster.qos()[usize::from(qos.0)]);
         let goes_first = own_qos.is_some_and(|qos| qos.has_flag("OverPartQOS"));
-        let time_factor = own_qos.filter(|qos| qos.has_flag("UsageFactorSafe"));
+        let counts_ahead = own_qos.is_some_and(|qos| qos.has_flag("UsageFactorSafe"));
         let mut qos: Vec<QosId> = [of_partition, of_job].into_iter().flatten().collect();
         qos.dedup();
         if goes_first {
@@ -73,21 +75,34 @@ impl<'a> Chain<'a> {
             uid: record.submitter.uid,
             user: &record.submitter.user,
             request: &record.request,
-            time_factor: time_factor.map(|qos| qos.usage_factor),
+            usage_factor: usage_factor(own_qos),
+            counts_ahead,
         }
     }
 
     /// For how long a job with a limit counts under limits on its time and on what it will use
     /// (`acct_policy_job_runnable_post_select`), in whole minutes.
     pub(crate) fn counted_time(&self, limit: Option<Seconds>) -> Option<Seconds> {
-        let Some(factor) = self.time_factor else {
+        if !self.counts_ahead {
             return limit;
-        };
+        }
+        let factor = self.usage_factor;
         if factor <= 0.0 {
             return Some(Seconds(0));
         }
         let minutes = cluster_file::times(limit?.0.div_ceil(60), factor);
         Some(Seconds(minutes.saturating_mul(60)))
+    }
+
+    /// A second of the job counts so many times of what is used.
+    pub(super) fn usage_factor(&self) -> f64 {
+        self.usage_factor
+    }
+
+    /// Whether limits on minutes keep the job for what others used, or may still use: not where it counts nothing
+    /// itself.
+    pub(super) fn minds_minutes(&self) -> bool {
+        self.usage_factor > 0.0
     }
 
     /// Where the job counts when it runs.
@@ -195,6 +210,27 @@ impl<'a> Chain<'a> {
         let all = self.cluster.qos();
         let mut qos = self.qos.iter();
         qos.find_map(|qos| all[usize::from(qos.0)].limit_factor)
+    }
+
+    /// The QOS whose limits count, the first one first.
+    pub(crate) fn qos(&self) -> &[QosId] {
+        &self.qos
+    }
+
+    /// The first QOS that limits what all of its jobs have together.
+    pub(crate) fn limited_together(&self) -> Option<QosId> {
+        let is_limited = |limits: &Limits| {
+            let of_group = [
+                Limited::Group,
+                Limited::GroupMinutes,
+                Limited::GroupRunMinutes,
+            ];
+            let has = |limited: &Limited| limits.on(*limited).but_for([].into_iter()).next();
+            let (jobs, wall) = (limits.group.jobs, limits.group_wall);
+            jobs.is_some() || wall.is_some() || of_group.iter().any(|it| has(it).is_some())
+        };
+        let mut all = self.qos_limits();
+        all.find_map(|(qos, limits)| is_limited(limits).then_some(qos))
     }
 
     fn own_spender(&self) -> Spender {

@@ -24,7 +24,7 @@ pub(crate) use chain::{Chain, Counter};
 use model::{JobId, JobState, LicenceCount, PendingReason, Timestamp};
 pub(crate) use overdrawn::BudgetChecks;
 pub(crate) use passed::{Over, Passed};
-use resources::{Cluster, Share};
+use resources::{Cluster, Qos, Share};
 pub(crate) use spent::Spent;
 pub use spent::{Spender, Spending};
 use std::borrow::Cow;
@@ -46,10 +46,23 @@ pub(crate) struct Ledger {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Held {
     used: Used,
-    /// Of each TRES the sum over all jobs of what they hold times the second at which they end:
-    /// what they may still use is that less the time times what is held.
-    ends: Vec<i128>,
+    /// Of each TRES what they may still use.
+    to_use: Vec<ToUse>,
 }
+
+/// What jobs may still use of a TRES until their ends, in parts ([`PARTS`]): each second of a job counts as its
+/// QOS says (`UsageFactor`).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct ToUse {
+    /// A second.
+    rate: i128,
+    /// The sum over all jobs of the same times the second at which they end: what they may still use is that
+    /// less the time times the rate.
+    ends: i128,
+}
+
+/// A second of one of a TRES has so many parts: factors have fractions, and whole numbers add up exactly.
+const PARTS: f64 = 1e6;
 
 /// A running job.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +71,16 @@ struct Counted {
     used: Used,
     /// Seconds since 1970.
     end: i64,
+    /// So many parts does a second of one of a TRES count.
+    factor: i128,
     licences: Vec<LicenceCount>,
+}
+
+impl Counted {
+    /// How many parts of the TRES at a place it uses a second.
+    fn rate(&self, at: usize) -> i128 {
+        i128::from(self.used.get(at)) * self.factor
+    }
 }
 
 impl Ledger {
@@ -90,23 +112,26 @@ impl Ledger {
         self.ended(record);
         let partition = record.partitions();
         let partition = partition.and_then(|name| cluster.find_partition(name));
-        let counters = Chain::of(cluster, record, partition).counters();
+        let chain = Chain::of(cluster, record, partition);
         let partition = partition.map(|partition| cluster.partition(partition));
         let used = Used::of(cluster, partition, &record.request, shares);
         let unmoved = *since + limit.unwrap_or(crate::expected_ends::UNLIMITED);
         let counted = Counted {
-            counters,
+            counters: chain.counters(),
             used,
             end: seconds(record.state.limit_ends().unwrap_or(unmoved)),
+            factor: (chain.usage_factor() * PARTS) as i128,
             licences: licences_of(&record.request),
         };
         for counter in &counted.counters {
             let held = self.held.entry(counter.clone()).or_default();
             held.used.add(&counted.used);
-            held.ends
-                .resize(held.ends.len().max(counted.used.tres.len()), 0);
-            for (at, ends) in held.ends.iter_mut().enumerate() {
-                *ends += i128::from(counted.used.get(at)) * i128::from(counted.end);
+            let len = held.to_use.len().max(counted.used.tres.len());
+            held.to_use.resize(len, ToUse::default());
+            for (at, to_use) in held.to_use.iter_mut().enumerate() {
+                let rate = counted.rate(at);
+                to_use.rate += rate;
+                to_use.ends += rate * i128::from(counted.end);
             }
         }
         for licence in &counted.licences {
@@ -118,18 +143,20 @@ impl Ledger {
 
     /// A job runs no more.
     pub(crate) fn ended(&mut self, record: &Job) {
-        let Some(counted) = self.jobs.remove(&record.id) else {
+        let Some(mut counted) = self.jobs.remove(&record.id) else {
             return;
         };
-        for counter in counted.counters {
+        for counter in std::mem::take(&mut counted.counters) {
             let Some(held) = self.held.get_mut(&counter) else {
                 continue;
             };
             if !fault::is(Fault::StaysCounted) {
                 held.used.take(&counted.used);
             }
-            for (at, ends) in held.ends.iter_mut().enumerate() {
-                *ends -= i128::from(counted.used.get(at)) * i128::from(counted.end);
+            for (at, to_use) in held.to_use.iter_mut().enumerate() {
+                let rate = counted.rate(at);
+                to_use.rate -= rate;
+                to_use.ends -= rate * i128::from(counted.end);
             }
             if held.used.jobs == 0 {
                 self.held.remove(&counter);
@@ -164,9 +191,9 @@ impl Ledger {
         let Some(held) = self.held.get(counter) else {
             return 0;
         };
-        let ends = held.ends.get(at).copied().unwrap_or(0);
-        let passed = i128::from(held.used.get(at)) * i128::from(seconds(now));
-        u128::try_from(ends - passed).unwrap_or(0)
+        let ToUse { rate, ends } = held.to_use.get(at).copied().unwrap_or_default();
+        let left = ends - rate * i128::from(seconds(now));
+        u128::try_from(left / PARTS as i128).unwrap_or(0)
     }
 }
 
@@ -205,6 +232,12 @@ impl crate::State {
     pub fn licences_held(&self, name: &str) -> u32 {
         self.ledger.licences(name)
     }
+}
+
+/// How much a second of a QOS's job counts of what is used.
+fn usage_factor(qos: Option<&Qos>) -> f64 {
+    // Slurm takes no other.
+    qos.map_or(1.0, |qos| qos.usage_factor.clamp(0.0, 1e9))
 }
 
 fn seconds(at: Timestamp) -> i64 {

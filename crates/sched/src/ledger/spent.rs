@@ -1,7 +1,7 @@
 //! What jobs used so far, as limits on that count it (`GrpTRESMins`, `GrpWall`): resources times
 //! seconds, times the `UsageFactor` of the job's QOS, forgotten by halves as all usage is.
 
-use super::{Chain, Ledger, Used, Wanted, over};
+use super::{Chain, Ledger, Used, Wanted, over, usage_factor};
 use crate::expected_ends::UNLIMITED;
 use crate::live_job::LiveJob;
 use crate::member::{self, Member};
@@ -97,8 +97,8 @@ fn seconds_used(
     let JobState::Running { since, .. } = &record.state else {
         return 0.0;
     };
-    let factor = member::qos_of(cluster, record)
-        .map_or(1.0, |qos| cluster.qos()[usize::from(qos.0)].usage_factor);
+    let qos = member::qos_of(cluster, record);
+    let factor = usage_factor(qos.map(|qos| &cluster.qos()[usize::from(qos.0)]));
     let ran = now.since(reset.max(*since)) - record.state.suspended_ms(now);
     factor * decay.sum(ran.max(0) as f64 / 1000.0)
 }
@@ -196,7 +196,8 @@ impl State {
             return Ok(());
         }
         first_spent(chain, &|spender, tres, most| {
-            chain.asks_for(tres) && self.spent_by(spender.clone(), tres, now) >= most
+            let counts = tres == WALL || chain.minds_minutes();
+            counts && chain.asks_for(tres) && self.spent_by(spender.clone(), tres, now) >= most
         })
     }
 
@@ -217,6 +218,9 @@ impl State {
             let to_use = if let Some(place) = place {
                 if wanted.used.get(place) == 0 {
                     return false;
+                }
+                if !chain.minds_minutes() {
+                    return wanted.to_use(place) as f64 > most;
                 }
                 let counter = chain.counter_of(spender);
                 let others = counter.map(|it| ledger.still_to_use(&it, place, wanted.now));

@@ -9,7 +9,7 @@ use crate::expected_ends::expected_end;
 use crate::live_job::Place;
 use crate::pass::Pass;
 use crate::preempt::rules;
-use crate::promise::Promises;
+use crate::promise::{Kept, Promises};
 use crate::queue::{Key, QueueId};
 use crate::{BackfillParameters, Finished, Job, State};
 use model::{JobId, PendingReason, ReachedLimit, Timestamp};
@@ -230,11 +230,14 @@ impl State {
         if tried.is_behind && !self.may_try(pass, queue.partition, tried.attempt.user) {
             return false;
         }
+        if self.waits_with_its_qos(pass, &tried, now) {
+            return false;
+        }
         match self.find_beside(pass, &tried, now) {
             Some(start) => match self.may_have(&self.ledger, &start, now) {
                 Ok(()) => true,
                 Err(reason) => {
-                    pass.limited.insert(key.job, reason);
+                    self.keep_by_limit(pass, &tried, reason, now);
                     false
                 }
             },
@@ -269,7 +272,7 @@ impl State {
             let Some(tried) = self.queue_attempt(&mut pass, queue, key, now) else {
                 continue;
             };
-            let is_planned = promises.promise(self, &tried.later, now);
+            let is_planned = promises.promise(self, &tried.later, Kept::ForNodes, now);
             // Where none goes before others they start in their order.
             if self.backfill.is_none() && is_planned == Ok(true) {
                 let start = promises.plan.start_of(key.job);

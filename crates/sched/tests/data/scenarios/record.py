@@ -234,6 +234,8 @@ UnkillableStepTimeout=60
             return self.where(rest[0])
         elif word == "planned":
             return self.planned()
+        elif word == "priority":
+            return self.run("squeue", "-h", "-a", "-j", self.id(rest[0]), "-o", "%Q").stdout.strip()
         elif word == "state":
             return self.run("squeue", "-h", "-a", "-t", "all", "-j", self.id(rest[0]), "-o", "%T %r %l").stdout.strip()
         elif word == "node":
