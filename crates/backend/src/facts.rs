@@ -24,7 +24,10 @@ pub fn embedded_facts(facts: &EngineFacts) -> ClusterFacts {
     } else {
         node_local()
     };
-    facts_of(facts.cluster.clone(), nodes, node_local)
+    ClusterFacts {
+        nodes_share_disk: !facts.nodes_have_disks,
+        ..facts_of(facts.cluster.clone(), nodes, node_local)
+    }
 }
 
 /// This machine as one node, as an engine of it sees it that doesn't run.
@@ -47,6 +50,7 @@ fn facts_of(name: String, nodes: Vec<NodeGroup>, node_local: PathBuf) -> Cluster
         embedded: true,
         nodes,
         node_local,
+        nodes_share_disk: false,
         // One machine: what the user can reach, its jobs can.
         internet: Internet::Compute,
         default_time: None,

@@ -416,6 +416,19 @@ fn without_namespaces_nodes_see_this_machine_and_all_else_works() {
     // Names that this machine does not know are no way to meet.
     let status = start(&mut env);
     assert!(status.contains("no namespaces can be made"), "{status}");
+    assert!(status.contains("are one for all its nodes"), "{status}");
+    for (nodes, is_noted) in [(1, false), (2, true)] {
+        let text = format!(
+            "command = [\"true\"]\nlauncher = \"srun\"\nresources = {{ nodes = {nodes} }}\n"
+        );
+        env.write("yard.toml", text.as_str());
+        let plan = env.yard(&["plan", "--on", "satori"]).success();
+        assert_eq!(
+            plan.contains("share this machine's disk"),
+            is_noted,
+            "{plan}"
+        );
+    }
     let script = SCRIPT.replace("meet.py $first", "meet.py localhost");
     env.write("job.sh", &script);
     let printed = run(&env);

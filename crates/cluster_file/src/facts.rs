@@ -40,6 +40,7 @@ impl ClusterFile {
                     .as_ref()
                     .map_or("/tmp", |path| path.as_str()),
             ),
+            nodes_share_disk: false,
             internet: self
                 .internet
                 .as_ref()

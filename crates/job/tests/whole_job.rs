@@ -242,6 +242,7 @@ fn facts(disk: &Path) -> ClusterFacts {
             gpus: vec![],
         }],
         node_local: disk.to_owned(),
+        nodes_share_disk: false,
         internet: Internet::Login,
         default_time: None,
         time_granularity: Seconds(1),

@@ -135,6 +135,7 @@ mod tests {
             embedded,
             nodes: nodes.iter().map(group).collect(),
             node_local: "/tmp".into(),
+            nodes_share_disk: false,
             internet: model::Internet::None,
             default_time: None,
             time_granularity: Seconds(60),

@@ -150,9 +150,17 @@ impl Plan {
         let cpus = &self.cpus_per_rank;
         add("cpus per rank", cpus.value.to_string(), &cpus.source);
         if self.gpus_per_node.value > 0 {
-            let value = "each rank at its GPU's socket".to_owned();
+            let value = if ranks.value < self.gpus_per_node.value {
+                "each rank at its GPUs' sockets, and ranks that it starts itself anywhere there"
+            } else {
+                "each rank at its GPU's socket"
+            };
             let why = "where the job has enough CPUs there";
-            add("cpu binding", value, &Source::launcher(why.to_owned()));
+            add(
+                "cpu binding",
+                value.to_owned(),
+                &Source::launcher(why.to_owned()),
+            );
         }
         match &self.memory {
             Some(Resolved { value: 0, source }) => add("memory", "all".to_owned(), source),

@@ -208,6 +208,7 @@ fn facts_of(config: &str, rows: &[Row]) -> Result<ClusterFacts, TransportError> 
         embedded: false,
         nodes,
         node_local: PathBuf::from("/tmp"),
+        nodes_share_disk: false,
         internet: Internet::Login,
         default_time: chosen.iter().find_map(|row| row.nodes.default_time),
         time_granularity: Seconds(60),

@@ -17,6 +17,9 @@ pub struct ClusterFacts {
     pub nodes: Vec<NodeGroup>,
     /// A folder on each node's own disk, below which a job may make its own.
     pub node_local: PathBuf,
+    /// Whether that is one folder for all nodes: those of an engine that can't isolate them.
+    #[serde(default)]
+    pub nodes_share_disk: bool,
     /// From where the outside world can be reached.
     pub internet: Internet,
     /// The limit of a job that asks for none.

@@ -367,3 +367,21 @@ fn how_a_run_resumes_and_is_told_to_stop_has_rows() {
         Some(("SIGUSR1", "from yard.toml:4"))
     );
 }
+
+/// A command such as `horovodrun` starts ranks of its own, which no wrapper binds.
+#[test]
+fn where_a_rank_has_several_gpus_the_binding_says_what_of_its_own_ranks() {
+    let check = |text: &str, want: &str| {
+        let facts = laptop(8, gpus("v100", 4, 32_768));
+        let text =
+            format!("command = [\"horovodrun\", \"-np\", \"4\", \"x\"]\n[resources]\n{text}");
+        let rows = planned(&text, &[], &facts).unwrap().rows(&facts);
+        let row = rows.iter().find(|row| row.name == "cpu binding").unwrap();
+        assert_eq!(row.value, want);
+    };
+    check(
+        "gpus_per_node = 4\nranks_per_node = 1\n",
+        "each rank at its GPUs' sockets, and ranks that it starts itself anywhere there",
+    );
+    check("gpus_per_node = 1\n", "each rank at its GPU's socket");
+}

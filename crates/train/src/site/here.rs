@@ -60,6 +60,7 @@ mod tests {
                 }],
             }],
             node_local: "/tmp".into(),
+            nodes_share_disk: false,
             internet: Internet::Compute,
             default_time: None,
             time_granularity: Seconds(1),

@@ -303,8 +303,8 @@ fn plan_in(
     }
     let Planned { mut plan, groups } = plan_sections(input, asked, &facts)?;
     let could: Vec<&NodeSet<'_>> = groups.iter().filter_map(|group| sets.get(*group)).collect();
-    if asker.pretended_by.is_some() {
-        pretended::mark(&mut plan, &own);
+    if let Some(engine) = asker.pretended_by {
+        pretended::mark(&mut plan, &own, engine);
     } else {
         let note = |set: &&NodeSet<'_>| architecture::note(set, &file.name, asker.machine);
         plan.notes.extend(could.iter().find_map(note));

@@ -19,9 +19,16 @@ pub(super) fn adapt(facts: &mut ClusterFacts, engine: &ClusterFacts) {
     };
 }
 
-/// What differs from the cluster itself. `own` is what is known of that one.
-pub(super) fn mark(plan: &mut Plan, own: &ClusterFacts) {
+/// What differs from the cluster itself. `own` is what is known of that one, `engine` of what stands in for it.
+pub(super) fn mark(plan: &mut Plan, own: &ClusterFacts, engine: &ClusterFacts) {
     plan.embedded = true;
+    if engine.nodes_share_disk && plan.nodes.value > 1 {
+        plan.notes.push(format!(
+            "the pretended nodes of {} share this machine's disk, since no namespaces can be made here: files of one name \
+             that two nodes write to {{checkpoints}}, {{data}} or /tmp are one file (yard engine status {})",
+            plan.cluster, plan.cluster
+        ));
+    }
     let container = plan.environment.container.as_ref();
     if let (Some(container), Some(there)) = (container, own.containers.runtimes.first())
         && container.runtime.value != *there

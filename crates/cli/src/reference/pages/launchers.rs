@@ -200,6 +200,7 @@ pub(super) fn sample_of(text: &str, runtimes: &[model::ContainerRuntime]) -> Pla
             }],
         }],
         node_local: PathBuf::from("/tmp"),
+        nodes_share_disk: false,
         internet: Internet::Compute,
         default_time: None,
         time_granularity: Seconds(60),
