@@ -236,8 +236,7 @@ fn a_number_at_once_without_repeats_is_refused_as_a_flag_and_noted_of_a_run_file
         at_once is for repeats, and there are none
           asked   at_once = 2 (--at-once)
           there   without repeat it is one run
-          do      add repeat = N, or leave at_once out
-    "#]]
+          do      add repeat = N, or leave at_once out"#]]
     .assert_eq(&refused);
     let plan = planned("command = [\"x\"]\nat_once = 2\n", &[], &local).unwrap();
     expect![[r#"
