@@ -9,7 +9,7 @@ use api::{
     CallError, CancelRequest, Client, EngineFolder, JobFilter, Refusal, Selector, Submission,
     WhyWaiting,
 };
-use model::{ClusterFacts, JobId, PassedLimits, RequeueHold, RestartCount, Timestamp};
+use model::{ClusterFacts, JobId, JobRecord, PassedLimits, RequeueHold, RestartCount, Timestamp};
 use std::path::Path;
 use std::time::Duration;
 
@@ -122,8 +122,15 @@ impl Transport for EmbeddedTransport {
             .map_err(|error| refused(&self.name, error))
     }
 
-    fn find(&mut self, _token: &str) -> Result<Option<JobId>, TransportError> {
-        Ok(None)
+    fn find(&mut self, token: &str) -> Result<Option<JobId>, TransportError> {
+        let filter = JobFilter {
+            comment: Some(token.to_owned()),
+            ..JobFilter::default()
+        };
+        let jobs = self.client.jobs(filter);
+        let jobs = jobs.map_err(|error| refused(&self.name, error))?;
+        let id = |job: &JobRecord| job.array.as_ref().map_or(job.id, |place| place.array_job);
+        Ok(jobs.first().map(id))
     }
 
     fn jobs(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, TransportError> {

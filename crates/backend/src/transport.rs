@@ -76,8 +76,8 @@ pub trait Transport: Send {
     /// Queues a job; when this returns, the answer is on disk there.
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, TransportError>;
 
-    /// The job of this user that carries a submission's token: what one that was not answered may
-    /// have left. Always none where the same token twice is the same job anyway.
+    /// The live job of this user that carries a submission's token, an array by its own number: what one that was
+    /// not answered may have left.
     fn find(&mut self, token: &str) -> Result<Option<JobId>, TransportError>;
 
     /// The jobs as they are now; one that is no longer known is left out.

@@ -38,6 +38,7 @@ mod run_json;
 mod saved_checkpoint;
 mod starting_point;
 mod submission;
+mod submission_turn;
 mod training_progress;
 mod whole_checkpoints;
 
@@ -72,5 +73,6 @@ pub use run_json::{
 pub use saved_checkpoint::{SavedCheckpoint, newest_saved};
 pub use starting_point::{StartedFrom, StartingPoint};
 pub use submission::{NewLink, NotSubmitted, SubmissionError, Submitter};
+pub use submission_turn::SubmissionTurn;
 pub use training_progress::TrainingProgress;
 pub use whole_checkpoints::{Candidate, Companion, KnownCheckpoint, WholeCheckpoints};

@@ -4,7 +4,7 @@
 //! write the intent ── submit ──┬── taken ────────────────────── write its number
 //!        ▲                     ├── refused ──────────────────── write why
 //!        │                     └── no answer ── look for it ─┬─ found: write its number
-//!  an old intent ── look for it, found: write its number     └─ not found: write why
+//!  an old intent ── look for it, found: write its number     └─ not found: the intent stays
 //! ```
 
 use crate::{FolderError, Link, LinkState, RunFolder, json_file};
@@ -113,11 +113,11 @@ impl RunFolder {
         let error = match by.submit(link) {
             Ok(job) => return taken(job),
             Err(NotSubmitted::Refused(error)) => error,
+            // One that is not there yet may arrive still: the intent stays, and whoever submits next, or asks for
+            // the run, looks first.
             Err(NotSubmitted::NoAnswer(error)) => match by.find(link.token) {
                 Ok(Some(job)) => return taken(job),
-                Ok(None) => error,
-                // The intent stays: whoever submits next looks first.
-                Err(_) => return Err(SubmissionError::Cluster(error)),
+                Ok(None) | Err(_) => return Err(SubmissionError::Cluster(error)),
             },
         };
         write(LinkState::Refused {
@@ -127,16 +127,17 @@ impl RunFolder {
         Err(SubmissionError::Cluster(error))
     }
 
-    /// Notes the number of a job that runs, where who submitted it was killed or found no room before
-    /// doing so.
+    /// Notes the number of a job that the cluster has, where who submitted it was killed or found no room before
+    /// doing so, or took it for refused.
     ///
     /// # Errors
     /// The links can't be read or written.
     pub fn note_that_runs(&self, number: u32, job: u32, at: Timestamp) -> Result<(), FolderError> {
         let mut links = self.read_links()?.into_iter();
-        let intent = links
-            .find(|link| link.number == number && matches!(link.state, LinkState::Intent { .. }));
-        match intent {
+        let unnoted = links.find(|link| {
+            link.number == number && !matches!(link.state, LinkState::Submitted { .. })
+        });
+        match unnoted {
             Some(link) => self.write_link(&Link {
                 state: LinkState::Submitted { job, at },
                 ..link
@@ -240,7 +241,7 @@ mod tests {
         let no = Err(NotSubmitted::Refused("no"));
         check(None, Ok(None), no, &["submit"], &refused);
         check(None, Ok(Some(17)), late(), &["submit", "find"], &taken);
-        check(None, Ok(None), late(), &["submit", "find"], &refused);
+        check(None, Ok(None), late(), &["submit", "find"], &intent());
         check(None, Err("down"), late(), &["submit", "find"], &intent());
         check(Some(intent()), Ok(Some(17)), late(), &["find"], &taken);
         check(
@@ -266,12 +267,18 @@ mod tests {
             after: None,
             state,
         };
-        run.write_link(&link(LinkState::Intent { at: AT })).unwrap();
-        run.note_that_runs(2, 8, AT).unwrap();
-        run.note_that_runs(1, 7, AT).unwrap();
-        let noted = link(LinkState::Submitted { job: 7, at: AT });
-        // What is known stays.
-        run.note_that_runs(1, 9, AT).unwrap();
-        assert_eq!(run.read_links().unwrap(), [noted]);
+        let why = "no answer".to_owned();
+        for left in [
+            LinkState::Intent { at: AT },
+            LinkState::Refused { why, at: AT },
+        ] {
+            run.write_link(&link(left)).unwrap();
+            run.note_that_runs(2, 8, AT).unwrap();
+            run.note_that_runs(1, 7, AT).unwrap();
+            let noted = link(LinkState::Submitted { job: 7, at: AT });
+            // What is known stays.
+            run.note_that_runs(1, 9, AT).unwrap();
+            assert_eq!(run.read_links().unwrap(), [noted]);
+        }
     }
 }

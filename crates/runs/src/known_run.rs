@@ -39,9 +39,14 @@ pub fn known_runs(places: &Places) -> Result<(Vec<KnownRun>, Vec<String>), Failu
         };
         known.push(KnownRun { folder, standing });
     }
-    for (cluster, runs) in asked {
-        let all: Vec<&Run> = runs.iter().collect();
-        let views = open(places, &cluster).and_then(|mut way| Ok(ask_for(&mut *way, &all)?));
+    for (cluster, mut runs) in asked {
+        let views = open(places, &cluster).and_then(|mut way| {
+            for run in &mut runs {
+                run.look_for_unanswered(&mut *way)?;
+            }
+            let all: Vec<&Run> = runs.iter().collect();
+            Ok(ask_for(&mut *way, &all)?)
+        });
         problems.extend(views.as_ref().err().map(Failure::line));
         let standing = |run: &Run| match &views {
             Ok(views) if run.state(run.view(views).as_ref()).is_live() => Standing::Live,

@@ -275,15 +275,19 @@ pub fn list(places: &Places, since: Timestamp) -> Result<Listing, Failure> {
         by_cluster.entry(slurm.clone()).or_default();
     }
     let removed = removed_runs(places)?;
-    for (cluster, runs) in by_cluster {
-        let asked = runs.iter().map(Arc::as_ref);
-        let asked: Vec<&Run> = asked.filter(|run| run.needs_cluster()).collect();
+    for (cluster, mut runs) in by_cluster {
         let mut views = Vec::new();
         let mut recent = Vec::new();
         let has_queue = engines.contains(&cluster) || slurm.as_ref() == Some(&cluster);
-        if !asked.is_empty() || has_queue {
+        if has_queue || runs.iter().any(|run| run.needs_cluster()) {
             match crate::reach::open(places, &cluster) {
                 Ok(mut transport) => {
+                    for run in runs.iter_mut().filter(|run| run.is_unanswered()) {
+                        // One that does not answer says so to the next question.
+                        let _ = Arc::make_mut(run).look_for_unanswered(&mut *transport);
+                    }
+                    let asked = runs.iter().map(Arc::as_ref);
+                    let asked: Vec<&Run> = asked.filter(|run| run.needs_cluster()).collect();
                     let answers = ask_for(&mut *transport, &asked)
                         .and_then(|views| Ok((views, transport.snapshot(since)?)));
                     match answers {

@@ -210,6 +210,7 @@ fn fill_and_submit(
     }
     check(goes_on)?;
 
+    let _turn = made.submission_turn()?;
     let environment_job = submit_environment(transport, made, &run)?;
     let others: Vec<JobId> = awaited.jobs.into_iter().chain(environment_job).collect();
     let submitted = submit_next(transport, made, &run, None, &others);

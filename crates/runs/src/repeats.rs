@@ -28,8 +28,18 @@ impl Repeats {
     /// What the system says of a folder that is there.
     pub fn read(entry: IndexEntry) -> Result<Repeats, Failure> {
         let count = entry.repeats.unwrap_or(0);
-        let runs = (1..=count).map(|number| Run::read(entry.repeat(number, count)));
-        let runs = runs.collect::<Result<_, _>>()?;
+        let read = || -> Result<Vec<Run>, Failure> {
+            let runs = (1..=count).map(|number| Run::read(entry.repeat(number, count)));
+            runs.collect()
+        };
+        let mut runs = read()?;
+        // All of them are one submission. Where it can't be asked, what asks it next says so.
+        if let Some(first) = runs.first_mut().filter(|run| run.is_unanswered())
+            && let Ok(mut transport) = open(&places()?, &entry.cluster)
+            && first.look_for_unanswered(&mut *transport).is_ok()
+        {
+            runs = read()?;
+        }
         Ok(Repeats { entry, runs })
     }
 

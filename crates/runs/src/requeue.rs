@@ -30,6 +30,9 @@ pub enum Requeued {
 pub fn requeue(selected: &Selected) -> Result<Requeued, Failure> {
     let mut selected = selected.clone();
     selected.job()?;
+    // From the look at its links to the answer: two at once would each send a job into one folder.
+    let run = selected.run.as_ref();
+    let _turn = run.map(|run| run.folder.submission_turn()).transpose()?;
     let mut transport = selected.open()?;
     let view = selected.view_through(&mut *transport)?;
     let live = view.as_ref().is_some_and(|view| view.state.is_live());

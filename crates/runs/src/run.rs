@@ -185,16 +185,53 @@ impl Run {
         last.map_or(&[], |start| &start.events)
     }
 
+    /// The newest submission, where no answer to it was noted, and the folder that it stands in: who submitted was
+    /// killed, or the answer was lost, and the cluster may have the job.
+    fn unanswered(&self) -> Option<(RunFolder, &Link)> {
+        let newest = self.links.last();
+        let link = newest.filter(|link| matches!(link.state, LinkState::Intent { .. }))?;
+        let own = self.folder.link(link.number).exists();
+        let folder = match &self.entry.of {
+            Some(all) if !own => RunFolder::at(&all.folder),
+            _ => self.folder.clone(),
+        };
+        Some((folder, link))
+    }
+
+    /// Whether a submission of it was not answered, as far as its folder knows.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        self.unanswered().is_some()
+    }
+
+    /// Looks for the job of a submission of which no answer was noted, notes it where the cluster has it, and reads the
+    /// run again.
+    ///
+    /// # Errors
+    /// The cluster does not answer, or the folder can't be read or written.
+    pub(crate) fn look_for_unanswered(
+        &mut self,
+        transport: &mut dyn Transport,
+    ) -> Result<(), Failure> {
+        let Some((folder, link)) = self.unanswered() else {
+            return Ok(());
+        };
+        if let Some(job) = transport.find(&link.token)? {
+            folder.note_that_runs(link.number, job.0, Timestamp(sys::now()))?;
+            *self = Run::read(self.entry.clone())?;
+        }
+        Ok(())
+    }
+
     /// Whether its cluster must be asked to know where it stands.
     #[must_use]
     pub fn needs_cluster(&self) -> bool {
-        !matches!(
-            self.state(None),
-            RunState::NotSubmitted
-                | RunState::Refused { .. }
-                | RunState::Done { .. }
-                | RunState::Failed { .. }
-        )
+        match self.state(None) {
+            RunState::Done { .. } => false,
+            RunState::NotSubmitted | RunState::Refused { .. } | RunState::Failed { .. } => {
+                self.is_unanswered()
+            }
+            _ => true,
+        }
     }
 
     /// Where it stands, with what its cluster says of it ([`Run::view`]).

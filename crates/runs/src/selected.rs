@@ -29,10 +29,17 @@ pub struct Selected {
 
 impl Selected {
     pub(crate) fn of_run(places: &Places, entry: IndexEntry) -> Result<Selected, Failure> {
-        let run = Run::read(entry)?;
+        let mut run = Run::read(entry)?;
+        let cluster = ClusterRef::named(places, &run.entry.cluster);
+        if run.is_unanswered()
+            && let Ok(mut transport) = cluster.open(places)
+        {
+            // Where it can't be asked, what asks it next says so.
+            let _ = run.look_for_unanswered(&mut *transport);
+        }
         Ok(Selected {
             job: run.job(),
-            cluster: ClusterRef::named(places, &run.entry.cluster),
+            cluster,
             run: Some(run),
             element: None,
             notes: Vec::new(),
@@ -129,6 +136,7 @@ impl Selected {
         if let Some(run) = &mut self.run {
             // Another job may have taken over since the last look.
             *run = Run::read(run.entry.clone())?;
+            run.look_for_unanswered(transport)?;
             self.job = run.job();
             let views = transport.jobs(&run.live_jobs())?;
             return Ok(run.view(&views));

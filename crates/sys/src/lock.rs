@@ -4,6 +4,13 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
+/// Whether a file system says that it has none, as NFS without its daemon does.
+#[must_use]
+pub fn knows_no_locks(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Unsupported
+        || error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error())
+}
+
 /// An `flock` on a file, held until dropped. Not inherited by programs that the holder
 /// starts; a forked child without exec shares it.
 #[derive(Debug)]

@@ -64,6 +64,12 @@ impl RunFolder {
         self.links().join(format!("{number}.json"))
     }
 
+    /// `submission.lock`: held by who submits a job of the run.
+    #[must_use]
+    pub(crate) fn submission_lock(&self) -> PathBuf {
+        self.root.join("submission.lock")
+    }
+
     /// `links/<job>.<restart>.events`
     #[must_use]
     pub fn events(&self, attempt: Attempt) -> PathBuf {

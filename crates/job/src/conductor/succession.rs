@@ -161,6 +161,8 @@ impl Place {
 
     fn next_after(&self, job: u32) -> Result<u32, String> {
         let words = |error: io::Error| format!("the run folder can't be used: {error}");
+        let turn = self.run.submission_turn();
+        let _turn = turn.map_err(|error| words(error.into()))?;
         if let Some(job) = successor(&self.run, self.number).map_err(words)? {
             let word = ClusterWord::ask(job, PATIENCE);
             return match word.and_then(|word| word.reason()) {

@@ -1,0 +1,92 @@
+//! Runs whose submission got no answer, because who submitted was killed or the answer was lost, and of which the
+//! cluster has the job: they are found, and neither sent again nor taken for runs that never were.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use testkit::{TestEnv, wait_until};
+
+/// The link of the run's first job, in the folder that the run is kept in.
+fn link_of(env: &TestEnv, run: &str) -> PathBuf {
+    let shown = env.yard(&["show", run, "--json"]).success();
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    PathBuf::from(shown["folder"].as_str().unwrap()).join("links/1.json")
+}
+
+/// Makes it what a command leaves that was killed before the answer came.
+fn forget_the_answer(link: &PathBuf) {
+    let mut json: Value = serde_json::from_str(&fs::read_to_string(link).unwrap()).unwrap();
+    let at = json["state"]["at"].clone();
+    json["state"] = serde_json::json!({ "state": "intent", "at": at });
+    fs::write(link, json.to_string()).unwrap();
+}
+
+#[test]
+fn a_run_whose_submission_was_not_answered_is_found_by_its_token() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let start = ["engine", "start", "rig", "--nodes", "1"];
+    env.yard(&start).success();
+    let run = |name: &str| {
+        let options = [
+            "run",
+            "--on",
+            "rig",
+            "--exclusive",
+            "--name",
+            name,
+            "--detach",
+        ];
+        let command = ["--", "sleep", "600"];
+        env.yard(&[&options[..], &command[..]].concat()).success();
+    };
+    run("first");
+    wait_until("the first one runs", || {
+        let listed = env.yard(&["ls"]).stdout;
+        listed
+            .lines()
+            .any(|line| line.contains("first") && line.contains("running"))
+    });
+    for change in ["ls", "requeue", "rm", "cancel"] {
+        let name = format!("waits-{change}");
+        run(&name);
+        let link = link_of(&env, &name);
+        let before = fs::read_to_string(&link).unwrap();
+        forget_the_answer(&link);
+        match change {
+            "ls" => {
+                let listed = env.yard(&["ls"]).success();
+                let lines = listed.lines().filter(|line| line.contains(&name));
+                let lines: Vec<&str> = lines.collect();
+                assert!(lines.len() == 1 && lines[0].contains("waiting"), "{listed}");
+            }
+            "requeue" => {
+                let said = env.yard(&["requeue", &name]);
+                let said = said.stdout + &said.stderr;
+                assert!(!said.contains("never submitted"), "{said}");
+            }
+            "rm" => {
+                let said = env.yard(&["rm", "--yes", &name]).stderr;
+                assert!(said.contains("it waits or runs"), "{said}");
+            }
+            _ => {
+                env.yard(&["cancel", &name]).success();
+            }
+        }
+        let job = |text: &str| serde_json::from_str::<Value>(text).unwrap()["state"]["job"].clone();
+        assert_eq!(
+            job(&fs::read_to_string(&link).unwrap()),
+            job(&before),
+            "{change}"
+        );
+        env.yard(&["cancel", &name]).success();
+    }
+    env.yard(&["cancel", "first"]).success();
+    wait_until("no job is left", || {
+        let mut squeue = env.command(&["slurm", "squeue", "-h"]);
+        squeue.env("TRAINYARD_ENGINE", "rig");
+        squeue.output().unwrap().stdout.is_empty()
+    });
+    env.yard(&["engine", "stop", "rig"]).success();
+}
