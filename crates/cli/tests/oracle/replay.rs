@@ -536,6 +536,19 @@ const OVERLAP: Part = Part {
     only: "",
 };
 
+/// Accounts, users and QOS as programs that manage them add and delete them.
+const ADMIN: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/admin/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/admin/differ.txt"),
+    file: "manage/admin/differ.txt",
+    hidden: &[],
+    keeps_numbers: false,
+    sleepers: &[],
+    only: "",
+};
+
 /// What tasks are told of `srun`, of how they share GPUs and how files are opened, and which processes steps have.
 const TOLD: Part = Part {
     gres_conf: None,
@@ -875,6 +888,11 @@ fn jobs_keep_their_other_nodes_as_recorded_or_are_listed() {
 #[test]
 fn steps_that_overlap_are_as_recorded_or_are_listed() {
     play(&OVERLAP);
+}
+
+#[test]
+fn accounts_are_managed_as_recorded_or_listed() {
+    play(&ADMIN);
 }
 
 #[test]

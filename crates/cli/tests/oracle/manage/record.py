@@ -40,8 +40,9 @@ SCHEDPARAMS=bf_interval=1,batch_sched_delay=0,sched_min_interval=0) are about ar
 and about lists of nodes that can't all be changed, jobs that lose their node, and variables that commands read;
 reasons/commands.txt (`reasons`, likewise) about what cancelled jobs waited for, and what is left of dependencies;
 job_records/commands.txt (`job_records`, likewise) about what accounting records of jobs and steps; dump/commands.txt, waiting/commands.txt,
-no_kill/commands.txt, overlap/commands.txt and told/commands.txt (`dump`, `waiting`, `no_kill`, `overlap`, `told`, likewise) about files of accounts, what is changed of
-jobs that wait, jobs that keep the nodes that are left to them, steps that share nodes, and what tasks are told.
+no_kill/commands.txt, overlap/commands.txt, told/commands.txt and admin/commands.txt (`dump`, `waiting`, `no_kill`, `overlap`, `told`, `admin`, likewise) about files of accounts, what is changed of
+jobs that wait, jobs that keep the nodes that are left to them, steps that share nodes, what tasks are told,
+and accounts, users and QOS that are added and deleted.
 
 A line of commands.txt is a command line, or one of:
     # TITLE          a part

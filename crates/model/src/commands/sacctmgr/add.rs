@@ -44,7 +44,7 @@ pub(super) fn add_account(words: &[String], to: &mut Accounting) -> Result<Answe
         " Settings\n  Description     = {description}\n  Organization    = {organization}\n Associations\n"
     ));
     for name in &names {
-        text.push_str(&format!("  A = {name:<10} C = {:<10}\n", to.cluster));
+        text.push_str(&format!("  A = {name:<10.10} C = {:<10.10}\n", to.cluster));
         to.accounts.push(Account {
             name: name.clone(),
             description: given.description.clone().unwrap_or_else(|| name.clone()),
@@ -65,7 +65,8 @@ pub(super) fn add_account(words: &[String], to: &mut Accounting) -> Result<Answe
             ..AccountAssociation::default()
         });
     }
-    if !given.settings.is_empty() || given.parent.is_some() {
+    let is_described = given.description.is_some() || given.organization.is_some();
+    if !given.settings.is_empty() || given.parent.is_some() || is_described {
         text.push_str(&format!(
             " Settings\n{}  {:<13} = {parent}\n",
             given.lines(13),
@@ -152,11 +153,11 @@ pub(super) fn add_user(words: &[String], to: &mut Accounting) -> Result<Answer, 
                 continue;
             }
             lines.push_str(&format!(
-                "  U = {name:<9} A = {account:<10} C = {:<10}",
+                "  U = {name:<9.9} A = {account:<10.10} C = {:<10.10}",
                 to.cluster
             ));
             if let Some(partition) = &given.partition {
-                lines.push_str(&format!(" P = {partition:<10}"));
+                lines.push_str(&format!(" P = {partition:<10.10}"));
             }
             lines.push('\n');
             to.associations.push(AccountAssociation {

@@ -14,14 +14,8 @@ pub(super) fn without_default_qos(
     let wanted = own.get("defaultqos")?;
     let chains = AccountChains::of(to);
     let lacks = |it: &&AccountAssociation| is_meant(it) && !chains.qos_of(it).contains(wanted);
-    let lines = to.associations.iter().rev().filter(lacks).map(|it| {
-        let user = it.user.clone().unwrap_or_default();
-        format!(
-            "  DefQOS = {wanted:<10} C = {:<10} A = {:<20} U = {user:<9}\n",
-            to.cluster, it.account
-        )
-    });
-    let lines: String = lines.collect();
+    let lacking = to.associations.iter().rev().filter(lacks);
+    let lines: String = lacking.map(|it| default_qos_line(wanted, to, it)).collect();
     (!lines.is_empty()).then(|| Answer {
         stderr: format!(
             " These associations don't have access to their default qos.\n Please give them access before they the default can be set to this.\n{lines}"
@@ -51,8 +45,10 @@ pub(super) fn keep_default_qos(before: Accounting, to: &mut Accounting) -> Resul
 
 pub(super) fn default_qos_line(qos: &str, of: &Accounting, it: &AccountAssociation) -> String {
     let (cluster, account) = (&of.cluster, &it.account);
-    let user = it.user.as_deref().unwrap_or_default();
-    format!("  DefQOS = {qos:<10} C = {cluster:<10} A = {account:<20} U = {user:<9}\n")
+    let user = it.user.as_ref();
+    let user = user.map(|user| format!(" U = {user:<9}"));
+    let user = user.unwrap_or_default();
+    format!("  DefQOS = {qos:<10} C = {cluster:<10} A = {account:<20}{user}\n")
 }
 
 pub(super) fn is_default_qos(lines: &str) -> Answer {

@@ -84,7 +84,8 @@ pub(super) fn delete_user(
     if let Some(keys) = &condition.wckeys {
         return wckeys::delete(keys, &names, to);
     }
-    if names.is_empty() && condition.accounts.is_none() {
+    let is_of_associations = condition.accounts.is_some() || condition.names_cluster;
+    if names.is_empty() && !is_of_associations {
         return Err(no_conditions());
     }
     let is_meant = |account: &str, user: &str| {
@@ -109,12 +110,14 @@ pub(super) fn delete_user(
         return Err(Answer::nothing("Nothing deleted"));
     }
     refuse_used(to, uses, |it| is_meant(&it.account, &it.user))?;
+    let mut left = Vec::new();
     to.associations.retain(|it| {
-        !it.user
-            .as_ref()
-            .is_some_and(|user| is_meant(&it.account, user))
+        let meant = it.user.as_ref();
+        let meant = meant.filter(|user| is_meant(&it.account, user));
+        left.extend(meant.cloned());
+        meant.is_none()
     });
-    if condition.accounts.is_some() {
+    if is_of_associations {
         for user in to
             .users
             .iter_mut()
@@ -122,14 +125,34 @@ pub(super) fn delete_user(
         {
             user.default_account.clear();
         }
+        let without_any = users_without_associations(left, to);
         return Ok(Answer::changed(format!(
-            " Deleting user associations...\n{lines}"
+            " Deleting user associations...\n{lines}{without_any}"
         )));
     }
     to.users.retain(|user| !names.contains(&user.name));
     to.wckeys.retain(|it| !names.contains(&it.user));
     let users: String = names.iter().map(|name| format!("  {name}\n")).collect();
     Ok(Answer::changed(format!(" Deleting users...\n{users}")))
+}
+
+/// Removes those users of whom no association is left, and says so.
+fn users_without_associations(of: Vec<String>, to: &mut Accounting) -> String {
+    let has_none = |name: &String| {
+        let mut all = to.associations.iter();
+        !all.any(|it| it.user.as_ref() == Some(name))
+    };
+    let mut gone: Vec<String> = of.into_iter().filter(has_none).collect();
+    gone.sort();
+    gone.dedup();
+    if gone.is_empty() {
+        return String::new();
+    }
+    to.users.retain(|user| !gone.contains(&user.name));
+    to.wckeys.retain(|it| !gone.contains(&it.user));
+    let lines = gone.iter().map(|name| format!("  {name}\n"));
+    let lines: String = lines.collect();
+    format!(" Deleting users (No Associations)...\n{lines}")
 }
 
 /// `delete qos …`: jobs that have it keep its name, as Slurm's do.

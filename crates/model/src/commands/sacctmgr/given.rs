@@ -78,6 +78,12 @@ pub(super) fn given(
                 let Some(setting) = Setting::named(known, &lower) else {
                     return Err(unknown(""));
                 };
+                if setting.key == "defaultqos" && value != "-1" {
+                    let is_known = from.qos.iter().any(|qos| qos.name == value);
+                    if !is_known {
+                        return Err(bad_default_qos(value));
+                    }
+                }
                 if setting.key == "preempt" && value != "-1" {
                     let changes = list_changes(operator(word), value);
                     if let Some(bad) = unknown_qos(&changes, from) {
@@ -111,6 +117,12 @@ fn unknown_qos(changes: &[ListChange], from: &Accounting) -> Option<String> {
     Some(format!(
         "sacctmgr: error: You gave a bad qos '{bad}'. Valid QOS's are {}\n",
         all.join(",")
+    ))
+}
+
+fn bad_default_qos(name: &str) -> Answer {
+    Answer::refused(format!(
+        "You gave a bad default qos '{name}'.  Use 'list qos' to get complete list.\n"
     ))
 }
 

@@ -33,7 +33,7 @@ pub(super) fn add(keys: &[String], users: &[String], to: &mut Accounting) -> Str
                 continue;
             }
             lines.push_str(&format!(
-                "  U = {user:<9} W = {key:<10} C = {:<10}\n",
+                "  U = {user:<9.9} W = {key:<10.10} C = {:<10.10}\n",
                 to.cluster
             ));
             to.wckeys.push(Wckey {
