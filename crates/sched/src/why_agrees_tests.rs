@@ -3,10 +3,11 @@
 
 use crate::expected_ends::expected_end;
 use crate::preempt::rules;
+use crate::why::share_nodes;
 use crate::{Action, Event, Job, State};
 use model::{
-    JobId, JobState, MemoryRequest, Outcome, PendingReason, Request, TimeLimitRequest, Timestamp,
-    parse_mebibytes,
+    GresList, JobId, JobState, MemoryRequest, Outcome, PendingReason, Request, TimeLimitRequest,
+    Timestamp, parse_mebibytes,
 };
 use std::sync::Arc;
 
@@ -88,14 +89,29 @@ fn asking_for(request: &Request, options: &str) -> Request {
         request.rare.nodelist = Arc::default();
         return request;
     }
+    if options == "no --exclusive" {
+        share_nodes(&mut request);
+        return request;
+    }
     for option in options.split(' ') {
         let (name, value) = option.split_once('=').unwrap();
+        let gpus = || GresList::of_gpus(value);
         let number = || value.parse::<u32>().unwrap();
         let memory = || parse_mebibytes(value).unwrap();
         match name {
-            "--gpus" => request.gpus.as_mut().unwrap().count = number(),
-            "--gpus-per-node" => request.gpus_per_node.as_mut().unwrap().count = number(),
-            "--gpus-per-task" => request.rare.gpus_per_task.as_mut().unwrap().count = number(),
+            "--gpus" => {
+                request.gpus = gpus().gpus();
+                request.rare.asked.per_job = gpus();
+            }
+            "--gpus-per-node" => {
+                request.gpus_per_node = gpus().gpus();
+                request.rare.asked.per_node = gpus();
+            }
+            "--gpus-per-socket" => request.rare.asked.per_socket = gpus(),
+            "--gpus-per-task" => {
+                request.rare.gpus_per_task = gpus().gpus();
+                request.rare.asked.per_task = gpus();
+            }
             "--nodes" => {
                 request.min_nodes = Some(number());
                 request.max_nodes = request.max_nodes.map(|_| number());

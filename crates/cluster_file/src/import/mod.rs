@@ -19,6 +19,7 @@ use super::{ClusterFile, Extent, Source, Sourced};
 use conf_line::{AN_OPTION, ConfLine, Pair, conf_lines};
 use listed::Listed;
 use members::Members;
+use model::Seconds;
 use node_sets::NodeSets;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -143,9 +144,12 @@ pub fn import(input: &ImportInput<'_>) -> Imported {
     importer.models();
     // An unread file may say it.
     if !importer.file.nodes.is_empty() && !importer.unread {
-        let assumed = Source::Assumed("Slurm's default".to_owned());
-        let rule = &mut importer.file.scheduling.return_to_service;
-        rule.get_or_insert(Sourced::new(0, assumed));
+        let assumed = || Source::Assumed("Slurm's default".to_owned());
+        let scheduling = &mut importer.file.scheduling;
+        let rule = &mut scheduling.return_to_service;
+        rule.get_or_insert(Sourced::new(0, assumed()));
+        let delay = &mut scheduling.requeue_delay;
+        delay.get_or_insert(Sourced::new(REQUEUE_DELAY, assumed()));
     }
     let mut files: HashMap<&str, usize> = HashMap::new();
     let named = [input.gres_conf, input.topology_conf, input.dump];
@@ -208,6 +212,9 @@ impl Imported {
 
 /// Files that are included deeper than this are not read.
 const DEEPEST: usize = 8;
+/// So long a job that is queued again waits where `AuthInfo` says nothing: the life of a credential, and a second
+/// (`DEFAULT_EXPIRATION_WINDOW` of slurm_cred.c).
+const REQUEUE_DELAY: Seconds = Seconds(121);
 /// No more are read than so many files, and bytes of them together: no site has as many.
 const MOST_INCLUDED: usize = 1000;
 const MOST_INCLUDED_BYTES: usize = 64 << 20;

@@ -157,7 +157,9 @@ fn what_slurm_refuses_is_said_with_its_line() {
             state = "up"
 
             [scheduling]
-            return_to_service = { value = 0, assumed = "Slurm's default" }
+            assumed = "Slurm's default"
+            return_to_service = 0
+            requeue_delay = "00:02:01"
 
             # Not carried over:
             #   slurm.conf:1 this line: something in it is no option with a value
@@ -278,7 +280,9 @@ fn defaults_are_for_what_stands_behind_them() {
             max_time = "01:00:00"
 
             [scheduling]
-            return_to_service = { value = 0, assumed = "Slurm's default" }
+            assumed = "Slurm's default"
+            return_to_service = 0
+            requeue_delay = "00:02:01"
         "#]],
     );
 }
@@ -337,7 +341,9 @@ fn types_come_from_gres_conf() {
             count = { value = 2, from = "slurm.conf:2" }
 
             [scheduling]
-            return_to_service = { value = 0, assumed = "Slurm's default" }
+            assumed = "Slurm's default"
+            return_to_service = 0
+            requeue_delay = "00:02:01"
 
             # Not carried over:
             #   gres.conf:1 AutoDetect=nvml: types and counts that nodes find themselves are only known to them: yard cluster check shows what is missing
@@ -371,7 +377,9 @@ fn types_that_differ_from_those_of_gres_conf_are_noted() {
             count = 2
 
             [scheduling]
-            return_to_service = { value = 0, assumed = "Slurm's default" }
+            assumed = "Slurm's default"
+            return_to_service = 0
+            requeue_delay = "00:02:01"
 
             # Not carried over:
             #   gres.conf:1 Type=a100: slurm.conf has other types there, which are taken: v100
@@ -514,7 +522,9 @@ fn qos_of_partitions_are_not_all() {
             qos = "part"
 
             [scheduling]
-            return_to_service = { value = 0, assumed = "Slurm's default" }
+            assumed = "Slurm's default"
+            return_to_service = 0
+            requeue_delay = "00:02:01"
         "#]],
     );
     assert!(!file.knows_all(crate::List::Qos));
@@ -541,8 +551,8 @@ fn nothing_is_dropped_in_silence() {
     imported
         .file
         .visit("", &mut |_, _, entries| values += entries.len());
-    // ClusterName, MaxArraySize, names, CPUs, Nodes, GraceTime, and what TmpDisk and ReturnToService are by default.
-    assert_eq!(values, 8);
+    // ClusterName, MaxArraySize, names, CPUs, Nodes, GraceTime, and what TmpDisk, ReturnToService and the delay of a requeue are by default.
+    assert_eq!(values, 9);
     let noted: Vec<&str> = imported
         .notes
         .iter()
@@ -799,7 +809,9 @@ fn a_tree_of_switches() {
         switches = { value = "s[1-2]", from = "topology.conf:3" }
 
         [scheduling]
-        return_to_service = { value = 0, assumed = "Slurm's default" }
+        assumed = "Slurm's default"
+        return_to_service = 0
+        requeue_delay = "00:02:01"
 
         # Not carried over:
         #   topology.conf:4 BlockName=b1: not of topology/tree, which has SwitchName lines alone

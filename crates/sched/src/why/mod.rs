@@ -7,6 +7,7 @@
 
 mod behind_plan;
 mod budget;
+mod fewer_gpus;
 mod holders;
 mod if_submitted;
 mod never;
@@ -32,6 +33,8 @@ pub(crate) use no_limit::runs_without_limit;
 pub use nodes::{NodesNeeded, OutOfUse};
 use played::Played;
 use resources::Share;
+#[cfg(test)]
+pub(crate) use smaller::share_nodes;
 use tries::Tries;
 
 /// Why a job waits.

@@ -1,8 +1,9 @@
 //! Smaller requests that would start now.
 
+use super::fewer_gpus::GPU_OPTIONS;
 use super::tries::Tries;
 use crate::fault::{self, Fault};
-use model::{MemoryRequest, Request, Seconds, TimeLimitRequest, mebibytes_option};
+use model::{MemoryRequest, NodeOptions, Request, Seconds, TimeLimitRequest, mebibytes_option};
 use std::sync::Arc;
 
 impl Tries<'_> {
@@ -15,9 +16,20 @@ impl Tries<'_> {
             self.would_start(smaller)
         };
         let mut found = Vec::new();
-        for (option, count, set) in gpus_of(request) {
-            let most = most_below(count, |less| starts(&|request| set(request, less)));
-            found.extend(most.map(|less| format!("{option}={less}")));
+        for option in &GPU_OPTIONS {
+            let asked = option.of(request);
+            for (at, item) in asked.iter().enumerate() {
+                let with = |less: u32| {
+                    let mut fewer = asked.clone();
+                    fewer[at].count = less.into();
+                    fewer
+                };
+                let count = u32::try_from(item.count).unwrap_or(u32::MAX);
+                let most = most_below(count, |less| {
+                    starts(&|request| option.set(request, &with(less)))
+                });
+                found.extend(most.map(|less| option.text(&with(less))));
+            }
         }
         let nodes = request.min_nodes.unwrap_or(1);
         // Its tasks become fewer with them.
@@ -40,6 +52,9 @@ impl Tries<'_> {
         let anywhere = |request: &mut Request| request.rare.nodelist = Arc::default();
         if !request.rare.nodelist.is_empty() && starts(&anywhere) {
             found.push("no --nodelist".to_owned());
+        }
+        if request.exclusive && starts(&share_nodes) {
+            found.push("no --exclusive".to_owned());
         }
         let tasks = request.tasks.filter(|_| nodes == 1).unwrap_or(1);
         let most = most_below(tasks, |less| starts(&|request| request.tasks = Some(less)));
@@ -92,35 +107,13 @@ impl Tries<'_> {
     }
 }
 
-/// Sets a number in a request.
-type Set = fn(&mut Request, u32);
-
-/// The options by which a job asks for GPUs, how many, and how another number is set.
-fn gpus_of(request: &Request) -> Vec<(&'static str, u32, Set)> {
-    let all: [(_, _, Set); 3] = [
-        ("--gpus", &request.gpus, |request, count| {
-            request.gpus.iter_mut().for_each(|gpus| gpus.count = count);
-        }),
-        (
-            "--gpus-per-node",
-            &request.gpus_per_node,
-            |request, count| {
-                let gpus = request.gpus_per_node.iter_mut();
-                gpus.for_each(|gpus| gpus.count = count);
-            },
-        ),
-        (
-            "--gpus-per-task",
-            &request.rare.gpus_per_task,
-            |request, count| {
-                let gpus = request.rare.gpus_per_task.iter_mut();
-                gpus.for_each(|gpus| gpus.count = count);
-            },
-        ),
-    ];
-    let all = all.into_iter();
-    all.filter_map(|(option, gpus, set)| Some((option, gpus.as_ref()?.count, set)))
-        .collect()
+/// A job has its nodes no more for itself, or for its user.
+pub(crate) fn share_nodes(request: &mut Request) {
+    request.exclusive = false;
+    if let Some(mut options) = request.rare.node_options.take() {
+        options.sharing = None;
+        request.rare.node_options = Some(options).filter(|it| **it != NodeOptions::default());
+    }
 }
 
 /// The greatest number from 1 and below `count` for which something holds, which holds for all

@@ -526,3 +526,57 @@ fn one_that_is_preempted_holds_its_place_until_its_grace_time_is_over() {
     // Its processes may take that long to end.
     assert_eq!(moment(&why), Some(grace + model::KILL_WAIT));
 }
+
+/// What would start at once on a cluster of one node with two sockets, two GPUs of each of two types and eight CPUs,
+/// of which a job has a GPU of each type.
+#[track_caller]
+fn instead(request: Request, want: &[&str]) {
+    let text = "[nodes.g]\ncpus = 8\nsockets = 2\ncores_per_socket = 4\nthreads_per_core = 1\n\
+         gpu = [{ type = \"a100\", count = 2 }, { type = \"v100\", count = 2 }]\n\
+         [partition.all]\ndefault = true\nnodes = \"ALL\"\n";
+    let file = ClusterFile::parse("mixed", text).unwrap();
+    let mut state = State::new(Arc::new(Cluster::build(&file, Trust::All)), Arc::new([]));
+    submit(&mut state, typed("a100:1,v100:1"));
+    let waits = submit(&mut state, request);
+    let why = state.why(waits, Timestamp(0)).unwrap();
+    assert_eq!(why.instead, want);
+}
+
+/// `--gpus`
+fn typed(gpus: &str) -> Request {
+    let list = model::GresList::of_gpus(gpus);
+    let mut request = Request {
+        gpus: list.gpus(),
+        ..Request::default()
+    };
+    request.rare.asked.per_job = list;
+    request
+}
+
+#[test]
+fn fewer_gpus_keep_their_types() {
+    instead(typed("a100:2,v100:1"), &["--gpus=a100:1,v100:1"]);
+    instead(typed("a100:2"), &["--gpus=a100:1"]);
+    instead(typed("a100:2,v100:2"), &[]);
+}
+
+#[test]
+fn fewer_gpus_of_each_socket() {
+    let mut request = Request::default();
+    request.rare.asked.per_socket = model::GresList::of_gpus("2");
+    let options = model::NodeOptions {
+        sockets_per_node: Some(2),
+        ..model::NodeOptions::default()
+    };
+    request.rare.node_options = Some(Box::new(options));
+    instead(request, &["--gpus-per-socket=1"]);
+}
+
+#[test]
+fn a_job_for_itself_could_share_its_node() {
+    let request = Request {
+        exclusive: true,
+        ..Request::default()
+    };
+    instead(request, &["no --exclusive"]);
+}
