@@ -109,8 +109,11 @@ impl Live {
 
     fn start(&mut self, key: SupervisorKey, spec: &[u8]) {
         if let Err(error) = self.pool.start(key, spec) {
-            let message = error.to_string();
-            self.tell(&ForkServerEvent::Failed { key, message });
+            self.tell(&ForkServerEvent::Failed {
+                key,
+                message: error.to_string(),
+                may_pass: sys::disk_errors::may_pass(&error),
+            });
         }
     }
 

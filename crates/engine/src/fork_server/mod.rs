@@ -49,6 +49,8 @@ pub enum ForkServerEvent {
         key: SupervisorKey,
         /// What the system said.
         message: String,
+        /// Whether it may be over in a while, as a disk that is full ([`sys::disk_errors`]).
+        may_pass: bool,
     },
     /// It holds the step no longer.
     Ended {

@@ -1,12 +1,15 @@
 //! Supervisors that are no children of this engine's fork server, or whose end may have been missed: one thread waits
-//! for each. What can't be told of one now is looked at again, and nothing follows from it.
+//! for each. What can't be told of one now is looked at again, and nothing follows from it; so is one that could not be
+//! started for a reason that passes.
 
 use super::clock::shift;
+use super::job_programs::stopped_unstarted;
 use super::turn::Turn;
 use super::{Owner, RETRY_MS};
 use crate::SupervisorKey;
 use crate::message::Message;
 use crate::messenger::lives;
+use crate::outcome::NodeEnd;
 use crate::record;
 use model::{StepId, Timestamp};
 use std::collections::BTreeSet;
@@ -19,6 +22,8 @@ pub(crate) struct Adopted {
     /// Those for which a thread waits.
     waited_for: BTreeSet<SupervisorKey>,
     unsure: BTreeSet<SupervisorKey>,
+    /// Of which the log tells that they are looked at again.
+    reported: BTreeSet<SupervisorKey>,
     /// When the unsure ones are looked at.
     look_at: Option<Timestamp>,
 }
@@ -79,10 +84,11 @@ impl Owner {
         self.supervisor_gone(key, turn);
     }
 
-    /// What became of a supervisor can't be told now.
-    pub(super) fn look_later(&mut self, key: SupervisorKey, error: &io::Error, now: Timestamp) {
-        if self.adopted.unsure.insert(key) {
-            tracing::warn!(step = %key, "whether its supervisor lives can't be told, and is looked at again: {error}");
+    /// What became of a supervisor can't be told now, or it can't be started.
+    pub(super) fn look_later(&mut self, key: SupervisorKey, what: &str, now: Timestamp) {
+        self.adopted.unsure.insert(key);
+        if self.adopted.reported.insert(key) {
+            tracing::warn!(step = %key, "{what}: it is looked at again");
         }
         let look_at = Timestamp(now.0 + RETRY_MS);
         self.adopted.look_at.get_or_insert(look_at);
@@ -94,21 +100,44 @@ impl Owner {
             return;
         }
         self.adopted.look_at = None;
-        let keys: Vec<SupervisorKey> = self.adopted.unsure.iter().copied().collect();
-        for key in keys {
+        let reported = std::mem::take(&mut self.adopted.reported).into_iter();
+        self.adopted.reported = reported.filter(|key| self.is_awaited(*key)).collect();
+        for key in std::mem::take(&mut self.adopted.unsure) {
             match record::look(&self.folder, key) {
-                Err(error) => self.look_later(key, &error, turn.now),
+                Err(error) => self.look_later(key, &untold(&error), turn.now),
                 found => {
-                    self.adopted.unsure.remove(&key);
                     let has_begun = !matches!(found, Ok(None));
                     if has_begun || key.step != StepId::Batch {
                         self.supervisor_gone(key, turn);
                     } else if self.is_awaited(key) {
-                        // It never came so far as to take the step: no other can hold it.
-                        self.launch_batch(key.job, turn);
+                        self.start_again(key, turn);
                     }
                 }
             }
         }
     }
+
+    /// No supervisor came so far as to take this batch step. Whichever is started now or was before, the first one
+    /// alone runs it.
+    fn start_again(&mut self, key: SupervisorKey, turn: &mut Turn) {
+        if self.ending(key.job).is_none() {
+            return self.launch_batch(key.job, turn);
+        }
+        let exit = stopped_unstarted(turn.now);
+        match self.claim_ended(key, &exit) {
+            Ok(()) => self.node_ended(key, NodeEnd::Exit(exit), turn),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                self.supervisor_gone(key, turn);
+            }
+            Err(error) => {
+                let what = format!("it can't be noted that it never starts ({error})");
+                self.look_later(key, &what, turn.now);
+            }
+        }
+    }
+}
+
+/// What is said of a supervisor of which nothing can be told.
+pub(super) fn untold(error: &io::Error) -> String {
+    format!("whether its supervisor lives can't be told ({error})")
 }

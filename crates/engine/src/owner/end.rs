@@ -2,6 +2,7 @@
 
 use super::Owner;
 use super::active_job::{ActiveJob, Over};
+use super::adopted::untold;
 use super::turn::Turn;
 use crate::SupervisorKey;
 use crate::node_disks;
@@ -37,7 +38,7 @@ impl Owner {
             Ok(Some(end)) => self.node_ended(key, end, turn),
             // Of two supervisors of this step another one lives, which a former engine started.
             Ok(None) => {}
-            Err(error) => self.look_later(key, &error, turn.now),
+            Err(error) => self.look_later(key, &untold(&error), turn.now),
         }
     }
 
@@ -54,9 +55,20 @@ impl Owner {
         Ok(Some(exit.map_or(NodeEnd::Lost, NodeEnd::Exit)))
     }
 
-    /// A supervisor could not be forked.
-    pub(super) fn not_started(&mut self, key: SupervisorKey, message: &str, turn: &mut Turn) {
+    /// A supervisor could not be forked, or what it needs not be written; `may_pass`: that may be over in a while.
+    pub(super) fn not_started(
+        &mut self,
+        key: SupervisorKey,
+        message: &str,
+        may_pass: bool,
+        turn: &mut Turn,
+    ) {
         if !self.is_awaited(key) {
+            return;
+        }
+        if may_pass && key.step == StepId::Batch {
+            let what = format!("it could not be started ({message})");
+            self.look_later(key, &what, turn.now);
             return;
         }
         tracing::error!(step = %key, "it was not started: {message}");

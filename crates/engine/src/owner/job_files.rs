@@ -14,6 +14,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
+/// Why a job's files could not be written.
+#[derive(Debug)]
+pub(super) struct NotWritten {
+    /// For a person.
+    pub(super) message: String,
+    /// Whether it may be over in a while.
+    pub(super) may_pass: bool,
+}
+
 impl Owner {
     /// A job's batch script, for those who may change the job.
     pub(super) fn script(
@@ -66,13 +75,17 @@ impl Owner {
     /// one left is replaced: it may have been killed, or the machine may have lost power.
     ///
     /// # Errors
-    /// What the store or the system says, for a person.
-    pub(super) fn write_job_files(&mut self, spec: &StepSpec) -> Result<(), String> {
+    /// What the store or the system says.
+    pub(super) fn write_job_files(&mut self, spec: &StepSpec) -> Result<(), NotWritten> {
         let submitted = spec.array.map_or(spec.job, |(array, _)| array);
         if self.has_files.contains(&submitted) {
             return Ok(());
         }
-        let files = self.store.files(submitted).map_err(|it| it.to_string())?;
+        let files = self.store.files(submitted);
+        let files = files.map_err(|error| NotWritten {
+            message: error.to_string(),
+            may_pass: false,
+        })?;
         let script = self.folder.script(submitted);
         let environment = self.folder.environment(submitted);
         let write_both = || -> io::Result<()> {
@@ -88,7 +101,10 @@ impl Owner {
                 None => Ok(()),
             }
         };
-        write_both().map_err(|error| format!("{}: {error}", script.display()))?;
+        write_both().map_err(|error| NotWritten {
+            message: format!("{}: {error}", script.display()),
+            may_pass: sys::disk_errors::may_pass(&error),
+        })?;
         self.has_files.insert(submitted);
         Ok(())
     }

@@ -17,7 +17,9 @@ use api::StepPrograms;
 use api::step_io::PROLOG_FAILED;
 use cluster_file::{Programs, Sourced};
 use model::program_environment::{ProgramPlace, program_variables};
-use model::{Ending, JobId, NodeMark, NodeName, Outcome, RequeueHold, StepId, WaitStatus};
+use model::{
+    Ending, JobId, NodeMark, NodeName, Outcome, RequeueHold, StepId, Timestamp, WaitStatus,
+};
 use sched::Event;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -413,14 +415,7 @@ impl Owner {
 
     /// A step that is ended before its supervisor was started.
     fn never_started(&mut self, spec: &StepSpec, turn: &mut Turn) {
-        let exit = ExitFile {
-            boot_id: sys::boot_id(),
-            at: turn.now,
-            tasks: Vec::new(),
-            launch_error: None,
-            ended_by: Some(EndedBy::Stop),
-            usage: None,
-        };
+        let exit = stopped_unstarted(turn.now);
         self.node_ended(spec.key(), NodeEnd::Exit(exit), turn);
     }
 
@@ -440,5 +435,17 @@ impl Owner {
         let node = node.clone();
         self.state.apply(Event::NodeMarked { node, mark });
         turn.durable = true;
+    }
+}
+
+/// How a step ends that is stopped before its supervisor was started.
+pub(super) fn stopped_unstarted(at: Timestamp) -> ExitFile {
+    ExitFile {
+        boot_id: sys::boot_id(),
+        at,
+        tasks: Vec::new(),
+        launch_error: None,
+        ended_by: Some(EndedBy::Stop),
+        usage: None,
     }
 }

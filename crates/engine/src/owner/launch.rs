@@ -1,6 +1,7 @@
 //! Starting jobs and the supervisors of their steps.
 
 use super::active_job::{ActiveJob, LiveStep};
+use super::job_files::NotWritten;
 use super::recover::submitted_as;
 use super::turn::Turn;
 use super::{Owner, batch_step};
@@ -303,14 +304,17 @@ impl Owner {
 /// What the owner hears of a supervisor that could not be started.
 fn failed_launch(
     key: SupervisorKey,
-    ready: Result<(), String>,
+    ready: Result<(), NotWritten>,
     start: impl FnOnce() -> io::Result<()>,
 ) -> Option<Message> {
     match ready {
-        Err(message) => Some(Message::ForkServer(ForkServerEvent::Failed {
-            key,
-            message,
-        })),
+        Err(NotWritten { message, may_pass }) => {
+            Some(Message::ForkServer(ForkServerEvent::Failed {
+                key,
+                message,
+                may_pass,
+            }))
+        }
         // A fork server that is gone is no fault of the job: the next engine finds it unstarted.
         Ok(()) => start().is_err().then_some(Message::ForkServerLost),
     }
@@ -359,7 +363,11 @@ mod tests {
         let gone = || Err(io::ErrorKind::BrokenPipe.into());
         let failed = failed_launch(key, Ok(()), gone);
         assert!(matches!(failed, Some(Message::ForkServerLost)));
-        let failed = failed_launch(key, Err("no script".to_owned()), gone);
+        let no_script = NotWritten {
+            message: "no script".to_owned(),
+            may_pass: false,
+        };
+        let failed = failed_launch(key, Err(no_script), gone);
         let is_failed = |message: &Message| {
             matches!(message, Message::ForkServer(ForkServerEvent::Failed { .. }))
         };

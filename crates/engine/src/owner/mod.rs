@@ -210,9 +210,11 @@ impl Owner {
         match message {
             Message::Call(asked) => return self.call(*asked, turn),
             Message::Disconnected(connection) => self.disconnected(connection, turn),
-            Message::ForkServer(ForkServerEvent::Failed { key, message }) => {
-                self.not_started(key, &message, turn);
-            }
+            Message::ForkServer(ForkServerEvent::Failed {
+                key,
+                message,
+                may_pass,
+            }) => self.not_started(key, &message, may_pass, turn),
             Message::ForkServer(ForkServerEvent::Ended { key, exit }) => match exit {
                 Some(exit) => self.supervisor_ended(key, exit, turn),
                 None => self.supervisor_gone(key, turn),

@@ -1,6 +1,7 @@
 //! From the store to memory: at the engine's start, and after a transaction that failed.
 
 use super::active_job::{ActiveJob, LiveStep, Over};
+use super::adopted::untold;
 use super::turn::Turn;
 use super::{Clock, Owner, batch_step};
 use crate::SupervisorKey;
@@ -108,7 +109,7 @@ impl Owner {
             let found = match record::look(&self.folder, key) {
                 Ok(found) => found,
                 Err(error) => {
-                    self.look_later(key, &error, turn.now);
+                    self.look_later(key, &untold(&error), turn.now);
                     continue;
                 }
             };

@@ -60,7 +60,7 @@ impl Owner {
     }
 
     /// Takes a step that no supervisor holds, and writes down how it ended.
-    fn claim_ended(&self, key: SupervisorKey, exit: &ExitFile) -> io::Result<()> {
+    pub(super) fn claim_ended(&self, key: SupervisorKey, exit: &ExitFile) -> io::Result<()> {
         let this = PidFile::of_this_process(sys::boot_id());
         Record::claim(key.record(&self.folder), key, &this, None)?.end(exit)
     }

@@ -49,12 +49,13 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
+use sys::disk_errors::may_pass;
 use sys::gpus::GpuLock;
 use sys::number_locks::NumberLocks;
 use sys::process;
 use sys::signals::{SIGKILL, SignalFd};
 
-/// Between two attempts to write down how a step ended.
+/// Between two attempts to write down that a supervisor has a step, or how it ended.
 const ROOM_PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// This process as a supervisor, whichever step it holds.
@@ -111,6 +112,8 @@ pub(crate) fn live(
             .and_then(|spec| Ok((supervisor.hold(&spec)?, spec)));
         let (exit, spec) = match held {
             Ok(held) => held,
+            // It is another's, which lives, and of whose processes none is left behind.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return true,
             Err(error) => {
                 tracing::warn!("a step was not held: {error}");
                 return false;
@@ -153,7 +156,7 @@ impl Supervisor {
         let path = spec.key().record(&EngineFolder::new(&spec.engine));
         let mut control = Control::new(socket(&path));
         // First of all: where another holds the step, nothing of it may be touched.
-        let mut record = Record::claim(path, spec.key(), &self.this, self.record.take())?;
+        let mut record = self.claim(spec, &path)?;
         let gpus = share_gpus(spec);
         let cpus = share_cpus(spec);
         let memory = MemoryLimit::of(spec);
@@ -243,6 +246,24 @@ impl Supervisor {
         }
         self.record = Some(record);
         Ok(exit)
+    }
+
+    /// Takes the step. On a full disk it waits for room: a supervisor that ends without a word is one that was lost.
+    fn claim(&mut self, spec: &StepSpec, path: &Path) -> io::Result<Record> {
+        let mut is_said = false;
+        loop {
+            let former = self.record.take();
+            match Record::claim(path.to_owned(), spec.key(), &self.this, former) {
+                Err(error) if may_pass(&error) && !is_called(&self.signals) => {
+                    if !is_said {
+                        tracing::warn!(step = %spec.key(), "it waits for room for its record: {error}");
+                        is_said = true;
+                    }
+                    std::thread::sleep(ROOM_PAUSE);
+                }
+                claimed => return claimed,
+            }
+        }
     }
 
     /// Whether the fork server was gone when the step ended, so that no engine hears of it.

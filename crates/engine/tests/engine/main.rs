@@ -19,6 +19,7 @@ mod house;
 mod jobs;
 mod keep;
 mod kill;
+mod no_room;
 mod step_requests;
 mod steps;
 mod stopped;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         step_requests::TESTS,
         kill::TESTS,
         trouble::TESTS,
+        no_room::TESTS,
         stores::TESTS,
         clock::TESTS,
         clusters::TESTS,
