@@ -72,7 +72,8 @@ impl Owner {
             return;
         }
         tracing::error!(step = %key, "it was not started: {message}");
-        if key.step == StepId::Batch {
+        // One that is ending ends so.
+        if key.step == StepId::Batch && !is_decided(self.ending(key.job)) {
             self.start_failed(key.job, message, turn);
             return;
         }
@@ -87,9 +88,10 @@ impl Owner {
         self.node_ended(key, NodeEnd::Exit(exit), turn);
     }
 
-    /// Nothing of the job ran: it waits until someone has looked.
+    /// Nothing of the job ran: it waits until someone has looked, and with it the components that it leads.
     pub(super) fn start_failed(&mut self, job: JobId, message: &str, turn: &mut Turn) {
         let at = turn.now;
+        let others = self.led_by(job);
         if let Some(active) = self.running.remove(&job) {
             self.forget_networks(job, active.restart);
             let nodes = self.nodes_of(job).into_iter();
@@ -106,6 +108,16 @@ impl Owner {
             });
         }
         self.state.apply(Event::StartFailed { job, at });
+        for job in others {
+            match self.running.get_mut(&job) {
+                Some(active) => {
+                    active.programs.failed = Some(message.to_owned());
+                    self.consider_end(job, turn);
+                }
+                // It has its nodes, and nothing else yet.
+                None => self.state.apply(Event::StartFailed { job, at }),
+            }
+        }
     }
 
     /// Whether the end of this supervisor is still to come as far as the owner knows.
@@ -264,7 +276,9 @@ impl Owner {
             }
             return;
         }
-        if let Some(message) = active.programs.failed.clone() {
+        if let Some(message) = active.programs.failed.clone()
+            && !is_decided(ending)
+        {
             if !self.ends_after_programs(job, WaitStatus::default(), turn) {
                 self.start_failed(job, &message, turn);
             }
@@ -401,6 +415,16 @@ impl Owner {
         match &self.state.job(job)?.state {
             JobState::Running { ending, .. } => ending.as_ref(),
             JobState::Pending { .. } | JobState::Ended { .. } => None,
+        }
+    }
+}
+
+/// Whether a job ends, however its steps do. In its grace time it may end in any way.
+fn is_decided(ending: Option<&Ending>) -> bool {
+    match ending {
+        None | Some(Ending::Preempted { grace: Some(_), .. }) => false,
+        Some(Ending::End(_) | Ending::Requeue { .. } | Ending::Preempted { grace: None, .. }) => {
+            true
         }
     }
 }

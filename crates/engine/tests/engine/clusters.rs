@@ -3,11 +3,20 @@
 use crate::Test;
 use crate::house::{House, ended, is_there, row, running, until};
 use api::NodeChange;
-use model::{JobState, NodeName, Outcome, PendingReason};
+use model::{JobId, JobState, NodeName, Outcome, PendingReason};
+use std::os::unix::fs::PermissionsExt;
 
 pub const TESTS: &[Test] = &[
     ("clusters::two_partitions_and_a_lost_node", lost_node),
     ("clusters::a_file_that_changes_under_jobs", reconfigured),
+    (
+        "clusters::a_job_that_is_cancelled_while_its_start_fails_stays_cancelled",
+        cancelled_while_its_start_fails,
+    ),
+    (
+        "clusters::components_wait_again_with_the_first_whose_start_failed",
+        components_whose_start_failed,
+    ),
 ];
 
 const FILE: &str = r#"
@@ -28,6 +37,72 @@ fn house(text: &str) -> House {
     std::fs::create_dir(house.dir()).unwrap();
     std::fs::write(house.dir().join("cluster.toml"), text).unwrap();
     house
+}
+
+/// Two nodes whose prolog fails, and whose epilog says when it begins and waits for a word.
+fn house_with_a_failing_prolog() -> House {
+    let house = House::new();
+    let program = |name: &str, text: &str| {
+        let path = house.work().join(name);
+        std::fs::write(
+            &path,
+            format!("#!/bin/sh\ncd {}\n{text}\n", house.work().display()),
+        )
+        .unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        path.display().to_string()
+    };
+    let prolog = program("prolog", "exit 3");
+    let epilog = program(
+        "epilog",
+        ": > after; while [ ! -e go ]; do sleep 0.01; done",
+    );
+    std::fs::create_dir(house.dir()).unwrap();
+    let text = format!(
+        "[nodes.n]\nnames = \"n[1-2]\"\ncpus = 2\n[partition.all]\ndefault = true\nnodes = \"n[1-2]\"\n\
+         [programs]\nprolog = {prolog:?}\nepilog = {epilog:?}\n"
+    );
+    std::fs::write(house.dir().join("cluster.toml"), text).unwrap();
+    house
+}
+
+/// The cancel was answered, and the job waited again, held; once released it ran.
+fn cancelled_while_its_start_fails() {
+    let house = house_with_a_failing_prolog();
+    let mut client = house.client();
+    let job = house.submit(&mut client, "true");
+    until("its epilog runs", || is_there(&house.work(), "after"));
+    let cancel = api::CancelRequest {
+        selector: api::Selector::Job(job),
+        signal: None,
+        batch: false,
+        full: false,
+    };
+    client.cancel(cancel).unwrap();
+    std::fs::write(house.work().join("go"), "").unwrap();
+    let (outcome, row) = ended(&mut client, job);
+    assert!(matches!(outcome, Outcome::Cancelled { .. }), "{outcome:?}");
+    assert_eq!(row.restarts, 0);
+}
+
+/// The others ran on, without a limit and with nobody to end them.
+fn components_whose_start_failed() {
+    let house = house_with_a_failing_prolog();
+    std::fs::write(house.work().join("go"), "").unwrap();
+    let mut client = house.client();
+    let mut submission = house.script("true");
+    submission.later = vec![submission.request.clone()];
+    let first = client.submit(submission).unwrap();
+    let second = JobId(first.0 + 1);
+    let reason = PendingReason::LaunchFailedRequeuedHeld;
+    let held = JobState::Pending { reason };
+    until("both wait", || {
+        [first, second].map(|job| row(&mut client, job).state.clone())
+            == [held.clone(), held.clone()]
+    });
+    let rows = [first, second].map(|job| row(&mut client, job).restarts);
+    assert_eq!(rows, [1, 1]);
+    assert_eq!(client.facts().unwrap().cpus_used, 0);
 }
 
 fn lost_node() {
