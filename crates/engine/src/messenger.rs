@@ -14,8 +14,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use sys::process::PidFd;
 
-/// Longest wait for a supervisor that was asked for but has not begun. One that lives and does not
-/// answer is reported after as long, and goes on being asked: it may have been stopped.
+/// A supervisor that does not answer for so long, or has not begun, is reported, and goes on being asked: it may
+/// have been stopped, or may wait for what comes before it.
 const LONGEST: Duration = Duration::from_secs(10);
 /// Between two looks at what waits.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -27,7 +27,14 @@ const SOON: Duration = Duration::from_secs(1);
 /// Sends calls to supervisors, to each in order.
 #[derive(Debug)]
 pub(crate) struct Messenger {
-    calls: mpsc::Sender<(SupervisorKey, SupervisorCall)>,
+    orders: mpsc::Sender<Order>,
+}
+
+/// What the messenger is asked for.
+#[derive(Debug)]
+enum Order {
+    Carry(SupervisorKey, SupervisorCall),
+    Forget(SupervisorKey),
 }
 
 /// A call on its way.
@@ -52,37 +59,42 @@ struct Sent {
 impl Messenger {
     /// Starts the thread.
     pub(crate) fn start(engine: EngineFolder) -> io::Result<Messenger> {
-        let (calls, receiver) = mpsc::channel();
+        let (orders, receiver) = mpsc::channel();
         thread::Builder::new()
             .name("messenger".to_owned())
             .stack_size(128 << 10)
             .spawn(move || carry(&engine, &receiver))?;
-        Ok(Messenger { calls })
+        Ok(Messenger { orders })
     }
 
-    /// Sends a call to a supervisor, soon.
+    /// Sends a call to a supervisor, soon, or as soon as it has begun.
     pub(crate) fn send(&self, key: SupervisorKey, call: SupervisorCall) {
         // The thread lives as long as the sender.
-        let _lives = self.calls.send((key, call));
+        let _lives = self.orders.send(Order::Carry(key, call));
+    }
+
+    /// This supervisor, which may never have begun, never will: nothing is sent to it any more.
+    pub(crate) fn forget(&self, key: SupervisorKey) {
+        let _lives = self.orders.send(Order::Forget(key));
     }
 }
 
 /// Carries calls until the engine ends. One that can't be delivered yet, or that is not answered,
 /// waits beside the others, which are not kept up by it.
-fn carry(engine: &EngineFolder, calls: &mpsc::Receiver<(SupervisorKey, SupervisorCall)>) {
+fn carry(engine: &EngineFolder, orders: &mpsc::Receiver<Order>) {
     let mut words: Vec<Word> = Vec::new();
     loop {
         let next = match pause(&words) {
-            None => calls.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(pause) => calls.recv_timeout(pause),
+            None => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(pause) => orders.recv_timeout(pause),
         };
         let next = match next {
             Ok(next) => Some(next),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        for (key, call) in next.into_iter().chain(calls.try_iter()) {
-            take_in(&mut words, key, call);
+        for order in next.into_iter().chain(orders.try_iter()) {
+            take_in(&mut words, order);
         }
         // To one supervisor no call may overtake another.
         let mut waiting = BTreeSet::new();
@@ -104,7 +116,11 @@ fn pause(words: &[Word]) -> Option<Duration> {
 
 /// A call that waits already is not sent twice: a supervisor that is stopped for long must not cost
 /// more the more often it is cancelled.
-fn take_in(words: &mut Vec<Word>, key: SupervisorKey, call: SupervisorCall) {
+fn take_in(words: &mut Vec<Word>, order: Order) {
+    let (key, call) = match order {
+        Order::Carry(key, call) => (key, call),
+        Order::Forget(key) => return words.retain(|word| word.key != key),
+    };
     let last = words.iter().rev().find(|word| word.key == key);
     if last.is_some_and(|last| last.sent.is_none() && last.call == call) {
         return;
@@ -157,11 +173,13 @@ fn deliver(engine: &EngineFolder, word: &mut Word) -> bool {
             Err(_) if !ask_to_listen(&found.holder) => return true,
             Err(error) => error,
         },
-        Ok(None) if late => {
-            tracing::warn!(step = %word.key, "it has not begun: it gets no call");
-            return true;
+        Ok(None) => {
+            if late && !word.reported {
+                tracing::warn!(step = %word.key, "it has not begun: it is called once it has");
+                word.reported = true;
+            }
+            return false;
         }
-        Ok(None) => return false,
         Err(error) => error,
     };
     if late && !word.reported {
@@ -220,4 +238,37 @@ fn ask_to_listen(holder: &PidFile) -> bool {
 /// It can't be told now.
 pub(crate) fn lives(holder: &PidFile) -> io::Result<bool> {
     Ok(holder.boot_id == sys::boot_id() && sys::process::lives(holder.pid, holder.start_time)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{JobId, StepId};
+
+    /// It was dropped after ten seconds: what was cancelled, suspended or given another limit before that ran on as if
+    /// nobody had said so.
+    #[test]
+    fn a_call_to_one_that_has_not_begun_waits_until_its_step_is_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = EngineFolder::new(folder.path());
+        let key = |job| SupervisorKey {
+            job: JobId(job),
+            restart: 0,
+            step: StepId::Batch,
+            node: 0,
+            tag: None,
+        };
+        let mut words = Vec::new();
+        for job in [1, 2] {
+            take_in(&mut words, Order::Carry(key(job), SupervisorCall::Kill));
+        }
+        let long_ago = Instant::now().checked_sub(LONGEST + LONGEST).unwrap();
+        for word in &mut words {
+            word.since = long_ago;
+            assert!(!deliver(&engine, word));
+        }
+        take_in(&mut words, Order::Forget(key(1)));
+        let left: Vec<SupervisorKey> = words.iter().map(|word| word.key).collect();
+        assert_eq!(left, [key(2)]);
+    }
 }

@@ -93,6 +93,7 @@ impl Owner {
         let at = turn.now;
         let others = self.led_by(job);
         if let Some(active) = self.running.remove(&job) {
+            self.messenger.forget(active.key(StepId::Batch, 0));
             self.forget_networks(job, active.restart);
             let nodes = self.nodes_of(job).into_iter();
             self.last_busy.extend(nodes.map(|node| (node, at)));
@@ -142,6 +143,13 @@ impl Owner {
         let is_without_network = key.step == StepId::Batch
             && matches!(&end, NodeEnd::Exit(exit) if exit.launch_error.is_some())
             && self.isolation.has_lost_networks();
+        let may_be_unbegun = match &end {
+            NodeEnd::Exit(exit) => exit.tasks.is_empty(),
+            NodeEnd::Lost => true,
+        };
+        if may_be_unbegun {
+            self.messenger.forget(key);
+        }
         step.ends[key.node as usize] = Some(end);
         let ends: Vec<NodeEnd> = step.ends.iter().flatten().cloned().collect();
         if ends.len() == step.ends.len()

@@ -224,7 +224,10 @@ impl Owner {
             program.start(self.sender.clone());
         }
         for (key, call) in turn.words {
-            self.messenger.send(key, call);
+            // What ended in this turn needs none.
+            if self.is_awaited(key) {
+                self.messenger.send(key, call);
+            }
         }
         self.empty_disks(&turn.emptied);
     }

@@ -6,7 +6,7 @@ use super::{Owner, rights};
 use crate::message::Peer;
 use crate::spec::{Because, SupervisorCall};
 use api::{Answer, NamedJob, Refusal};
-use model::{JobChange, JobId};
+use model::{JobChange, JobId, StepId};
 use sched::Event;
 
 const FINISHED: &str = "Job has already finished";
@@ -81,13 +81,20 @@ impl Owner {
 
     /// A running job's supervisors end it at another moment.
     pub(super) fn tell_deadline(&self, job: JobId, turn: &mut Turn) {
+        let active = self.running.get(&job);
+        let steps = active.map_or_else(Vec::new, |active| active.steps.keys().copied().collect());
+        self.tell_deadline_of(job, &steps, turn);
+    }
+
+    /// Those of some of its steps do.
+    pub(super) fn tell_deadline_of(&self, job: JobId, steps: &[StepId], turn: &mut Turn) {
         let (Some(active), Some(record)) = (self.running.get(&job), self.state.job(job)) else {
             return;
         };
         // Supervisors of a suspended job move it by the time that it stays suspended.
         let end = record.state.shown_end();
         let at = end.map(|end| end + self.state.over_time(record));
-        for step in active.steps.keys() {
+        for step in steps {
             for key in active.live_keys(*step) {
                 let because = Because::Limit;
                 let call = SupervisorCall::Deadline {

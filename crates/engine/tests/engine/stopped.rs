@@ -1,7 +1,7 @@
 //! A supervisor that is stopped holds up its own step alone.
 
 use crate::Test;
-use crate::house::{House, all, ended, is_there, running, until};
+use crate::house::{House, all, ended, is_there, limit, running, until};
 use api::{CancelRequest, Selector};
 use model::{JobId, Outcome};
 
@@ -12,6 +12,10 @@ pub const TESTS: &[Test] = &[
     (
         "stopped::others_go_on_beside_a_stopped_supervisor",
         others_go_on,
+    ),
+    (
+        "stopped::a_limit_that_could_not_be_said_is_said_by_the_next_engine",
+        a_limit_is_said_again,
     ),
     ("stopped::an_idle_one_that_is_stopped_gets_no_step", idle),
 ];
@@ -67,6 +71,27 @@ fn others_go_on() {
     assert_eq!(all(&mut client).len(), 6);
     sys::process::signal(holder.pid, SIGCONT).unwrap();
     assert!(is_cancelled(&ended(&mut client, stopped).0));
+}
+
+/// The job ended by its former limit, and showed the new one.
+fn a_limit_is_said_again() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = house.submit(
+        &mut client,
+        ": > began; while [ ! -e go ]; do sleep 0.1; done",
+    );
+    until("it runs", || is_there(&house.work(), "began"));
+    let holder = engine::record::read(&house.record(job));
+    let holder = holder.unwrap().unwrap().holder;
+    sys::process::signal(holder.pid, SIGSTOP).unwrap();
+    limit(&mut client, job, 1);
+    house.kill_engine(&client);
+    let mut client = house.client();
+    running(&mut client, job);
+    sys::process::signal(holder.pid, SIGCONT).unwrap();
+    let (outcome, _) = ended(&mut client, job);
+    assert!(matches!(outcome, Outcome::Timeout { .. }), "{outcome:?}");
 }
 
 fn idle() {
