@@ -26,8 +26,36 @@ pub(crate) enum Owned {
 }
 
 impl Owner {
-    pub(super) fn own_allocation(&mut self, job: JobId, connection: u64) {
-        self.allocations.insert(job, Owned::By(connection));
+    pub(super) fn own_allocation(&mut self, job: JobId, connection: u64, turn: &mut Turn) {
+        let former = self.allocations.insert(job, Owned::By(connection));
+        turn.former_owners.push((job, former));
+    }
+
+    /// Nobody's connection ends the job any more.
+    pub(super) fn disown_allocation(&mut self, job: JobId, turn: &mut Turn) {
+        if let Some(former) = self.allocations.remove(&job) {
+            turn.former_owners.push((job, Some(former)));
+        }
+    }
+
+    /// The turn could not be written: allocations are whose they were. Those whose client is gone end with the next
+    /// attempt.
+    pub(super) fn restore_owners(&mut self, turn: &mut Turn, next: Timestamp) {
+        for (job, former) in turn.former_owners.drain(..).rev() {
+            match former {
+                Some(owned) => self.allocations.insert(job, owned),
+                None => self.allocations.remove(&job),
+            };
+        }
+        for owned in self.allocations.values_mut() {
+            let is_gone = match owned {
+                Owned::By(connection) => turn.disconnected.contains(connection),
+                Owned::Until(at) => *at <= turn.now,
+            };
+            if is_gone {
+                *owned = Owned::Until(next);
+            }
+        }
     }
 
     /// How an allocation stands whose client would have to ask for that next.
@@ -55,6 +83,7 @@ impl Owner {
     }
 
     pub(super) fn disconnected(&mut self, connection: u64, turn: &mut Turn) {
+        turn.disconnected.push(connection);
         let left = self.allocations.iter().filter_map(|(job, owned)| {
             matches!(owned, Owned::By(by) if *by == connection).then_some(*job)
         });
@@ -92,7 +121,7 @@ impl Owner {
 
     /// The client is gone without a report.
     fn end_allocation(&mut self, job: JobId, turn: &mut Turn) {
-        self.allocations.remove(&job);
+        self.disown_allocation(job, turn);
         let Some(record) = self.state.job(job) else {
             return;
         };
@@ -133,8 +162,9 @@ impl Owner {
                 message: format!("job {job} has a batch script: cancel it instead"),
             });
         }
-        self.allocations.remove(&job);
-        if matches!(record.state, JobState::Pending { .. }) {
+        let is_pending = matches!(record.state, JobState::Pending { .. });
+        self.disown_allocation(job, turn);
+        if is_pending {
             let (by, at) = (peer.uid, turn.now);
             self.state.apply(Event::CancelledWaiting { job, by, at });
             turn.durable = true;

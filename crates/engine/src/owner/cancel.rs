@@ -164,7 +164,7 @@ impl Owner {
             _ => {
                 let (by, at) = (peer.uid, turn.now);
                 self.state.apply(Event::CancelledWaiting { job, by, at });
-                self.allocations.remove(&job);
+                self.disown_allocation(job, turn);
                 turn.durable = true;
             }
         }

@@ -353,7 +353,7 @@ impl Owner {
         if let Some(active) = self.running.remove(&job) {
             self.forget_networks(job, active.restart);
         }
-        self.allocations.remove(&job);
+        self.disown_allocation(job, turn);
         let at = turn.now;
         let nodes = self.nodes_of(job);
         let (gone, status) = (outcome.clone(), over.status);

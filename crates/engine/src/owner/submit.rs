@@ -99,7 +99,7 @@ impl Owner {
         let ends_with_client = submission.ends_with_client();
         if let Some(job) = self.answered_before(&submission, peer, turn)? {
             if ends_with_client {
-                self.own_allocation(job, peer.connection);
+                self.own_allocation(job, peer.connection, turn);
             }
             return Ok(submitted(job));
         }
@@ -137,7 +137,7 @@ impl Owner {
         let id = JobId(self.state.next_id());
         for ((record, new), history) in rows.into_iter().zip(histories) {
             if ends_with_client && new.job == id {
-                self.own_allocation(id, peer.connection);
+                self.own_allocation(id, peer.connection, turn);
             }
             self.state.apply(Event::Submitted {
                 record: Box::new(record),

@@ -1,6 +1,7 @@
 //! One turn of the owner: what its messages led to, written at once, then answered and done.
 
 use super::active_job::ActiveJob;
+use super::allocation::Owned;
 use super::statistics::Pass;
 use super::{Owner, RETRY_MS};
 use crate::SupervisorKey;
@@ -48,6 +49,10 @@ pub(crate) struct Turn {
     pub(crate) words: Vec<(SupervisorKey, SupervisorCall)>,
     /// Calls that only read.
     pub(crate) reads: Vec<(Call, Peer, mpsc::Sender<Answer>)>,
+    /// Whose allocations were, before this turn changed that.
+    pub(crate) former_owners: Vec<(JobId, Option<Owned>)>,
+    /// Connections that closed.
+    pub(crate) disconnected: Vec<u64>,
     /// Something that the turn needs could not be read: nothing of it may happen.
     pub(crate) unreadable: Option<String>,
     answers: Vec<(mpsc::Sender<Answer>, Answer)>,
@@ -72,6 +77,8 @@ impl Turn {
             programs: Vec::new(),
             words: Vec::new(),
             reads: Vec::new(),
+            former_owners: Vec::new(),
+            disconnected: Vec::new(),
             unreadable: None,
             answers: Vec::new(),
         }
@@ -233,17 +240,19 @@ impl Owner {
     }
 
     /// The turn could not be written: nothing of it happened.
-    fn failed(&mut self, turn: Turn, message: &str) {
+    fn failed(&mut self, mut turn: Turn, message: &str) {
         tracing::error!("nothing was accepted: {message}");
         let refusal = || {
             Answer::Refused(Refusal::Store {
                 message: message.to_owned(),
             })
         };
-        for (reply, _answer) in turn.answers {
+        for (reply, _answer) in turn.answers.drain(..) {
             let _gone = reply.send(refusal());
         }
-        self.retry_at = Some(Timestamp(turn.now.0 + RETRY_MS));
+        let retry_at = Timestamp(turn.now.0 + RETRY_MS);
+        self.retry_at = Some(retry_at);
+        self.restore_owners(&mut turn, retry_at);
         let is_read = self.reload(turn.now);
         for (call, peer, reply) in turn.reads {
             // What is written needs no room to be read.

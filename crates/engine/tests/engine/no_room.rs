@@ -1,7 +1,8 @@
 //! Single folders of an engine's whose disk is full: what its jobs need is written once there is room.
 
 use crate::Test;
-use crate::house::{House, ended, row, until};
+use crate::house::{House, ended, row, running, until};
+use crate::trouble::{let_files_grow_to, wrapped};
 use api::{Client, EngineFolder};
 use model::{JobState, Outcome};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,14 @@ pub const TESTS: &[Test] = &[
     (
         "no_room::a_job_whose_script_finds_no_room_can_be_cancelled",
         cancelled,
+    ),
+    (
+        "no_room::an_allocation_whose_client_goes_during_a_full_disk_ends",
+        allocation_ends,
+    ),
+    (
+        "no_room::an_allocation_that_is_refused_is_nobodys",
+        refused_allocation,
     ),
 ];
 
@@ -137,4 +146,51 @@ fn cancelled() {
     let (outcome, _) = ended(&mut client, job);
     assert!(matches!(outcome, Outcome::Cancelled { .. }), "{outcome:?}");
     assert_eq!(house.text("runs"), "");
+}
+
+/// An engine whose store has no room from when it is said.
+fn with_small_store(house: &House) -> Client {
+    house.client().stop().unwrap();
+    Client::connect_with(&house.dir(), &wrapped(house, "trap '' XFSZ")).unwrap()
+}
+
+fn fill_store(house: &House, client: &Client) {
+    let written = std::fs::metadata(house.dir().join("store.sqlite-wal")).unwrap();
+    let_files_grow_to(client.engine().unwrap().pid, &written.len().to_string());
+}
+
+/// It ran on without a client and without a limit.
+fn allocation_ends() {
+    let house = House::new();
+    let mut owner = with_small_store(&house);
+    let mut submission = house.script("");
+    submission.script = None;
+    let job = owner.submit(submission).unwrap();
+    running(&mut owner, job);
+    let mut client = house.client();
+    fill_store(&house, &client);
+    drop(owner);
+    until_logged(&house, "nothing was accepted");
+    let_files_grow_to(client.engine().unwrap().pid, "unlimited");
+    let (outcome, _) = ended(&mut client, job);
+    assert!(matches!(outcome, Outcome::Cancelled { .. }), "{outcome:?}");
+}
+
+/// The next job, with the same id, was cancelled once the first one's client went.
+fn refused_allocation() {
+    let house = House::new();
+    let mut first = with_small_store(&house);
+    fill_store(&house, &first);
+    let mut submission = house.script("");
+    submission.script = None;
+    first.submit(submission).unwrap_err();
+    let mut client = house.client();
+    let_files_grow_to(client.engine().unwrap().pid, "unlimited");
+    let job = house.submit(&mut client, "while [ ! -e go ]; do sleep 0.01; done");
+    running(&mut client, job);
+    drop(first);
+    let other = house.submit(&mut client, "true");
+    assert_eq!(ended(&mut client, other).0, Outcome::Completed);
+    std::fs::write(house.work().join("go"), "").unwrap();
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
 }

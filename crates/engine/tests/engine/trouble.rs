@@ -146,7 +146,7 @@ fn full_disk() {
 }
 
 /// From now on no file of a process grows beyond a size.
-fn let_files_grow_to(pid: u32, bytes: &str) {
+pub fn let_files_grow_to(pid: u32, bytes: &str) {
     let limits = [format!("--pid={pid}"), format!("--fsize={bytes}:")];
     let set = std::process::Command::new("prlimit").args(limits).status();
     assert!(set.unwrap().success());
