@@ -154,7 +154,7 @@ impl State {
         let JobState::Running { ending, .. } = &mut job.record.state else {
             return;
         };
-        // The first decision stands; only a cancel takes back a requeue.
+        // The first decision stands, but for these.
         let overrules = match (&*ending, &new) {
             (None, _) => true,
             (
@@ -165,6 +165,14 @@ impl State {
             (Some(Ending::Preempted { grace: Some(_), .. }), _) => true,
             // A script that failed because its node was just lost is heard of before the loss.
             (Some(Ending::End(Outcome::Failed { .. })), Ending::Requeue { .. }) => true,
+            // Somebody wants one back whose end is not through. What is cancelled stays so: its own word that it comes
+            // back may be late.
+            (
+                Some(Ending::End(decided)),
+                Ending::Requeue {
+                    node_failed: false, ..
+                },
+            ) => !matches!(decided, Outcome::Cancelled { .. }),
             (Some(_), _) => false,
         };
         if overrules {

@@ -636,6 +636,34 @@ fn a_requeue_counts_and_a_cancel_overrules_it() {
 }
 
 #[test]
+fn a_requeue_overrules_an_end_that_is_no_cancel() {
+    let status = WaitStatus::default();
+    let timeout = Outcome::Timeout { status };
+    let cancelled = Outcome::cancelled(0, status);
+    let ends = |outcome: Outcome, node_failed| {
+        let mut world = World::new(1);
+        let job = world.submit(Request::default());
+        world.pass();
+        world.now = world.now + Seconds(1);
+        let requeue = Ending::Requeue {
+            hold: RequeueHold::Held,
+            node_failed,
+        };
+        for ending in [Ending::End(outcome.clone()), requeue] {
+            world.state.apply(Event::Ending { job, ending });
+        }
+        world.end(job, outcome);
+        world.state_of(job)
+    };
+    assert_eq!(ends(Outcome::Completed, false), "RequeuedHeld");
+    assert_eq!(ends(timeout.clone(), false), "RequeuedHeld");
+    assert_eq!(ends(cancelled.clone(), false), format!("{cancelled:?}"));
+    // What is through needs its node no more.
+    assert_eq!(ends(Outcome::Completed, true), "Completed");
+    assert_eq!(ends(timeout.clone(), true), format!("{timeout:?}"));
+}
+
+#[test]
 fn a_job_that_requeues_itself_at_once_waits_a_second() {
     let mut world = World::new(1);
     let id = world.submit(Request::default());

@@ -7,7 +7,7 @@ use super::{Owner, rights};
 use crate::message::Peer;
 use api::{Answer, NamedJob, Refusal};
 use model::{
-    ArrayFacts, ArraySpec, Ending, HeldBy, JobId, JobState, PendingReason, RequeueHold,
+    ArrayFacts, ArraySpec, Ending, HeldBy, JobId, JobState, Outcome, PendingReason, RequeueHold,
     RestartCount, Seconds,
 };
 use sched::{Event, Job, priority_of};
@@ -87,6 +87,11 @@ impl Owner {
         }
         refuse_unless_allowed(record)?;
         match &record.state {
+            // A client of ours is not told that it comes back. A job's own command may say so late, as it is cancelled.
+            JobState::Running {
+                ending: Some(Ending::End(Outcome::Cancelled { .. })),
+                ..
+            } if again.restart.is_some() => return Err(Refusal::AlreadyEnded { job }),
             JobState::Running { .. } => {
                 let ending = Ending::Requeue {
                     hold: again.hold,

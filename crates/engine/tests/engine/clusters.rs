@@ -2,8 +2,8 @@
 
 use crate::Test;
 use crate::house::{House, ended, is_there, row, running, until};
-use api::NodeChange;
-use model::{JobId, JobState, NodeName, Outcome, PendingReason};
+use api::{CancelRequest, NodeChange, Refusal, Selector};
+use model::{JobId, JobState, NodeName, Outcome, PendingReason, RequeueHold};
 use std::os::unix::fs::PermissionsExt;
 
 pub const TESTS: &[Test] = &[
@@ -12,6 +12,10 @@ pub const TESTS: &[Test] = &[
     (
         "clusters::a_job_that_is_cancelled_while_its_start_fails_stays_cancelled",
         cancelled_while_its_start_fails,
+    ),
+    (
+        "clusters::a_job_is_requeued_while_its_epilog_runs",
+        requeued_while_its_epilog_runs,
     ),
     (
         "clusters::components_wait_again_with_the_first_whose_start_failed",
@@ -39,8 +43,17 @@ fn house(text: &str) -> House {
     house
 }
 
-/// Two nodes whose prolog fails, and whose epilog says when it begins and waits for a word.
-fn house_with_a_failing_prolog() -> House {
+fn scancel(job: JobId) -> CancelRequest {
+    CancelRequest {
+        selector: Selector::Job(job),
+        signal: None,
+        batch: false,
+        full: false,
+    }
+}
+
+/// Two nodes with a prolog, and whose epilog says when it begins and waits for a word.
+fn house_with_programs(prolog: &str) -> House {
     let house = House::new();
     let program = |name: &str, text: &str| {
         let path = house.work().join(name);
@@ -52,7 +65,7 @@ fn house_with_a_failing_prolog() -> House {
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
         path.display().to_string()
     };
-    let prolog = program("prolog", "exit 3");
+    let prolog = program("prolog", prolog);
     let epilog = program(
         "epilog",
         ": > after; while [ ! -e go ]; do sleep 0.01; done",
@@ -68,26 +81,42 @@ fn house_with_a_failing_prolog() -> House {
 
 /// The cancel was answered, and the job waited again, held; once released it ran.
 fn cancelled_while_its_start_fails() {
-    let house = house_with_a_failing_prolog();
+    let house = house_with_programs("exit 3");
     let mut client = house.client();
     let job = house.submit(&mut client, "true");
     until("its epilog runs", || is_there(&house.work(), "after"));
-    let cancel = api::CancelRequest {
-        selector: api::Selector::Job(job),
-        signal: None,
-        batch: false,
-        full: false,
-    };
-    client.cancel(cancel).unwrap();
+    client.cancel(scancel(job)).unwrap();
     std::fs::write(house.work().join("go"), "").unwrap();
     let (outcome, row) = ended(&mut client, job);
     assert!(matches!(outcome, Outcome::Cancelled { .. }), "{outcome:?}");
     assert_eq!(row.restarts, 0);
 }
 
+/// It was answered, and nothing came of it.
+fn requeued_while_its_epilog_runs() {
+    let house = house_with_programs("exit 0");
+    let mut client = house.client();
+    let job = house.submit(&mut client, "echo $SLURM_RESTART_COUNT >> runs");
+    until("its epilog runs", || is_there(&house.work(), "after"));
+    client.requeue(job, RequeueHold::No, None).unwrap();
+    let cancelled = house.submit(&mut client, "touch begun; exec sleep 600");
+    until("it runs", || is_there(&house.work(), "begun"));
+    client.cancel(scancel(cancelled)).unwrap();
+    let refused = client.requeue(cancelled, RequeueHold::No, Some(0));
+    let refused = refused.unwrap_err();
+    let over = Refusal::AlreadyEnded { job: cancelled };
+    assert_eq!(refused.refusal(), Some(&over));
+    std::fs::write(house.work().join("go"), "").unwrap();
+    let (outcome, row) = ended(&mut client, job);
+    assert_eq!((outcome, row.restarts), (Outcome::Completed, 1));
+    assert_eq!(house.text("runs"), "\n1\n");
+    let (outcome, _) = ended(&mut client, cancelled);
+    assert!(matches!(outcome, Outcome::Cancelled { .. }), "{outcome:?}");
+}
+
 /// The others ran on, without a limit and with nobody to end them.
 fn components_whose_start_failed() {
-    let house = house_with_a_failing_prolog();
+    let house = house_with_programs("exit 3");
     std::fs::write(house.work().join("go"), "").unwrap();
     let mut client = house.client();
     let mut submission = house.script("true");
