@@ -369,8 +369,12 @@ fn live(
     Ok(owner.live(messages))
 }
 
-/// Pinned programs of earlier versions that no running step was started from.
+/// Pinned programs of earlier versions that no running step was started from. The shell of an allocation finds Slurm's
+/// commands beside one of them and runs none of them meanwhile: as long as there is an allocation all stay.
 fn remove_old_programs(owner: &Owner) {
+    if owner.state.live().any(|job| !job.batch) {
+        return;
+    }
     let used = |program: &Path| {
         let links = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         let mut programs =

@@ -37,6 +37,10 @@ pub const TESTS: &[Test] = &[
     ),
     ("kill::an_allocation_stays_its_clients", an_allocation),
     (
+        "kill::a_former_program_stays_as_long_as_there_is_an_allocation",
+        former_program,
+    ),
+    (
         "kill::supervisors_of_a_former_version_are_found",
         supervisors_of_a_former_version,
     ),
@@ -196,6 +200,27 @@ fn an_allocation() {
     let mut client = house.client();
     let (outcome, _) = ended(&mut client, job);
     assert!(matches!(outcome, Outcome::Cancelled { .. }), "{outcome:?}");
+}
+
+/// After an update `squeue` in the shell of an allocation was another Slurm's.
+fn former_program() {
+    let house = House::new();
+    let mut owner = house.client();
+    let mut submission = house.script("");
+    submission.script = None;
+    let job = owner.submit(submission).unwrap();
+    crate::house::running(&mut owner, job);
+    let former = house.dir().join("bin/former");
+    std::fs::create_dir(&former).unwrap();
+    house.kill_engine(&owner);
+    crate::house::running(&mut owner, job);
+    assert!(former.exists());
+    drop(owner);
+    let mut client = house.client();
+    ended(&mut client, job);
+    client.stop().unwrap();
+    assert!(all(&mut house.client()).len() == 1);
+    assert!(!former.exists());
 }
 
 /// They had a folder each, with a file for each line of the record.
