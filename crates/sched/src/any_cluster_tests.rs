@@ -12,7 +12,7 @@ use crate::preempt::rules;
 use crate::{BackfillParameters, Event, Job, State};
 use cluster_file::{ClusterFile, PreemptMode};
 use model::{
-    ArraySpec, Ending, GpuCount, HeldBy, JobChange, JobId, JobState, LengthChange, LimitChange,
+    ArraySpec, Ending, GresList, HeldBy, JobChange, JobId, JobState, LengthChange, LimitChange,
     MemoryRequest, NamesChange, NodeMark, NodeName, NodeOptions, Outcome, RareOptions, Request,
     RequeueHold, Reservation, ReservationFlag, ReservationRequest, ReservedNodes, Seconds, Sharing,
     TimeLimitRequest, Timestamp,
@@ -68,7 +68,8 @@ fn cluster(
     let preemption = preemption.tables(is_weighted);
     let text = format!(
         "[nodes.a]\nnames = \"a[1-{first}]\"\ncpus = 4\nmemory = \"4000M\"\nfeatures = [\"fast\"]\n\
-         gpu = {{ type = \"v100\", count = {gpus} }}\n\
+         sockets = 2\ncores_per_socket = 2\nthreads_per_core = 1\n\
+         gpu = [{{ type = \"v100\", count = {gpus} }}, {{ type = \"a100\", count = 2 }}]\n\
          [nodes.b]\nnames = \"b[1-{second}]\"\ncpus = 2\nmemory = \"8000M\"\n\
          [partition.all]\ndefault = true\nnodes = \"ALL\"\ndefault_memory_per_cpu = \"500M\"\n\
          [partition.gpu]\nnodes = [\"a\"]\npriority_tier = 3\nmax_time = \"10:00\"\n\
@@ -188,7 +189,15 @@ fn any_request() -> impl Strategy<Value = Request> {
         2 => Just(Some("whole")),
         1 => Just(Some("nowhere")),
     ];
-    let amounts = (1_u32..4, 1_u32..5, 0_u32..3, 0_u64..5000);
+    let gpus = prop_oneof![
+        3 => Just(""),
+        2 => Just("1"),
+        2 => Just("2"),
+        2 => Just("v100:2"),
+        1 => Just("a100:2"),
+        2 => Just("v100:1,a100:2"),
+    ];
+    let amounts = (1_u32..4, 1_u32..5, (gpus, 0_u32..6), 0_u64..5000);
     let rest = (1_u64..20, 0_u32..8, 0_u32..7, 0_usize..6);
     let reservation = prop_oneof![
         3 => Just(None),
@@ -202,16 +211,12 @@ fn any_request() -> impl Strategy<Value = Request> {
                 step: 1,
                 throttle: None,
             };
-            Request {
+            let mut request = Request {
                 name: if which >= 5 { "of bob" } else { "" }.to_owned(),
                 qos: ["low", "middle", "high"].get(qos).map(|&qos| qos.into()),
                 partition: partition.map(str::to_owned),
                 min_nodes: Some(nodes).filter(|nodes| *nodes > 1),
                 tasks: Some(tasks.max(nodes)),
-                gpus_per_node: (gpus > 0).then_some(GpuCount {
-                    kind: None,
-                    count: gpus,
-                }),
                 memory: (memory > 2000).then_some(MemoryRequest::PerNode(memory)),
                 time: Some(TimeLimitRequest::Limit(Seconds(minutes * 60))),
                 exclusive: sharing == 0,
@@ -226,9 +231,39 @@ fn any_request() -> impl Strategy<Value = Request> {
                 }
                 .into(),
                 ..Request::default()
-            }
+            };
+            ask_for_gpus(&mut request, gpus);
+            request
         },
     )
+}
+
+/// By node, of the whole job, by task or by socket.
+fn ask_for_gpus(request: &mut Request, (gpus, way): (&str, u32)) {
+    if gpus.is_empty() {
+        return;
+    }
+    let list = GresList::of_gpus(gpus);
+    let rare = &mut *request.rare;
+    match way {
+        0 => {
+            request.gpus = list.gpus();
+            rare.asked.per_job = list;
+        }
+        1 => {
+            rare.gpus_per_task = list.gpus();
+            rare.asked.per_task = list;
+        }
+        2 => {
+            let options = rare.node_options.get_or_insert_default();
+            options.sockets_per_node = Some(2);
+            rare.asked.per_socket = list;
+        }
+        _ => {
+            request.gpus_per_node = list.gpus();
+            rare.asked.per_node = list;
+        }
+    }
 }
 
 fn of_one_user() -> NodeOptions {
