@@ -43,7 +43,7 @@ enum Step {
     Wait(i64),
 }
 
-/// Two kinds of nodes in three partitions, one over both.
+/// Three kinds of nodes in four partitions, one over all; on nodes of the last two jobs may have the same CPUs.
 fn cluster(
     first: u32,
     second: u32,
@@ -71,14 +71,19 @@ fn cluster(
          sockets = 2\ncores_per_socket = 2\nthreads_per_core = 1\n\
          gpu = [{{ type = \"v100\", count = {gpus} }}, {{ type = \"a100\", count = 2 }}]\n\
          [nodes.b]\nnames = \"b[1-{second}]\"\ncpus = 2\nmemory = \"8000M\"\n\
+         [nodes.c]\nnames = \"c[1-2]\"\ncpus = 2\nmemory = \"8000M\"\n\
          [partition.all]\ndefault = true\nnodes = \"ALL\"\ndefault_memory_per_cpu = \"500M\"\n\
          [partition.gpu]\nnodes = [\"a\"]\npriority_tier = 3\nmax_time = \"10:00\"\n\
+         [partition.shared]\nnodes = [\"c\"]\noversubscribe = \"YES:{LAYERS}\"\n\
          [partition.whole]\nnodes = [\"b\"]\nexclusive = true\n\
          billing_weights = \"CPU=2,Mem=1G,gres/gpu=5\"\n{weights}{preemption}"
     );
     let file = ClusterFile::parse("any", &text).unwrap();
     Arc::new(Cluster::build(&file, Trust::All))
 }
+
+/// So many jobs have the same CPUs.
+const LAYERS: u32 = 2;
 
 /// Who takes whose place, and how.
 #[derive(Clone, Debug)]
@@ -88,6 +93,8 @@ struct Preemption {
     grace: u32,
     exempt: u32,
     youngest_first: bool,
+    /// Other parameters of the scheduler.
+    words: &'static str,
 }
 
 const MODES: [&str; 4] = ["off", "cancel", "requeue", "suspend"];
@@ -101,23 +108,26 @@ impl Preemption {
             grace,
             exempt,
             youngest_first,
+            words,
         } = self;
         let limit = if is_weighted {
             "max_tres_per_user = \"cpu=6\"\n"
         } else {
             ""
         };
-        let parameters = if *youngest_first {
-            "[scheduling]\nparameters = \"preempt_youngest_first\"\n"
+        let youngest_first = if *youngest_first {
+            "preempt_youngest_first,"
         } else {
             ""
         };
+        let parameters = format!("[scheduling]\nparameters = \"{youngest_first}{words}\"\n");
         format!(
             "{parameters}[preemption]\ntype = \"{by}\"\nmode = \"{whole}\"\n\
              grace_time = \"00:00:{grace:02}\"\nexempt_time = \"00:00:{exempt:02}\"\n\
              [qos.low]\npriority = 1\npreempt_mode = \"{low}\"\n{limit}\
              [qos.high]\npriority = 5\npreempt = [\"low\", \"middle\"]\n{limit}\
-             [qos.middle]\npriority = 2\npreempt = [\"low\"]\npreempt_mode = \"{normal}\"\n{limit}"
+             [qos.middle]\npriority = 2\npreempt = [\"low\"]\npreempt_mode = \"{normal}\"\n\
+             usage_factor = 0.5\n{limit}"
         )
     }
 }
@@ -126,13 +136,20 @@ fn any_preemption() -> impl Strategy<Value = Preemption> {
     let by = prop_oneof![Just("none"), Just("partition"), Just("qos")];
     let modes = prop::array::uniform3((0_usize..4).prop_map(|at| MODES[at]));
     let times = (prop_oneof![Just(0_u32), Just(5)], 0_u32..20);
-    (by, modes, times, any::<bool>()).prop_map(|(by, modes, (grace, exempt), youngest_first)| {
+    let words = prop_oneof![
+        4 => Just("bf_continue"),
+        1 => Just("assoc_limit_stop"),
+        1 => Just("partition_job_depth=2"),
+    ];
+    let words = (any::<bool>(), words);
+    (by, modes, times, words).prop_map(|(by, modes, (grace, exempt), (youngest_first, words))| {
         Preemption {
             by,
             modes,
             grace,
             exempt,
             youngest_first,
+            words,
         }
     })
 }
@@ -187,6 +204,7 @@ fn any_request() -> impl Strategy<Value = Request> {
         2 => Just(Some("gpu")),
         2 => Just(Some("whole,gpu")),
         2 => Just(Some("whole")),
+        2 => Just(Some("shared")),
         1 => Just(Some("nowhere")),
     ];
     let gpus = prop_oneof![
@@ -221,7 +239,11 @@ fn any_request() -> impl Strategy<Value = Request> {
                 time: Some(TimeLimitRequest::Limit(Seconds(minutes * 60))),
                 exclusive: sharing == 0,
                 rare: RareOptions {
-                    node_options: (sharing == 1 || sharing == 2).then(|| Box::new(of_one_user())),
+                    node_options: match sharing {
+                        1 | 2 => Some(Box::new(shared_with(Sharing::User))),
+                        3 | 4 => Some(Box::new(shared_with(Sharing::Anybody))),
+                        _ => None,
+                    },
                     constraint: (which == 1).then(|| "fast".into()),
                     licenses: (which == 2).then(|| "x".into()),
                     reservation: reservation.map(str::to_owned),
@@ -266,9 +288,9 @@ fn ask_for_gpus(request: &mut Request, (gpus, way): (&str, u32)) {
     }
 }
 
-fn of_one_user() -> NodeOptions {
+fn shared_with(who: Sharing) -> NodeOptions {
     NodeOptions {
-        sharing: Some(Sharing::User),
+        sharing: Some(who),
         ..NodeOptions::default()
     }
 }
@@ -471,6 +493,7 @@ fn check_free(state: &State) {
     for node in cluster.nodes() {
         let mut sum: Amounts = *state.free().amounts(node);
         let mut gpus = state.free().gpus(node);
+        let mut cpus = 0;
         for record in state.running() {
             let job = &state.jobs[&record.id];
             let shares = job.derived.holding.iter().flat_map(|held| &held.shares);
@@ -478,7 +501,14 @@ fn check_free(state: &State) {
                 assert_eq!(gpus & share.gpus, 0, "a GPU was given twice");
                 gpus |= share.gpus;
                 sum.give(&share.amounts);
+                cpus += share.cpus();
             }
+        }
+        // CPUs that jobs share are held by each of them.
+        if cluster.node_name(node).as_str().starts_with('c') {
+            let all = idle.amounts(node).cpus;
+            assert!(cpus <= all * LAYERS, "{cpus} CPUs of {node:?} are held");
+            sum.cpus = all;
         }
         assert_eq!(
             sum,
@@ -541,6 +571,7 @@ pub(super) fn any_case() -> impl Strategy<Value = Case> {
         grace: 0,
         exempt: 0,
         youngest_first: false,
+        words: "bf_continue",
     };
     // Of a cluster on which nothing but the order of partitions and jobs decides, most can be said.
     let rest = prop_oneof![
