@@ -196,3 +196,27 @@ impl Checker<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCS: &str = include_str!("../../../../docs/cluster-files.md");
+
+    /// The words in the second cell of a row.
+    fn row(of: &str) -> Vec<&'static str> {
+        let mut lines = DOCS.lines();
+        let row = lines.find_map(|line| line.strip_prefix(&format!("| {of} | ")));
+        let row = row.unwrap_or_else(|| panic!("no row of {of}"));
+        let words = row.trim_end_matches(" |").split(' ');
+        words.map(|word| word.trim_matches('`')).collect()
+    }
+
+    #[test]
+    fn what_does_nothing_here_is_listed() {
+        assert_eq!(row("flags of a QOS"), QOS_FLAGS.idle);
+        assert_eq!(row("flags of `[priority]`"), PRIORITY_FLAGS.idle);
+        assert_eq!(row("`parameters` of `[scheduling]`"), PARAMETERS.idle);
+        assert_eq!(row("`dependency_parameters`"), DEPENDENCY_PARAMETERS.idle);
+    }
+}
