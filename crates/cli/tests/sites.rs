@@ -189,7 +189,7 @@ fn plais_jobs_with_and_without_a_container() {
         srun -N 2 -n 2 python -m torch.distributed.run --nnodes=2 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_endpoint=FIRST_NODE:PORT --rdzv_id=JOB.RESTART --rdzv_conf=is_host=1 --max_restarts=3 train_ddp.py --data {data}/datasets/points
     "#]]);
     twin.check_real("plai-standard-container.toml", expect![[r#"
-        srun -N 1 -n 1 singularity exec --cleanenv --contain --nv --writable-tmpfs --home=NODE_LOCAL/home --bind=NODE_LOCAL/tmp:/tmp --bind=RUN_FOLDER:RUN_FOLDER --bind=NODE_LOCAL:NODE_LOCAL --bind={data}/datasets:/data --bind=NODE_LOCAL/db:/db --bind=NODE_LOCAL/workdir:/workdir --bind=RUN_FOLDER:/scratch_storage --pwd=CODE NODE_LOCAL/image/image.sif python3 train.py --data {data}/datasets/points
+        srun -N 1 -n 1 singularity exec --cleanenv --contain --nv --writable-tmpfs --home=NODE_LOCAL/home --bind=/dev/shm --bind=NODE_LOCAL/tmp:/tmp --bind=RUN_FOLDER:RUN_FOLDER --bind=NODE_LOCAL:NODE_LOCAL --bind={data}/datasets:/data --bind=NODE_LOCAL/db:/db --bind=NODE_LOCAL/workdir:/workdir --bind=RUN_FOLDER:/scratch_storage --pwd=CODE NODE_LOCAL/image/image.sif python3 train.py --data {data}/datasets/points
     "#]]);
 }
 
@@ -287,7 +287,7 @@ fn wilsons_container_on_one_gpu() {
         "{printed}"
     );
     twin.check_real("wilson-apptainer.toml", expect![[r#"
-        srun -N 1 -n 1 apptainer exec --cleanenv --contain --nv --home=/work1/my-project --bind=NODE_LOCAL/tmp:/tmp --bind=RUN_FOLDER:RUN_FOLDER --bind=NODE_LOCAL:NODE_LOCAL --bind=/work1/my-project:/work1/my-project --pwd=CODE $TEST/work/image.sif python mnist/main.py --epochs=3
+        srun -N 1 -n 1 apptainer exec --cleanenv --contain --nv --home=/work1/my-project --bind=/dev/shm --bind=NODE_LOCAL/tmp:/tmp --bind=RUN_FOLDER:RUN_FOLDER --bind=NODE_LOCAL:NODE_LOCAL --bind=/work1/my-project:/work1/my-project --pwd=CODE $TEST/work/image.sif python mnist/main.py --epochs=3
     "#]]);
 }
 

@@ -1,21 +1,48 @@
 //! Where images of containers are kept.
 
 use std::path::{Path, PathBuf};
-use sys::Places;
+use sys::{Places, private_folder};
 
 /// The folder below which a run on a cluster keeps its images: the user's cache, unless the cluster's
 /// file names a folder for images (`[containers] images`).
 #[must_use]
 pub fn image_cache(facts: &model::ClusterFacts, places: &Places) -> PathBuf {
-    let Some(shared) = &facts.containers.images else {
-        return places.cache.clone();
-    };
-    let shared = shared.display().to_string();
-    let shared = shared.replace("$USER", &crate::run_request::user().unwrap_or_default());
-    // One that is not there is another machine's.
-    if Path::new(&shared).is_dir() {
-        Path::new(&shared).join("trainyard")
+    let user = crate::run_request::user().unwrap_or_default();
+    let named = facts.containers.images.as_deref();
+    let own = named.and_then(|images| own_folder(images, &user));
+    own.unwrap_or_else(|| places.cache.clone())
+}
+
+/// The user's folder in that one for images; `None` where that is not there, as one of another machine's.
+fn own_folder(images: &Path, user: &str) -> Option<PathBuf> {
+    let named = images.display().to_string();
+    let folder = PathBuf::from(named.replace("$USER", user));
+    if !folder.is_dir() {
+        return None;
+    }
+    Some(if named.contains("$USER") {
+        folder.join("trainyard")
     } else {
-        places.cache.clone()
+        // One that all users share holds a folder of each, which is closed to others.
+        private_folder::of_user(&folder, &format!("trainyard-{user}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first user's folder was everybody's, and closed to the others.
+    #[test]
+    fn users_who_share_a_folder_for_images_have_one_each_in_it() {
+        let root = tempfile::tempdir().unwrap();
+        let shared = root.path().join("images");
+        std::fs::create_dir_all(shared.join("ada")).unwrap();
+        let check = |images: PathBuf, want: Option<PathBuf>| {
+            assert_eq!(own_folder(&images, "ada"), want, "{}", images.display());
+        };
+        check(shared.clone(), Some(shared.join("trainyard-ada")));
+        check(shared.join("$USER"), Some(shared.join("ada/trainyard")));
+        check(root.path().join("elsewhere"), None);
     }
 }

@@ -20,7 +20,12 @@ pub(crate) fn environment(
     let container = containers::resolve(
         asked.container,
         &modules.value,
-        &facts.name,
+        // The nodes of a pretended cluster are this machine.
+        if facts.embedded {
+            "this machine"
+        } else {
+            &facts.name
+        },
         &facts.containers.runtimes,
         |path| absolute(base, path),
     )?;

@@ -163,6 +163,7 @@ impl Inside<'_> {
         change(variables, &container.environment(&inside));
         let names: Vec<String> = inside.into_keys().collect();
         let mut container = container.clone();
+        container.network_devices = network_devices(Path::new("/dev"));
         if container.sets_image_variables() {
             let holds = |name: &&String| match self.over_image {
                 OverImage::All => true,
@@ -181,5 +182,29 @@ impl Inside<'_> {
             return Ok((program, words));
         }
         mount_points::shown_to((program, words), &image, &missing).map_err(no_places)
+    }
+}
+
+/// The folders of devices of a faster network that a node has: InfiniBand's, and what else speaks its verbs.
+fn network_devices(devices: &Path) -> Vec<String> {
+    let folder = devices.join("infiniband");
+    let there = folder.is_dir().then(|| folder.display().to_string());
+    there.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::network_devices;
+
+    #[test]
+    fn a_fast_network_of_the_node_is_shown_inside() {
+        let devices = tempfile::tempdir().unwrap();
+        assert!(network_devices(devices.path()).is_empty());
+        let folder = devices.path().join("infiniband");
+        std::fs::create_dir(&folder).unwrap();
+        assert_eq!(
+            network_devices(devices.path()),
+            [folder.display().to_string()]
+        );
     }
 }

@@ -27,6 +27,11 @@ pub(super) fn start(container: &ContainerStart, _: &[String]) -> Vec<String> {
     } else {
         format!("--home={}", container.home)
     });
+    // `--contain` leaves a few devices, and a small memory of each container's own where the ranks of a node
+    // exchange what they don't send over the network.
+    words.push("--bind=/dev/shm".to_owned());
+    let devices = container.network_devices.iter();
+    words.extend(devices.map(|folder| format!("--bind={folder}")));
     let binds = container.mounts.iter();
     words.extend(binds.map(|mount| format!("--bind={}", mount.colons())));
     words.push(format!("--pwd={}", container.workdir));

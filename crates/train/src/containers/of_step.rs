@@ -132,6 +132,7 @@ impl ContainerStart {
             copy,
             kept_variables: asked.variables.clone(),
             in_use: place.in_use.map(Path::to_owned),
+            network_devices: Vec::new(),
             options: Vec::new(),
         })
     }

@@ -18,6 +18,12 @@ pub(super) fn start(container: &ContainerStart, variables: &[String]) -> Vec<Str
     if container.gpus {
         words.push("--device=nvidia.com/gpu=all".to_owned());
     }
+    let devices = container.network_devices.iter();
+    words.extend(devices.map(|folder| format!("--device={folder}")));
+    if !container.network_devices.is_empty() {
+        // What such a network sends is locked in memory, of which a container may lock little by itself.
+        words.push("--ulimit=host".to_owned());
+    }
     if !container.writable {
         words.push("--read-only".to_owned());
     }

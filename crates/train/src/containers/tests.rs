@@ -123,48 +123,50 @@ fn apptainer_and_singularity() {
         image(),
         None,
         expect![[r#"
-        APPTAINERENV_RANK Set("3")
-        apptainer
-        exec
-        --cleanenv
-        --contain
-        --nv
-        --writable-tmpfs
-        --home=/scratch/t/x/home
-        --bind=/scratch/t/x/tmp:/tmp
-        --bind=/runs/x:/runs/x
-        --bind=/scratch/t/x:/scratch/t/x
-        --bind=/scratch/t/x/data:/data:ro
-        --pwd=/runs/x/code
-        --further
-        /images/torch.sif
-        python3
-        train.py
-    "#]],
+            APPTAINERENV_RANK Set("3")
+            apptainer
+            exec
+            --cleanenv
+            --contain
+            --nv
+            --writable-tmpfs
+            --home=/scratch/t/x/home
+            --bind=/dev/shm
+            --bind=/scratch/t/x/tmp:/tmp
+            --bind=/runs/x:/runs/x
+            --bind=/scratch/t/x:/scratch/t/x
+            --bind=/scratch/t/x/data:/data:ro
+            --pwd=/runs/x/code
+            --further
+            /images/torch.sif
+            python3
+            train.py
+        "#]],
     );
     check(
         ContainerRuntime::Singularity,
         image(),
         None,
         expect![[r#"
-        SINGULARITYENV_RANK Set("3")
-        singularity
-        exec
-        --cleanenv
-        --contain
-        --nv
-        --writable-tmpfs
-        --home=/scratch/t/x/home
-        --bind=/scratch/t/x/tmp:/tmp
-        --bind=/runs/x:/runs/x
-        --bind=/scratch/t/x:/scratch/t/x
-        --bind=/scratch/t/x/data:/data:ro
-        --pwd=/runs/x/code
-        --further
-        /images/torch.sif
-        python3
-        train.py
-    "#]],
+            SINGULARITYENV_RANK Set("3")
+            singularity
+            exec
+            --cleanenv
+            --contain
+            --nv
+            --writable-tmpfs
+            --home=/scratch/t/x/home
+            --bind=/dev/shm
+            --bind=/scratch/t/x/tmp:/tmp
+            --bind=/runs/x:/runs/x
+            --bind=/scratch/t/x:/scratch/t/x
+            --bind=/scratch/t/x/data:/data:ro
+            --pwd=/runs/x/code
+            --further
+            /images/torch.sif
+            python3
+            train.py
+        "#]],
     );
 }
 
@@ -303,7 +305,7 @@ fn home_workdir_and_the_nodes_own_tmp() {
         has_environment: false,
     };
     let start = ContainerStart::new(&plan, false, &place, &values()).unwrap();
-    expect!["apptainer run --cleanenv --contain --writable-tmpfs --home=/work1/me --bind=/tmp:/tmp --bind=/runs/x:/runs/x --bind=/tmp/trainyard-0/x:/tmp/trainyard-0/x --bind=/work1/me:/work1/me --pwd=/workspace --further /images/torch.sif true"].assert_eq(&start.words(&[], &["true".to_owned()]).join(" "));
+    expect!["apptainer run --cleanenv --contain --writable-tmpfs --home=/work1/me --bind=/dev/shm --bind=/tmp:/tmp --bind=/runs/x:/runs/x --bind=/tmp/trainyard-0/x:/tmp/trainyard-0/x --bind=/work1/me:/work1/me --pwd=/workspace --further /images/torch.sif true"].assert_eq(&start.words(&[], &["true".to_owned()]).join(" "));
 }
 
 #[test]

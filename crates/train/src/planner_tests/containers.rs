@@ -33,7 +33,7 @@ fn a_container_of_what_the_cluster_has() {
               launcher        srun                          there is more than one rank
               command         train.py                      from yard.toml:1
               command line    srun -N 2 -n 4 apptainer exec --cleanenv --contain --nv --home=/work1/me
-                              --bind=NODE_LOCAL/tmp:/tmp --bind=RUN_FOLDER:RUN_FOLDER
+                              --bind=/dev/shm --bind=NODE_LOCAL/tmp:/tmp --bind=RUN_FOLDER:RUN_FOLDER
                               --bind=NODE_LOCAL:NODE_LOCAL --bind=/work1/me:/work1/me --bind={data}:/data:ro
                               --bind=/home/me/digits/sets:/home/me/digits/sets --pwd=CODE IMAGE python3 train.py
                                                             what srun becomes
@@ -70,8 +70,8 @@ fn several_clusters_with_one_file() {
     let line = |facts: &ClusterFacts| command_line(&planned(text, &[], facts).unwrap()).unwrap();
     let lines = ContainerRuntime::ALL.map(|runtime| line(&with(wilson(), &[runtime], None)));
     expect![[r#"
-        srun -N 1 -n 1 apptainer exec --cleanenv --contain --home=NODE_LOCAL/home --bind=NODE_LOCAL/tmp:/tmp --bind=RUN_FOLDER:RUN_FOLDER --bind=NODE_LOCAL:NODE_LOCAL --pwd=CODE IMAGE ./train
-        srun -N 1 -n 1 singularity exec --cleanenv --contain --home=NODE_LOCAL/home --bind=NODE_LOCAL/tmp:/tmp --bind=RUN_FOLDER:RUN_FOLDER --bind=NODE_LOCAL:NODE_LOCAL --pwd=CODE IMAGE ./train
+        srun -N 1 -n 1 apptainer exec --cleanenv --contain --home=NODE_LOCAL/home --bind=/dev/shm --bind=NODE_LOCAL/tmp:/tmp --bind=RUN_FOLDER:RUN_FOLDER --bind=NODE_LOCAL:NODE_LOCAL --pwd=CODE IMAGE ./train
+        srun -N 1 -n 1 singularity exec --cleanenv --contain --home=NODE_LOCAL/home --bind=/dev/shm --bind=NODE_LOCAL/tmp:/tmp --bind=RUN_FOLDER:RUN_FOLDER --bind=NODE_LOCAL:NODE_LOCAL --pwd=CODE IMAGE ./train
         srun -N 1 -n 1 --container-image=python:3.12 --container-mounts=/tmp:/tmp,RUN_FOLDER:RUN_FOLDER,NODE_LOCAL:NODE_LOCAL,YARD:YARD --container-workdir=CODE --no-container-mount-home --no-container-entrypoint ./train
         srun -N 1 -n 1 enroot start --mount NODE_LOCAL/tmp:/tmp:none:x-create=auto,rbind --mount RUN_FOLDER:RUN_FOLDER:none:x-create=auto,rbind --mount NODE_LOCAL:NODE_LOCAL:none:x-create=auto,rbind --env HOME=NODE_LOCAL/home IMAGE /bin/sh -c 'cd "$0" && exec "$@"' CODE ./train
         srun -N 1 -n 1 ch-run --unset-env=LD_LIBRARY_PATH --unset-env=LD_PRELOAD --unset-env=PYTHONPATH --unset-env=PYTHONHOME --unset-env=VIRTUAL_ENV '--unset-env=CONDA_*' '--unset-env=PYENV_*' --unset-env=BASH_ENV --unset-env=ENV --unset-env=TMPDIR --set-env=PATH=/usr/local/nvidia/bin:/usr/local/cuda/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin --set-env=HOME=NODE_LOCAL/home --bind=NODE_LOCAL/tmp:/tmp --bind=RUN_FOLDER:RUN_FOLDER --bind=NODE_LOCAL:NODE_LOCAL --cd=CODE IMAGE -- ./train
@@ -118,7 +118,7 @@ fn what_a_container_can_not_be() {
     ];
     let shown = rows.map(|(text, facts)| planned(&text, &[], &facts).unwrap_err());
     expect![[r#"
-        nothing on local runs containers
+        nothing on this machine runs containers
           asked   image = "/home/me/digits/a" (yard.toml:3)
           there   none of apptainer, singularity, enroot, ch-run, podman on PATH
           do      install one of them, or name the one that the nodes have in [environment.container] runtime; a module that brings it goes into [environment] modules
@@ -127,19 +127,19 @@ fn what_a_container_can_not_be() {
           there   no image in it
           do      add image = "docker://…", or a .sif, .sqsh, folder or recipe
         charliecloud can't run the container as it is asked for
-          asked   image = "/home/me/digits/a.sif" (yard.toml:3), runtime charliecloud (local has it)
+          asked   image = "/home/me/digits/a.sif" (yard.toml:3), runtime charliecloud (this machine has it)
           there   a .sif file · charliecloud runs an image in a registry, a folder or a Dockerfile
           do      name an image that it runs, in [cluster.NAME.environment.container] where clusters differ
         charliecloud can't run the container as it is asked for
-          asked   writable = true (yard.toml:4), runtime charliecloud (local has it)
+          asked   writable = true (yard.toml:4), runtime charliecloud (this machine has it)
           there   charliecloud would write into the image itself, which runs share
           do      leave it out, and mount a folder where the program writes
         charliecloud can't run the container as it is asked for
-          asked   a mount of /a for reading alone (yard.toml:4), runtime charliecloud (local has it)
+          asked   a mount of /a for reading alone (yard.toml:4), runtime charliecloud (this machine has it)
           there   every mount of charliecloud can be written to, as far as the files' rights go
           do      leave :ro out
         podman can't run the container as it is asked for
-          asked   entrypoint = true (yard.toml:4), runtime podman (local has it)
+          asked   entrypoint = true (yard.toml:4), runtime podman (this machine has it)
           there   podman knows no entry points
           do      leave it out, and write the entry point into command
         venv beside a container
