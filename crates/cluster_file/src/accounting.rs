@@ -371,6 +371,7 @@ impl ClusterFile {
                 body.parent = own.parent.clone().map(stated);
             }
             body.description = Some(stated(kept.description.clone()));
+            body.organization = Some(stated(kept.organization.clone()));
             table(&kept.name, body)
         };
         let user = |kept: &AccountUser| {
@@ -440,10 +441,12 @@ impl ClusterFile {
 
 fn kept_account(name: &str, account: &Account) -> KeptAccount {
     let description = account.description.as_ref();
+    let parent = account.parent.as_ref().filter(|own| own.value != "root");
+    let organization = account.organization.as_ref().or(parent);
     KeptAccount {
         name: name.to_owned(),
         description: description.map_or_else(|| name.to_owned(), |own| own.value.clone()),
-        organization: name.to_owned(),
+        organization: organization.map_or_else(|| name.to_owned(), |own| own.value.clone()),
         coordinators: Vec::new(),
     }
 }

@@ -238,6 +238,8 @@ section! {
         parent: String,
         /// `Description`
         description: String,
+        /// Its parent's name where none is given, below the root its own. `Organization`
+        organization: String,
         /// A number, or `"parent"`. `Fairshare`
         shares: String,
         /// What the association counts for. `Priority`

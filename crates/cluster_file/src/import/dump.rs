@@ -271,6 +271,7 @@ fn account_option(
 ) -> Option<bool> {
     match key.to_ascii_lowercase().as_str() {
         "description" => Some(set(&mut account.description, at(line, value.to_owned()))),
+        "organization" => Some(set(&mut account.organization, at(line, value.to_owned()))),
         key => shared_option!(account, line, key, value),
     }
 }

@@ -416,6 +416,7 @@ fn accounts_come_from_a_dump() {
             [account.proj1]
             from = "dump:5"
             description = "a: b"
+            organization = "lab"
             shares = "5"
             group_tres = "cpu=40,gres/gpu=8"
 
@@ -445,7 +446,6 @@ fn accounts_come_from_a_dump() {
 
             # Not carried over:
             #   dump:2 QOS: a dump names QOS without their limits: fill the [qos.…] tables with what sacctmgr -P show qos says
-            #   dump:5 Organization: a cluster file has no key for it
             #   dump:10 Priority: a cluster file has no key for it
             #   dump:11 this line: it can't be read
             #   dump:12 this line: it can't be read
