@@ -202,6 +202,22 @@ fn a_rank_of_an_agent_has_no_log_of_its_own() {
     env.yard(&["run", "--on", "lab"]).success();
     assert_eq!(env.yard(&["logs", "-r", "0"]).success(), "of an agent\n");
     let refused = env.yard(&["logs", "-r", "3"]).code(2).stderr;
+    // With PET_TEE each line says whose it is.
+    let marks = "#!/bin/sh\necho of the agent\necho \"[default0:0]:first\"\n\
+                 echo \"[default3:3]:as $TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE\"\n";
+    env.write("bin/torchrun", marks);
+    env.yard(&["run", "--on", "lab"]).success();
+    let template = "as [${role_name}${local_rank}:${rank}]:";
+    assert_eq!(
+        env.yard(&["logs", "-r", "3"]).success(),
+        format!("{template}\n")
+    );
+    assert_eq!(
+        env.yard(&["logs"]).success(),
+        format!("[agent 0] of the agent\n[0] first\n[3] {template}\n")
+    );
+    let beyond = env.yard(&["logs", "-r", "4"]).code(2).stderr;
+    assert!(beyond.contains("ranks 0 to 3"), "{beyond}");
     env.yard(&["engine", "stop", "lab"]).success();
     let said = refused.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(

@@ -2,6 +2,7 @@
 
 use super::follow::{outage, outage_over};
 use super::follow_job::follow_job;
+use super::rank_lines::RankLines;
 use super::repeats;
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
@@ -52,22 +53,25 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     } else {
         &run.starts[..]
     };
-    check_rank(args.rank, &run, starts)?;
+    let of_last = RankLines::of(&run, starts.last());
+    check_rank(args.rank, &run, starts, &of_last)?;
     if args.follow {
-        return follow(args, &run, &selected.cluster, printer);
+        return follow(args, &run, &selected.cluster, &of_last, printer);
     }
     if let Some(rank) = args.rank
         && !printer.writes_to_terminal()
+        && of_last.ranks().is_none()
     {
         return copy_rank(rank, &run, starts, printer);
     }
     for start in starts {
+        let rank_lines = RankLines::of(&run, Some(start));
         let mut tail = LogTail::new(&run.folder, start.attempt);
         loop {
             let lines = tail.read(true).map_err(|error| {
                 Failure::new(FailureKind::Io, format!("logs can't be read: {error}"))
             })?;
-            show(args, &lines, printer);
+            show(args, &lines, &rank_lines, printer);
             if !tail.has_more() {
                 break;
             }
@@ -100,7 +104,25 @@ fn copy_rank(rank: u32, run: &Run, starts: &[Start], printer: &Printer) -> Outco
 }
 
 /// Refuses a rank that none of these starts has; a start that has launched no ranks yet may get it.
-fn check_rank(rank: Option<u32>, run: &Run, starts: &[Start]) -> Result<(), Failure> {
+fn check_rank(
+    rank: Option<u32>,
+    run: &Run,
+    starts: &[Start],
+    lines: &RankLines,
+) -> Result<(), Failure> {
+    if let (Some(rank), Some(ranks)) = (rank, lines.ranks()) {
+        let id = &run.entry.id;
+        return if rank < ranks {
+            Ok(())
+        } else {
+            Err(
+                Failure::new(FailureKind::Usage, format!("{id} has no rank {rank}"))
+                    .asked(format!("-r {rank}"))
+                    .there(format!("ranks 0 to {}", ranks.saturating_sub(1)))
+                    .todo(NAME_ONE),
+            )
+        };
+    }
     let launched = starts.iter().flat_map(|start| &start.events);
     let launched = launched.filter_map(|line| match line.event {
         Event::Launched { ranks, .. } => Some(ranks),
@@ -111,6 +133,8 @@ fn check_rank(rank: Option<u32>, run: &Run, starts: &[Start]) -> Result<(), Fail
         _ => Ok(()),
     }
 }
+
+const NAME_ONE: &str = "name one of these, or leave -r out to see all of them";
 
 fn no_such_rank(rank: u32, ranks: u32, run: &Run) -> Failure {
     let id = &run.entry.id;
@@ -132,9 +156,7 @@ fn no_such_rank(rank: u32, ranks: u32, run: &Run) -> Failure {
         0 | 1 => "rank 0 alone".to_owned(),
         _ => format!("ranks 0 to {}", ranks - 1),
     };
-    failure
-        .there(there)
-        .todo("name one of these, or leave -r out to see all of them")
+    failure.there(there).todo(NAME_ONE)
 }
 
 /// What a job that is no run wrote, where its script said.
@@ -236,7 +258,13 @@ fn copy(path: &Path, printer: &Printer) -> io::Result<()> {
     }
 }
 
-fn follow(args: &Args, run: &Run, cluster: &ClusterRef, printer: &Printer) -> Outcome {
+fn follow(
+    args: &Args,
+    run: &Run,
+    cluster: &ClusterRef,
+    lines: &RankLines,
+    printer: &Printer,
+) -> Outcome {
     let (Some(job), Some(at)) = (run.job(), run.submitted()) else {
         return Ok(exit_code::DONE);
     };
@@ -244,17 +272,17 @@ fn follow(args: &Args, run: &Run, cluster: &ClusterRef, printer: &Printer) -> Ou
     loop {
         for seen in follower.poll()? {
             match seen {
-                RunEvent::Output { line } => show(args, &[line], printer),
-                RunEvent::Redrawn { line } if args.rank.is_none_or(|rank| rank == line.rank) => {
-                    printer.redraw(&format!("[{}] {}", line.rank, line.text()));
+                RunEvent::Output { line } => show(args, &[line], lines, printer),
+                RunEvent::Redrawn { line } => {
+                    if let Some((prefix, text)) = lines.shown(&line, args.rank) {
+                        printer.redraw(&format!("{prefix}{}", folder::drawn_text(text)));
+                    }
                 }
                 RunEvent::Outage { why } => printer.say(&outage(&cluster.name, &why)),
                 RunEvent::OutageOver { lasted } => printer.say(&outage_over(&cluster.name, lasted)),
                 RunEvent::Over { .. } => return Ok(exit_code::DONE),
-                RunEvent::Waiting { .. }
-                | RunEvent::Event { .. }
-                | RunEvent::RankFailed { .. }
-                | RunEvent::Redrawn { .. } => {}
+                RunEvent::Waiting { .. } | RunEvent::Event { .. } | RunEvent::RankFailed { .. } => {
+                }
             }
         }
         if !follower.has_more() {
@@ -263,15 +291,7 @@ fn follow(args: &Args, run: &Run, cluster: &ClusterRef, printer: &Printer) -> Ou
     }
 }
 
-fn show(args: &Args, lines: &[LogLine], printer: &Printer) {
-    let one_of = lines
-        .iter()
-        .filter(|line| args.rank.is_none_or(|rank| rank == line.rank));
-    printer.output_lines(one_of.map(|line| {
-        let prefix = match args.rank {
-            Some(_) => String::new(),
-            None => format!("[{}] ", line.rank),
-        };
-        (prefix, line.bytes.as_slice())
-    }));
+fn show(args: &Args, lines: &[LogLine], rank_lines: &RankLines, printer: &Printer) {
+    let shown = lines.iter();
+    printer.output_lines(shown.filter_map(|line| rank_lines.shown(line, args.rank)));
 }

@@ -24,6 +24,7 @@ mod notebook;
 mod on_run;
 mod plan;
 mod port;
+mod rank_lines;
 mod repeats;
 mod report;
 mod requeue;

@@ -1,6 +1,8 @@
 //! What torchrun's report says of the rank that failed first: its log is that of all ranks of its
 //! node, and ends with what happened to torchrun itself.
 
+use folder::LineMark;
+
 /// The rank that failed first on one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootCause {
@@ -93,24 +95,20 @@ fn cause_of(entry: &str, printed: &[&str]) -> Option<RootCause> {
 }
 
 /// A line without the mark that says of which rank it is; `None` for another rank's. Ranks of a training mark what ends
-/// them by `[rank5]:`, and `PET_TEE` all lines by `[default1]:`, with the number on the node.
+/// them by `[rank5]:`, and `PET_TEE` all lines (see [`LineMark`]).
 fn of_rank(line: &str, rank: u32, local: Option<u32>) -> Option<&str> {
-    let marked = line
-        .strip_prefix('[')
-        .and_then(|rest| rest.split_once("]:"));
-    let Some((mark, rest)) = marked else {
-        return Some(line);
-    };
-    let word = mark.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    let number = mark[word.len()..].parse::<u32>();
-    let is_word = word.starts_with(char::is_alphabetic) && !word.contains(char::is_whitespace);
-    match number.ok().filter(|_| is_word) {
-        None => Some(line),
-        Some(number) if word == "rank" => (number == rank).then_some(line),
+    if let Some((mark, _)) = LineMark::split(line.as_bytes()) {
+        let is_own = match mark.rank {
+            Some(own) => own == rank,
+            None => local.is_none_or(|local| local == mark.local),
+        };
         // What a rank marked stands behind.
-        Some(number) if local.is_none_or(|local| local == number) => of_rank(rest, rank, None),
-        Some(_) => None,
+        let (_, rest) = line.split_once("]:").filter(|_| is_own)?;
+        return of_rank(rest, rank, None);
     }
+    let marked = line.strip_prefix("[rank");
+    let number = marked.and_then(|rest| rest.split_once("]:")?.0.parse::<u32>().ok());
+    number.is_none_or(|number| number == rank).then_some(line)
 }
 
 #[cfg(test)]
@@ -206,6 +204,8 @@ Root Cause (first observed failure):
         check("[default1]:[rank4]: error", None);
         check("[12:30:01]: step", Some("[12:30:01]: step"));
         check("[epoch 1]: loss", Some("[epoch 1]: loss"));
+        check("[default1:5]:step 3", Some("step 3"));
+        check("[default1:9]:step 3", None);
     }
 
     #[track_caller]

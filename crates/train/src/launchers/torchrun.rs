@@ -1,7 +1,7 @@
 //! torchrun on each node.
 
 use super::command::{python_of, target_of};
-use super::task::{Env, Task, remove, set};
+use super::task::{Env, Task, remove, set, set_default};
 use super::torch;
 use super::{Launcher, Meeting, Row, Shape};
 
@@ -14,7 +14,7 @@ pub(super) const ROW: Row = Row {
     about: "`launcher_options = [\"--max_restarts=3\"]` restarts all ranks within the job when one \
             fails. The agents meet by `c10d`, and each knows whether it hosts the store, so none \
             has to guess it by names. `PET_…` variables of the shell that would change the launch are \
-            removed. Torch 1.13 on Python 3.11 starts only with `PET_REDIRECTS=9:3 PET_TEE=9:3`.",
+            removed. With `PET_TEE=3` each line in its log is marked, and `yard logs` shows it as its rank's. Torch 1.13 on Python 3.11 starts only with `PET_REDIRECTS=9:3 PET_TEE=9:3`.",
     shape: Shape::Agents,
     meeting: Meeting::Rank,
     starters: &[
@@ -54,6 +54,10 @@ const OPTIONS: [&str; 20] = [
     "SHUTDOWN_TIMEOUT",
 ];
 
+/// How it marks the lines of its ranks where it writes them into its own output: also by their rank in the whole
+/// training, by which `yard logs` tells them apart.
+const LINE_MARK: &str = "[${role_name}${local_rank}:${rank}]:";
+
 /// torchrun, whose agents meet at the first node's address. Each knows from us whether it hosts the store:
 /// they would guess by names and addresses, and all be wrong where the address is of another
 /// interface. A restart of all ranks (`--max_restarts`) needs this way to meet; with a static one
@@ -69,6 +73,7 @@ fn agent(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<String> {
         // variable, since torch before 2.0 has no such option.
         set(env, "PET_LOCAL_ADDR", own);
     }
+    set_default(env, "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", LINE_MARK);
     let mut argv = program(&command);
     let options = [
         ("nnodes", task.nodes().to_string()),

@@ -388,6 +388,7 @@ fn torchrun_agents() {
               PYTHONUNBUFFERED ?= 1
               RANK removed
               SLURM_TMPDIR ?= /l/data
+              TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE ?= [${role_name}${local_rank}:${rank}]:
               WORLD_SIZE removed
               YARD_CHECKPOINTS = /l/checkpoints
               YARD_COORDINATOR = 127.0.0.1:41733
@@ -418,6 +419,7 @@ fn torchrun_agents() {
               PYTHONUNBUFFERED ?= 1
               RANK removed
               SLURM_TMPDIR ?= /l/data
+              TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE ?= [${role_name}${local_rank}:${rank}]:
               WORLD_SIZE removed
               exp_name ?= digits
               project_name ?= shop

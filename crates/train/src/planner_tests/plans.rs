@@ -86,6 +86,8 @@ fn resnet_on_a_cluster() {
                               --rdzv_backend=c10d --rdzv_endpoint=FIRST_NODE:PORT --rdzv_id=JOB.RESTART
                               --rdzv_conf=is_host=1 train.py --data-dir {data}/imagenet
                                                             what torchrun becomes
+              gives           TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE=[${role_name}${local_rank}:${rank}]:
+                                                            what torchrun gives the first task
               nodes           2                             from yard.toml:5
               gpus per node   2 v100                        from yard.toml:6
               ranks per node  2                             torchrun: one rank per GPU
