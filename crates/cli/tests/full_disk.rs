@@ -73,7 +73,11 @@ fn start_engine(env: &TestEnv) -> String {
 
 /// From now on none of its files grows beyond 2 MiB: its store says then what it says on a full disk.
 fn let_no_file_grow(env: &TestEnv, process: &str) {
-    let limit = ["--pid", process, "--fsize=2097152"];
+    limit_files(env, process, "2097152");
+}
+
+fn limit_files(env: &TestEnv, process: &str, bytes: &str) {
+    let limit = ["--pid", process, &format!("--fsize={bytes}:")];
     let mut prlimit = env.program("prlimit", &limit);
     assert!(prlimit.status().expect("it is installed").success());
 }
@@ -139,6 +143,26 @@ fn what_is_cancelled_on_a_full_disk_goes_on_until_there_is_room() {
     wait_until("both have ended", || {
         states().matches("CANCELLED").count() == 2
     });
+}
+
+/// It failed at once, and with it the script.
+#[test]
+fn a_step_that_finds_no_room_is_asked_for_again() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let engine = start_engine(&env);
+    let script =
+        "#!/bin/sh\ntouch begun\nwhile [ ! -e full ]; do sleep 0.05; done\nsrun echo through\n";
+    env.write("steps.sh", script);
+    env.slurm("sbatch", &["-o", "said", "steps.sh"]).success();
+    wait_until("it runs", || env.work().join("begun").exists());
+    limit_files(&env, &engine, "0");
+    env.write("full", "");
+    let said = || fs::read_to_string(env.work().join("said")).unwrap_or_default();
+    wait_until("it says why it waits", || {
+        said().contains("retrying (the engine's store can't be written")
+    });
+    limit_files(&env, &engine, "unlimited");
+    wait_until("it has run", || said().contains("\nthrough\n"));
 }
 
 /// One is over, so that they are ended one by one.

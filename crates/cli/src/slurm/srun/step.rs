@@ -211,10 +211,15 @@ fn create(
                 }
                 return Some(record);
             }
-            Err(CallError::Refused(Refusal::Busy)) => {
+            // What a full disk refuses for a while is no failure of the step.
+            Err(CallError::Refused(refusal @ (Refusal::Busy | Refusal::Store { .. }))) => {
+                let why = match refusal {
+                    Refusal::Store { .. } => refusal.to_string(),
+                    _ => "Requested nodes are busy".to_owned(),
+                };
                 if call.immediate.is_some_and(|most| begun.elapsed() >= most) {
                     printer.say(&format!(
-                        "srun: error: Unable to create step for job {job}: Requested nodes are busy"
+                        "srun: error: Unable to create step for job {job}: {why}"
                     ));
                     return None;
                 }
@@ -222,8 +227,7 @@ fn create(
                     announced = true;
                     if !call.quiet {
                         printer.say(&format!(
-                            "srun: Job {job} step creation temporarily disabled, retrying \
-                             (Requested nodes are busy)"
+                            "srun: Job {job} step creation temporarily disabled, retrying ({why})"
                         ));
                     }
                 }
