@@ -37,6 +37,10 @@ pub fn requeue(selected: &Selected) -> Result<Requeued, Failure> {
     let view = selected.view_through(&mut *transport)?;
     let live = view.as_ref().is_some_and(|view| view.state.is_live());
     let mut written = None;
+    let was_cancelled = selected
+        .run
+        .as_ref()
+        .filter(|run| run.folder.is_cancelled());
     if let Some(run) = &selected.run {
         // One of which something is on a node only goes on, to bring it out.
         if let RunState::Done { left: None, .. } = run.state(view.as_ref()) {
@@ -55,6 +59,11 @@ pub fn requeue(selected: &Selected) -> Result<Requeued, Failure> {
             let _ = folder.remove_secrets();
         }
         _ => {}
+    }
+    if let (Some(run), Err(failure)) = (was_cancelled, &put_back)
+        && is_refusal(failure)
+    {
+        run.folder.write_cancelled()?;
     }
     put_back
 }

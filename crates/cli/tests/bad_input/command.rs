@@ -133,6 +133,28 @@ fn a_run_whose_program_goes_on_after_a_cancel_is_being_cancelled() {
     assert!(!listed.contains("being cancelled"), "{listed}");
 }
 
+/// It was said to go back into the queue, and ended as cancelled.
+#[test]
+fn a_run_that_is_being_cancelled_is_not_requeued() {
+    let env = env();
+    let script = "trap '' TERM; : > \"$0/begun\"; until [ -e \"$0/go\" ]; do sleep 0.1; done";
+    let work = env.work().display().to_string();
+    env.yard(&["run", "--detach", "--", "sh", "-c", script, &work])
+        .success();
+    wait_for_file(&env, "begun");
+    env.yard(&["cancel", "@"]).success();
+    let said = env.yard(&["requeue", "@"]);
+    assert_ne!(said.status, 0, "{said:?}");
+    assert!(
+        said.stderr.contains("is being cancelled and has not ended"),
+        "{said:?}"
+    );
+    let listed = env.yard(&["ls"]).success();
+    assert!(listed.contains("being cancelled"), "{listed}");
+    env.write("go", "");
+    let _ = env.yard(&["wait", "@"]).code(1);
+}
+
 #[test]
 fn a_cancelled_run_is_no_failure_and_no_success() {
     let env = env();

@@ -91,7 +91,11 @@ impl Owner {
             JobState::Running {
                 ending: Some(Ending::End(Outcome::Cancelled { .. })),
                 ..
-            } if again.restart.is_some() => return Err(Refusal::AlreadyEnded { job }),
+            } if again.restart.is_some() => {
+                return Err(Refusal::invalid(&format!(
+                    "job {job} is being cancelled and has not ended: ask again once it has"
+                )));
+            }
             JobState::Running { .. } => {
                 let ending = Ending::Requeue {
                     hold: again.hold,
