@@ -127,13 +127,18 @@ fn answer(
         };
         let begun = match &history.job.state {
             JobState::Running { since, .. } => *since,
-            JobState::Pending { .. } | JobState::Ended { .. } => info.submitted,
+            // What is queued again was submitted for its first start.
+            JobState::Pending { .. } | JobState::Ended { .. } => history
+                .starts
+                .first()
+                .map_or(info.submitted, |start| start.submitted),
         };
         // A job counts from when it could have started, unless it is named.
-        let has_run = !matches!(
-            history.job.state,
-            JobState::Pending { .. } | JobState::Ended { ran: None, .. }
-        );
+        let has_run = !history.starts.is_empty()
+            || !matches!(
+                history.job.state,
+                JobState::Pending { .. } | JobState::Ended { ran: None, .. }
+            );
         let has_come = asked.jobs.is_some()
             || has_run
             || info.eligible.is_some_and(|eligible| eligible <= now);

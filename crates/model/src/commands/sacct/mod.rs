@@ -613,10 +613,19 @@ impl SacctArgs {
         };
         for (job, history) in jobs {
             let mut starts: Vec<Option<&JobStart>> = history.starts.iter().map(Some).collect();
-            if job.is_pending() || starts.is_empty() || job.allocation.is_none() {
+            let waits = job.is_pending() || job.allocation.is_none();
+            // One that can't start again yet has no record of that in accounting, but where it is named.
+            let has_come = self.jobs.is_some() || job.eligible.is_some_and(|it| it <= facts.now);
+            if starts.is_empty() || waits && has_come {
                 starts.push(None);
             }
-            let last = starts.len() - 1;
+            starts.retain(|start| {
+                let submitted = start.map_or(job.submitted, |start| start.submitted);
+                self.until.is_none_or(|until| submitted <= until)
+            });
+            let Some(last) = starts.len().checked_sub(1) else {
+                continue;
+            };
             for (place, start) in starts.iter().enumerate() {
                 let is_size = start.is_some_and(|it| it.state == JobStateName::Resizing);
                 if place < last && !is_size && !self.duplicates {

@@ -69,7 +69,7 @@ impl<'a> SacctRow<'a> {
         };
         match column {
             "Account" => job.account().unwrap_or_default().to_owned(),
-            // What a job will need counts while it has nothing.
+            // What a job asked for counts until it has something, also where it was cancelled before.
             "AllocCPUS" | "NCPUS" if self.has_none() => job.cpus.to_string(),
             "AllocCPUS" | "NCPUS" => cpus.to_string(),
             "AllocNodes" if self.has_none() => "0".to_owned(),
@@ -250,9 +250,9 @@ impl<'a> SacctRow<'a> {
         self.step.is_none() && self.history.steps.iter().any(is_own)
     }
 
-    /// A job that holds nothing yet.
+    /// A job that waits, or was cancelled while it did.
     fn has_none(&self) -> bool {
-        self.step.is_none() && self.shares().is_empty() && self.job.is_pending()
+        self.step.is_none() && self.start.is_none()
     }
 
     /// What a job or a step holds: `billing=2,cpu=2,gres/gpu=1,mem=4G,node=1`; steps are not billed.
