@@ -52,6 +52,7 @@ pub fn place_step(
 ) -> Result<Placement, StepRefusal> {
     let each = request.cpus_per_task.or(cpus_per_task).unwrap_or(1).max(1);
     let candidates = candidates(request, job)?;
+    refuse_gpus_of_none(request, job)?;
     let wanted = Wanted::of(request, job, &candidates);
     if wanted.least > candidates.len() {
         return Err(too_few_nodes(request, job, candidates.len(), wanted.least));
@@ -284,6 +285,19 @@ fn asked_gpus(request: &StepRequest, all: &NodeShare, tasks: u32) -> usize {
     asked as usize
 }
 
+/// GPUs of a job that has none: `srun` says so in a line of its own before.
+fn refuse_gpus_of_none(request: &StepRequest, job: &Allocation) -> Result<(), StepRefusal> {
+    let lists = [&request.gpus_per_node, &request.gpus_per_task];
+    let asks = lists.into_iter().flatten().any(|gpus| gpus.count > 0);
+    if !asks || job.nodes.iter().any(|share| !share.gpus.is_empty()) {
+        return Ok(());
+    }
+    Err(never(
+        "Step requested GRES but job doesn't have GRES\nInvalid generic resource (gres) specification",
+        "the job has no GPUs",
+    ))
+}
+
 fn too_many_gpus(all: &NodeShare, asked: usize) -> StepRefusal {
     never(
         "Invalid generic resource (gres) specification",
@@ -320,7 +334,12 @@ fn never_fits(request: &StepRequest, candidates: &[&NodeShare], wanted: &Wanted)
     } else {
         "the job has fewer CPUs than tasks with their CPUs need"
     };
-    never("More processors requested than permitted", there)
+    let names_nodes = !(request.nodelist.is_empty() && request.exclude.is_empty());
+    if !names_nodes || !request.task_nodes.is_empty() {
+        return never("More processors requested than permitted", there);
+    }
+    let there = format!("on the nodes that the step may have {there}");
+    never("Requested node configuration is not available", &there)
 }
 
 #[cfg(test)]

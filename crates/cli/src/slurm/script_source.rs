@@ -32,6 +32,9 @@ pub fn from_stdin() -> Result<FoundScript, String> {
 /// Reads the file that the command line names. The error is a line in Slurm's words.
 pub fn from_file(name: &str) -> Result<FoundScript, String> {
     let unable = || format!("Unable to open file {name}");
+    if Path::new(name).is_dir() {
+        return Err("Batch script is empty!".to_owned());
+    }
     let path = find(name).ok_or_else(unable)?;
     if input_file::is_named_pipe(&path) {
         return Err(format!("Unable to open file {name}: {FIFO}"));

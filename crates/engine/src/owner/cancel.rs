@@ -152,6 +152,10 @@ impl Owner {
             Some(signal) if signal != SIGKILL => {
                 self.signal_job(job, signal, batch, full, turn);
             }
+            // The script alone is killed; the job ends as any whose script does.
+            _ if running && batch && record.batch => {
+                self.signal_job(job, SIGKILL, true, full, turn);
+            }
             _ if running => {
                 let outcome = Outcome::cancelled(peer.uid, WaitStatus::default());
                 self.decide(job, Ending::End(outcome), turn);

@@ -223,7 +223,7 @@ impl Spawn<'_> {
             {
                 let error = io::Error::last_os_error().raw_os_error().unwrap_or(1);
                 complain(
-                    b"slurmstepd: error: the node's namespaces can't be made: ",
+                    &[b"slurmstepd: error: the node's namespaces can't be made: "],
                     error,
                 );
                 libc::_exit(error & 0xff);
@@ -357,11 +357,44 @@ extern "C" fn begin(start: *mut libc::c_void) -> libc::c_int {
             start.host,
         );
         let error = io::Error::last_os_error().raw_os_error().unwrap_or(1);
-        complain(start.complaint, error);
+        let mut line = [0; LONGEST_INTERPRETER];
+        match missing_interpreter(start.program, error, &mut line) {
+            Some(name) => complain(&[BAD_INTERPRETER, name, b"): "], error),
+            None => complain(&[start.complaint], error),
+        }
         error
     };
     // SAFETY: ends the child without running anything of the parent's.
     unsafe { libc::_exit(error & 0xff) }
+}
+
+/// What stands before the name of an interpreter that there is not.
+const BAD_INTERPRETER: &[u8] = b"slurmstepd: error: execve(): bad interpreter(";
+/// Bytes of a script that are looked at for its interpreter, as in Slurm.
+const LONGEST_INTERPRETER: usize = 256;
+
+/// The interpreter that a script names, where that is what was not found: the script itself is there. In the child:
+/// no allocation.
+fn missing_interpreter<'a>(
+    program: &CString,
+    error: i32,
+    line: &'a mut [u8; LONGEST_INTERPRETER],
+) -> Option<&'a [u8]> {
+    if error != libc::ENOENT {
+        return None;
+    }
+    // SAFETY: the path ends with NUL, and the buffer has as many bytes as are read.
+    let length = unsafe {
+        let fd = libc::open(program.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if fd < 0 {
+            return None;
+        }
+        let length = libc::read(fd, line.as_mut_ptr().cast(), line.len());
+        libc::close(fd);
+        usize::try_from(length).ok()?
+    };
+    let name = line.get(..length)?.strip_prefix(b"#!")?;
+    name.split(|byte| *byte == b'\n').next()
 }
 
 fn pointers(texts: impl Iterator<Item = *const libc::c_char>) -> Vec<*const libc::c_char> {
@@ -425,7 +458,7 @@ fn enter_cgroup(file: &CString) {
 }
 
 /// Says on stderr why nothing was executed, in the child: no allocation.
-fn complain(prefix: &[u8], error: i32) {
+fn complain(prefix: &[&[u8]], error: i32) {
     let reason: &[u8] = match error {
         libc::ENOENT => b"No such file or directory",
         libc::EACCES => b"Permission denied",
@@ -438,7 +471,7 @@ fn complain(prefix: &[u8], error: i32) {
         libc::ELOOP => b"Too many levels of symbolic links",
         _ => b"Unknown error",
     };
-    for text in [prefix, reason, b"\n"] {
+    for text in prefix.iter().copied().chain([reason, b"\n"]) {
         // SAFETY: writes bytes that live here.
         unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
     }
@@ -538,6 +571,21 @@ mod tests {
         }
         assert_eq!((status, text.as_str()), (0, "node7\nof the nodekept"));
         assert!(!at("shown/a").exists());
+    }
+
+    #[test]
+    fn a_missing_interpreter_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("script");
+        std::fs::write(&script, "#!/bin/nosuch -x\ntrue\n").unwrap();
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&script, executable).unwrap();
+        let (status, text) = run(script.to_str().unwrap(), &["script"]);
+        assert_eq!(status, libc::ENOENT << 8);
+        assert_eq!(
+            text,
+            "slurmstepd: error: execve(): bad interpreter(/bin/nosuch -x): No such file or directory\n"
+        );
     }
 
     #[test]
