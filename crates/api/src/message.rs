@@ -685,6 +685,8 @@ pub struct StepLaunch {
     pub parts: Vec<StepPart>,
     /// The environment that `srun` was called with; the supervisor adds the step's variables.
     pub environment: Vec<(String, String)>,
+    /// `--preserve-env`: of nodes and tasks that environment keeps its counts.
+    pub preserve_env: bool,
     /// Where its tasks run, read and write.
     #[serde(flatten)]
     pub files: TaskFiles,

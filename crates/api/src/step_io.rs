@@ -19,6 +19,9 @@ pub const NODE_FAILURE: &str = "srun: error: Node failure on ";
 pub const STEP_ENDED: &str = "slurmstepd: error: *** STEP ";
 const HEADER: usize = 9;
 
+/// How what [`FromSupervisor::Failed`] says begins where a file that all tasks share can't be opened; which and
+/// why follows, and the file in a line of its own.
+pub const NOT_OPENED: &str = "Could not open ";
 /// What [`FromSupervisor::Failed`] says where the cluster's prolog failed on the node.
 pub const PROLOG_FAILED: &str = "Job prolog failed";
 

@@ -62,7 +62,7 @@ const BESIDE: &[(&str, &str)] = &[
 ];
 
 /// Options whose effect is not in what is asked for: the command itself reads them first.
-const OF_THE_COMMAND: &[&str] = &["ignore-pbs", "interactive", "verbose", "wrap"];
+const OF_THE_COMMAND: &[&str] = &["ignore-pbs", "interactive", "wrap"];
 
 /// Options that say what holds without them, in place of others on the line.
 const OF_THE_DEFAULT: &[&str] = &[
@@ -94,7 +94,7 @@ fn resolved(command: Command, words: &[&str]) -> (String, Vec<Diagnostic>) {
                 ),
                 (&asked.clusters, asked.parsable, asked.test_only),
                 (asked.wait, asked.quiet, asked.show, &asked.container),
-                (&asked.uid, &asked.gid),
+                (&asked.uid, &asked.gid, &asked.defined),
             );
             (format!("{:?} {of_command:?}", asked.request), said)
         }

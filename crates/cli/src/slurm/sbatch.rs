@@ -150,6 +150,9 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
             printer.say(remark.printed(Command::Sbatch).trim_end());
         }
     }
+    for line in &asked.defined {
+        printer.say(&format!("sbatch: {line}"));
+    }
     if let Some(word) = asked.export.unclosed() {
         printer.say(&format!(
             "sbatch: error: Improperly formed environment variable ({word})"

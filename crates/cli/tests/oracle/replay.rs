@@ -141,6 +141,20 @@ const SACCT: Part = Part {
     only: "",
 };
 
+/// Small things of many commands: what is told with `-v` and `-Q`, files that there are not, commands that are
+/// read one by one.
+const CORNERS: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/corners/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/corners/differ.txt"),
+    file: "manage/corners/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: &["runs"],
+    only: "",
+};
+
 /// Settings of QOS and associations, their numbers, and options of `sacctmgr`.
 const SETTINGS: Part = Part {
     gres_conf: None,
@@ -886,6 +900,11 @@ fn jobs_keep_their_other_nodes_as_recorded_or_are_listed() {
 }
 
 #[test]
+fn small_things_are_as_recorded_or_are_listed() {
+    play(&CORNERS);
+}
+
+#[test]
 fn steps_that_overlap_are_as_recorded_or_are_listed() {
     play(&OVERLAP);
 }
@@ -1037,7 +1056,8 @@ fn play(part: &Part) {
                 // The real one had both within a second: the first is not to begin before the second is over.
                 let typed = text.replace("=c9 starttime=now+1hour", "=c9 starttime=now+2hours");
                 let answered = twin.answer_within(longest, &typed);
-                if let Some(job) = transcript::submitted(&answer)
+                if text.contains("sbatch")
+                    && let Some(job) = transcript::submitted(&answer)
                     && part.keeps_numbers
                     && transcript::submitted(&answered).is_none()
                 {

@@ -22,6 +22,13 @@ use sched::{Job, RunningStep, StepRefusal, place_step};
 use std::borrow::Cow;
 
 const JOB_NAME: &str = "SLURM_JOB_NAME";
+/// What `srun --preserve-env` leaves as it was.
+const STEP_COUNTS: [&str; 4] = [
+    "SLURM_NNODES",
+    "SLURM_NTASKS",
+    "SLURM_NPROCS",
+    "SLURM_TASKS_PER_NODE",
+];
 
 impl Owner {
     /// The first step of an allocation that was submitted in this turn, where nothing is in its way. What is,
@@ -272,10 +279,12 @@ impl Owner {
         let share = step.nodes.get(node)?;
         let mut variables = job_environment::step_variables(&started, step);
         // A step may have a name of its own there.
-        let mut given = launch.environment.iter();
-        if given.any(|(name, _)| name == JOB_NAME) {
-            variables.retain(|(name, _)| name != JOB_NAME);
-        }
+        let is_given = |wanted: &str| launch.environment.iter().any(|(name, _)| name == wanted);
+        variables.retain(|(name, _)| {
+            let may_stay =
+                name == JOB_NAME || launch.preserve_env && STEP_COUNTS.contains(&name.as_str());
+            !(may_stay && is_given(name))
+        });
         variables.extend(self.component_variables(record));
         if !launch.parts.is_empty() {
             variables.extend(component_environment::union_variables(&step.nodes));

@@ -1,11 +1,13 @@
 //! Files that tasks read and write, opened with the rights of the job's owner.
 
-use crate::spec::StepSpec;
+use crate::spec::{StepSpec, Streams};
+use api::step_io::NOT_OPENED;
 use api::{EngineFolder, StepTask};
 use model::OpenMode;
 use model::file_pattern::{PatternContext, differs_between_tasks, file_name};
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::fmt::{self, Display, Formatter};
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -44,34 +46,41 @@ impl<'a> TaskFiles<'a> {
         }
     }
 
-    /// Opens the file that `pattern` names for the task to be written; what it is called, for the
-    /// message, when it can't be.
-    pub(super) fn output(&mut self, pattern: &str, task: &StepTask) -> Result<File, String> {
+    /// Opens the file that `pattern` names for the task to be written.
+    pub(super) fn output(&mut self, pattern: &str, task: &StepTask) -> Result<File, Unopened> {
         let name = self.name(pattern, task);
         let name = Path::new(&name);
         let path = self.spec.chdir.join(name);
         if let Some(file) = self.open.get(&path) {
-            return file.try_clone().map_err(|error| complaint(&path, &error));
+            return file.try_clone().map_err(|error| Unopened { path, error });
         }
+        // A file that a step's tasks share is `srun`'s own in Slurm, which makes no folder for it.
+        let is_srun_s =
+            matches!(self.spec.streams, Streams::Srun { .. }) && !differs_between_tasks(pattern);
         let open = || {
-            self.as_owner(|| self.make_folders(name, &path))
-                .and_then(|()| self.open_output(pattern, &path))
+            if !is_srun_s {
+                self.as_owner(|| self.make_folders(name, &path))?;
+            }
+            self.open_output(pattern, &path)
         };
         let (patience, stop) = self.patience;
-        let file = disk_errors::patiently(patience, stop, open)
-            .map_err(|error| complaint(&path, &error))?;
-        let copy = file.try_clone().map_err(|error| complaint(&path, &error))?;
+        let opened = disk_errors::patiently(patience, stop, open)
+            .and_then(|file| Ok((file.try_clone()?, file)));
+        let (copy, file) = match opened {
+            Ok(opened) => opened,
+            Err(error) => return Err(Unopened { path, error }),
+        };
         self.open.insert(path, copy);
         Ok(file)
     }
 
     /// Opens the file that `pattern` names for the task to be read.
-    pub(super) fn input(&self, pattern: &str, task: &StepTask) -> Result<File, String> {
+    pub(super) fn input(&self, pattern: &str, task: &StepTask) -> Result<File, Unopened> {
         let path = self.spec.chdir.join(self.name(pattern, task));
         let stop = self.patience.1;
         let open = || named_file::open(File::options().read(true), &path, self.spec.uid, stop);
         self.as_owner(open)
-            .map_err(|error| complaint(&path, &error))
+            .map_err(|error| Unopened { path, error })
     }
 
     fn as_owner<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
@@ -156,8 +165,29 @@ fn is_pipe(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|facts| facts.file_type().is_fifo())
 }
 
-fn complaint(path: &Path, error: &io::Error) -> String {
-    format!("could not open {}: {}", path.display(), words(error))
+/// A file that can't be opened.
+#[derive(Debug)]
+pub(super) struct Unopened {
+    path: PathBuf,
+    error: io::Error,
+}
+
+impl Display for Unopened {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        let (path, words) = (self.path.display(), words(&self.error));
+        write!(to, "could not open {path}: {words}")
+    }
+}
+
+impl Unopened {
+    /// As `srun` says it of one of its streams: in Slurm's words where all tasks share the file.
+    pub(super) fn of_stream(&self, pattern: &str, stream: &str) -> String {
+        if differs_between_tasks(pattern) {
+            return self.to_string();
+        }
+        let (path, words) = (self.path.display(), words(&self.error));
+        format!("{NOT_OPENED}{stream} file: {words}\n  asked   {path}")
+    }
 }
 
 /// The system's words without Rust's error number.
@@ -196,7 +226,7 @@ mod tests {
     }
 
     impl Step {
-        fn write(&self, mode: OpenMode, pattern: &str, text: &str) -> Result<(), String> {
+        fn write(&self, mode: OpenMode, pattern: &str, text: &str) -> Result<(), Unopened> {
             let mut files = TaskFiles::new(&self.spec, None, mode, AT_ONCE);
             for _ in 0..2 {
                 let mut file = files.output(pattern, &self.spec.tasks[0])?;
@@ -262,10 +292,10 @@ mod tests {
         // Only root can; another user's own pipe is a stranger's to user 2 already.
         let _given = std::os::unix::fs::chown(pipe(&step), Some(1), None);
         let error = step.write(OpenMode::Append, "pipe", "").unwrap_err();
-        assert!(error.contains("is a pipe of user"), "{error}");
+        assert!(error.to_string().contains("is a pipe of user"), "{error}");
         let files = TaskFiles::new(&step.spec, None, OpenMode::Append, AT_ONCE);
         let error = files.input("pipe", &step.spec.tasks[0]).unwrap_err();
-        assert!(error.contains("is a pipe of user"), "{error}");
+        assert!(error.to_string().contains("is a pipe of user"), "{error}");
     }
 
     #[test]
@@ -299,7 +329,7 @@ mod tests {
         assert_eq!(owner_of(file.metadata().unwrap()), 65_534);
         for pattern in ["secret/out", "secret/new/out"] {
             let error = files.output(pattern, task).unwrap_err();
-            assert!(error.contains("Permission denied"), "{error}");
+            assert!(error.to_string().contains("Permission denied"), "{error}");
         }
         assert!(files.input("secret/in", task).is_err());
         assert_eq!(std::fs::read_dir(&secret).unwrap().count(), 1);

@@ -1,7 +1,7 @@
 //! The three standard streams of a task.
 
 use super::relay::Relay;
-use super::task_files::{TaskFiles, words};
+use super::task_files::{TaskFiles, Unopened, words};
 use crate::spec::{StepSpec, Streams};
 use api::StepTask;
 use api::step_io::TaskStream;
@@ -56,13 +56,14 @@ pub(super) fn open(
         ) => {
             let mut files = TaskFiles::new(spec, owner, *open_mode, (LONGEST_WAIT, stop));
             let open = |task| {
+                let said = |unopened: Unopened| unopened.to_string();
                 let input = match input {
-                    Some(pattern) => files.input(pattern, task)?.into(),
+                    Some(pattern) => files.input(pattern, task).map_err(said)?.into(),
                     None => null()?,
                 };
-                let output = OwnedFd::from(files.output(output, task)?);
+                let output = OwnedFd::from(files.output(output, task).map_err(said)?);
                 let error = match error {
-                    Some(pattern) => files.output(pattern, task)?.into(),
+                    Some(pattern) => files.output(pattern, task).map_err(said)?.into(),
                     None => copy(&output)?,
                 };
                 Ok(TaskStreams {
@@ -165,14 +166,26 @@ impl Places<'_> {
         let input = match self.input.for_rank(task.rank) {
             // The terminal's keys are for task 0 alone.
             Place::Srun if !pty => relay.input().map_err(|error| system(&error))?,
-            Place::File(pattern) => files.input(pattern, task)?.into(),
+            Place::File(pattern) => files
+                .input(pattern, task)
+                .map_err(|unopened| unopened.of_stream(pattern, "stdin"))?
+                .into(),
             _ => null()?,
         };
         let mut written = |place: Place<'_>, stream| match place.for_rank(task.rank) {
             Place::Srun => relay
                 .output(task.rank, stream)
                 .map_err(|error| system(&error)),
-            Place::File(pattern) => Ok(files.output(pattern, task)?.into()),
+            Place::File(pattern) => {
+                let name = match stream {
+                    TaskStream::Out => "stdout",
+                    TaskStream::Err => "stderr",
+                };
+                let file = files.output(pattern, task);
+                Ok(file
+                    .map_err(|unopened| unopened.of_stream(pattern, name))?
+                    .into())
+            }
             Place::Null | Place::Only(_) => null(),
         };
         let output = written(self.output, TaskStream::Out)?;

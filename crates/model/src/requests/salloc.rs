@@ -1,5 +1,6 @@
 //! `salloc`'s command line and environment, put together.
 
+use crate::options::defined_options::defined_options;
 use crate::options::diagnostic::Diagnostic;
 use crate::options::getopt::{Taken, Word};
 use crate::options::option_table::Command;
@@ -33,6 +34,8 @@ pub struct Salloc {
     pub kill_command: Option<i32>,
     /// `--quiet`
     pub quiet: bool,
+    /// What `--verbose` says of the options that were given.
+    pub defined: Vec<String>,
     /// What the command finds of the options, so that an `srun` beside it takes them again.
     pub handed_on: Variables,
     /// Something to print instead.
@@ -96,6 +99,7 @@ pub fn resolve(
         immediate: o.immediate,
         kill_command: o.kill_command,
         quiet: o.quiet,
+        defined: defined_options(&reading.given, o.verbose),
         handed_on,
         show: o.show,
     };

@@ -1,5 +1,6 @@
 //! `sbatch`'s command line, environment and script, put together.
 
+use crate::options::defined_options::defined_options;
 use crate::options::diagnostic::{Diagnostic, Span};
 use crate::options::getopt::{Taken, Word};
 use crate::options::given::{Given, Origin};
@@ -64,8 +65,8 @@ pub struct Sbatch {
     pub wait: bool,
     /// `--quiet`
     pub quiet: bool,
-    /// How often `--verbose`.
-    pub verbose: u32,
+    /// What `--verbose` says of the options that were given.
+    pub defined: Vec<String>,
     /// Something to print instead.
     pub show: Option<Show>,
     /// All options that were given, in the order in which they were read: script, environment,
@@ -231,7 +232,7 @@ pub fn resolve(
         test_only: o.test_only,
         wait: o.wait_for_end,
         quiet: o.quiet,
-        verbose: o.verbose,
+        defined: defined_options(&reading.given, o.verbose),
         show: o.show,
         source,
         given: Vec::new(),

@@ -308,12 +308,13 @@ fn resolve_one(
     let o = &reading.options;
     let groups = o.het_groups.clone();
     let mut launch = launch(o, surroundings);
-    // Its tasks have the step's name for their job's.
-    let named = o
-        .job_name
-        .as_ref()
-        .filter(|_| reading.by_hand(Key::JobName));
-    let named = named.map(|name| ("SLURM_JOB_NAME".to_owned(), name.clone()));
+    // Its tasks have the step's name for their job's, where they don't find one.
+    let named = match &o.job_name {
+        Some(name) if reading.by_hand(Key::JobName) => Some(name.as_str()),
+        Some(_) => None,
+        None => o.job.map(|_| base),
+    };
+    let named = named.map(|name| ("SLURM_JOB_NAME".to_owned(), name.to_owned()));
     launch.handed_on.extend(named);
     let srun = Srun {
         job: o.job,
@@ -327,11 +328,7 @@ fn resolve_one(
         test_only: o.test_only,
         quiet: o.quiet,
         verbose: o.verbose,
-        defined: if o.verbose > 0 {
-            defined_options(&reading.given, o.verbose)
-        } else {
-            Vec::new()
-        },
+        defined: defined_options(&reading.given, o.verbose),
         show: o.show,
         request,
     };

@@ -65,6 +65,9 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
             printer.say(remark.printed(Command::Salloc).trim_end());
         }
     }
+    for line in &asked.defined {
+        printer.say(&format!("salloc: {line}"));
+    }
     let before_allocation = super::refuse_other_clusters("salloc", asked.clusters.as_deref())
         .and_then(|()| enter(asked.chdir.as_deref()))
         .and_then(|()| super::unusable(&asked.request.chdir).map_or(Ok(()), Err));

@@ -23,13 +23,9 @@ pub struct Caller<'a> {
     pub host: &'a str,
 }
 
-/// The step to run, and notes on what falls away.
-pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static str>) {
-    let mut notes = Vec::new();
+/// The step to run.
+pub fn step_call(asked: Srun, caller: &Caller<'_>) -> StepCall {
     let options = &asked.launch;
-    if options.preserve_env {
-        notes.push("--preserve-env has no effect: the step's own counts are set");
-    }
     let mut environment = caller.environment.to_vec();
     // Goes the way of the caller's own, whatever `--export` makes of that.
     if !environment.iter().any(|(name, _)| name == SRUN_DEBUG) {
@@ -59,7 +55,7 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
     let part_labels = asked.parts.iter().map(|part| part.launch.label);
     let part_labels = part_labels.collect();
     let later = asked.parts.into_iter().skip(1).map(|part| part.request);
-    let call = StepCall {
+    StepCall {
         job: asked.job,
         launch,
         later: later.collect(),
@@ -78,8 +74,7 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
         broadcast: None,
         allocation: asked.request,
         request: asked.step,
-    };
-    (call, notes)
+    }
 }
 
 /// How much `srun` says, as Slurm's daemons count it: 3 is `info`.
@@ -117,6 +112,7 @@ fn launch(
         programs: Vec::new(),
         parts: Vec::new(),
         environment,
+        preserve_env: options.preserve_env,
         files: task_files(options, caller),
         umask: caller.umask,
         open_mode: options.open_mode,

@@ -113,7 +113,7 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
     let container = asked.launch.container.clone();
     let bcast = asked.launch.bcast.clone();
     let parts = parts_to_copy(&asked);
-    let (mut call, notes) = arguments::step_call(asked, &caller);
+    let mut call = arguments::step_call(asked, &caller);
     if !programs.is_empty() {
         call.launch.programs = programs;
     }
@@ -151,11 +151,6 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
     if let Some(why) = super::unusable(&call.launch.files.chdir) {
         printer.say(&format!("srun: error: {why}"));
         return 1;
-    }
-    if !call.quiet {
-        for note in notes {
-            printer.say(&format!("srun: {note}"));
-        }
     }
     run_step(engine, call, printer)
 }

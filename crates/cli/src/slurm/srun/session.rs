@@ -13,7 +13,7 @@ use crate::printer::Printer;
 use crate::terminal_text::JobOutput;
 use api::Client;
 use api::step_io::{
-    FromSupervisor, NODE_FAILURE, PROLOG_FAILED, STEP_ENDED, StepHeader, ToSupervisor,
+    FromSupervisor, NODE_FAILURE, NOT_OPENED, PROLOG_FAILED, STEP_ENDED, StepHeader, ToSupervisor,
 };
 use model::{KILL_WAIT, StepRecord, StepState, WaitStatus};
 use std::collections::HashSet;
@@ -60,8 +60,12 @@ pub struct Session<'a> {
     untold: Vec<u32>,
     first_end: Option<Instant>,
     aborted: bool,
+    /// That it is being ended is to be said once a supervisor calls.
+    untold_abort: bool,
     /// It was ended from outside, which its supervisors said.
     is_cancelled: bool,
+    /// It is ended because a task failed (`--kill-on-bad-exit`).
+    by_bad_exit: bool,
     prolog_failed: bool,
     lost_node: bool,
     /// Nodes without which its job goes on.
@@ -106,7 +110,9 @@ impl<'a> Session<'a> {
             untold: Vec::new(),
             first_end: None,
             aborted: false,
+            untold_abort: false,
             is_cancelled: false,
+            by_bad_exit: false,
             prolog_failed: false,
             lost_node: false,
             lost_nodes: HashSet::new(),
@@ -119,10 +125,10 @@ impl<'a> Session<'a> {
     /// The same step, ended before any of its tasks starts.
     pub fn aborted(mut self) -> Session<'a> {
         let step = self.ends.step();
-        self.say(&format!(
+        self.inform(&format!(
             "srun: launch/slurm: launch_p_step_launch: {step} aborted before step completely launched."
         ));
-        self.note_abort();
+        self.untold_abort = true;
         self.never_started()
     }
 
@@ -143,9 +149,10 @@ impl<'a> Session<'a> {
         // The terminal first: in raw mode a new line would not begin at the left.
         self.raw = None;
         self.tell_ends();
-        let is_forced = self.ends.were_killed() && !self.is_cancelled && !self.lost_node;
+        let is_told = self.is_cancelled && !self.by_bad_exit;
+        let is_forced = self.ends.were_killed() && !is_told && !self.lost_node;
         if is_forced || !self.lost_nodes.is_empty() {
-            self.say(&format!("srun: Force Terminated {}", self.ends.step()));
+            self.inform(&format!("srun: Force Terminated {}", self.ends.step()));
         }
         std::mem::take(&mut self.watchers).finish();
         let code = self.ends.exit_code();
@@ -197,7 +204,7 @@ impl<'a> Session<'a> {
             && first.elapsed() >= wait
         {
             let seconds = first.elapsed().as_secs();
-            self.say(&format!("srun: First task exited {seconds}s ago"));
+            self.inform(&format!("srun: First task exited {seconds}s ago"));
             self.stand();
             self.terminate(&ToSupervisor::Kill);
         }
@@ -278,6 +285,10 @@ impl<'a> Session<'a> {
                 .send(place, &ToSupervisor::Size { rows, columns });
         }
         if self.aborted {
+            // Only now it is known how long the cluster waits.
+            if std::mem::take(&mut self.untold_abort) {
+                self.say_aborted();
+            }
             self.nodes.send(place, &ToSupervisor::End);
         } else if self.call.holds_tasks() {
             self.nodes.send(place, &ToSupervisor::Start);
@@ -343,7 +354,7 @@ impl<'a> Session<'a> {
                 self.first_end.get_or_insert_with(Instant::now);
                 if self.call.kill_on_bad_exit && !status.success() {
                     self.tell_ends();
-                    self.terminate(&ToSupervisor::End);
+                    self.end_for_bad_exit();
                 }
             }
             FromSupervisor::Failed(text) => {
@@ -353,6 +364,9 @@ impl<'a> Session<'a> {
                 }
                 if text == PROLOG_FAILED {
                     return self.say_prolog_failed(node);
+                }
+                if text.starts_with(NOT_OPENED) {
+                    return self.say_not_opened(node, &text);
                 }
                 self.say(&format!("slurmstepd: error: {text}"));
                 let index = usize::try_from(node).unwrap_or(usize::MAX);
@@ -371,6 +385,18 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// A file that all tasks share can't be opened, by any of them.
+    fn say_not_opened(&mut self, node: u32, text: &str) {
+        let index = usize::try_from(node).unwrap_or(usize::MAX);
+        self.ends.lost(index);
+        for (place, line) in text.lines().enumerate() {
+            let kind = if place == 0 { "error: " } else { "" };
+            self.say(&format!("srun: {kind}{line}"));
+        }
+        self.aborted = true;
+        self.nodes.send_all(&ToSupervisor::End);
+    }
+
     /// The programs that the cluster runs before a job failed on this node.
     fn say_prolog_failed(&mut self, node: u32) {
         let index = usize::try_from(node).unwrap_or(usize::MAX);
@@ -382,7 +408,7 @@ impl<'a> Session<'a> {
         self.say(&format!(
             "srun: error: Application launch failed: {PROLOG_FAILED}"
         ));
-        self.say("srun: Job step aborted");
+        self.inform("srun: Job step aborted");
         self.aborted = true;
         self.prolog_failed = true;
         self.nodes.send_all(&ToSupervisor::End);
@@ -398,17 +424,17 @@ impl<'a> Session<'a> {
     fn signalled(&mut self, signal: i32) {
         match self.interrupts.react(signal, sys::now()) {
             Reaction::Tell => {
-                self.say("srun: interrupt (one more within 1 sec to abort)");
+                self.inform("srun: interrupt (one more within 1 sec to abort)");
                 self.stand();
             }
             Reaction::Interrupt => {
                 let step = self.ends.step();
-                self.say(&format!("srun: sending Ctrl-C to {step}"));
+                self.inform(&format!("srun: sending Ctrl-C to {step}"));
                 self.nodes.send_all(&ToSupervisor::Signal(SIGINT));
                 self.abort(&ToSupervisor::Kill);
             }
             Reaction::End => {
-                self.say("srun: forcing job termination");
+                self.inform("srun: forcing job termination");
                 // Slurm's kills them at once. When a job is cancelled its script's srun gets this signal, too: its
                 // tasks would have no time to save what they have.
                 self.abort(&ToSupervisor::End);
@@ -423,15 +449,28 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Ends the step because of what one of its tasks did.
+    /// Ends the step because its first task ended long ago.
     fn terminate(&mut self, how: &ToSupervisor) {
         if !self.aborted {
-            let step = self.ends.step();
-            self.say(&format!(
-                "srun: launch/slurm: _step_signal: Terminating {step}"
-            ));
+            self.say_terminating();
             self.abort(how);
         }
+    }
+
+    /// Ends the step because a task failed: Slurm waits for that without a word.
+    fn end_for_bad_exit(&mut self) {
+        if !std::mem::replace(&mut self.aborted, true) {
+            self.by_bad_exit = true;
+            self.say_terminating();
+            self.nodes.send_all(&ToSupervisor::End);
+        }
+    }
+
+    fn say_terminating(&self) {
+        let step = self.ends.step();
+        self.inform(&format!(
+            "srun: launch/slurm: _step_signal: Terminating {step}"
+        ));
     }
 
     fn abort(&mut self, how: &ToSupervisor) {
@@ -442,10 +481,21 @@ impl<'a> Session<'a> {
     /// Says, once, that the step is being ended.
     fn note_abort(&mut self) {
         if !std::mem::replace(&mut self.aborted, true) {
-            let seconds = self.kill_wait_ms.div_ceil(1000) + AFTER_KILL;
-            self.say(&format!(
-                "srun: Job step aborted: Waiting up to {seconds} seconds for job step to finish."
-            ));
+            self.say_aborted();
+        }
+    }
+
+    fn say_aborted(&self) {
+        let seconds = self.kill_wait_ms.div_ceil(1000) + AFTER_KILL;
+        self.inform(&format!(
+            "srun: Job step aborted: Waiting up to {seconds} seconds for job step to finish."
+        ));
+    }
+
+    /// Says what is no error: nothing with `--quiet`.
+    fn inform(&self, text: &str) {
+        if !self.call.quiet {
+            self.say(text);
         }
     }
 
@@ -458,7 +508,7 @@ impl<'a> Session<'a> {
 
     fn stand(&self) {
         for line in self.ends.standing() {
-            self.say(&line);
+            self.inform(&line);
         }
     }
 

@@ -250,6 +250,8 @@ fn create(
 
 /// How words begin that `srun` says of the job around it before it asks for a step.
 const OF_SRUN: [&str; 2] = ["Only allocated ", "--relative and "];
+/// What `srun` says before why there is no step.
+const NO_GRES: &str = "Step requested GRES but job doesn't have GRES";
 
 fn refuse(error: &CallError, job: JobId, printer: &Printer) {
     let unconfirmed =
@@ -274,7 +276,11 @@ fn refuse(error: &CallError, job: JobId, printer: &Printer) {
         Some(Refusal::NeverFits(why)) => format!("{}: {}: {}", why.asked, why.there, why.todo),
         _ => error.to_string(),
     };
-    let (words, there) = why.split_once('\n').unwrap_or((&why, ""));
+    let (mut words, mut there) = why.split_once('\n').unwrap_or((&why, ""));
+    if words == NO_GRES {
+        printer.say(&format!("srun: error: {words}"));
+        (words, there) = there.split_once('\n').unwrap_or((there, ""));
+    }
     let unable = if OF_SRUN.iter().any(|start| words.starts_with(start)) {
         String::new()
     } else {

@@ -44,6 +44,9 @@ no_kill/commands.txt, overlap/commands.txt, told/commands.txt and admin/commands
 jobs that wait, jobs that keep the nodes that are left to them, steps that share nodes, what tasks are told,
 and accounts, users and QOS that are added and deleted.
 
+corners/commands.txt (`corners`, likewise) is about what commands say with -v and -Q, files that there are not, and
+commands that are read one by one; jobs that were just cancelled were looked at again once accounting had them.
+
 A line of commands.txt is a command line, or one of:
     # TITLE          a part
     @wait STATE JOB  until `squeue` prints that state of the job
