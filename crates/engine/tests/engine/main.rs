@@ -26,6 +26,7 @@ mod stopped;
 mod stores;
 mod suspend;
 mod trouble;
+mod upgrade;
 
 pub use harness::Test;
 use std::os::unix::process::CommandExt;
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         gone::TESTS,
         stopped::TESTS,
         suspend::TESTS,
+        upgrade::TESTS,
     ]
     .concat();
     harness::run(tests, &args)
