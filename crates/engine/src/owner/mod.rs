@@ -92,6 +92,8 @@ use watch::Waiter;
 const MOST_MESSAGES: usize = 4096;
 /// Longest sleep while something lies ahead: the clock may be set, and a machine may be suspended.
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+/// The same where old rows and folders alone are due: an idle engine has nothing that hurries.
+const LONGEST_IDLE_SLEEP: Duration = Duration::from_secs(3600);
 /// Pause after a failed transaction before the ends that could not be written are looked for again.
 const RETRY_MS: i64 = 1000;
 
@@ -360,14 +362,19 @@ impl Owner {
             self.next_abandoned(),
             self.gpus.barred.next_look(),
             self.cpus.barred.next_look(),
-            self.sweep_at,
             self.retry_at,
             self.adopted.next_look(),
             self.retry_networks_at,
         ];
-        let due = due.into_iter().flatten().min()?;
-        let left = u64::try_from(due.0 - self.clock.now().0).unwrap_or(0);
-        Some(Duration::from_millis(left).min(LONGEST_SLEEP))
+        let now = self.clock.now();
+        let left = |due: Timestamp| {
+            let left = u64::try_from(due.0 - now.0).unwrap_or(0);
+            Duration::from_millis(left)
+        };
+        sleep(
+            due.into_iter().flatten().min().map(left),
+            self.sweep_at.map(left),
+        )
     }
 
     /// Refuses what still waits, so that its clients ask the next engine.
@@ -390,5 +397,32 @@ impl Owner {
             }
         }
         self.fork_server.shutdown();
+    }
+}
+
+/// How long to sleep where something is due after a while, and folders and rows after another.
+fn sleep(due: Option<Duration>, sweep: Option<Duration>) -> Option<Duration> {
+    let due = due.map(|left| left.min(LONGEST_SLEEP));
+    let sweep = sweep.map(|left| left.min(LONGEST_IDLE_SLEEP));
+    due.into_iter().chain(sweep).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_engine_sleeps_until_the_next_sweep() {
+        let check = |due: Option<u64>, sweep: Option<u64>, want: Option<u64>| {
+            let seconds = |left: Option<u64>| left.map(Duration::from_secs);
+            let slept = sleep(seconds(due), seconds(sweep));
+            assert_eq!(slept, seconds(want), "{due:?} {sweep:?}");
+        };
+        check(None, None, None);
+        check(None, Some(320), Some(320));
+        check(None, Some(86_400), Some(3600));
+        check(Some(5), Some(320), Some(5));
+        check(Some(100), Some(320), Some(30));
+        check(Some(100), Some(3), Some(3));
     }
 }

@@ -6,7 +6,7 @@ use api::{Answer, Call, Client, Handover};
 use model::{JobState, Outcome};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub const TESTS: &[Test] = &[(
     "upgrade::a_running_job_goes_on_under_the_next_program",
@@ -20,7 +20,7 @@ fn pinned(client: &Client) -> PathBuf {
 }
 
 /// Has the engine replaced by that of a program, as the first client of a new version does.
-fn replace(house: &House, mut client: Client, newer: &PathBuf) -> Client {
+fn replace(house: &House, mut client: Client, newer: &Path) -> Client {
     let former = pinned(&client);
     loop {
         let to = "9.9.9".to_owned();
