@@ -87,7 +87,7 @@ pub struct Planned {
     pub from: Option<StartingPoint>,
     /// Whether a job of its own makes the environment: the cluster's file says that its nodes reach the
     /// registries, and nothing that this machine does.
-    pub makes_environment_in_job: bool,
+    pub(crate) makes_environment_in_job: bool,
     /// What the cluster would not take, by its cluster file: empty where it would, or where there is
     /// no file.
     pub refusals: Vec<Objection>,

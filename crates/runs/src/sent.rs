@@ -18,7 +18,7 @@ use std::time::Duration;
 use sys::Places;
 
 /// What stays in the process of the service: it holds connections, threads or places in files, and takes and returns
-/// values. A name only borrows.
+/// values. A name only borrows, and who makes environments is this machine's.
 const SESSIONS: &[&str] = &[
     "Follower",
     "JobFollower",
@@ -26,6 +26,7 @@ const SESSIONS: &[&str] = &[
     "LiveClusters",
     "LiveList",
     "Pollers",
+    "Preparer",
     "RunWatch",
     "ScriptPlace",
     "SpokenName",
@@ -168,7 +169,7 @@ fn states() -> [RunState; 9] {
     ]
 }
 
-fn places(root: &std::path::Path) -> Places {
+pub(crate) fn places(root: &std::path::Path) -> Places {
     Places {
         state: root.join("state"),
         cache: root.join("cache"),
@@ -192,7 +193,7 @@ fn request() -> RunRequest {
 }
 
 /// A plan by a cluster's file, which would take less time: with an objection.
-fn planned(places: &Places) -> Planned {
+pub(crate) fn planned(places: &Places) -> Planned {
     let shipped = Described::File(cluster_files::find(places, "wilson").unwrap());
     let mut request = request();
     request.resources.push(GivenResource {

@@ -5,119 +5,82 @@ use super::story::row;
 use crate::failure::{Failure, FailureKind};
 use crate::printer::Printer;
 use crate::words;
+use folder::{MadeEnvironment, ReadyImage};
 use job::Waiter;
-use runs::{Planned, Ready};
-use std::path::Path;
+use model::Internet;
+use runs::Preparer;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
+use train::{ContainerPlan, EnvironmentPlan, Image};
 
-/// Leaves a site's modules out where the embedded engine pretends its cluster and this machine has no
-/// modules at all.
-pub fn leave_out_modules(plan: &mut train::Plan) {
-    let modules = &mut plan.environment.modules.value;
-    let is_pretended = plan.embedded && plan.cluster != backend::LOCAL;
-    if is_pretended && !modules.is_empty() && !job::environment::has_modules() {
-        plan.notes.push(format!(
-            "modules are left out, since this machine has no module command: {}",
-            modules.join(", ")
-        ));
-        modules.clear();
-    }
+/// Makes environments and images, and says what it does; a person may end it.
+pub struct Maker<'a> {
+    /// Whether a person has.
+    pub interrupt: &'a Interrupt,
+    /// Where it is said.
+    pub printer: &'a Printer,
 }
 
-/// Notes what a plan names and what this machine has not: it would be refused when it is submitted.
-pub fn note_what_is_missing(plan: &mut train::Plan) {
-    if let Err(failure) = runs::secrets(plan) {
-        let there = failure.there.unwrap_or_default();
-        plan.notes.push(format!("{}: {there}", failure.what));
+impl Preparer for Maker<'_> {
+    fn environment(
+        &mut self,
+        plan: &EnvironmentPlan,
+        cache: &Path,
+        internet: Internet,
+        in_job: bool,
+    ) -> Result<Option<MadeEnvironment>, Failure> {
+        let doing = format!("being {}", plan.python.value);
+        let mut making = Making::begin("environment", doing, (self.interrupt, self.printer));
+        let prepared = job::environment::prepare(plan, cache, internet, in_job, &mut making);
+        self.interrupt.check()?;
+        let prepared = prepared.map_err(|error| environment_failure(&error))?;
+        making.end(prepared.made);
+        if let Some(made) = &prepared.environment {
+            keep(&made.path);
+        }
+        Ok(prepared.environment)
     }
-    let has_modules = !plan.environment.modules.value.is_empty();
-    if let train::Python::CondaName(name) = &plan.environment.python.value
-        && !has_modules
-        && !job::environment::has_conda()
-    {
-        let note = format!("[environment] conda = {name:?}: there is no conda on this machine");
-        plan.notes.push(note);
-    }
-}
 
-/// Makes or finds what the ranks need before anything is submitted; `in_job` leaves an environment or an
-/// image to a job of its own.
-pub fn make_ready(
-    planned: &Planned,
-    in_job: bool,
-    interrupt: &Interrupt,
-    printer: &Printer,
-) -> Result<Ready, Failure> {
-    let plan = &planned.plan.environment;
-    planned.make_places()?;
-    let (facts, places) = (&planned.target.facts, &planned.places);
-    let secrets = runs::secrets(&planned.plan)?;
-    let mut making = Making::begin(
-        "environment",
-        format!("being {}", plan.python.value),
-        (interrupt, printer),
-    );
-    let environment =
-        job::environment::prepare(plan, &places.cache, facts.internet, in_job, &mut making);
-    interrupt.check()?;
-    let environment = environment.map_err(|error| environment_failure(&error))?;
-    making.end(environment.made);
-    if let Some(made) = &environment.environment {
-        keep(&made.path);
-    }
-    let mut ready = Ready {
-        environment: environment.environment,
-        image: None,
-        image_source: None,
-        secrets,
-    };
-    if let Some(container) = &plan.container {
-        let doing = format!("{} is made ready", container.image.value);
-        let mut making = Making::begin("image", doing, (interrupt, printer));
-        let cache = runs::image_cache(facts, places);
-        let modules = &plan.modules.value;
-        let prepared = job::image::prepare(
-            container,
-            modules,
-            &cache,
-            facts.internet,
-            in_job,
-            &mut making,
+    fn image(
+        &mut self,
+        plan: &ContainerPlan,
+        modules: &[String],
+        cache: &Path,
+        internet: Internet,
+        in_job: bool,
+    ) -> Result<ReadyImage, Failure> {
+        let name = &plan.image.value;
+        let mut making = Making::begin(
+            "image",
+            format!("{name} is made ready"),
+            (self.interrupt, self.printer),
         );
-        interrupt.check()?;
+        let prepared = job::image::prepare(plan, modules, cache, internet, in_job, &mut making);
+        self.interrupt.check()?;
         let (image, made) = prepared.map_err(|error| image_failure(&error))?;
         making.end(made);
         if let Some(path) = &image.path {
             keep(path);
         }
         if let Some(digest) = &image.digest {
-            printer.show_line(&row("image", digest));
+            self.printer.show_line(&row("image", digest));
         }
-        let moved = job::image::moved_tag(container, &image, facts.internet);
+        let moved = job::image::moved_tag(plan, &image, internet);
         if let Some(now) = moved.filter(|_| !made) {
-            let name = &container.image.value;
             let path = image.path.as_deref().and_then(|path| path.parent());
             let path = path.map(|path| path.display().to_string());
-            printer.say(&format!(
+            self.printer.say(&format!(
                 "note: {name} names another image now, {now}; this run has the one that was kept: to \
                  have the new one, remove {}",
                 path.unwrap_or_default()
             ));
         }
-        ready.image = Some(image);
+        Ok(image)
     }
-    Ok(ready)
-}
 
-/// Copies what a job of a run's own is to build its image of, where that is left to one.
-pub fn keep_image_source(planned: &Planned, ready: &mut Ready) -> Result<(), Failure> {
-    let is_left = ready.image.as_ref().is_some_and(|image| image.to_make);
-    let container = planned.plan.environment.container.as_ref();
-    if let Some(container) = container.filter(|_| is_left) {
-        let kept = job::image::keep_source(&container.image.value, &planned.places.scratch);
-        ready.image_source = kept.map_err(|error| image_failure(&error))?;
+    fn image_source(&mut self, image: &Image, scratch: &Path) -> Result<Option<PathBuf>, Failure> {
+        job::image::keep_source(image, scratch).map_err(|error| image_failure(&error))
     }
-    Ok(())
 }
 
 /// Has no `yard cache prune` remove it until a run that is known uses it, or the shell in it has ended.

@@ -3,7 +3,7 @@
 use super::follow::{self, Ended};
 use super::interrupt::Interrupt;
 use super::lint;
-use super::making::{keep_image_source, leave_out_modules, make_ready};
+use super::making::Maker;
 use super::repeats;
 use super::run_request::RequestArgs;
 use super::script::{self, ScriptCall};
@@ -81,7 +81,7 @@ pub(super) fn submit(
     printer: &Printer,
 ) -> Outcome {
     planned.check_before()?;
-    leave_out_modules(&mut planned.plan);
+    planned.leave_out_modules(job::environment::has_modules);
     // Until here nothing needs to be tidied, and a question that hangs ends at once.
     let interrupt = Interrupt::watch()?;
     let headline = planned.plan.headline(&planned.target.facts);
@@ -100,9 +100,12 @@ pub(super) fn submit(
         ));
     }
     planned.check()?;
-    let in_job = planned.makes_environment_in_job;
-    let mut ready = make_ready(&planned, in_job, &interrupt, printer)?;
-    keep_image_source(&planned, &mut ready)?;
+    let mut maker = Maker {
+        interrupt: &interrupt,
+        printer,
+    };
+    let mut ready = planned.prepare(&mut maker)?;
+    planned.keep_image_source(&mut ready, &mut maker)?;
     let submitted = runs::submit(&planned, &ready, &|| !interrupt.asked());
     if let Some(source) = &ready.image_source {
         // Of a run that there is it is not there any more.

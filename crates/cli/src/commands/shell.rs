@@ -1,7 +1,7 @@
 //! `yard shell`
 
 use super::interrupt::Interrupt;
-use super::making::{leave_out_modules, make_ready};
+use super::making::Maker;
 use super::resource_flags::ResourceFlags;
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
@@ -78,12 +78,14 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
                 .todo(refusal.todo)
         })?;
     }
-    leave_out_modules(&mut planned.plan);
+    planned.leave_out_modules(job::environment::has_modules);
     planned.check()?;
     check_data(&planned.plan)?;
     let interrupt = Interrupt::watch()?;
-    let in_job = planned.makes_environment_in_job;
-    let ready = make_ready(&planned, in_job, &interrupt, printer)?;
+    let ready = planned.prepare(&mut Maker {
+        interrupt: &interrupt,
+        printer,
+    })?;
     check_made(&planned, &ready)?;
     drop(interrupt);
     one_task(&mut planned.plan, args.command);

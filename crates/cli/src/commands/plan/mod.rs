@@ -3,7 +3,6 @@
 mod json;
 mod script;
 
-use super::making::{leave_out_modules, note_what_is_missing};
 use super::run_request::RequestArgs;
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
@@ -96,8 +95,8 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         (None, None) => {
             let mut planned = request.plan(&places)?;
             planned.check_code()?;
-            leave_out_modules(&mut planned.plan);
-            note_what_is_missing(&mut planned.plan);
+            planned.leave_out_modules(job::environment::has_modules);
+            planned.note_what_is_missing(job::environment::has_conda);
             show_here(&args, planned, printer)
         }
     }
