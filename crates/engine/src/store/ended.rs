@@ -160,12 +160,11 @@ impl Terms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::owner::Clock;
-    use crate::store::{Batch, NewStart, NewSubmission};
-    use model::{Allocation, JobState, NodeName, NodeShare, Outcome, PendingReason, Ran, Request};
-    use model::{StartedBy, Submitter, WaitStatus};
+    use crate::store::NewSubmission;
+    use crate::store::write_one::write_one;
+    use model::{Allocation, JobState, NodeName, NodeShare, Outcome, Ran, Request};
+    use model::{Submitter, WaitStatus};
     use sched::Job;
-    use std::collections::BTreeMap;
     use std::sync::Arc;
 
     const SAID: [Option<&str>; 3] = [None, Some("a"), Some("b")];
@@ -239,13 +238,7 @@ mod tests {
             environment: "[]".to_owned(),
             own_environment: "[]".to_owned(),
         };
-        let clock = Clock::of(store).unwrap();
         let mut before = job.clone();
-        let start = NewStart {
-            reason: PendingReason::None,
-            by: StartedBy::Main,
-        };
-        let mut started = BTreeMap::new();
         if let JobState::Ended { ran: Some(ran), .. } = &job.state {
             before.state = JobState::Running {
                 since: ran.since,
@@ -256,34 +249,9 @@ mod tests {
                 held: None,
                 end_moved_ms: 0,
             };
-            started.insert(job.id, start);
         }
-        let none = BTreeMap::new();
-        let submissions = vec![&submission];
-        for (jobs, submissions, started) in [
-            (vec![&before], submissions, &started),
-            (vec![job], Vec::new(), &none),
-        ] {
-            let batch = Batch {
-                durable: false,
-                next_id: 9,
-                clock: &clock,
-                jobs,
-                steps: Vec::new(),
-                submissions,
-                started,
-                ended_starts: &[],
-                former_sizes: &[],
-                clock_set_by_ms: 0,
-                nodes: Vec::new(),
-                events: Vec::new(),
-                reservations: Vec::new(),
-                updated: &[],
-                usage: &[],
-                spent: &[],
-            };
-            store.write(&batch).unwrap();
-        }
+        write_one(store, Some(&submission), &before);
+        write_one(store, None, job);
     }
 
     /// What a filter means, said of a job that was read.

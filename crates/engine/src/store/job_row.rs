@@ -271,40 +271,9 @@ pub(super) fn read_job(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::owner::Clock;
-    use crate::store::{Batch, NewStart, NewSubmission, Store};
-    use model::{HeldBy, NodeName, NodeShare, RequeueHold, Seconds, StartedBy, Suspension};
-    use std::collections::BTreeMap;
-
-    /// Writes a job, with what was submitted the first time; it may have just started then.
-    fn write(store: &mut Store, submission: Option<&NewSubmission>, job: &Job) {
-        let clock = Clock::of(store).unwrap();
-        let start = NewStart {
-            reason: PendingReason::None,
-            by: StartedBy::Main,
-        };
-        let started = submission.map(|_| (job.id, start));
-        let started: BTreeMap<JobId, NewStart> = started.into_iter().collect();
-        let batch = Batch {
-            durable: false,
-            next_id: 9,
-            clock: &clock,
-            jobs: vec![job],
-            steps: Vec::new(),
-            submissions: submission.into_iter().collect(),
-            started: &started,
-            ended_starts: &[],
-            former_sizes: &[],
-            clock_set_by_ms: 0,
-            nodes: Vec::new(),
-            events: Vec::new(),
-            reservations: Vec::new(),
-            updated: &[],
-            usage: &[],
-            spent: &[],
-        };
-        store.write(&batch).unwrap();
-    }
+    use crate::store::write_one::write_one;
+    use crate::store::{NewSubmission, Store};
+    use model::{HeldBy, NodeName, NodeShare, RequeueHold, Seconds, Suspension};
 
     /// What is written is what is read.
     #[track_caller]
@@ -350,8 +319,8 @@ mod tests {
         if let JobState::Ended { ran: Some(_), .. } = &job.state {
             before.state = running(None, None);
         }
-        write(&mut store, Some(&submission), &before);
-        write(&mut store, None, &job);
+        write_one(&mut store, Some(&submission), &before);
+        write_one(&mut store, None, &job);
         let mut read = store.saved().unwrap().live;
         read.extend(store.ended_since(Timestamp(0)).unwrap());
         let read = read.into_iter().find(|read| read.id == job.id);

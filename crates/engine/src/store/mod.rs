@@ -5,6 +5,7 @@
 //! exit files, which carry the boot id, tell what became of them.
 
 mod accounting;
+mod batch;
 mod committed;
 mod contents;
 mod ended;
@@ -24,8 +25,11 @@ mod stock;
 mod store_error;
 mod wal;
 mod write;
+#[cfg(test)]
+mod write_one;
 
 use crate::owner::Clock;
+pub(crate) use batch::{Batch, EndedStart, NewStart, NewSubmission};
 use committed::CommittedFile;
 pub(crate) use contents::split_environment;
 pub(crate) use ended::EndedQuery;
@@ -34,7 +38,6 @@ pub(crate) use sizes::FormerSize;
 pub(crate) use stock::Loss;
 use stock::beside;
 pub use store_error::StoreError;
-pub(crate) use write::{Batch, EndedStart, NewStart, NewSubmission};
 
 use rusqlite::Connection;
 use std::path::PathBuf;
