@@ -34,6 +34,7 @@ mod lost_networks;
 mod mail;
 mod missing_groups;
 mod node_events;
+mod node_settings;
 mod nodes;
 mod preempt;
 mod priorities;
