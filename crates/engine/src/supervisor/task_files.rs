@@ -271,7 +271,7 @@ mod tests {
         step.spec.chdir = "/no/such".into();
         let error = step.write(OpenMode::Truncate, "out", "").unwrap_err();
         assert_eq!(
-            error,
+            error.to_string(),
             "could not open /no/such/out: No such file or directory"
         );
         assert!(step.write(OpenMode::Truncate, "logs/out", "").is_err());
