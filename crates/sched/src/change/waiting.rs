@@ -177,6 +177,10 @@ impl State {
             JobChange::Gres(text) => {
                 let list = GresList::of_gres(text).unwrap_or_default();
                 let items = list.items().map_err(|_| ChangeDenial::Gres)?;
+                // GPUs of tasks are not counted by node too.
+                if !items.is_empty() && request.rare.gpus_per_task.is_some() {
+                    return Err(ChangeDenial::Gres);
+                }
                 let before = request.rare.asked.per_node.items().unwrap_or_default();
                 for item in &items {
                     let lanes = || {

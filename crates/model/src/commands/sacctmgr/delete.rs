@@ -100,8 +100,10 @@ pub(super) fn delete_user(
             .user
             .as_ref()
             .filter(|user| is_meant(&it.account, user))?;
+        let partition = it.partition.iter();
+        let partition: String = partition.map(|name| format!(" P = {name}")).collect();
         Some(format!(
-            "  C = {:<10} A = {:<10} U = {user:<9}\n",
+            "  C = {:<10} A = {:<10} U = {user:<9}{partition}\n",
             to.cluster, it.account
         ))
     });

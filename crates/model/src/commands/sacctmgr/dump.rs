@@ -75,7 +75,7 @@ fn under<'a>(from: &'a Accounting, chains: &AccountChains<'a>, account: &str) ->
             "User - '{}'{}{}",
             it.user.as_deref().unwrap_or_default(),
             user_words(from, it),
-            tail(it, chains, Some(chains.qos_of(it)))
+            tail(it, chains, it.qos.as_deref())
         ));
     }
     let mut children: Vec<&AccountAssociation> = from.associations.iter().collect();

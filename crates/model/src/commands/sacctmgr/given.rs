@@ -177,7 +177,11 @@ impl Given {
         said.dedup();
         let lines = said
             .iter()
-            .map(|(name, value)| format!("  {name:<width$} = {value}\n"));
+            // Slurm's own is not aligned with the others.
+            .map(|(name, value)| match *name {
+                "MaxJobsPerUser" => format!("  {name} = {value}\n"),
+                name => format!("  {name:<width$} = {value}\n"),
+            });
         lines.collect()
     }
 

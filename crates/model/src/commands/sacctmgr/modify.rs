@@ -5,7 +5,7 @@ use super::default_qos::{keep_default_qos, without_default_qos};
 use super::given::{Given, WHERE_HINT, admin_level, given, on_stdout, with_remarks};
 use super::words::{Answer, OF_ASSOCIATIONS, OF_QOS, changed_list};
 use crate::records::accounting::is_passed_down;
-use crate::records::{AccountAssociation, AccountChains, Accounting};
+use crate::records::{AccountAssociation, AccountChains, AccountUser, Accounting};
 
 /// `modify account|user …`: what both do to associations; accounts are shown as they were before.
 fn modify_associations(
@@ -163,6 +163,7 @@ pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answe
     let mut text = String::new();
     let level = admin_level(given.admin.as_deref());
     if given.default_account.is_some() || level.is_some() || given.default_wckey.is_some() {
+        refuse_foreign_defaults(&given, &condition.names, to)?;
         let mut lines = String::new();
         for user in to
             .users
@@ -218,6 +219,42 @@ pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answe
         }
     }
     finish(text, &given)
+}
+
+/// A default account or workload key has to be one of the user's own.
+fn refuse_foreign_defaults(given: &Given, names: &[String], to: &Accounting) -> Result<(), Answer> {
+    let users = || to.users.iter().filter(|user| names.contains(&user.name));
+    let refuse = |what: &str, name: &str, users: Vec<&AccountUser>| {
+        let lines = users
+            .iter()
+            .map(|user| format!("\n  U = {} C = {}", user.name, to.cluster));
+        let lines: String = lines.collect();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        Err(Answer::nothing(&format!(
+            "Can't modify because these users aren't associated with new default {what} '{name}'...{lines}"
+        )))
+    };
+    if let Some(account) = &given.default_account {
+        let has = |user: &&AccountUser| {
+            let mut all = to.associations.iter();
+            all.any(|it| it.user.as_ref() == Some(&user.name) && it.account == *account)
+        };
+        refuse(
+            "account",
+            account,
+            users().filter(|user| !has(user)).collect(),
+        )?;
+    }
+    if let Some(key) = &given.default_wckey {
+        let has = |user: &&AccountUser| {
+            let mut all = to.wckeys.iter();
+            all.any(|it| it.name == *key && it.user == user.name)
+        };
+        refuse("wckey", key, users().filter(|user| !has(user)).collect())?;
+    }
+    Ok(())
 }
 
 /// `modify qos …`
