@@ -3,6 +3,7 @@
 
 mod allocation_wait;
 mod cluster_view;
+mod command_loop;
 pub mod connection;
 mod exit_variables;
 mod file_on_node;
@@ -129,6 +130,48 @@ Hints:
   [no]multithread  with or without the extra threads of a core
 ";
 
+/// What `--cpu-bind=help` prints, as 22.05 has it.
+const CPU_BIND_HELP: &str = "\
+CPU bind options:
+    --cpu-bind=         Bind tasks to CPUs
+        q[uiet]         quietly bind before task runs (default)
+        v[erbose]       verbosely report binding before task runs
+        no[ne]          don't bind tasks to CPUs (default)
+        rank            bind by task rank
+        map_cpu:<list>  specify a CPU ID binding for each task
+                        where <list> is <cpuid1>,<cpuid2>,...<cpuidN>
+        mask_cpu:<list> specify a CPU ID binding mask for each task
+                        where <list> is <mask1>,<mask2>,...<maskN>
+        rank_ldom       bind task by rank to CPUs in a NUMA locality domain
+        map_ldom:<list> specify a NUMA locality domain ID for each task
+                        where <list> is <ldom1>,<ldom2>,...<ldomN>
+        mask_ldom:<list>specify a NUMA locality domain ID mask for each task
+                        where <list> is <mask1>,<mask2>,...<maskN>
+        sockets         auto-generated masks bind to sockets
+        cores           auto-generated masks bind to cores
+        threads         auto-generated masks bind to threads
+        ldoms           auto-generated masks bind to NUMA locality domains
+        help            show this help message
+";
+
+/// What `--mem-bind=help` prints, as 22.05 has it.
+const MEM_BIND_HELP: &str = "\
+Memory bind options:
+    --mem-bind=         Bind memory to locality domains (ldom)
+        nosort          avoid sorting pages at startup
+        sort            sort pages at startup
+        q[uiet]         quietly bind before task runs (default)
+        v[erbose]       verbosely report binding before task runs
+        no[ne]          don't bind tasks to memory (default)
+        rank            bind by task rank
+        local           bind to memory local to processor
+        map_mem:<list>  specify a memory binding for each task
+                        where <list> is <cpuid1>,<cpuid2>,...<cpuidN>
+        mask_mem:<list> specify a memory binding mask for each tasks
+                        where <list> is <mask1>,<mask2>,...<maskN>
+        help            show this help message
+";
+
 /// Prints what a command was asked for instead of its work; the exit status.
 fn shown(show: Show, usage: &str, help: fn() -> String, printer: &Printer) -> u8 {
     match show {
@@ -140,6 +183,14 @@ fn shown(show: Show, usage: &str, help: fn() -> String, printer: &Printer) -> u8
         Show::Hint => {
             printer.data(HINT_HELP);
             return 1;
+        }
+        Show::CpuBind => {
+            printer.data(CPU_BIND_HELP);
+            return 1;
+        }
+        Show::MemBind => {
+            printer.data(MEM_BIND_HELP);
+            return 255;
         }
     }
     0

@@ -1,5 +1,6 @@
 //! `sacctmgr`: accounts, users, associations and QOS, kept by the engine.
 
+use super::command_loop::{CommandLoop, agrees};
 use super::connection::{CommandError, connect};
 use super::named_input::{self, FIFO};
 use super::sacctmgr_facts::sacctmgr_facts;
@@ -8,8 +9,20 @@ use crate::printer::Printer;
 use api::Refusal;
 use model::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow, Timestamp};
 use runs::input_file;
-use std::io::{BufRead, Write};
+use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
+
+/// Its commands, where none is on the command line.
+const COMMANDS: CommandLoop<'_> = CommandLoop {
+    name: "sacctmgr",
+    settings: &[
+        ("oneliner", "--oneliner"),
+        ("quiet", "--quiet"),
+        ("readonly", "--readonly"),
+        ("verbose", "--verbose"),
+    ],
+};
 
 /// How often a change is tried again that another one came before.
 pub(super) const TRIES: usize = 5;
@@ -26,6 +39,10 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     match asked.show {
         Some(SacctmgrShow::Help) => printer.data(&help()),
         Some(SacctmgrShow::Version) => printer.line(&super::version_line()),
+        // Its options have no values.
+        None if args.iter().all(|word| word.starts_with('-')) => {
+            return COMMANDS.read(args, printer, &mut |words| run(words, printer));
+        }
         None => {
             return carry_out(&asked, printer).unwrap_or_else(|failure| {
                 failure.say("sacctmgr", printer);
@@ -119,16 +136,19 @@ fn text_of(path: &str) -> Result<String, String> {
 
 pub(super) const COMMIT: &str = "Would you like to commit changes?";
 
+/// How long an answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Asks a person; no answer is no.
 pub(super) fn has_agreed(question: &str, printer: &Printer) -> bool {
     printer.data(&format!(
         "{question} (You have 30 seconds to decide)\n(N/y): "
     ));
     // What can't be flushed can't be read either.
-    let _ = std::io::stdout().flush();
-    let mut line = String::new();
-    let read = std::io::stdin().lock().read_line(&mut line);
-    read.is_ok() && line.trim().eq_ignore_ascii_case("y")
+    let _ = io::stdout().flush();
+    let agreed = agrees(io::stdin(), PATIENCE);
+    printer.line(if agreed.is_some() { "" } else { "timeout" });
+    agreed == Some(true)
 }
 
 /// What `--help` says above the options.

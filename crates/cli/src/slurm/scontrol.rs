@@ -1,5 +1,6 @@
 //! `scontrol`: shows jobs and what there is, folds node lists, holds, releases and requeues.
 
+use super::command_loop::CommandLoop;
 use super::connection::{CommandError, connect, engine_dir};
 use super::scontrol_accounting::show_accounting;
 use super::scontrol_change_jobs::{
@@ -17,6 +18,20 @@ use crate::printer::Printer;
 use api::{CallError, Client, Refusal};
 use model::node_list;
 use model::scontrol::{self, ScontrolArgs, ScontrolCommand, ScontrolUsageError};
+
+/// Its commands, where none is on the command line.
+const COMMANDS: CommandLoop<'_> = CommandLoop {
+    name: "scontrol",
+    settings: &[
+        ("all", "--all"),
+        ("details", "--details"),
+        ("future", "--future"),
+        ("hide", "--hide"),
+        ("oneliner", "--oneliner"),
+        ("quiet", "--quiet"),
+        ("verbose", "--verbose"),
+    ],
+};
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
@@ -36,7 +51,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         printer.say(&format!("scontrol: error: {message}"));
         return 1;
     }
-    match carry_out(&asked, printer) {
+    match carry_out(&asked, args, printer) {
         Ok(status) => status,
         Err(failure) => {
             failure.say("scontrol", printer);
@@ -45,11 +60,10 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     }
 }
 
-fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError> {
+fn carry_out(asked: &ScontrolArgs, args: &[String], printer: &Printer) -> Result<u8, CommandError> {
     match &asked.command {
         ScontrolCommand::Nothing => {
-            printer.say("scontrol: error: a command is missing, and this scontrol asks for none: see scontrol --help");
-            Ok(1)
+            Ok(COMMANDS.read(args, printer, &mut |words| run(words, printer)))
         }
         ScontrolCommand::Help => {
             printer.data(&help());

@@ -137,7 +137,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(None, &["cluster"], "CLUSTER", Text, |job| text(&job.cluster)),
     field(None, &["clusterfeature"], "CLUSTER_FEATURES", Text, |job| optional(job.shown().cluster_features.as_deref())),
     field(None, &["container"], "CONTAINER", Text, |_| Cell::Null),
-    field(None, &["cpus-per-task", "cpuspertask"], "CPUS_PER_TASK", Number, |job| job.cpus_per_task.map_or_else(|| text("N/A"), number)),
+    field(None, &["cpus-per-task", "cpuspertask"], "CPUS_PER_TASK", Number, |job| number(job.cpus_per_task.unwrap_or(1))),
     field(None, &["cpus-per-tres"], "CPUS_PER_TRES", Text, |job| or_na(&job.cpus_per_tres())),
     field(None, &["deadline"], "DEADLINE", Moment, |job| moment(job, job.request.rare.deadline)),
     field(None, &["delayboot"], "DELAY_BOOT", Length, |_| text("0:00")),

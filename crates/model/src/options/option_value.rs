@@ -91,6 +91,7 @@ impl Reading<'_> {
             Key::Contiguous => o.contiguous = true,
             Key::CoreSpec => o.core_spec = number(0)?,
             Key::CoresPerSocket => o.cores_per_socket = number(1)?,
+            Key::CpuBind if value_check::asks_for_help(text) => o.show = Some(Show::CpuBind),
             Key::CpuBind => {
                 value_check::cpu_bind(text)?;
                 o.cpu_bind = owned();
@@ -225,6 +226,7 @@ impl Reading<'_> {
             Key::MailType => self.mail_type(text, given).ok_or_else(invalid)?,
             Key::MailUser => o.mail_user = owned(),
             Key::Mem => o.memory = mebibytes()?,
+            Key::MemBind if value_check::asks_for_help(text) => o.show = Some(Show::MemBind),
             Key::MemBind => {
                 value_check::memory_bind(text, version)?;
                 o.memory_bind = owned();

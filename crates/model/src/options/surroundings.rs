@@ -160,4 +160,8 @@ pub enum Show {
     Mpi,
     /// `--hint=help`, which ends with 1.
     Hint,
+    /// `--cpu-bind=help`, which ends with 1.
+    CpuBind,
+    /// `--mem-bind=help`, which ends with 255.
+    MemBind,
 }

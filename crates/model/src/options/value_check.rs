@@ -90,6 +90,12 @@ fn speed(text: &str) -> Option<i64> {
     }
 }
 
+/// Whether a list of words for binding has `help` among them.
+pub(crate) fn asks_for_help(text: &str) -> bool {
+    text.split(',')
+        .any(|word| word.eq_ignore_ascii_case("help"))
+}
+
 /// `--cpu-bind`; lists of numbers stand behind `map_cpu:` and its like.
 pub(crate) fn cpu_bind(text: &str) -> Result<(), Wrong> {
     const WORDS: &[&str] = &[

@@ -173,8 +173,12 @@ pub fn resolve(
         said.push(error);
         return (srun, said);
     }
+    // Outside of any job there are no components to choose from.
+    if lines.len() == 1 && srun.job.is_none() {
+        return (srun, said);
+    }
     if lines.len() == 1 && groups.is_empty() {
-        if srun.job.is_none() || variables("SLURM_HET_SIZE").is_none() {
+        if variables("SLURM_HET_SIZE").is_none() {
             return (srun, said);
         }
         // In a heterogeneous job the first component is meant.

@@ -1,0 +1,153 @@
+//! Commands of `scontrol` and `sacctmgr` that are read one by one from standard input, where none is on the
+//! command line.
+
+use crate::printer::Printer;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
+use std::os::fd::AsFd;
+use std::time::Duration;
+use sys::poll::{Interest, Poll};
+
+/// A program that reads its commands.
+pub struct CommandLoop<'a> {
+    /// Its name, which stands before each command.
+    pub name: &'a str,
+    /// Commands that hold for those after them, each with the option that does the same.
+    pub settings: &'a [(&'a str, &'a str)],
+}
+
+impl CommandLoop<'_> {
+    /// Has `run` carry out each command, with the options that were set before it, until `exit`, `quit` or the end
+    /// of standard input; returns the worst exit status.
+    pub fn read(
+        &self,
+        options: &[String],
+        printer: &Printer,
+        run: &mut dyn FnMut(&[String]) -> u8,
+    ) -> u8 {
+        let mut options = options.to_vec();
+        let mut last: Vec<String> = Vec::new();
+        let mut worst = 0;
+        loop {
+            printer.data(&format!("{}: ", self.name));
+            let _ = io::stdout().flush();
+            let line = read_line(io::stdin());
+            // A terminal shows what is typed; of what is read elsewhere the output would not tell.
+            match &line {
+                Some(line) if !io::stdin().is_terminal() => printer.line(line),
+                Some(_) => {}
+                None => printer.line(""),
+            }
+            let Some(line) = line else { return worst };
+            let mut words = words_of(&line);
+            if words.first().is_some_and(|word| word == "!!") {
+                words.clone_from(&last);
+            }
+            let Some(first) = words.first() else { continue };
+            if ["exit", "quit"].iter().any(|end| is_whole(first, end)) {
+                return worst;
+            }
+            if first.starts_with('-') {
+                // Options stand on the command line alone.
+                printer.say(&format!("invalid keyword: {first}"));
+                worst = worst.max(1);
+                continue;
+            }
+            let setting = self.settings.iter().find(|(name, _)| is_whole(first, name));
+            if let Some((_, option)) = setting {
+                options.push((*option).to_owned());
+                continue;
+            }
+            let all: Vec<String> = options.iter().chain(&words).cloned().collect();
+            worst = worst.max(run(&all));
+            last = words;
+        }
+    }
+}
+
+fn is_whole(word: &str, name: &str) -> bool {
+    word.eq_ignore_ascii_case(name)
+}
+
+/// A line without its end, read byte by byte: what follows it is left for whoever reads next. `None` at the end,
+/// or where nothing can be read.
+pub fn read_line(source: impl AsFd) -> Option<String> {
+    let mut source = File::from(source.as_fd().try_clone_to_owned().ok()?);
+    let (mut bytes, mut byte) = (Vec::new(), [0]);
+    loop {
+        match source.read(&mut byte) {
+            Ok(0) | Err(_) if bytes.is_empty() => return None,
+            Ok(0) | Err(_) => break,
+            Ok(_) if byte == *b"\n" => break,
+            Ok(_) => bytes.push(byte[0]),
+        }
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Whether a line that comes from `source` within a time begins with a yes; `None` where none comes.
+pub fn agrees(source: impl AsFd, within: Duration) -> Option<bool> {
+    let mut poll = Poll::new();
+    poll.add(&source, Interest::Read);
+    poll.wait(Some(within)).ok()?;
+    if !poll.readable(0) {
+        return None;
+    }
+    drop(poll);
+    let line = read_line(source).unwrap_or_default();
+    Some(line.trim_start().starts_with(['y', 'Y']))
+}
+
+/// The words of a line; quotes keep blanks.
+fn words_of(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for letter in line.chars() {
+        match quote {
+            Some(open) if letter == open => quote = None,
+            None if letter == '"' || letter == '\'' => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            None if letter.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_quotes() {
+        let check = |line: &str, want: &[&str]| assert_eq!(words_of(line), want, "{line}");
+        check("  show  job 7 ", &["show", "job", "7"]);
+        check(
+            "set comment='a b'\"c d\" ''",
+            &["set", "comment=a bc d", ""],
+        );
+        check("", &[]);
+    }
+
+    /// What a pipe brings with these bytes in it, and what is left in it.
+    fn asked(text: &str) -> (Option<bool>, Option<String>) {
+        let (reader, mut writer) = io::pipe().unwrap();
+        writer.write_all(text.as_bytes()).unwrap();
+        let agreed = agrees(&reader, Duration::from_millis(1));
+        drop(writer);
+        (agreed, read_line(&reader))
+    }
+
+    #[test]
+    fn a_yes_is_a_line_that_begins_so_and_silence_is_none() {
+        assert_eq!(asked("y\nnext\n"), (Some(true), Some("next".to_owned())));
+        assert_eq!(asked("Yes"), (Some(true), None));
+        assert_eq!(asked("n\n"), (Some(false), None));
+        assert_eq!(asked("\n"), (Some(false), None));
+        assert_eq!(asked(""), (None, None));
+    }
+}
