@@ -120,6 +120,8 @@ fn words_of(line: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
     use super::*;
 
     #[test]
