@@ -17,6 +17,7 @@ fuzz_target!(|text: &str| {
     let facts = ClusterFacts {
         name: "local".to_owned(),
         embedded: true,
+        nodes_share_disk: false,
         nodes: vec![NodeGroup {
             count: 1,
             cpus: 8,

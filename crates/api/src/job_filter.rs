@@ -25,7 +25,7 @@ pub struct JobFilter {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EndedFilter {
-    /// Submitted until this moment.
+    /// Submitted until this moment, or queued again since.
     pub submitted_until: Option<Timestamp>,
     /// One of these names.
     pub names: Option<Vec<String>>,

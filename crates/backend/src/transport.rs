@@ -76,8 +76,8 @@ pub trait Transport: Send {
     /// Queues a job; when this returns, the answer is on disk there.
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, TransportError>;
 
-    /// The live job of this user that carries a submission's token, an array by its own number: what one that was
-    /// not answered may have left.
+    /// The job of this user that carries a submission's token, an array by its own number: what one that was not
+    /// answered may have left. Jobs that have ended only where the cluster still knows them.
     fn find(&mut self, token: &str) -> Result<Option<JobId>, TransportError>;
 
     /// The jobs as they are now; one that is no longer known is left out.
@@ -199,13 +199,14 @@ impl TransportError {
     #[must_use]
     pub fn may_have_been_done(&self) -> bool {
         match self {
-            TransportError::TimedOut { .. } => true,
+            // The connection broke over it, or what came back can't be read.
+            TransportError::TimedOut { .. }
+            | TransportError::Unreachable { .. }
+            | TransportError::Answer { .. } => true,
             TransportError::Refused { refusal, .. } => model::answer_was_lost(&refusal.there),
-            TransportError::Unreachable { .. }
-            | TransportError::Job { .. }
+            TransportError::Job { .. }
             | TransportError::Store { .. }
             | TransportError::Command { .. }
-            | TransportError::Answer { .. }
             | TransportError::File { .. } => false,
         }
     }

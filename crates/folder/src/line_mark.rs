@@ -31,7 +31,8 @@ impl LineMark {
                 .chars()
                 .all(|letter| letter.is_alphanumeric() || "_-".contains(letter));
         let number = local[word.len()..].parse().ok()?;
-        let is_mark = is_word && (rank.is_some() || word != "rank");
+        // Without the rank, torchrun's own role alone tells it from what programs print (`[epoch3]: loss`).
+        let is_mark = is_word && (rank.is_some() || word == "default");
         is_mark.then(|| {
             (
                 LineMark {
@@ -62,7 +63,8 @@ mod tests {
             "[default1:5]:[rank5]: no",
             Some((1, Some(5), "[rank5]: no")),
         );
-        check("[trainer-x0]:", Some((0, None, "")));
+        check("[trainer-x0:0]:", Some((0, Some(0), "")));
+        check("[epoch3]: loss", None);
         check("[rank5]: Traceback", None);
         check("[12:30:01]: step", None);
         check("[epoch 1]: loss", None);

@@ -199,3 +199,18 @@ fn accounts_make_no_circle() {
     bank.said("modify account c,a set parent=b");
     bank.shows(shown, "b|root\n a|b\n c|b");
 }
+
+/// All users of this cluster were deleted.
+#[test]
+fn what_is_deleted_on_another_cluster_stays_here() {
+    let mut bank = Bank::after(&["add account a", "add user bob account=a"]);
+    let before = bank.0.clone();
+    for line in [
+        "delete user where cluster=elsewhere",
+        "delete user bob where cluster=elsewhere",
+    ] {
+        let (_, text) = bank.said(line);
+        assert!(text.contains("Nothing deleted"), "{line}: {text}");
+        assert!(bank.0 == before, "{line} changed something");
+    }
+}

@@ -90,6 +90,11 @@ fn bring_back(id: &str) -> Result<Comeback, Failure> {
     if selected.run.as_ref().is_none_or(|run| !run.needs_cluster()) {
         return Ok(Comeback::Over(None));
     }
+    let turn = selected
+        .run
+        .as_ref()
+        .map(|run| run.folder.submission_turn());
+    let _turn = turn.transpose()?;
     let mut transport = selected.open()?;
     let view = selected.view_through(&mut *transport)?;
     let (Some(run), Some(job)) = (&selected.run, &view) else {

@@ -11,7 +11,7 @@ use backend::{JobView, SlurmTransport, Transport, ViewState};
 use folder::{Index, IndexEntry, RemovedRun};
 use model::{JobId, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use sys::Places;
 
@@ -282,9 +282,15 @@ pub fn list(places: &Places, since: Timestamp) -> Result<Listing, Failure> {
         if has_queue || runs.iter().any(|run| run.needs_cluster()) {
             match crate::reach::open(places, &cluster) {
                 Ok(mut transport) => {
+                    // Repeats are one submission.
+                    let mut looked = BTreeSet::new();
                     for run in runs.iter_mut().filter(|run| run.is_unanswered()) {
-                        // One that does not answer says so to the next question.
-                        let _ = Arc::make_mut(run).look_for_unanswered(&mut *transport);
+                        if looked.insert(run.entry.shared_id().to_owned()) {
+                            // One that does not answer says so to the next question.
+                            let _ = Arc::make_mut(run).look_for_unanswered(&mut *transport);
+                        } else if let Ok(read) = Run::read(run.entry.clone()) {
+                            *run = Arc::new(read);
+                        }
                     }
                     let asked = runs.iter().map(Arc::as_ref);
                     let asked: Vec<&Run> = asked.filter(|run| run.needs_cluster()).collect();

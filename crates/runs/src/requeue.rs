@@ -48,8 +48,11 @@ pub fn requeue(selected: &Selected) -> Result<Requeued, Failure> {
         }
         written = write_secrets(&run.entry.folder)?;
         run.folder.clear_cancelled()?;
-        if !live {
-            run.folder.write_asked_again()?;
+        if !live && let Err(error) = run.folder.write_asked_again() {
+            if was_cancelled.is_some() {
+                let _ = run.folder.write_cancelled();
+            }
+            return Err(error.into());
         }
     }
     let put_back = put_back(&selected, &mut *transport, view);

@@ -41,9 +41,18 @@ impl State {
     /// Works out shares and the priorities of all that wait, and of those that run where that is asked
     /// (`CALCULATE_RUNNING`).
     pub(crate) fn work_out_priorities(&mut self, now: Timestamp) {
+        let rises_only = self.cluster.priority().has_flag("INCR_ONLY");
+        self.give_priorities(now, rises_only);
+    }
+
+    /// As [`State::work_out_priorities`], of jobs whose rows have no calculated priority that could be kept.
+    pub(crate) fn work_out_first_priorities(&mut self, now: Timestamp) {
+        self.give_priorities(now, false);
+    }
+
+    fn give_priorities(&mut self, now: Timestamp, rises_only: bool) {
         self.work_out_shares(now);
         let with_running = self.cluster.priority().has_flag("CALCULATE_RUNNING");
-        let rises_only = self.cluster.priority().has_flag("INCR_ONLY");
         let all = self.jobs.values();
         let all = all.filter(|job| job.is_pending() || with_running);
         let all: Vec<JobId> = all.map(|job| job.record.id).collect();

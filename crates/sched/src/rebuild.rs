@@ -77,7 +77,7 @@ impl State {
             state.refile(id, now);
         }
         if state.cluster.priority().is_multifactor {
-            state.work_out_priorities(now);
+            state.work_out_first_priorities(now);
         }
         state
     }

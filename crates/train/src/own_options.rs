@@ -22,7 +22,10 @@ pub(crate) fn check_sbatch_options(options: &Resolved<Vec<String>>) -> Result<()
         });
         let Some((name, what)) = taken else { continue };
         let todo = match what {
-            Own::Key(key) => format!("leave it out, and say it with {key}"),
+            Own::Key(key) => {
+                let key = key.trim_end_matches(',');
+                format!("leave it out, and say it with {key}")
+            }
             Own::Bookkeeping => "leave it out".to_owned(),
         };
         return Err(Refusal {
@@ -57,7 +60,22 @@ enum Own {
 
 fn own(key: Key, given: &Given) -> Option<Own> {
     Some(Own::Key(match key {
-        Key::Comment | Key::OpenMode | Key::Wrap | Key::TestOnly => return Some(Own::Bookkeeping),
+        Key::Comment
+        | Key::OpenMode
+        | Key::Wrap
+        | Key::TestOnly
+        | Key::WaitForEnd
+        | Key::Output
+        | Key::Error
+        | Key::Chdir => return Some(Own::Bookkeeping),
+        Key::Gres
+            if given
+                .value
+                .as_deref()
+                .is_some_and(|gres| gres.contains("gpu")) =>
+        {
+            "[resources] gpus_per_node"
+        }
         Key::Account => "[resources] account",
         Key::Partition => "[resources] partition",
         Key::Qos => "[resources] qos",
@@ -81,10 +99,7 @@ fn own(key: Key, given: &Given) -> Option<Own> {
         | Key::MailType
         | Key::Requeue
         | Key::NoRequeue
-        | Key::Signal
-        | Key::Output
-        | Key::Error
-        | Key::Chdir => slurms_word(given.option.long)
+        | Key::Signal => slurms_word(given.option.long)
             .or_else(|| (key == Key::Gpus).then_some("[resources] gpus_per_node and nodes"))?,
         _ => return None,
     }))
@@ -126,6 +141,12 @@ mod tests {
         check("--no-requeue", "leave it out, and say it with [resume] on");
         check("--comment=x", "leave it out");
         check("--open-mode=truncate", "leave it out");
+        check("--output=x", "leave it out");
+        check("--wait", "leave it out");
+        check(
+            "--gres=gpu:8",
+            "leave it out, and say it with [resources] gpus_per_node",
+        );
     }
 
     #[test]

@@ -162,7 +162,12 @@ fn no_such_rank(rank: u32, ranks: u32, run: &Run) -> Failure {
 /// What a job that is no run wrote, where its script said.
 fn job_output(args: &Args, selected: Selected, printer: &Printer) -> Outcome {
     let job = selected.job()?;
-    if let Some(id) = selected.removed_run() {
+    // Another job may have the number of one of a run that was removed.
+    let has_output = |selected: &Selected| {
+        let files = selected.output_files();
+        files.is_ok_and(|files| files.iter().any(|file| file.path.exists()))
+    };
+    if let Some(id) = selected.removed_run().filter(|_| !has_output(&selected)) {
         let what = format!("{} has no output to show", selected.name());
         return Err(Failure::new(FailureKind::Io, what)
             .there(format!(

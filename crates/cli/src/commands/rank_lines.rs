@@ -47,10 +47,11 @@ impl RankLines {
 
     /// The rank that a mark names, and what stands behind it.
     fn marked<'l>(&self, line: &'l [u8]) -> Option<(u32, &'l [u8])> {
-        let (agents, _) = self.agents?;
+        let (agents, ranks) = self.agents?;
         let (mark, text) = LineMark::split(line)?;
         // The agents agree among themselves on whose ranks come first.
-        let rank = mark.rank.or((agents == 1).then_some(mark.local))?;
+        let rank = mark.rank.or((agents == 1).then_some(mark.local));
+        let rank = rank.filter(|rank| *rank < ranks)?;
         self.are_marked.set(true);
         Some((rank, text))
     }

@@ -1,5 +1,6 @@
 //! What commands show and do of several repeats of a run together.
 
+use super::rank_lines::RankLines;
 use super::story::row;
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
@@ -111,16 +112,16 @@ pub fn logs(repeats: &Repeats, rank: Option<u32>, last: bool, printer: &Printer)
         };
         for start in starts {
             let mut tail = LogTail::new(&run.folder, start.attempt);
+            let rank_lines = RankLines::of(run, Some(start));
             loop {
                 let lines = tail.read(true).map_err(|error| {
                     Failure::new(FailureKind::Io, format!("logs can't be read: {error}"))
                 })?;
-                let own = lines
-                    .iter()
-                    .filter(|line| rank.is_none_or(|rank| rank == line.rank));
-                printer.output_lines(own.map(|line| {
-                    let prefix = format!("[{number}.{}] ", line.rank);
-                    (prefix, line.bytes.as_slice())
+                printer.output_lines(lines.iter().filter_map(|line| {
+                    let (prefix, text) = rank_lines.shown(line, rank)?;
+                    let own = || prefix.trim_matches(['[', ']', ' ']).to_owned();
+                    let label = rank.map_or_else(own, |rank| rank.to_string());
+                    Some((format!("[{number}.{label}] "), text))
                 }));
                 if !tail.has_more() {
                     break;

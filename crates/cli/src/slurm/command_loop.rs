@@ -5,7 +5,7 @@ use crate::printer::Printer;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sys::poll::{Interest, Poll};
 
 /// A program that reads its commands.
@@ -39,6 +39,10 @@ impl CommandLoop<'_> {
                 None => printer.line(""),
             }
             let Some(line) = line else { return worst };
+            // Slurm's `sacctmgr` has comments, its `scontrol` none.
+            if self.name == "sacctmgr" && line.starts_with('#') {
+                continue;
+            }
             let mut words = words_of(&line);
             if words.first().is_some_and(|word| word == "!!") {
                 words.clone_from(&last);
@@ -58,7 +62,9 @@ impl CommandLoop<'_> {
                 options.push((*option).to_owned());
                 continue;
             }
-            let all: Vec<String> = options.iter().chain(&words).cloned().collect();
+            let end = "--".to_owned();
+            let all = options.iter().chain([&end]).chain(&words);
+            let all: Vec<String> = all.cloned().collect();
             worst = worst.max(run(&all));
             last = words;
         }
@@ -71,7 +77,7 @@ fn is_whole(word: &str, name: &str) -> bool {
 
 /// A line without its end, read byte by byte: what follows it is left for whoever reads next. `None` at the end,
 /// or where nothing can be read.
-pub fn read_line(source: impl AsFd) -> Option<String> {
+fn read_line(source: impl AsFd) -> Option<String> {
     let mut source = File::from(source.as_fd().try_clone_to_owned().ok()?);
     let (mut bytes, mut byte) = (Vec::new(), [0]);
     loop {
@@ -85,16 +91,28 @@ pub fn read_line(source: impl AsFd) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Whether a line that comes from `source` within a time begins with a yes; `None` where none comes.
+/// Whether a line that comes from `source` begins with a yes; of one that is not whole within a time what there is
+/// counts. `None` where nothing comes.
 pub fn agrees(source: impl AsFd, within: Duration) -> Option<bool> {
-    let mut poll = Poll::new();
-    poll.add(&source, Interest::Read);
-    poll.wait(Some(within)).ok()?;
-    if !poll.readable(0) {
-        return None;
+    let begun = Instant::now();
+    let mut source = File::from(source.as_fd().try_clone_to_owned().ok()?);
+    let (mut bytes, mut byte) = (Vec::new(), [0]);
+    loop {
+        let mut poll = Poll::new();
+        poll.add(&source, Interest::Read);
+        poll.wait(Some(within.saturating_sub(begun.elapsed())))
+            .ok()?;
+        let comes = poll.readable(0);
+        drop(poll);
+        match comes.then(|| source.read(&mut byte)) {
+            // A signal came.
+            None if begun.elapsed() < within => {}
+            None if bytes.is_empty() => return None,
+            Some(Ok(1)) if byte != *b"\n" => bytes.push(byte[0]),
+            _ => break,
+        }
     }
-    drop(poll);
-    let line = read_line(source).unwrap_or_default();
+    let line = String::from_utf8_lossy(&bytes);
     Some(line.trim_start().starts_with(['y', 'Y']))
 }
 

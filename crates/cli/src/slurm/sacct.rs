@@ -126,7 +126,10 @@ fn answer(
             None => asked.all_users || asked.jobs.is_some() || me == 0 || info.uid() == me,
         };
         let begun = match &history.job.state {
-            JobState::Running { since, .. } => *since,
+            JobState::Running { since, .. } => {
+                let first = history.starts.first();
+                first.map_or(*since, |start| start.since)
+            }
             // What is queued again was submitted for its first start.
             JobState::Pending { .. } | JobState::Ended { .. } => history
                 .starts

@@ -25,7 +25,6 @@ const COMMANDS: CommandLoop<'_> = CommandLoop {
     settings: &[
         ("all", "--all"),
         ("details", "--details"),
-        ("future", "--future"),
         ("hide", "--hide"),
         ("oneliner", "--oneliner"),
         ("quiet", "--quiet"),

@@ -32,10 +32,14 @@ pub fn from_stdin() -> Result<FoundScript, String> {
 /// Reads the file that the command line names. The error is a line in Slurm's words.
 pub fn from_file(name: &str) -> Result<FoundScript, String> {
     let unable = || format!("Unable to open file {name}");
-    if Path::new(name).is_dir() {
-        return Err("Batch script is empty!".to_owned());
-    }
-    let path = find(name).ok_or_else(unable)?;
+    // A folder can be opened and has no line; a file of the same name on PATH goes before it.
+    let path = find(name).ok_or_else(|| {
+        if Path::new(name).is_dir() {
+            "Batch script is empty!".to_owned()
+        } else {
+            unable()
+        }
+    })?;
     if input_file::is_named_pipe(&path) {
         return Err(format!("Unable to open file {name}: {FIFO}"));
     }

@@ -107,10 +107,14 @@ impl Owner {
                 Err(error) => self.look_later(key, &untold(&error), turn.now),
                 found => {
                     let has_begun = !matches!(found, Ok(None));
-                    if has_begun || key.step != StepId::Batch {
+                    if has_begun {
                         self.supervisor_gone(key, turn);
-                    } else if self.is_awaited(key) {
+                    } else if !self.is_awaited(key) {
+                        // It ended meanwhile.
+                    } else if key.step == StepId::Batch {
                         self.start_again(key, turn);
+                    } else {
+                        self.give_up_unstarted(&[key], turn);
                     }
                 }
             }

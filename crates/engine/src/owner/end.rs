@@ -397,7 +397,14 @@ impl Owner {
     /// Ends what lost supervisors left behind: none of it may live when the job starts again.
     fn kill_orphans(&self, active: &ActiveJob) {
         let lost = active.lost.iter();
-        let holders = lost.filter_map(|key| Some(record::look(&self.folder, *key).ok()??.holder));
+        let look = |key: &SupervisorKey| match record::look(&self.folder, *key) {
+            Ok(found) => Some(found?.holder),
+            Err(error) => {
+                tracing::error!(step = %key, "what it left behind can't be told, and may live on: {error}");
+                None
+            }
+        };
+        let holders = lost.filter_map(look);
         // Where its number is another's by now, so are the session and the group.
         let gone = holders
             .filter(|holder| holder.boot_id == sys::boot_id())

@@ -357,6 +357,7 @@ impl Owner {
             if let Some(active) = self.running.get_mut(&job) {
                 active.programs.failed = Some(why);
                 active.steps.remove(&StepId::Batch);
+                self.messenger.forget(active.key(StepId::Batch, 0));
             }
         } else {
             // Steps of this node hear of it; others that wait go on waiting.

@@ -20,7 +20,9 @@ impl Owner {
             boot_id: sys::boot_id(),
             at: turn.now,
             tasks: Vec::new(),
-            launch_error: Some("the engine was killed before it started the step".to_owned()),
+            launch_error: Some(
+                "the step's supervisor had not begun when it was looked for".to_owned(),
+            ),
             ended_by: None,
             usage: None,
         };

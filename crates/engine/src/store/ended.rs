@@ -130,7 +130,9 @@ impl Terms {
 
     fn columns(&mut self, filter: &EndedFilter) {
         if let Some(until) = filter.submitted_until {
-            self.add("jobs.submitted_at <= ?1", Value::Integer(until.0));
+            // One that was queued again was submitted before, too: who asks looks at its starts.
+            let submitted = "(jobs.submitted_at <= ?1 OR jobs.restarts > 0)";
+            self.add(submitted, Value::Integer(until.0));
         }
         self.one_of("jobs.name IN ?1", filter.names.as_deref());
         self.one_of(
@@ -280,7 +282,7 @@ mod tests {
         let held = ran.as_ref().map(|ran| ran.allocation.nodes.as_slice());
         filter.ended_since.is_some_and(|since| *at >= since)
             && filter.wants(&job.submitter, request.rare.comment.as_deref())
-            && submitted_until.is_none_or(|until| job.submitted <= until)
+            && submitted_until.is_none_or(|until| job.submitted <= until || job.restarts > 0)
             && one_of(names, Some(&request.name))
             && one_of(accounts, request.account.as_deref())
             && one_of(partitions, partition)

@@ -112,7 +112,7 @@ pub(crate) fn live(
             .and_then(|spec| Ok((supervisor.hold(&spec)?, spec)));
         let (exit, spec) = match held {
             Ok(held) => held,
-            // It is another's, which lives, and of whose processes none is left behind.
+            // Another has it, or has ended it: of this one's processes none is left behind.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return true,
             Err(error) => {
                 tracing::warn!("a step was not held: {error}");

@@ -7,7 +7,7 @@ pub const FIND_BY_COMMENT: [&str; 4] = [
     "--noheader",
     "--me",
     "--states=all",
-    "--Format=JobID:12|,Comment:256|",
+    "--Format=ArrayJobID:12|,Comment:256|",
 ];
 
 /// The job with that comment, of what `squeue` answers to [`FIND_BY_COMMENT`].

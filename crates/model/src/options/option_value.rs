@@ -356,10 +356,11 @@ impl Reading<'_> {
             Key::TresPerTask => self.tres_per_task(text, given)?,
             Key::Unbuffered => o.unbuffered = true,
             Key::Verbose => {
-                o.verbose += match value.map(leading) {
+                let more = match value.map(leading) {
                     Some((Some(number), "")) => u32::try_from(number).unwrap_or(0),
                     _ => 1,
-                }
+                };
+                o.verbose = o.verbose.saturating_add(more);
             }
             Key::WaitAllNodes => {
                 if number(0)?.is_some_and(|number| number > 1) {

@@ -178,7 +178,8 @@ impl State {
                 let list = GresList::of_gres(text).unwrap_or_default();
                 let items = list.items().map_err(|_| ChangeDenial::Gres)?;
                 // GPUs of tasks are not counted by node too.
-                if !items.is_empty() && request.rare.gpus_per_task.is_some() {
+                let has_gpus = items.iter().any(|item| item.name == "gpu");
+                if has_gpus && request.rare.gpus_per_task.is_some() {
                     return Err(ChangeDenial::Gres);
                 }
                 let before = request.rare.asked.per_node.items().unwrap_or_default();

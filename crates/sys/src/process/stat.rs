@@ -89,6 +89,8 @@ pub(super) fn look(pid: u32) -> io::Result<Option<Stat>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         // It ended between the opening and the reading.
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
+        // Another user's, of which nothing is told (`hidepid`): none of ours.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -50,7 +50,12 @@ pub(super) fn environment(
     inside
         .map(|(name, value)| {
             let name = format!("{prefix}ENV_{name}");
-            (name, EnvChange::Set(value.clone()))
+            // It evaluates what it sets inside as a shell does between double quotes.
+            let plain = value
+                .replace('\\', "\\\\")
+                .replace('$', "\\$")
+                .replace('`', "\\`");
+            (name, EnvChange::Set(plain))
         })
         .collect()
 }

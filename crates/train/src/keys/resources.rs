@@ -238,7 +238,7 @@ impl Section for ResourceSection {
                     several: true,
                 }),
                 doc: "Further options for a real Slurm's sbatch, as they are, each with its value in \
-                      one text; the embedded engine leaves them out. Those that a run's job has already are refused.",
+                      one text; the embedded engine leaves them out. Those for which a run has a key, or that it keeps its books by, are refused.",
                 example: "[\"--reservation=x\"]",
             },
             read: |row, own, reader, raw| own.sbatch = sbatch(row, reader, raw),

@@ -14,7 +14,7 @@ pub(super) const ROW: Row = Row {
     about: "`launcher_options = [\"--max_restarts=3\"]` restarts all ranks within the job when one \
             fails. The agents meet by `c10d`, and each knows whether it hosts the store, so none \
             has to guess it by names. `PET_…` variables of the shell that would change the launch are \
-            removed. With `PET_TEE=3` each line in its log is marked, and `yard logs` shows it as its rank's. Torch 1.13 on Python 3.11 starts only with `PET_REDIRECTS=9:3 PET_TEE=9:3`.",
+            removed. With `PET_TEE=3` each line in its log is marked, and `yard logs` shows it as its rank's (of several nodes since torch 2.2). Torch 1.13 on Python 3.11 starts only with `PET_REDIRECTS=9:3 PET_TEE=9:3`.",
     shape: Shape::Agents,
     meeting: Meeting::Rank,
     starters: &[

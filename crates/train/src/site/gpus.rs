@@ -142,6 +142,25 @@ pub(super) fn name_them(
     }
 }
 
+/// Of two `--gres` Slurm keeps the last: a site's own would replace the GPUs.
+pub(super) fn check_second_gres(plan: &Plan) -> Result<(), Refusal> {
+    let is_gres = |option: &&String| option.trim_start().starts_with("--gres=");
+    let has_gpus = plan.gpus_as_gres && plan.gpus_per_node.value > 0;
+    match plan.sbatch.value.iter().find(is_gres).filter(|_| has_gpus) {
+        None => Ok(()),
+        Some(option) => Err(Refusal {
+            kind: RefusalKind::Usage,
+            message: format!(
+                "{} is asked for GPUs by --gres, and a second --gres replaces them",
+                plan.cluster
+            ),
+            asked: format!("sbatch = [{option:?}] ({})", plan.sbatch.source),
+            there: "Slurm keeps the last of two".to_owned(),
+            todo: "leave it out, or submit a batch script of your own".to_owned(),
+        }),
+    }
+}
+
 /// Different numbers of GPUs on the nodes are asked for by the task, which `--gres` can't.
 pub(super) fn check_uneven(plan: &Plan) -> Result<(), Refusal> {
     let Some(all) = plan.uneven.as_ref().filter(|_| plan.gpus_as_gres) else {

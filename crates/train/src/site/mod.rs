@@ -317,6 +317,7 @@ fn plan_in(
         let choice = GpuChoice::of(set, kind.as_ref());
         gpus::name_them(&mut plan, &mut left, file, &choice, &sets, kind.as_ref());
         gpus::check_uneven(&plan)?;
+        gpus::check_second_gres(&plan)?;
         policy::apply(
             &mut plan,
             file,

@@ -81,7 +81,11 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> StepCall {
 const SRUN_DEBUG: &str = "SRUN_DEBUG";
 
 fn log_level(asked: &Srun) -> u32 {
-    if asked.quiet { 2 } else { 3 + asked.verbose }
+    if asked.quiet {
+        2
+    } else {
+        asked.verbose.saturating_add(3)
+    }
 }
 
 /// The command of each task, where components run different ones.

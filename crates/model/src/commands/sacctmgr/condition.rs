@@ -8,8 +8,8 @@ pub(super) struct Condition {
     pub(super) accounts: Option<Vec<String>>,
     pub(super) users: Option<Vec<String>>,
     pub(super) wckeys: Option<Vec<String>>,
-    /// The cluster is named: it is about what users and accounts have there.
-    pub(super) names_cluster: bool,
+    /// Clusters that are named: it is about what users and accounts have there.
+    pub(super) clusters: Vec<String>,
 }
 
 /// Splits `NAME where … set …` into what is named and what is set.
@@ -19,7 +19,7 @@ pub(super) fn split(words: &[String]) -> Result<(Condition, Vec<String>), Answer
         accounts: None,
         users: None,
         wckeys: None,
-        names_cluster: false,
+        clusters: Vec::new(),
     };
     let mut set = Vec::new();
     let mut within_set = false;
@@ -37,8 +37,7 @@ pub(super) fn split(words: &[String]) -> Result<(Condition, Vec<String>), Answer
                         "user" | "users" => condition.users = Some(values),
                         "wckey" | "wckeys" => condition.wckeys = Some(values),
                         "name" | "names" | "qos" | "qoslevel" => condition.names.extend(values),
-                        // There is one cluster.
-                        "cluster" | "clusters" => condition.names_cluster = true,
+                        "cluster" | "clusters" => condition.clusters.extend(values),
                         _ => {
                             return Err(Answer::refused(format!(
                                 " Unknown condition: {word}\n Use keyword 'set' to modify value\n"

@@ -84,9 +84,13 @@ pub(super) fn delete_user(
     if let Some(keys) = &condition.wckeys {
         return wckeys::delete(keys, &names, to);
     }
-    let is_of_associations = condition.accounts.is_some() || condition.names_cluster;
+    let is_of_associations = condition.accounts.is_some() || !condition.clusters.is_empty();
     if names.is_empty() && !is_of_associations {
         return Err(no_conditions());
+    }
+    // There is one cluster, and nothing on another.
+    if !condition.clusters.is_empty() && !condition.clusters.contains(&to.cluster) {
+        return Err(Answer::nothing("Nothing deleted"));
     }
     let is_meant = |account: &str, user: &str| {
         (names.is_empty() || names.iter().any(|name| name == user))

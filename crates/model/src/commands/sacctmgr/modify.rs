@@ -170,26 +170,13 @@ pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answe
             .iter_mut()
             .filter(|it| condition.names.contains(&it.name))
         {
-            let in_account = |account: &String| {
-                let own = |it: &AccountAssociation| {
-                    it.user.as_ref() == Some(&user.name) && it.account == *account
-                };
-                to.associations.iter().any(own)
-            };
             if let Some(account) = &given.default_account {
-                if !in_account(account) {
-                    continue;
-                }
                 user.default_account.clone_from(account);
             }
             if let Some(level) = level {
                 level.clone_into(&mut user.admin);
             }
             if let Some(key) = &given.default_wckey {
-                let mut keys = to.wckeys.iter();
-                if !keys.any(|it| it.name == *key && it.user == user.name) {
-                    continue;
-                }
                 user.default_wckey.clone_from(key);
             }
             lines.push_str(&format!("  {}\n", user.name));
