@@ -6,7 +6,7 @@
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
-use testkit::{TestEnv, wait_until};
+use testkit::{FakeSlurm, TestEnv, wait_until};
 
 /// The link of the run's first job, in the folder that the run is kept in.
 fn link_of(env: &TestEnv, run: &str) -> PathBuf {
@@ -89,4 +89,24 @@ fn a_run_whose_submission_was_not_answered_is_found_by_its_token() {
         squeue.output().unwrap().stdout.is_empty()
     });
     env.yard(&["engine", "stop", "rig"]).success();
+}
+
+/// Whether its cluster has the job is not known while that does not answer: the run is shown, and stays.
+#[test]
+fn a_run_whose_submission_was_not_answered_is_shown_and_kept_during_an_outage() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let slurm = FakeSlurm::start(&mut env);
+    slurm.set_jobs(&[(17, "PENDING", "waits")]);
+    let run = [
+        "run", "--on", "fake", "--name", "waits", "--detach", "--", "true",
+    ];
+    env.yard(&run).success();
+    let link = link_of(&env, "waits");
+    forget_the_answer(&link);
+    slurm.set_down(true);
+    let shown = env.yard(&["show", "waits"]);
+    assert!(shown.success().contains("not submitted"));
+    let said = env.yard(&["rm", "--yes", "waits"]).stderr;
+    assert!(said.contains("does not answer"), "{said}");
+    assert!(link.exists());
 }

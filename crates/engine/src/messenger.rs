@@ -245,8 +245,8 @@ mod tests {
     use super::*;
     use model::{JobId, StepId};
 
-    /// It was dropped after ten seconds: what was cancelled, suspended or given another limit before that ran on as if
-    /// nobody had said so.
+    /// It was dropped after ten seconds: what was cancelled, suspended or given another limit before that ran on all
+    /// the same.
     #[test]
     fn a_call_to_one_that_has_not_begun_waits_until_its_step_is_over() {
         let folder = tempfile::tempdir().unwrap();

@@ -55,7 +55,7 @@ pub fn to_remove(selected: &mut Selected, now: model::Timestamp) -> Result<Run, 
         )
         .todo(todo))
     };
-    let (view, _) = selected.view_or_note()?;
+    let (view, outage) = selected.view_or_note()?;
     if let Some(of) = selected.run.as_ref().and_then(|run| run.entry.of.as_ref()) {
         let todo = format!("yard rm {} removes all of its {}", of.id, of.count);
         return refused("it is one of several repeats", &todo);
@@ -68,7 +68,14 @@ pub fn to_remove(selected: &mut Selected, now: model::Timestamp) -> Result<Run, 
     };
     let state = run.state(view.as_ref());
     let age = now.since(run.entry.created);
-    match removable(&state, view.as_ref().map(|view| &view.state), age) {
+    let may_run = outage.is_some() && run.is_unanswered();
+    let judged = removable(&state, view.as_ref().map(|view| &view.state), age);
+    let judged = if may_run {
+        Err(Stays::NotAnswered)
+    } else {
+        judged
+    };
+    match judged {
         Ok(()) => Ok(run),
         Err(Stays::Live) => refused("it waits or runs", "yard cancel it first, then again"),
         Err(Stays::NotAnswered) => refused(

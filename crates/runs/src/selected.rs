@@ -158,13 +158,15 @@ impl Selected {
     /// # Errors
     /// What is no outage of its cluster.
     pub fn view_or_note(&mut self) -> Result<(Option<JobView>, Option<String>), Failure> {
-        match (self.view(), self.job) {
-            (Err(failure), Some(job)) if self.is_outage(&failure) => {
+        let view = self.view();
+        let may_have_one = self.job.is_some() || self.run.as_ref().is_some_and(Run::is_unanswered);
+        match view {
+            Err(failure) if may_have_one && self.is_outage(&failure) => {
                 let cluster = &self.cluster.name;
                 let note = format!("{cluster} does not answer: {}", failure.line());
-                Ok((Some(JobView::not_answered(job)), Some(note)))
+                Ok((self.job.map(JobView::not_answered), Some(note)))
             }
-            (view, _) => Ok((view?, None)),
+            view => Ok((view?, None)),
         }
     }
 

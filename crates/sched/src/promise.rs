@@ -18,7 +18,7 @@ use std::collections::HashMap;
 pub(crate) enum Kept {
     /// The job waits for its nodes.
     ForNodes,
-    /// A limit keeps the job, for so long as nobody knows.
+    /// A limit keeps the job, for a time that is not known.
     ByLimit,
 }
 

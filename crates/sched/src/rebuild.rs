@@ -82,3 +82,64 @@ impl State {
         state
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Event, priority_of};
+    use cluster_file::ClusterFile;
+    use model::{Request, Submitter};
+    use resources::Trust;
+
+    const NOW: Timestamp = Timestamp(1_000_000_000);
+
+    /// A row has no calculated priority, and what stands there in its place is higher than any: it was kept.
+    #[test]
+    fn priorities_that_only_rise_are_after_a_restart_what_they_were() {
+        let text = "[nodes.n]\nnames = \"n1\"\ncpus = 2\n[partition.p]\nnodes = \"ALL\"\ndefault = true\n\
+                    [priority]\njob_size = 1000\nflags = [\"INCR_ONLY\"]\n";
+        let file = ClusterFile::parse("lab", text).expect("a cluster file");
+        let cluster = Arc::new(Cluster::build(&file, Trust::All));
+        assert!(cluster.priority().has_flag("INCR_ONLY"));
+        let mut state = State::new(Arc::clone(&cluster), Arc::new([]));
+        for tasks in [2, 2, 1] {
+            let request = Request {
+                tasks: Some(tasks),
+                ..Request::default()
+            };
+            let id = state.new_id();
+            let submitter = Arc::new(Submitter::default());
+            state.apply(Event::Submitted {
+                record: Box::new(Job::submitted(id, request, submitter, NOW)),
+                array: None,
+                history: Vec::new(),
+                at: NOW,
+            });
+        }
+        state.schedule(NOW);
+        let priorities = |state: &State| -> Vec<u32> {
+            let waiting = state.live().filter(|job| {
+                let job: &Job = job;
+                matches!(job.state, JobState::Pending { .. })
+            });
+            waiting.map(|job| job.priority).collect()
+        };
+        let before = priorities(&state);
+        assert_eq!(before.len(), 2);
+        let of_row = |job: &Job| {
+            let mut row = job.clone();
+            if matches!(row.state, JobState::Pending { .. }) {
+                row.priority = priority_of(&row.request);
+            }
+            row
+        };
+        let saved = Saved {
+            next_id: state.next_id(),
+            version: state.version(),
+            live: state.live().map(of_row).collect(),
+            ..Saved::default()
+        };
+        let again = State::rebuild(cluster, Arc::new([]), saved, NOW);
+        assert_eq!(priorities(&again), before);
+    }
+}

@@ -39,7 +39,7 @@ impl RankLines {
         lines
     }
 
-    /// How many ranks there are, where their lines are told apart in logs that are not theirs alone.
+    /// How many ranks there are, where their lines are distinguished in logs that are not theirs alone.
     pub fn ranks(&self) -> Option<u32> {
         let (_, ranks) = self.agents.filter(|_| self.are_marked.get())?;
         Some(ranks)

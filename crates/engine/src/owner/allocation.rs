@@ -31,7 +31,7 @@ impl Owner {
         turn.former_owners.push((job, former));
     }
 
-    /// Nobody's connection ends the job any more.
+    /// The end of no connection ends the job any more.
     pub(super) fn disown_allocation(&mut self, job: JobId, turn: &mut Turn) {
         if let Some(former) = self.allocations.remove(&job) {
             turn.former_owners.push((job, Some(former)));

@@ -248,7 +248,7 @@ impl Supervisor {
         Ok(exit)
     }
 
-    /// Takes the step. On a full disk it waits for room: a supervisor that ends without a word is one that was lost.
+    /// Takes the step. On a full disk it waits for room: a supervisor that ends without a message is one that was lost.
     fn claim(&mut self, spec: &StepSpec, path: &Path) -> io::Result<Record> {
         let mut is_said = false;
         loop {

@@ -52,8 +52,8 @@ pub struct ContainerStart {
     /// A lock that is shared while the container runs: what it starts from stays as long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_use: Option<PathBuf>,
-    /// Folders of devices that the node has for a faster network, and that a runtime which shows few devices is told
-    /// to show: known on the node alone.
+    /// Folders of devices that the node has for a faster network, and that a runtime which shows few devices gets
+    /// by name: known on the node alone.
     #[serde(skip)]
     pub network_devices: Vec<String>,
     /// Further options of the runtime.

@@ -1,7 +1,7 @@
 //! The command line that each runtime becomes, word by word.
 
 use super::*;
-use crate::{Resolved, Source};
+use crate::{EnvChange, Resolved, Source};
 use expect_test::{Expect, expect};
 use std::path::PathBuf;
 
@@ -105,6 +105,20 @@ fn check(runtime: ContainerRuntime, image: Image, made: Option<&str>, want: Expe
     shown.push_str(&words.join("\n"));
     shown.push('\n');
     want.assert_eq(&shown);
+}
+
+/// Apptainer's start script evaluates what it sets inside, as a shell does between double quotes.
+#[test]
+fn a_value_with_a_dollar_sign_reaches_a_rank_in_apptainer_as_it_is() {
+    for runtime in [ContainerRuntime::Apptainer, ContainerRuntime::Singularity] {
+        let image = Image::Sif("/images/torch.sif".into());
+        let start = start(&plan(runtime, image), None);
+        let value = r"pa$$word `id` \n ${rank}";
+        let inside = BTreeMap::from([("TOKEN".to_owned(), value.to_owned())]);
+        let set: Vec<EnvChange> = start.environment(&inside).into_values().collect();
+        let want = r"pa\$\$word \`id\` \\n \${rank}";
+        assert_eq!(set, [EnvChange::Set(want.to_owned())]);
+    }
 }
 
 #[test]

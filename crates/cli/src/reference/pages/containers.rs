@@ -76,6 +76,8 @@ const COMMON: &str = r#"With every runtime:
 - `launcher = "mpi"`: `mpirun` runs outside and starts each rank in its container, so the image's MPI must
   fit the one outside.
 - `venv`, `requirements` and `conda` are refused beside a container: the ranks run the image's Python.
+- Ranks of a node share its `/dev/shm`, and where the node has `/dev/infiniband` they see that: Apptainer and Podman get an option
+  for it (the latter with the node's own limits, as such a network locks memory), the others show it by themselves.
 - GPUs are made visible by the runtime: `--nv`, Enroot's hook, Podman's `--device=nvidia.com/gpu=all`.
   Charliecloud has no such option: `ch-fromhost --nvidia` puts the driver's libraries into an image once.
 - An image's folder stays as it is. What Charliecloud has to mount on and the folder lacks (what `mounts` names, and

@@ -457,7 +457,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Ends the step because a task failed: Slurm waits for that without a word.
+    /// Ends the step because a task failed: Slurm waits for that without a message.
     fn end_for_bad_exit(&mut self) {
         if !std::mem::replace(&mut self.aborted, true) {
             self.by_bad_exit = true;
