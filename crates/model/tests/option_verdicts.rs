@@ -53,6 +53,9 @@ const BARE: &[&str] = &["exclusive", "requeue", "no-kill"];
 /// What an option needs beside it.
 const BESIDE: &[(&str, &str)] = &[
     ("gpus-per-task", "--ntasks=2"),
+    // Outside of a job there are no components, as in Slurm.
+    ("het-group", "--jobid=1"),
+    ("pack-group", "--jobid=1"),
     ("mem-per-gpu", "--gpus=1"),
     ("ntasks-per-gpu", "--gpus=1"),
     ("ntasks-per-tres", "--gpus=1"),
@@ -104,7 +107,10 @@ fn resolved(command: Command, words: &[&str]) -> (String, Vec<Diagnostic>) {
         }
         Command::Srun => {
             args.push("true".to_owned());
-            let (asked, said) = srun::resolve(&args, &none, &around);
+            let names_component = words.iter().any(|word| word.contains("-group="));
+            let of_job =
+                |name: &str| (names_component && name == "SLURM_HET_SIZE").then(|| "2".to_owned());
+            let (asked, said) = srun::resolve(&args, &of_job, &around);
             (format!("{asked:?}"), said)
         }
     }
