@@ -45,20 +45,22 @@ impl State {
         self.give_priorities(now, rises_only);
     }
 
-    /// As [`State::work_out_priorities`], of jobs whose rows have no calculated priority that could be kept.
+    /// As [`State::work_out_priorities`], where waiting jobs have no calculated priority that could be kept.
     pub(crate) fn work_out_first_priorities(&mut self, now: Timestamp) {
         self.give_priorities(now, false);
     }
 
-    fn give_priorities(&mut self, now: Timestamp, rises_only: bool) {
+    /// `keeps_higher`: a waiting job keeps a priority that is higher than the one it has now.
+    fn give_priorities(&mut self, now: Timestamp, keeps_higher: bool) {
         self.work_out_shares(now);
+        let rises_only = self.cluster.priority().has_flag("INCR_ONLY");
         let with_running = self.cluster.priority().has_flag("CALCULATE_RUNNING");
         let all = self.jobs.values();
         let all = all.filter(|job| job.is_pending() || with_running);
         let all: Vec<JobId> = all.map(|job| job.record.id).collect();
         for id in all {
             if self.jobs[&id].is_pending() {
-                self.give_priority(id, rises_only);
+                self.give_priority(id, keeps_higher);
             } else {
                 self.renew_priority_of_running(id, rises_only);
             }

@@ -44,14 +44,11 @@ impl State {
         self.count_accruals_anew();
         self.priorities.forget();
         self.plan_usage_reset(at);
-        for id in &waiting {
-            self.refile(*id, at);
+        for id in waiting {
+            self.refile(id, at);
         }
         // What the former cluster gave does not count.
-        for id in waiting {
-            self.prioritise(id, at);
-        }
-        self.work_out_priorities(at);
+        self.work_out_first_priorities(at);
     }
 
     /// Counts anew what is free, from what running jobs hold.
