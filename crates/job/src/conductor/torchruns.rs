@@ -97,14 +97,14 @@ fn cause_of(entry: &str, printed: &[&str]) -> Option<RootCause> {
 /// A line without the mark that says of which rank it is; `None` for another rank's. Ranks of a training mark what ends
 /// them by `[rank5]:`, and `PET_TEE` all lines (see [`LineMark`]).
 fn of_rank(line: &str, rank: u32, local: Option<u32>) -> Option<&str> {
-    if let Some((mark, _)) = LineMark::split(line.as_bytes()) {
+    if let Some((mark, text)) = LineMark::split(line.as_bytes()) {
         let is_own = match mark.rank {
             Some(own) => own == rank,
             None => local.is_none_or(|local| local == mark.local),
         };
         // What a rank marked stands behind.
-        let (_, rest) = line.split_once("]:").filter(|_| is_own)?;
-        return of_rank(rest, rank, None);
+        let text = std::str::from_utf8(text).ok().filter(|_| is_own)?;
+        return of_rank(text, rank, None);
     }
     let marked = line.strip_prefix("[rank");
     let number = marked.and_then(|rest| rest.split_once("]:")?.0.parse::<u32>().ok());
