@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
-use testkit::wait_until;
+use testkit::{TestEnv, wait_until};
 
 /// Runs a command that fails, and compares the cause that `yard show` gives.
 #[track_caller]
@@ -113,9 +113,8 @@ fn a_run_that_is_done_is_not_requeued_and_one_that_failed_says_which_code_runs()
     let _ = env.yard(&["wait", "bad"]).code(1);
 }
 
-/// It was called running, with no word of that, until its program had given in.
-#[test]
-fn a_run_whose_program_goes_on_after_a_cancel_is_being_cancelled() {
+/// Its program goes on until there is a file `go`.
+fn with_a_run_that_is_being_cancelled() -> TestEnv {
     let env = env();
     let script = "trap '' TERM; : > \"$0/begun\"; until [ -e \"$0/go\" ]; do sleep 0.1; done";
     let work = env.work().display().to_string();
@@ -123,6 +122,13 @@ fn a_run_whose_program_goes_on_after_a_cancel_is_being_cancelled() {
         .success();
     wait_for_file(&env, "begun");
     env.yard(&["cancel", "@"]).success();
+    env
+}
+
+/// It was called running, with no word of that, until its program had given in.
+#[test]
+fn a_run_whose_program_goes_on_after_a_cancel_is_being_cancelled() {
+    let env = with_a_run_that_is_being_cancelled();
     let listed = env.yard(&["ls"]).success();
     assert!(listed.contains("being cancelled"), "{listed}");
     let shown = env.yard(&["show", "@"]).success();
@@ -136,13 +142,7 @@ fn a_run_whose_program_goes_on_after_a_cancel_is_being_cancelled() {
 /// It was said to go back into the queue, and ended as cancelled.
 #[test]
 fn a_run_that_is_being_cancelled_is_not_requeued() {
-    let env = env();
-    let script = "trap '' TERM; : > \"$0/begun\"; until [ -e \"$0/go\" ]; do sleep 0.1; done";
-    let work = env.work().display().to_string();
-    env.yard(&["run", "--detach", "--", "sh", "-c", script, &work])
-        .success();
-    wait_for_file(&env, "begun");
-    env.yard(&["cancel", "@"]).success();
+    let env = with_a_run_that_is_being_cancelled();
     let said = env.yard(&["requeue", "@"]);
     assert_ne!(said.status, 0, "{said:?}");
     assert!(
