@@ -196,3 +196,26 @@ fn what_holds_of_accounts_is_what_the_configuration_says() {
     let row = "AccountingStorageEnforce = associations,limits,qos";
     assert_eq!(enforced(&Twin::start().0).as_deref(), Some(row));
 }
+
+#[test]
+fn who_is_deleted_coordinates_no_account_when_added_again() {
+    let twin = Twin::start();
+    twin.manage("add account other");
+    twin.manage("add user ann account=other");
+    twin.manage("add coordinator account=other names=ann");
+    let coordinators = || {
+        let args = [
+            "-nP",
+            "show",
+            "account",
+            "other",
+            "withcoord",
+            "format=coord",
+        ];
+        twin.0.slurm("sacctmgr", &args).success().trim().to_owned()
+    };
+    assert_eq!(coordinators(), "ann");
+    twin.manage("delete user ann");
+    twin.manage("add user ann account=other");
+    assert_eq!(coordinators(), "");
+}

@@ -136,8 +136,7 @@ pub(super) fn delete_user(
             " Deleting user associations...\n{lines}{without_any}"
         )));
     }
-    to.users.retain(|user| !names.contains(&user.name));
-    to.wckeys.retain(|it| !names.contains(&it.user));
+    remove_users(&names, to);
     let users: String = names.iter().map(|name| format!("  {name}\n")).collect();
     Ok(Answer::changed(format!(" Deleting users...\n{users}")))
 }
@@ -154,11 +153,19 @@ fn users_without_associations(of: Vec<String>, to: &mut Accounting) -> String {
     if gone.is_empty() {
         return String::new();
     }
-    to.users.retain(|user| !gone.contains(&user.name));
-    to.wckeys.retain(|it| !gone.contains(&it.user));
+    remove_users(&gone, to);
     let lines = gone.iter().map(|name| format!("  {name}\n"));
     let lines: String = lines.collect();
     format!(" Deleting users (No Associations)...\n{lines}")
+}
+
+/// Removes users with their workload keys; accounts that they coordinate lose them.
+fn remove_users(names: &[String], to: &mut Accounting) {
+    to.users.retain(|user| !names.contains(&user.name));
+    to.wckeys.retain(|it| !names.contains(&it.user));
+    for account in &mut to.accounts {
+        account.coordinators.retain(|it| !names.contains(it));
+    }
 }
 
 /// `delete qos …`: jobs that have it keep its name, as Slurm's do.
