@@ -175,6 +175,23 @@ mod slow {
         );
         let kept = env.yard(&["cache", "prune"]).success();
         assert!(kept.contains("0 B removed"), "{kept}");
+        // As a killed agent leaves what was staged.
+        let shown = env.yard(&["show", "--json"]).success();
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        let all = format!("tmp/trainyard-{}", sys::process::user());
+        let start = format!("{}.99.0", shown["run"].as_str().unwrap());
+        let staged = env.root().join(all).join(start).join("data");
+        fs::create_dir_all(staged.join("sets")).unwrap();
+        for folder in [&*staged, staged.ancestors().nth(2).unwrap()] {
+            fs::set_permissions(folder, PermissionsExt::from_mode(0o700)).unwrap();
+        }
+        let listed = env.yard(&["cache", "ls"]).success();
+        assert!(
+            listed.contains("data") && listed.contains("sets"),
+            "{listed}"
+        );
+        env.yard(&["cache", "prune"]).success();
+        assert!(!staged.exists());
         let dry = env
             .yard(&["cache", "prune", "--all", "--dry-run"])
             .success();

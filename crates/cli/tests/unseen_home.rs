@@ -1,4 +1,5 @@
-//! A cluster whose nodes don't see the folder where a user's runs usually lie (`[paths] no_jobs`).
+//! A cluster with a scratch: what is made once lies there, and runs too where its nodes don't see the folder where a
+//! user's runs usually lie (`[paths] no_jobs`).
 
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
@@ -15,16 +16,22 @@ struct Lab {
 impl Lab {
     fn start() -> Lab {
         let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        let closed = env.trainyard_home().display().to_string();
+        let lab = Lab::of(env, &format!("no_jobs = [\"{closed}\"]\n"));
+        fs::create_dir_all(&lab.lustre).unwrap();
+        lab
+    }
+
+    /// With further `[paths]`; its scratch is not there yet.
+    fn of(env: TestEnv, paths: &str) -> Lab {
         let lustre = env.root().join("lustre/tester");
-        fs::create_dir_all(&lustre).unwrap();
         let file = env.write(
             "lab.toml",
             &format!(
                 "[nodes.n]\ncount = 2\ncpus = 2\nmemory = \"2G\"\n\
                  [partition.p]\nnodes = \"ALL\"\ndefault = true\nmax_time = \"1:00:00\"\n\
-                 [paths]\nscratch = \"{}/lustre/$USER\"\nno_jobs = [\"{}\"]\n",
+                 [paths]\nscratch = \"{}/lustre/$USER\"\n{paths}",
                 env.root().display(),
-                env.trainyard_home().display(),
             ),
         );
         let file = file.display().to_string();
@@ -137,5 +144,44 @@ mod slow {
         assert_eq!(fs::read_dir(&scratch).unwrap().count(), 1);
         lab.yard(&["rm", "--yes", "seen"]);
         assert!(!scratch.exists());
+    }
+
+    /// A home folder has little room. What was made there before is used as long as it is whole.
+    #[test]
+    fn what_is_made_once_lies_on_the_scratch_and_was_at_home_before() {
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        env.set_var("TRAINYARD_HOME", "");
+        let lab = Lab::of(env, "scratch_purge_days = 60\n");
+        let run = |requirements: &str| {
+            lab.env.write("requirements.txt", requirements);
+            lab.env.write(
+                "yard.toml",
+                "command = [\"sh\", \"-c\", \"echo in $VIRTUAL_ENV\"]\nlauncher = \"none\"\n\
+                 [resources]\ntime = \"10m\"\n[environment]\nrequirements = \"requirements.txt\"\n",
+            );
+            let plan = lab.yard(&["plan", "--on", "lab"]);
+            (plan, lab.yard(&["run", "--on", "lab"]))
+        };
+        let home = lab.env.root().join("home/.cache/trainyard");
+        let home = home.display().to_string();
+        let in_home = format!("in {home}/environments/");
+        let scratch = lab.lustre.join("trainyard/cache").display().to_string();
+        let (plan, printed) = run("# one\n");
+        let shown = format!("environment in {home} the user's cache");
+        assert!(plan.contains(&shown), "{plan}");
+        assert!(printed.contains(&in_home), "{printed}");
+        fs::create_dir_all(&lab.lustre).unwrap();
+        let (plan, printed) = run("# one\n");
+        let shown = format!(
+            "environment in {scratch} paths.scratch of lab, where what nobody touches goes after 60 days"
+        );
+        assert!(plan.contains(&shown), "{plan}");
+        assert!(printed.contains(&in_home), "{printed}");
+        let (_, printed) = run("# two\n");
+        let made = format!("in {scratch}/environments/");
+        assert!(printed.contains(&made), "{printed}");
+        let cached = lab.yard(&["cache", "ls", "--json"]);
+        let both = cached.contains(&home) && cached.contains(&scratch);
+        assert!(both, "{cached}");
     }
 }

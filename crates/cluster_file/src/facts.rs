@@ -3,7 +3,7 @@
 use super::{ClusterFile, Named, Nodes, Partition, PreemptMode};
 use model::{
     ClusterFacts, Comeback, ContainerFacts, ContainerRuntime, GpuGroup, Internet, NodeGroup,
-    Seconds,
+    RuntimeCache, Seconds,
 };
 use std::path::PathBuf;
 
@@ -67,6 +67,13 @@ impl ClusterFile {
                 .images
                 .as_ref()
                 .map(|images| images.value.clone().into()),
+            cache: match (&own.cache, &own.cache_variable) {
+                (Some(folder), Some(variable)) => Some(RuntimeCache {
+                    variable: variable.value.clone(),
+                    folder: folder.value.clone(),
+                }),
+                _ => None,
+            },
         }
     }
 

@@ -1,5 +1,6 @@
-//! What lies in a cache: environments, images and containers with names.
+//! What lies in a cache: environments, images and containers with names; and staged data, which lies on a node's disk.
 
+use crate::local_folder::LocalFolder;
 use crate::made_once::{Entry, entries, is_whole};
 use crate::{environment, image};
 use model::JobId;
@@ -18,6 +19,8 @@ pub enum Kind {
     Image,
     /// The root file system of a container with a name, which its changes stay in.
     Container,
+    /// Data that was staged on this machine's own disk for a run.
+    Data,
 }
 
 impl Kind {
@@ -28,6 +31,7 @@ impl Kind {
             Kind::Environment => "environment",
             Kind::Image => "image",
             Kind::Container => "container",
+            Kind::Data => "data",
         }
     }
 }
@@ -39,10 +43,18 @@ pub struct Kept {
     pub kind: Kind,
     /// Its folder.
     pub place: PathBuf,
-    /// What it was made of, or the container's name; `None`: it is half made.
+    /// What it was made of, the container's name, or what was staged; `None`: it is half made.
     pub made_of: Option<String>,
-    entry: Entry,
-    lock: PathBuf,
+    holder: Holder,
+}
+
+/// What something kept belongs to.
+#[derive(Debug)]
+enum Holder {
+    /// A cache, in which it has a lock.
+    Cache { entry: Entry, lock: PathBuf },
+    /// One start of a run, in its folder on the node's disk.
+    Start(LocalFolder),
 }
 
 /// All that lie in a cache.
@@ -61,41 +73,96 @@ pub fn kept(cache: &Path) -> Vec<Kept> {
 /// The containers with names, whole or not.
 pub(crate) fn containers(cache: &Path) -> impl Iterator<Item = Kept> {
     let all = entries(&cache.join(CONTAINERS)).into_iter();
-    all.map(|entry| Kept::new(Kind::Container, entry))
+    all.map(Kept::container)
+}
+
+/// The data that was staged for this user's runs below `node_local`, a folder on this machine's own disk.
+#[must_use]
+pub fn staged(node_local: &Path) -> Vec<Kept> {
+    let root = LocalFolder::root_in(node_local);
+    if LocalFolder::check_root(&root).is_err() {
+        return Vec::new();
+    }
+    let all = LocalFolder::all(&root).into_iter();
+    all.filter_map(|local| {
+        let place = local.data();
+        let entries = fs::read_dir(&place).ok()?.flatten();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort_unstable();
+        let is_of_run = local.owner().is_some();
+        (is_of_run && !names.is_empty()).then(|| Kept {
+            kind: Kind::Data,
+            place,
+            made_of: Some(names.join(" ")),
+            holder: Holder::Start(local),
+        })
+    })
+    .collect()
 }
 
 impl Kept {
+    /// An environment or an image.
     fn new(kind: Kind, entry: Entry) -> Kept {
         let place = entry.place();
-        let (made_of, lock) = match kind {
-            Kind::Environment | Kind::Image => (entry.says(), lock_of_entry(&place)),
-            Kind::Container => {
-                let name = place.file_name().unwrap_or_default().to_string_lossy();
-                let whole = name.strip_prefix(HALF_MADE);
-                let made_of = whole.is_none().then(|| name.to_string());
-                let whole = place.with_file_name(whole.unwrap_or(&name));
-                (made_of, lock_of_entry(&whole))
-            }
-        };
         Kept {
             kind,
+            made_of: entry.says(),
+            holder: Holder::Cache {
+                lock: lock_of_entry(&place),
+                entry,
+            },
             place,
-            made_of,
-            entry,
-            lock,
         }
     }
 
-    /// Its lock, where no process makes or uses it.
+    fn container(entry: Entry) -> Kept {
+        let place = entry.place();
+        let name = place.file_name().unwrap_or_default().to_string_lossy();
+        let whole = name.strip_prefix(HALF_MADE);
+        let made_of = whole.is_none().then(|| name.to_string());
+        let whole = place.with_file_name(whole.unwrap_or(&name));
+        let lock = lock_of_entry(&whole);
+        Kept {
+            kind: Kind::Container,
+            made_of,
+            holder: Holder::Cache { entry, lock },
+            place,
+        }
+    }
+
+    /// The run that has it for itself alone: staged data is one run's.
+    #[must_use]
+    pub fn run(&self) -> Option<&str> {
+        match &self.holder {
+            Holder::Cache { .. } => None,
+            Holder::Start(local) => Some(local.owner()?.0),
+        }
+    }
+
+    /// Its lock, where no process makes or uses it; nor is it data beside which files are to be collected.
     pub(crate) fn hold(&self) -> Option<FileLock> {
-        FileLock::try_acquire(&self.lock).ok().flatten()
+        match &self.holder {
+            Holder::Cache { lock, .. } => FileLock::try_acquire(lock).ok().flatten(),
+            Holder::Start(local) => local.take().filter(|_| !local.has_uncollected()),
+        }
+    }
+
+    /// The file that has the batch jobs which start in it.
+    fn jobs_file(&self) -> Option<PathBuf> {
+        match &self.holder {
+            Holder::Cache { lock, .. } => Some(jobs_beside(lock)),
+            Holder::Start(_) => None,
+        }
     }
 
     /// The batch jobs that were submitted to start in it, whether they are over or not, but for those that were
     /// forgotten.
     #[must_use]
     pub fn jobs(&self) -> BTreeSet<JobOfEngine> {
-        let text = fs::read_to_string(jobs_beside(&self.lock)).unwrap_or_default();
+        let text = self.jobs_file().map(fs::read_to_string);
+        let text = text.and_then(Result::ok).unwrap_or_default();
         // The last line of who is writing may be a half.
         let lines = text
             .split_inclusive('\n')
@@ -109,7 +176,7 @@ impl Kept {
     /// # Errors
     /// The cache can't be written.
     pub fn forget_jobs(&self, over: &BTreeSet<JobOfEngine>) -> io::Result<()> {
-        let Some(_lock) = self.hold() else {
+        let (Some(file), Some(_lock)) = (self.jobs_file(), self.hold()) else {
             return Ok(());
         };
         let all = self.jobs();
@@ -118,10 +185,10 @@ impl Kept {
             return Ok(());
         }
         let lines: String = left.into_iter().map(JobOfEngine::line).collect();
-        sys::atomic::write(&jobs_beside(&self.lock), lines.as_bytes())
+        sys::atomic::write(&file, lines.as_bytes())
     }
 
-    /// Removes it; `false` where a process makes or uses it now.
+    /// Removes it; `false` where a process makes or uses it now, or files beside it are still to be collected.
     ///
     /// # Errors
     /// The system refuses.
@@ -129,8 +196,14 @@ impl Kept {
         let Some(_lock) = self.hold() else {
             return Ok(false);
         };
-        self.entry.remove()?;
-        match fs::remove_file(jobs_beside(&self.lock)) {
+        let removed = match &self.holder {
+            Holder::Cache { entry, lock } => {
+                entry.remove()?;
+                fs::remove_file(jobs_beside(lock))
+            }
+            Holder::Start(local) => fs::remove_dir_all(local.data()),
+        };
+        match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(true),
         }
@@ -237,6 +310,7 @@ pub(crate) fn keep_for_programs(lock: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folder::Attempt;
 
     #[test]
     fn what_is_used_is_not_removed() {
@@ -255,7 +329,10 @@ mod tests {
         assert_eq!(lock_of(&named.place), None);
         for (lock, count) in [(lock, 1), (named.lock, 2)] {
             let held = [(); 2].map(|()| FileLock::share(&lock).unwrap());
-            let removed = || all.iter().filter(|kept| kept.lock == lock);
+            let removed = || {
+                all.iter()
+                    .filter(|kept| kept.jobs_file() == Some(jobs_beside(&lock)))
+            };
             assert!(removed().all(|kept| !kept.remove().unwrap()));
             drop(held);
             let job = JobOfEngine {
@@ -285,5 +362,32 @@ mod tests {
             );
         }
         assert_eq!(kept(cache.path()).len(), 0);
+    }
+
+    #[test]
+    fn staged_data_goes_once_nothing_needs_it() {
+        let disk = tempfile::tempdir().unwrap();
+        assert!(staged(disk.path()).is_empty());
+        let attempt = Attempt { job: 7, restart: 0 };
+        let local = LocalFolder::new(disk.path(), "digits-k3f9", attempt);
+        let owned = local.make().unwrap();
+        assert!(staged(disk.path()).is_empty());
+        fs::write(local.data().join("set"), b"x").unwrap();
+        let check = |goes: bool| {
+            let all = staged(disk.path());
+            assert_eq!(all.len(), 1);
+            let one = &all[0];
+            assert_eq!((one.kind, one.run()), (Kind::Data, Some("digits-k3f9")));
+            assert_eq!(one.made_of.as_deref(), Some("set"));
+            assert_eq!(one.remove().unwrap(), goes);
+            assert_eq!(local.data().exists(), !goes);
+        };
+        check(false);
+        drop(owned);
+        local.note_uncollected().unwrap();
+        check(false);
+        local.all_collected();
+        check(true);
+        assert!(local.checkpoints().exists());
     }
 }

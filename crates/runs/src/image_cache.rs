@@ -15,17 +15,27 @@ pub fn image_cache(facts: &model::ClusterFacts, places: &Places) -> PathBuf {
 
 /// The user's folder in that one for images; `None` where that is not there, as one of another machine's.
 fn own_folder(images: &Path, user: &str) -> Option<PathBuf> {
-    let named = images.display().to_string();
-    let folder = PathBuf::from(named.replace("$USER", user));
-    if !folder.is_dir() {
-        return None;
-    }
-    Some(if named.contains("$USER") {
+    let is_there = of_that_user(images, user).is_dir();
+    is_there.then(|| image_folder(images, user, &private_folder::of_user))
+}
+
+/// The user's folder in that one for images, whether it is there or not. `of_user` names it where users share one.
+pub(crate) fn image_folder(
+    images: &Path,
+    user: &str,
+    of_user: &dyn Fn(&Path, &str) -> PathBuf,
+) -> PathBuf {
+    let folder = of_that_user(images, user);
+    if folder != images {
         folder.join("trainyard")
     } else {
         // One that all users share holds a folder of each, which is closed to others.
-        private_folder::of_user(&folder, &format!("trainyard-{user}"))
-    })
+        of_user(&folder, &format!("trainyard-{user}"))
+    }
+}
+
+fn of_that_user(images: &Path, user: &str) -> PathBuf {
+    PathBuf::from(images.display().to_string().replace("$USER", user))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use sys::Places;
 pub(crate) struct PlacesValue {
     state: PathBuf,
     cache: PathBuf,
+    is_cache_chosen: bool,
     config: PathBuf,
     scratch: PathBuf,
     index: PathBuf,

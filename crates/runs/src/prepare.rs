@@ -7,24 +7,21 @@ use crate::make::Ready;
 use crate::run_request::Planned;
 use crate::secrets::secrets;
 use backend::LOCAL;
-use folder::{MadeEnvironment, ReadyImage};
-use model::Internet;
+use folder::{MadeEnvironment, MakingPlace, ReadyImage};
 use std::path::{Path, PathBuf};
 use train::{ContainerPlan, EnvironmentPlan, Image, Python};
 
 /// Who makes environments and images.
 pub trait Preparer {
-    /// The environment of a plan, below a cache folder; none where it is not made of requirements. With `in_job` it
-    /// is named alone, and left to a job of its own where it is not there.
+    /// The environment of a plan; none where it is not made of requirements. What the place leaves to a job of its own is
+    /// named alone.
     ///
     /// # Errors
     /// What the plan names is not there, or can't be made.
     fn environment(
         &mut self,
         plan: &EnvironmentPlan,
-        cache: &Path,
-        internet: Internet,
-        in_job: bool,
+        place: &MakingPlace,
     ) -> Result<Option<MadeEnvironment>, Failure>;
 
     /// The image of a container, likewise; `modules` are loaded before one is made.
@@ -35,9 +32,7 @@ pub trait Preparer {
         &mut self,
         plan: &ContainerPlan,
         modules: &[String],
-        cache: &Path,
-        internet: Internet,
-        in_job: bool,
+        place: &MakingPlace,
     ) -> Result<ReadyImage, Failure>;
 
     /// Copies below the scratch folder what a job of its own is to build an image of; none where it is built of
@@ -88,14 +83,20 @@ impl Planned {
     pub fn prepare(&self, preparer: &mut dyn Preparer) -> Result<Ready, Failure> {
         self.make_places()?;
         let secrets = secrets(&self.plan)?;
-        let (internet, in_job) = (self.target.facts.internet, self.makes_environment_in_job);
+        let place = MakingPlace {
+            cache: self.places.cache.clone(),
+            before: self.cache_before.clone(),
+            internet: self.target.facts.internet,
+            in_job: self.makes_environment_in_job,
+        };
         let plan = &self.plan.environment;
-        let environment = preparer.environment(plan, &self.places.cache, internet, in_job)?;
+        let environment = preparer.environment(plan, &place)?;
         let image = match &plan.container {
             Some(container) => {
                 let cache = image_cache(&self.target.facts, &self.places);
+                let place = MakingPlace { cache, ..place };
                 let modules = &plan.modules.value;
-                Some(preparer.image(container, modules, &cache, internet, in_job)?)
+                Some(preparer.image(container, modules, &place)?)
             }
             None => None,
         };
@@ -130,23 +131,30 @@ impl Planned {
 mod tests {
     use super::*;
     use crate::sent::{places, planned};
+    use model::Internet;
     use train::Resolved;
 
     /// Notes what it is asked for, and makes nothing.
     #[derive(Default)]
     struct Notes(Vec<String>);
 
+    fn said(place: &MakingPlace) -> String {
+        let before = place
+            .before
+            .as_ref()
+            .map_or("–".into(), |it| it.to_string_lossy());
+        let (cache, internet) = (place.cache.display(), place.internet);
+        format!("{cache} or {before}, {internet:?} {}", place.in_job)
+    }
+
     impl Preparer for Notes {
         fn environment(
             &mut self,
             plan: &EnvironmentPlan,
-            cache: &Path,
-            internet: Internet,
-            in_job: bool,
+            place: &MakingPlace,
         ) -> Result<Option<MadeEnvironment>, Failure> {
-            let (python, cache) = (&plan.python.value, cache.display());
-            self.0
-                .push(format!("{python} in {cache}, {internet:?} {in_job}"));
+            let python = &plan.python.value;
+            self.0.push(format!("{python} in {}", said(place)));
             Ok(None)
         }
 
@@ -154,20 +162,17 @@ mod tests {
             &mut self,
             plan: &ContainerPlan,
             modules: &[String],
-            cache: &Path,
-            internet: Internet,
-            in_job: bool,
+            place: &MakingPlace,
         ) -> Result<ReadyImage, Failure> {
-            let (image, cache) = (&plan.image.value, cache.display());
-            let modules = modules.join(" ");
-            self.0.push(format!(
-                "{image} with {modules} in {cache}, {internet:?} {in_job}"
-            ));
+            let (image, modules) = (&plan.image.value, modules.join(" "));
+            let is_left = place.in_job;
+            let place = said(place);
+            self.0.push(format!("{image} with {modules} in {place}"));
             Ok(ReadyImage {
                 path: None,
                 has_environment: false,
                 digest: None,
-                to_make: in_job,
+                to_make: is_left,
             })
         }
 
@@ -186,6 +191,7 @@ mod tests {
         let places = places(root);
         let mut planned = planned(&places);
         planned.own_places = None;
+        planned.cache_before = Some(PathBuf::from("/before"));
         planned.target.facts.internet = Internet::Compute;
         planned.plan.environment.modules.value = vec!["cuda".to_owned()];
         planned
@@ -208,8 +214,8 @@ mod tests {
             let mut ready = planned.prepare(&mut notes).unwrap();
             planned.keep_image_source(&mut ready, &mut notes).unwrap();
             let mut want = vec![
-                format!("{python} in {cache}, Compute {in_job}"),
-                format!("docker://debian:12 with cuda in {cache}, Compute {in_job}"),
+                format!("{python} in {cache} or /before, Compute {in_job}"),
+                format!("docker://debian:12 with cuda in {cache} or /before, Compute {in_job}"),
             ];
             if in_job {
                 want.push(format!("source of docker://debian:12 in {scratch}"));

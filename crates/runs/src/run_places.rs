@@ -1,14 +1,17 @@
-//! Where a run's folder, environment and image lie: the user's places, unless the cluster's nodes don't
-//! see those (`[paths] no_jobs`).
+//! Where a run's folder, environment and image lie: the run's folder in the user's places, unless the cluster's nodes
+//! don't see those (`[paths] no_jobs`); what is made once for many runs on the cluster's scratch, where it has one.
 
 use crate::cluster_files;
 use crate::engines::engine_names;
 use crate::failure::{Failure, FailureKind};
+use crate::image_cache::{image_cache, image_folder};
 use crate::run_request::{Planned, user};
 use cluster_file::ClusterFile;
+use model::ClusterFacts;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use sys::{Places, private_folder};
-use train::{Plan, Python};
+use train::{Plan, Python, Resolved, Source};
 
 /// The places of a run on one cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +22,10 @@ pub(crate) struct RunPlaces {
     pub own: Option<PathBuf>,
     /// What a person should know of them, where they are not the usual ones.
     pub note: Option<String>,
+    /// Why the cache is where it is; `None`: where it would be on that machine is not known here.
+    pub why_cache: Option<Source>,
+    /// The user's own cache, where another stands in for it though nodes see it.
+    pub cache_before: Option<PathBuf>,
 }
 
 impl RunPlaces {
@@ -28,6 +35,12 @@ impl RunPlaces {
             places: places.clone(),
             own: None,
             note: None,
+            why_cache: Some(Source::default(if places.is_cache_chosen {
+                "the cache that TRAINYARD_HOME or XDG_CACHE_HOME names"
+            } else {
+                "the user's cache"
+            })),
+            cache_before: None,
         }
     }
 
@@ -38,7 +51,7 @@ impl RunPlaces {
     pub fn on(file: &ClusterFile, places: &Places) -> Result<RunPlaces, Failure> {
         let user = user();
         let site = Site::here(file, user.as_deref());
-        match site.moved(places, &Path::is_dir) {
+        match site.moved(places) {
             Moved::Nowhere(failure) => {
                 let closed = file.paths.no_jobs.as_ref();
                 let is_sure = closed.is_some_and(|one| !one.is_assumed() && !one.is_disputed());
@@ -60,15 +73,64 @@ impl RunPlaces {
             user: user.as_deref(),
             real: &|path| path.to_owned(),
             of_user: &|folder, name| folder.join(name),
+            is_there: &|_| true,
+            is_usable: &|_| true,
         };
-        // The home there, below which everything of a user's lies.
-        let there = home.map(|home| Places {
-            scratch: site.path(&home).join(".local/share/trainyard/scratch"),
-            cache: site.path(&home).join(".cache/trainyard"),
+        // The home there, below which everything of a user's lies; what this machine's variables say counts here alone.
+        let there = home.as_ref().map(|home| Places {
+            scratch: site.path(home).join(".local/share/trainyard/scratch"),
+            cache: site.path(home).join(".cache/trainyard"),
             ..places.clone()
         });
-        let moved = site.moved(there.as_ref().unwrap_or(places), &|_| true);
-        RunPlaces::of(moved, places)
+        let there = Places {
+            is_cache_chosen: false,
+            ..there.unwrap_or_else(|| places.clone())
+        };
+        match site.moved(&there) {
+            Moved::To(mut moved) => {
+                if moved.places.scratch == there.scratch {
+                    moved.places.scratch.clone_from(&places.scratch);
+                }
+                moved
+            }
+            other => {
+                let mut usual = RunPlaces::of(other, places);
+                usual.places.cache = there.cache;
+                usual.why_cache = home.map(|_| Source::default("the user's cache"));
+                usual
+            }
+        }
+    }
+
+    /// Says in the plan where what is made for it is kept: by `images`, its image.
+    fn say_kept(&self, plan: &mut Plan, images: Option<Resolved<PathBuf>>) {
+        let environment = &mut plan.environment;
+        let cache = self.why_cache.clone();
+        let cache = cache.map(|why| Resolved::new(self.places.cache.clone(), why));
+        if let Some(container) = environment.container.as_mut().filter(|it| it.is_made()) {
+            container.kept_in = images.or_else(|| cache.clone());
+        }
+        if matches!(environment.python.value, Python::Requirements(_)) {
+            environment.kept_in = cache;
+        }
+    }
+
+    /// As [`RunPlaces::say_kept`], on this machine.
+    pub fn say_kept_here(&self, plan: &mut Plan, facts: &ClusterFacts) {
+        let images = image_cache(facts, &self.places);
+        let is_named = images != self.places.cache;
+        self.say_kept(plan, is_named.then(|| of_images(facts, images)));
+    }
+
+    /// As [`RunPlaces::say_kept`], on the machine of a cluster's file.
+    pub fn say_kept_there(&self, plan: &mut Plan, facts: &ClusterFacts) {
+        let named = facts.containers.images.as_deref();
+        let user = user();
+        let images = named.map(|named| {
+            let name = user.as_deref().unwrap_or("USER");
+            image_folder(named, name, &|folder, name| folder.join(name))
+        });
+        self.say_kept(plan, images.map(|images| of_images(facts, images)));
     }
 
     fn of(moved: Moved, usual: &Places) -> RunPlaces {
@@ -111,31 +173,50 @@ pub fn no_place_on(file: &ClusterFile, places: &Places) -> Option<Failure> {
     RunPlaces::on(file, places).err()
 }
 
+fn of_images(facts: &ClusterFacts, folder: PathBuf) -> Resolved<PathBuf> {
+    let why = format!("containers.images of {}", facts.name);
+    Resolved::new(folder, Source::cluster(why))
+}
+
 /// All places in which runs, environments and images of this user may lie: the usual ones first.
 #[must_use]
 pub fn all_places(places: &Places) -> Vec<Places> {
+    places_and_files(places).0
+}
+
+/// All caches in which environments and images of this user may lie.
+#[must_use]
+pub fn all_caches(places: &Places) -> BTreeSet<PathBuf> {
+    let (all, files) = places_and_files(places);
+    let images = files
+        .iter()
+        .map(|file| image_cache(&file.facts(None), places));
+    let caches = all.into_iter().map(|places| places.cache);
+    caches.chain(images).collect()
+}
+
+/// All places, and the files of clusters that name some.
+fn places_and_files(places: &Places) -> (Vec<Places>, Vec<ClusterFile>) {
     let mut all = vec![places.clone()];
     let (texts, _) = cluster_files::all(places);
     let engines = engine_names(places);
     let of_engines = engines
         .iter()
         .filter_map(|name| cluster_files::of_engine(places, name)?.ok());
-    for text in texts.into_iter().chain(of_engines) {
-        let Some(file) = text
-            .text
-            .contains("no_jobs")
-            .then(|| text.parse().ok())
-            .flatten()
-        else {
-            continue;
-        };
-        if let Ok(run) = RunPlaces::on(&file, places)
+    let files = texts.into_iter().chain(of_engines).filter_map(|text| {
+        let names_some = ["scratch", "no_jobs", "images"];
+        let names_some = names_some.iter().any(|key| text.text.contains(key));
+        names_some.then(|| text.parse().ok()).flatten()
+    });
+    let files: Vec<ClusterFile> = files.collect();
+    for file in &files {
+        if let Ok(run) = RunPlaces::on(file, places)
             && !all.contains(&run.places)
         {
             all.push(run.places);
         }
     }
-    all
+    (all, files)
 }
 
 /// That what the run names and its nodes read lies where they don't see it.
@@ -191,6 +272,10 @@ struct Site<'a> {
     real: &'a dyn Fn(&Path) -> PathBuf,
     /// The user's folder of about that name in one where every user may write.
     of_user: &'a dyn Fn(&Path, &str) -> PathBuf,
+    /// Whether a folder is there.
+    is_there: &'a dyn Fn(&Path) -> bool,
+    /// Whether the user may write in one, or make it.
+    is_usable: &'a dyn Fn(&Path) -> bool,
 }
 
 /// What becomes of the usual places.
@@ -211,6 +296,8 @@ impl<'a> Site<'a> {
             user,
             real: &real,
             of_user: &private_folder::of_user,
+            is_there: &Path::is_dir,
+            is_usable: &sys::is_usable,
         }
     }
 }
@@ -226,15 +313,13 @@ impl Site<'_> {
         by_name.or_else(|| self.file.no_jobs_in(&(self.real)(folder), self.user))
     }
 
-    fn moved(&self, places: &Places, is_there: &dyn Fn(&Path) -> bool) -> Moved {
+    fn moved(&self, places: &Places) -> Moved {
         let name = &self.file.name;
         let (runs, cache) = (self.closed(&places.scratch), self.closed(&places.cache));
-        let Some(closed) = runs.or(cache) else {
-            return Moved::Not;
-        };
-        let root = match self.own_folder(is_there) {
-            Ok(root) => root,
-            Err(why) => {
+        let root = match (runs.or(cache), self.own_folder()) {
+            (_, Ok(root)) => root,
+            (None, Err(_)) => return Moved::Not,
+            (Some(closed), Err(why)) => {
                 let what = format!("nodes of {name} would not see the run's folder");
                 let usual = if runs.is_some() {
                     &places.scratch
@@ -250,32 +335,50 @@ impl Site<'_> {
                 return Moved::Nowhere(failure);
             }
         };
-        let mut moved = places.clone();
+        let takes_cache = cache.is_some() || !places.is_cache_chosen && (self.is_usable)(&root);
+        if runs.is_none() && !takes_cache {
+            return Moved::Not;
+        }
+        let mut moved = RunPlaces {
+            own: Some(root.clone()),
+            ..RunPlaces::usual(places)
+        };
         let mut said = Vec::new();
         if runs.is_some() {
-            moved.scratch = root.join("scratch");
-            said.push(format!("its folder in {}", moved.scratch.display()));
+            moved.places.scratch = root.join("scratch");
+            said.push(format!("its folder in {}", moved.places.scratch.display()));
+        }
+        if takes_cache {
+            moved.places.cache = root.join("cache");
+            moved.why_cache = Some(self.why_on_scratch());
+            moved.cache_before = cache.is_none().then(|| places.cache.clone());
         }
         if cache.is_some() {
-            moved.cache = root.join("cache");
-            let what = format!("environments and images in {}", moved.cache.display());
-            said.push(what);
+            let folder = moved.places.cache.display();
+            said.push(format!("environments and images in {folder}"));
         }
-        Moved::To(RunPlaces {
-            places: moved,
-            own: Some(root),
-            note: Some(format!(
+        moved.note = runs.or(cache).map(|closed| {
+            format!(
                 "the run has {}: jobs can't run in {closed} (paths.no_jobs of {name})",
                 said.join(", and ")
-            )),
-        })
+            )
+        });
+        Moved::To(moved)
+    }
+
+    fn why_on_scratch(&self) -> Source {
+        let purged = self.file.paths.scratch_purge_days.as_ref();
+        let purged = purged
+            .map(|days| format!(", where what nobody touches goes after {} days", days.value));
+        let (name, purged) = (&self.file.name, purged.unwrap_or_default());
+        Source::cluster(format!("paths.scratch of {name}{purged}"))
     }
 
     /// The user's folder below `paths.scratch`.
     ///
     /// # Errors
     /// Why there is none, in words.
-    fn own_folder(&self, is_there: &dyn Fn(&Path) -> bool) -> Result<PathBuf, String> {
+    fn own_folder(&self) -> Result<PathBuf, String> {
         let Some(scratch) = &self.file.paths.scratch else {
             return Err("its file names no paths.scratch".to_owned());
         };
@@ -284,7 +387,7 @@ impl Site<'_> {
         if self.closed(&folder).is_some() {
             return Err(format!("neither in {shown} (paths.scratch)"));
         }
-        if !is_there(&folder) {
+        if !(self.is_there)(&folder) {
             return Err(format!("{shown} (paths.scratch) is not there"));
         }
         // One that all users share holds a folder of each.
@@ -313,6 +416,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     /// What becomes of the places of `ada`, whose home is `home`, with these `[paths]`.
+    /// And whose cache is no folder that she named herself.
     #[track_caller]
     fn check(paths: &str, home: &str, links: &[(&str, &str)], missing: &[&str], want: Expect) {
         let file = ClusterFile::parse("lab", &format!("[paths]\n{paths}")).unwrap();
@@ -326,24 +430,29 @@ mod tests {
                 led.unwrap_or_else(|| path.to_owned())
             },
             of_user: &|folder, name| folder.join(name),
+            is_there: &|path| !missing.iter().any(|one| path == Path::new(one)),
+            is_usable: &|path| !missing.iter().any(|one| path.starts_with(one)),
         };
         let below = |name: &str| Path::new(home).join(name);
         let places = Places {
             state: below("state"),
             cache: below("cache"),
+            is_cache_chosen: home == "/chosen",
             config: below("config"),
             scratch: below("scratch"),
             index: below("index"),
             host: "box".to_owned(),
         };
-        let is_there = |path: &Path| !missing.iter().any(|one| path == Path::new(one));
-        let got = match site.moved(&places, &is_there) {
+        let got = match site.moved(&places) {
             Moved::Not => "usual".to_owned(),
             Moved::To(run) => {
                 // What only this machine reads stays.
                 assert_eq!(run.places.index, places.index);
                 assert_eq!(run.places.state, places.state);
-                run.note.unwrap()
+                let cache = format!("cache in {}", run.places.cache.display());
+                let before = run.cache_before;
+                let before = before.map(|before| format!(", before in {}", before.display()));
+                run.note.unwrap_or(cache + &before.unwrap_or_default())
             }
             Moved::Nowhere(failure) => failure.line(),
         };
@@ -353,7 +462,7 @@ mod tests {
     #[test]
     fn a_run_lies_where_nodes_see_it() {
         let wilson = "scratch = \"/lustre/$USER\"\nno_jobs = [\"/nashome\"]";
-        check(wilson, "/work/ada", &[], &[], expect!["usual"]);
+        check(wilson, "/chosen", &[], &[], expect!["usual"]);
         check("", "/nashome/ada", &[], &[], expect!["usual"]);
         let moved = expect![
             "the run has its folder in /lustre/ada/trainyard/scratch, and environments and images in /lustre/ada/trainyard/cache: jobs can't run in /nashome (paths.no_jobs of lab)"
@@ -379,6 +488,21 @@ mod tests {
                 "the run has environments and images in /lustre/trainyard-ada/cache: jobs can't run in /home/$USER/cache (paths.no_jobs of lab)"
             ],
         );
+    }
+
+    #[test]
+    fn what_is_made_once_lies_on_the_scratch_of_the_cluster() {
+        let shared = "scratch = \"/lustre\"";
+        let on_scratch = expect!["cache in /lustre/trainyard-ada/cache, before in /home/ada/cache"];
+        check(shared, "/home/ada", &[], &[], on_scratch);
+        let own = "scratch = \"/lustre/$USER\"\nno_jobs = [\"/nashome\"]";
+        let on_scratch = expect!["cache in /lustre/ada/trainyard/cache, before in /home/ada/cache"];
+        check(own, "/home/ada", &[], &[], on_scratch);
+        // Its own word, a scratch that is not there, and one of which it may not have a part.
+        check(shared, "/chosen", &[], &[], expect!["usual"]);
+        check(shared, "/home/ada", &[], &["/lustre"], expect!["usual"]);
+        let closed = &["/lustre/trainyard-ada"];
+        check(shared, "/home/ada", &[], closed, expect!["usual"]);
     }
 
     #[test]

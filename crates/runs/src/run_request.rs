@@ -79,6 +79,8 @@ pub struct Planned {
     pub places: Places,
     /// The user's folder on the cluster's scratch in which some of them lie, where they do.
     pub(crate) own_places: Option<PathBuf>,
+    /// The user's own cache, where the cluster's scratch stands in for it: what is whole there is used.
+    pub(crate) cache_before: Option<PathBuf>,
     /// The command line that asked for it.
     pub command_line: Vec<String>,
     /// The run after which it comes, as it was found when this was planned.
@@ -173,6 +175,7 @@ impl RunRequest {
         let left_out = plan_inputs::left_out_section(layers.files(), places, &target.facts.name);
         plan.notes.extend(left_out);
         plan.notes.extend(layers.note);
+        run_places.say_kept_here(&mut plan, &target.facts);
         plan.notes.extend(run_places.note);
         let unseen = known.and_then(|known| unseen_note(&known.file, &plan));
         plan.notes.extend(unseen);
@@ -186,6 +189,7 @@ impl RunRequest {
             target,
             places: run_places.places,
             own_places: run_places.own,
+            cache_before: run_places.cache_before,
             command_line: self.command_line.clone(),
             before,
             from: None,
@@ -211,6 +215,7 @@ impl RunRequest {
         check_code(&layers.source, &site.plan, places)?;
         plan_notes::add(&mut site.plan, &layers.base, &layers.source);
         let run_places = RunPlaces::by_file(file, places);
+        run_places.say_kept_there(&mut site.plan, &site.facts);
         site.plan.notes.extend(run_places.note);
         let unseen = unseen_note(file, &site.plan);
         site.plan.notes.extend(unseen);

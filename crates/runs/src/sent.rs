@@ -173,6 +173,7 @@ pub(crate) fn places(root: &std::path::Path) -> Places {
     Places {
         state: root.join("state"),
         cache: root.join("cache"),
+        is_cache_chosen: true,
         config: root.join("config"),
         scratch: root.join("scratch"),
         index: root.join("index"),
@@ -211,6 +212,7 @@ pub(crate) fn planned(places: &Places) -> Planned {
         target: target_of(site.facts.clone()),
         places: places.clone(),
         own_places: Some(PathBuf::from("/scratch/me")),
+        cache_before: Some(PathBuf::from("/home/me/cache")),
         command_line: vec!["yard".to_owned(), "run".to_owned()],
         before: None,
         from: None,

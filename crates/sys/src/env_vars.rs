@@ -47,7 +47,7 @@ variables! {
 
     /// Holds `trainyard/config.toml` and cluster files, instead of `~/.config`.
     XDG_CONFIG_HOME;
-    /// Holds environments that were made, below `trainyard`, instead of `~/.cache`.
+    /// Holds environments that were made, below `trainyard`, instead of the cluster's scratch or `~/.cache`.
     XDG_CACHE_HOME;
     /// Holds run folders and the index of runs, below `trainyard`, instead of `~/.local/share`.
     XDG_DATA_HOME;

@@ -78,7 +78,9 @@ pub use local_zone::local_zone;
 pub use near_gpus::near_gpus;
 pub use nonblocking::set_nonblocking;
 pub use now::{boot_clock, now, wall_clock};
-pub use places::{ENGINE_SOCKET, OWN_ENGINE, OWN_ENGINE_NAME, PlaceFacts, Places, PlacesError};
+pub use places::{
+    ENGINE_SOCKET, OWN_ENGINE, OWN_ENGINE_NAME, PlaceFacts, Places, PlacesError, is_usable,
+};
 pub use program_port::ProgramPort;
 pub use random::{random, unique};
 pub use tree_size::tree_size;

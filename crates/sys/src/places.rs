@@ -25,6 +25,8 @@ pub struct Places {
     pub state: PathBuf,
     /// What can be made again.
     pub cache: PathBuf,
+    /// Whether a person chose that folder, by `TRAINYARD_HOME` or `XDG_CACHE_HOME`.
+    pub is_cache_chosen: bool,
     /// What the user writes.
     pub config: PathBuf,
     /// Run folders of a machine without shared storage.
@@ -88,7 +90,7 @@ impl Places {
                 .ok()
                 .filter(|host| !host.is_empty())
                 .unwrap_or_else(crate::host_name),
-            usable: &usable,
+            usable: &is_usable,
             is_there: &Path::is_dir,
             on_network: &|path| matches!(fs_kind::of(path), Ok(FsKind::Network(_))),
         };
@@ -128,9 +130,11 @@ impl Places {
             state = fallback.join("state");
         }
         let data = place(XDG_DATA_HOME, ".local/share")?;
+        let chosen_cache = absolute(vars, XDG_CACHE_HOME)?.filter(|path| (facts.usable)(path));
         Ok(Places {
             state,
             cache: place(XDG_CACHE_HOME, ".cache")?,
+            is_cache_chosen: chosen_cache.is_some(),
             config: place(XDG_CONFIG_HOME, ".config")?,
             scratch: data.join("scratch"),
             index: data.join("index"),
@@ -146,6 +150,7 @@ impl Places {
         Places {
             state,
             cache,
+            is_cache_chosen: true,
             config,
             scratch,
             index,
@@ -203,7 +208,8 @@ fn absolute(
 }
 
 /// Whether the folder, or the nearest ancestor that is there, can be written and searched.
-fn usable(path: &Path) -> bool {
+#[must_use]
+pub fn is_usable(path: &Path) -> bool {
     use rustix::fs::{Access, access};
     let mut path = path;
     loop {
@@ -239,6 +245,8 @@ mod tests {
         let places = Places::resolve(&vars, &facts).unwrap();
         assert_eq!(places.all().map(|path| path.to_str().unwrap()), want);
         assert!(places.engine_dir("main").ends_with("box/main"));
+        let chosen = places.cache.starts_with("/t") || places.cache.starts_with("/c");
+        assert_eq!(places.is_cache_chosen, chosen);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What the ranks' environment is made of.
 
 use crate::containers;
+use crate::planned_environment::fetched_to;
 use crate::{ContainerPlan, ContainerSection, Refusal, Resolved, Source};
 use model::ClusterFacts;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,9 @@ pub struct EnvironmentPlan {
     pub modules: Resolved<Vec<String>>,
     /// Which Python.
     pub python: Resolved<Python>,
+    /// The cache in which the environment is kept that is made; `None` where none is, or where that isn't known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_in: Option<Resolved<PathBuf>>,
     /// The container that the ranks run in.
     #[serde(default)]
     pub container: Option<ContainerPlan>,
@@ -107,6 +111,9 @@ impl EnvironmentPlan {
             &facts.containers.runtimes,
             |path| here.join(path),
         )?;
+        if let Some(container) = &mut self.container {
+            container.fetched_to = fetched_to(container, facts);
+        }
         self.python = Resolved::new(Python::AsItIs, Source::default("of the container's image"));
         Ok(())
     }
@@ -165,6 +172,7 @@ mod tests {
         let plan = EnvironmentPlan {
             modules: Resolved::new(modules.iter().map(ToString::to_string).collect(), asked()),
             python: Resolved::new(python, asked()),
+            kept_in: None,
             container: None,
             variables: no_variables(),
             secrets: no_secrets(),

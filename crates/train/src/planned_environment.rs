@@ -7,7 +7,7 @@ use crate::{
     ContainerPlan, EnvironmentPlan, Launcher, Python, PythonChoice, Refusal, RefusalKind, Resolved,
     RunFile, Shape, Source,
 };
-use model::{ClusterFacts, ContainerRuntime};
+use model::{ClusterFacts, ContainerRuntime, RuntimeCache};
 use std::path::Path;
 
 pub(crate) fn environment(
@@ -17,7 +17,7 @@ pub(crate) fn environment(
     facts: &ClusterFacts,
 ) -> Result<EnvironmentPlan, Refusal> {
     let mut modules = asked.modules.unwrap_or_else(|| or(Vec::new(), "none"));
-    let container = containers::resolve(
+    let mut container = containers::resolve(
         asked.container,
         &modules.value,
         // The nodes of a pretended cluster are this machine.
@@ -30,10 +30,13 @@ pub(crate) fn environment(
         |path| absolute(base, path),
     )?;
     let mut python = asked.python;
-    if let Some(container) = &container {
+    if let Some(container) = &mut container {
         python.take_if(|python| python.source.is_habit());
         check_beside_container(container, python.as_ref(), launcher)?;
-        load_runtime(&mut modules, container, facts);
+        if is_clusters_own(container, facts) {
+            load_runtime(&mut modules, container, facts);
+        }
+        container.fetched_to = fetched_to(container, facts);
     }
     Ok(EnvironmentPlan {
         modules,
@@ -49,6 +52,7 @@ pub(crate) fn environment(
                 PythonChoice::Conda(path) => Python::CondaFolder(absolute(base, &path)),
             }),
         },
+        kept_in: None,
         container,
         variables: asked.variables.unwrap_or_else(no_variables),
         secrets: asked.secrets.unwrap_or_else(no_secrets),
@@ -115,6 +119,22 @@ fn check_beside_container(
     Ok(())
 }
 
+/// Whether the container is run by what the cluster has for containers.
+fn is_clusters_own(container: &ContainerPlan, facts: &ClusterFacts) -> bool {
+    facts.containers.runtimes.first() == Some(&container.runtime.value)
+}
+
+/// Where the cluster says that its runtime keeps what it fetches, of an image that is made.
+pub(crate) fn fetched_to(
+    container: &ContainerPlan,
+    facts: &ClusterFacts,
+) -> Option<Resolved<RuntimeCache>> {
+    let cache = facts.containers.cache.clone()?;
+    let why = format!("containers.cache of {}", facts.name);
+    (container.is_made() && is_clusters_own(container, facts))
+        .then(|| Resolved::new(cache, Source::cluster(why)))
+}
+
 /// The module that brings the cluster's runtime, unless the run loads one of that name.
 fn load_runtime(
     modules: &mut Resolved<Vec<String>>,
@@ -126,7 +146,7 @@ fn load_runtime(
     };
     let name = |module: &str| module.split('/').next().unwrap_or_default().to_owned();
     let is_there = modules.value.iter().any(|one| name(one) == name(module));
-    if is_there || facts.containers.runtimes.first() != Some(&container.runtime.value) {
+    if is_there {
         return;
     }
     if modules.value.is_empty() {

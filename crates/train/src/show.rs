@@ -209,6 +209,12 @@ impl Plan {
             add("container", image.value.to_string(), &image.source);
             let runtime = &container.runtime;
             add("runtime", runtime.value.to_string(), &runtime.source);
+            if let Some(cache) = &container.kept_in {
+                add("image in", cache.value.display().to_string(), &cache.source);
+            }
+            if let Some(cache) = &container.fetched_to {
+                add("fetched to", cache.value.to_string(), &cache.source);
+            }
         }
         let (variables, secrets) = (&self.environment.variables, &self.environment.secrets);
         for (name, value) in &variables.value {
@@ -219,6 +225,10 @@ impl Plan {
         }
         let python = &self.environment.python;
         add("python", python.value.to_string(), &python.source);
+        if let Some(cache) = &self.environment.kept_in {
+            let folder = cache.value.display().to_string();
+            add("environment in", folder, &cache.source);
+        }
         for path in &self.data.stage.value {
             add(
                 "stage in",

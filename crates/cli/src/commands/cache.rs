@@ -1,6 +1,6 @@
 //! `yard cache`
 
-use super::clean::known_runs;
+use super::clean::{known_runs, node_local_folders};
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
@@ -8,14 +8,14 @@ use crate::words;
 use api::{Client, EngineFolder, JobFilter};
 use clap::{Args as ClapArgs, Subcommand};
 use folder::{RunFolder, Standing};
-use job::cache::{JobOfEngine, Kept, Kind, kept};
+use job::cache::{JobOfEngine, Kept, Kind, kept, staged};
 use model::{JobId, JobRecord, JobState, Timestamp};
-use runs::{all_places, image_cache, places};
+use runs::{KnownRun, all_caches, image_cache, places};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// List or remove environments, images and containers with names that are kept for further runs
+/// List or remove environments, images, containers with names and staged data that are kept
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     #[command(subcommand)]
@@ -28,7 +28,8 @@ enum CacheCommand {
     Prune(PruneArgs),
 }
 
-/// List environments, images and containers with names, what they were made of and which runs use them
+/// List environments, images, containers with names and data on this machine's disks: what they were made of and which
+/// runs use them
 #[derive(Debug, ClapArgs)]
 struct LsArgs {
     /// As JSON
@@ -36,7 +37,7 @@ struct LsArgs {
     json: bool,
 }
 
-/// Remove environments and images that no run uses, and half-made ones
+/// Remove environments and images that no run uses, half-made ones, and staged data of runs that are over
 #[derive(Debug, ClapArgs)]
 struct PruneArgs {
     /// Only say what would be removed
@@ -69,13 +70,23 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
 
 fn used(printer: &Printer) -> Result<Vec<Used>, Failure> {
     let places = places()?;
-    let everywhere = all_places(&places);
-    let mut caches: BTreeSet<PathBuf> = everywhere
-        .iter()
-        .map(|places| places.cache.clone())
-        .collect();
+    let mut caches = all_caches(&places);
     let mut users: BTreeMap<PathBuf, Vec<(String, bool)>> = BTreeMap::new();
-    for known in known_runs(&places, printer)? {
+    let known_runs = known_runs(&places, printer)?;
+    let disks = node_local_folders(&known_runs, &places);
+    let mut data: Vec<Kept> = disks.iter().flat_map(|disk| staged(disk)).collect();
+    // What is of a run that is not known here, as with another TRAINYARD_HOME, `yard clean` judges.
+    data.retain(|one| {
+        let is_its = |known: &&KnownRun| one.run() == Some(known.folder.id());
+        let run = known_runs.iter().find(is_its);
+        if let Some(run) = run {
+            let is_live = run.standing != Standing::Over;
+            let user = (run.folder.id().to_owned(), is_live);
+            users.entry(one.place.clone()).or_default().push(user);
+        }
+        run.is_some()
+    });
+    for known in known_runs {
         // What can't be read names nothing.
         let Ok((run, json)) = RunFolder::open(known.folder.path()) else {
             continue;
@@ -91,7 +102,7 @@ fn used(printer: &Printer) -> Result<Vec<Used>, Failure> {
             users.entry(path).or_default().push(user);
         }
     }
-    let all = caches.iter().flat_map(|cache| kept(cache));
+    let all = caches.iter().flat_map(|cache| kept(cache)).chain(data);
     // Read once: one that is noted only now was not asked for, and is none that is gone.
     let all: Vec<(BTreeSet<JobOfEngine>, Kept)> = all.map(|kept| (kept.jobs(), kept)).collect();
     let known = known_jobs(all.iter().flat_map(|(noted, _)| noted).cloned().collect());
@@ -218,7 +229,12 @@ fn list(used: &[Used], args: &LsArgs, printer: &Printer) -> Outcome {
 fn prune(used: &[Used], args: &PruneArgs, printer: &Printer) -> Outcome {
     let mut freed = 0;
     for one in used {
-        let is_wanted = !one.runs.is_empty() || one.kept.kind == Kind::Container;
+        let is_wanted = match one.kept.kind {
+            Kind::Environment | Kind::Image => !one.runs.is_empty(),
+            Kind::Container => true,
+            // A run that is over stages again where it comes back.
+            Kind::Data => false,
+        };
         let is_needed = one.is_live || is_wanted && !args.all;
         if is_needed && one.kept.made_of.is_some() {
             if !args.dry_run {
@@ -234,7 +250,11 @@ fn prune(used: &[Used], args: &PruneArgs, printer: &Printer) -> Outcome {
                     .todo("give yourself the right, then yard cache prune again")
             })?;
             if !removed {
-                printer.line(&format!("kept, as it is in use or being made: {path}"));
+                let why = match one.kept.kind {
+                    Kind::Data => "in use, or beside files that are not collected (yard clean)",
+                    _ => "in use or being made",
+                };
+                printer.line(&format!("kept, as it is {why}: {path}"));
                 continue;
             }
         }

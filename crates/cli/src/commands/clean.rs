@@ -7,7 +7,7 @@ use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
 use folder::{Leftover, RunFolder, Standing, Verdict};
-use runs::{KnownRun, all_places, places};
+use runs::{KnownRun, all_caches, all_places, places};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -41,11 +41,10 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             args.force,
         ));
     }
-    let everywhere = all_places(&places);
-    let caches: BTreeSet<&PathBuf> = everywhere.iter().map(|places| &places.cache).collect();
-    for cache in caches {
-        left.extend(job::leftovers::half_made_in(cache, args.dry_run));
+    for cache in all_caches(&places) {
+        left.extend(job::leftovers::half_made_in(&cache, args.dry_run));
     }
+    let everywhere = all_places(&places);
     let scratches: BTreeSet<&PathBuf> = everywhere.iter().map(|places| &places.scratch).collect();
     for scratch in &scratches {
         left.extend(job::leftovers::shells_in(scratch, args.dry_run, args.force));
@@ -81,7 +80,7 @@ pub(super) fn known_runs(places: &Places, printer: &Printer) -> Result<Vec<Known
 }
 
 /// Where runs had their node-local files, as far as that is known.
-fn node_local_folders(known: &[KnownRun], places: &Places) -> BTreeSet<PathBuf> {
+pub(super) fn node_local_folders(known: &[KnownRun], places: &Places) -> BTreeSet<PathBuf> {
     let folders = known
         .iter()
         .filter_map(|known| RunFolder::open(known.folder.path()).ok())

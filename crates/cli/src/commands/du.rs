@@ -6,9 +6,8 @@ use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
 use folder::RunFolder;
-use runs::{all_places, indexed_runs, places};
+use runs::{all_caches, indexed_runs, places};
 use serde_json::json;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Show what runs, caches and node-local folders hold on disks
@@ -50,9 +49,11 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             path: entry.folder,
         });
     }
-    let everywhere = all_places(&places);
-    let caches: BTreeSet<&PathBuf> = everywhere.iter().map(|places| &places.cache).collect();
-    held.extend(caches.into_iter().map(|cache| other("cache", cache)));
+    held.extend(
+        all_caches(&places)
+            .iter()
+            .map(|cache| other("cache", cache)),
+    );
     held.push(other("state", &places.state));
     for disk in runs::node_disks(&places) {
         let node_local = job::leftovers::node_local_root(&disk);

@@ -5,9 +5,8 @@ use super::story::row;
 use crate::failure::{Failure, FailureKind};
 use crate::printer::Printer;
 use crate::words;
-use folder::{MadeEnvironment, ReadyImage};
+use folder::{MadeEnvironment, MakingPlace, ReadyImage};
 use job::Waiter;
-use model::Internet;
 use runs::Preparer;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -25,13 +24,11 @@ impl Preparer for Maker<'_> {
     fn environment(
         &mut self,
         plan: &EnvironmentPlan,
-        cache: &Path,
-        internet: Internet,
-        in_job: bool,
+        place: &MakingPlace,
     ) -> Result<Option<MadeEnvironment>, Failure> {
         let doing = format!("being {}", plan.python.value);
         let mut making = Making::begin("environment", doing, (self.interrupt, self.printer));
-        let prepared = job::environment::prepare(plan, cache, internet, in_job, &mut making);
+        let prepared = job::environment::prepare(plan, place, &mut making);
         self.interrupt.check()?;
         let prepared = prepared.map_err(|error| environment_failure(&error))?;
         making.end(prepared.made);
@@ -45,9 +42,7 @@ impl Preparer for Maker<'_> {
         &mut self,
         plan: &ContainerPlan,
         modules: &[String],
-        cache: &Path,
-        internet: Internet,
-        in_job: bool,
+        place: &MakingPlace,
     ) -> Result<ReadyImage, Failure> {
         let name = &plan.image.value;
         let mut making = Making::begin(
@@ -55,7 +50,7 @@ impl Preparer for Maker<'_> {
             format!("{name} is made ready"),
             (self.interrupt, self.printer),
         );
-        let prepared = job::image::prepare(plan, modules, cache, internet, in_job, &mut making);
+        let prepared = job::image::prepare(plan, modules, place, &mut making);
         self.interrupt.check()?;
         let (image, made) = prepared.map_err(|error| image_failure(&error))?;
         making.end(made);
@@ -65,7 +60,7 @@ impl Preparer for Maker<'_> {
         if let Some(digest) = &image.digest {
             self.printer.show_line(&row("image", digest));
         }
-        let moved = job::image::moved_tag(plan, &image, internet);
+        let moved = job::image::moved_tag(plan, &image, place.internet);
         if let Some(now) = moved.filter(|_| !made) {
             let path = image.path.as_deref().and_then(|path| path.parent());
             let path = path.map(|path| path.display().to_string());

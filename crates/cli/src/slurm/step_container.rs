@@ -1,6 +1,7 @@
 //! The container of a step or script: its image made ready, and the words that start a command in it.
 
 use crate::printer::Printer;
+use folder::MakingPlace;
 use job::cache::{self, JobOfEngine, NamedContainer};
 use model::{ContainerRuntime, Internet, JobId, StepContainer, UseOfName};
 use std::fs;
@@ -63,9 +64,7 @@ pub fn made_ready(
     let prepared = job::image::prepare(
         &plan,
         &[],
-        &cache_folder,
-        Internet::Compute,
-        false,
+        &MakingPlace::here(&cache_folder, Internet::Compute),
         &mut progress,
     );
     let (ready, made) = prepared.map_err(|error| {

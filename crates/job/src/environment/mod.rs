@@ -18,8 +18,7 @@ pub use shell::{has_conda, has_modules};
 pub(crate) use shell::{last_lines, loads};
 
 use crate::Waiter;
-use folder::MadeEnvironment;
-use model::Internet;
+use folder::{MadeEnvironment, MakingPlace};
 use std::path::{Path, PathBuf};
 use train::{EnvironmentPlan, Python};
 
@@ -34,17 +33,14 @@ pub struct Prepared {
 
 /// Makes sure that the environment of a plan is there.
 ///
-/// `cache` is the user's cache folder; `waiter` hears each line that the makers print. `internet`
-/// is the cluster's: [`Internet::None`] refuses to make what needs a registry. `in_job` leaves it to a job
-/// of its own, which [`make_left`] is for.
+/// `waiter` hears each line that the makers print. [`Internet::None`](model::Internet::None) of the place refuses to make
+/// what needs a registry. What the place leaves to a job of its own [`make_left`] makes.
 ///
 /// # Errors
 /// What the plan names is not there or can't be made; see [`EnvironmentError`].
 pub fn prepare(
     plan: &EnvironmentPlan,
-    cache: &Path,
-    internet: Internet,
-    in_job: bool,
+    place: &MakingPlace,
     waiter: &mut dyn Waiter,
 ) -> Result<Prepared, EnvironmentError> {
     let modules = &plan.modules.value;
@@ -63,15 +59,15 @@ pub fn prepare(
             shell::check_conda(modules, &path.display().to_string()).map(|()| there)
         }
         Python::CondaName(name) => shell::check_conda(modules, name).map(|()| there),
-        Python::Requirements(file) if in_job => {
-            let environment = requirements::find(file, modules, cache)?;
+        Python::Requirements(file) if place.in_job => {
+            let environment = requirements::find(file, modules, place)?;
             Ok(Prepared {
                 environment: Some(environment),
                 made: false,
             })
         }
         Python::Requirements(file) => {
-            let (environment, made) = requirements::make(file, modules, cache, internet, waiter)?;
+            let (environment, made) = requirements::make(file, modules, place, waiter)?;
             Ok(Prepared {
                 environment: Some(environment),
                 made,
@@ -108,6 +104,7 @@ mod tests {
         let plan = EnvironmentPlan {
             modules: Resolved::new(vec![], Source::default("none")),
             python: Resolved::new(python, Source::default("test")),
+            kept_in: None,
             container: None,
             variables: Resolved::new(Default::default(), Source::default("none")),
             secrets: Resolved::new(vec![], Source::default("none")),
@@ -115,9 +112,7 @@ mod tests {
         match (
             prepare(
                 &plan,
-                cache.path(),
-                Internet::Login,
-                false,
+                &MakingPlace::here(cache.path(), model::Internet::Login),
                 &mut |_: &str| (),
             ),
             want,

@@ -5,7 +5,7 @@ use super::key::key;
 use super::shell::{last_lines, loads, login_shell};
 use super::sources::{self, Packages};
 use crate::made_once::{CacheError, Entry, Failed, Making, Waiter, no_network};
-use folder::MadeEnvironment;
+use folder::{MadeEnvironment, MakingPlace};
 use model::Internet;
 use std::fs;
 use std::io;
@@ -16,12 +16,11 @@ use std::process::{Command, Stdio};
 pub fn make(
     requirements: &Path,
     modules: &[String],
-    cache: &Path,
-    internet: Internet,
+    place: &MakingPlace,
     waiter: &mut dyn Waiter,
 ) -> Result<(MadeEnvironment, bool), EnvironmentError> {
-    let found = Found::new(requirements, modules, cache)?;
-    let made = found.make(cache, internet, waiter)?;
+    let found = Found::new(requirements, modules, place)?;
+    let made = found.make(&place.cache, place.internet, waiter)?;
     Ok((found.environment(), made))
 }
 
@@ -29,9 +28,9 @@ pub fn make(
 pub fn find(
     requirements: &Path,
     modules: &[String],
-    cache: &Path,
+    place: &MakingPlace,
 ) -> Result<MadeEnvironment, EnvironmentError> {
-    let found = Found::new(requirements, modules, cache)?;
+    let found = Found::new(requirements, modules, place)?;
     let mut environment = found.environment();
     if !found.entry.is_made() {
         found.packages()?;
@@ -50,12 +49,13 @@ pub fn make_found(
 ) -> Result<bool, EnvironmentError> {
     let folder = environment.path.parent().unwrap_or(Path::new("/"));
     let cache = folder.parent().unwrap_or(folder);
-    let mut found = Found::new(requirements, modules, cache)?;
+    let place = MakingPlace::here(cache, Internet::Compute);
+    let mut found = Found::new(requirements, modules, &place)?;
     found.entry = Entry::new(folder.to_owned(), environment.key.clone());
     if Some(found.content()?) != environment.to_make {
         return Err(EnvironmentError::Changed { path: found.file });
     }
-    found.make(cache, Internet::Compute, waiter)
+    found.make(cache, place.internet, waiter)
 }
 
 /// What an environment is made of, and where it lies.
@@ -70,13 +70,14 @@ impl Found {
     fn new(
         requirements: &Path,
         modules: &[String],
-        cache: &Path,
+        place: &MakingPlace,
     ) -> Result<Found, EnvironmentError> {
         let interpreter = interpreter(modules)?;
         let file = sources::file_of(requirements);
         let key = key(&file, &interpreter.says).map_err(unreadable)?;
+        let entry = |cache: &Path| Entry::new(folder_in(cache), key.clone());
         Ok(Found {
-            entry: Entry::new(folder_in(cache), key.clone()),
+            entry: entry(place.cache_with(|cache| entry(cache).is_made())),
             file,
             interpreter,
             key,
@@ -326,7 +327,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("requirements.txt");
         fs::write(&file, "jax\n").unwrap();
-        let error = make(&file, &[], folder.path(), Internet::None, &mut |_: &str| ()).unwrap_err();
+        let place = MakingPlace::here(folder.path(), Internet::None);
+        let error = make(&file, &[], &place, &mut |_: &str| ()).unwrap_err();
         assert!(
             matches!(error, EnvironmentError::NoInternet { .. }),
             "{error}"
@@ -348,15 +350,24 @@ mod tests {
                 folder.path().join("requirements.txt"),
             );
             fs::write(&file, "# nothing\n").unwrap();
-            let make = || make(&file, &[], &cache, Internet::None, &mut |_: &str| ()).unwrap();
+            let cache = MakingPlace::here(&cache, Internet::None);
+            let make = || make(&file, &[], &cache, &mut |_: &str| ()).unwrap();
             let (environment, made) = make();
             let place = environment.path.clone();
             assert!(made && place.join("bin/python").exists());
             assert_eq!(make(), (environment.clone(), false));
             fs::remove_file(place.join(MARKER)).unwrap();
             fs::write(place.join("rest-of-a-killed-pip"), b"").unwrap();
-            assert_eq!(make(), (environment, true));
+            assert_eq!(make(), (environment.clone(), true));
             assert!(!place.join("rest-of-a-killed-pip").exists());
+            // A later version keeps them in another cache.
+            let later = MakingPlace {
+                before: Some(cache.cache.clone()),
+                ..MakingPlace::here(&folder.path().join("later"), Internet::None)
+            };
+            let again = super::super::make(&file, &[], &later, &mut |_: &str| ()).unwrap();
+            assert_eq!(again, (environment, false));
+            assert!(!later.cache.exists());
         }
 
         #[test]
@@ -371,9 +382,8 @@ mod tests {
                 .map(|_| {
                     let (cache, file) = (cache.clone(), file.clone());
                     std::thread::spawn(move || {
-                        make(&file, &[], &cache, Internet::Login, &mut |_: &str| ())
-                            .unwrap()
-                            .1
+                        let place = MakingPlace::here(&cache, Internet::Login);
+                        make(&file, &[], &place, &mut |_: &str| ()).unwrap().1
                     })
                 })
                 .collect();
@@ -393,10 +403,8 @@ mod tests {
             );
             fs::write(&file, "--no-index\nno-such-package-at-all\n").unwrap();
             let mut lines = 0;
-            let error = make(&file, &[], &cache, Internet::None, &mut |_: &str| {
-                lines += 1
-            })
-            .unwrap_err();
+            let place = MakingPlace::here(&cache, Internet::None);
+            let error = make(&file, &[], &place, &mut |_: &str| lines += 1).unwrap_err();
             let EnvironmentError::MakerFailed {
                 what, last, log, ..
             } = error

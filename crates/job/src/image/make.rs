@@ -6,8 +6,8 @@ use super::source::Source;
 use super::{ready, same_content};
 use crate::environment::{last_lines, loads};
 use crate::made_once::{Entry, Failed, Making, Waiter, no_network};
-use folder::ReadyImage;
-use model::{ContainerRuntime, Internet};
+use folder::{MakingPlace, ReadyImage};
+use model::{ContainerRuntime, Internet, RuntimeCache};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -24,8 +24,7 @@ pub fn folder_in(cache: &Path) -> PathBuf {
 pub fn make(
     plan: &ContainerPlan,
     modules: &[String],
-    cache: &Path,
-    internet: Internet,
+    place: &MakingPlace,
     copy: Option<&Path>,
     waiter: &mut dyn Waiter,
 ) -> Result<(ReadyImage, bool), ImageError> {
@@ -39,7 +38,7 @@ pub fn make(
         None => Source::of(image)?,
     };
     let key = key(image, source.as_ref(), runtime);
-    let entry = Entry::new(folder_in(cache), key.clone());
+    let entry = entry_in(place, &key);
     let path = entry.place().join(file_name(runtime));
     let done = |made| {
         (
@@ -53,11 +52,12 @@ pub fn make(
     let Some(making) = entry.begin(waiter)? else {
         return Ok(done(false));
     };
-    if internet == Internet::None {
+    if place.internet == Internet::None {
         return Err(ImageError::NoInternet {
             image: image.to_string(),
         });
     }
+    let cache = &place.cache;
     let place = &making.place;
     fs::create_dir(place).map_err(|source| crate::made_once::CacheError {
         path: place.clone(),
@@ -81,6 +81,7 @@ pub fn make(
     let maker = Maker {
         image,
         modules,
+        fetched_to: plan.fetched_to.as_ref().map(|cache| &cache.value),
         making: &making,
         beside: source.as_ref().map(|source| source.beside.as_path()),
     };
@@ -107,15 +108,21 @@ pub fn make(
 }
 
 /// The image as it is, or as a job of its own has to make it.
-pub fn find(plan: &ContainerPlan, cache: &Path) -> Result<ReadyImage, ImageError> {
+pub fn find(plan: &ContainerPlan, place: &MakingPlace) -> Result<ReadyImage, ImageError> {
     let (image, runtime) = (&plan.image.value, plan.runtime.value);
     let key = key(image, Source::of(image)?.as_ref(), runtime);
-    let entry = Entry::new(folder_in(cache), key);
+    let entry = entry_in(place, &key);
     let path = entry.place().join(file_name(runtime));
     Ok(ReadyImage {
         to_make: !entry.is_made(),
         ..ready(Some(&path), recorded_digest(image, &entry.place()))
     })
+}
+
+/// Where an image of a key lies, or is made.
+fn entry_in(place: &MakingPlace, key: &str) -> Entry {
+    let entry = |cache: &Path| Entry::new(folder_in(cache), key.to_owned());
+    entry(place.cache_with(|cache| entry(cache).is_made()))
 }
 
 /// Where `ch-image` works, in the image's own place: two of one storage wait for one another.
@@ -252,6 +259,8 @@ fn steps(
 struct Maker<'a> {
     image: &'a Image,
     modules: &'a [String],
+    /// Where the runtime keeps what it fetches, where the cluster says so.
+    fetched_to: Option<&'a RuntimeCache>,
     making: &'a Making,
     /// The folder to which a recipe is relative.
     beside: Option<&'a Path>,
@@ -281,6 +290,14 @@ impl Maker<'_> {
             command.current_dir(beside);
         }
         command.env("CH_IMAGE_STORAGE", self.making.place.join(STORAGE));
+        if let Some(cache) = self.fetched_to {
+            let user = std::env::var("USER").unwrap_or_default();
+            let folder = PathBuf::from(cache.folder.replace("$USER", &user));
+            // What a person set stands, and a folder of another machine is none of this one's.
+            if std::env::var_os(&cache.variable).is_none() && sys::is_usable(&folder) {
+                command.env(&cache.variable, folder);
+            }
+        }
         if std::env::var_os("USER").is_none() {
             // Charliecloud ends without it.
             command.env("USER", "user");

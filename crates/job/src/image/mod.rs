@@ -17,7 +17,7 @@ pub use make::folder_in;
 
 use crate::Waiter;
 use crate::cache;
-use folder::{ReadyImage, RunJson};
+use folder::{MakingPlace, ReadyImage, RunJson};
 use model::Internet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,25 +25,23 @@ use sys::lock::FileLock;
 use train::{ContainerPlan, Image};
 
 /// Makes sure that the image of a container is there; returns it, and whether something had to be
-/// made now. `modules` are loaded before a maker runs, `waiter` hears each line that it prints. `in_job`
-/// leaves it to a job of its own, which [`make_left`] is for.
+/// made now. `modules` are loaded before a maker runs, `waiter` hears each line that it prints. What the
+/// place leaves to a job of its own [`make_left`] makes.
 ///
 /// # Errors
 /// It is not there or can't be made; see [`ImageError`].
 pub fn prepare(
     plan: &ContainerPlan,
     modules: &[String],
-    cache: &Path,
-    internet: Internet,
-    in_job: bool,
+    place: &MakingPlace,
     waiter: &mut dyn Waiter,
 ) -> Result<(ReadyImage, bool), ImageError> {
     let image = &plan.image.value;
-    if plan.is_made() && in_job {
-        return Ok((make::find(plan, cache)?, false));
+    if plan.is_made() && place.in_job {
+        return Ok((make::find(plan, place)?, false));
     }
     if plan.is_made() {
-        return make::make(plan, modules, cache, internet, None, waiter);
+        return make::make(plan, modules, place, None, waiter);
     }
     if let Some(path) = image.path()
         && !path.exists()
@@ -125,7 +123,8 @@ pub fn make_left(
         .as_deref()
         .and_then(|path| path.ancestors().nth(3));
     let cache = cache.unwrap_or(Path::new("/"));
-    let (image, _) = make::make(plan, modules, cache, Internet::Compute, Some(copy), waiter)?;
+    let place = MakingPlace::here(cache, Internet::Compute);
+    let (image, _) = make::make(plan, modules, &place, Some(copy), waiter)?;
     if image.path != left.path {
         return Err(ImageError::Changed {
             image: plan.image.value.to_string(),

@@ -72,4 +72,22 @@ pub struct ContainerFacts {
     pub module: Option<String>,
     /// The shared folder in which images are kept; `None`: the user's cache.
     pub images: Option<PathBuf>,
+    /// Where what runs them keeps what it fetches, and is told so; `None`: where it likes.
+    #[serde(default)]
+    pub cache: Option<RuntimeCache>,
+}
+
+/// A folder for what a container runtime fetches, which its own program is told by a variable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuntimeCache {
+    /// The variable, such as `APPTAINER_CACHEDIR`.
+    pub variable: String,
+    /// The folder, perhaps with `$USER` in it.
+    pub folder: String,
+}
+
+impl fmt::Display for RuntimeCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.variable, self.folder)
+    }
 }

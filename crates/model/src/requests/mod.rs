@@ -29,7 +29,7 @@ pub mod submission_environment;
 
 pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, KILL_WAIT, NodeGroup};
 pub use component::{COMPONENT_VARIABLES, ComponentPlace, OWN_OF_COMPONENTS};
-pub use container_runtime::{ContainerFacts, ContainerRuntime};
+pub use container_runtime::{ContainerFacts, ContainerRuntime, RuntimeCache};
 pub use job_change::{JobChange, JobChangeError, LimitChange, WrittenChange};
 pub use job_change_table::job_changes;
 pub use job_refusal::JobRefusal;

@@ -2,7 +2,7 @@
 
 use super::{Image, Mount};
 use crate::{Resolved, Source};
-use model::ContainerRuntime;
+use model::{ContainerRuntime, RuntimeCache};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -29,6 +29,12 @@ pub struct ContainerPlan {
     pub copy_to_node: Resolved<bool>,
     /// Further options of the runtime's own command line.
     pub options: Resolved<Vec<String>>,
+    /// The cache in which the image is kept that is made; `None` where none is, or where that isn't known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_in: Option<Resolved<PathBuf>>,
+    /// Where what makes it keeps what it fetches, where the cluster says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetched_to: Option<Resolved<RuntimeCache>>,
 }
 
 pub(super) fn from_where_it_lies() -> Resolved<bool> {

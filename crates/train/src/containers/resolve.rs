@@ -62,6 +62,8 @@ pub(crate) fn resolve(
         options: asked
             .options
             .unwrap_or_else(|| Resolved::new(Vec::new(), or("none"))),
+        kept_in: None,
+        fetched_to: None,
     };
     check(&plan)?;
     Ok(Some(plan))

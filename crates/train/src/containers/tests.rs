@@ -25,6 +25,8 @@ fn plan(runtime: ContainerRuntime, image: Image) -> ContainerPlan {
         writable: asked(row.is_writable),
         copy_to_node: asked(false),
         options: asked(vec!["--further".to_owned()]),
+        kept_in: None,
+        fetched_to: None,
     }
 }
 

@@ -12,6 +12,7 @@ fn with(
         runtimes: runtimes.to_vec(),
         module: module.map(str::to_owned),
         images: None,
+        cache: None,
     };
     facts
 }

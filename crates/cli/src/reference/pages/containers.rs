@@ -88,8 +88,8 @@ const COMMON: &str = r#"With every runtime:
   `image = "FOLDER"`.
 
 An image in a registry, and a recipe, are made ready when the run is submitted, on the machine where the
-command is given, once: a `.sif` file, a `.sqsh` file or a folder in `images` of the user's cache, or below
-`[containers] images` of the cluster file. Two runs that need the same wait for each other, and one that was
+command is given, once: a `.sif` file, a `.sqsh` file or a folder below `[containers] images` of the cluster file, else
+in the cache on the cluster's scratch or at home ([cluster files](cluster-files.md#the-tables)). Two runs that need the same wait for each other, and one that was
 half made is made anew. A recipe is built again when it or a file that it copies (`COPY`, `ADD`, `%files`, relative to
 the recipe) has changed; of a file over 1 MiB its size and time count. What `.dockerignore` or `.containerignore` leaves out, beside the
 recipe or with its name before (`Dockerfile.dockerignore`), is neither copied nor counted, whichever runtime builds. A tag is fetched once, and what another tag
