@@ -45,7 +45,7 @@ case "$name" in
     shift 5
     while [ "$1" != --rootfs ]; do
       case "$1" in
-        --read-only) ;;
+        --read-only|--name=trainyard-*) ;;
         --volume=*) folder "${1#*=}" ;;
         --env=*=*) pass+=("${1#*=}") ;;
         --env=*) variable=${1#*=}; pass+=("$variable=${!variable}") ;;

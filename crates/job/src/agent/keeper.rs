@@ -12,7 +12,9 @@ use super::services::Services;
 use super::tree::tree;
 use super::watcher::Watcher;
 use super::work::{Copier, Work, Worked};
-use super::{AgentError, Surroundings, address, ranks, restore, scan, store, unseen};
+use super::{
+    AgentError, Surroundings, address, loose_containers, ranks, restore, scan, store, unseen,
+};
 use crate::local_folder::LocalFolder;
 use crate::protocol::{DiskId, Order, Report};
 use crate::python_stack;
@@ -386,6 +388,7 @@ impl Keeper {
                 finished,
             } => {
                 if ranks_gone {
+                    loose_containers::end_left(&self.local.path(), Some(self.at.node_index));
                     self.last_logs();
                 }
                 if self.copier {

@@ -25,6 +25,7 @@ mod hold;
 mod keeper;
 pub mod kept;
 mod log_mirror;
+mod loose_containers;
 mod monitor;
 mod orphan;
 mod outbox;
@@ -42,6 +43,7 @@ pub mod unseen;
 mod watcher;
 mod work;
 
+pub(crate) use loose_containers::{LooseContainer, forget as forget_container};
 pub use ranks::{RankProcess, any_lives};
 pub(crate) use ranks::{kill, numbered};
 pub use recognise::{Recognised, recognise};

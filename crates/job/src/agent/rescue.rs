@@ -4,7 +4,7 @@
 use super::keeper::Keeper;
 use super::kept::Kept;
 use super::tree::Tree;
-use super::{AgentError, hold, kept, ranks, tree, unseen};
+use super::{AgentError, hold, kept, loose_containers, ranks, tree, unseen};
 use crate::hashed_copy;
 use crate::local_folder::LocalFolder;
 use folder::RunFolder;
@@ -46,11 +46,13 @@ impl Keeper {
         loop {
             let ranks = living();
             if ranks.is_empty() || begun.elapsed() > LONGEST_DEATH {
-                return;
+                break;
             }
             ranks::kill(&ranks);
             std::thread::sleep(Duration::from_millis(10));
         }
+        let own = Some(self.at.node_index).filter(|_| !self.only_copier);
+        loose_containers::end_left(&self.local.path(), own);
     }
 }
 

@@ -93,6 +93,8 @@ pub struct Inside<'a> {
     pub rank: &'a RankCommand,
     /// Variables that it gets beside those of its job.
     pub secrets: &'a BTreeMap<String, String>,
+    /// What the container is called, where its runtime keeps a list and somebody may have to end it.
+    pub name: Option<String>,
     /// Which of its variables hold where the image has another value.
     pub over_image: OverImage<'a>,
 }
@@ -164,6 +166,7 @@ impl Inside<'_> {
         let names: Vec<String> = inside.into_keys().collect();
         let mut container = container.clone();
         container.network_devices = network_devices(Path::new("/dev"));
+        container.name.clone_from(&self.name);
         if container.sets_image_variables() {
             let holds = |name: &&String| match self.over_image {
                 OverImage::All => true,

@@ -45,6 +45,7 @@ pub fn service(attempt: Attempt, folder: &RunFolder, words: &[String]) -> Result
             let inside = Inside {
                 container,
                 rank: &own,
+                name: None,
                 secrets: &BTreeMap::new(),
                 over_image: OverImage::All,
             };

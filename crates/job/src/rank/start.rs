@@ -3,7 +3,7 @@
 use super::container::{Inside, OverImage};
 use super::program::ProgramError;
 use super::{RankError, Variables, failed_peer, prelude, program};
-use crate::agent::RankProcess;
+use crate::agent::{LooseContainer, RankProcess, forget_container};
 use crate::local_folder;
 use crate::near_gpus::NearGpus;
 use crate::python_stack;
@@ -14,13 +14,13 @@ use signal_hook::iterator::Signals;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use sys::env_vars::TRAINYARD_ENGINE;
-use train::{EnvChange, RankCommand};
+use train::{ContainerStart, EnvChange, RankCommand};
 
 /// What the wrapper finds out about its own task.
 pub(super) struct Place<'a> {
@@ -63,6 +63,7 @@ impl Start<'_> {
                     container,
                     rank,
                     secrets: &self.secrets,
+                    name: of_rank.map(|(place, _)| self.container_name(place)),
                     over_image: OverImage::All,
                 };
                 inside.start(&launch.cwd, &mut variables)?
@@ -73,6 +74,41 @@ impl Start<'_> {
             }
         };
         Ok((program, argv, variables))
+    }
+
+    /// What the container of a rank is called: names are those of all of the user's jobs.
+    fn container_name(&self, place: &Place<'_>) -> String {
+        let (run, attempt) = (place.run.id(), self.launch.attempt);
+        let plain = |c: char| {
+            if c.is_ascii_alphanumeric() || "_.-".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        };
+        let name = format!("trainyard-{run}.{attempt}.{}", place.task);
+        name.chars().map(plain).collect()
+    }
+
+    /// How the container of a rank is ended where it outlives `program`, which starts it.
+    fn loose_container(&self, place: &Place<'_>, program: &Path) -> Option<LooseContainer> {
+        let container = self.launch.container.as_ref().filter(|_| !self.is_head)?;
+        let container = ContainerStart {
+            name: Some(self.container_name(place)),
+            ..container.clone()
+        };
+        let mut ends = container.end_commands();
+        let own = container.runtime.program();
+        for words in &mut ends {
+            // A module may have brought it, which is not loaded where it is ended.
+            if let Some(first) = words.first_mut().filter(|first| own == Some(first)) {
+                *first = program.display().to_string();
+            }
+        }
+        (!ends.is_empty()).then_some(LooseContainer {
+            node_index: place.node_index,
+            ends,
+        })
     }
 
     pub(super) fn and_wait(
@@ -107,6 +143,12 @@ impl Start<'_> {
                 "note: the rank can't be bound to the CPUs at its GPU's socket: {error}"
             );
         }
+        let loose = of_rank.and_then(|(place, local)| {
+            let loose = self.loose_container(place, &program)?;
+            // Without it nobody ends the container of a wrapper that is killed.
+            let _ = loose.write(local, place.task);
+            Some((loose, local, place.task))
+        });
         let mut child = spawn(&program, &argv, &self.launch.cwd, &variables)?;
         let pid = child.id();
         if let Some(near) = near {
@@ -126,10 +168,18 @@ impl Start<'_> {
                 hand_on(signal);
             }
         });
-        child.wait().map_err(|source| RankError::System {
+        let ended = child.wait().map_err(|source| RankError::System {
             what: "waiting for the rank",
             source,
-        })
+        });
+        if let Some((loose, local, task)) = loose {
+            // One that ended by itself has waited for its container.
+            if ended.as_ref().is_ok_and(|it| it.signal().is_some()) {
+                loose.end();
+            }
+            forget_container(local, task);
+        }
+        ended
     }
 }
 

@@ -90,6 +90,7 @@ fn enter(mut container: ContainerStart, argv: Vec<String>) -> Result<u8, RankErr
         container: &container,
         rank: &rank,
         secrets: &BTreeMap::new(),
+        name: None,
         over_image: OverImage::Named(&container.kept_variables),
     };
     let (program, words) = inside.start(&cwd, &mut variables)?;

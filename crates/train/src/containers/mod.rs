@@ -50,6 +50,8 @@ struct Row {
     start: fn(&ContainerStart, &[String]) -> Vec<String>,
     /// What changes in the runtime's own environment, by the variables that are set inside.
     environment: fn(&ContainerStart, &BTreeMap<String, String>) -> BTreeMap<String, EnvChange>,
+    /// The commands that end a container of a name where it goes on though what started it was killed.
+    end: fn(&str) -> Vec<Vec<String>>,
 }
 
 const APPTAINER: Row = Row {
@@ -62,6 +64,7 @@ const APPTAINER: Row = Row {
     mounts_read_only: true,
     start: apptainer::start,
     environment: apptainer::environment,
+    end: |_| Vec::new(),
 };
 
 /// All of them, in the order of [`ContainerRuntime::ALL`].
@@ -82,6 +85,7 @@ const ROWS: [Row; ContainerRuntime::ALL.len()] = [
         mounts_read_only: true,
         start: |_, _| Vec::new(),
         environment: pyxis::environment,
+        end: |_| Vec::new(),
     },
     Row {
         runtime: ContainerRuntime::Enroot,
@@ -93,6 +97,7 @@ const ROWS: [Row; ContainerRuntime::ALL.len()] = [
         mounts_read_only: true,
         start: enroot::start,
         environment: enroot::environment,
+        end: |_| Vec::new(),
     },
     Row {
         runtime: ContainerRuntime::Charliecloud,
@@ -109,6 +114,7 @@ const ROWS: [Row; ContainerRuntime::ALL.len()] = [
         mounts_read_only: false,
         start: charliecloud::start,
         environment: charliecloud::environment,
+        end: |_| Vec::new(),
     },
     Row {
         runtime: ContainerRuntime::Podman,
@@ -125,6 +131,7 @@ const ROWS: [Row; ContainerRuntime::ALL.len()] = [
         mounts_read_only: true,
         start: podman::start,
         environment: |_, _| BTreeMap::new(),
+        end: podman::end,
     },
 ];
 

@@ -133,6 +133,7 @@ impl ContainerStart {
             kept_variables: asked.variables.clone(),
             in_use: place.in_use.map(Path::to_owned),
             network_devices: Vec::new(),
+            name: None,
             options: Vec::new(),
         })
     }

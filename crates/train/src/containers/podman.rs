@@ -15,6 +15,9 @@ pub(super) fn start(container: &ContainerStart, variables: &[String]) -> Vec<Str
     ]
     .map(str::to_owned)
     .to_vec();
+    if let Some(name) = &container.name {
+        words.push(format!("--name={name}"));
+    }
     if container.gpus {
         words.push("--device=nvidia.com/gpu=all".to_owned());
     }
@@ -43,4 +46,14 @@ pub(super) fn start(container: &ContainerStart, variables: &[String]) -> Vec<Str
         format!("{}:O", container.image)
     });
     words
+}
+
+/// A container is no child of `podman run`, and goes on where that is killed. What the first command ends the second
+/// removes, where nothing else has.
+pub(super) fn end(name: &str) -> Vec<Vec<String>> {
+    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect();
+    vec![
+        words(&["podman", "kill", name]),
+        words(&["podman", "rm", "--force", name]),
+    ]
 }

@@ -56,6 +56,9 @@ pub struct ContainerStart {
     /// by name: known on the node alone.
     #[serde(skip)]
     pub network_devices: Vec<String>,
+    /// What the runtime calls it, where it keeps a list of its containers and somebody may have to end it.
+    #[serde(skip)]
+    pub name: Option<String>,
     /// Further options of the runtime.
     pub options: Vec<String>,
 }
@@ -160,6 +163,7 @@ impl ContainerStart {
             kept_variables: Vec::new(),
             in_use: None,
             network_devices: Vec::new(),
+            name: None,
             options: plan.options.value.clone(),
         })
     }
@@ -175,6 +179,13 @@ impl ContainerStart {
         let mut words = (Row::of(self.runtime).start)(container, variables);
         words.extend_from_slice(command);
         words
+    }
+
+    /// The commands that end it, one after the other, where killing what started it does not.
+    #[must_use]
+    pub fn end_commands(&self) -> Vec<Vec<String>> {
+        let name = self.name.as_deref();
+        name.map_or_else(Vec::new, Row::of(self.runtime).end)
     }
 
     /// What changes in the environment of the runtime itself, so that a variable is set inside.

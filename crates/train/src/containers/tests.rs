@@ -304,6 +304,29 @@ fn charliecloud_and_podman() {
     );
 }
 
+/// Others end with what started them.
+#[test]
+fn a_container_that_goes_on_by_itself_has_a_name_and_is_ended_by_it() {
+    for runtime in ContainerRuntime::ALL {
+        let mut start = start(&plan(runtime, Image::Folder("/images/torch".into())), None);
+        assert!(start.end_commands().is_empty());
+        start.name = Some("trainyard-x.7.0.3".to_owned());
+        let ends: Vec<String> = start.end_commands().iter().map(|it| it.join(" ")).collect();
+        let is_podman = runtime == ContainerRuntime::Podman;
+        let named = "--name=trainyard-x.7.0.3".to_owned();
+        assert_eq!(start.words(&[], &[]).contains(&named), is_podman);
+        let want: &[&str] = if is_podman {
+            &[
+                "podman kill trainyard-x.7.0.3",
+                "podman rm --force trainyard-x.7.0.3",
+            ]
+        } else {
+            &[]
+        };
+        assert_eq!(ends, want);
+    }
+}
+
 #[test]
 fn home_workdir_and_the_nodes_own_tmp() {
     let image = Image::Sif("/images/torch.sif".into());

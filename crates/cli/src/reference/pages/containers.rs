@@ -123,7 +123,8 @@ saves it as a new folder, `.sqsh` or `.sif` file when the shell ends; without `-
 
 Below, each on two nodes. `IMAGE` is the image that was made ready, `RUN_FOLDER`, `NODE_LOCAL` and `CODE`
 are the run's own folders. Enroot and Podman also get `--env NAME` for each variable of a rank; Apptainer gets
-them as `APPTAINERENV_NAME`, and Singularity as `SINGULARITYENV_NAME`.
+them as `APPTAINERENV_NAME`, and Singularity as `SINGULARITYENV_NAME`. Podman's containers have names, `trainyard-RUN.JOB.RESTART.RANK`:
+where `podman run` is killed they would go on, and are ended by `podman kill` and `podman rm`.
 
 "#;
 

@@ -1,0 +1,114 @@
+//! Containers that are no descendants of what starts them, as Podman's: a signal that kills the one leaves the other.
+//!
+//! A rank's wrapper writes down how such a container is ended, ends it where what started it was killed, and takes the
+//! note back; what a killed wrapper leaves the node's agent ends.
+
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use sys::process::PidFd;
+
+/// How long a command that ends one may take.
+const LONGEST_END: Duration = Duration::from_secs(20);
+
+const FOLDER: &str = "containers";
+
+/// How the container of a rank is ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LooseContainer {
+    /// The node's index in the job: virtual nodes share a folder.
+    pub node_index: u32,
+    /// The commands, one after the other.
+    pub ends: Vec<Vec<String>>,
+}
+
+impl LooseContainer {
+    /// Writes it down for rank `rank` below the node-local folder `local`.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write(&self, local: &Path, rank: u32) -> io::Result<()> {
+        let note = note(local, rank);
+        fs::create_dir_all(note.parent().unwrap_or(local))?;
+        let text = serde_json::to_vec(self).expect("invariant: numbers and words only");
+        sys::atomic::write_relaxed(&note, &text)
+    }
+
+    /// Ends the container. One that is gone already has nothing to end, as its runtime says.
+    pub fn end(&self) {
+        for words in &self.ends {
+            let [program, words @ ..] = words.as_slice() else {
+                continue;
+            };
+            let mut command = Command::new(program);
+            let command = command.args(words).stdin(Stdio::null());
+            let Ok(mut child) = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn() else {
+                return;
+            };
+            let ended = PidFd::open(child.id()).and_then(|pid| pid.wait_exit(Some(LONGEST_END)));
+            if !matches!(ended, Ok(true)) {
+                let _ = child.kill();
+            }
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Takes the note of a rank's container back: it is over.
+pub fn forget(local: &Path, rank: u32) {
+    let _ = fs::remove_file(note(local, rank));
+}
+
+/// Ends the containers that killed wrappers left: of one node, or of all that share the disk. The ranks are over.
+pub fn end_left(local: &Path, node_index: Option<u32>) {
+    let notes = fs::read_dir(local.join(FOLDER)).into_iter().flatten();
+    for note in notes.flatten() {
+        let text = fs::read(note.path());
+        let left = text
+            .ok()
+            .and_then(|text| serde_json::from_slice(&text).ok());
+        let left = left.filter(|left: &LooseContainer| {
+            node_index.is_none_or(|index| index == left.node_index)
+        });
+        if let Some(left) = left {
+            left.end();
+            let _ = fs::remove_file(note.path());
+        }
+    }
+}
+
+fn note(local: &Path, rank: u32) -> PathBuf {
+    local.join(FOLDER).join(rank.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_killed_wrappers_left_is_ended_on_its_own_node() {
+        let local = tempfile::tempdir().unwrap();
+        let mark = |name: &str| local.path().join(name);
+        for (rank, node_index) in [(0, 0), (1, 1), (2, 0)] {
+            let make = |word: &str| {
+                let mark = mark(&format!("{word}{rank}")).display().to_string();
+                vec!["touch".to_owned(), mark]
+            };
+            let ends = vec![make("killed"), make("removed")];
+            let one = LooseContainer { node_index, ends };
+            one.write(local.path(), rank).unwrap();
+        }
+        forget(local.path(), 2);
+        end_left(local.path(), Some(0));
+        let ended =
+            |rank| ["killed", "removed"].map(|word| mark(&format!("{word}{rank}")).exists());
+        assert_eq!(ended(0), [true, true]);
+        assert_eq!((ended(1), ended(2)), ([false, false], [false, false]));
+        end_left(local.path(), None);
+        assert_eq!(ended(1), [true, true]);
+        assert_eq!(fs::read_dir(local.path().join(FOLDER)).unwrap().count(), 0);
+    }
+}
