@@ -226,7 +226,7 @@ fn a_container_of_podman_ends_with_its_run_on_a_real_slurm() {
     };
     wait_until("both containers", || pids().len() == 2);
     let pids = pids();
-    env.yard(&["cancel", "--yes", "@"]).success();
+    env.yard(&["cancel", "@"]).success();
     wait_until("the run is over", || run.try_wait().unwrap().is_some());
     wait_until("the containers are gone", || {
         pids.iter()
@@ -497,6 +497,21 @@ fn a_shell_saves_the_image_that_it_changed() {
         .code(2)
         .snapshot();
     assert!(shown.contains("changed is there already"), "{shown}");
+    // What only a mount could show is unpacked, once.
+    let packed = ["shell", "--image", "image", "--save", "packed.sqsh"];
+    env.yard(&[&packed[..], &["--", "sh", "-c", change]].concat())
+        .success();
+    for made in [true, false] {
+        let read = ["shell", "--image", "packed.sqsh", "--", "cat", "/etc/mark"];
+        let shown = env.yard(&read).success();
+        assert!(shown.ends_with("new\n"), "{shown}");
+        assert_eq!(shown.contains("kept for next time"), made, "{shown}");
+    }
+    let listed = env.yard(&["cache", "ls"]).success();
+    assert_eq!(listed.matches("packed.sqsh").count(), 1, "{listed}");
+    let missing = ["shell", "--image", "no.sqsh", "--", "true"];
+    let shown = env.yard(&missing).code(1).snapshot();
+    assert!(shown.contains("no.sqsh is not there"), "{shown}");
     let sif = [
         "shell", "--image", "image", "--save", "new.sif", "--", "true",
     ];

@@ -498,7 +498,7 @@ fn a_container_that_nothing_there_runs_is_found_as_plan_refuses_it() {
               --> yard.toml:3:1
                3 │ image = "x.sif"
                  │ ^^^^^^^^^^^^^^^
-                 │ a .sif file · podman runs an image in a registry, a folder or a Dockerfile
+                 │ a .sif file · podman runs an image in a registry, .sqsh, a folder or a Dockerfile
               help: name an image that it runs, in [cluster.NAME.environment.container] where clusters differ;
                     --on CLUSTER judges by another cluster
 

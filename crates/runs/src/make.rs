@@ -269,8 +269,9 @@ fn left_out(plan: &Plan) -> Vec<PathBuf> {
     // The ranks start from it where it lies, and it is larger than any code.
     let container = plan.environment.container.as_ref();
     let image = container.and_then(|container| container.image.value.path());
-    let recipe = |path: &&Path| path.is_file() && container.is_some_and(|own| own.is_made());
-    let image = image.filter(|path| !recipe(path)).map(Path::to_owned);
+    let is_recipe = container.is_some_and(|container| container.image.value.is_recipe());
+    let image = image.filter(|path| !(is_recipe && path.is_file()));
+    let image = image.map(Path::to_owned);
     secrets.chain(image).collect()
 }
 

@@ -5,6 +5,7 @@ use super::image_error::ImageError;
 use super::source::Source;
 use super::{ready, same_content};
 use crate::environment::{last_lines, loads};
+use crate::local_files;
 use crate::made_once::{Entry, Failed, Making, Waiter, no_network};
 use folder::{MakingPlace, ReadyImage};
 use model::{ContainerRuntime, Internet, RuntimeCache};
@@ -52,7 +53,8 @@ pub fn make(
     let Some(making) = entry.begin(waiter)? else {
         return Ok(done(false));
     };
-    if place.internet == Internet::None {
+    let is_here = matches!(image, Image::Squashfs(_));
+    if place.internet == Internet::None && !is_here {
         return Err(ImageError::NoInternet {
             image: image.to_string(),
         });
@@ -166,14 +168,18 @@ pub(super) fn tag_names(image: &Image) -> Option<String> {
     }
 }
 
-/// What makes two images the same: the address, or what the recipe and the files that it copies hold; what they are
-/// made into; and the machine's architecture.
+/// What makes two images the same: the address, the file that is unpacked, or what the recipe and the files that it
+/// copies hold; what they are made into; and the machine's architecture.
 fn key(image: &Image, source: Option<&Source>, runtime: ContainerRuntime) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(file_name(runtime).as_bytes());
     hasher.update(sys::machine().as_bytes());
     if let Image::Registry(address) = image {
         hasher.update(address.as_bytes());
+    }
+    if let Image::Squashfs(path) = image {
+        hasher.update(path.as_os_str().as_encoded_bytes());
+        local_files::add(&mut hasher, path, &|_, _| false);
     }
     if let Some(source) = source {
         source.add(&mut hasher);
@@ -203,6 +209,12 @@ fn steps(
         _ => "",
     };
     let from_registry = matches!(image, Image::Registry(_));
+    if let Image::Squashfs(file) = image {
+        // Devices that only root could make, of which a runtime shows its own, are no failure: those end with 2.
+        const UNPACK: &str = "unsquashfs -no-progress -no-xattrs -d \"$1\" \"$2\" || [ $? = 2 ]";
+        let unpack = words(&["-c", UNPACK, "bash"]);
+        return vec![("bash", and(unpack, &[made, file]))];
+    }
     match runtime {
         ContainerRuntime::Apptainer | ContainerRuntime::Singularity => {
             let mut build = and(words(&["build"]), &[made]);
@@ -313,9 +325,9 @@ impl Maker<'_> {
                 program,
                 source,
             },
-            Failed::Ended(said) if said.contains("command not found") => ImageError::NoProgram {
+            Failed::Ended(said) if said.contains(NOT_FOUND) => ImageError::NoProgram {
                 image,
-                program,
+                program: missing(&said).unwrap_or(program),
                 source: io::Error::from(io::ErrorKind::NotFound),
             },
             Failed::Ended(said) => {
@@ -335,6 +347,15 @@ impl Maker<'_> {
             }
         })
     }
+}
+
+/// What a shell says of a program that is not there, after its name.
+const NOT_FOUND: &str = ": command not found";
+
+/// The program that a shell missed, of those that steps start by one.
+fn missing(said: &str) -> Option<&'static str> {
+    let mut all = ["unsquashfs", "podman", "tar"].into_iter();
+    all.find(|program| said.contains(&format!("{program}{NOT_FOUND}")))
 }
 
 /// Words by which registries, or those who ask them, say that there is no such image.
@@ -386,6 +407,13 @@ mod tests {
             ContainerRuntime::Singularity,
             expect![[r#"
             singularity build /cache/images/9f/image.sif /home/me/a.def
+        "#]],
+        );
+        check(
+            Image::Squashfs("/home/me/a.sqsh".into()),
+            ContainerRuntime::Charliecloud,
+            expect![[r#"
+            bash -c unsquashfs -no-progress -no-xattrs -d "$1" "$2" || [ $? = 2 ] bash /cache/images/9f/image /home/me/a.sqsh
         "#]],
         );
         check(

@@ -37,18 +37,19 @@ pub fn prepare(
     waiter: &mut dyn Waiter,
 ) -> Result<(ReadyImage, bool), ImageError> {
     let image = &plan.image.value;
-    if plan.is_made() && place.in_job {
-        return Ok((make::find(plan, place)?, false));
-    }
-    if plan.is_made() {
-        return make::make(plan, modules, place, None, waiter);
-    }
     if let Some(path) = image.path()
+        && !image.is_recipe()
         && !path.exists()
     {
         return Err(ImageError::NotThere {
             image: image.to_string(),
         });
+    }
+    if plan.is_made() && place.in_job {
+        return Ok((make::find(plan, place)?, false));
+    }
+    if plan.is_made() {
+        return make::make(plan, modules, place, None, waiter);
     }
     Ok((ready(image.path(), None), false))
 }

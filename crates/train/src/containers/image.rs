@@ -52,6 +52,12 @@ impl Image {
         }
     }
 
+    /// Whether it has to be built.
+    #[must_use]
+    pub fn is_recipe(&self) -> bool {
+        matches!(self, Image::Definition(_) | Image::Dockerfile(_))
+    }
+
     /// Its file or folder; none of one in a registry.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {

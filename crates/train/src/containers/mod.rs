@@ -105,10 +105,10 @@ const ROWS: [Row; ContainerRuntime::ALL.len()] = [
         takes: |image| {
             matches!(
                 image,
-                Image::Registry(_) | Image::Folder(_) | Image::Dockerfile(_)
+                Image::Registry(_) | Image::Squashfs(_) | Image::Folder(_) | Image::Dockerfile(_)
             )
         },
-        images: "an image in a registry, a folder or a Dockerfile",
+        images: "an image in a registry, .sqsh, a folder or a Dockerfile",
         has_entrypoint: false,
         is_writable: false,
         mounts_read_only: false,
@@ -122,10 +122,10 @@ const ROWS: [Row; ContainerRuntime::ALL.len()] = [
         takes: |image| {
             matches!(
                 image,
-                Image::Registry(_) | Image::Folder(_) | Image::Dockerfile(_)
+                Image::Registry(_) | Image::Squashfs(_) | Image::Folder(_) | Image::Dockerfile(_)
             )
         },
-        images: "an image in a registry, a folder or a Dockerfile",
+        images: "an image in a registry, .sqsh, a folder or a Dockerfile",
         has_entrypoint: false,
         is_writable: true,
         mounts_read_only: true,

@@ -42,13 +42,18 @@ pub(super) fn from_where_it_lies() -> Resolved<bool> {
 }
 
 impl ContainerPlan {
-    /// Whether the image has to be fetched or built before: Pyxis fetches by itself.
+    /// Whether the image has to be fetched, built or unpacked before: Pyxis fetches by itself, and what starts from a
+    /// folder can't mount a file.
     #[must_use]
     pub fn is_made(&self) -> bool {
         match &self.image.value {
             Image::Registry(_) => self.runtime.value != ContainerRuntime::Pyxis,
             Image::Definition(_) | Image::Dockerfile(_) => true,
-            Image::Sif(_) | Image::Squashfs(_) | Image::Folder(_) => false,
+            Image::Squashfs(_) => matches!(
+                self.runtime.value,
+                ContainerRuntime::Charliecloud | ContainerRuntime::Podman
+            ),
+            Image::Sif(_) | Image::Folder(_) => false,
         }
     }
 

@@ -129,7 +129,7 @@ fn what_a_container_can_not_be() {
           do      add image = "docker://…", or a .sif, .sqsh, folder or recipe
         charliecloud can't run the container as it is asked for
           asked   image = "/home/me/digits/a.sif" (yard.toml:3), runtime charliecloud (this machine has it)
-          there   a .sif file · charliecloud runs an image in a registry, a folder or a Dockerfile
+          there   a .sif file · charliecloud runs an image in a registry, .sqsh, a folder or a Dockerfile
           do      name an image that it runs, in [cluster.NAME.environment.container] where clusters differ
         charliecloud can't run the container as it is asked for
           asked   writable = true (yard.toml:4), runtime charliecloud (this machine has it)

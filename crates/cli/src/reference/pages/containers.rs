@@ -87,7 +87,8 @@ const COMMON: &str = r#"With every runtime:
 - An image of `ch-image`'s storage is named as a folder that was made of it: `ch-convert NAME FOLDER`, then
   `image = "FOLDER"`.
 
-An image in a registry, and a recipe, are made ready when the run is submitted, on the machine where the
+Charliecloud and Podman start from folders: a `.sqsh` file is unpacked into one by `unsquashfs`. An image in a registry, a recipe, and such a
+file, are made ready when the run is submitted, on the machine where the
 command is given, once: a `.sif` file, a `.sqsh` file or a folder below `[containers] images` of the cluster file, else
 in the cache on the cluster's scratch or at home ([cluster files](cluster-files.md#the-tables)). Two runs that need the same wait for each other, and one that was
 half made is made anew. A recipe is built again when it or a file that it copies (`COPY`, `ADD`, `%files`, relative to
