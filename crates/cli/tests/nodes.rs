@@ -103,6 +103,60 @@ fn isolated_nodes_have_names_and_folders_of_their_own() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// As on Cedar, whose scripts copy their data there: each node has one of its own, and it goes with the job though another
+/// job is on the node.
+#[test]
+fn jobs_have_the_folder_that_their_site_gives_them() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let cluster = "[nodes.n]\ncount = 2\ncpus = 2\nmemory = \"2G\"\n\
+         [partition.p]\nnodes = \"ALL\"\ndefault = true\nmax_time = \"1:00:00\"\n\
+         [node_local]\npath = \"$SLURM_TMPDIR\"\nvariable = \"SLURM_TMPDIR\"\n";
+    let file = env.write("lab.toml", cluster).display().to_string();
+    env.yard(&["engine", "start", "lab", "--cluster", &file])
+        .success();
+    let status = env.yard(&["engine", "status", "lab"]).success();
+    if !status.contains("nodes have their own host names") {
+        env.yard(&["engine", "stop", "lab"]).success();
+        return skip(
+            "folders of jobs on isolated nodes",
+            "no namespaces can be made",
+        );
+    }
+    let slurm = |name: &str, args: &[&str]| {
+        let mut command = env.command(&[&["slurm", name], args].concat());
+        let output = command.env("TRAINYARD_ENGINE", "lab").output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let other = "touch $SLURM_TMPDIR/others; until [ -e end ]; do sleep 0.05; done";
+    slurm("sbatch", &["-N2", "--mem=100M", "--wrap", other]);
+    env.write(
+        "job.sh",
+        "#!/bin/bash\n#SBATCH -N2 --mem=100M -o out\necho $SLURM_TMPDIR\n\
+         srun -N2 -n2 sh -c 'echo of $SLURMD_NODENAME > $SLURM_TMPDIR/mine'\n\
+         srun -N2 -n2 sh -c 'cat $SLURM_TMPDIR/*' | sort\n",
+    );
+    slurm("sbatch", &["--wait", "job.sh"]);
+    let out = fs::read_to_string(env.work().join("out")).unwrap();
+    let user = slurm("squeue", &["-h", "-o", "%u"]);
+    let nodes: Vec<&str> = out.lines().skip(1).collect();
+    assert_eq!(
+        out.lines().next(),
+        Some(&*format!("/tmp/{}.2.0", user.trim()))
+    );
+    assert!(nodes.len() == 2 && nodes[0] != nodes[1], "{out}");
+    let state = env.trainyard_home().join("state");
+    wait_until("the job's folders are gone", || {
+        files_named("mine", &state).is_empty()
+    });
+    assert_eq!(files_named("others", &state).len(), 1);
+    env.write("end", "");
+    wait_until("the other job's folder is gone", || {
+        files_named("others", &state).is_empty()
+    });
+    env.yard(&["engine", "stop", "lab"]).success();
+}
+
 /// Listens at a port of all addresses until it is ended.
 const LISTEN: &str = "\
 import signal, socket, sys

@@ -7,7 +7,7 @@
 use crate::job_networks;
 use crate::networks::{self, Networks};
 use crate::node_disks;
-use crate::spec::StepSpec;
+use crate::spec::{JobFolder, StepSpec};
 use crate::user_networks;
 use api::EngineFolder;
 use model::NodeName;
@@ -449,6 +449,20 @@ fn make_temporary_folder(environment: &[(String, String)], disk: &Path) -> io::R
         Some(below) => make_folder(&disk.join(below)),
         None => Ok(()),
     }
+}
+
+/// Makes the folder that a step's job has to itself on its node, with the rights of this thread, and says by which
+/// variable tasks know it; none where jobs have none.
+pub(crate) fn make_job_folder(
+    spec: &StepSpec,
+    user: Option<&User>,
+) -> io::Result<Option<(String, String)>> {
+    let (Some(nodes), Some(JobFolder { variable, name })) = (&spec.nodes, &spec.job_folder) else {
+        return Ok(None);
+    };
+    let disk = node_disks::disk(nodes, spec.node.as_str(), user.map(|user| user.uid))?;
+    sys::process::as_user(user, || make_folder(&disk.join(name)))??;
+    Ok(Some((variable.clone(), format!("/tmp/{name}"))))
 }
 
 /// What a program of the cluster sees on a node, with these folders below `/tmp`, if they are there: what a job

@@ -102,12 +102,21 @@ fn stays(name: &OsStr) -> bool {
 pub(crate) fn empty(nodes: &Path, node: &str, number: u64) {
     let mut aside = Vec::new();
     for folder in places_on(nodes, node) {
-        match put_aside(&folder, number) {
+        match put_aside(&folder, number, &|name| !stays(name)) {
             Ok(found) => aside.extend(found),
             Err(error) => tracing::warn!(node, "{} is not emptied: {error}", folder.display()),
         }
     }
     remove(aside);
+}
+
+/// Removes what a job had to itself on a node's disk, likewise.
+pub(crate) fn remove_of_job(nodes: &Path, node: &str, user: Option<u32>, name: &str, number: u64) {
+    let folder = folder_for(nodes.join(node), user);
+    match put_aside(&folder, number, &|other| other == name) {
+        Ok(found) => remove(found.into_iter().collect()),
+        Err(error) => tracing::warn!(node, "{name} is not removed: {error}"),
+    }
 }
 
 /// Takes back an empty [`memory`] of a node. A program that is started there at that moment does not find
@@ -167,7 +176,11 @@ pub(crate) fn remove_leftovers(nodes: &Path) {
 }
 
 /// Where the old folder is now; none where nothing is to be removed.
-fn put_aside(folder: &Path, number: u64) -> io::Result<Option<PathBuf>> {
+fn put_aside(
+    folder: &Path,
+    number: u64,
+    goes: &dyn Fn(&OsStr) -> bool,
+) -> io::Result<Option<PathBuf>> {
     let disk = folder.join("tmp");
     let entries = match fs::read_dir(&disk) {
         Ok(entries) => entries,
@@ -177,7 +190,7 @@ fn put_aside(folder: &Path, number: u64) -> io::Result<Option<PathBuf>> {
     let names: Vec<_> = entries
         .map(|entry| Ok(entry?.file_name()))
         .collect::<io::Result<_>>()?;
-    let goes = names.iter().filter(|name| !stays(name));
+    let goes = names.iter().filter(|name| goes(name));
     // Mostly there is only where a step's working directory was seen.
     let goes = goes.filter(|name| remove_empty(&disk.join(name), DEEPEST).is_err());
     let goes: Vec<_> = goes.collect();
@@ -231,14 +244,34 @@ mod tests {
     fn folders_of_runs_stay() {
         let folder = tempfile::tempdir().unwrap();
         let disk = folder.path().join("tmp");
-        assert_eq!(put_aside(folder.path(), 0).unwrap(), None);
+        assert_eq!(
+            put_aside(folder.path(), 0, &|name| !stays(name)).unwrap(),
+            None
+        );
         fs::create_dir_all(disk.join("trainyard-0/a")).unwrap();
-        assert_eq!(put_aside(folder.path(), 1).unwrap(), None);
+        assert_eq!(
+            put_aside(folder.path(), 1, &|name| !stays(name)).unwrap(),
+            None
+        );
         fs::create_dir_all(disk.join("scratch/deep")).unwrap();
         fs::write(disk.join("scratch/deep/file"), "").unwrap();
-        let aside = put_aside(folder.path(), 2).unwrap().unwrap();
+        let aside = put_aside(folder.path(), 2, &|name| !stays(name))
+            .unwrap()
+            .unwrap();
         assert!(aside.join("scratch/deep").is_dir() && disk.join("trainyard-0/a").is_dir());
         assert!(!disk.join("scratch").exists());
+    }
+
+    #[test]
+    fn of_a_job_its_own_folder_goes() {
+        let nodes = tempfile::tempdir().unwrap();
+        let disk = disk(nodes.path(), "n1", None).unwrap();
+        for name in ["me.7.0", "me.8.0"] {
+            fs::create_dir_all(disk.join(name).join("set")).unwrap();
+            fs::write(disk.join(name).join("file"), "").unwrap();
+        }
+        remove_of_job(nodes.path(), "n1", None, "me.7.0", 1);
+        assert_eq!(entries(&disk), [disk.join("me.8.0")]);
     }
 
     #[test]
@@ -247,11 +280,16 @@ mod tests {
         let disk = folder.path().join("tmp");
         fs::create_dir_all(disk.join("home/ann")).unwrap();
         fs::create_dir_all(disk.join("scratch")).unwrap();
-        assert_eq!(put_aside(folder.path(), 0).unwrap(), None);
+        assert_eq!(
+            put_aside(folder.path(), 0, &|name| !stays(name)).unwrap(),
+            None
+        );
         assert_eq!(entries(&disk), Vec::<PathBuf>::new());
         fs::create_dir_all(disk.join("two/a")).unwrap();
         fs::write(disk.join("two/b"), "").unwrap();
-        let aside = put_aside(folder.path(), 1).unwrap().unwrap();
+        let aside = put_aside(folder.path(), 1, &|name| !stays(name))
+            .unwrap()
+            .unwrap();
         assert!(aside.join("two/a").is_dir() && aside.join("two/b").is_file());
     }
 }

@@ -43,6 +43,9 @@ pub struct StepSpec {
     /// On an isolated node the job sees its own processes alone.
     #[serde(default)]
     pub own_processes: bool,
+    /// The folder that the job has to itself on an isolated node's disk, where its cluster gives jobs one.
+    #[serde(default)]
+    pub job_folder: Option<JobFolder>,
     /// The engine's folder (`TRAINYARD_ENGINE`).
     pub engine: PathBuf,
     /// The pinned program, to start an engine with when none answers.
@@ -137,6 +140,15 @@ pub struct StepSpec {
     /// What runs before and after each task: the cluster's, then the step's own.
     #[serde(default)]
     pub around_tasks: [AroundTask; 2],
+}
+
+/// A folder of a job alone on a node's disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobFolder {
+    /// The variable that names it in the job, such as `SLURM_TMPDIR`.
+    pub variable: String,
+    /// What it is called in the node's `/tmp`.
+    pub name: String,
 }
 
 /// A GPU's device.

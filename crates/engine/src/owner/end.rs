@@ -5,6 +5,7 @@ use super::active_job::{ActiveJob, Over};
 use super::adopted::untold;
 use super::turn::Turn;
 use crate::SupervisorKey;
+use crate::job_record::record_of;
 use crate::node_disks;
 use crate::orphans::Orphans;
 use crate::outcome::{self, NodeEnd};
@@ -353,6 +354,7 @@ impl Owner {
         if let Some(active) = self.running.remove(&job) {
             self.forget_networks(job, active.restart);
         }
+        self.remove_job_folders(job);
         self.disown_allocation(job, turn);
         let at = turn.now;
         let nodes = self.nodes_of(job);
@@ -371,6 +373,25 @@ impl Owner {
         let shares = allocation.map(|allocation| allocation.nodes.as_slice());
         let shares = shares.unwrap_or_default().iter();
         shares.map(|share| share.node.clone()).collect()
+    }
+
+    /// Removes what a job had to itself on its nodes, which may have other jobs.
+    fn remove_job_folders(&mut self, job: JobId) {
+        let Some(record) = self.state.job(job).map(|job| record_of(job, None)) else {
+            return;
+        };
+        let Some(own) = self.job_folder(&record) else {
+            return;
+        };
+        let Some(place) = self.isolation.nodes().map(Path::to_owned) else {
+            return;
+        };
+        let uid = record.submitter.uid;
+        let guest = Some(uid).filter(|uid| *uid != sys::process::user());
+        for node in self.nodes_of(job) {
+            self.emptied += 1;
+            node_disks::remove_of_job(&place, node.as_str(), guest, &own.name, self.emptied);
+        }
     }
 
     /// Empties `/tmp` of those of the nodes that have no job now.

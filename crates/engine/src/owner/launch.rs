@@ -9,7 +9,7 @@ use crate::fork_server::ForkServerEvent;
 use crate::isolation;
 use crate::job_record::record_of;
 use crate::message::Message;
-use crate::spec::{AroundTask, Environment, Program, StepSpec, Streams};
+use crate::spec::{AroundTask, Environment, JobFolder, Program, StepSpec, Streams};
 use crate::store::{NewSubmission, StoreError};
 use crate::{RecordTag, SupervisorKey};
 use api::StepTask;
@@ -181,6 +181,7 @@ impl Owner {
                 .nodes_of(record.submitter.uid)
                 .map(std::path::Path::to_owned),
             own_processes: self.isolation.has_processes(),
+            job_folder: self.job_folder(record),
             engine: self.folder.root().to_owned(),
             binary: self.binary.clone(),
             uid: record.submitter.uid,
@@ -231,6 +232,19 @@ impl Owner {
             refused: None,
             around_tasks: [self.around_tasks(), AroundTask::default()],
         }
+    }
+
+    /// What a job's own folder on its nodes is called, and the variable that names it; none where its cluster gives jobs
+    /// none, or its nodes have no disks of their own.
+    pub(super) fn job_folder(&self, record: &JobRecord) -> Option<JobFolder> {
+        let submitter = &record.submitter;
+        self.isolation.nodes_of(submitter.uid)?;
+        let variable = self.cluster.file.as_ref()?.node_local.variable.as_ref()?;
+        let (user, job, restart) = (&submitter.user, record.id, record.restarts);
+        Some(JobFolder {
+            variable: variable.value.clone(),
+            name: format!("{user}.{job}.{restart}"),
+        })
     }
 
     /// A warning at its time before the limit, counted from the moment at which the job ends.

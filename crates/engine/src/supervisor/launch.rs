@@ -98,6 +98,18 @@ pub(super) fn launch(
         .map_err(|error| format!("could not become {}: {}", spec.user, words(&error)))?;
     let temporary = sys::process::as_user(user.as_ref(), || TemporaryFolder::prepare(&environment))
         .map_err(|error| format!("could not become {}: {}", spec.user, words(&error)))?;
+    let own = crate::isolation::make_job_folder(spec, user.as_ref());
+    let own = own.map_err(|error| {
+        let named = spec.job_folder.as_ref().map_or("", |own| &own.variable);
+        format!(
+            "could not make the job's {named} on {}: {}",
+            spec.node,
+            words(&error)
+        )
+    })?;
+    if let Some((variable, path)) = &own {
+        task_environment::set(&mut environment, variable, path);
+    }
     let keeper = inside.map(|inside| inside.keeper);
     let mut view = crate::isolation::of_step(spec, &environment, keeper, user.as_ref())
         .map_err(|error| format!("could not make node {}: {}", spec.node, words(&error)))?;

@@ -16,6 +16,7 @@ pub(super) fn spec() -> StepSpec {
         node: NodeName::new("n1"),
         nodes: None,
         own_processes: false,
+        job_folder: None,
         engine: "/e".into(),
         binary: "/e/bin/1/yard".into(),
         uid: 0,
