@@ -5,7 +5,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
-use testkit::{TestEnv, wait_until};
+use testkit::{TestEnv, skip, wait_until};
 
 fn env(run_file: &str) -> (TestEnv, std::path::PathBuf) {
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
@@ -54,6 +54,38 @@ fn modules_are_loaded_and_a_missing_one_is_refused() {
         "{shown}"
     );
     assert!(shown.contains("Unable to locate"), "{shown}");
+}
+
+/// What the packages want is looked for on `PATH`, and named where it is not there.
+#[test]
+fn an_environment_is_made_with_the_python_that_its_packages_want() {
+    let (mut env, _) = env("command = [\"true\"]\n[environment]\nrequirements = \"Pipfile\"\n");
+    // A Python of another version than any that there is.
+    let stand_in =
+        "#!/bin/sh\necho /py/bin/python3.4\necho 3.4.5\necho /py/bin/python3.4 3.4.5 x86_64\n";
+    let program = env.write("bin/python3.4", stand_in);
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let want = |version: &str| {
+        let text = format!("[packages]\n[requires]\npython_version = \"{version}\"\n");
+        env.write("Pipfile", &text);
+    };
+    want("3.4");
+    let shown = env.yard(&["run"]).code(1).snapshot();
+    assert!(
+        shown.contains("no Python here is of the version"),
+        "{shown}"
+    );
+    assert!(shown.contains("Python 3.4 (Pipfile)"), "{shown}");
+    assert!(shown.contains("[environment] modules"), "{shown}");
+    let path = std::env::var("PATH").unwrap();
+    let bin = env.work().join("bin").display().to_string();
+    env.set_var("PATH", format!("{bin}:{path}"));
+    // It is taken, and what it is said to be can't be started.
+    let shown = env.yard(&["run"]).code(1).snapshot();
+    assert!(
+        shown.contains("python3 -m venv can't be started"),
+        "{shown}"
+    );
 }
 
 mod slow {
@@ -203,5 +235,55 @@ mod slow {
         env.write("Pipfile", "[packages]\nx = { git = \"https://h/x\" }\n");
         let shown = env.yard(&["run"]).code(1).snapshot();
         assert!(shown.contains("x is no package of a registry"), "{shown}");
+    }
+
+    /// Writes a package as installers take it.
+    const WHEEL: &str = "\
+import zipfile
+about = 'kit-1.0.dist-info/'
+files = {
+    'kit.py': 'WORDS = \"words of a wheel\"\\n',
+    about + 'METADATA': 'Metadata-Version: 2.1\\nName: kit\\nVersion: 1.0\\n',
+    about + 'WHEEL': 'Wheel-Version: 1.0\\nGenerator: us\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n',
+    about + 'RECORD': 'kit.py,,\\n' + about + 'METADATA,,\\n' + about + 'WHEEL,,\\n' + about + 'RECORD,,\\n',
+}
+with zipfile.ZipFile('wheels/kit-1.0-py3-none-any.whl', 'w') as wheel:
+    for name, text in files.items():
+        wheel.writestr(name, text)
+";
+
+    /// uv for real, which `crates/cli/tests/launchers/prepare` installs: it writes a lock, and makes an environment of it.
+    #[test]
+    fn a_lock_of_uv_makes_an_environment_by_uv() {
+        let what = "an environment that uv makes";
+        let venvs = std::env::var_os("YARD_LAUNCHER_VENVS").map(std::path::PathBuf::from);
+        let uv = venvs.map(|venvs| venvs.join("uv/bin/uv"));
+        let Some(uv) = uv.filter(|uv| uv.is_file()) else {
+            return skip(what, "uv is needed, of crates/cli/tests/launchers/prepare");
+        };
+        let (mut env, _) = env(
+            "command = [\"python3\", \"-c\", \"import kit; print(kit.WORDS)\"]\n\
+             [environment]\nrequirements = \".\"\n",
+        );
+        fs::create_dir(env.work().join("bin")).unwrap();
+        std::os::unix::fs::symlink(uv, env.work().join("bin/uv")).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let bin = env.work().join("bin").display().to_string();
+        env.set_var("PATH", format!("{bin}:{path}"));
+        env.set_var("UV_PYTHON_DOWNLOADS", "never");
+        env.write(
+            "pyproject.toml",
+            "[project]\nname = \"shop\"\nversion = \"1\"\nrequires-python = \">=3.8\"\ndependencies = [\"kit\"]\n\
+             [tool.uv]\nno-index = true\nfind-links = [\"wheels\"]\n",
+        );
+        fs::create_dir(env.work().join("wheels")).unwrap();
+        let made = env.program("python3", &["-c", WHEEL]).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        let locked = env.program("uv", &["lock"]).output().unwrap();
+        assert!(locked.status.success(), "{locked:?}");
+        let shown = env.yard(&["run"]).success();
+        assert!(shown.contains("words of a wheel"), "{shown}");
+        let listed = env.yard(&["cache", "ls"]).success();
+        assert!(listed.contains("uv.lock"), "{listed}");
     }
 }

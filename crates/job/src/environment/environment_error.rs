@@ -44,6 +44,16 @@ pub enum EnvironmentError {
     /// No `python3` of a usable version.
     #[error("there is no python3 to make an environment with")]
     NoPython,
+    /// No Python of the version that the packages want.
+    #[error("no Python here is of the version that {} wants", path.display())]
+    OtherPython {
+        /// The file of packages.
+        path: PathBuf,
+        /// What is wanted, and where that stands.
+        wanted: String,
+        /// The version of `python3`.
+        there: String,
+    },
     /// Modules are asked for on a machine that has none.
     #[error("this machine has no module command")]
     NoModules {
@@ -126,6 +136,7 @@ impl EnvironmentError {
             | EnvironmentError::Unreachable { path, .. }
             | EnvironmentError::MakerFailed { path, .. } => format!("requirements = {path:?}"),
             EnvironmentError::NoPython => "requirements".to_owned(),
+            EnvironmentError::OtherPython { wanted, .. } => format!("Python {wanted}"),
             EnvironmentError::NoModules { first } => format!("modules, the first {first}"),
             EnvironmentError::ModuleFails { modules, .. } => format!("modules {modules}"),
             EnvironmentError::NoConda { name, .. }
@@ -148,6 +159,7 @@ impl EnvironmentError {
             EnvironmentError::Packages { why, .. } => why.clone(),
             EnvironmentError::Changed { .. } => "a file with another content".to_owned(),
             EnvironmentError::NoPython => "no python3 on PATH that starts".to_owned(),
+            EnvironmentError::OtherPython { there, .. } => format!("python3 is {there}"),
             EnvironmentError::NoModules { .. } => "a login shell has no `module`".to_owned(),
             EnvironmentError::ModuleFails { said, .. } => said.clone(),
             EnvironmentError::NoConda {
@@ -184,6 +196,10 @@ impl EnvironmentError {
             EnvironmentError::Changed { .. } => "submit the run again",
             EnvironmentError::NoPython => {
                 "install Python 3, or name a module that has it in [environment] modules"
+            }
+            EnvironmentError::OtherPython { .. } => {
+                "name a module that brings such a Python in [environment] modules, have it on PATH (uv python install \
+                 makes one), or correct the version in that file"
             }
             EnvironmentError::NoModules { .. } => {
                 "remove modules here, for example in [cluster.local]"

@@ -7,6 +7,7 @@ mod by_job;
 mod environment_error;
 mod key;
 mod local_package;
+mod python_version;
 mod requirements;
 mod shell;
 mod sources;

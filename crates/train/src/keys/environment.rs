@@ -35,8 +35,9 @@ impl Section for EnvironmentSection {
                       kept in the cache: a requirements file, a `Pipfile` or its lock, a \
                       `pyproject.toml`, of which the dependencies count, or a `uv.lock`, which needs \
                       uv. Of a folder the first that is there of `uv.lock`, `Pipfile.lock`, \
-                      `Pipfile`, `pyproject.toml` and `requirements.txt`. uv installs where it is \
-                      on `PATH`, else pip. Where the cluster's file has `internet = \"compute\"` a job of \
+                      `Pipfile`, `pyproject.toml` and `requirements.txt`. The Python is `python3`, or the one \
+                      on `PATH` or of uv's that `python_version` of a Pipfile, `requires-python` or \
+                      `.python-version` want. uv installs where it is on `PATH`, else pip. Where the cluster's file has `internet = \"compute\"` a job of \
                       its own makes it, for which the run waits.",
                 example: "\"requirements.txt\"",
             },
