@@ -8,7 +8,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::process::Stdio;
-use testkit::{Outcome, TestEnv};
+use testkit::{FakeSlurm, Outcome, TestEnv};
 
 fn env() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_yard"))
@@ -654,6 +654,34 @@ fn places_in_a_script_that_is_no_text() {
     assert!(found.contains("\"start\":28"), "{found}");
     fs::write(env.work().join("yard.toml"), b"command = [\"\xff\"]\n").unwrap();
     let _ = env.yard(&["lint", "yard.toml"]).code(2);
+}
+
+/// Its report says nothing of containers: what this machine has is what a plan goes by.
+#[test]
+fn a_slurm_without_a_file_takes_the_containers_that_a_plan_takes() {
+    let mut env = env();
+    let _slurm = FakeSlurm::start(&mut env);
+    let program = env.root().join("slurm/apptainer");
+    fs::write(&program, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    env.write("image.sif", "");
+    for runtime in ["", "runtime = \"enroot\"\n"] {
+        let image = if runtime.is_empty() {
+            "image.sif"
+        } else {
+            "docker://a"
+        };
+        env.write(
+            "yard.toml",
+            &format!(
+                "command = [\"true\"]\n[resources]\ntime = \"10m\"\n\
+                 [environment.container]\nimage = \"{image}\"\n{runtime}"
+            ),
+        );
+        env.yard(&["plan", "--on", "fake"]).success();
+        let found = env.yard(&["lint", "yard.toml", "--on", "fake"]).success();
+        assert!(!found.contains("container"), "{found}");
+    }
 }
 
 /// Files of which the kernel says that they are empty are passed over: reading may never end.

@@ -1,5 +1,6 @@
 //! Whether what runs a plan's container is there, as far as that is known before a node looks.
 
+use crate::cluster_files;
 use crate::run_request::refused;
 use crate::{Failure, FailureKind, is_engine};
 use cluster_file::ClusterFile;
@@ -10,7 +11,7 @@ use train::{ContainerPlan, Plan, RunFile, container_of};
 
 /// From where the list of a cluster's runtimes is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Known {
+pub enum Known {
     /// Jobs find the programs of this machine.
     Here,
     /// The cluster's file names what it has.
@@ -46,20 +47,24 @@ pub fn engine_of(file: &ClusterFile, places: &Places) -> Option<ClusterFacts> {
     is_engine(places, &file.name).then_some(facts)
 }
 
-/// Refuses what runs a plan's container where it is not there: on a cluster of these facts, or on an engine here.
+/// What is known of what runs containers on the Slurm of this machine where it is known by its own report alone, which
+/// says nothing of it: the programs of this machine. `None` where a file is of the cluster, or where it is another.
+#[must_use]
+pub fn runtimes_of_reported(cluster: &str, places: &Places) -> Option<Vec<ContainerRuntime>> {
+    let own = backend::slurm_here().ok()??;
+    let has_file = cluster_files::all(places).0.iter().any(|text| {
+        let file: Option<ClusterFile> = text.parse().ok();
+        let own = file.and_then(|file| file.cluster_name);
+        text.name == cluster || own.is_some_and(|own| own.value == cluster)
+    });
+    (own == cluster && !has_file).then(backend::runtimes_here)
+}
+
+/// Refuses what runs a plan's container where it is not there, by the facts of its cluster.
 ///
 /// # Errors
 /// As a run is refused.
-pub fn check_container(
-    plan: &mut Plan,
-    facts: &ClusterFacts,
-    is_engine: bool,
-) -> Result<(), Failure> {
-    let known = if is_engine {
-        Known::Here
-    } else {
-        Known::ByFile
-    };
+pub fn check_container(plan: &mut Plan, facts: &ClusterFacts, known: Known) -> Result<(), Failure> {
     check(plan, &facts.containers.runtimes, known)
 }
 

@@ -75,7 +75,9 @@ mod would_take;
 
 pub use cancel::cancel;
 pub use cluster_now::{ClusterNow, NodeRow, QueueRow};
-pub use container_runtime::{check_container, container_refusal, engine_of};
+pub use container_runtime::{
+    Known, check_container, container_refusal, engine_of, runtimes_of_reported,
+};
 pub use described::Described;
 pub use engines::{
     AlikeNodes, NewCluster, SaidEngine, engine_dir, engine_meant, engine_names, engines_asked,

@@ -3,6 +3,7 @@
 
 use crate::{notify_notes, service_notes};
 use folder::CodeSource;
+use model::ContainerRuntime;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -24,6 +25,7 @@ pub fn add(plan: &mut Plan, base: &Path, source: &CodeSource) {
     plan.notes.extend(unset);
     plan.notes.extend(unsaved);
     plan.notes.extend(ignored);
+    plan.notes.extend(driver_note(plan));
     plan.notes.extend(notify_notes::notes(plan));
     plan.notes.extend(service_notes::notes(plan));
 }
@@ -63,6 +65,45 @@ fn outside_note(command: &[String], base: &Path, source: &CodeSource) -> Option<
             path.display()
         )
     })
+}
+
+/// That Charliecloud shows GPUs without their driver, unless the image's folder has it.
+fn driver_note(plan: &Plan) -> Option<String> {
+    let container = plan.environment.container.as_ref()?;
+    let is_it = container.runtime.value == ContainerRuntime::Charliecloud;
+    if !is_it || plan.gpus_per_node.value == 0 {
+        return None;
+    }
+    let image = &container.image.value;
+    let folder = image.path().filter(|path| path.is_dir());
+    if folder.is_some_and(has_driver) {
+        return None;
+    }
+    let named = folder.map_or_else(
+        || "FOLDER, which yard cache ls names once it is made,".to_owned(),
+        |folder| folder.display().to_string(),
+    );
+    Some(format!(
+        "Charliecloud shows ranks the node's GPUs without their driver's libraries: ch-fromhost --nvidia {named} on a \
+         machine that has the driver puts them into the image"
+    ))
+}
+
+/// Whether an image has NVIDIA's driver where `ch-fromhost` puts it.
+fn has_driver(image: &Path) -> bool {
+    const FOLDERS: [&str; 6] = [
+        "usr/lib/x86_64-linux-gnu",
+        "usr/lib/aarch64-linux-gnu",
+        "usr/lib64",
+        "usr/lib",
+        "lib64",
+        "lib",
+    ];
+    let entries = FOLDERS
+        .iter()
+        .flat_map(|folder| fs::read_dir(image.join(folder)));
+    let mut names = entries.flatten().flatten().map(|entry| entry.file_name());
+    names.any(|name| name.as_encoded_bytes().starts_with(b"libcuda.so"))
 }
 
 /// An environment of Python's in the folder that the run doesn't use: it is not in the copy of the code.
@@ -292,5 +333,28 @@ mod tests {
         check("python {run}/train.py", None);
         check("sleep 3", None);
         check("", None);
+    }
+
+    #[test]
+    fn gpus_in_charliecloud_need_the_driver_in_the_image() {
+        let root = tempfile::tempdir().unwrap();
+        let planned = crate::sent::planned(&crate::sent::places(root.path()));
+        let (mut plan, mut facts) = (planned.plan, planned.target.facts);
+        let libraries = root.path().join("image/usr/lib");
+        fs::create_dir_all(&libraries).unwrap();
+        let mut note = |runtime, image: &str| {
+            facts.containers.runtimes = vec![runtime];
+            let put = plan.environment.put_in(image, &facts, root.path());
+            assert!(put.is_ok());
+            driver_note(&plan).unwrap_or_default()
+        };
+        assert_eq!(note(ContainerRuntime::Podman, "image"), "");
+        let image = root.path().join("image").display().to_string();
+        let said = format!("ch-fromhost --nvidia {image} on");
+        assert!(note(ContainerRuntime::Charliecloud, "image").contains(&said));
+        let made = note(ContainerRuntime::Charliecloud, "docker://debian:12");
+        assert!(made.contains("yard cache ls names"), "{made}");
+        fs::write(libraries.join("libcuda.so.550.54"), "").unwrap();
+        assert_eq!(note(ContainerRuntime::Charliecloud, "image"), "");
     }
 }

@@ -208,5 +208,6 @@ pub const OPTIONS: &[Opt] = &[
     row("container-entrypoint-log", ' ', No, ALL, Sets(Key::ContainerEntrypointLog), "", "Show what the entry point prints").plugin(PYXIS),
     row("container-writable", ' ', No, ALL, Sets(Key::ContainerWritable), "PYXIS_CONTAINER_WRITABLE", "Let the container be written to").plugin(PYXIS),
     row("container-readonly", ' ', No, ALL, Sets(Key::ContainerWritable), "", "Keep the container as it is").plugin(PYXIS),
+    row("container-unshare", ' ', Required, ALL, Refused("what runs containers here shares the node's network, memory and name with them"), "PYXIS_CONTAINER_UNSHARE", "Namespaces that the container has to itself, of net, ipc and uts").plugin(PYXIS),
     row("container-env", ' ', Required, ALL, Sets(Key::ContainerEnv), "PYXIS_CONTAINER_ENV", "Variables that keep their value of outside").plugin(PYXIS),
 ];

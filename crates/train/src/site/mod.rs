@@ -268,6 +268,11 @@ fn plan_in(
     let mut asked = layers(input);
     let name = candidate.partition.map(|partition| partition.name.as_str());
     let mut facts = file.facts(name);
+    if facts.containers.runtimes.is_empty() {
+        // What the caller knows of a cluster whose file says nothing of it.
+        let known = &input.facts.containers.runtimes;
+        facts.containers.runtimes.clone_from(known);
+    }
     let mut sets = partition::nodes(file, candidate.partition);
     asker.keep_able(&mut facts, &mut sets)?;
     let own = facts.clone();

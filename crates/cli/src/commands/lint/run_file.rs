@@ -5,7 +5,7 @@ use ::lint::{Finding, Lines, Severity, run_misses, run_refused, run_without_plan
 use cluster_file::ClusterFile;
 use model::option_table::Key;
 use resources::{Denial, Finding as Denied, Requested, Subject};
-use runs::{places, user, user_config};
+use runs::{Known, places, user, user_config};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use train::{Overrides, Plan, PlanInput, RunFile, Source, Variables, site};
@@ -26,12 +26,22 @@ pub(super) fn on(
     let base = folder_of(path);
     let name = base.file_name().unwrap_or_default().to_string_lossy();
     let (variables, _) = Variables::read(&|_| None);
+    let reported = runs::runtimes_of_reported(&cluster.name, &places);
+    let known = match (&engine, &reported) {
+        (Some(_), _) => Known::Here,
+        (None, Some(_)) => Known::OfThisMachine,
+        (None, None) => Known::ByFile,
+    };
+    let mut facts = cluster.facts(None);
+    if let Some(here) = reported {
+        facts.containers.runtimes = here;
+    }
     let input = PlanInput {
         user_config: user_config.as_ref(),
         run_file: Some(run_file),
         variables: &variables,
         overrides: &Overrides::default(),
-        facts: &cluster.facts(None),
+        facts: &facts,
         base: &base,
         default_name: &name,
     };
@@ -51,7 +61,7 @@ pub(super) fn on(
                 run_refused(refusal, &cluster.name, place)
             });
             let mut findings: Vec<Finding> = findings.collect();
-            let container = runs::check_container(&mut site.plan, &site.facts, engine.is_some());
+            let container = runs::check_container(&mut site.plan, &site.facts, known);
             findings.extend(container.err().map(|failure| {
                 let asked = failure.asked.as_deref().unwrap_or_default();
                 let place = at(said_line(asked, &path.to_string_lossy()));
