@@ -13,7 +13,7 @@ pub struct RootCause {
     /// Its exit code; negative is the signal that ended it.
     pub status: i32,
     /// The end of the log before the report, without lines that are marked as another rank's, and without what
-    /// `PET_TEE` puts before each.
+    /// `PET_TEE` puts before each; and the trace that the report has of the rank's error file, where the log has it not.
     pub said: String,
 }
 
@@ -63,7 +63,9 @@ pub fn root_cause(log: &str) -> Option<RootCause> {
     let is_own = |line: &&str| line.contains(OWN) || line.contains(OWN_MODULE);
     let printed: Vec<&str> = before.lines().take_while(|line| !is_own(line)).collect();
     let first = cause_of(root, &printed)?;
-    let others = others.split("[").filter_map(|one| cause_of(one, &printed));
+    let others = others
+        .split("\n[")
+        .filter_map(|one| cause_of(one, &printed));
     let others = others.filter(|one| one.status != ENDED_BY_TORCHRUN);
     [first]
         .into_iter()
@@ -82,16 +84,39 @@ fn cause_of(entry: &str, printed: &[&str]) -> Option<RootCause> {
     let rank = u32::try_from(number("rank")?).ok()?;
     let local = field("rank")?.split_once("local_rank: ");
     let local = local.and_then(|(_, local)| local.trim_end_matches(')').parse().ok());
-    let said: Vec<&str> = printed
+    let mut said: Vec<&str> = printed
         .iter()
         .filter_map(|line| of_rank(line, rank, local))
         .collect();
+    // What `PET_REDIRECTS` sends elsewhere is not in the log.
+    let trace = trace_in(entry);
+    let last = trace.last().copied().unwrap_or_default();
+    if !said.iter().any(|line| line.ends_with(last)) {
+        said.extend(trace);
+    }
     Some(RootCause {
         at: field("time").unwrap_or_default().to_owned(),
         rank,
         status: number("exitcode")?,
         said: said.join("\n"),
     })
+}
+
+/// The trace of the exception that a rank wrote into its error file (`TORCHELASTIC_ERROR_FILE`, by torch's `record`), as
+/// an entry of the report has it; empty where it wrote none.
+fn trace_in(entry: &str) -> Vec<&str> {
+    let mut lines = entry.lines();
+    let first = lines.find_map(|line| line.trim().strip_prefix("traceback :"));
+    let first = first
+        .map(str::trim)
+        .filter(|first| first.starts_with("Traceback"));
+    let is_rule = |line: &&str| line.starts_with("---") || line.starts_with("===");
+    let more = lines.take_while(|line| !is_rule(line));
+    let more = more.map(|line| line.strip_prefix("  ").unwrap_or(line).trim_end());
+    let trace = first
+        .into_iter()
+        .flat_map(|first| [first].into_iter().chain(more.clone()));
+    trace.filter(|line| !line.is_empty()).collect()
 }
 
 /// A line without the mark that says of which rank it is; `None` for another rank's. Ranks of a training mark what ends
@@ -154,6 +179,44 @@ Root Cause (first observed failure):
             root_cause("Root Cause (first observed failure):\nnothing"),
             None
         );
+    }
+
+    /// With `PET_REDIRECTS=3` the log has none of what the ranks print.
+    #[test]
+    fn a_trace_that_the_report_alone_has() {
+        let report = "\
+torch/distributed/elastic/multiprocessing/api.py: failed (exitcode: 1) local_rank: 1
+train.py FAILED
+Failures:
+  <NO_OTHER_FAILURES>
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-11-22_14:27:39
+  rank      : 5 (local_rank: 1)
+  exitcode  : 1 (pid: 6452)
+  error_file: /tmp/torchelastic_x/none_y/attempt_0/1/error.json
+  traceback : Traceback (most recent call last):
+    File \"/x/errors/__init__.py\", line 355, in wrapper
+      return f(*args, **kwargs)
+  ValueError: loss[3] is NaN
+  
+============================================================
+";
+        let trace = "\
+Traceback (most recent call last):
+  File \"/x/errors/__init__.py\", line 355, in wrapper
+    return f(*args, **kwargs)
+ValueError: loss[3] is NaN";
+        assert_eq!(root_cause(report).unwrap().said, trace);
+        // The rank printed it too.
+        let log = format!("step 3\n[rank5]: ValueError: loss[3] is NaN\n{report}");
+        let want = "step 3\n[rank5]: ValueError: loss[3] is NaN";
+        assert_eq!(root_cause(&log).unwrap().said, want);
+        let none = report.replace(
+            "Traceback (most recent call last):",
+            "To enable traceback see: …",
+        );
+        assert_eq!(root_cause(&none).unwrap().said, "");
     }
 
     #[test]
