@@ -5,7 +5,7 @@
 //! sees all of the job's GPUs there, notes which CPUs are near each; rank wrappers bind by that.
 
 use crate::visible_gpus;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -64,14 +64,57 @@ impl NearGpus {
     }
 
     /// Binds the ranks that process `pid` starts, as they come, for as long as it lives; returns at once where the
-    /// task is one rank itself.
-    pub(crate) fn bind_ranks_of(&self, pid: u32) {
+    /// task is one rank itself, unless it starts Horovod's.
+    pub(crate) fn bind_ranks_of(&self, pid: u32, starts_horovod: bool) {
+        if self.binding.local.is_some() {
+            if starts_horovod {
+                self.bind_as_they_come(pid, &|pid| self.cpus_of_horovods(pid), None);
+            }
+            return;
+        }
         let ranks = 0..self.binding.ranks;
         let of_ranks = ranks.filter_map(|local| Some((local, self.cpus_of(local)?)));
         let of_ranks: BTreeMap<u32, Vec<u32>> = of_ranks.collect();
-        if self.binding.local.is_some() || of_ranks.is_empty() {
+        if of_ranks.is_empty() {
             return;
         }
+        // One that has not become its program yet has none.
+        let cpus_of = |pid| {
+            let local: u32 = first_variable(pid, "LOCAL_RANK")?.parse().ok()?;
+            Some((local, of_ranks.get(&local)?.clone()))
+        };
+        self.bind_as_they_come(pid, &cpus_of, Some(of_ranks.len()));
+    }
+
+    /// The CPUs of a rank of `horovodrun`, which says how many there are on the node.
+    fn cpus_of_horovods(&self, pid: u32) -> Option<(u32, Vec<u32>)> {
+        let number = |name: &str| first_variable(pid, name)?.parse::<u32>().ok();
+        let local = number("HOROVOD_LOCAL_RANK")?;
+        let ranks = number("HOROVOD_LOCAL_SIZE").filter(|ranks| *ranks > local)?;
+        Some((local, self.shared_by(ranks).cpus_of(local)?))
+    }
+
+    /// The same GPUs and CPUs, for so many ranks of which no one has said how many CPUs each is to have.
+    fn shared_by(&self, ranks: u32) -> NearGpus {
+        let own = u32::try_from(self.own.len()).unwrap_or(u32::MAX);
+        NearGpus {
+            binding: Binding {
+                local: None,
+                ranks,
+                cpus: own.checked_div(ranks).unwrap_or(own).max(1),
+            },
+            ..self.clone()
+        }
+    }
+
+    /// Binds what process `pid` starts to the CPUs that `cpus_of` names, with the rank's number on the node; `count` is how
+    /// many ranks come, where that is known.
+    fn bind_as_they_come(
+        &self,
+        pid: u32,
+        cpus_of: &dyn Fn(u32) -> Option<(u32, Vec<u32>)>,
+        count: Option<usize>,
+    ) {
         let began = start_time(pid);
         // Each with the time when it began: numbers come again. One that can't be bound is not tried again.
         let mut bound: BTreeMap<u32, (u32, u64)> = BTreeMap::new();
@@ -86,19 +129,15 @@ impl NearGpus {
                 if bound.get(&pid).is_some_and(|(_, known)| *known == began) {
                     continue;
                 }
-                // One that has not become its program yet has none.
-                let local = first_variable(pid, "LOCAL_RANK").and_then(|local| local.parse().ok());
-                let cpus = local.and_then(|local| Some((local, of_ranks.get(&local)?)));
-                if let Some((local, cpus)) = cpus {
+                if let Some((local, cpus)) = cpus_of(pid) {
                     // What may not be bound runs on all CPUs of its task, as it did before.
-                    let _ = cpu::bind_process(pid, &self.own, cpus);
+                    let _ = cpu::bind_process(pid, &self.own, &cpus);
                     bound.insert(pid, (local, began));
                     last_new = Instant::now();
                 }
             }
-            let has_all = of_ranks
-                .keys()
-                .all(|local| bound.values().any(|(own, _)| own == local));
+            let there: BTreeSet<u32> = bound.values().map(|(local, _)| *local).collect();
+            let has_all = count.is_some_and(|count| there.len() >= count);
             let is_late = has_all || last_new.elapsed() > COMING;
             std::thread::sleep(if is_late { LATER } else { SOON });
         }
@@ -132,6 +171,8 @@ impl NearGpus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
 
     /// GPUs by their CPUs, ranks with the CPUs of each, and the CPUs of the task.
     #[track_caller]
@@ -181,8 +222,59 @@ mod tests {
             &all,
             &[Some(first), Some(second), Some(first), Some(second)],
         );
+        // Of a task that is one rank with all GPUs, those that it starts.
+        let one = NearGpus {
+            binding: Binding {
+                local: Some(0),
+                ranks: 1,
+                cpus: 8,
+            },
+            near: vec![first.to_vec(), second.to_vec()],
+            own: all.clone(),
+        };
+        assert_eq!(one.cpus_of(0), None);
+        let shared = one.shared_by(2);
+        assert_eq!(shared.cpus_of(1).as_deref(), Some(second));
+        assert_eq!(one.shared_by(3).cpus_of(2), Some(first.to_vec()));
         // One that Slurm bound as a task.
         check(&two, (2, 4), first, &[None, None]);
         check(&[], (2, 1), &all, &[None, None]);
+    }
+
+    #[test]
+    fn what_horovodrun_starts_is_bound_by_its_number() {
+        let own = cpu::available();
+        let [first, second, ..] = own[..] else {
+            return;
+        };
+        let gpus = NearGpus {
+            binding: Binding {
+                local: Some(0),
+                ranks: 1,
+                cpus: 2,
+            },
+            near: vec![vec![first], vec![second]],
+            own: vec![first, second],
+        };
+        let script = "HOROVOD_LOCAL_RANK=1 HOROVOD_LOCAL_SIZE=2 sleep 60 & echo $!; wait";
+        let mut shell = Command::new("sh");
+        let shell = shell.args(["-c", script]).stdout(Stdio::piped());
+        let mut shell = shell.spawn().unwrap();
+        cpu::bind_process(shell.id(), &own, &gpus.own).unwrap();
+        let mut line = String::new();
+        let output = shell.stdout.take().unwrap();
+        BufReader::new(output).read_line(&mut line).unwrap();
+        let rank: u32 = line.trim().parse().unwrap();
+        let pid = shell.id();
+        // It may have been started with all CPUs of this machine.
+        let _ = cpu::bind_process(rank, &own, &gpus.own);
+        std::thread::spawn(move || gpus.bind_ranks_of(pid, true));
+        while cpu::of_process(rank).unwrap() != [second] {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        for process in [rank, pid] {
+            sys::process::signal(process, 9).unwrap();
+        }
+        shell.wait().unwrap();
     }
 }

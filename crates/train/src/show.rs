@@ -150,7 +150,14 @@ impl Plan {
         let cpus = &self.cpus_per_rank;
         add("cpus per rank", cpus.value.to_string(), &cpus.source);
         if self.gpus_per_node.value > 0 {
-            let value = if ranks.value < self.gpus_per_node.value {
+            let horovods = self
+                .command
+                .value
+                .iter()
+                .any(|word| word.contains("horovodrun"));
+            let value = if ranks.value < self.gpus_per_node.value && horovods {
+                "ranks that horovodrun starts on the first node each at its GPU's socket, others anywhere"
+            } else if ranks.value < self.gpus_per_node.value {
                 "each rank at its GPUs' sockets, and ranks that it starts itself anywhere there"
             } else {
                 "each rank at its GPU's socket"

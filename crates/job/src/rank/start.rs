@@ -152,7 +152,12 @@ impl Start<'_> {
         let mut child = spawn(&program, &argv, &self.launch.cwd, &variables)?;
         let pid = child.id();
         if let Some(near) = near {
-            std::thread::spawn(move || near.bind_ranks_of(pid));
+            let starts_horovod = self
+                .rank
+                .argv
+                .iter()
+                .any(|word| word.contains("horovodrun"));
+            std::thread::spawn(move || near.bind_ranks_of(pid, starts_horovod));
         }
         prefer_to_kill(pid);
         if let Some((place, local)) = of_rank {

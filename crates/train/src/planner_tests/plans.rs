@@ -370,20 +370,30 @@ fn how_a_run_resumes_and_is_told_to_stop_has_rows() {
     );
 }
 
-/// A command such as `horovodrun` starts ranks of its own, which no wrapper binds.
+/// A command may start ranks of its own, of which those of `horovodrun` are known by their variables.
 #[test]
 fn where_a_rank_has_several_gpus_the_binding_says_what_of_its_own_ranks() {
-    let check = |text: &str, want: &str| {
+    let check = |program: &str, text: &str, want: &str| {
         let facts = laptop(8, gpus("v100", 4, 32_768));
-        let text =
-            format!("command = [\"horovodrun\", \"-np\", \"4\", \"x\"]\n[resources]\n{text}");
+        let text = format!("command = [\"{program}\", \"-np\", \"4\", \"x\"]\n[resources]\n{text}");
         let rows = planned(&text, &[], &facts).unwrap().rows(&facts);
         let row = rows.iter().find(|row| row.name == "cpu binding").unwrap();
         assert_eq!(row.value, want);
     };
+    let several = "gpus_per_node = 4\nranks_per_node = 1\n";
     check(
-        "gpus_per_node = 4\nranks_per_node = 1\n",
+        "horovodrun",
+        several,
+        "ranks that horovodrun starts on the first node each at its GPU's socket, others anywhere",
+    );
+    check(
+        "starter",
+        several,
         "each rank at its GPUs' sockets, and ranks that it starts itself anywhere there",
     );
-    check("gpus_per_node = 1\n", "each rank at its GPU's socket");
+    check(
+        "horovodrun",
+        "gpus_per_node = 1\n",
+        "each rank at its GPU's socket",
+    );
 }
