@@ -138,6 +138,26 @@ fn what_another_user_may_do_with_the_engine_of_root() {
     });
 }
 
+/// Numbers of jobs are no secret, and scripts hold tokens.
+#[test]
+fn a_script_is_for_its_jobs_user_alone_whatever_umask_the_engine_was_started_with() {
+    if sys::process::user() != 0 {
+        return skip("scripts of others", "only root can act as another user");
+    }
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let start = "umask 077; exec \"$0\" engine start";
+    let started = env.program("sh", &["-c", start, env!("CARGO_BIN_EXE_yard")]);
+    assert!({ started }.output().unwrap().status.success());
+    // The folder of jobs is made by a job of root's own.
+    env.slurm("sbatch", &["-W", "--wrap", "true"]).success();
+    let shared = Shared::new(&env, "main");
+    let wrap = "stat -c '%u %a' $0";
+    let (code, _, said) = shared.run(OTHER, &[], &["sbatch", "-W", "--wrap", wrap]);
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    let printed = fs::read_to_string(shared.folder.join("slurm-2.out")).unwrap();
+    assert_eq!(printed, format!("{OTHER} 700\n"));
+}
+
 /// As a controller leaves them out: `_all_parts_hidden` of 22.05's `job_mgr.c`.
 #[test]
 fn jobs_of_hidden_partitions_are_listed_only_where_that_is_asked() {

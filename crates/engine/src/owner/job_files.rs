@@ -8,10 +8,10 @@ use crate::store::StoreError;
 use api::{Answer, Refusal};
 use model::JobId;
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
 
 /// Why a job's files could not be written.
@@ -89,15 +89,17 @@ impl Owner {
         let script = self.folder.script(submitted);
         let environment = self.folder.environment(submitted);
         let write_both = || -> io::Result<()> {
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o711)
-                .create(self.folder.job(submitted))?;
+            let own = self.folder.job(submitted);
+            for folder in own.parent().into_iter().chain([own.as_path()]) {
+                let to_pass = Permissions::from_mode(0o711);
+                DirBuilder::new().recursive(true).create(folder)?;
+                fs::set_permissions(folder, to_pass)?;
+            }
             if let Some(bytes) = &files.script {
-                replace(&script, bytes, 0o755)?;
+                replace(&script, bytes, Some((spec.uid, spec.gid)))?;
             }
             match &files.environment {
-                Some(bytes) => replace(&environment, bytes, 0o600),
+                Some(bytes) => replace(&environment, bytes, None),
                 None => Ok(()),
             }
         };
@@ -117,16 +119,23 @@ impl Owner {
     }
 }
 
-/// In one act for whoever reads it. Not flushed: the store has it too.
-fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+/// In one act for whoever reads it. Not flushed: the store has it too. A script is for its job's user
+/// alone to read and to run, whatever umask the engine was started with; the other file for the engine alone.
+fn replace(path: &Path, bytes: &[u8], runs_as: Option<(u32, u32)>) -> io::Result<()> {
     let new = path.with_extension("new");
     let mut file = fs::OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(true)
-        .mode(mode)
+        .mode(0o600)
         .open(&new)?;
     file.write_all(bytes)?;
+    if let Some((user, group)) = runs_as {
+        file.set_permissions(Permissions::from_mode(0o700))?;
+        if user != sys::process::user() {
+            fchown(&file, Some(user), Some(group))?;
+        }
+    }
     drop(file);
     fs::rename(&new, path)
 }
