@@ -5,12 +5,13 @@
 
 use crate::deadline::Span;
 use crate::expected_ends::UNLIMITED;
-use crate::kinds::Choice;
+use crate::kinds::{Choice, find_unreserved};
 use crate::ledger::{Chain, Ledger};
 use crate::live_job::LiveJob;
+use crate::reserved::Reserved;
 use crate::{Amount, State};
 use model::{JobId, PendingReason, Timestamp};
-use resources::Share;
+use resources::{Free, NodeSet, Pick, Share, Sharing};
 
 /// A job as it is tried in one of its partitions.
 #[derive(Clone, Debug)]
@@ -37,6 +38,27 @@ impl Attempt {
         std::sync::Arc::as_ptr(&self.choice.need) as usize
     }
 
+    /// Where it would be if it started at a moment and so much were free for as long as it may run, but for nodes
+    /// that are kept.
+    pub(crate) fn place(
+        &self,
+        state: &State,
+        at: i64,
+        free: &Free,
+        kept: Option<&NodeSet>,
+        reserved: &Reserved<'_>,
+    ) -> Option<Vec<Share>> {
+        let choice = &self.choice;
+        let pick = Pick {
+            user: self.user,
+            without: kept.filter(|kept| !kept.is_empty()),
+            few_switches: choice.few_until.is_some_and(|until| at < until.0),
+            ..Pick::default()
+        };
+        let closed = reserved.closed(&state.cluster, at, self.span.length);
+        find_unreserved(&state.cluster, choice, free, pick, closed)
+    }
+
     pub(crate) fn starting(&self, at: Timestamp, shares: Vec<Share>) -> PossibleStart {
         PossibleStart {
             attempt: self.clone(),
@@ -57,6 +79,11 @@ impl PossibleStart {
     pub(crate) fn needed(&self) -> (i64, i64) {
         let length = self.attempt.span.length;
         (self.at.0, self.at.0.saturating_add(length))
+    }
+
+    /// Who else may be on its nodes.
+    pub(crate) fn sharing(&self) -> Sharing {
+        self.attempt.choice.need.compiled.demand.sharing
     }
 
     /// What the job would hold.

@@ -3,14 +3,13 @@
 use crate::State;
 use crate::expected_ends::expected_end;
 use crate::fault::{self, Fault};
-use crate::kinds::find_unreserved;
 use crate::plan::{ExpectedStart, KeptNodes, Plan};
-use crate::planner::{BackfillParameters, Planning, Timeline};
+use crate::planner::{BackfillParameters, Planning, Timeline, Window};
 use crate::possible_start::{Attempt, PossibleStart};
 use crate::preempt::Taker;
 use crate::reserved::{Kind, Reserved};
 use model::{JobId, PendingReason, Timestamp};
-use resources::{Free, NodeSet, Pick, Share};
+use resources::{Free, NodeSet, Share};
 use std::collections::HashMap;
 
 /// For what a place is kept.
@@ -158,6 +157,17 @@ impl Promises {
         }
     }
 
+    /// What is free from now until an end.
+    pub(crate) fn window(&self, end: i64) -> Window<Free> {
+        self.timeline.window(end)
+    }
+
+    /// When a running job ends by the timeline, where one may lose its place before; none for one that was just
+    /// started.
+    pub(crate) fn end_of(&self, job: JobId) -> Option<i64> {
+        self.ends.get(&job).copied()
+    }
+
     /// What is free once running jobs have given back what is said of each.
     pub(crate) fn without<M: Copy>(
         &self,
@@ -226,17 +236,10 @@ impl Promises {
         moments: std::ops::RangeInclusive<i64>,
         reserved: &Reserved<'_>,
     ) -> Option<PossibleStart> {
-        let (choice, length) = (&attempt.choice, attempt.span.length);
+        let length = attempt.span.length;
         let find = |at: i64, free: &Free| {
-            let is_kept = at <= self.now && !self.not_now.is_empty();
-            let pick = Pick {
-                user: attempt.user,
-                without: is_kept.then_some(&self.not_now),
-                few_switches: choice.few_until.is_some_and(|until| at < until.0),
-                ..Pick::default()
-            };
-            let closed = reserved.closed(&state.cluster, at, length);
-            find_unreserved(&state.cluster, choice, free, pick, closed)
+            let kept = (at <= self.now).then_some(&self.not_now);
+            attempt.place(state, at, free, kept, reserved)
         };
         let keep = |free: &mut Free, other: &Free| free.keep(&state.cluster, other);
         let fits = |at: i64, free: &Free| find(at, free).is_some();
@@ -258,10 +261,9 @@ impl Promises {
 
     /// A place is kept for a job for a time.
     fn keep(&mut self, state: &State, start: &PossibleStart, times: (i64, i64)) {
-        let Attempt { user, choice, .. } = &start.attempt;
-        let sharing = choice.need.compiled.demand.sharing;
+        let (user, sharing) = (start.attempt.user, start.sharing());
         self.reserve(times, |free| {
-            free.take(&state.cluster, &start.shares, sharing, *user);
+            free.take(&state.cluster, &start.shares, sharing, user);
         });
     }
 

@@ -11,6 +11,7 @@ mod in_order;
 mod kinds;
 mod room;
 mod timeline;
+mod window;
 
 pub use backfill::{BackfillParameters, ParameterError};
 pub use conservative::{Planning, conservative_pass};
@@ -18,6 +19,7 @@ pub use easy::{Backfill, Blocked, easy_pass, try_one};
 pub use in_order::{Lines, in_order_pass};
 pub use room::{NeedOfNodes, Nodes, OneNode, Room};
 pub(crate) use timeline::Timeline;
+pub(crate) use window::Window;
 
 /// A job as the policies see it. Moments and lengths are in milliseconds.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! What is free now and later.
 
+use super::Window;
 use std::ops::RangeInclusive;
 
 /// What is free from some moment to the next.
@@ -70,6 +71,14 @@ impl<R: Clone> Timeline<R> {
             (*end, free.clone())
         });
         until.collect()
+    }
+
+    /// What is free from now until an end.
+    pub fn window(&self, end: i64) -> Window<R> {
+        let now = &self.steps[0];
+        let falling = self.falling(0, end).map(|(_, step)| step);
+        let steps = std::iter::once(now).chain(falling);
+        Window::new(steps.map(|step| (step.at, step.free.clone())))
     }
 
     /// The first step among some moments from which a job fits for as long as it may run, and what
@@ -193,23 +202,36 @@ mod tests {
         steps.iter().find(fits).map(|step| step.at)
     }
 
+    fn any_ends() -> impl Strategy<Value = Vec<(i64, i32)>> {
+        prop::collection::vec((0_i64..50, 1_i32..5), 0..8)
+    }
+
+    fn any_changes() -> impl Strategy<Value = Vec<Change>> {
+        prop::collection::vec((0_i64..50, 0_i64..30, -6_i32..4), 0..8)
+    }
+
+    /// Three are free now, and more once others end.
+    fn timeline(ends: &[(i64, i32)], changes: &[Change]) -> Timeline<i32> {
+        let ends = ends.iter().map(|(at, free)| (*at, free));
+        let mut timeline = Timeline::new(0, 3, ends, |free, held| *free += held);
+        for (at, length, by) in changes {
+            if *by < 0 {
+                timeline.reserve(*at, at + length, |free| *free += by);
+            } else {
+                timeline.change(*at, at + length, |free| *free += by);
+            }
+        }
+        timeline
+    }
+
     proptest! {
         #[test]
         fn steps_that_only_rise_need_no_look(
-            ends in prop::collection::vec((0_i64..50, 1_i32..5), 0..8),
-            changes in prop::collection::vec((0_i64..50, 0_i64..30, -6_i32..4), 0..8),
+            ends in any_ends(),
+            changes in any_changes(),
             asked in prop::collection::vec((1_i32..12, 1_i64..60), 1..8),
         ) {
-            let ends = ends.iter().map(|(at, free)| (*at, free));
-            let mut timeline = Timeline::new(0, 3, ends, |free, held| *free += held);
-            for change in changes {
-                let (at, length, by): Change = change;
-                if by < 0 {
-                    timeline.reserve(at, at + length, |free| *free += by);
-                } else {
-                    timeline.change(at, at + length, |free| *free += by);
-                }
-            }
+            let timeline = timeline(&ends, &changes);
             for (need, limit) in asked {
                 let found = timeline.earliest(
                     0..=i64::MAX,
@@ -221,6 +243,35 @@ mod tests {
                 let want = looked_at_each(&timeline, need, limit);
                 prop_assert_eq!(found.map(|(at, _)| at), want);
             }
+        }
+
+        /// Some of those end now that would have ended later; others take something from now on.
+        #[test]
+        fn a_window_has_what_the_whole_has(
+            ends in any_ends(),
+            changes in any_changes(),
+            gone in prop::collection::vec(any::<bool>(), 8),
+            taken in prop::collection::vec((1_i64..60, 1_i32..3), 0..3),
+            (need, limit) in (1_i32..12, 1_i64..60),
+        ) {
+            let mut timeline = timeline(&ends, &changes);
+            let mut window = timeline.window(limit);
+            for ((end, free), _) in ends.iter().zip(gone).filter(|(_, is_gone)| *is_gone) {
+                timeline.change(0, *end, |own| *own += free);
+                window.change(*end, |own| *own += free);
+            }
+            for (end, by) in taken {
+                timeline.reserve(0, end, |own| *own -= by);
+                window.change(end, |own| *own -= by);
+            }
+            let fits = |free: &i32| *free >= need;
+            let find = |free: &i32| fits(free).then_some(*free);
+            let keep = |whole: &mut i32, other: &i32| *whole = (*whole).min(*other);
+            let found = window.find(fits, keep, find);
+            let whole = timeline.earliest(
+                0..=0, limit, |_, free| fits(free), Some(keep), |_, free| find(free),
+            );
+            prop_assert_eq!(found.is_some(), whole.is_some());
         }
     }
 }

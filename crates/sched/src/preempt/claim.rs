@@ -2,6 +2,7 @@
 
 use super::choose::choose;
 use super::rules::{self, Claimant};
+use super::soon::SoonFree;
 use crate::fault::{self, Fault};
 use crate::kinds::Choice;
 use crate::pass::Pass;
@@ -13,6 +14,7 @@ use crate::{Action, State};
 use cluster_file::PreemptMode;
 use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
 use resources::{Free, PartId};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -86,15 +88,15 @@ impl State {
         if failed.is_some_and(|shortest| *shortest <= length) {
             return Ok(Vec::new());
         }
-        let soon = self.soon_free(pass, now);
+        let soon = SoonFree::new(self, pass, &pass.claims.taken, length, now);
         let room = |victims: &[Victim]| {
-            let mut view = soon.clone();
+            let mut view = Cow::Borrowed(&soon);
             for victim in victims {
                 for id in &victim.jobs {
-                    view.lose(self, *id, victim.mode);
+                    view.to_mut().lose(self, *id, victim.mode);
                 }
             }
-            view.earliest(self, attempt, now.0..=now.0, &reserved)
+            view.place(self, attempt, &reserved, now)
         };
         let chosen = if room(&[]).is_some() {
             // Those that are being ended have room enough for it.
@@ -167,7 +169,7 @@ impl State {
     }
 
     /// A running job has lost its place: all of it, or its CPUs alone.
-    fn give_place(&self, id: JobId, mode: PreemptMode, free: &mut Free) {
+    pub(super) fn give_place(&self, id: JobId, mode: PreemptMode, free: &mut Free) {
         let Some(holding) = &self.jobs[&id].derived.holding else {
             return;
         };
@@ -175,26 +177,6 @@ impl State {
         if mode == PreemptMode::Suspend {
             holding.suspended().take_from(&self.cluster, free);
         }
-    }
-
-    /// What is free once all are gone that are being ended, but for what others wait for that way.
-    fn soon_free(&self, pass: &Pass, now: Timestamp) -> Promises {
-        let parameters = self.backfill.unwrap_or_default();
-        let promises = pass.promises.clone();
-        let mut soon = promises.unwrap_or_else(|| Promises::new(self, &parameters, now));
-        soon.not_now.clone_from(&pass.not_now);
-        if self.backfill.is_none() {
-            soon.leave(&pass.withdrawn);
-        }
-        for id in &self.running {
-            if is_ending(&self.jobs[id].record.state) {
-                soon.lose(self, *id, PreemptMode::Cancel);
-            }
-        }
-        for claim in &pass.claims.taken {
-            soon.take(self, claim, claim.needed());
-        }
-        soon
     }
 
     /// Those whose place a job may take, the least worth first.
@@ -287,7 +269,8 @@ impl State {
     }
 }
 
-fn is_ending(state: &JobState) -> bool {
+/// Whether the end of a running job was decided, also one in its grace time.
+pub(super) fn is_ending(state: &JobState) -> bool {
     matches!(
         state,
         JobState::Running {

@@ -4,6 +4,7 @@
 //! rules.rs    who may take whose place, and what becomes of that one
 //! choose.rs   which of those that may lose theirs do
 //! claim.rs    in a pass: room for a job once they are gone
+//! soon.rs     what is free for it then
 //! lose.rs     what a job does that loses its place: it ends, is queued again, or stops for a while
 //! resume.rs   those that stopped go on
 //! ```
@@ -16,6 +17,7 @@ mod claim;
 mod lose;
 mod resume;
 pub(crate) mod rules;
+mod soon;
 
 pub(crate) use claim::{Claims, Taker};
 pub(crate) use lose::grace_of;
