@@ -1,11 +1,10 @@
 //! `priorities` and `shares`: what `sprio` and `sshare` print.
 
 use super::Owner;
-use model::{JobPriorityInfo, JobState, PriorityParts, PriorityReport, ShareRow, Timestamp};
+use model::{JobPriorityInfo, PriorityParts, PriorityReport, ShareRow, Timestamp};
 use resources::{Cluster, PriorityPolicy};
 use sched::Member;
 use sched::priority::NodeOfTree;
-use std::collections::BTreeMap;
 
 impl Owner {
     pub(super) fn priorities(&self) -> PriorityReport {
@@ -33,18 +32,22 @@ impl Owner {
 
     pub(super) fn shares(&self, now: Timestamp) -> Vec<ShareRow> {
         let (tree, standings) = self.state.shares(now);
-        let run_minutes = self.run_minutes(now);
+        let names = tracked(self.state.cluster());
+        let run_seconds = self.state.run_seconds(&names, now);
         let nodes = tree.nodes();
         let all = nodes[0].usage;
         let cluster = self.state.cluster();
         let rows = in_order(nodes).into_iter().map(|(place, depth)| {
             let (node, standing) = (&nodes[place], standings[place]);
-            let below: Vec<&Vec<u64>> = run_minutes
+            let below: Vec<&Vec<f64>> = run_seconds
                 .iter()
                 .filter(|(member, _)| is_below(nodes, member, place))
-                .map(|(_, minutes)| minutes)
+                .map(|(_, seconds)| seconds)
                 .collect();
-            let minutes = tracked(cluster).into_iter().enumerate();
+            let minutes = names.iter().enumerate().map(|(at, name)| {
+                let seconds: f64 = below.iter().map(|seconds| seconds[at]).sum();
+                (name.clone(), (seconds / 60.0) as u64)
+            });
             ShareRow {
                 account: node.account.clone(),
                 user: node.user.clone(),
@@ -58,47 +61,10 @@ impl Owner {
                 level: Some(standing.level).filter(|level| level.is_finite()),
                 id: 0,
                 group_minutes: group_minutes(cluster, node),
-                run_minutes: minutes
-                    .map(|(at, name)| (name, below.iter().map(|minutes| minutes[at]).sum()))
-                    .collect(),
+                run_minutes: minutes.collect(),
             }
         });
         rows.collect()
-    }
-
-    /// Amounts of running jobs times the minutes that they may still run, by user, in the order of
-    /// [`tracked`].
-    fn run_minutes(&self, now: Timestamp) -> BTreeMap<Member, Vec<u64>> {
-        let cluster = self.state.cluster();
-        let names = tracked(cluster);
-        let mut all: BTreeMap<Member, Vec<u64>> = BTreeMap::new();
-        for record in self.state.running() {
-            let JobState::Running {
-                allocation,
-                since,
-                limit: Some(limit),
-                ..
-            } = &record.state
-            else {
-                continue;
-            };
-            let stopped_ms = record.state.suspended_ms(now);
-            let left_ms = (*since + *limit).0.saturating_add(stopped_ms) - now.0;
-            let left = u64::try_from(left_ms / 1000).unwrap_or(0);
-            let sums = all.entry(self.state.member(record));
-            let sums = sums.or_insert_with(|| vec![0; names.len()]);
-            for (sum, name) in sums.iter_mut().zip(&names) {
-                let amount = match name.as_str() {
-                    "cpu" | "billing" => allocation.cpus() as u64,
-                    "mem" => allocation.nodes.iter().map(|share| share.memory).sum(),
-                    "node" => allocation.nodes.len() as u64,
-                    "gres/gpu" => allocation.gpus() as u64,
-                    _ => 0,
-                };
-                *sum += amount.saturating_mul(left) / 60;
-            }
-        }
-        all
     }
 }
 

@@ -235,7 +235,7 @@ impl crate::State {
 }
 
 /// How much a second of a QOS's job counts of what is used.
-fn usage_factor(qos: Option<&Qos>) -> f64 {
+pub(crate) fn usage_factor(qos: Option<&Qos>) -> f64 {
     // Slurm takes no other.
     qos.map_or(1.0, |qos| qos.usage_factor.clamp(0.0, 1e9))
 }

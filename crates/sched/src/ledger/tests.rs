@@ -596,6 +596,22 @@ fn what_was_used() {
     assert_eq!(lab.stands(waits.unwrap()), "R");
 }
 
+/// A second of a job counts as its QOS says, and a CPU is billed as its partition says.
+#[test]
+fn what_may_still_be_used() {
+    let text = "[nodes.g]\nnames = \"g[1-4]\"\ncpus = 8\nmemory = \"16000M\"\n\
+        [partition.all]\ndefault = true\nnodes = \"ALL\"\nbilling_weights = \"CPU=1.5\"\n\
+        [qos.normal]\n[qos.double]\nusage_factor = 2.0\n[qos.free]\nusage_factor = 0.0\n";
+    let mut lab = World::text(text);
+    lab.check("ann", in_qos("double", minutes(3, 10)), "R");
+    lab.check("ann", minutes(1, 10), "R");
+    lab.check("bob", in_qos("free", minutes(1, 10)), "R");
+    let names = ["cpu", "node", "billing"].map(str::to_owned);
+    let used = lab.state.run_seconds(&names, lab.now + Seconds(30));
+    let sums: Vec<&[f64]> = used.values().map(Vec::as_slice).collect();
+    assert_eq!(sums, [[3990.0, 1710.0, 5130.0], [0.0; 3]]);
+}
+
 /// At midnight what was used counts no more, of what runs on only what it uses since; what is written then
 /// makes the same state.
 #[test]

@@ -12,6 +12,7 @@
 
 mod classic;
 mod factors;
+mod held_tres;
 mod measure;
 mod priorities;
 mod share_tree;

@@ -1,6 +1,7 @@
 //! What the priorities of a cluster's jobs come from: its policy, usage and shares.
 
-use super::measure::{Circumstances, Measure, billed};
+use super::held_tres::{amount_held, usage_factor_of};
+use super::measure::{Circumstances, Measure};
 use super::{Decay, Factors, ShareTree, Standing, Usage};
 use crate::Job;
 use crate::accrual::accrues_since;
@@ -192,49 +193,11 @@ pub(crate) fn association_priority(
 /// What a running job used since its start, or since a moment after it, less what was forgotten since;
 /// nothing of another.
 fn used_since_start(cluster: &Cluster, record: &Job, reset: Timestamp, now: Timestamp) -> f64 {
-    let JobState::Running {
-        since, allocation, ..
-    } = &record.state
-    else {
+    let JobState::Running { since, .. } = &record.state else {
         return 0.0;
     };
-    let partition = record.partition.as_deref();
-    let partition = partition.and_then(|name| cluster.find_partition(name));
-    let weights = partition.map_or(&[][..], |id| &cluster.partition(id).billing);
-    let gpus = |kind: Option<&str>| {
-        let shares = allocation.nodes.iter();
-        let counts = shares.filter_map(|share| {
-            let node = cluster.node(&share.node)?;
-            let of_kind = |index: &&u32| match kind {
-                None => true,
-                Some(kind) => {
-                    let groups = &cluster.class(node).gpus;
-                    groups.iter().any(|group| {
-                        group.indices & (1 << (**index).min(63)) != 0 && group.kind.is_called(kind)
-                    })
-                }
-            };
-            Some(share.gpus.iter().filter(of_kind).count())
-        });
-        counts.sum::<usize>() as f64
-    };
-    let of = |name: &str| match name {
-        "cpu" => allocation.cpus() as f64,
-        "mem" => allocation
-            .nodes
-            .iter()
-            .map(|share| share.memory as f64)
-            .sum(),
-        "node" => allocation.nodes.len() as f64,
-        "gres/gpu" => gpus(None),
-        other => other
-            .strip_prefix("gres/gpu:")
-            .map_or(0.0, |kind| gpus(Some(kind))),
-    };
-    let rate = billed(cluster.priority().has_flag("MAX_TRES"), weights, &of);
-    let factor = member::qos_of(cluster, record)
-        .map_or(1.0, |qos| cluster.qos()[usize::from(qos.0)].usage_factor);
+    let rate = amount_held(cluster, record, "billing");
     let ran = now.since(reset.max(*since)) - record.state.suspended_ms(now);
     let seconds = ran.max(0) as f64 / 1000.0;
-    (rate * factor * decay(cluster).sum(seconds)).clamp(0.0, f64::MAX)
+    (rate * usage_factor_of(cluster, record) * decay(cluster).sum(seconds)).clamp(0.0, f64::MAX)
 }

@@ -52,7 +52,7 @@ pub(super) fn association_lines<'a>(
     let facts = all.facts;
     let whose = (&*it.account, it.user.as_deref());
     let jobs = all.jobs.get(&whose).into_iter().flatten();
-    let used = Used::of(&facts.tres, jobs.copied());
+    let used = Used::of(facts, jobs.copied());
     let share = all.shares.get(&whose);
     let shares = it.settings.get("fairshare").map_or("1", String::as_str);
     let norm = share.map_or(0.0, |row| row.norm_shares);

@@ -23,7 +23,7 @@ pub struct CountedJob {
     /// Where it runs: a node of several jobs is counted once.
     pub nodes: Vec<NodeName>,
     /// How long it may still run.
-    pub minutes_left: u64,
+    pub seconds_left: u64,
     /// How long it ran, less what was forgotten of that.
     pub seconds: f64,
 }
@@ -53,7 +53,7 @@ impl CountedJob {
                 .map(|name| counts.get(name).copied().unwrap_or(0))
                 .collect(),
             nodes: info.nodes.clone(),
-            minutes_left: time_left / 60,
+            seconds_left: time_left,
             seconds: ran as f64 * left(since_end as f64 / 1000.0),
             ..CountedJob::default()
         }

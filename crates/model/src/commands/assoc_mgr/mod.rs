@@ -45,6 +45,15 @@ pub struct AssocMgrFacts {
     pub uids: BTreeMap<String, u32>,
 }
 
+impl AssocMgrFacts {
+    /// How many times a second of a QOS's job counts of what is used.
+    fn usage_factor(&self, qos: &str) -> f64 {
+        let qos = self.accounting.qos.iter().find(|known| known.name == qos);
+        let factor = qos.and_then(|qos| qos.settings.get("usagefactor"));
+        factor.and_then(|text| text.parse().ok()).unwrap_or(1.0)
+    }
+}
+
 impl AssocMgrRequest {
     /// Reads the words after `assoc_mgr`.
     ///
@@ -248,6 +257,8 @@ mod tests {
         let settings = &mut accounting.associations[1].settings;
         settings.insert("grptres".to_owned(), "cpu=10".to_owned());
         settings.insert("maxjobs".to_owned(), "3".to_owned());
+        let factor = ("usagefactor".to_owned(), "2.000000".to_owned());
+        accounting.qos[0].settings.extend([factor]);
         let facts = AssocMgrFacts {
             accounting,
             tres: vec!["cpu".to_owned(), "billing".to_owned()],
@@ -260,7 +271,7 @@ mod tests {
                 elements: 1,
                 tres: vec![2, 2],
                 nodes: vec![NodeName::new("node1")],
-                minutes_left: 5,
+                seconds_left: 329,
                 seconds: 60.0,
             }],
             uids: BTreeMap::from([("root".to_owned(), 0)]),
@@ -270,14 +281,15 @@ mod tests {
         let text = asked.print(&facts, false);
         for line in [
             "    GrpTRES=cpu=10(2),billing=N(2)\n",
-            "    GrpTRESRunMins=cpu=N(10),billing=N(10)\n",
+            "    GrpTRESMins=cpu=N(4),billing=N(4)\n",
+            "    GrpTRESRunMins=cpu=N(21),billing=N(21)\n",
             "    MaxJobs=3(1) MaxJobsAccrue= MaxSubmitJobs= MaxWallPJ=\n",
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }
         let asked = parse("flags=qos").expect("it can be read");
         let text = asked.print(&facts, true);
-        assert!(text.contains("UsageRaw=120.000000 GrpJobs=N(1)"), "{text}");
+        assert!(text.contains("UsageRaw=240.000000 GrpJobs=N(1)"), "{text}");
         let users = "User Limits= 0={MaxJobsPU=N(1) MaxJobsAccruePU=N(0) MaxSubmitJobsPU=N(1) MaxTRESPU=cpu=N(2),billing=N(2)}\n";
         assert!(text.ends_with(users), "{text}");
     }

@@ -8,11 +8,7 @@ use std::collections::BTreeSet;
 /// The block of a QOS.
 pub(super) fn qos_text(facts: &AssocMgrFacts, qos: &Qos, one_line: bool) -> String {
     let jobs = || facts.jobs.iter().filter(|job| job.qos == qos.name);
-    let used = Used::of(&facts.tres, jobs());
-    let factor = qos
-        .settings
-        .get("usagefactor")
-        .and_then(|text| text.parse::<f64>().ok());
+    let used = Used::of(facts, jobs());
     let billed = facts.tres.iter().position(|name| name == "billing");
     let raw = billed
         .and_then(|at| used.seconds_of_tres.get(at))
@@ -25,7 +21,7 @@ pub(super) fn qos_text(facts: &AssocMgrFacts, qos: &Qos, one_line: bool) -> Stri
     };
     let mut lines = vec![
         format!("QOS={}({})", qos.name, qos.id),
-        format!("UsageRaw={:.6}", raw * factor.unwrap_or(1.0)),
+        format!("UsageRaw={raw:.6}"),
         format!(
             "GrpJobs={} GrpJobsAccrue={} GrpSubmitJobs={} GrpWall={}",
             limit(&qos.settings, "grpjobs", used.running),
@@ -54,12 +50,12 @@ pub(super) fn qos_text(facts: &AssocMgrFacts, qos: &Qos, one_line: bool) -> Stri
     let accounts: BTreeSet<&String> = jobs().map(|job| &job.account).collect();
     let users: BTreeSet<&String> = jobs().map(|job| &job.user).collect();
     let of_accounts = accounts.into_iter().map(|name| {
-        let used = Used::of(&facts.tres, jobs().filter(|job| job.account == *name));
+        let used = Used::of(facts, jobs().filter(|job| job.account == *name));
         let rows = limits_each(facts, qos, &used, ("PA", "account"));
         (name.clone(), rows)
     });
     let of_users = users.into_iter().map(|name| {
-        let used = Used::of(&facts.tres, jobs().filter(|job| job.user == *name));
+        let used = Used::of(facts, jobs().filter(|job| job.user == *name));
         let rows = limits_each(facts, qos, &used, ("PU", "user"));
         let uid = facts
             .uids

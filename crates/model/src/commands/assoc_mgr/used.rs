@@ -1,6 +1,6 @@
 //! What jobs use, beside the limits that count it.
 
-use super::CountedJob;
+use super::{AssocMgrFacts, CountedJob};
 use crate::records::Settings;
 use std::collections::BTreeSet;
 
@@ -12,15 +12,21 @@ pub(super) struct Used {
     pub(super) seconds: f64,
     pub(super) tres: Vec<u64>,
     pub(super) seconds_of_tres: Vec<f64>,
-    pub(super) run_minutes: Vec<u64>,
+    /// Of each TRES what running jobs may still use until their limits, times seconds.
+    run_seconds: Vec<f64>,
 }
 
 impl Used {
-    pub(super) fn of<'a>(names: &[String], jobs: impl Iterator<Item = &'a CountedJob>) -> Used {
+    /// A second of a job counts as its QOS says (`UsageFactor`).
+    pub(super) fn of<'a>(
+        facts: &AssocMgrFacts,
+        jobs: impl Iterator<Item = &'a CountedJob>,
+    ) -> Used {
+        let names = &facts.tres;
         let mut used = Used {
             tres: vec![0; names.len()],
             seconds_of_tres: vec![0.0; names.len()],
-            run_minutes: vec![0; names.len()],
+            run_seconds: vec![0.0; names.len()],
             ..Used::default()
         };
         let mut nodes = BTreeSet::new();
@@ -30,12 +36,15 @@ impl Used {
             }
             used.submitted += if job.is_live { job.elements } else { 0 };
             used.running += u64::from(job.is_running);
-            used.seconds += job.seconds;
+            let factor = facts.usage_factor(&job.qos);
+            let seconds = job.seconds * factor;
+            let seconds_left = job.seconds_left as f64 * factor;
+            used.seconds += seconds;
             for (at, amount) in job.tres.iter().enumerate().take(names.len()) {
-                used.seconds_of_tres[at] += *amount as f64 * job.seconds;
+                used.seconds_of_tres[at] += *amount as f64 * seconds;
                 if job.is_running {
                     used.tres[at] += amount;
-                    used.run_minutes[at] += amount * job.minutes_left;
+                    used.run_seconds[at] += *amount as f64 * seconds_left;
                 }
             }
         }
@@ -45,10 +54,18 @@ impl Used {
         used
     }
 
-    pub(super) fn minutes(&self) -> Vec<u64> {
-        let of = |seconds: &f64| (seconds / 60.0) as u64;
-        self.seconds_of_tres.iter().map(of).collect()
+    fn minutes(&self) -> Vec<u64> {
+        minutes(&self.seconds_of_tres)
     }
+
+    fn run_minutes(&self) -> Vec<u64> {
+        minutes(&self.run_seconds)
+    }
+}
+
+fn minutes(seconds: &[f64]) -> Vec<u64> {
+    let of = |seconds: &f64| (seconds / 60.0) as u64;
+    seconds.iter().map(of).collect()
 }
 
 /// `10(3)`, or `N(3)` where there is no limit.
@@ -83,7 +100,10 @@ pub(super) fn group_lines(names: &[String], settings: &Settings, used: &Used) ->
     [
         format!("GrpTRES={}", of("grptres", &used.tres)),
         format!("GrpTRESMins={}", of("grptresmins", &used.minutes())),
-        format!("GrpTRESRunMins={}", of("grptresrunmins", &used.run_minutes)),
+        format!(
+            "GrpTRESRunMins={}",
+            of("grptresrunmins", &used.run_minutes())
+        ),
     ]
 }
 
