@@ -2,6 +2,7 @@
 
 use crate::kinds::Choice;
 use crate::{Job, State};
+use cluster_file::EnforcePartLimits;
 use model::{Request, Submitter};
 use resources::{Demand, Denial, Finding, NodeId, PartId, never_on_one, no_licence};
 use std::borrow::Cow;
@@ -55,26 +56,52 @@ impl State {
         Ok(())
     }
 
-    /// Whether the partitions of a request take jobs of its submitter.
+    /// Whether the partitions of a request take jobs of its submitter. Of several one that does not is passed over, but
+    /// where limits of partitions are enforced (`_valid_job_part` of job_mgr.c).
     ///
     /// # Errors
     /// The first that does not.
     pub fn may_enter(&self, request: &Request, who: &Submitter) -> Result<(), Box<Finding>> {
-        for partition in partitions_of(&self.cluster, request.partition.as_deref()) {
-            if let Some(denial) = self.keeps_out(partition, who) {
-                let name = &self.cluster.partition(partition).name;
-                return Err(Box::new(Finding::by_engine(
-                    denial,
-                    format!("--partition={name}"),
-                    format!(
-                        "it takes no jobs of {} ({}) from {}",
-                        who.user, who.group, who.host
-                    ),
-                    "name another one: scontrol show partition says whose jobs each takes",
-                )));
-            }
+        let named = partitions_of(&self.cluster, request.partition.as_deref());
+        let enforced = self.cluster.queue_rules().refuses_outside;
+        if named.len() > 1 && enforced.is_none() {
+            return Ok(());
         }
-        Ok(())
+        let mut named = named.iter().enumerate();
+        let closed = named.find_map(|(at, id)| Some((at, *id, self.keeps_out(*id, who)?)));
+        let Some((at, partition, denial)) = closed else {
+            return Ok(());
+        };
+        // Slurm says no more of it where one before takes the job.
+        let denial = match enforced {
+            Some(EnforcePartLimits::Any) if at > 0 => Denial::PartitionClosed,
+            _ => denial,
+        };
+        let name = &self.cluster.partition(partition).name;
+        Err(Box::new(Finding::by_engine(
+            denial,
+            format!("--partition={name}"),
+            format!(
+                "it takes no jobs of {} ({}) from {}",
+                who.user, who.group, who.host
+            ),
+            "name another one: scontrol show partition says whose jobs each takes",
+        )))
+    }
+
+    /// Whether a job is on more nodes than can be: so 22.05 counts those of one that says no most of them, where the
+    /// first of several partitions takes no jobs of its submitter.
+    pub(crate) fn lost_its_nodes(&self, record: &Job) -> bool {
+        let request = &record.request;
+        let names = request.partition.as_deref().unwrap_or_default();
+        if request.max_nodes.is_some() || !names.contains(',') {
+            return false;
+        }
+        let named = partitions_of(&self.cluster, Some(names));
+        match named[..] {
+            [first, _, ..] => self.keeps_out(first, &record.submitter).is_some(),
+            _ => false,
+        }
     }
 
     /// The partitions in which a request could start, in the order in which it names them.

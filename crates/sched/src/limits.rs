@@ -44,6 +44,7 @@ impl State {
             }
             PartitionState::Down => Err(PendingReason::PartitionDown),
             PartitionState::Inactive => Err(PendingReason::PartitionInactive),
+            _ if self.lost_its_nodes(&job.record) => Err(PendingReason::PartitionNodeLimit),
             _ if self
                 .keeps_out(choice.partition, &job.record.submitter)
                 .is_some() =>

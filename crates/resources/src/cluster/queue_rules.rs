@@ -1,6 +1,7 @@
-//! What `SchedulerParameters` and `DependencyParameters` say of jobs that wait, besides backfill and preemption.
+//! What `SchedulerParameters`, `DependencyParameters` and `EnforcePartLimits` say of jobs that wait, besides backfill
+//! and preemption.
 
-use cluster_file::{ClusterFile, Sourced};
+use cluster_file::{ClusterFile, EnforcePartLimits, Sourced};
 
 /// Rules for jobs that wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,12 +13,17 @@ pub struct QueueRules {
     /// So many of the first jobs of a partition are tried in order; the others by backfill alone
     /// (`partition_job_depth`).
     pub depth: Option<usize>,
+    /// Which jobs are refused that are outside of limits of a partition (`EnforcePartLimits`); none where they wait.
+    pub refuses_outside: Option<EnforcePartLimits>,
 }
 
 impl QueueRules {
     /// Those of a cluster file.
     pub(super) fn of(file: &ClusterFile) -> QueueRules {
         let mut rules = QueueRules::default();
+        let enforced = file.limits.enforce_partition_limits.as_ref();
+        let enforced = enforced.map(|enforced| enforced.value);
+        rules.refuses_outside = enforced.filter(|enforced| *enforced != EnforcePartLimits::No);
         let own = &file.scheduling;
         let words = |text: &Option<Sourced<String>>| {
             let text = text.as_ref().map_or("", |text| text.value.as_str());

@@ -1,6 +1,7 @@
 //! A change of a job that waits: of what it asks for, as its submission would be checked.
 
 use super::{ChangeDenial, changed_limit, changes_any_job, options_of, set_site_factor, shown_of};
+use crate::admit::partitions_of;
 use crate::{Job, JobUpdate, State, member};
 use cluster_file::ClusterFile;
 use model::{
@@ -33,7 +34,11 @@ impl State {
                     return Err(ChangeDenial::Partition);
                 }
                 request.partition = Some(names.clone());
-                if self.may_enter(request, &record.submitter).is_err() {
+                // The first of several has to take it, though another may.
+                let first = partitions_of(cluster, Some(names)).into_iter().next();
+                let who = &record.submitter;
+                let is_out = first.is_some_and(|first| self.keeps_out(first, who).is_some());
+                if is_out || self.may_enter(request, who).is_err() {
                     return Err(ChangeDenial::PartitionClosed);
                 }
             }
