@@ -31,7 +31,7 @@ impl State {
         self.stop_qos(pass, &tried.later, &reason);
         let named = choice.need.compiled.demand.required.iter();
         let named: NodeSet = named.filter_map(|name| self.cluster.node(name)).collect();
-        if tried.is_behind || self.is_below_threshold(&tried.later) {
+        if tried.is_behind || self.is_below_threshold(&tried.later, now) {
             pass.limited.insert(*job, reason);
         } else if named.is_empty() {
             pass.unavailable.insert(*job, reason);

@@ -258,7 +258,7 @@ impl State {
         }
         if !is_behind {
             let reason = self.why_first(choice, pass);
-            if self.is_below_threshold(later) {
+            if self.is_below_threshold(later, now) {
                 let reason = reason.unwrap_or(PendingReason::Resources);
                 pass.limited.insert(*job, reason);
                 return;
@@ -353,7 +353,7 @@ impl State {
         // One whose QOS says NoReserve starts when it can, and nothing is kept for it.
         if *promised >= parameters.promises
             || self.keeps_no_place(attempt.job)
-            || self.is_below_threshold(attempt)
+            || self.is_below_threshold(attempt, now)
         {
             return None;
         }
@@ -371,13 +371,20 @@ impl State {
         }
     }
 
-    /// Whether a job's priority is below that from which on a place is kept for it (`MinPrioThreshold`).
-    pub(crate) fn is_below_threshold(&self, attempt: &Attempt) -> bool {
+    /// Whether no place is kept for a job so far: its priority is below that from which on one is (`MinPrioThreshold`,
+    /// else `bf_min_prio_reserve`), or it could start for a shorter time than that (`bf_min_age_reserve`).
+    pub(crate) fn is_below_threshold(&self, attempt: &Attempt, now: Timestamp) -> bool {
         let record = &self.jobs[&attempt.job].record;
-        self.cluster.has_limits()
-            && Chain::of(&self.cluster, record, Some(attempt.choice.partition))
-                .priority_threshold()
-                .is_some_and(|least| attempt.choice.priority < least)
+        let rules = self.cluster.queue_rules();
+        let chain = || Chain::of(&self.cluster, record, Some(attempt.choice.partition));
+        let limit = self.cluster.has_limits().then(chain);
+        let least = limit.and_then(|chain| chain.priority_threshold());
+        let waits_too_short = rules.least_wait.is_some_and(|least| {
+            let eligible = record.eligible;
+            eligible.is_none_or(|since| since + least > now)
+        });
+        let least = least.or(rules.least_priority);
+        waits_too_short || least.is_some_and(|least| attempt.choice.priority < least)
     }
 
     /// Whether a job's QOS has the flag `NoReserve`.

@@ -2,6 +2,7 @@
 //! and preemption.
 
 use cluster_file::{ClusterFile, EnforcePartLimits, Sourced};
+use model::Seconds;
 
 /// Rules for jobs that wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +14,11 @@ pub struct QueueRules {
     /// So many of the first jobs of a partition are tried in order; the others by backfill alone
     /// (`partition_job_depth`).
     pub depth: Option<usize>,
+    /// A job of a lower priority has no place kept for it, and keeps those behind it waiting for none, where no limit says
+    /// another (`bf_min_prio_reserve`).
+    pub least_priority: Option<u32>,
+    /// Nor has one that could start for a shorter time than this (`bf_min_age_reserve`).
+    pub least_wait: Option<Seconds>,
     /// Which jobs are refused that are outside of limits of a partition (`EnforcePartLimits`); none where they wait.
     pub refuses_outside: Option<EnforcePartLimits>,
 }
@@ -41,6 +47,14 @@ impl QueueRules {
                 "partition_job_depth" => {
                     let depth = value.trim().parse().ok();
                     rules.depth = depth.filter(|depth| *depth > 0);
+                }
+                "bf_min_prio_reserve" => {
+                    let least = value.trim().parse().ok();
+                    rules.least_priority = least.filter(|least| *least > 0);
+                }
+                "bf_min_age_reserve" => {
+                    let least = value.trim().parse().ok();
+                    rules.least_wait = least.filter(|least| *least > 0).map(Seconds);
                 }
                 _ => {}
             }
@@ -97,5 +111,14 @@ mod tests {
         // As in Slurm no bound.
         check("partition_job_depth=0", none);
         check("partition_job_depth=-1", none);
+        check(
+            "bf_min_prio_reserve=1000,bf_min_age_reserve=60",
+            QueueRules {
+                least_priority: Some(1000),
+                least_wait: Some(Seconds(60)),
+                ..none
+            },
+        );
+        check("bf_min_prio_reserve=0,bf_min_age_reserve=-1", none);
     }
 }
