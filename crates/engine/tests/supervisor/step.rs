@@ -59,6 +59,7 @@ impl Step {
             node: NodeName::new("n1"),
             nodes: None,
             own_processes: false,
+            job_folder: None,
             engine: root.path().to_owned(),
             binary: root.path().join("bin/1/yard"),
             uid: 0,
