@@ -155,8 +155,10 @@ fn a_default_qos_is_not_taken_from_its_user() {
     bank.refuses("modify user u set qos-=q1", said);
     bank.refuses("modify user u set qos=normal", said);
     bank.refuses("modify account a set qos-=q1", said);
-    let line = "modify user u set defaultqos=normal qos-=q1";
+    // In any case, and kept by its own name.
+    let line = "modify user u set DefaultQOS=NORMAL qos-=q1";
     assert_eq!(bank.said(line).0, 0);
+    bank.shows("-nP show assoc where user=u format=defaultqos", "normal");
 }
 
 #[test]

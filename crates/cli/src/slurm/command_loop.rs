@@ -12,8 +12,11 @@ use sys::poll::{Interest, Poll};
 pub struct CommandLoop<'a> {
     /// Its name, which stands before each command.
     pub name: &'a str,
-    /// Commands that hold for those after them, each with the option that does the same.
-    pub settings: &'a [(&'a str, &'a str)],
+    /// Commands that hold for those after them, each with the option that does the same, and how many of its
+    /// letters are enough.
+    pub settings: &'a [(&'a str, usize, &'a str)],
+    /// Commands that end it, likewise.
+    pub ends: &'a [(&'a str, usize)],
 }
 
 impl CommandLoop<'_> {
@@ -48,7 +51,8 @@ impl CommandLoop<'_> {
                 words.clone_from(&last);
             }
             let Some(first) = words.first() else { continue };
-            if ["exit", "quit"].iter().any(|end| is_whole(first, end)) {
+            let is_end = |(name, least): &(&str, usize)| model::abbreviates(first, name, *least);
+            if self.ends.iter().any(is_end) {
                 return worst;
             }
             if first.starts_with('-') {
@@ -57,8 +61,9 @@ impl CommandLoop<'_> {
                 worst = worst.max(1);
                 continue;
             }
-            let setting = self.settings.iter().find(|(name, _)| is_whole(first, name));
-            if let Some((_, option)) = setting {
+            let mut settings = self.settings.iter();
+            let setting = settings.find(|(name, least, _)| model::abbreviates(first, name, *least));
+            if let Some((.., option)) = setting {
                 options.push((*option).to_owned());
                 continue;
             }
@@ -69,10 +74,6 @@ impl CommandLoop<'_> {
             last = words;
         }
     }
-}
-
-fn is_whole(word: &str, name: &str) -> bool {
-    word.eq_ignore_ascii_case(name)
 }
 
 /// A line without its end, read byte by byte: what follows it is left for whoever reads next. `None` at the end,

@@ -17,11 +17,12 @@ use std::time::Duration;
 const COMMANDS: CommandLoop<'_> = CommandLoop {
     name: "sacctmgr",
     settings: &[
-        ("oneliner", "--oneliner"),
-        ("quiet", "--quiet"),
-        ("readonly", "--readonly"),
-        ("verbose", "--verbose"),
+        ("oneliner", 1, "--oneliner"),
+        ("quiet", 4, "--quiet"),
+        ("readonly", 4, "--readonly"),
+        ("verbose", 4, "--verbose"),
     ],
+    ends: &[("exit", 4), ("\\q", 2), ("quit", 4)],
 };
 
 /// How often a change is tried again that another one came before.

@@ -23,13 +23,14 @@ use model::scontrol::{self, ScontrolArgs, ScontrolCommand, ScontrolUsageError};
 const COMMANDS: CommandLoop<'_> = CommandLoop {
     name: "scontrol",
     settings: &[
-        ("all", "--all"),
-        ("details", "--details"),
-        ("hide", "--hide"),
-        ("oneliner", "--oneliner"),
-        ("quiet", "--quiet"),
-        ("verbose", "--verbose"),
+        ("all", 2, "--all"),
+        ("details", 1, "--details"),
+        ("hide", 2, "--hide"),
+        ("oneliner", 1, "--oneliner"),
+        ("quiet", 4, "--quiet"),
+        ("verbose", 4, "--verbose"),
     ],
+    ends: &[("exit", 2), ("quit", 4)],
 };
 
 /// Runs it; returns its exit status.

@@ -1,7 +1,8 @@
 //! Names that may be shortened.
 
 /// `text` is `name` or the beginning of it, at least so many letters long, in any case.
-pub(crate) fn abbreviates(text: &str, name: &str, least: usize) -> bool {
+#[must_use]
+pub fn abbreviates(text: &str, name: &str, least: usize) -> bool {
     text.len() >= least
         && name
             .get(..text.len())

@@ -46,7 +46,7 @@ pub(crate) mod usage;
 pub(crate) mod variables;
 pub(crate) mod wrap;
 
-pub(crate) use abbreviation::abbreviates;
+pub use abbreviation::abbreviates;
 pub use allocation::{Allocation, GpuIndex, NodeShare};
 pub use amount_text::{amount_text, mebibytes_text};
 pub use array_spec::ArraySpec;

@@ -78,10 +78,13 @@ pub(super) fn given(
                 let Some(setting) = Setting::named(known, &lower) else {
                     return Err(unknown(""));
                 };
+                let mut value = value;
                 if setting.key == "defaultqos" && value != "-1" {
-                    let is_known = from.qos.iter().any(|qos| qos.name == value);
-                    if !is_known {
-                        return Err(bad_default_qos(value));
+                    // Kept by its own name, in whatever case it is written.
+                    let mut all = from.qos.iter();
+                    match all.find(|qos| qos.name.eq_ignore_ascii_case(value)) {
+                        Some(qos) => value = &qos.name,
+                        None => return Err(bad_default_qos(value)),
                     }
                 }
                 if setting.key == "preempt" && value != "-1" {
