@@ -3,8 +3,8 @@
 
 use api::EngineFolder;
 use cluster_file::{ClusterFile, Contradiction};
-use model::{Accounting, ClusterChanges, NodeName, Severity};
-use resources::{Cluster, SingleNode, Trust};
+use model::{Accounting, ClusterChanges, CpuLayout, CpuPlace, Dealing, NodeName, Severity};
+use resources::{Cluster, NodeClass, SingleNode, Trust, UNBOUNDED};
 use sched::{BackfillParameters, ParameterError};
 use std::io;
 use std::path::Path;
@@ -21,6 +21,8 @@ pub(crate) struct EngineCluster {
     pub(crate) cluster: Arc<Cluster>,
     /// Numbers of this machine's CPUs; empty where the nodes are pretended.
     pub(crate) numbers: Arc<[u32]>,
+    /// Where this machine's CPUs lie; none where the nodes are pretended.
+    layout: Option<Arc<CpuLayout>>,
     /// What it was made of, where it isn't this machine, with what `sacctmgr` keeps.
     pub(crate) file: Option<Arc<ClusterFile>>,
     /// The same as it was written.
@@ -74,6 +76,15 @@ fn built(file: &ClusterFile) -> Cluster {
     cluster
 }
 
+fn cpu_place(cpu: &sys::cpu_topology::Cpu) -> CpuPlace {
+    CpuPlace {
+        number: cpu.number,
+        socket: cpu.socket,
+        core: cpu.core,
+        domain: cpu.domain,
+    }
+}
+
 impl EngineCluster {
     /// The cluster of an engine's folder: of the file that lies in it, else this machine.
     pub(crate) fn of(
@@ -124,6 +135,7 @@ impl EngineCluster {
             name: name.to_owned(),
             cluster: Arc::new(cluster),
             numbers: Arc::default(),
+            layout: None,
             file: Some(Arc::clone(&file)),
             written: Some(file),
             accounts: None,
@@ -134,7 +146,11 @@ impl EngineCluster {
     fn this_machine(name: &str, gpus: &[sys::gpus::Gpu]) -> EngineCluster {
         let host = sys::host_name();
         let short = host.split('.').next().unwrap_or("localhost");
-        let numbers = sys::cpu::available();
+        let cpus: Vec<CpuPlace> = sys::cpu_topology::available()
+            .iter()
+            .map(cpu_place)
+            .collect();
+        let numbers: Vec<u32> = cpus.iter().map(|cpu| cpu.number).collect();
         let host = NodeName::new(short);
         let gpus = gpus.iter().map(|gpu| (gpu.index, gpu.name.as_str()));
         let cluster = Cluster::single(&SingleNode {
@@ -148,6 +164,7 @@ impl EngineCluster {
             name: name.to_owned(),
             cluster: Arc::new(cluster),
             numbers: numbers.into(),
+            layout: Some(Arc::new(CpuLayout::of_machine(&cpus))),
             file: None,
             written: None,
             accounts: None,
@@ -249,6 +266,37 @@ impl EngineCluster {
     pub(crate) fn node_names(&self) -> impl Iterator<Item = &NodeName> {
         let name = |node| self.cluster.node_name(node);
         self.cluster.nodes().map(name)
+    }
+
+    /// Where the CPUs of a node of this class lie. `there` are CPUs that it has: of one of which nothing is said,
+    /// or that the cluster does not have any more, there are no others.
+    pub(crate) fn layout_of(&self, class: Option<&NodeClass>, there: &[u32]) -> Arc<CpuLayout> {
+        if let Some(layout) = &self.layout {
+            return Arc::clone(layout);
+        }
+        let cpus = match class.map_or(UNBOUNDED, |class| class.total.cpus) {
+            UNBOUNDED => there.iter().max().map_or(0, |last| last.saturating_add(1)),
+            cpus => cpus,
+        };
+        Arc::new(CpuLayout::pretended(
+            class.and_then(|class| class.sockets),
+            cpus,
+        ))
+    }
+
+    /// How tasks are dealt out over a node's sockets where their step does not say it.
+    pub(crate) fn default_over_sockets(&self) -> Dealing {
+        let scheduling = self.file.as_ref().map(|file| &file.scheduling);
+        let select = scheduling.and_then(|scheduling| scheduling.select.as_ref());
+        let is_block = select.is_some_and(|select| {
+            let words = select.to_ascii_lowercase();
+            words.contains("cr_core_default_dist_block")
+        });
+        if is_block {
+            Dealing::Block
+        } else {
+            Dealing::Cyclic
+        }
     }
 
     /// Whether its nodes are pretended.

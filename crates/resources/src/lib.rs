@@ -67,8 +67,8 @@ pub use amounts::{Amounts, LANE_MAX, LANES};
 pub use cluster::{
     Account, AccountId, Association, ClassId, Cluster, Counted, Difference, GpuGroup, GpuKind,
     Lane, Limits, Merged, Most, NodeClass, NodeId, PartId, Partition, PartitionAccess,
-    PreemptPolicy, PriorityPolicy, Qos, QosId, QueueRules, Shares, SingleNode, Sockets, Switch,
-    Trust, UNBOUNDED, merge,
+    PreemptPolicy, PriorityPolicy, Qos, QosId, QueueRules, Shares, SingleNode, Switch, Trust,
+    UNBOUNDED, merge,
 };
 pub use compiled::Compiled;
 pub use demand::{

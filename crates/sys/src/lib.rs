@@ -17,6 +17,7 @@ pub mod copy;
 pub mod copy_tree;
 pub mod cpu;
 pub mod cpu_cgroup;
+pub mod cpu_topology;
 pub mod daemon;
 pub mod device_cgroup;
 mod device_program;

@@ -53,7 +53,7 @@ fn cpus_in(words: &[u64]) -> Vec<u32> {
 }
 
 /// A list as the kernel writes it: `0-3,8`.
-fn cpus_of(list: &str) -> Option<Vec<u32>> {
+pub(crate) fn cpus_of(list: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();
     for part in list.trim().split(',').filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

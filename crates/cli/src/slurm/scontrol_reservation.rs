@@ -70,7 +70,9 @@ pub fn unreserve(name: &str, written: &str, printer: &Printer) -> Result<u8, Com
 fn cores_of(cluster: &ClusterReport, reservation: &Reservation) -> (u32, u32) {
     reservation.cores_and_cpus(|name| {
         let node = cluster.nodes.iter().find(|node| node.name == *name)?;
-        Some((node.cpus, node.sockets))
+        // A node that is this machine gives CPUs one by one, wherever they lie.
+        let sockets = node.sockets.filter(|_| cluster.is_pretended);
+        Some((node.cpus, sockets))
     })
 }
 

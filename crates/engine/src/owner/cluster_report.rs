@@ -7,7 +7,7 @@ use api::{ClusterReport, LicenceReport, NodeReason, NodeReport, PartitionReport,
 use cluster_file::{PreemptMode, PreemptType};
 use model::{
     Denial, GpuIndex, JobState, LicenceCount, MemoryRequest, NodeGpus, NodeGres, NodeMark,
-    NodeName, NodeShare, NodeState, NodeUse, Reservation, ReservationFlag, Settings,
+    NodeName, NodeShare, NodeState, NodeUse, Reservation, ReservationFlag, Settings, Sockets,
     TimeLimitRequest, Timestamp,
 };
 use resources::{Cluster, Lane, NodeClass, NodeId, Partition, Switch, UNBOUNDED};
@@ -242,8 +242,8 @@ impl Owner {
                 there => there.into(),
             },
             memory_used: held.memory,
-            sockets: class
-                .sockets
+            sockets: self
+                .sockets_of(class)
                 .map(|there| [there.sockets, there.cores, there.threads]),
             tmp_disk: class.tmp_mib,
             weight: class.weight,
@@ -279,6 +279,15 @@ impl Owner {
                 0 => self.last_busy.get(name).copied().unwrap_or(self.since),
                 _ => now,
             },
+        }
+    }
+
+    /// Sockets, cores and threads as they are said of a pretended node, and as they are of this machine.
+    fn sockets_of(&self, class: &NodeClass) -> Option<Sockets> {
+        if self.cluster.is_pretended() {
+            class.sockets
+        } else {
+            Some(self.cluster.layout_of(Some(class), &[]).sockets())
         }
     }
 

@@ -4,13 +4,14 @@ use super::Owner;
 use super::active_job::LiveStep;
 use super::components::PlacedPart;
 use super::launch::started;
+use super::step_tasks;
 use super::turn::Turn;
 use crate::SupervisorKey;
 use crate::job_record::record_of;
 use crate::message::Peer;
 use crate::spec::{AroundTask, Environment, Program, Reach, StepSpec, Streams, SupervisorCall};
 use crate::store::StepRow;
-use api::{Answer, NewStep, Refusal, StepLaunch, StepRequestName, StepTask, TaskFiles};
+use api::{Answer, NewStep, Refusal, StepLaunch, StepRequestName, TaskFiles};
 use model::component_environment;
 use model::job_environment;
 use model::srun_environment;
@@ -306,8 +307,8 @@ impl Owner {
         let holder = self.state.job(part.job)?;
         let holder_record = record_of(holder, None);
         let holder_started = super::launch::started(&holder_record, self)?;
-        let mut tasks = tasks(holder, share, ranks, request);
-        let masks = masks(share, &tasks);
+        let mut tasks = self.step_tasks(holder, share, ranks, request);
+        let masks = step_tasks::masks(share, &tasks);
         if let Some(bind) = &request.cpu_bind {
             variables.extend(bind.variables(&masks));
         }
@@ -488,31 +489,6 @@ fn ranks(nodes: &[NodeShare], before: u32, request: &StepRequest) -> Vec<Vec<u32
     };
     ranks.iter_mut().flatten().for_each(|rank| *rank += before);
     ranks
-}
-
-/// The tasks of one node, bound to its CPUs as was asked.
-fn tasks(record: &Job, share: &NodeShare, ranks: &[u32], request: &StepRequest) -> Vec<StepTask> {
-    let each = request.cpus_per_task.or(record.request.cpus_per_task);
-    let each = each.unwrap_or(1).max(1) as usize;
-    let bind = request.cpu_bind.clone().unwrap_or_default();
-    let task = |(local, rank): (u32, &u32)| StepTask {
-        rank: *rank,
-        local,
-        cpus: bind.cpus_of(local, share.tasks, each, &share.cpus),
-        pretended_cpus: Vec::new(),
-        gpus: share.gpus.clone(),
-    };
-    (0..).zip(ranks).map(task).collect()
-}
-
-/// What each task is bound to, in CPUs of the step on the node.
-fn masks(share: &NodeShare, tasks: &[StepTask]) -> Vec<Vec<u32>> {
-    let places = |task: &StepTask| {
-        let numbered = (0..).zip(&share.cpus);
-        let own = numbered.filter(|(_, cpu)| task.cpus.contains(cpu));
-        own.map(|(place, _)| place).collect()
-    };
-    tasks.iter().map(places).collect()
 }
 
 fn streams(launch: &StepLaunch, files: &TaskFiles) -> Streams {

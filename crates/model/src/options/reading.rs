@@ -265,7 +265,7 @@ impl<'a> Reading<'a> {
             return;
         }
         let message = format!(
-            "--{} has no effect here but on the binding of tasks: each CPU is a core with one thread",
+            "--{} has no effect here but on the binding of tasks: there is one node",
             given.option.long
         );
         self.note("binds-alone", given, message);

@@ -73,7 +73,13 @@ pub(crate) fn cpu_bind(reading: &Reading<'_>) -> Option<CpuBind> {
             None
         }
     };
-    o.cpu_bind.as_deref().or_else(implied).map(CpuBind::read)
+    let mut bind = CpuBind::read(o.cpu_bind.as_deref().or_else(implied)?);
+    let is_hinted = matches!(
+        hint.to_ascii_lowercase().as_str(),
+        "nomultithread" | "compute_bound" | "memory_bound"
+    );
+    bind.one_thread |= is_hinted || o.threads_per_core == Some(1);
+    Some(bind)
 }
 
 /// `--mem-bind`, read.
@@ -136,7 +142,7 @@ impl MemoryBind {
 }
 
 /// `low-high:userspace` as `Low-High:UserSpace`.
-fn frequency(text: &str) -> String {
+pub(super) fn frequency(text: &str) -> String {
     let word = |word: &str| {
         let lower = word.to_ascii_lowercase();
         match lower.as_str() {

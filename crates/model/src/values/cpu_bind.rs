@@ -1,5 +1,6 @@
 //! `--cpu-bind`: which of a node's CPUs each task of a step is bound to.
 
+use super::cpu_dealing::{NodeTasks, Places, Unit};
 use crate::values::{Setter, Variables};
 use serde::{Deserialize, Serialize};
 
@@ -10,23 +11,39 @@ pub struct CpuBind {
     pub verbose: Option<bool>,
     /// To what.
     pub to: BindTo,
+    /// `one_thread`: to one thread of each core.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_thread: bool,
 }
 
 /// To what a task is bound. Numbers count the CPUs that the step has on the node, from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BindTo {
-    /// Nothing was said: to its own CPUs where tasks and CPUs come out even.
+    /// Nothing was said: to whole sockets, cores or threads where the step has as many of them as its tasks
+    /// have CPUs, else to all.
     #[default]
     Auto,
     /// `none`: to all that the step has on the node.
     None,
     /// `rank`: the first task to the first CPU, and so on.
     Rank,
-    /// `cores`, `threads`: to its own CPUs. A core here has one thread.
-    Own,
-    /// `sockets`, `ldoms` and their like: to all of the socket, of which a node here has one.
-    Socket,
+    /// `threads`: to its own CPUs.
+    Threads,
+    /// `cores`: to all of the cores of its own CPUs.
+    #[serde(alias = "own")]
+    Cores,
+    /// `sockets`: to all of the sockets of its own CPUs.
+    #[serde(alias = "socket")]
+    Sockets,
+    /// `ldoms`: to all of the NUMA domains of its own CPUs.
+    Ldoms,
+    /// `rank_ldom`: the first task to the first NUMA domain, and so on.
+    RankLdom,
+    /// `map_ldom:`: a NUMA domain for each task in turn.
+    MapLdom(Vec<u32>),
+    /// `mask_ldom:`: the NUMA domains of each task in turn.
+    MaskLdom(Vec<Vec<u32>>),
     /// `map_cpu:`: a CPU for each task in turn.
     Map(Vec<u32>),
     /// `mask_cpu:`: the CPUs of each task in turn.
@@ -47,17 +64,29 @@ impl CpuBind {
                 "q" | "quiet" => bind.verbose = Some(false),
                 "no" | "none" => bind.to = BindTo::None,
                 "rank" => bind.to = BindTo::Rank,
-                "core" | "cores" | "thread" | "threads" => bind.to = BindTo::Own,
-                "socket" | "sockets" | "ldom" | "ldoms" | "rankldom" | "mapldom" | "maskldom" => {
-                    bind.to = BindTo::Socket;
-                }
-                "mapcpu" => {
+                "thread" | "threads" => bind.to = BindTo::Threads,
+                "core" | "cores" => bind.to = BindTo::Cores,
+                "socket" | "sockets" => bind.to = BindTo::Sockets,
+                "ldom" | "ldoms" => bind.to = BindTo::Ldoms,
+                "rankldom" => bind.to = BindTo::RankLdom,
+                "onethread" => bind.one_thread = true,
+                "mapcpu" | "mapldom" => {
                     let list = std::iter::once(first).chain(words.by_ref());
-                    bind.to = BindTo::Map(list.flat_map(|item| repeated(item, number)).collect());
+                    let list = list.flat_map(|item| repeated(item, number)).collect();
+                    bind.to = if name == "mapcpu" {
+                        BindTo::Map(list)
+                    } else {
+                        BindTo::MapLdom(list)
+                    };
                 }
-                "maskcpu" => {
+                "maskcpu" | "maskldom" => {
                     let list = std::iter::once(first).chain(words.by_ref());
-                    bind.to = BindTo::Mask(list.flat_map(|item| repeated(item, bits)).collect());
+                    let list = list.flat_map(|item| repeated(item, bits)).collect();
+                    bind.to = if name == "maskcpu" {
+                        BindTo::Mask(list)
+                    } else {
+                        BindTo::MaskLdom(list)
+                    };
                 }
                 _ => {}
             }
@@ -65,49 +94,79 @@ impl CpuBind {
         bind
     }
 
-    /// The CPUs of the task that is `local`th of `tasks` on a node where the step has `cpus`, with
-    /// `each` CPUs a task. Where a list names none of the node's CPUs it is bound to all of them.
+    /// The CPUs of each of a step's tasks on a node. A task that a list, or the number of CPUs, leaves without
+    /// any is bound to all that the step has there.
     #[must_use]
-    pub fn cpus_of(&self, local: u32, tasks: u32, each: usize, cpus: &[u32]) -> Vec<u32> {
-        let all = || cpus.to_vec();
-        let own = || -> Vec<u32> {
-            let from = local as usize * each;
-            cpus.iter().copied().skip(from).take(each).collect()
+    pub fn cpus_of_tasks(&self, step: &NodeTasks<'_>) -> Vec<Vec<u32>> {
+        let cpus = step.cpus;
+        let places = Places::of(step);
+        let dealt = |unit| places.dealt(unit, self.one_thread);
+        let dealt = match &self.to {
+            BindTo::Auto => places.implied().and_then(dealt),
+            BindTo::Threads => dealt(Unit::Thread),
+            BindTo::Cores => dealt(Unit::Core),
+            BindTo::Sockets => dealt(Unit::Socket),
+            BindTo::Ldoms => dealt(Unit::Domain),
+            _ => None,
         };
-        let chosen: Vec<u32> = match &self.to {
-            BindTo::Auto if each * tasks as usize == cpus.len() => own(),
-            BindTo::Auto | BindTo::None | BindTo::Socket => all(),
-            BindTo::Own => own(),
-            BindTo::Rank => {
-                let place = (local as usize).checked_rem(cpus.len());
-                place
-                    .and_then(|place| cpus.get(place))
-                    .copied()
-                    .into_iter()
-                    .collect()
+        if let Some(dealt) = dealt {
+            return dealt;
+        }
+        let at = |place: u32| cpus.get(place as usize).copied();
+        let domains = step.layout.domains().max(1);
+        let of_domain = |wanted: u32| {
+            let is_in = move |cpu: &u32| step.layout.domain_of(*cpu) == Some(wanted % domains);
+            cpus.iter().copied().filter(is_in)
+        };
+        let of_task = |local: u32| -> Vec<u32> {
+            let chosen: Vec<u32> = match &self.to {
+                BindTo::Rank => {
+                    let place = (local as usize).checked_rem(cpus.len());
+                    place
+                        .and_then(|place| cpus.get(place))
+                        .copied()
+                        .into_iter()
+                        .collect()
+                }
+                BindTo::Map(list) => {
+                    let number = of_list(list, local).copied();
+                    number.and_then(at).into_iter().collect()
+                }
+                BindTo::Mask(list) => {
+                    let numbers = of_list(list, local).into_iter().flatten().copied();
+                    numbers.filter_map(at).collect()
+                }
+                BindTo::RankLdom => of_domain(local).collect(),
+                BindTo::MapLdom(list) => {
+                    let number = of_list(list, local).copied();
+                    number.into_iter().flat_map(of_domain).collect()
+                }
+                BindTo::MaskLdom(list) => {
+                    let numbers = of_list(list, local).into_iter().flatten().copied();
+                    numbers.flat_map(of_domain).collect()
+                }
+                _ => Vec::new(),
+            };
+            if chosen.is_empty() {
+                cpus.to_vec()
+            } else {
+                chosen
             }
-            BindTo::Map(list) => of_list(list, local)
-                .and_then(|number| cpus.get(*number as usize))
-                .copied()
-                .into_iter()
-                .collect(),
-            BindTo::Mask(list) => of_list(list, local)
-                .into_iter()
-                .flatten()
-                .filter_map(|number| cpus.get(*number as usize).copied())
-                .collect(),
         };
-        if chosen.is_empty() { all() } else { chosen }
+        (0..step.tasks).map(of_task).collect()
     }
 
     /// The word for its kind in `verbose`'s report.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.to {
-            BindTo::Auto | BindTo::Own | BindTo::Socket | BindTo::Mask(_) => "MASK",
             BindTo::None => "NONE",
             BindTo::Rank => "RANK",
+            BindTo::RankLdom => "LDRANK",
             BindTo::Map(_) => "MAP ",
+            BindTo::MapLdom(_) => "LDMAP ",
+            BindTo::MaskLdom(_) => "LDMASK",
+            _ => "MASK",
         }
     }
 
@@ -122,8 +181,11 @@ impl CpuBind {
         let (kind, list) = match &self.to {
             BindTo::None => ("none", String::new()),
             BindTo::Rank => ("rank", String::new()),
+            BindTo::RankLdom => ("rank_ldom", String::new()),
             BindTo::Map(list) => ("map_cpu:", joined(list.iter().map(u32::to_string))),
-            BindTo::Auto | BindTo::Own | BindTo::Socket | BindTo::Mask(_) => {
+            BindTo::MapLdom(list) => ("map_ldom:", joined(list.iter().map(u32::to_string))),
+            BindTo::MaskLdom(list) => ("mask_ldom:", joined(list.iter().map(|one| mask_text(one)))),
+            _ => {
                 let masks = masks.iter().map(|cpus| mask_text(cpus));
                 ("mask_cpu:", joined(masks))
             }
@@ -150,7 +212,7 @@ impl CpuBind {
         let (mask, end) = match (&self.to, bound) {
             (BindTo::None, _) => ("0x0".to_owned(), ""),
             (_, Bound::Set) => (mask_text(cpus), " set"),
-            (_, Bound::Failed) => (mask_text(cpus), " FAILED"),
+            (_, Bound::Failed) => (mask_text(cpus), " set FAILED"),
             (_, Bound::Pretended) => (mask_text(cpus), " (not bound: the node is pretended)"),
         };
         let kind = self.kind();
@@ -231,15 +293,20 @@ fn bits(text: &str) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::{CpuLayout, Dealing};
 
     /// Two tasks with a CPU each on a node of two, as 22.05.8 bound them:
     /// `srun -n2 -N1 --cpu-bind=TEXT grep Cpus_allowed_list /proc/self/status`.
     #[track_caller]
     fn check(text: &str, want: &[&[u32]], kind: &str) {
         let bind = CpuBind::read(text);
-        let got: Vec<Vec<u32>> = (0..2)
-            .map(|local| bind.cpus_of(local, 2, 1, &[0, 1]))
-            .collect();
+        let got = bind.cpus_of_tasks(&NodeTasks {
+            tasks: 2,
+            cpus_per_task: 1,
+            cpus: &[0, 1],
+            layout: &CpuLayout::pretended(None, 2),
+            over_sockets: Dealing::Cyclic,
+        });
         assert_eq!(got, want, "{text}");
         let variables = bind.variables(&got);
         assert_eq!(variables[2].1, kind, "{text}");

@@ -108,6 +108,17 @@ impl Distribution {
         }
     }
 
+    /// How a node's tasks are dealt out over its sockets. As in 22.05 what is said of cores changes nothing: they
+    /// are filled one after the other.
+    #[must_use]
+    pub fn over_sockets(&self) -> Option<Dealing> {
+        match &self.levels {
+            Levels::Dealt(levels) => levels.get(1).copied(),
+            Levels::Plane(_) => Some(Dealing::Block),
+            Levels::Arbitrary => None,
+        }
+    }
+
     /// Deals `tasks` out to nodes with room for so many each; `None` where they do not fit.
     #[must_use]
     pub fn counts(at_once: u32, tasks: u32, room: &[u32]) -> Option<Vec<u32>> {

@@ -1,9 +1,7 @@
 //! A cluster as its cluster file says it is.
 
 use super::qos::{account, grace_time, qos_of, value};
-use super::{
-    Cluster, Counted, GpuKind, Lane, Most, NodeClass, PartId, Partition, Sockets, UNBOUNDED,
-};
+use super::{Cluster, Counted, GpuKind, Lane, Most, NodeClass, PartId, Partition, UNBOUNDED};
 use crate::NodeSet;
 use crate::amounts::LANE_MAX;
 use crate::demand::{CpuCap, Defaults};
@@ -11,7 +9,7 @@ use cluster_file::{
     ClusterFile, Mib, Named, Nodes, NodesState, PartitionNodes, PartitionState, Sourced,
 };
 use model::{
-    GresList, LicenceCount, MemoryRequest, NodeName, Seconds, TimeLimitRequest, node_list,
+    GresList, LicenceCount, MemoryRequest, NodeName, Seconds, Sockets, TimeLimitRequest, node_list,
 };
 use std::collections::HashMap;
 

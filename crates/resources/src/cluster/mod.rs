@@ -17,7 +17,7 @@ pub use access::PartitionAccess;
 pub use association::{Association, Shares};
 pub use build::Trust;
 pub use merge::{Difference, Merged, merge};
-pub use node::{ClassId, GpuGroup, GpuKind, Lane, NodeClass, NodeId, Sockets, UNBOUNDED};
+pub use node::{ClassId, GpuGroup, GpuKind, Lane, NodeClass, NodeId, UNBOUNDED};
 pub use partition::{Account, AccountId, Counted, Limits, PartId, Partition, Qos, QosId};
 pub use preemption::PreemptPolicy;
 pub use priority::PriorityPolicy;

@@ -2,6 +2,7 @@
 
 use crate::Amounts;
 use crate::amounts::{LANE_MAX, LANES};
+use model::Sockets;
 
 /// A node of a cluster: its place in the order in which the cluster names its nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,17 +35,6 @@ pub struct NodeClass {
     /// May carry several shares of one job: this machine with its virtual nodes, or the one node
     /// of a trace's machine that is a number of CPUs.
     pub splits: bool,
-}
-
-/// How CPUs lie in a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sockets {
-    /// Sockets.
-    pub sockets: u32,
-    /// Cores of a socket.
-    pub cores: u32,
-    /// Threads of a core.
-    pub threads: u32,
 }
 
 /// What a lane counts.

@@ -3,9 +3,10 @@
 # Needs root, and apt: slurm-wlm slurmdbd slurm-wlm-mysql-plugin munge mariadb-server. No systemd and no cgroups.
 #     LAB=FOLDER ./cluster.sh up      in about 15 s; FRESH=1 forgets what was before
 #     LAB=FOLDER ./cluster.sh down    ends exactly what it started
-# EXTRA has more lines of slurm.conf; SOCKETS=2 gives nodes two sockets, with two GPUs each.
+# EXTRA has more lines of slurm.conf; SOCKETS=2 gives nodes two sockets, with two GPUs each; THREADS=2 cores of two threads;
+# SELECT and TASKS are SelectTypeParameters and TaskPlugin.
 set -euo pipefail
-LAB=${LAB:?}; RUN=$LAB/run; ETC=$LAB/etc; CPUS=${CPUS:-8}; SOCKETS=${SOCKETS:-1}; TRACE=${TRACE:-info}
+LAB=${LAB:?}; RUN=$LAB/run; ETC=$LAB/etc; CPUS=${CPUS:-8}; SOCKETS=${SOCKETS:-1}; THREADS=${THREADS:-1}; TRACE=${TRACE:-info}
 SCHEDPARAMS=${SCHEDPARAMS:-}
 PORT0=${PORT0:-27800}; DBPORT=$((PORT0+20)); DBDPORT=$((PORT0+19)); CTLPORT=$((PORT0+17)); NODEPORT0=$((PORT0+100)); CLUSTER=${CLUSTER:-lab}
 if [ "${1:-}" = down ]; then
@@ -94,7 +95,7 @@ SlurmctldDebug=$TRACE
 SlurmdDebug=$TRACE
 MailProg=/bin/true
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+TaskPlugin=${TASKS:-task/none}
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=task=5
 SwitchType=switch/none
@@ -102,7 +103,7 @@ ReturnToService=2
 SlurmdParameters=config_overrides
 GresTypes=gpu
 SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU_Memory
+SelectTypeParameters=${SELECT:-CR_CPU_Memory}
 DefMemPerCPU=100
 SchedulerType=sched/backfill
 $( [ -n "$SCHEDPARAMS" ] && echo "SchedulerParameters=$SCHEDPARAMS" )
@@ -134,8 +135,8 @@ MessageTimeout=30
 BatchStartTimeout=10
 CompleteWait=0
 OverTimeLimit=0
-NodeName=node[1-3] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[$((NODEPORT0+1))-$((NODEPORT0+3))] CPUs=$CPUS Boards=1 SocketsPerBoard=$SOCKETS CoresPerSocket=$((CPUS/SOCKETS)) ThreadsPerCore=1 RealMemory=16000 Gres=gpu:v100:4 Feature=v100,cuda State=UNKNOWN
-NodeName=node4     NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((NODEPORT0+4)) CPUs=$CPUS Boards=1 SocketsPerBoard=$SOCKETS CoresPerSocket=$((CPUS/SOCKETS)) ThreadsPerCore=1 RealMemory=16000 Gres=gpu:a100:4 Feature=a100,cuda State=UNKNOWN
+NodeName=node[1-3] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[$((NODEPORT0+1))-$((NODEPORT0+3))] CPUs=$CPUS Boards=1 SocketsPerBoard=$SOCKETS CoresPerSocket=$((CPUS/SOCKETS/THREADS)) ThreadsPerCore=$THREADS RealMemory=16000 Gres=gpu:v100:4 Feature=v100,cuda State=UNKNOWN
+NodeName=node4     NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((NODEPORT0+4)) CPUs=$CPUS Boards=1 SocketsPerBoard=$SOCKETS CoresPerSocket=$((CPUS/SOCKETS/THREADS)) ThreadsPerCore=$THREADS RealMemory=16000 Gres=gpu:a100:4 Feature=a100,cuda State=UNKNOWN
 PartitionName=gpu  Nodes=node[1-4] Default=YES MaxTime=7-00:00:00 DefaultTime=01:00:00 State=UP PriorityTier=1
 PartitionName=cpu  Nodes=node[1-2] MaxTime=2-00:00:00 DefaultTime=00:30:00 State=UP PriorityTier=1
 PartitionName=test Nodes=node[3-4] MaxTime=00:30:00 DefaultTime=00:05:00 State=UP PriorityTier=1 PriorityJobFactor=10
