@@ -1,13 +1,14 @@
 //! What of the cluster's configuration `scontrol show config` tells, under Slurm's names.
 
 use super::Owner;
+use super::missing_groups::MissingGroups;
 use cluster_file::{Named, Nodes, PreemptType, Sourced};
 use model::padded_elapsed_text;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Owner {
     /// The settings that are not Slurm's defaults.
-    pub(super) fn config(&self) -> BTreeMap<String, String> {
+    pub(super) fn config(&self, missing: &MissingGroups) -> BTreeMap<String, String> {
         let mut rows = BTreeMap::new();
         let mut put = |name: &str, value: String| {
             rows.insert(name.to_owned(), value);
@@ -33,6 +34,10 @@ impl Owner {
         put(
             "KillWait",
             format!("{} sec", self.kill_wait_ms().div_ceil(1000)),
+        );
+        put(
+            "TaskPlugin",
+            task_plugins(self.cluster.is_pretended(), missing),
         );
         put("ReturnToService", self.return_to_service().to_string());
         // Without any of them each account and QOS is taken, whatever the file enforces.
@@ -247,4 +252,55 @@ fn kinds_of(nodes: &Named<Nodes>) -> Vec<String> {
         .iter()
         .map(|gpu| text(&gpu.kind).unwrap_or_default());
     kinds.collect()
+}
+
+/// The plugins of Slurm that do to tasks what is done here: bind them to CPUs, and keep them within control
+/// groups. A pretended node has no CPUs and devices to which they could be kept.
+fn task_plugins(is_pretended: bool, missing: &MissingGroups) -> String {
+    let of_any_node = [&missing.memory, &missing.processes];
+    let of_machine = [&missing.cpus, &missing.devices];
+    let has = |groups: [&Option<String>; 2]| groups.iter().any(|why| why.is_none());
+    let has_groups = has(of_any_node) || !is_pretended && has(of_machine);
+    let plugins = [
+        (!is_pretended).then_some("task/affinity"),
+        has_groups.then_some("task/cgroup"),
+    ];
+    let plugins: Vec<&str> = plugins.into_iter().flatten().collect();
+    if plugins.is_empty() {
+        "task/none".to_owned()
+    } else {
+        plugins.join(",")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn task_plugins_are_those_whose_work_is_done() {
+        let why = || Some("no such controller".to_owned());
+        let none = MissingGroups {
+            devices: why(),
+            device_version: None,
+            memory: why(),
+            cpus: why(),
+            processes: why(),
+        };
+        let cpus = MissingGroups {
+            cpus: None,
+            ..none.clone()
+        };
+        let all = MissingGroups::default();
+        for (is_pretended, missing, want) in [
+            (false, &all, "task/affinity,task/cgroup"),
+            (false, &cpus, "task/affinity,task/cgroup"),
+            (false, &none, "task/affinity"),
+            (true, &all, "task/cgroup"),
+            (true, &cpus, "task/none"),
+            (true, &none, "task/none"),
+        ] {
+            assert_eq!(task_plugins(is_pretended, missing), want);
+        }
+    }
 }

@@ -49,7 +49,7 @@ impl Owner {
                 .collect(),
             cpus_held_elsewhere: self.cpus.held_elsewhere(),
             last_pass: Some(self.state.last_pass()).filter(|at| at.0 > 0),
-            config: self.config(),
+            config: self.config(&missing),
             partitions: self.partition_facts(peer),
             srun_prolog: self.own_path(|it| &it.srun_prolog),
             srun_epilog: self.own_path(|it| &it.srun_epilog),
