@@ -44,6 +44,9 @@ pub fn show_job(job: &JobInfo, style: ShowStyle) -> String {
     if let Some(switches) = job.node_options().switches {
         lines.add(format_args!("Switches={}", switches_text(switches)));
     }
+    if let Some(asked) = &job.shown().cpu_frequency {
+        lines.add(format_args!("{}", frequency_text(asked)));
+    }
     lines.add(format_args!("Power="));
     tail(&mut lines, job);
     lines.text.push_str(end);
@@ -369,6 +372,37 @@ fn switches_text(switches: AskedSwitches) -> String {
 /// `max_switch_wait` of a controller where nothing else is configured, in seconds.
 const MOST_SWITCH_WAIT: u64 = 300;
 
+/// `Low-High:OnDemand` as the values that it stands for, of one of which each but the last ends with a blank.
+fn frequency_text(asked: &str) -> String {
+    const GOVERNORS: &[&str] = &[
+        "Conservative",
+        "OnDemand",
+        "Performance",
+        "PowerSave",
+        "UserSpace",
+        "SchedUtil",
+    ];
+    let (range, mut governor) = match asked.split_once(':') {
+        Some((range, governor)) => (range, Some(governor)),
+        None => (asked, None),
+    };
+    let (least, most) = match range.split_once('-') {
+        Some((least, most)) => (Some(least), Some(most)),
+        None if GOVERNORS
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(range)) =>
+        {
+            governor = Some(range);
+            (None, None)
+        }
+        None => (None, Some(range)),
+    };
+    let least = least.map_or_else(String::new, |least| format!("CPU_min_freq={least} "));
+    let most = most.map_or_else(String::new, |most| format!("CPU_max_freq={most} "));
+    let governor = governor.map_or_else(String::new, |name| format!("Governor={name}"));
+    format!("{least}{most}{governor}")
+}
+
 fn or_star(count: Option<u32>) -> String {
     count.map_or_else(|| "*".to_owned(), |count| count.to_string())
 }
@@ -383,4 +417,26 @@ pub(crate) fn list_or_null(nodes: &[NodeName]) -> String {
         return "(null)".to_owned();
     }
     node_list_text(nodes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `cpu_freq_debug` of 22.05.8 writes it.
+    #[test]
+    fn frequencies_that_were_asked_for() {
+        for (asked, want) in [
+            ("High", "CPU_max_freq=High "),
+            ("2400000", "CPU_max_freq=2400000 "),
+            ("Low-Medium", "CPU_min_freq=Low CPU_max_freq=Medium "),
+            ("Performance", "Governor=Performance"),
+            (
+                "Low-High:UserSpace",
+                "CPU_min_freq=Low CPU_max_freq=High Governor=UserSpace",
+            ),
+        ] {
+            assert_eq!(frequency_text(asked), want);
+        }
+    }
 }

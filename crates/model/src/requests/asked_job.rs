@@ -66,9 +66,6 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
     }
     reading.options.tasks = job.tasks;
     gpus_twice(reading);
-    if reading.options.use_min_nodes {
-        job.max_nodes = job.max_nodes.and(job.min_nodes);
-    }
     job
 }
 

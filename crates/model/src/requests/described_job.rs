@@ -56,6 +56,7 @@ pub(crate) fn describe(o: &GivenOptions) -> JobDescription {
         overcommit: o.overcommit,
         contiguous: o.contiguous,
         spread: o.spread,
+        fewest_nodes: o.use_min_nodes,
         sharing: o.exclusive.map(|exclusive| match exclusive {
             Exclusive::Yes => Sharing::Exclusive,
             Exclusive::User => Sharing::User,
@@ -175,6 +176,7 @@ fn node_options(reading: &Reading<'_>, job: &JobDescription) -> Option<Box<NodeO
         NodeOptions {
             min_cpus,
             nodes_follow,
+            fewest_nodes: job.fewest_nodes,
             sharing: sharing.filter(|sharing| *sharing == Sharing::User),
             ..NodeOptions::default()
         }
@@ -194,6 +196,7 @@ fn node_options(reading: &Reading<'_>, job: &JobDescription) -> Option<Box<NodeO
             sharing,
             prefer: job.prefer.clone(),
             spread: job.spread,
+            fewest_nodes: job.fewest_nodes,
             switches: job
                 .switches
                 .map(|(count, wait)| AskedSwitches { count, wait }),
@@ -213,6 +216,7 @@ fn shown_options(reading: &Reading<'_>) -> Option<Box<ShownOptions>> {
     let delay = last("delay-boot").and_then(|text| TimeLimitRequest::parse(&text));
     let shown = ShownOptions {
         network: o.network.clone(),
+        cpu_frequency: o.cpu_frequency.as_deref().map(handed_on::frequency),
         cluster_features: last("cluster-constraint"),
         wckey: o.wckey.clone(),
         delay_boot: match delay {

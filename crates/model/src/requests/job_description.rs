@@ -79,6 +79,8 @@ pub struct JobDescription {
     pub contiguous: bool,
     /// `--spread-job`
     pub spread: bool,
+    /// `--use-min-nodes`
+    pub fewest_nodes: bool,
     /// Whether nodes are shared, where it was said.
     pub sharing: Option<Sharing>,
     /// `--core-spec` or `--thread-spec`

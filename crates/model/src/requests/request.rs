@@ -110,6 +110,9 @@ pub struct NodeOptions {
     /// `--spread-job`
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub spread: bool,
+    /// `--use-min-nodes`: of a range of nodes the least, where that is enough.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fewest_nodes: bool,
     /// `--switches`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switches: Option<AskedSwitches>,

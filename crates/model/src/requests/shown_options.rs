@@ -32,6 +32,9 @@ pub struct ShownOptions {
     /// `--kill-on-invalid-dep`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kills_on_invalid_dependency: Option<bool>,
+    /// `--cpu-freq` in Slurm's own words: `Low-High:OnDemand`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_frequency: Option<String>,
     /// The command that submitted it, as typed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub submit_line: Option<String>,

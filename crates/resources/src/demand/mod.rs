@@ -82,6 +82,8 @@ pub struct NodeRange {
     pub least: u32,
     /// At most; none leaves it open, and the fewest are taken.
     pub most: Option<u32>,
+    /// Of a range the least is taken where that is enough.
+    pub fewest: bool,
     /// Both follow from GPUs in all and of each node, and were not asked for.
     pub follows: bool,
 }

@@ -253,6 +253,7 @@ fn nodes(request: &Request, options: &NodeOptions, gpus: &Gpus) -> NodeRange {
     let range = NodeRange {
         least: request.min_nodes.unwrap_or(1).max(1),
         most: request.max_nodes.map(|most| most.max(1)),
+        fewest: options.fewest_nodes,
         follows: false,
     };
     // GPUs in all and of each node: as many nodes as they make.
@@ -269,6 +270,7 @@ fn nodes(request: &Request, options: &NodeOptions, gpus: &Gpus) -> NodeRange {
         None => NodeRange {
             least: count,
             most: Some(range.most.unwrap_or(count).max(count)),
+            fewest: range.fewest,
             follows: true,
         },
     }

@@ -136,8 +136,9 @@ impl Attempt<'_> {
         // No more nodes than there are tasks for.
         let with_task = demand.tasks.map_or(u32::MAX, |tasks| tasks.max(least));
         let most = self.compiled.most_nodes().max(least);
-        // Of a range as many as it allows.
-        let asked = demand.nodes.most.map_or(least, |_| most);
+        // Of a range as many as it allows, unless the least is asked for.
+        let takes_most = demand.nodes.most.is_some() && !demand.nodes.fewest;
+        let asked = if takes_most { most } else { least };
         let most = most.min(with_task);
         let of_job: Vec<u64> = demand.job.gres.iter().map(|gres| gres.count).collect();
         let nodes = if of_job.is_empty() { asked } else { least };

@@ -36,7 +36,7 @@ impl Attempt<'_> {
         // Where the number of nodes is open the first that are enough are taken.
         for node in nodes {
             offers.extend(self.offer(*node));
-            let is_range = demand.nodes.most.is_some() || demand.spread;
+            let is_range = demand.nodes.most.is_some() && !demand.nodes.fewest || demand.spread;
             if !is_range
                 && offers.len() >= first.max(1)
                 && offers.len() <= most

@@ -153,6 +153,14 @@ fn tasks_and_cpus() {
         expect!["a1 2t 2c 0M; a2 2t 2c 0M; a3 2t 2c 0M"],
     );
     check("-N 2-3", expect!["a1 1t 1c 0M; a2 1t 1c 0M; a3 1t 1c 0M"]);
+    check(
+        "-N 2-3 --use-min-nodes",
+        expect!["a1 1t 1c 0M; a2 1t 1c 0M"],
+    );
+    check(
+        "-N 1-3 -n 20 --use-min-nodes -C v100",
+        expect!["a1 8t 8c 0M; a2 8t 8c 0M; a3 4t 4c 0M"],
+    );
     check("-N 1 -n 20", expect!["c1 20t 20c 0M"]);
     check("-N 2 -n 60", expect!["c1 32t 32c 0M; c2 28t 28c 0M"]);
     check("-n 121", expect!["no place"]);
