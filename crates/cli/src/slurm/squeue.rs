@@ -53,6 +53,9 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         }
     };
     say_unknown_users(&asked, printer);
+    if asked.is_verbose() && asked.action == SqueueAction::List {
+        printer.data(&asked.said(sys::process::user()));
+    }
     loop {
         if asked.clusters.is_some() {
             let own = super::connection::engine_name().unwrap_or_default();

@@ -272,6 +272,10 @@ pub fn is_incidental(command: &str, line: &str) -> bool {
             return true;
         }
     }
+    // How many records were looked through, and of when they were.
+    if command.starts_with("squeue -v") && line.starts_with("  last_update_time=") {
+        return true;
+    }
     // Which jobs are ending just then.
     if command == "scontrol completing" {
         return true;

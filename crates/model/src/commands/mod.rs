@@ -27,6 +27,7 @@ pub(crate) mod sprio;
 pub(crate) mod squeue;
 pub(crate) mod squeue_args;
 pub(crate) mod squeue_order;
+mod squeue_verbose;
 pub(crate) mod sshare;
 pub(crate) mod sstat;
 

@@ -65,7 +65,7 @@ impl SqueueArgs {
             (None, None) if self.long => Format::by_names(LONG_JOB_COLUMNS),
             (None, None) => Format::by_names(JOB_COLUMNS),
         };
-        let mut text = self.heading(facts);
+        let mut text = self.heading(facts, jobs.len());
         if !self.no_header {
             format.put(&mut text, JobField::header_cell);
         }
@@ -100,7 +100,7 @@ impl SqueueArgs {
             .filter(|info| self.takes_step(info) && self.names_component(info))
             .collect();
         sort_steps(&mut infos, self.sort.as_deref());
-        let mut text = self.heading(facts);
+        let mut text = self.heading(facts, infos.len());
         if !self.no_header {
             format.put(&mut text, StepField::header_cell);
         }
@@ -121,17 +121,22 @@ impl SqueueArgs {
         names.peek().is_none() || names.any(is_own)
     }
 
-    /// The date that stands over a long listing.
-    fn heading(&self, facts: &ViewFacts) -> String {
-        if !(self.long || self.every.is_some()) || self.no_header {
-            return String::new();
+    /// The date that stands over a long listing, and with `--verbose` how many rows come.
+    fn heading(&self, facts: &ViewFacts, rows: usize) -> String {
+        let mut text = String::new();
+        let is_dated = self.long || self.every.is_some() || self.is_verbose();
+        if is_dated
+            && !self.no_header
+            && let Ok(now) = jiff::Timestamp::from_millisecond(facts.now.0)
+        {
+            let now = now.to_zoned(facts.zone.clone());
+            text = format!("{}\n", now.strftime("%a %b %d %H:%M:%S %Y"));
         }
-        let now = jiff::Timestamp::from_millisecond(facts.now.0);
-        let now = now.map(|now| now.to_zoned(facts.zone.clone()));
-        now.map_or_else(
-            |_| String::new(),
-            |now| format!("{}\n", now.strftime("%a %b %d %H:%M:%S %Y")),
-        )
+        if self.is_verbose() {
+            let seconds = facts.now.0 / 1000;
+            text.push_str(&format!("last_update_time={seconds} records={rows}\n"));
+        }
+        text
     }
 
     /// The users whose jobs alone can be listed, by name or number; `me` is the caller.

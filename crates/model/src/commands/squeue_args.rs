@@ -1,5 +1,6 @@
 //! The command line and the environment of `squeue`.
 
+use super::squeue_verbose::Written;
 use crate::options::long_options::{
     CommandOption, LongOption, command_options, parse_long_options,
 };
@@ -61,6 +62,8 @@ pub struct SqueueArgs {
     pub every: Option<u32>,
     /// `--clusters`
     pub clusters: Option<Vec<String>>,
+    /// The same as it was written, for `--verbose`.
+    pub(crate) written: Written,
 }
 
 /// What a `squeue` does.
@@ -181,6 +184,7 @@ enum Key {
     Steps,
     Usage,
     User,
+    Verbose,
     Version,
     Yaml,
 }
@@ -226,7 +230,7 @@ const OPTIONS: &[LongOption<Key>] = {
         LongOption::new("usage", None, Bare, Key::Usage).does("a short list of options"),
         LongOption::new("user", Some('u'), Required, Key::User).of("LIST", "jobs of these users"),
         LongOption::new("users", None, Required, Key::User),
-        LongOption::accepted("verbose", Some('v'), Bare, "there is no more to say"),
+        LongOption::new("verbose", Some('v'), Bare, Key::Verbose).does("what was asked for, before the list"),
         LongOption::new("version", Some('V'), Bare, Key::Version).does("what this is"),
         LongOption::new("json", None, Bare, Key::Json).does("as JSON: an object whose `jobs` is a list"),
         LongOption::new("yaml", None, Bare, Key::Yaml).does("as YAML"),
@@ -286,6 +290,7 @@ impl SqueueArgs {
                     jobs_flag = true;
                     if value.is_some() {
                         asked.jobs = Some(job_names(&text)?);
+                        asked.written.jobs = Some(text);
                     }
                 }
                 Key::Licenses => asked.licenses = Some(words(&text)),
@@ -318,11 +323,16 @@ impl SqueueArgs {
                 Key::InMebibytes => asked.in_mebibytes = true,
                 Key::Sort => asked.sort = Some(text),
                 Key::Start => (start, own_format) = (true, true),
-                Key::States => asked.states = states(&text)?,
+                Key::States => {
+                    asked.states = states(&text)?;
+                    asked.written.states = Some(text);
+                }
+                Key::Verbose => asked.written.verbose += 1,
                 Key::Steps => {
                     (asked.by_step, own_format) = (true, true);
                     if value.is_some() {
                         asked.steps = Some(step_names(&text)?);
+                        asked.written.steps = Some(text);
                     }
                 }
                 Key::User => (asked.users, asked.me) = (Some(words(&text)), false),
@@ -353,10 +363,15 @@ impl SqueueArgs {
         }
         // `-j 7`: the value of an optional argument may stand apart, once, at the end.
         let mut operands = parsed.operands.into_iter();
+        (asked.written.has_jobs, asked.written.start) = (jobs_flag, start);
         if jobs_flag && asked.jobs.is_none() {
-            asked.jobs = operands.next().map(|text| job_names(&text)).transpose()?;
+            asked.written.jobs = operands.next();
+            let list = asked.written.jobs.as_deref();
+            asked.jobs = list.map(job_names).transpose()?;
         } else if asked.by_step && asked.steps.is_none() {
-            asked.steps = operands.next().map(|text| step_names(&text)).transpose()?;
+            asked.written.steps = operands.next();
+            let list = asked.written.steps.as_deref();
+            asked.steps = list.map(step_names).transpose()?;
         }
         if let Some(operand) = operands.next() {
             return Err(SqueueUsageError::Operand(operand));
@@ -395,6 +410,7 @@ impl SqueueArgs {
             && let Some(text) = variable("SQUEUE_STATES")
         {
             self.states = states(&text)?;
+            self.written.states = Some(text);
         }
         Ok(())
     }
