@@ -182,6 +182,7 @@ mod tests {
                 nodes: vec![NodeName::new("n1")],
             }),
             priority: 5,
+            reservation: Some("r".to_owned()),
             restarts: 0,
             batch: true,
             prolog: None,

@@ -4,4 +4,4 @@
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Grows with every change of the messages. An engine with a smaller number is older.
-pub const PROTOCOL: u32 = 19;
+pub const PROTOCOL: u32 = 20;

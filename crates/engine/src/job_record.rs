@@ -23,6 +23,7 @@ pub(crate) fn record_of(job: &Job, planned: Option<PlannedStart>) -> JobRecord {
         resized: job.moments.resized,
         planned,
         priority: if is_held { 0 } else { job.priority },
+        reservation: job.reservation.as_deref().map(str::to_owned),
         restarts: job.restarts,
         batch: job.batch,
         prolog: None,

@@ -361,7 +361,7 @@ fn check_reservations(state: &State, started: &[JobId], now: Timestamp) {
             continue;
         };
         let until = now + limit.unwrap_or(Seconds(365 * 24 * 3600));
-        let own = record.request.rare.reservation.as_deref();
+        let own = record.reservation.as_deref();
         let own = own.map(|name| state.reservation(name).unwrap());
         let may_overlap = own.is_some_and(Reservation::may_overlap);
         for share in &allocation.nodes {

@@ -5,10 +5,10 @@ use crate::between_cycles::LeftFree;
 use crate::fault::{self, Fault};
 use crate::ledger::Ledger;
 use crate::live_job::LiveJob;
-use crate::{Event, Finished, Job, State, priority_of};
+use crate::{Event, Finished, Job, State};
 use model::{
-    ComponentPlace, Ending, HeldBy, JobId, JobState, Outcome, PendingReason, Ran, RareOptions,
-    Seconds, Timestamp, WaitStatus,
+    ComponentPlace, Ending, HeldBy, JobId, JobState, Outcome, PendingReason, Ran, Seconds,
+    Timestamp, WaitStatus,
 };
 use std::sync::Arc;
 
@@ -213,7 +213,7 @@ impl State {
             ) => {
                 let (priority, reason) = match held {
                     Some(held) => (0, held.reason()),
-                    None => (priority_of(&job.record.request), PendingReason::None),
+                    None => (job.record.unweighted_priority(), PendingReason::None),
                 };
                 if soon && let Some(job) = self.jobs.get_mut(&id) {
                     let not_before = &mut job.record.moments.not_before;
@@ -398,12 +398,8 @@ impl State {
             (JobState::Pending { reason }, None) if is_held => {
                 *reason = PendingReason::None;
                 // A priority that was set is gone (`_release_job_rec` of job_mgr.c).
-                if job.record.request.rare.priority.is_some() {
-                    let calculated = |rare: &mut RareOptions| rare.priority = None;
-                    job.record.request = Arc::new(job.record.request.with_rare(calculated));
-                    self.updated.insert(id);
-                }
-                job.record.priority = priority_of(&job.record.request);
+                job.record.priority_set = None;
+                job.record.priority = job.record.unweighted_priority();
             }
             (JobState::Pending { .. } | JobState::Ended { .. }, _) => return,
         }

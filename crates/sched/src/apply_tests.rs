@@ -979,7 +979,9 @@ fn a_job_that_is_released_has_no_longer_the_priority_that_was_set() {
     for hold in [Some(HeldBy::Admin), None] {
         world.state.apply(Event::Held { job, hold, at });
     }
-    assert!(world.state.take_changes().updated.contains(&low));
+    let record = world.state.job(low).unwrap();
+    assert_eq!(record.priority_set, None);
+    assert_eq!(record.request.rare.priority, Some(1), "what was asked");
     world.completed(first);
     assert_eq!(world.state_of(low), "Running");
     assert_eq!(world.state_of(after), "Resources");

@@ -253,7 +253,7 @@ impl State {
         let Some((_, free)) = left.until.iter().find(|(until, _)| end <= *until) else {
             return Beside::NoRoom;
         };
-        let reserved = self.reservations.left_to(&record.request);
+        let reserved = self.reservations.left_to_job(record);
         let closed = reserved.closed(&self.cluster, now.0, length);
         let pick = Pick {
             user: attempt.user,

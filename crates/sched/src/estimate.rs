@@ -45,7 +45,9 @@ impl State {
         }
         let begin = request.rare.begin.map_or(now, |begin| begin.max(now));
         let mut free = self.held.free.clone();
-        let reserved = self.reservations.left_to(request);
+        let reserved = self
+            .reservations
+            .left_to(request.rare.reservation.as_deref(), request);
         let given = limit_or_default(&self.cluster, request);
         let attempts = choices.into_iter().map(|choice| {
             let limit = limit_in(&self.cluster, given, choice.partition);

@@ -75,7 +75,7 @@ impl State {
         let ends = running.filter_map(|job| match &job.record.state {
             JobState::Running { .. } => {
                 let end = expected_end(&job.record.state, now)?;
-                let reserved = self.reserved_until(&job.record.request);
+                let reserved = self.reserved_until(&job.record);
                 let reserved = reserved.map(|until| until.max(now + KILL_WAIT));
                 Some((reserved.map_or(end, |until| end.min(until)), job))
             }

@@ -35,6 +35,12 @@ pub struct Job {
     pub moments: MomentsBox,
     /// 0 is held.
     pub priority: u32,
+    /// The priority that was set, by `--priority` or `scontrol update`; a release clears it. None is calculated
+    /// then.
+    pub priority_set: Option<u32>,
+    /// The reservations in which it may run, as `--reservation` names them: those that it asked for, without those
+    /// that are over; once it started, the one in which it did, which may have drawn it.
+    pub reservation: Option<Box<str>>,
     /// How often it was requeued.
     pub restarts: RestartCount,
     /// Whether it has a batch script; an allocation (`salloc`, `srun`) has none.
@@ -60,6 +66,7 @@ impl Job {
     ) -> Job {
         let elements = request.rare.take_array();
         let is_held = request.hold || request.rare.priority == Some(0);
+        let priority_set = request.rare.priority.filter(|priority| *priority > 0);
         let dependency = request.rare.dependency.as_deref();
         Job {
             id,
@@ -82,12 +89,24 @@ impl Job {
             },
             submitted: at,
             eligible: None,
-            priority: if is_held { 0 } else { priority_of(&request) },
+            priority: if is_held {
+                0
+            } else {
+                priority_of(priority_set, request.nice)
+            },
+            priority_set,
+            reservation: request.rare.reservation.as_deref().map(Box::from),
             request: Arc::new(request),
             restarts: 0,
             batch: true,
             version: 0,
         }
+    }
+
+    /// The priority that it has while it isn't held, where no weights count.
+    #[must_use]
+    pub fn unweighted_priority(&self) -> u32 {
+        priority_of(self.priority_set, self.request.nice)
     }
 
     /// It may not start for now, and its age begins anew once it may.

@@ -112,7 +112,7 @@ impl State {
         now: Timestamp,
     ) -> Result<(), Passed> {
         let reservations = &self.reservations;
-        let kept = |name: &str| reservations.licences_kept(chain.request, name, now, limit);
+        let kept = |name: &str| reservations.licences_kept(chain.reservation, name, now, limit);
         ledger.before(chain, limit, &kept)
     }
 

@@ -6,7 +6,6 @@ use crate::State;
 use crate::live_job::LiveJob;
 use crate::member::Member;
 use crate::priority::{Factors, ShareTree, Standing};
-use crate::queue::priority_of;
 use model::{JobId, Timestamp};
 
 /// What a waiting job's priority is made of in one of its partitions.
@@ -127,14 +126,14 @@ impl State {
         let all = choices.map(|choice| {
             let factors = self.factors_of(job, choice);
             let Some(factors) = factors else {
-                return priority_of(&job.record.request);
+                return job.record.unweighted_priority();
             };
             let former = if rises_only { choice.priority } else { 0 };
             factors.priority().max(former)
         });
         let all: Vec<u32> = all.collect();
         let own = all.first().copied();
-        let own = own.unwrap_or_else(|| priority_of(&job.record.request));
+        let own = own.unwrap_or_else(|| job.record.unweighted_priority());
         if let Some(job) = self.jobs.get_mut(&id) {
             job.record.priority = own;
         }
@@ -160,13 +159,8 @@ impl State {
 
     /// What a job's priority is made of; none where it was set by hand or nothing has a weight.
     fn factors_of(&self, job: &LiveJob, choice: &crate::kinds::Choice) -> Option<Factors> {
-        let by_hand = job
-            .record
-            .request
-            .rare
-            .priority
-            .is_some_and(|priority| priority > 0);
-        if by_hand || !self.cluster.priority().is_multifactor {
+        let is_set = job.record.priority_set.is_some();
+        if is_set || !self.cluster.priority().is_multifactor {
             return None;
         }
         let demand = &choice.need.compiled.demand;

@@ -4,7 +4,7 @@ use crate::fault::{self, Fault};
 use crate::preempt::rules;
 use crate::{Job, State, member};
 use cluster_file::PreemptType;
-use model::{JobId, Request, Timestamp};
+use model::{JobId, Timestamp};
 use resources::{PartId, QosId};
 use std::cmp::{Ordering, Reverse};
 
@@ -12,14 +12,14 @@ use std::cmp::{Ordering, Reverse};
 /// order of submission decides.
 const ORDINARY: i64 = 2_147_483_646;
 
-/// The priority that a request has while it isn't held, where no weights count; at least 1, since 0
-/// is held.
+/// The priority of a job that isn't held, where no weights count: the one that was set, else by its
+/// `--nice`; at least 1, since 0 is held.
 #[must_use]
-pub fn priority_of(request: &Request) -> u32 {
-    if let Some(priority) = request.rare.priority.filter(|priority| *priority > 0) {
+pub fn priority_of(set: Option<u32>, nice: i64) -> u32 {
+    if let Some(priority) = set {
         return priority;
     }
-    let priority = ORDINARY.saturating_sub(request.nice);
+    let priority = ORDINARY.saturating_sub(nice);
     u32::try_from(priority.clamp(1, i64::from(u32::MAX))).unwrap_or(1)
 }
 
@@ -65,7 +65,7 @@ impl Key {
     /// Where a job with that priority stands.
     fn of(record: &Job, priority: u32, keeps_place: bool) -> Key {
         Key {
-            is_unreserved: record.request.rare.reservation.is_none(),
+            is_unreserved: record.reservation.is_none(),
             keeps_place,
             priority: Reverse(priority),
             submitted: record.submitted,
@@ -90,7 +90,7 @@ pub(crate) struct QueueId {
 impl State {
     /// Where a job with that priority stands in its queue.
     pub(crate) fn key(&self, record: &Job, priority: u32) -> Key {
-        let has_own = record.request.rare.priority.is_some();
+        let has_own = record.priority_set.is_some();
         let is_weighted = self.cluster.priority().is_multifactor;
         Key::of(record, priority, !has_own && !is_weighted)
     }

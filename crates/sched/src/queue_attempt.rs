@@ -303,14 +303,14 @@ impl State {
         pass: &mut Pass,
         attempt: &Attempt,
         now: Timestamp,
-    ) -> Option<(String, PossibleStart)> {
+    ) -> Option<(Box<str>, PossibleStart)> {
         let record = &self.jobs[&attempt.job].record;
         for reserved in self.reservations.tried(record, now) {
             let found = self.find_now(pass, attempt, now, &reserved);
             if let (Some(start), Some(name)) = (found, reserved.name())
                 && self.may_have(&self.ledger, &start, now).is_ok()
             {
-                return Some((name.to_owned(), start));
+                return Some((name.into(), start));
             }
         }
         None

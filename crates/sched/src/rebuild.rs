@@ -86,7 +86,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Event, priority_of};
+    use crate::Event;
     use cluster_file::ClusterFile;
     use model::{Request, Submitter};
     use resources::Trust;
@@ -129,7 +129,7 @@ mod tests {
         let of_row = |job: &Job| {
             let mut row = job.clone();
             if matches!(row.state, JobState::Pending { .. }) {
-                row.priority = priority_of(&row.request);
+                row.priority = row.unweighted_priority();
             }
             row
         };

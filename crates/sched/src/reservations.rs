@@ -12,7 +12,6 @@ use model::{
 };
 use resources::{Denial, Finding, NodeId, NodeSet};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// A reservation with its nodes as the cluster numbers them.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,17 +94,17 @@ impl Reservations {
         *self = Reservations::new(cluster, all);
     }
 
-    /// How many licences of a name others than its own reservation keep from a job that begins at a moment and
+    /// How many licences of a name others than its own reservations keep from a job that begins at a moment and
     /// may last for so long.
     pub(crate) fn licences_kept(
         &self,
-        request: &Request,
+        own: Option<&str>,
         name: &str,
         from: Timestamp,
         limit: Option<Seconds>,
     ) -> u32 {
         let until = from + limit.unwrap_or(UNLIMITED);
-        let is_own = |one: &Reservation| named(request).any(|name| name == one.name);
+        let is_own = |one: &Reservation| named(own).any(|name| name == one.name);
         let all = self.0.values().map(|kept| &kept.reservation);
         let others = all.filter(|one| !is_own(one) && one.overlaps(from, until));
         others.fold(0, |sum, one| sum.saturating_add(one.licences(name)))
@@ -154,9 +153,9 @@ impl Kept {
     }
 }
 
-/// The reservations that a job names, in the order in which they are tried.
-pub(crate) fn named(request: &Request) -> impl Iterator<Item = &str> {
-    let names = request.rare.reservation.as_deref().unwrap_or_default();
+/// The reservations of a job or a request, in the order in which they are tried.
+pub(crate) fn named(names: Option<&str>) -> impl Iterator<Item = &str> {
+    let names = names.unwrap_or_default();
     names.split(',').filter(|name| !name.is_empty())
 }
 
@@ -195,10 +194,10 @@ impl State {
         let Some(name) = request.rare.reservation.as_deref() else {
             return Ok(());
         };
-        if name.contains(',') && named(request).next().is_some() {
+        if name.contains(',') && named(Some(name)).next().is_some() {
             let mut too_small = None;
             let mut is_somewhere = false;
-            for one in named(request) {
+            for one in named(Some(name)) {
                 let mut request = request.clone();
                 request.rare.reservation = Some(one.to_owned());
                 match self.may_be_reserved(&request, user, group) {
@@ -250,10 +249,10 @@ impl State {
         Ok(())
     }
 
-    /// Live jobs that name a reservation.
+    /// Live jobs that are in a reservation, or wait for it.
     pub fn jobs_of_reservation<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Job> + 'a {
         self.live()
-            .filter(move |record| named(&record.request).any(|one| one == name))
+            .filter(move |record| named(record.reservation.as_deref()).any(|one| one == name))
     }
 
     pub(crate) fn reservation_changed(&mut self, name: String, now: Option<Reservation>) {
@@ -265,11 +264,11 @@ impl State {
     }
 
     /// When a running job's reservation ends it.
-    pub(crate) fn reserved_until(&self, request: &Request) -> Option<Timestamp> {
-        let own = self
+    pub(crate) fn reserved_until(&self, record: &Job) -> Option<Timestamp> {
+        let own = &self
             .reservations
-            .get(request.rare.reservation.as_deref()?)?;
-        let own = &own.reservation;
+            .get(record.reservation.as_deref()?)?
+            .reservation;
         (!own.is(ReservationFlag::Flex)).then_some(own.end)
     }
 
@@ -313,7 +312,7 @@ impl State {
             else {
                 return false;
             };
-            let name = record.request.rare.reservation.as_deref();
+            let name = record.reservation.as_deref();
             let own = name.and_then(|name| self.reservation(name));
             own.is_some_and(|own| {
                 // One that comes again has begun anew since.
@@ -324,7 +323,7 @@ impl State {
         of_ended.map(|record| Action::Expire(record.id)).collect()
     }
 
-    /// A job is not in a reservation any more.
+    /// A job is not in a reservation any more, nor waits for it.
     fn leave_reservation(&mut self, id: JobId, name: &str, holds: bool, at: Timestamp) {
         let is_pending = self
             .jobs
@@ -336,11 +335,10 @@ impl State {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
-        let mut request = Request::clone(&job.record.request);
-        let others: Vec<&str> = named(&request).filter(|one| *one != name).collect();
+        let all = job.record.reservation.as_deref();
+        let others: Vec<&str> = named(all).filter(|one| *one != name).collect();
         let is_in_none = others.is_empty();
-        request.rare.reservation = Some(others.join(",")).filter(|_| !is_in_none);
-        job.record.request = Arc::new(request);
+        job.record.reservation = Some(others.join(",").into()).filter(|_| !is_in_none);
         let is_held = job.record.priority == 0;
         if is_pending && is_in_none && holds && !is_held {
             job.record.priority = 0;
@@ -350,7 +348,6 @@ impl State {
             };
         }
         self.touch(id);
-        self.updated.insert(id);
         if is_pending {
             self.refile(id, at);
         }
@@ -367,11 +364,11 @@ impl State {
         }
         let mut used: BTreeMap<String, Vec<(NodeId, u32, Timestamp)>> = BTreeMap::new();
         for (end, job) in self.ends(now) {
-            let name = job.record.request.rare.reservation.as_ref();
+            let name = job.record.reservation.as_deref();
             if let (Some(name), Some(holding)) = (name, &job.derived.holding) {
                 let shares = holding.shares.iter();
                 let shares = shares.map(|share| (share.node, share.cpus(), end));
-                used.entry(name.clone()).or_default().extend(shares);
+                used.entry(name.to_owned()).or_default().extend(shares);
             }
         }
         for (name, kept) in &mut self.reservations.0 {
@@ -382,26 +379,25 @@ impl State {
     /// The reservation in which a job starts, where it names several.
     pub(crate) fn chosen<'a>(
         &self,
-        request: &'a Request,
+        record: &'a Job,
         nodes: impl Iterator<Item = NodeId> + Clone,
     ) -> Option<&'a str> {
-        let has_several = request.rare.reservation.as_deref()?.contains(',');
+        let names = record.reservation.as_deref()?;
         let has_all = |name: &&str| {
             let own = self.reservations.get(name);
             own.is_some_and(|own| nodes.clone().all(|node| own.nodes.contains(node)))
         };
-        let first = named(request).find(has_all);
-        first.or(named(request).next()).filter(|_| has_several)
+        let first = named(Some(names)).find(has_all);
+        first
+            .or(named(Some(names)).next())
+            .filter(|_| names.contains(','))
     }
 
     /// A job that starts is in a reservation that drew it, or one of several that it names.
-    pub(crate) fn draw(&mut self, id: JobId, name: String) {
+    pub(crate) fn draw(&mut self, id: JobId, name: Box<str>) {
         if let Some(job) = self.jobs.get_mut(&id) {
-            let mut request = Request::clone(&job.record.request);
-            request.rare.reservation = Some(name);
-            job.record.request = Arc::new(request);
+            job.record.reservation = Some(name);
             self.touch(id);
-            self.updated.insert(id);
         }
     }
 }

@@ -57,16 +57,16 @@ impl Reservations {
         now: Timestamp,
     ) -> impl Iterator<Item = Reserved<'a>> {
         let (who, request) = (&record.submitter, &record.request);
-        let is_free = request.rare.reservation.is_none();
+        let own = record.reservation.as_deref();
         let draws = move |kept: &&Kept| {
-            let own = &kept.reservation;
-            is_free
-                && own.is(ReservationFlag::Magnetic)
-                && own.is_active(now)
-                && own.admits(&who.user, &who.group, request.account.as_deref())
+            let one = &kept.reservation;
+            own.is_none()
+                && one.is(ReservationFlag::Magnetic)
+                && one.is_active(now)
+                && one.admits(&who.user, &who.group, request.account.as_deref())
         };
-        let has_several = request.rare.reservation.iter().any(|it| it.contains(','));
-        let of_list = named(request).filter(move |_| has_several);
+        let has_several = own.is_some_and(|names| names.contains(','));
+        let of_list = named(own).filter(move |_| has_several);
         let of_list = of_list.filter_map(|name| self.get(name));
         let all = self.iter().filter(draws).chain(of_list);
         all.map(|own| Reserved {
@@ -78,12 +78,17 @@ impl Reservations {
     }
 
     /// What they leave to a job; to one that names several, the first of them.
-    pub(crate) fn left_to(&self, request: &Request) -> Reserved<'_> {
-        let own = named(request).find_map(|name| self.get(name));
+    pub(crate) fn left_to_job(&self, record: &Job) -> Reserved<'_> {
+        self.left_to(record.reservation.as_deref(), &record.request)
+    }
+
+    /// The same for a request that names some.
+    pub(crate) fn left_to(&self, names: Option<&str>, request: &Request) -> Reserved<'_> {
+        let own = named(names).find_map(|name| self.get(name));
         Reserved {
             all: self,
             own,
-            is_lost: request.rare.reservation.is_some() && own.is_none(),
+            is_lost: names.is_some() && own.is_none(),
             ends_within: ends_within(request),
         }
     }
@@ -171,8 +176,8 @@ impl State {
     /// What reservations leave to a live job.
     pub(crate) fn reserved_for(&self, job: JobId) -> Reserved<'_> {
         match self.jobs.get(&job) {
-            Some(job) => self.reservations.left_to(&job.record.request),
-            None => self.reservations.left_to(&Request::default()),
+            Some(job) => self.reservations.left_to_job(&job.record),
+            None => self.reservations.left_to(None, &Request::default()),
         }
     }
 
@@ -185,15 +190,15 @@ impl State {
         known: &mut TooFew,
         now: Timestamp,
     ) -> Option<PendingReason> {
-        let request = &self.jobs[&attempt.job].record.request;
+        let record = &self.jobs[&attempt.job].record;
         let (partition, limit) = (attempt.choice.partition, attempt.span.length);
-        if request.rare.reservation.is_some() {
-            let reserved = self.reservations.left_to(request);
+        if record.reservation.is_some() {
+            let reserved = self.reservations.left_to_job(record);
             let is_closed = reserved.closed(&self.cluster, now.0, limit) == Closed::All;
             return is_closed.then_some(PendingReason::Reservation);
         }
         let until = Timestamp(now.0.saturating_add(limit));
-        let ends_within = ends_within(request);
+        let ends_within = ends_within(&record.request);
         let there = self.reservations.iter();
         let before_its_end = there.filter(|kept| {
             let own = &kept.reservation;

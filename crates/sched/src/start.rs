@@ -64,12 +64,12 @@ impl State {
             }
         }
         self.notify_by_name(id, target, now);
-        let request = &self.jobs[&id].record.request;
+        let record = &self.jobs[&id].record;
         let nodes = start.shares.iter().map(|share| share.node);
-        if let Some(name) = self.chosen(request, nodes).map(str::to_owned) {
+        if let Some(name) = self.chosen(record, nodes).map(Box::from) {
             self.draw(id, name);
         }
-        if self.jobs[&id].record.request.rare.reservation.is_some() {
+        if self.jobs[&id].record.reservation.is_some() {
             self.count_reserved_cores(now);
         }
         Some(Action::Start {

@@ -11,6 +11,10 @@ use std::sync::Arc;
 pub struct JobUpdate {
     /// All that it asks for.
     pub request: Request,
+    /// Its reservations, as [`Job::reservation`].
+    pub reservation: Option<Box<str>>,
+    /// Its priority, as [`Job::priority_set`].
+    pub priority_set: Option<u32>,
     /// Another dependency, or none; `None` leaves it as it stands.
     pub dependency: Option<Option<Dependency>>,
     /// Another earliest start.
@@ -35,6 +39,8 @@ impl JobUpdate {
     pub fn of(record: &Job) -> JobUpdate {
         JobUpdate {
             request: (*record.request).clone(),
+            reservation: record.reservation.clone(),
+            priority_set: record.priority_set,
             dependency: None,
             begin: None,
             limit: None,
@@ -44,6 +50,18 @@ impl JobUpdate {
             throttle: None,
             resets_age: false,
         }
+    }
+
+    /// It asks for other reservations, or for none.
+    pub(crate) fn set_reservation(&mut self, name: Option<&str>) {
+        self.request.rare.reservation = name.map(str::to_owned);
+        self.reservation = name.map(Box::from);
+    }
+
+    /// It asks for a priority.
+    pub(crate) fn set_priority(&mut self, priority: u32) {
+        self.request.rare.priority = Some(priority);
+        self.priority_set = Some(priority);
     }
 }
 
@@ -76,6 +94,8 @@ impl State {
         };
         self.in_queue.take(&self.cluster, &job.record);
         job.record.request = Arc::new(update.request);
+        job.record.reservation = update.reservation;
+        job.record.priority_set = update.priority_set;
         self.in_queue.add(&self.cluster, &job.record);
         if let Some(most) = update.throttle {
             let throttle = Some(most).filter(|most| *most > 0);

@@ -284,6 +284,7 @@ mod tests {
             resized: None,
             planned: None,
             priority: 5,
+            reservation: None,
             restarts: 0,
             batch: true,
             prolog: None,

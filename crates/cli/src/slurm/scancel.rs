@@ -268,7 +268,7 @@ fn meets(filter: &ScancelFilter, job: &JobInfo) -> bool {
         && same(&filter.name, Some(job.name()))
         && same(&filter.partition, Some(&job.partition))
         && same(&filter.qos, Some(&job.qos))
-        && same(&filter.reservation, job.reservation())
+        && same(&filter.reservation, job.reservation.as_deref())
         && same(&filter.wckey, job.shown().wckey.as_deref())
         && filter.state.is_none_or(|state| state == job.base_state)
         && filter

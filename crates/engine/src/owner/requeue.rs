@@ -10,7 +10,7 @@ use model::{
     ArrayFacts, ArraySpec, Ending, HeldBy, JobId, JobState, Outcome, PendingReason, RequeueHold,
     RestartCount, Seconds,
 };
-use sched::{Event, Job, priority_of};
+use sched::{Event, Job};
 use std::collections::BTreeSet;
 
 /// How jobs are queued again.
@@ -141,7 +141,7 @@ impl Owner {
         let held = again.hold.reason();
         record.priority = match held {
             Some(_) => 0,
-            None => priority_of(&record.request),
+            None => record.unweighted_priority(),
         };
         record.state = JobState::Pending {
             reason: held.unwrap_or(PendingReason::None),

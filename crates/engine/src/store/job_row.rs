@@ -18,6 +18,7 @@ pub(super) const JOB_COLUMNS: &str = "jobs.id, jobs.submission, jobs.task, jobs.
      submissions.batch, submissions.command, submissions.submit_host, jobs.state, \
      jobs.submitted_at, jobs.eligible_at, jobs.not_before, jobs.dependency, jobs.hold, \
      jobs.restarts, jobs.ending, jobs.outcome, jobs.ended_at, jobs.version, jobs.resized_at, jobs.accrues_at, \
+     jobs.reservation, jobs.priority_set, \
      jobs.request AS own_request, jobs.partition, job_starts.started_at, job_starts.time_limit, job_starts.shares, \
      job_starts.priority, job_starts.suspension, job_starts.end_moved_ms, job_starts.partition AS start_partition";
 
@@ -102,10 +103,10 @@ impl JobRow {
         })
     }
 
-    fn priority(&self, request: &Request, start: Option<&StartRow<'_>>) -> u32 {
+    fn priority(&self, unweighted: u32, start: Option<&StartRow<'_>>) -> u32 {
         match (self.hold, self.state, start.and_then(|it| it.priority)) {
             (Some(_), state, _) if state != JobStateName::Running => 0,
-            (None, JobStateName::Pending, _) | (_, _, None) => sched::priority_of(request),
+            (None, JobStateName::Pending, _) | (_, _, None) => unweighted,
             (_, _, Some(priority)) => priority,
         }
     }
@@ -241,7 +242,10 @@ pub(super) fn read_job(
     let dependency: Option<String> = row.get("dependency")?;
     let dependency = dependency.as_deref().and_then(Dependency::parse_kept);
     let partition = start.as_ref().and_then(|start| start.partition.clone());
-    let priority = of_row.priority(&request, start.as_ref());
+    let priority_set = row.get("priority_set")?;
+    let unweighted = sched::priority_of(priority_set, request.nice);
+    let priority = of_row.priority(unweighted, start.as_ref());
+    let reservation: Option<String> = row.get("reservation")?;
     let state = of_row.job_state(start);
     let version: i64 = row.get("version")?;
     Ok(Job {
@@ -262,6 +266,8 @@ pub(super) fn read_job(
             resized: moment(row, "resized_at")?,
         }),
         priority,
+        priority_set,
+        reservation: reservation.map(Box::from),
         restarts: row.get("restarts")?,
         batch: submission.batch,
         version: u64::try_from(version).unwrap_or(0),
@@ -364,6 +370,10 @@ mod tests {
                 reason: PendingReason::LaunchFailedRequeuedHeld,
             };
             (job.priority, job.restarts) = (0, 2);
+        });
+        check(|job| {
+            job.reservation = Some("r,s".into());
+            (job.priority, job.priority_set) = (77, Some(77));
         });
         for reason in [
             PendingReason::JobHeldAdmin,

@@ -18,6 +18,7 @@ const SCHEMA_11: &[u8] = include_bytes!("../../tests/engine/old_stores/schema11.
 const SCHEMA_12: &[u8] = include_bytes!("../../tests/engine/old_stores/schema12.sqlite");
 const SCHEMA_14: &[u8] = include_bytes!("../../tests/engine/old_stores/schema14.sqlite");
 const SCHEMA_18: &[u8] = include_bytes!("../../tests/engine/old_stores/schema18.sqlite");
+const SCHEMA_19: &[u8] = include_bytes!("../../tests/engine/old_stores/schema19.sqlite");
 
 fn copy(store: &[u8], folder: &Path) -> PathBuf {
     let path = folder.join("store.sqlite");
@@ -383,17 +384,38 @@ fn a_store_of_schema_14_keeps_everything() {
     );
 }
 
+/// What was written into requests is the job's own: of one of these it was changed since its submission.
 #[test]
-fn a_store_of_the_present_schema_is_kept() {
+fn reservations_and_set_priorities_of_schema_18_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = copy(SCHEMA_18, folder.path());
-    let (schema, ..) = counts(&path);
-    let newest = super::migrations::MIGRATIONS.len();
-    assert_eq!(
-        usize::try_from(schema).unwrap(),
-        newest,
-        "tests/engine/old_stores/make makes one"
-    );
+    let db = Connection::open(&path).unwrap();
+    for change in [
+        "UPDATE submissions SET request = json_set(request, '$.reservation', 'r,s', '$.priority', 77)
+         WHERE job IN (12, 13)",
+        "UPDATE jobs SET request = json_set(json_remove(submissions.request, '$.priority'),
+             '$.reservation', 's')
+         FROM submissions WHERE id = 13 AND job = 13",
+        "UPDATE submissions SET request = json_set(request, '$.priority', 0) WHERE job = 9",
+    ] {
+        assert!(db.execute(change, []).unwrap() > 0, "{change}");
+    }
+    drop(db);
+    let store = Store::open(&path, None).unwrap();
+    let live = store.saved().unwrap().live;
+    let own = |id: u32| {
+        let job = live.iter().find(|job| job.id.0 == id).unwrap();
+        (job.reservation.as_deref(), job.priority_set, job.priority)
+    };
+    let ordinary = 2_147_483_646;
+    assert_eq!(own(12), (Some("r,s"), Some(77), 77));
+    assert_eq!(own(13), (Some("s"), None, ordinary));
+    assert_eq!(own(9), (None, None, 0));
+    assert_eq!(own(11), (None, None, ordinary));
+}
+
+#[test]
+fn a_store_of_schema_18_keeps_everything() {
     check(
         SCHEMA_18,
         expect![[r#"
@@ -408,6 +430,42 @@ fn a_store_of_the_present_schema_is_kept() {
             7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
             8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
               0 true box Ended { at: Timestamp(1795701442654), status: WaitStatus(0), timed_out: false } 0
+              1 sleep box Running 0
+            9 held None None; 0; None None Some("run-two") None false false 0
+            10 depends None None; 2147483646; None None None Some("afterany:8") false false 0
+            11 later None None; 2147483646; None None None None true false 0
+            12 waits None None; 2147483646; None None None None false true 0
+            13 behind None None; 2147483646; None None None None false true 0
+        "#]],
+        |_| {},
+    );
+}
+
+#[test]
+fn a_store_of_the_present_schema_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = copy(SCHEMA_19, folder.path());
+    let (schema, ..) = counts(&path);
+    let newest = super::migrations::MIGRATIONS.len();
+    assert_eq!(
+        usize::try_from(schema).unwrap(),
+        newest,
+        "tests/engine/old_stores/make makes one"
+    );
+    check(
+        SCHEMA_19,
+        expect![[r#"
+            1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
+              batch batch box Ended { at: Timestamp(1795740415212), status: WaitStatus(0), timed_out: false } 0
+              0 true box Ended { at: Timestamp(1795740415211), status: WaitStatus(0), timed_out: false } 1
+            2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
+            3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
+            4 cancelled None Cancelled { by: 0, status: WaitStatus(0), waited_for: Some(JobHeldUser) } None; 0; None None None None false false 0
+            5 sweep Some("5_[2, 3]%Some(1)") None; 2147483646; None None None None false true 0
+            6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
+            7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
+            8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
+              0 true box Ended { at: Timestamp(1795740416693), status: WaitStatus(0), timed_out: false } 0
               1 sleep box Running 0
             9 held None None; 0; None None Some("run-two") None false false 0
             10 depends None None; 2147483646; None None None Some("afterany:8") false false 0

@@ -193,4 +193,16 @@ ALTER TABLE steps ADD COLUMN submit_line TEXT;
 -- Which part of the scheduler made a start, by its flag in sacct.
 ALTER TABLE job_starts ADD COLUMN started_by TEXT;
 ",
+    "
+-- The reservations in which a job may run, and the priority that was set for it: until now what it asks for was
+-- changed with them.
+ALTER TABLE jobs ADD COLUMN reservation TEXT;
+ALTER TABLE jobs ADD COLUMN priority_set INTEGER;
+UPDATE jobs SET reservation = asked.request ->> '$.reservation',
+    priority_set = nullif(asked.request ->> '$.priority', 0)
+FROM (SELECT own.id, coalesce(own.request, submissions.request) AS request
+      FROM jobs own JOIN submissions ON submissions.job = own.submission) AS asked
+WHERE asked.id = jobs.id
+    AND (instr(asked.request, '\"reservation\"') OR instr(asked.request, '\"priority\"'));
+",
 ];

@@ -137,9 +137,9 @@ fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
             "INSERT INTO jobs (id, submission, task, waiting, uid, name, account, partition, qos,
                  comment, live, state, submitted_at, eligible_at, not_before, dependency, hold,
                  started_at, ended_at, node_list, restarts, ending, outcome, version, resized_at,
-                 accrues_at, request)
+                 accrues_at, reservation, priority_set, request)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26,
+                 ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28,
                  (SELECT own.request FROM jobs own WHERE own.id = ?2 AND ?1 <> ?2))
              ON CONFLICT (id) DO UPDATE SET task = excluded.task, waiting = excluded.waiting,
                  live = excluded.live, state = excluded.state, partition = excluded.partition,
@@ -150,7 +150,8 @@ fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
                  restarts = excluded.restarts, ending = excluded.ending,
                  outcome = excluded.outcome, version = excluded.version,
                  resized_at = excluded.resized_at,
-                 accrues_at = excluded.accrues_at",
+                 accrues_at = excluded.accrues_at, reservation = excluded.reservation,
+                 priority_set = excluded.priority_set",
         )?
         .execute(params![
             job.id.0,
@@ -179,6 +180,8 @@ fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
             i64::try_from(job.version).unwrap_or(i64::MAX),
             job.moments.resized.map(|at| at.0),
             job.moments.accrues.map(|at| at.0),
+            job.reservation,
+            job.priority_set,
         ])?;
     match row.ended_at {
         Some(at) => transaction

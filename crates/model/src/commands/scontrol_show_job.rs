@@ -302,7 +302,7 @@ fn request(lines: &mut Lines, job: &JobInfo) {
     if let Some(features) = &job.node_options().prefer {
         lines.add(format_args!("Prefer={features}"));
     }
-    if let Some(name) = &job.reservation() {
+    if let Some(name) = &job.reservation {
         lines.add(format_args!("Reservation={name}"));
     }
     lines.add(format_args!(

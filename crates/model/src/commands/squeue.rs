@@ -186,7 +186,7 @@ impl SqueueArgs {
             && self
                 .reservation
                 .as_ref()
-                .is_none_or(|name| job.reservation() == Some(name))
+                .is_none_or(|name| job.reservation.as_deref() == Some(name))
             && self.takes_partition(job)
     }
 

@@ -98,7 +98,7 @@ fn compare_jobs(letter: char, a: &JobInfo, b: &JobInfo) -> Ordering {
         'T' => a.state.long().cmp(b.state.long()),
         'u' => a.user().cmp(b.user()),
         'U' => a.uid().cmp(&b.uid()),
-        'v' => a.reservation().cmp(&b.reservation()),
+        'v' => a.reservation.cmp(&b.reservation),
         'V' => a.submitted.cmp(&b.submitted),
         // The other letters that Slurm takes sort by what all our jobs have alike.
         _ => Ordering::Equal,

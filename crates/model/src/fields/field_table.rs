@@ -115,7 +115,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(Some('T'), &["state"], "STATE", Text, |job| text(job.state.long())),
     field(Some('u'), &["username"], "USER", Text, |job| text(job.user())),
     field(Some('U'), &["userid"], "UID", Number, |job| number(job.uid())),
-    field(Some('v'), &["reservation"], "RESERVATION", Text, |job| optional(job.reservation())),
+    field(Some('v'), &["reservation"], "RESERVATION", Text, |job| optional(job.reservation.as_deref())),
     field(Some('V'), &["submittime"], "SUBMIT_TIME", Moment, |job| moment(job, Some(job.submitted))),
     field(Some('w'), &["wckey"], "WCKEY", Text, |job| optional(job.shown().wckey.as_deref())),
     field(Some('W'), &["licenses"], "LICENSES", Text, |job| optional(job.licenses())),

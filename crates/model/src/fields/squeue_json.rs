@@ -348,7 +348,7 @@ impl JobJson {
             reboot: false,
             required_nodes: list(job.required_nodes()),
             resize_time: seconds(job.resized),
-            resv_name: text(job.reservation()),
+            resv_name: text(job.reservation.as_deref()),
             shared: match options.sharing {
                 Some(Sharing::User) => Some("user"),
                 Some(Sharing::Mcs) => Some("mcs"),

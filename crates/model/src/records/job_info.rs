@@ -53,6 +53,8 @@ pub struct JobInfo {
     pub batch: bool,
     /// 0 is held.
     pub priority: u32,
+    /// The reservations in which it may run, or the one in which it does.
+    pub reservation: Option<String>,
     /// As `wait` says it.
     pub exit_code: WaitStatus,
     /// Submission, or the last requeue.
@@ -191,6 +193,7 @@ impl JobInfo {
             } else {
                 record.priority
             },
+            reservation: record.reservation.clone(),
             exit_code: exit_code(&record.state),
             submitted: record.submitted,
             eligible: record.eligible.or_else(|| begin(record, facts.now)),

@@ -76,6 +76,9 @@ pub struct JobStanding {
     /// 0 is held.
     #[serde(default, skip_serializing_if = "is_default")]
     pub priority: u32,
+    /// The reservations in which it may run, or the one in which it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reservation: Option<String>,
     /// How often it was requeued.
     #[serde(default, skip_serializing_if = "is_default")]
     pub restarts: RestartCount,

@@ -143,12 +143,6 @@ impl JobInfo {
         asked.map_or_else(Cow::default, Cow::Borrowed)
     }
 
-    /// `--reservation`
-    #[must_use]
-    pub fn reservation(&self) -> Option<&str> {
-        self.request.rare.reservation.as_deref()
-    }
-
     /// `--licenses`
     #[must_use]
     pub fn licenses(&self) -> Option<&str> {

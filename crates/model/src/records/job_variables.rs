@@ -27,7 +27,7 @@ impl Setter {
         self.maybe("SLURM_JOB_ACCOUNT", request.account.as_ref());
         self.maybe("SLURM_JOB_PARTITION", record.partitions());
         self.maybe("SLURM_JOB_QOS", request.qos.as_ref());
-        self.maybe("SLURM_JOB_RESERVATION", request.rare.reservation.as_ref());
+        self.maybe("SLURM_JOB_RESERVATION", record.reservation.as_ref());
         let restarts = (record.restarts > 0).then_some(record.restarts);
         self.maybe("SLURM_RESTART_COUNT", restarts);
         self.array(record, job.array);

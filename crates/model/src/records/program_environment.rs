@@ -55,7 +55,7 @@ pub fn program_variables(
     set.to("SLURM_JOB_GID", record.submitter.gid);
     set.to("SLURM_JOB_NUM_NODES", job.allocation.nodes.len());
     set.maybe("SLURM_JOB_PARTITION", record.partitions());
-    set.maybe("SLURM_JOB_RESERVATION", request.rare.reservation.as_ref());
+    set.maybe("SLURM_JOB_RESERVATION", record.reservation.as_ref());
     set.to("SLURM_JOB_RESTART_COUNT", record.restarts);
     set.to("SLURM_JOB_UID", record.submitter.uid);
     set.to("SLURM_JOB_USER", &record.submitter.user);

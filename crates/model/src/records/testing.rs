@@ -30,6 +30,7 @@ pub(crate) fn job(request: Request, task: Option<ArrayTask>) -> JobRecord {
         resized: None,
         planned: None,
         priority: 0,
+        reservation: request.rare.reservation.clone(),
         batch: true,
     };
     JobRecord {

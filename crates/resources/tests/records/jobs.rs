@@ -82,6 +82,7 @@ pub fn held_job(id: u32) -> JobRecord {
         resized: None,
         planned: None,
         priority: 0,
+        reservation: None,
         restarts: 0,
         batch: true,
     };

@@ -99,12 +99,12 @@ pub(super) fn change_running(
         JobChange::OtherClusters => return Err(ChangeDenial::OtherClusters),
         JobChange::Priority(0) => update.hold = true,
         JobChange::Priority(priority) if is_operator => {
-            update.request.rare.priority = Some(*priority);
+            update.set_priority(*priority);
         }
         // They decide when it starts and with which limit.
         JobChange::Deadline(_) | JobChange::TimeMin(_) => {}
         // It may leave its reservation, and enters none.
-        JobChange::Reservation(None) => update.request.rare.reservation = None,
+        JobChange::Reservation(None) => update.set_reservation(None),
         JobChange::SiteFactor(factor) => {
             set_site_factor(&mut update.request, *factor, is_operator)?;
         }

@@ -45,7 +45,7 @@ impl State {
             JobChange::Qos(name) if name.is_empty() => request.qos = None,
             JobChange::Qos(name) => {
                 request.qos = Some(name.clone());
-                if cluster.find_qos(name).is_none() || may_not(rules, request, record) {
+                if cluster.find_qos(name).is_none() || may_not(rules, update, record) {
                     return Err(ChangeDenial::Qos);
                 }
             }
@@ -54,7 +54,7 @@ impl State {
                 let is_known = rules.is_none_or(|rules| {
                     rules.accounts.is_empty() || cluster.find_account(name).is_some()
                 });
-                if !is_known || may_not(rules, request, record) {
+                if !is_known || may_not(rules, update, record) {
                     return Err(ChangeDenial::Account);
                 }
             }
@@ -128,7 +128,7 @@ impl State {
                 if *priority > record.priority && !is_operator {
                     return Err(ChangeDenial::Permission);
                 }
-                request.rare.priority = Some(*priority);
+                update.set_priority(*priority);
             }
             JobChange::Nice(nice) => {
                 if *nice < 0 && *nice < request.nice && !is_operator {
@@ -218,8 +218,8 @@ impl State {
             // Whether or not it waits.
             JobChange::ArrayThrottle(_) => {}
             JobChange::Reservation(name) => {
-                request.rare.reservation.clone_from(name);
-                self.check_reservation(record, request)?;
+                update.set_reservation(name.as_deref());
+                self.check_reservation(record, &update.request)?;
                 let qos = member::qos_of(cluster, record);
                 if name.is_none() && qos.is_some_and(|qos| self.is_for_reservations(qos)) {
                     return Err(ChangeDenial::Qos);
@@ -291,11 +291,14 @@ impl State {
 }
 
 /// Whether the cluster's rules keep a job's user from its account or QOS.
-fn may_not(rules: Option<&ClusterFile>, request: &Request, record: &Job) -> bool {
+fn may_not(rules: Option<&ClusterFile>, update: &JobUpdate, record: &Job) -> bool {
     let Some(rules) = rules else {
         return false;
     };
-    let all = resources::findings(rules, request, Some(&record.submitter.user));
+    // What it asked for may be over.
+    let names = update.reservation.as_deref().map(str::to_owned);
+    let request = update.request.with_rare(|rare| rare.reservation = names);
+    let all = resources::findings(rules, &request, Some(&record.submitter.user));
     all.iter()
         .any(|refusal| matches!(refusal.denial, Denial::Account | Denial::Qos))
 }

@@ -31,7 +31,9 @@ pub(crate) struct Chain<'a> {
     pub(super) account: String,
     pub(super) uid: u32,
     user: &'a str,
-    pub(crate) request: &'a Request,
+    pub(super) request: &'a Request,
+    /// Its reservations.
+    pub(crate) reservation: Option<&'a str>,
     /// A second of the job counts so many times of what is used, as its own QOS says (`UsageFactor`).
     usage_factor: f64,
     /// So does its time before it starts (`UsageFactorSafe`).
@@ -75,6 +77,7 @@ impl<'a> Chain<'a> {
             uid: record.submitter.uid,
             user: &record.submitter.user,
             request: &record.request,
+            reservation: record.reservation.as_deref(),
             usage_factor: usage_factor(own_qos),
             counts_ahead,
         }

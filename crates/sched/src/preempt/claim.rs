@@ -80,8 +80,7 @@ impl State {
             return Ok(Vec::new());
         }
         let length = span.length;
-        let request = Arc::clone(&self.jobs[job].record.request);
-        let reserved = self.reservations.left_to(&request);
+        let reserved = self.reserved_for(*job);
         let like = (attempt.need(), taker.claimant, *user, reserved.kind());
         let failed = pass.claims.failed.get(&like);
         let failed = failed.filter(|_| !fault::forgets());
@@ -138,7 +137,7 @@ impl State {
     /// Who takes the place of others by what a job is; none where no job takes any.
     pub(crate) fn taker(&self, attempt: &Attempt) -> Option<Taker> {
         let record = &self.jobs[&attempt.job].record;
-        let lender = self.takes_back(&record.request);
+        let lender = self.takes_back(record);
         if lender.is_none() && !rules::is_on(&self.cluster) {
             return None;
         }
@@ -188,7 +187,7 @@ impl State {
         now: Timestamp,
     ) -> Vec<Victim> {
         let claimant = taker.claimant;
-        let lender = self.takes_back(&self.jobs[&job].record.request);
+        let lender = self.takes_back(&self.jobs[&job].record);
         let nodes = &self.cluster.partition(choice.partition).nodes;
         let mut all = Vec::new();
         for id in &self.running {

@@ -1,8 +1,8 @@
 //! Nodes that a reservation lends to jobs that end soon after a signal (`MaxStartDelay`, `--signal=R:`).
 
-use crate::State;
 use crate::live_job::LiveJob;
 use crate::reservations::{Kept, Reservations};
+use crate::{Job, State};
 use model::{Request, Seconds};
 
 /// How soon a job ends after its signal, where it may borrow reserved nodes for that.
@@ -36,10 +36,8 @@ impl Kept {
 
 impl State {
     /// Whether a job of a reservation with `MaxStartDelay` may take the places of those that borrow its nodes.
-    pub(crate) fn takes_back(&self, request: &Request) -> Option<&Kept> {
-        let own = self
-            .reservations
-            .get(request.rare.reservation.as_deref()?)?;
+    pub(crate) fn takes_back(&self, record: &Job) -> Option<&Kept> {
+        let own = self.reservations.get(record.reservation.as_deref()?)?;
         let lends = own.reservation.max_start_delay.is_some() && !own.nodes.is_empty();
         lends.then_some(own)
     }

@@ -26,7 +26,7 @@ pub use holders::{Holder, Preempted, Throttle};
 pub use if_submitted::WouldWait;
 use model::{
     Allocation, JobId, JobState, PartitionBound, PendingReason, PlannedStart, ReachedLimit,
-    Request, Reservation, Timestamp, parse_licences,
+    Reservation, Timestamp, parse_licences,
 };
 pub use never::NeverMet;
 pub(crate) use no_limit::runs_without_limit;
@@ -270,13 +270,13 @@ impl State {
         let Some(job) = self.jobs.get(&record.id) else {
             return Vec::new();
         };
-        let request: &Request = &record.request;
+        let own = record.reservation.as_deref();
         let closes = |kept: &&crate::reservations::Kept| {
             let reservation = &kept.reservation;
-            if crate::reservations::named(request).any(|own| own == reservation.name) {
+            if crate::reservations::named(own).any(|own| own == reservation.name) {
                 return !reservation.is_active(now);
             }
-            if kept.is_lent(crate::reserve::ends_within(request)) {
+            if kept.is_lent(crate::reserve::ends_within(&record.request)) {
                 return false;
             }
             job.derived.choices.iter().any(|choice| {
@@ -306,8 +306,9 @@ impl State {
             let there = self.cluster.licence(&licence.name).unwrap_or(0);
             let held = self.ledger.licences(&licence.name);
             let reservations = &self.reservations;
+            let own = record.reservation.as_deref();
             let limit = limit.flatten();
-            let reserved = reservations.licences_kept(&record.request, &licence.name, now, limit);
+            let reserved = reservations.licences_kept(own, &licence.name, now, limit);
             if held.saturating_add(licence.count).saturating_add(reserved) > there {
                 let holds = |job: &Job| {
                     let own = asked(job).into_iter();

@@ -155,7 +155,7 @@ impl<'a> SacctRow<'a> {
             // Not measured; of a job it is that of its steps.
             "ConsumedEnergy" | "ConsumedEnergyRaw" if !is_job || self.has_steps() => "0".to_owned(),
             "WCKeyID" => of_job("0".to_owned()),
-            "Reservation" => of_job(job.reservation().unwrap_or_default().to_owned()),
+            "Reservation" => of_job(job.reservation.as_deref().unwrap_or_default().to_owned()),
             "Reserved" => of_job(
                 self.reserved()
                     .map_or_else(String::new, padded_elapsed_text),
