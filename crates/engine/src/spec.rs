@@ -317,6 +317,20 @@ pub struct ExitFile {
     pub usage: Option<Usage>,
 }
 
+impl ExitFile {
+    /// Of a step whose supervisor never began, and why where that was a failure.
+    pub(crate) fn unstarted(at: Timestamp, launch_error: Option<String>) -> ExitFile {
+        ExitFile {
+            boot_id: sys::boot_id(),
+            at,
+            tasks: Vec::new(),
+            ended_by: launch_error.is_none().then_some(EndedBy::Stop),
+            launch_error,
+            usage: None,
+        }
+    }
+}
+
 /// How one task ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskExit {

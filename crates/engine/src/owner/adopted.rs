@@ -3,7 +3,6 @@
 //! started for a reason that passes.
 
 use super::clock::shift;
-use super::job_programs::stopped_unstarted;
 use super::turn::Turn;
 use super::{Owner, RETRY_MS};
 use crate::SupervisorKey;
@@ -11,6 +10,7 @@ use crate::message::Message;
 use crate::messenger::lives;
 use crate::outcome::NodeEnd;
 use crate::record;
+use crate::spec::ExitFile;
 use model::{StepId, Timestamp};
 use std::collections::BTreeSet;
 use std::{io, thread};
@@ -127,7 +127,7 @@ impl Owner {
         if self.ending(key.job).is_none() {
             return self.launch_batch(key.job, turn);
         }
-        let exit = stopped_unstarted(turn.now);
+        let exit = ExitFile::unstarted(turn.now, None);
         match self.claim_ended(key, &exit) {
             Ok(()) => self.node_ended(key, NodeEnd::Exit(exit), turn),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

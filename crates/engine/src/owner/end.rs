@@ -78,14 +78,7 @@ impl Owner {
             self.start_failed(key.job, message, turn);
             return;
         }
-        let exit = ExitFile {
-            boot_id: sys::boot_id(),
-            at: turn.now,
-            tasks: Vec::new(),
-            launch_error: Some(message.to_owned()),
-            ended_by: None,
-            usage: None,
-        };
+        let exit = ExitFile::unstarted(turn.now, Some(message.to_owned()));
         self.node_ended(key, NodeEnd::Exit(exit), turn);
     }
 

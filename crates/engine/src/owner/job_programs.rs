@@ -12,14 +12,12 @@ use super::turn::Turn;
 use crate::job_program::{JobProgram, Place, ProgramRun};
 use crate::job_record::record_of;
 use crate::outcome::NodeEnd;
-use crate::spec::{EndedBy, ExitFile, StepSpec};
+use crate::spec::{ExitFile, StepSpec};
 use api::StepPrograms;
 use api::step_io::PROLOG_FAILED;
 use cluster_file::{Programs, Sourced};
 use model::program_environment::{ProgramPlace, program_variables};
-use model::{
-    Ending, JobId, NodeMark, NodeName, Outcome, RequeueHold, StepId, Timestamp, WaitStatus,
-};
+use model::{Ending, JobId, NodeMark, NodeName, Outcome, RequeueHold, StepId, WaitStatus};
 use sched::Event;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -416,7 +414,7 @@ impl Owner {
 
     /// A step that is ended before its supervisor was started.
     fn never_started(&mut self, spec: &StepSpec, turn: &mut Turn) {
-        let exit = stopped_unstarted(turn.now);
+        let exit = ExitFile::unstarted(turn.now, None);
         self.node_ended(spec.key(), NodeEnd::Exit(exit), turn);
     }
 
@@ -436,17 +434,5 @@ impl Owner {
         let node = node.clone();
         self.state.apply(Event::NodeMarked { node, mark });
         turn.durable = true;
-    }
-}
-
-/// How a step ends that is stopped before its supervisor was started.
-pub(super) fn stopped_unstarted(at: Timestamp) -> ExitFile {
-    ExitFile {
-        boot_id: sys::boot_id(),
-        at,
-        tasks: Vec::new(),
-        launch_error: None,
-        ended_by: Some(EndedBy::Stop),
-        usage: None,
     }
 }

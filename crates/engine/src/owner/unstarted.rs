@@ -16,16 +16,8 @@ impl Owner {
     /// A supervisor that was forked and has not come so far as to say so finds its step taken. One
     /// that was quicker is adopted, and the request is answered with its step.
     pub(super) fn give_up_unstarted(&mut self, keys: &[SupervisorKey], turn: &mut Turn) {
-        let exit = ExitFile {
-            boot_id: sys::boot_id(),
-            at: turn.now,
-            tasks: Vec::new(),
-            launch_error: Some(
-                "the step's supervisor had not begun when it was looked for".to_owned(),
-            ),
-            ended_by: None,
-            usage: None,
-        };
+        let why = "the step's supervisor had not begun when it was looked for".to_owned();
+        let exit = ExitFile::unstarted(turn.now, Some(why));
         let claimed: Vec<SupervisorKey> = keys
             .iter()
             .filter(|key| match self.claim_ended(**key, &exit) {
