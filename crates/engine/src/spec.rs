@@ -122,6 +122,9 @@ pub struct StepSpec {
     /// When the time limit strikes: SIGCONT, SIGTERM, `kill_wait_ms`, SIGKILL.
     #[serde(default)]
     pub deadline: Option<BootTime>,
+    /// The step's own part in that (`srun --time`), which stays where its job's limit becomes another.
+    #[serde(default)]
+    pub own_deadline: Option<BootTime>,
     /// `--signal`; sent `before` the deadline. A batch step obeys `SignalTarget::BatchShell`
     /// (its first process alone), a numbered step `SignalTarget::Steps` (all its tasks).
     #[serde(default)]
@@ -388,6 +391,12 @@ pub enum SupervisorCall {
         /// What becomes of its job otherwise, where the step's output says it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         job: Option<JobStop>,
+    },
+    /// The deadline by its job's limit, said once more: who does not know this call was told before, and may have a
+    /// shorter one of the step's own that a [`SupervisorCall::Deadline`] would replace.
+    JobLimit {
+        /// When; `None` is never.
+        at: Option<Timestamp>,
     },
     /// The step is cancelled: it is killed at once, and says so.
     Kill,

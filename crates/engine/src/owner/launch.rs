@@ -225,6 +225,7 @@ impl Owner {
             deadline: self
                 .deadline(record.id)
                 .map(|end| self.clock.boot_time(end)),
+            own_deadline: None,
             warning: None,
             kill_wait_ms: self.kill_wait_ms(),
             kill_on_bad_exit: false,

@@ -142,9 +142,9 @@ impl Owner {
             if ending.is_none() {
                 self.kill_what_stayed(job, turn);
             }
-            // Another limit too. Of steps the supervisor alone knows a limit of their own.
+            // Another limit too.
             if start && ending.is_none() && !was_suspended {
-                self.tell_deadline_of(job, &[StepId::Batch], turn);
+                self.repeat_deadline(job, turn);
             }
             let in_grace = matches!(ending, Some(Ending::Preempted { grace: Some(_), .. }));
             if was_suspended && (ending.is_none() || in_grace) {

@@ -364,6 +364,7 @@ impl Owner {
             gpu_bind: request.gpu_bind.clone(),
             streams: streams(launch, part.files),
             deadline,
+            own_deadline: own,
             warning: signal.filter(|signal| signal.target == SignalTarget::Steps),
             kill_on_bad_exit: request.kill_on_bad_exit,
             no_kill: request.no_kill,

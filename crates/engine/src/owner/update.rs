@@ -6,7 +6,7 @@ use super::{Owner, rights};
 use crate::message::Peer;
 use crate::spec::{Because, SupervisorCall};
 use api::{Answer, NamedJob, Refusal};
-use model::{JobChange, JobId, StepId};
+use model::{JobChange, JobId, StepId, Timestamp};
 use sched::Event;
 
 const FINISHED: &str = "Job has already finished";
@@ -79,33 +79,46 @@ impl Owner {
         answers.answer(named)
     }
 
-    /// A running job's supervisors end it at another moment.
+    /// A running job's supervisors end it at another moment; a step ends before that where a limit of its own says so.
     pub(super) fn tell_deadline(&self, job: JobId, turn: &mut Turn) {
-        let active = self.running.get(&job);
-        let steps = active.map_or_else(Vec::new, |active| active.steps.keys().copied().collect());
-        self.tell_deadline_of(job, &steps, turn);
+        self.say_deadline(job, &|_step, at| deadline(at), turn);
     }
 
-    /// Those of some of its steps do.
-    pub(super) fn tell_deadline_of(&self, job: JobId, steps: &[StepId], turn: &mut Turn) {
+    /// Says when a job ends to supervisors that a former engine may not have told.
+    pub(super) fn repeat_deadline(&self, job: JobId, turn: &mut Turn) {
+        let call = |step, at| match step {
+            StepId::Batch => deadline(at),
+            StepId::Number(_) => SupervisorCall::JobLimit { at },
+        };
+        self.say_deadline(job, &call, turn);
+    }
+
+    fn say_deadline(
+        &self,
+        job: JobId,
+        call: &dyn Fn(StepId, Option<Timestamp>) -> SupervisorCall,
+        turn: &mut Turn,
+    ) {
         let (Some(active), Some(record)) = (self.running.get(&job), self.state.job(job)) else {
             return;
         };
         // Supervisors of a suspended job move it by the time that it stays suspended.
         let end = record.state.shown_end();
         let at = end.map(|end| end + self.state.over_time(record));
-        for step in steps {
+        for step in active.steps.keys() {
             for key in active.live_keys(*step) {
-                let because = Because::Limit;
-                let call = SupervisorCall::Deadline {
-                    at,
-                    because,
-                    lost_node: None,
-                    preempted: false,
-                    job: None,
-                };
-                turn.words.push((key, call));
+                turn.words.push((key, call(*step, at)));
             }
         }
+    }
+}
+
+fn deadline(at: Option<Timestamp>) -> SupervisorCall {
+    SupervisorCall::Deadline {
+        at,
+        because: Because::Limit,
+        lost_node: None,
+        preempted: false,
+        job: None,
     }
 }

@@ -207,6 +207,10 @@ fn obey(line: &[u8], supervisor: &mut dyn Obey) -> SupervisorAnswer {
             supervisor.set_deadline(at, because);
             SupervisorAnswer::Done
         }
+        Ok(SupervisorCall::JobLimit { at }) => {
+            supervisor.set_deadline(at, Because::Limit);
+            SupervisorAnswer::Done
+        }
         Ok(SupervisorCall::Kill) => {
             supervisor.kill();
             SupervisorAnswer::Done

@@ -26,6 +26,8 @@ pub(super) enum Due {
 #[derive(Clone, Debug)]
 pub(super) struct Ending {
     deadline: Option<BootTime>,
+    /// The step's own limit: it ends no later, whatever its job's limit becomes.
+    own: Option<BootTime>,
     because: Because,
     warning: Option<SignalSpec>,
     kill_wait_ms: u64,
@@ -50,6 +52,7 @@ impl Ending {
     pub(super) fn of(spec: &StepSpec) -> Ending {
         Ending {
             deadline: spec.deadline,
+            own: spec.own_deadline,
             because: Because::Limit,
             warning: spec.warning,
             kill_wait_ms: spec.kill_wait_ms,
@@ -74,7 +77,9 @@ impl Ending {
             return false;
         };
         let stopped_ms = now.since(since);
-        self.deadline = self.deadline.map(|deadline| deadline.plus(stopped_ms));
+        for moment in [&mut self.deadline, &mut self.own].into_iter().flatten() {
+            *moment = moment.plus(stopped_ms);
+        }
         true
     }
 
@@ -86,7 +91,8 @@ impl Ending {
     /// Sets it anew; an end that has begun is not taken back.
     pub(super) fn set(&mut self, deadline: Option<BootTime>, because: Because) {
         if self.phase == Phase::Running {
-            self.deadline = deadline;
+            let own = self.own.filter(|_| because == Because::Limit);
+            self.deadline = deadline.into_iter().chain(own).min();
             self.because = because;
             if because == Because::Stop {
                 self.suspended = None;
@@ -165,6 +171,7 @@ mod tests {
     fn ending(deadline: Option<i64>, warning_before: Option<u64>) -> Ending {
         Ending {
             deadline: deadline.map(BootTime),
+            own: None,
             because: Because::Limit,
             warning: warning_before.map(|before| SignalSpec {
                 signal: 10,
@@ -235,6 +242,31 @@ mod tests {
         check(resumed, 70_000, &want);
         suspended.set(Some(BootTime(6_000)), Because::Stop);
         check(suspended, 6_000, &[(6_000, Due::Terminate(Because::Stop))]);
+    }
+
+    #[test]
+    fn a_shorter_limit_of_the_step_s_own_stays_when_its_job_s_changes() {
+        let own = || Ending {
+            own: Some(BootTime(10_000)),
+            ..ending(Some(10_000), None)
+        };
+        for (limit, end) in [(Some(60_000), 10_000), (None, 10_000), (Some(5_000), 5_000)] {
+            let mut of_job = own();
+            of_job.set(limit.map(BootTime), Because::Limit);
+            check(of_job, end, &[(end, Due::Terminate(Because::Limit))]);
+        }
+        let mut stopped = own();
+        stopped.set(Some(BootTime(0)), Because::Stop);
+        check(stopped, 0, &[(0, Due::Terminate(Because::Stop))]);
+        let mut suspended = own();
+        assert!(suspended.suspend(BootTime(4_000)));
+        assert!(suspended.resume(BootTime(9_000)));
+        suspended.set(Some(BootTime(60_000)), Because::Limit);
+        check(
+            suspended,
+            15_000,
+            &[(15_000, Due::Terminate(Because::Limit))],
+        );
     }
 
     #[test]

@@ -56,6 +56,7 @@ pub(super) fn spec() -> StepSpec {
         job_memory: None,
         default_memory: false,
         deadline: None,
+        own_deadline: None,
         warning: None,
         kill_wait_ms: 30_000,
         kill_on_bad_exit: false,

@@ -1,9 +1,12 @@
 //! Steps of running jobs.
 
 use crate::Test;
-use crate::house::{House, ended, is_there, until};
+use crate::house::{House, ended, is_there, limit, until};
 use api::{Client, NewStep, Refusal, StepLaunch, StepRequestName, TaskFiles};
+use engine::spec::{SupervisorAnswer, SupervisorCall};
 use model::{JobId, JobState, Outcome, StepId, StepRequest, StepState, WaitStatus};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixStream;
 
 pub const TESTS: &[Test] = &[
     ("steps::runs_beside_the_script", runs_beside_the_script),
@@ -15,6 +18,14 @@ pub const TESTS: &[Test] = &[
         the_first_with_its_allocation,
     ),
     ("steps::past_its_limit_it_timed_out", past_its_limit),
+    (
+        "steps::one_with_a_limit_of_its_own_keeps_it_when_its_job_gets_another",
+        keeps_its_limit,
+    ),
+    (
+        "steps::a_limit_of_its_job_that_it_was_not_told_is_said_by_the_next_engine",
+        a_limit_is_said_again,
+    ),
     (
         "steps::an_allocation_past_its_limit_timed_out",
         allocation_past_its_limit,
@@ -216,6 +227,55 @@ fn past_its_limit() {
         unreachable!("it ended");
     };
     assert_eq!((status, timed_out), (WaitStatus::signal(15), true));
+    std::fs::write(house.work().join("go"), "").unwrap();
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+}
+
+/// It ran on until its job's new limit.
+fn keeps_its_limit() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = job(&house, &mut client);
+    let limited = StepLaunch {
+        time: Some(2),
+        ..launch(&house, "exec sleep 600")
+    };
+    client.create_step(job, &of(limited)).unwrap();
+    limit(&mut client, job, 3600);
+    assert_eq!(step_ended(&mut client, job, 0), WaitStatus::signal(15));
+    std::fs::write(house.work().join("go"), "").unwrap();
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+}
+
+/// Its job had another limit, and the step ended by the former one.
+fn a_limit_is_said_again() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = job(&house, &mut client);
+    let step = launch(&house, "exec sleep 600");
+    client.create_step(job, &of(step)).unwrap();
+    let record = house.record_of(&format!("{job}.0.0.0"));
+    let holder = engine::record::read(&record).unwrap().unwrap().holder;
+    sys::process::signal(holder.pid, 19).unwrap();
+    limit(&mut client, job, 3600);
+    house.kill_engine(&client);
+    let mut client = house.client();
+    sys::process::signal(holder.pid, 18).unwrap();
+    let name = record.file_name().unwrap().to_str().unwrap();
+    let socket = record.with_file_name(format!("{name}.sock"));
+    let has_limit = || -> Option<bool> {
+        let mut stream = UnixStream::connect(&socket).ok()?;
+        let mut call = serde_json::to_vec(&SupervisorCall::Status).unwrap();
+        call.push(b'\n');
+        stream.write_all(&call).ok()?;
+        let mut answer = String::new();
+        BufReader::new(stream).read_line(&mut answer).ok()?;
+        match serde_json::from_str(&answer).ok()? {
+            SupervisorAnswer::Status { deadline, .. } => Some(deadline.is_some()),
+            _ => None,
+        }
+    };
+    until("it knows the limit", || has_limit() == Some(true));
     std::fs::write(house.work().join("go"), "").unwrap();
     assert_eq!(ended(&mut client, job).0, Outcome::Completed);
 }

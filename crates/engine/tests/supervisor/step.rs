@@ -88,6 +88,7 @@ impl Step {
             memory: None,
             job_memory: None,
             default_memory: false,
+            own_deadline: None,
             deadline: None,
             warning: None,
             kill_wait_ms: 60_000,
