@@ -165,14 +165,14 @@ impl State {
             (Some(Ending::Preempted { grace: Some(_), .. }), _) => true,
             // A script that failed because its node was just lost is heard of before the loss.
             (Some(Ending::End(Outcome::Failed { .. })), Ending::Requeue { .. }) => true,
-            // Somebody wants one back whose end is not through. What is cancelled stays so: its own word that it comes
-            // back may be late.
+            // Somebody wants one back whose end is not through, also one that is cancelled (`_job_requeue_op` of
+            // job_mgr.c).
             (
-                Some(Ending::End(decided)),
+                Some(Ending::End(_)),
                 Ending::Requeue {
                     node_failed: false, ..
                 },
-            ) => !matches!(decided, Outcome::Cancelled { .. }),
+            ) => true,
             (Some(_), _) => false,
         };
         if overrules {

@@ -636,7 +636,7 @@ fn a_requeue_counts_and_a_cancel_overrules_it() {
 }
 
 #[test]
-fn a_requeue_overrules_an_end_that_is_no_cancel() {
+fn a_requeue_overrules_an_end_and_the_loss_of_a_node_does_not() {
     let status = WaitStatus::default();
     let timeout = Outcome::Timeout { status };
     let cancelled = Outcome::cancelled(0, status);
@@ -657,8 +657,9 @@ fn a_requeue_overrules_an_end_that_is_no_cancel() {
     };
     assert_eq!(ends(Outcome::Completed, false), "RequeuedHeld");
     assert_eq!(ends(timeout.clone(), false), "RequeuedHeld");
-    assert_eq!(ends(cancelled.clone(), false), format!("{cancelled:?}"));
+    assert_eq!(ends(cancelled.clone(), false), "RequeuedHeld");
     // What is through needs its node no more.
+    assert_eq!(ends(cancelled.clone(), true), format!("{cancelled:?}"));
     assert_eq!(ends(Outcome::Completed, true), "Completed");
     assert_eq!(ends(timeout.clone(), true), format!("{timeout:?}"));
 }

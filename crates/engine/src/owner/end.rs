@@ -300,8 +300,14 @@ impl Owner {
                     outcome: Outcome::Preempted { status },
                     status,
                 }),
-                Ending::Requeue { .. } => Some(Over {
-                    outcome: Outcome::NodeFail,
+                Ending::Requeue { node_failed, .. } => Some(Over {
+                    // One whose start failed has no script either.
+                    outcome: match &active.programs.failed {
+                        Some(why) if !node_failed => Outcome::LaunchFailed {
+                            message: why.clone(),
+                        },
+                        _ => Outcome::NodeFail,
+                    },
                     status,
                 }),
             }

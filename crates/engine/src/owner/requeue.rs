@@ -87,7 +87,8 @@ impl Owner {
         }
         refuse_unless_allowed(record)?;
         match &record.state {
-            // A client of ours is not told that it comes back. A job's own command may say so late, as it is cancelled.
+            // A client of ours waits for it to be over: whoever cancels a run means that. `scontrol requeue` brings it
+            // back, as in Slurm.
             JobState::Running {
                 ending: Some(Ending::End(Outcome::Cancelled { .. })),
                 ..

@@ -2,8 +2,8 @@
 
 use crate::Test;
 use crate::house::{House, ended, is_there, row, running, until};
-use api::{CancelRequest, NodeChange, Refusal, Selector};
-use model::{JobId, JobState, NodeName, Outcome, PendingReason, RequeueHold};
+use api::{CancelRequest, JobFilter, NodeChange, Refusal, Selector};
+use model::{JobId, JobState, JobStateName, NodeName, Outcome, PendingReason, RequeueHold};
 use std::os::unix::fs::PermissionsExt;
 
 pub const TESTS: &[Test] = &[
@@ -16,6 +16,14 @@ pub const TESTS: &[Test] = &[
     (
         "clusters::a_job_is_requeued_while_its_epilog_runs",
         requeued_while_its_epilog_runs,
+    ),
+    (
+        "clusters::a_job_is_requeued_while_it_is_being_cancelled",
+        requeued_while_it_is_cancelled,
+    ),
+    (
+        "clusters::a_failed_start_that_is_queued_again_is_no_lost_node",
+        requeued_while_its_start_fails,
     ),
     (
         "clusters::components_wait_again_with_the_first_whose_start_failed",
@@ -114,6 +122,44 @@ fn requeued_while_its_epilog_runs() {
     assert_eq!(house.text("runs"), "\n1\n");
     let (outcome, _) = ended(&mut client, cancelled);
     assert!(matches!(outcome, Outcome::Cancelled { .. }), "{outcome:?}");
+}
+
+/// `scontrol requeue` was answered, and it stayed cancelled.
+fn requeued_while_it_is_cancelled() {
+    let house = house_with_programs("exit 0");
+    let mut client = house.client();
+    let job = house.submit(
+        &mut client,
+        "echo $SLURM_RESTART_COUNT >> runs; [ $SLURM_RESTART_COUNT ] || exec sleep 600",
+    );
+    until("it runs", || is_there(&house.work(), "runs"));
+    client.cancel(scancel(job)).unwrap();
+    client.requeue(job, RequeueHold::No, None).unwrap();
+    std::fs::write(house.work().join("go"), "").unwrap();
+    let (outcome, row) = ended(&mut client, job);
+    assert_eq!((outcome, row.restarts), (Outcome::Completed, 1));
+    assert_eq!(house.text("runs"), "\n1\n");
+}
+
+/// That start was recorded as one whose node failed.
+fn requeued_while_its_start_fails() {
+    let house = house_with_programs("[ -e go ]");
+    let mut client = house.client();
+    let job = house.submit(&mut client, "true");
+    until("its epilog runs", || is_there(&house.work(), "after"));
+    client.requeue(job, RequeueHold::No, None).unwrap();
+    std::fs::write(house.work().join("go"), "").unwrap();
+    let filter = JobFilter::of(&[job]);
+    let mut states = Vec::new();
+    until("its first start is over", || {
+        let histories = client.histories(filter.clone()).unwrap();
+        let starts = histories.iter().flat_map(|it| &it.starts);
+        states = starts.map(|start| start.state).collect();
+        states
+            .first()
+            .is_some_and(|state| *state != JobStateName::Running)
+    });
+    assert_eq!(states[0], JobStateName::Requeued);
 }
 
 /// The others ran on, without a limit and with nobody to end them.
