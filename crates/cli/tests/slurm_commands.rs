@@ -316,13 +316,15 @@ fn a_job_requeues_itself_once() {
         "#!/bin/bash\n#SBATCH --requeue --open-mode=append -o again.out\n\
          echo \"start ${SLURM_RESTART_COUNT:-0}\"\n\
          [ -n \"$SLURM_RESTART_COUNT\" ] && exit 0\n\
-         scontrol requeue $SLURM_JOB_ID\nsleep 600\n",
+         trap : TERM\nscontrol requeue $SLURM_JOB_ID\necho \"answered $?\" > answer\nsleep 600\n",
     );
     let job = submit(&env, &["again.sh"]);
     wait_for_state(&env, &job, "CD");
+    // The job's end does not overtake its own command.
+    assert_eq!(text(&env.work().join("answer")), "answered 0\n");
     let said = text(&env.work().join("again.out"));
     let lines: Vec<&str> = said.lines().collect();
-    let [first, ended, second] = lines[..] else {
+    let [first, ended, .., second] = lines[..] else {
         panic!("{said}");
     };
     assert_eq!([first, second], ["start 0", "start 1"]);

@@ -84,6 +84,7 @@ impl Connection<'_> {
         let peer = Peer {
             uid: sys::socket::peer_uid(&self.stream)?,
             gid: sys::socket::peer_gid(&self.stream)?,
+            pid: sys::socket::peer_pid(&self.stream)?,
             connection: self.number,
         };
         let stream = Arc::clone(&self.stream);
@@ -215,6 +216,7 @@ mod tests {
             let peer = Peer {
                 uid: caller,
                 gid: caller,
+                pid: 1,
                 connection: 7,
             };
             let request = Box::new(Request::default());

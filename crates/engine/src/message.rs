@@ -44,6 +44,8 @@ pub(crate) struct PendingCall {
 pub(crate) struct Peer {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
+    /// The process that connected.
+    pub(crate) pid: u32,
     /// Number of the connection.
     pub(crate) connection: u64,
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,6 +25,9 @@ const LONG_PAUSE: Duration = Duration::from_millis(100);
 /// What has waited for longer than this is looked at less often.
 const SOON: Duration = Duration::from_secs(1);
 
+/// So long a call waits for whoever caused it to end.
+const LONGEST_CALLER: Duration = Duration::from_millis(100);
+
 /// Sends calls to supervisors, to each in order.
 #[derive(Debug)]
 pub(crate) struct Messenger {
@@ -33,8 +37,31 @@ pub(crate) struct Messenger {
 /// What the messenger is asked for.
 #[derive(Debug)]
 enum Order {
-    Carry(SupervisorKey, SupervisorCall),
+    Carry(SupervisorKey, SupervisorCall, Option<Arc<Caller>>),
     Forget(SupervisorKey),
+}
+
+/// A process that had its answer, and that may belong to a job which ends by what it asked for: it is to end first,
+/// by itself (`scontrol requeue` in a job's own script).
+#[derive(Debug)]
+pub(crate) struct Caller {
+    process: PidFd,
+    until: Instant,
+}
+
+impl Caller {
+    /// A process; none where it has ended, or is none of those that are seen here.
+    pub(crate) fn new(pid: u32) -> Option<Caller> {
+        Some(Caller {
+            process: PidFd::open(pid).ok()?,
+            until: Instant::now() + LONGEST_CALLER,
+        })
+    }
+
+    fn may_go_on(&self) -> bool {
+        let lives = || matches!(self.process.wait_exit(Some(Duration::ZERO)), Ok(false));
+        Instant::now() < self.until && lives()
+    }
 }
 
 /// A call on its way.
@@ -42,6 +69,8 @@ enum Order {
 struct Word {
     key: SupervisorKey,
     call: SupervisorCall,
+    /// Who is to end before it is sent.
+    caller: Option<Arc<Caller>>,
     since: Instant,
     /// The connection on which it was sent, and what came of the answer.
     sent: Option<Sent>,
@@ -67,10 +96,15 @@ impl Messenger {
         Ok(Messenger { orders })
     }
 
-    /// Sends a call to a supervisor, soon, or as soon as it has begun.
-    pub(crate) fn send(&self, key: SupervisorKey, call: SupervisorCall) {
+    /// Sends a call to a supervisor, soon, or as soon as it has begun and the caller has ended.
+    pub(crate) fn send(
+        &self,
+        key: SupervisorKey,
+        call: SupervisorCall,
+        caller: Option<Arc<Caller>>,
+    ) {
         // The thread lives as long as the sender.
-        let _lives = self.orders.send(Order::Carry(key, call));
+        let _lives = self.orders.send(Order::Carry(key, call, caller));
     }
 
     /// This supervisor, which may never have begun, never will: nothing is sent to it any more.
@@ -117,8 +151,8 @@ fn pause(words: &[Word]) -> Option<Duration> {
 /// A call that waits already is not sent twice: a supervisor that is stopped for long must not cost
 /// more the more often it is cancelled.
 fn take_in(words: &mut Vec<Word>, order: Order) {
-    let (key, call) = match order {
-        Order::Carry(key, call) => (key, call),
+    let (key, call, caller) = match order {
+        Order::Carry(key, call, caller) => (key, call, caller),
         Order::Forget(key) => return words.retain(|word| word.key != key),
     };
     let last = words.iter().rev().find(|word| word.key == key);
@@ -128,6 +162,7 @@ fn take_in(words: &mut Vec<Word>, order: Order) {
     words.push(Word {
         key,
         call,
+        caller,
         since: Instant::now(),
         sent: None,
         reported: false,
@@ -136,6 +171,14 @@ fn take_in(words: &mut Vec<Word>, order: Order) {
 
 /// Whether a call needs no further attempt. Waits for nothing.
 fn deliver(engine: &EngineFolder, word: &mut Word) -> bool {
+    if word
+        .caller
+        .as_ref()
+        .is_some_and(|caller| caller.may_go_on())
+    {
+        return false;
+    }
+    word.caller = None;
     if let Some(sent) = &mut word.sent {
         match sent.read() {
             // A supervisor of an earlier version ends its step by the call that it knows.
@@ -243,7 +286,10 @@ pub(crate) fn lives(holder: &PidFile) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Record;
     use model::{JobId, StepId};
+    use std::os::unix::net::UnixListener;
+    use std::process::Command;
 
     /// It was dropped after ten seconds: what was cancelled, suspended or given another limit before that ran on all
     /// the same.
@@ -260,7 +306,10 @@ mod tests {
         };
         let mut words = Vec::new();
         for job in [1, 2] {
-            take_in(&mut words, Order::Carry(key(job), SupervisorCall::Kill));
+            take_in(
+                &mut words,
+                Order::Carry(key(job), SupervisorCall::Kill, None),
+            );
         }
         let long_ago = Instant::now().checked_sub(LONGEST + LONGEST).unwrap();
         for word in &mut words {
@@ -270,5 +319,43 @@ mod tests {
         take_in(&mut words, Order::Forget(key(1)));
         let left: Vec<SupervisorKey> = words.iter().map(|word| word.key).collect();
         assert_eq!(left, [key(2)]);
+    }
+
+    /// A script's own `scontrol requeue` was ended before it had exited, as if it had failed.
+    #[test]
+    fn a_call_waits_until_whoever_caused_it_has_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = EngineFolder::new(folder.path());
+        let key = SupervisorKey {
+            job: JobId(1),
+            restart: 0,
+            step: StepId::Batch,
+            node: 0,
+            tag: None,
+        };
+        let path = key.record(&engine);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let this = PidFile::of_this_process(sys::boot_id());
+        let _record = Record::claim(path, key, &this, None).unwrap();
+        let socket = record::look(&engine, key).unwrap().unwrap().socket;
+        let _listener = UnixListener::bind(socket).unwrap();
+        let mut process = Command::new("sleep").arg("600").spawn().unwrap();
+        let caller = Caller {
+            until: Instant::now() + Duration::from_secs(3600),
+            ..Caller::new(process.id()).unwrap()
+        };
+        let mut words = Vec::new();
+        let order = Order::Carry(key, SupervisorCall::Kill, Some(Arc::new(caller)));
+        take_in(&mut words, order);
+        assert!(!deliver(&engine, &mut words[0]));
+        assert!(words[0].sent.is_none());
+        process.kill().unwrap();
+        process.wait().unwrap();
+        assert!(!deliver(&engine, &mut words[0]));
+        assert!(words[0].sent.is_some());
+        let mut late = Caller::new(std::process::id()).unwrap();
+        assert!(late.may_go_on());
+        late.until = Instant::now();
+        assert!(!late.may_go_on());
     }
 }

@@ -58,6 +58,15 @@ pub fn peer_uid(stream: &UnixStream) -> io::Result<u32> {
     Ok(rustix::net::sockopt::socket_peercred(stream)?.uid.as_raw())
 }
 
+/// The process that connected at the other end.
+///
+/// # Errors
+/// What the system says.
+pub fn peer_pid(stream: &UnixStream) -> io::Result<u32> {
+    let pid = rustix::net::sockopt::socket_peercred(stream)?.pid;
+    Ok(pid.as_raw_nonzero().get().unsigned_abs())
+}
+
 /// The group of the user at the other end.
 ///
 /// # Errors

@@ -5,6 +5,7 @@ use super::submit::store_refusal;
 use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
+use crate::messenger::Caller;
 use api::{Answer, NamedJob, Refusal};
 use model::{
     ArrayFacts, ArraySpec, Ending, HeldBy, JobId, JobState, Outcome, PendingReason, RequeueHold,
@@ -12,6 +13,7 @@ use model::{
 };
 use sched::{Event, Job};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// How jobs are queued again.
 #[derive(Clone, Copy)]
@@ -63,7 +65,7 @@ impl Owner {
         let mut answers = ElementAnswers::default();
         for job in live {
             let elements = self.state.job(job).map_or_else(Vec::new, Job::elements);
-            answers.note(elements, self.requeue_live(job, again, turn).err());
+            answers.note(elements, self.requeue_live(job, again, peer, turn).err());
         }
         let of_array = over.first().map(|first| self.array_files(first));
         if let Some(of_array) = of_array.transpose()? {
@@ -76,7 +78,13 @@ impl Owner {
         answers.answer(named)
     }
 
-    fn requeue_live(&mut self, job: JobId, again: Requeue, turn: &mut Turn) -> Result<(), Refusal> {
+    fn requeue_live(
+        &mut self,
+        job: JobId,
+        again: Requeue,
+        peer: Peer,
+        turn: &mut Turn,
+    ) -> Result<(), Refusal> {
         let record = self.state.job(job).ok_or(Refusal::NoSuchJob { job })?;
         let is_late = again
             .restart
@@ -102,7 +110,14 @@ impl Owner {
                     hold: again.hold,
                     node_failed: false,
                 };
+                let first = turn.words.len();
                 self.decide(job, ending, turn);
+                // It may be the job's own.
+                if let Some(caller) = Caller::new(peer.pid).map(Arc::new) {
+                    let told = turn.words[first..].iter().map(|(key, _)| *key);
+                    turn.callers
+                        .extend(told.map(|key| (key, Arc::clone(&caller))));
+                }
                 self.consider_end(job, turn);
             }
             JobState::Pending { .. } | JobState::Ended { .. } => {

@@ -7,13 +7,14 @@ use super::{Owner, RETRY_MS};
 use crate::SupervisorKey;
 use crate::job_program::JobProgram;
 use crate::message::Peer;
+use crate::messenger::Caller;
 use crate::spec::{StepSpec, SupervisorCall};
 use crate::store::{Batch, EndedStart, FormerSize, NewStart, NewSubmission, StepRow};
 use api::{Answer, Call, NewStep, Refusal};
 use model::{JobId, JobProlog, NodeName, StartedBy, StepId, Timestamp};
 use sched::{Action, Job};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
 /// What the messages of one turn led to so far.
@@ -47,6 +48,8 @@ pub(crate) struct Turn {
     pub(crate) clock_set_by_ms: i64,
     /// Words to supervisors.
     pub(crate) words: Vec<(SupervisorKey, SupervisorCall)>,
+    /// Who is to end before words are sent to these.
+    pub(crate) callers: BTreeMap<SupervisorKey, Arc<Caller>>,
     /// Calls that only read.
     pub(crate) reads: Vec<(Call, Peer, mpsc::Sender<Answer>)>,
     /// Whose allocations were, before this turn changed that.
@@ -76,6 +79,7 @@ impl Turn {
             begun: Vec::new(),
             programs: Vec::new(),
             words: Vec::new(),
+            callers: BTreeMap::new(),
             reads: Vec::new(),
             former_owners: Vec::new(),
             disconnected: Vec::new(),
@@ -233,7 +237,8 @@ impl Owner {
         for (key, call) in turn.words {
             // What ended in this turn needs none.
             if self.is_awaited(key) {
-                self.messenger.send(key, call);
+                let caller = turn.callers.get(&key).cloned();
+                self.messenger.send(key, call, caller);
             }
         }
         self.empty_disks(&turn.emptied);
