@@ -11,7 +11,7 @@ use crate::messenger::Messenger;
 use crate::named_ids;
 use crate::node_disks;
 use crate::own_processes::OwnProcesses;
-use crate::owner::{CpuLocks, GpuLocks, Keep, Leaving, NotACount, Owner, recover};
+use crate::owner::{CpuLocks, GpuLocks, Keep, Leaving, NotACount, Owner, Unread, recover};
 use crate::pinned;
 use crate::private;
 use crate::store::{Store, StoreError};
@@ -300,6 +300,7 @@ fn open(
         failed_prologs: crate::owner::FailedPrologs::default(),
         keep,
         retry_at: None,
+        unread: Unread::default(),
         adopted: crate::owner::Adopted::default(),
         retry_networks_at: None,
         mail: crate::owner::MailQueue::default(),

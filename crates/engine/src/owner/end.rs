@@ -104,6 +104,7 @@ impl Owner {
         }
         self.state.apply(Event::StartFailed { job, at });
         for job in others {
+            self.note_programs(job, turn);
             match self.running.get_mut(&job) {
                 Some(active) => {
                     active.programs.failed = Some(message.to_owned());

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The programs of one job's start.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct JobPrograms {
     pub(super) before: BTreeMap<Place, Stage>,
     after: BTreeMap<Place, Stage>,
@@ -198,6 +198,7 @@ impl Owner {
             let Some(program) = self.job_program(job, place.clone(), Some(status)) else {
                 continue;
             };
+            self.note_programs(job, turn);
             if let Some(active) = self.running.get_mut(&job) {
                 active.programs.after.insert(place, Stage::Runs);
                 turn.programs.push(program);
@@ -255,6 +256,7 @@ impl Owner {
         turn: &mut Turn,
     ) {
         let job = run.job;
+        self.note_programs(job, turn);
         let active = self.running.get_mut(&job);
         let Some(active) = active.filter(|active| active.restart == run.restart) else {
             return;
@@ -365,6 +367,7 @@ impl Owner {
 
     /// Steps that wait on nodes which their job has no longer never start there.
     pub(super) fn give_up_waiting(&mut self, job: JobId, nodes: &[NodeName], turn: &mut Turn) {
+        self.note_programs(job, turn);
         let Some(active) = self.running.get_mut(&job) else {
             return;
         };
@@ -380,7 +383,8 @@ impl Owner {
     }
 
     /// Notes what runs on nodes after a job that gives them back.
-    pub(super) fn prepare_epilogs(&mut self, job: JobId, nodes: &[NodeName]) {
+    pub(super) fn prepare_epilogs(&mut self, job: JobId, nodes: &[NodeName], turn: &mut Turn) {
+        self.note_programs(job, turn);
         let status = Some(WaitStatus::default());
         let programs: Vec<_> = nodes
             .iter()
@@ -396,6 +400,7 @@ impl Owner {
 
     /// A job left a node that it gave back: whether a program runs there now, after which it may end.
     pub(super) fn begin_epilog(&mut self, job: JobId, node: &NodeName, turn: &mut Turn) -> bool {
+        self.note_programs(job, turn);
         let programs = self
             .running
             .get_mut(&job)

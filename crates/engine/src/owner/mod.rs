@@ -51,6 +51,7 @@ mod suspend;
 mod sweep;
 mod topology;
 mod turn;
+mod unread;
 mod unstarted;
 mod update;
 mod watch;
@@ -88,6 +89,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use turn::Turn;
+pub(crate) use unread::Unread;
 use watch::Waiter;
 
 /// Most messages of one transaction: an answer must not wait for thousands of others.
@@ -143,6 +145,8 @@ pub(crate) struct Owner {
     pub(crate) keep: Keep,
     /// When to look again for what a failed transaction could not write.
     pub(crate) retry_at: Option<Timestamp>,
+    /// What could be neither written nor read again, and what waits for that.
+    pub(crate) unread: Unread,
     /// Supervisors that are no children of the fork server.
     pub(crate) adopted: Adopted,
     /// When networks that could not be made are tried again.
@@ -192,17 +196,22 @@ impl Owner {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return Leaving::Signal,
             };
+            let put_off = self.put_off();
             let mut turn = self.new_turn();
             let mut leaving = None;
-            let waiting = first.into_iter().chain(messages.try_iter());
+            let waiting = put_off.into_iter().chain(first).chain(messages.try_iter());
             for message in waiting.take(MOST_MESSAGES) {
-                leaving = self.take(message, &mut turn);
+                let message = self.unless_unread(message);
+                leaving = message.and_then(|message| self.take(message, &mut turn));
                 if leaving.is_some() {
                     break;
                 }
             }
-            self.on_time(&mut turn);
-            self.finish(turn);
+            // What is in memory then was never written.
+            if !self.unread.is_so() {
+                self.on_time(&mut turn);
+                self.finish(turn);
+            }
             if let Some(leaving) = leaving {
                 self.leave(messages);
                 return leaving;
@@ -218,7 +227,15 @@ impl Owner {
                 key,
                 message,
                 may_pass,
-            }) => self.not_started(key, &message, may_pass, turn),
+            }) => {
+                self.not_started(key, &message, may_pass, turn);
+                let failed = ForkServerEvent::Failed {
+                    key,
+                    message,
+                    may_pass,
+                };
+                turn.told_once.push(Message::ForkServer(failed));
+            }
             Message::ForkServer(ForkServerEvent::Ended { key, exit }) => match exit {
                 Some(exit) => self.supervisor_ended(key, exit, turn),
                 None => self.supervisor_gone(key, turn),
@@ -228,7 +245,10 @@ impl Owner {
                     tracing::warn!("what was lost will be reported again: {error}");
                 }
             }
-            Message::ProgramEnded(run, result) => self.program_ended(run, result, turn),
+            Message::ProgramEnded(run, result) => {
+                self.program_ended(run.clone(), result.clone(), turn);
+                turn.told_once.push(Message::ProgramEnded(run, result));
+            }
             Message::Gone(key) => self.adopted_gone(key, turn),
             // Each turn looks for it.
             Message::NetworksLost => {}
@@ -358,6 +378,9 @@ impl Owner {
 
     /// Time until something is due; `None`: nothing is.
     fn time_left(&self) -> Option<Duration> {
+        if self.unread.is_so() {
+            return Some(Duration::from_millis(RETRY_MS.unsigned_abs()));
+        }
         let due = [
             self.state.next_due(),
             self.next_waiter(),
@@ -390,7 +413,7 @@ impl Owner {
             let _gone = waiter.reply.send(Answer::Refused(Refusal::Stopping));
         }
         // Jobs that run keep theirs; the next engine finds or makes them.
-        if self.running.is_empty() {
+        if self.running.is_empty() && !self.unread.is_so() {
             if let Some(networks) = self.isolation.networks() {
                 networks.remove();
             }

@@ -106,7 +106,7 @@ impl Owner {
     /// Gives back nodes of a running job that keeps others: what it has there is killed, and its epilog runs there.
     pub(super) fn give_back(&mut self, job: JobId, nodes: Vec<NodeName>, turn: &mut Turn) {
         self.kill_on(job, &nodes, turn);
-        self.prepare_epilogs(job, &nodes);
+        self.prepare_epilogs(job, &nodes, turn);
         self.last_busy
             .extend(nodes.iter().map(|node| (node.clone(), turn.now)));
         self.shrink(job, nodes.clone(), turn);
@@ -132,7 +132,7 @@ impl Owner {
         self.kill_on(job, &nodes, turn);
         // On a node that the job lost, and did not give back, none runs.
         nodes.retain(|node| self.state.mark(node).is_none_or(NodeMark::takes_jobs));
-        self.prepare_epilogs(job, &nodes);
+        self.prepare_epilogs(job, &nodes, turn);
     }
 
     fn kill_on(&self, job: JobId, nodes: &[NodeName], turn: &mut Turn) {

@@ -82,11 +82,13 @@ impl Owner {
                         .reply
                         .send(api::Answer::Refused(api::Refusal::Stopping));
                 }
+                self.was_read();
                 true
             }
-            // Nothing is accepted until it can be read: it is tried again with the next turn.
+            // Nothing is accepted until it can be read.
             Err(error) => {
                 tracing::error!("the store can't be read again: {error}");
+                self.was_not_read(error.to_string());
                 false
             }
         }

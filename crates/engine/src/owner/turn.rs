@@ -3,10 +3,11 @@
 use super::active_job::ActiveJob;
 use super::allocation::Owned;
 use super::statistics::Pass;
+use super::unread::FormerPrograms;
 use super::{Owner, RETRY_MS};
 use crate::SupervisorKey;
 use crate::job_program::JobProgram;
-use crate::message::Peer;
+use crate::message::{Message, Peer};
 use crate::messenger::Caller;
 use crate::spec::{StepSpec, SupervisorCall};
 use crate::store::{Batch, EndedStart, FormerSize, NewStart, NewSubmission, StepRow};
@@ -42,6 +43,10 @@ pub(crate) struct Turn {
     pub(crate) begun: Vec<JobId>,
     /// Programs after jobs to start.
     pub(crate) programs: Vec<JobProgram>,
+    /// How it stood with the programs of jobs' starts, before this turn changed that.
+    pub(crate) former_programs: FormerPrograms,
+    /// What happened, and no file and no row tells.
+    pub(crate) told_once: Vec<Message>,
     /// Nodes that were given back, whose disks are emptied where no other job is.
     pub(crate) emptied: Vec<NodeName>,
     /// By how many milliseconds the clock was set.
@@ -78,6 +83,8 @@ impl Turn {
             launches: Vec::new(),
             begun: Vec::new(),
             programs: Vec::new(),
+            former_programs: FormerPrograms::new(),
+            told_once: Vec::new(),
             words: Vec::new(),
             callers: BTreeMap::new(),
             reads: Vec::new(),
@@ -258,6 +265,7 @@ impl Owner {
         let retry_at = Timestamp(turn.now.0 + RETRY_MS);
         self.retry_at = Some(retry_at);
         self.restore_owners(&mut turn, retry_at);
+        self.keep_unwritten(&mut turn);
         let is_read = self.reload(turn.now);
         for (call, peer, reply) in turn.reads {
             // What is written needs no room to be read.

@@ -2,8 +2,14 @@
 
 use crate::Test;
 use crate::house::{House, ended, is_there, row, running, until};
-use api::{CancelRequest, JobFilter, NodeChange, Refusal, Selector};
-use model::{JobId, JobState, JobStateName, NodeName, Outcome, PendingReason, RequeueHold};
+use crate::trouble::{let_files_grow_to, wrapped};
+use api::{
+    CancelRequest, Client, EngineFolder, JobFilter, NewStep, NodeChange, Refusal, Selector,
+    StepLaunch,
+};
+use model::{
+    JobId, JobState, JobStateName, NodeName, Outcome, PendingReason, RequeueHold, StepState,
+};
 use std::os::unix::fs::PermissionsExt;
 
 pub const TESTS: &[Test] = &[
@@ -24,6 +30,10 @@ pub const TESTS: &[Test] = &[
     (
         "clusters::a_failed_start_that_is_queued_again_is_no_lost_node",
         requeued_while_its_start_fails,
+    ),
+    (
+        "clusters::a_step_behind_a_prolog_whose_end_could_not_be_noted_ends",
+        prolog_that_could_not_be_noted,
     ),
     (
         "clusters::components_wait_again_with_the_first_whose_start_failed",
@@ -160,6 +170,42 @@ fn requeued_while_its_start_fails() {
             .is_some_and(|state| *state != JobStateName::Running)
     });
     assert_eq!(states[0], JobStateName::Requeued);
+}
+
+/// It waited for ever: no row tells that it waits for a prolog, nor that that ended.
+fn prolog_that_could_not_be_noted() {
+    let house = house_with_programs("while [ ! -e went ]; do sleep 0.01; done; exit 3");
+    std::fs::write(house.work().join("go"), "").unwrap();
+    house.client().stop().unwrap();
+    let small = wrapped(&house, "trap '' XFSZ");
+    let mut client = Client::connect_with(&house.dir(), &small).unwrap();
+    let mut submission = house.script("");
+    submission.script = None;
+    let job = client.submit(submission).unwrap();
+    running(&mut client, job);
+    let launch = StepLaunch {
+        command: vec!["true".to_owned()],
+        ..StepLaunch::default()
+    };
+    let step = NewStep {
+        launch,
+        ..NewStep::default()
+    };
+    let step = client.create_step(job, &step).unwrap().step;
+    let engine = client.engine().unwrap().pid;
+    let written = std::fs::metadata(house.dir().join("store.sqlite-wal")).unwrap();
+    let_files_grow_to(engine, &written.len().to_string());
+    std::fs::write(house.work().join("went"), "").unwrap();
+    let log = || std::fs::read_to_string(EngineFolder::new(house.dir()).log()).unwrap();
+    until("that it failed could not be noted some times", || {
+        log().matches("nothing was accepted").count() >= 2
+    });
+    let_files_grow_to(engine, "unlimited");
+    until("the step is over", || {
+        let steps = client.steps(job).unwrap();
+        let row = steps.into_iter().find(|row| row.step == step);
+        row.is_some_and(|row| row.state != StepState::Running)
+    });
 }
 
 /// The others ran on, without a limit and with nobody to end them.

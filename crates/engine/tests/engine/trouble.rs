@@ -23,6 +23,10 @@ pub const TESTS: &[Test] = &[
         jobs_beside_a_full_disk,
     ),
     (
+        "trouble::nothing_is_taken_in_while_the_store_can_not_be_read",
+        unread_store,
+    ),
+    (
         "trouble::a_job_whose_supervisor_can_not_be_looked_at_is_not_lost",
         not_lost,
     ),
@@ -203,6 +207,55 @@ fn jobs_beside_a_full_disk() {
     std::fs::write(house.work().join("long"), "").unwrap();
     let (outcome, row) = ended(&mut client, long);
     assert_eq!((outcome, row.restarts), (Outcome::Completed, 0));
+}
+
+/// What was refused stood in memory from then on, and was started.
+fn unread_store() {
+    let house = House::new();
+    house.client().stop().unwrap();
+    let small = wrapped(&house, "trap '' XFSZ");
+    let mut client = Client::connect_with(&house.dir(), &small).unwrap();
+    // Too much to be kept in memory of the store as it is.
+    let accepted: Vec<JobId> = (0..40)
+        .map(|number| {
+            let mut submission = house.script("true");
+            submission.request.hold = true;
+            submission.request.rare.comment = Some(format!("{number} {}", "x".repeat(300_000)));
+            submission.token = number.to_string();
+            client.submit(submission).unwrap()
+        })
+        .collect();
+    let engine = client.engine().unwrap().pid;
+    let newest = house.dir().join("store.sqlite-wal");
+    let kept = std::fs::read(&newest).unwrap();
+    let_files_grow_to(engine, "0");
+    std::fs::write(&newest, "").unwrap();
+    for _ in 0..2 {
+        let refusal = client.submit(house.script("true")).unwrap_err();
+        assert!(
+            matches!(refusal.refusal(), Some(Refusal::Store { .. })),
+            "{refusal}"
+        );
+    }
+    let jobs = client.jobs(JobFilter::default());
+    let count = jobs.map(|jobs| jobs.len());
+    assert!(count.is_err(), "{count:?} jobs");
+    std::fs::write(&newest, kept).unwrap();
+    let_files_grow_to(engine, "unlimited");
+    let mut ids = Vec::new();
+    until("it is read again", || {
+        let jobs = client.jobs(JobFilter::default());
+        ids = jobs
+            .unwrap_or_default()
+            .into_iter()
+            .map(|job| job.id)
+            .collect();
+        !ids.is_empty()
+    });
+    assert_eq!(ids, accepted);
+    let job = house.submit(&mut client, "true");
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+    assert_eq!(client.engine().unwrap().pid, engine);
 }
 
 /// What could not be opened for want of descriptors was taken for a supervisor that is gone.
