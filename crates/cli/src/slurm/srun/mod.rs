@@ -16,6 +16,7 @@ pub mod output;
 mod session;
 mod step;
 mod step_nodes;
+mod store_outage;
 mod task_ends;
 mod watchers;
 

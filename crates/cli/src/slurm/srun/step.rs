@@ -7,6 +7,7 @@ use super::input::Input;
 use super::interrupts::SIGNALS;
 use super::listening::Listening;
 use super::session::{Ended, Session};
+use super::store_outage::StoreOutage;
 use crate::printer::Printer;
 use crate::slurm::submitted_by::submit_line_of;
 use crate::slurm::token::token;
@@ -184,6 +185,7 @@ fn create(
     let begun = Instant::now();
     let mut pause = FIRST_PAUSE;
     let mut announced = false;
+    let mut outage = StoreOutage::default();
     let mut made = made.map(|made| Ok(*made));
     loop {
         match made.take().unwrap_or_else(|| request.send(client)) {
@@ -212,7 +214,9 @@ fn create(
                 return Some(record);
             }
             // What a full disk refuses for a while is no failure of the step.
-            Err(CallError::Refused(refusal @ (Refusal::Busy | Refusal::Store { .. }))) => {
+            Err(CallError::Refused(refusal @ (Refusal::Busy | Refusal::Store { .. })))
+                if !outage.is_too_long(&refusal, Instant::now()) =>
+            {
                 let why = match refusal {
                     Refusal::Store { .. } => refusal.to_string(),
                     _ => "Requested nodes are busy".to_owned(),
