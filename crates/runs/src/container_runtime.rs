@@ -11,7 +11,7 @@ use train::{ContainerPlan, Plan, RunFile, container_of};
 
 /// From where the list of a cluster's runtimes is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
+pub(crate) enum Known {
     /// Jobs find the programs of this machine.
     Here,
     /// The cluster's file names what it has.
@@ -41,7 +41,7 @@ pub(crate) fn check(
 /// What an engine of this machine has for jobs of its cluster's file, as far as that is known without a question: what
 /// runs containers. `None` where no engine has the file's name.
 #[must_use]
-pub fn engine_of(file: &ClusterFile, places: &Places) -> Option<ClusterFacts> {
+pub(crate) fn engine_of(file: &ClusterFile, places: &Places) -> Option<ClusterFacts> {
     let mut facts = file.facts(None);
     facts.containers.runtimes = backend::runtimes_here();
     is_engine(places, &file.name).then_some(facts)
@@ -50,7 +50,10 @@ pub fn engine_of(file: &ClusterFile, places: &Places) -> Option<ClusterFacts> {
 /// What is known of what runs containers on the Slurm of this machine where it is known by its own report alone, which
 /// says nothing of it: the programs of this machine. `None` where a file is of the cluster, or where it is another.
 #[must_use]
-pub fn runtimes_of_reported(cluster: &str, places: &Places) -> Option<Vec<ContainerRuntime>> {
+pub(crate) fn runtimes_of_reported(
+    cluster: &str,
+    places: &Places,
+) -> Option<Vec<ContainerRuntime>> {
     let own = backend::slurm_here().ok()??;
     let has_file = cluster_files::all(places).0.iter().any(|text| {
         let file: Option<ClusterFile> = text.parse().ok();
@@ -64,14 +67,18 @@ pub fn runtimes_of_reported(cluster: &str, places: &Places) -> Option<Vec<Contai
 ///
 /// # Errors
 /// As a run is refused.
-pub fn check_container(plan: &mut Plan, facts: &ClusterFacts, known: Known) -> Result<(), Failure> {
+pub(crate) fn check_container(
+    plan: &mut Plan,
+    facts: &ClusterFacts,
+    known: Known,
+) -> Result<(), Failure> {
     check(plan, &facts.containers.runtimes, known)
 }
 
 /// Why a run file's own container is not run: what no cluster can do, and beside it whether that is so only of what this
 /// machine has. A machine with a Slurm says nothing of its nodes.
 #[must_use]
-pub fn container_refusal(run_file: &RunFile, base: &Path) -> Option<(Failure, bool)> {
+pub(crate) fn container_refusal(run_file: &RunFile, base: &Path) -> Option<(Failure, bool)> {
     const MACHINE: &str = "this machine";
     let resolved = |there: &[ContainerRuntime]| container_of(run_file, base, MACHINE, there);
     if let Err(refusal) = resolved(&ContainerRuntime::ALL) {

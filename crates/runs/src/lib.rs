@@ -49,6 +49,7 @@ mod report;
 mod requeue;
 mod run;
 mod run_events;
+mod run_file_lint;
 mod run_links;
 mod run_look;
 mod run_places;
@@ -75,9 +76,6 @@ mod would_take;
 
 pub use cancel::cancel;
 pub use cluster_now::{ClusterNow, NodeRow, QueueRow};
-pub use container_runtime::{
-    Known, check_container, container_refusal, engine_of, runtimes_of_reported,
-};
 pub use described::Described;
 pub use engines::{
     AlikeNodes, NewCluster, SaidEngine, engine_dir, engine_meant, engine_names, engines_asked,
@@ -97,8 +95,6 @@ pub use live_list::LiveList;
 pub use make::{Ready, Submitted, submit};
 pub use notify_notes::mail_notes;
 pub use plain_jobs::{PlainJob, plain_jobs};
-pub use plan_inputs::missing_in_file;
-pub use plan_notes::missing_program;
 pub use prepare::Preparer;
 pub use program::pin_program;
 pub use reach::ClusterRef;
@@ -109,6 +105,7 @@ pub use repeats_wait::{RepeatsEnd, RepeatsEvent};
 pub use report::{report, run_findings};
 pub use requeue::{Requeued, requeue};
 pub use run::{Element, Run, Start};
+pub use run_file_lint::check_run_file;
 pub use run_look::{RunLook, RunWatch};
 pub use run_places::{all_caches, all_places, no_place_on, scratch_on};
 pub use run_request::{GivenResource, Planned, RunRequest, user};

@@ -81,7 +81,7 @@ fn mounts_note(plan: &Plan) -> Option<String> {
 
 /// What a run file names that is not there, each as it is refused; `here` leaves to another machine what its
 /// nodes alone must see.
-pub fn missing_in_file(
+pub(crate) fn missing_in_file(
     run_file: &RunFile,
     base: &Path,
     places: &Places,

@@ -186,7 +186,7 @@ const OF_PLACES: [&str; 4] = [
 
 /// That a command starts a file which is not in the folder, in words.
 #[must_use]
-pub fn missing_program(command: &[String], base: &Path) -> Option<String> {
+pub(crate) fn missing_program(command: &[String], base: &Path) -> Option<String> {
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
     let program = program_of(&words)?;
     let path = below(base, program)?;

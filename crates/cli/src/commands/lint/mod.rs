@@ -3,7 +3,6 @@
 mod around;
 mod before_submission;
 mod report;
-mod run_file;
 mod script_file;
 
 pub use before_submission::before_submission;

@@ -1,6 +1,6 @@
 //! What is printed of the findings, and what it came to.
 
-use super::{run_file, script_file};
+use super::script_file;
 
 use super::{Args, Deny, Format};
 use crate::exit_code;
@@ -15,7 +15,6 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use train::RunFile;
 
 /// So much is printed at once.
 const CHUNK: usize = 64 << 10;
@@ -99,20 +98,7 @@ impl<'a> Report<'a> {
             return self.failed(&failure.todo("write it as UTF-8: yard run takes no other"));
         }
         if script_file::is_run_file(name, &text) {
-            let (file, problems) = RunFile::parse(&text, name);
-            // Of a file that can't be read there is no plan to judge.
-            let cluster = around.cluster();
-            let findings = if problems.is_empty() {
-                let judged = cluster.map(|cluster| run_file::on(cluster, path, &file, &text));
-                let missing = run_file::missing(path, &file, &text, cluster);
-                judged.unwrap_or(Ok(Vec::new())).and_then(|mut all| {
-                    all.extend(missing?);
-                    Ok(all)
-                })
-            } else {
-                Ok(lint::run_file_findings(&problems))
-            };
-            match findings {
+            match runs::check_run_file(path, &text, around.cluster()) {
                 Ok(findings) => self.findings(&findings, &text, path),
                 Err(failure) => self.failed(&failure),
             }

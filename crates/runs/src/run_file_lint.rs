@@ -1,20 +1,49 @@
-//! What a cluster would say to a run file: the judgement of `yard plan FILE --on CLUSTER`.
+//! What is wrong with a run file: its own mistakes, what it names that is not there, and what a cluster would say to it,
+//! which is the judgement of `yard plan FILE --on CLUSTER`.
 
-use crate::failure::Failure;
-use ::lint::{Finding, Lines, Severity, run_misses, run_refused, run_without_plan};
+use crate::container_runtime::{
+    Known, check_container, container_refusal, engine_of, runtimes_of_reported,
+};
+use crate::plan_inputs::missing_in_file;
+use crate::plan_notes::missing_program;
+use crate::{Failure, no_place_on, places, user, user_config};
 use cluster_file::ClusterFile;
+use lint::{
+    Finding, Lines, Severity, run_file_findings, run_misses, run_refused, run_without_plan,
+};
 use model::option_table::Key;
 use resources::{Denial, Finding as Denied, Requested, Subject};
-use runs::{Known, places, user, user_config};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use train::{Overrides, Plan, PlanInput, RunFile, Source, Variables, site};
+
+/// All that is found in the text of a run file, for a cluster where one is named. Of one that can't be read it is its
+/// own mistakes.
+///
+/// # Errors
+/// What the user has set of runs can't be read.
+pub fn check_run_file(
+    path: &Path,
+    text: &str,
+    cluster: Option<&ClusterFile>,
+) -> Result<Vec<Finding>, Failure> {
+    let (file, problems) = RunFile::parse(text, &path.to_string_lossy());
+    if !problems.is_empty() {
+        return Ok(run_file_findings(&problems));
+    }
+    let mut all = match cluster {
+        Some(cluster) => on(cluster, path, &file, text)?,
+        None => Vec::new(),
+    };
+    all.extend(missing(path, &file, text, cluster)?);
+    Ok(all)
+}
 
 /// What stands against a run file on a cluster, which says no mistake of its own.
 ///
 /// The user's config counts, as it does for a plan; variables do not: a file that is looked at is
 /// meant for whoever starts it, as with scripts.
-pub(super) fn on(
+fn on(
     cluster: &ClusterFile,
     path: &Path,
     run_file: &RunFile,
@@ -22,11 +51,11 @@ pub(super) fn on(
 ) -> Result<Vec<Finding>, Failure> {
     let places = places()?;
     let user_config = user_config(&places)?;
-    let engine = runs::engine_of(cluster, &places);
+    let engine = engine_of(cluster, &places);
     let base = folder_of(path);
     let name = base.file_name().unwrap_or_default().to_string_lossy();
     let (variables, _) = Variables::read(&|_| None);
-    let reported = runs::runtimes_of_reported(&cluster.name, &places);
+    let reported = runtimes_of_reported(&cluster.name, &places);
     let known = match (&engine, &reported) {
         (Some(_), _) => Known::Here,
         (None, Some(_)) => Known::OfThisMachine,
@@ -61,7 +90,7 @@ pub(super) fn on(
                 run_refused(refusal, &cluster.name, place)
             });
             let mut findings: Vec<Finding> = findings.collect();
-            let container = runs::check_container(&mut site.plan, &site.facts, known);
+            let container = check_container(&mut site.plan, &site.facts, known);
             findings.extend(container.err().map(|failure| {
                 let asked = failure.asked.as_deref().unwrap_or_default();
                 let place = at(said_line(asked, &path.to_string_lossy()));
@@ -98,7 +127,7 @@ fn explained(finding: Finding, failure: &Failure) -> Finding {
 
 /// What a run file names that is not there, and the folder that its run would lack: what `yard plan` refuses, and the
 /// program that it notes. With a cluster what its nodes alone must see is left to it.
-pub(super) fn missing(
+fn missing(
     path: &Path,
     run_file: &RunFile,
     text: &str,
@@ -108,8 +137,8 @@ pub(super) fn missing(
     let places = places()?;
     let lines = Lines::new(text);
     let at = |line: Option<usize>| Some(words(&lines, line.filter(|line| *line <= lines.count())?));
-    let mut failures = runs::missing_in_file(run_file, &base, &places, cluster.is_none());
-    failures.extend(cluster.and_then(|cluster| runs::no_place_on(cluster, &places)));
+    let mut failures = missing_in_file(run_file, &base, &places, cluster.is_none());
+    failures.extend(cluster.and_then(|cluster| no_place_on(cluster, &places)));
     let mut findings: Vec<Finding> = failures
         .iter()
         .map(|failure| {
@@ -130,7 +159,7 @@ pub(super) fn missing(
     // What would run an image that is not there is no matter yet.
     if cluster.is_none()
         && !failures.iter().any(names_image)
-        && let Some((mut failure, is_of_here)) = runs::container_refusal(run_file, &base)
+        && let Some((mut failure, is_of_here)) = container_refusal(run_file, &base)
     {
         let asked = failure.asked.as_deref().unwrap_or_default();
         let place = at(said_line(asked, &path.to_string_lossy()));
@@ -146,7 +175,7 @@ pub(super) fn missing(
     }
     let has_image = run_file.body.environment.container.image.is_some();
     if let Some(command) = run_file.body.command.as_ref().filter(|_| !has_image)
-        && let Some(what) = runs::missing_program(&command.value, &base)
+        && let Some(what) = missing_program(&command.value, &base)
     {
         let place = at(own_line(&command.source));
         findings.push(run_misses(Severity::Warning, &what, place));
