@@ -1,7 +1,7 @@
 //! Questions that are asked of a cluster file.
 
 use super::{ClusterFile, Gpu, Named, Nodes, Partition, PartitionNodes, Qos, Sourced, User};
-use model::{NodeName, TimeLimitRequest, node_list};
+use model::{NodeName, node_list};
 use std::path::Path;
 
 /// GPUs of one GRES type and model, wherever the cluster has them.
@@ -196,28 +196,6 @@ impl ClusterFile {
         };
         // A circle of parents ends after as many steps as there are accounts.
         std::iter::successors(first, above).take(self.accounts.len())
-    }
-
-    /// What limits the time of a job in a partition with a QOS: the least, with its key's path.
-    #[must_use]
-    pub fn longest(
-        &self,
-        partition: Option<&Named<Partition>>,
-        qos: Option<&Named<Qos>>,
-    ) -> Option<(String, Sourced<TimeLimitRequest>)> {
-        let of_partition = partition.and_then(|partition| {
-            let time = partition.max_time.clone()?;
-            Some((format!("partition.{}.max_time", partition.name), time))
-        });
-        let of_qos =
-            qos.and_then(|qos| Some((format!("qos.{}.max_wall", qos.name), qos.max_wall.clone()?)));
-        [of_partition, of_qos]
-            .into_iter()
-            .flatten()
-            .min_by_key(|(_, time)| match time.value {
-                TimeLimitRequest::Limit(limit) => limit.0,
-                TimeLimitRequest::Unlimited => u64::MAX,
-            })
     }
 }
 

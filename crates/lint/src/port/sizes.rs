@@ -1,10 +1,9 @@
 //! CPUs, memory and time.
 
-use super::partitions::seconds;
 use super::porter::Porter;
-use cluster_file::{Bounds, ClusterFile, GpuKind, Mib, Nodes, Sourced};
+use cluster_file::{Bounds, ClusterFile, Doubt, GpuKind, Mib, Nodes, Sourced};
 use model::option_table::Key;
-use model::{Given, MemoryRequest, TimeLimitRequest, mebibytes_option};
+use model::{Given, MemoryRequest, Request, Seconds, TimeLimitRequest, mebibytes_option};
 use resources::Denial;
 
 impl<'a> Porter<'a> {
@@ -380,31 +379,35 @@ impl<'a> Porter<'a> {
         let (Some(given), Some(asked)) = (self.last(Key::Time), self.script.request().time) else {
             return;
         };
-        let partition = self.partition_there();
-        let qos = self.qos_there();
-        let Some((path, most)) = self.to.longest(partition, qos) else {
+        let there = Request {
+            time: Some(asked),
+            partition: self
+                .partition_there()
+                .map(|partition| partition.name.clone()),
+            qos: self.qos_there().map(|qos| qos.name.clone()),
+            ..self.script.request().clone()
+        };
+        let verdict = resources::verdict(self.to, &there, None);
+        let Some(over) = verdict.time_limit(&there) else {
             return;
         };
-        let TimeLimitRequest::Limit(limit) = most.value else {
+        let (Some(most), path) = (over.most, &over.at) else {
             return;
         };
-        if seconds(asked) <= limit.0 {
-            return;
-        }
-        if most.is_assumed() {
+        let most = TimeLimitRequest::Limit(Seconds(most));
+        if over.doubt == Some(Doubt::Assumed) {
             let about = format!(
-                "{}: {} may allow {} alone ({path}), which is assumed",
+                "{}: {} may allow {most} alone ({path}), which is assumed",
                 self.written(given),
                 self.to.name,
-                most.value
             );
             return self.ask(self.line(given), about, "how long may a job take there?");
         }
         let why = format!(
-            "{} allows {} ({path}): the rest needs another job, from a checkpoint",
-            self.to.name, most.value
+            "{} allows {most} ({path}): the rest needs another job, from a checkpoint",
+            self.to.name
         );
-        self.set_value(given, &most.value.to_string(), why);
+        self.set_value(given, &most.to_string(), why);
     }
 }
 
