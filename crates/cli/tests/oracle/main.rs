@@ -10,6 +10,7 @@ mod held_job;
 mod json_values;
 mod lines;
 mod ours;
+mod own_answers;
 mod real;
 #[path = "../../../model/tests/recorded/mod.rs"]
 mod recorded_lines;

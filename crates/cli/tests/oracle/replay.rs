@@ -1,9 +1,10 @@
 //! The recorded transcript, command by command against the virtual twin of the cluster on which it
 //! was recorded, which `yard cluster import` makes of that cluster's own configuration.
 
+use crate::own_answers::OwnAnswers;
 use crate::recorded_lines::words;
 use crate::transcript::{self, Line, masked};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -17,7 +18,8 @@ const SLURM_CONF: &str = include_str!("manage/slurm.conf");
 const ACCOUNTS: &str = include_str!("manage/accounts.txt");
 
 /// A transcript, and the command lines of it that are answered otherwise, under the reasons. That list
-/// may only become shorter: `UPDATE_EXPECT=1` takes out those that agree.
+/// may only become shorter: `UPDATE_EXPECT=1` takes out those that agree. How they are answered stands beside it
+/// (`own.txt`), but for those behind `~`, whose answers hang on the machine or the moment.
 struct Part {
     recorded: &'static str,
     /// Lines of the cluster's configuration beside those that all have.
@@ -750,16 +752,33 @@ impl Drop for Twin {
     }
 }
 
+/// Before a listed line whose answer is not the same each time.
+const VARIES: &str = "~ ";
+
+/// How ours answers a listed line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answered {
+    AsWritten,
+    Variously,
+}
+
 /// The lines that are known to differ: `# REASON`, then command lines; a line that was typed before
 /// has which time it is at its end, as `sinfo (2)`.
-fn known(part: &Part) -> BTreeSet<&'static str> {
+fn known(part: &Part) -> BTreeMap<&'static str, Answered> {
     let rows = part
         .differ
         .lines()
         .filter(|row| !row.is_empty() && !row.starts_with("# "));
-    let mut known = BTreeSet::new();
+    let mut known = BTreeMap::new();
     for row in rows {
-        assert!(known.insert(row), "listed twice: {row}");
+        let (name, answered) = match row.strip_prefix(VARIES) {
+            Some(name) => (name, Answered::Variously),
+            None => (row, Answered::AsWritten),
+        };
+        assert!(
+            known.insert(name, answered).is_none(),
+            "listed twice: {row}"
+        );
     }
     known
 }
@@ -985,6 +1004,7 @@ fn play(part: &Part) {
     let began = Instant::now();
     let twin = Twin::with_gres(part.conf, part.gres_conf);
     let mut known = known(part);
+    let mut own = OwnAnswers::beside(part.file);
     let mut times = BTreeMap::new();
     let (mut wrong, mut count, mut agree) = (String::new(), 0, 0);
     let mut agree_now = Vec::new();
@@ -1045,7 +1065,9 @@ fn play(part: &Part) {
                     kept.map(masked).collect()
                 };
                 // What a real one refuses and ours takes would shift the numbers of all that follow.
-                if part.keeps_numbers && transcript::refuses_job(&answer) && known.remove(&name[..])
+                if part.keeps_numbers
+                    && transcript::refuses_job(&answer)
+                    && known.remove(&name[..]).is_some()
                 {
                     count += 1;
                     continue;
@@ -1070,26 +1092,34 @@ fn play(part: &Part) {
                 for rows in [&mut want, &mut got] {
                     transcript::sort_racing(&text, rows);
                 }
-                let is_listed = known.remove(&name[..]);
+                let listed = known.remove(&name[..]);
                 count += 1;
                 agree += usize::from(want == got);
-                match (want == got, is_listed) {
-                    (true, false) => {}
-                    (false, true) if std::env::var_os("TRAINYARD_SHOW").is_none() => {}
-                    (true, true) => agree_now.push(name),
-                    (false, _) => wrong.push_str(&difference(&name, &want, &got)),
+                let is_shown = listed.is_none() || std::env::var_os("TRAINYARD_SHOW").is_some();
+                if want != got && is_shown {
+                    wrong.push_str(&difference(&name, ["real", "ours"], &want, &got));
+                }
+                match listed {
+                    Some(_) if want == got => agree_now.push(name),
+                    Some(Answered::AsWritten) => own.note(&name, got),
+                    Some(Answered::Variously) | None => {}
                 }
             }
         }
     }
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
+    let updates = std::env::var_os("UPDATE_EXPECT").is_some();
+    let changed = own.differences(updates, |name, want, got| {
+        difference(name, ["was", "is"], want, got)
+    });
+    wrong.push_str(&changed);
+    if updates {
         take_out(part, &agree_now);
     } else {
         for name in &agree_now {
             wrong.push_str(&format!("{name}\n  agrees, and is listed\n"));
         }
     }
-    for name in known {
+    for name in known.into_keys() {
         wrong.push_str(&format!(
             "{name}\n  is listed, and is no line of the transcript\n"
         ));
@@ -1109,10 +1139,10 @@ fn take_out(part: &Part, agree: &[String]) {
         part.lines()
             .any(|row| !row.is_empty() && !row.starts_with("# "))
     };
-    let rows = part
-        .differ
-        .lines()
-        .filter(|row| !agree.iter().any(|name| name == row));
+    let rows = part.differ.lines().filter(|row| {
+        let row = row.strip_prefix(VARIES).unwrap_or(row);
+        !agree.iter().any(|name| name == row)
+    });
     let text: String = rows.map(|row| format!("{row}\n")).collect();
     let parts: Vec<&str> = text.split("\n\n").filter(left).map(str::trim_end).collect();
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -1122,13 +1152,13 @@ fn take_out(part: &Part, agree: &[String]) {
 }
 
 /// The lines that two answers do not have in common.
-fn difference(name: &str, want: &[String], got: &[String]) -> String {
+fn difference(name: &str, marks: [&str; 2], want: &[String], got: &[String]) -> String {
     let same = |a: &[String], b: &[String]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let start = same(want, got);
     let reversed = |rows: &[String]| rows[start..].iter().rev().cloned().collect::<Vec<_>>();
     let end = same(&reversed(want), &reversed(got));
     let mut text = format!("{name}\n");
-    for (mark, rows) in [("real", want), ("ours", got)] {
+    for (mark, rows) in marks.into_iter().zip([want, got]) {
         for row in &rows[start..rows.len() - end] {
             text.push_str(&format!("  {mark}{row}\n"));
         }
