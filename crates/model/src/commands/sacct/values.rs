@@ -1,10 +1,11 @@
 //! Values of `sacct`'s options.
 
+use super::row::START_RECEIVED;
 use super::{SacctColumn, SacctError, SacctJob, SacctUnits};
 use crate::commands::padding::asked_width;
 use crate::commands::squeue_args::job_name;
 use crate::fields::{SACCT_FIELDS, SacctField};
-use crate::records::JobStateName;
+use crate::records::{JobStateName, StartedBy};
 use crate::values::TimeLimitRequest;
 
 /// Steps that have a name in place of a number.
@@ -125,6 +126,22 @@ pub(super) fn units(text: &str) -> Result<SacctUnits, SacctError> {
         Some(unit @ ('K' | 'M' | 'G' | 'T' | 'P')) => Ok(SacctUnits::In(unit)),
         _ => Err(SacctError::Unit(text.to_owned())),
     }
+}
+
+/// The flags that `--flags` names, one a word, wherever in the word it stands (`_str_2_job_flags` of
+/// slurmdb_defs.c); `None` is none of them.
+pub(super) fn flags(value: &str) -> Result<Vec<&'static str>, SacctError> {
+    let started_by = StartedBy::ALL.map(StartedBy::flag);
+    let known = ["None"].into_iter().chain(started_by);
+    let known: Vec<&str> = known.chain([START_RECEIVED]).collect();
+    let words = value.split(',').filter(|word| !word.is_empty());
+    let flags = words.map(|word| {
+        let lower = word.to_ascii_lowercase();
+        let is_named = |flag: &&&str| lower.contains(&flag.to_ascii_lowercase());
+        let flag = known.iter().find(is_named).copied();
+        flag.ok_or_else(|| SacctError::Value(format!("str_2_job_flags: Invalid job flag {word}")))
+    });
+    flags.filter(|flag| !matches!(flag, Ok("None"))).collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,263 @@
+//! Which jobs and steps a `sacct` shows, and its lines.
+
+use super::{Parsable, SacctArgs, SacctColumn, SacctRow};
+use crate::commands::JobName;
+use crate::commands::padding::padded;
+use crate::fields::SACCT_FIELDS;
+use crate::records::{
+    ArrayTaskInfo, JobHistory, JobInfo, JobStart, JobStateName, StepRecord, ViewFacts,
+};
+use crate::values::{NodeName, one_line};
+
+impl SacctArgs {
+    /// Whether a job is one that is asked for; users and moments aside.
+    #[must_use]
+    pub fn wants(&self, job: &JobInfo) -> bool {
+        let named = |names: &Option<Vec<String>>, name: &str| {
+            names
+                .as_ref()
+                .is_none_or(|all| all.iter().any(|it| it == name))
+        };
+        let by_state = |states: &Vec<JobStateName>| states.contains(&job.state);
+        let in_range = |range: Option<(u32, u32)>, count: u32| {
+            range.is_none_or(|(least, most)| (least..=most).contains(&count))
+        };
+        let held = job.allocation.as_ref();
+        let on_node = |nodes: &Vec<NodeName>| job.nodes.iter().any(|node| nodes.contains(node));
+        let by_limit = || {
+            let minutes = job.limit.map(|limit| limit.0.div_ceil(60));
+            match self.limits {
+                (None, _) => true,
+                // Without the most it is that limit alone.
+                (Some(least), None) => minutes == Some(least),
+                (Some(least), Some(most)) => {
+                    minutes.is_some_and(|minutes| (least..=most).contains(&minutes))
+                }
+            }
+        };
+        named(&self.names, job.name())
+            && named(&self.partitions, &job.partition)
+            && named(&self.accounts, job.account().unwrap_or_default())
+            && named(&self.qos, &job.qos)
+            && self.groups.as_ref().is_none_or(|groups| {
+                let mut groups = groups.iter();
+                groups.any(|group| {
+                    *group == job.submitter.group || *group == job.submitter.gid.to_string()
+                })
+            })
+            && !self.of_none
+            && named(
+                &self.wckeys,
+                job.shown().wckey.as_deref().unwrap_or_default(),
+            )
+            && named(&self.clusters, &job.cluster)
+            && self.constraints.iter().all(|feature| {
+                job.features()
+                    .is_some_and(|features| features.contains(feature.as_str()))
+            })
+            && self.nodes.as_ref().is_none_or(on_node)
+            && in_range(self.node_count, held.map_or(0, |it| it.nodes.len() as u32))
+            && in_range(self.cpu_count, held.map_or(0, |it| it.cpus() as u32))
+            && by_limit()
+            && self.states.as_ref().is_none_or(by_state)
+            && self.jobs.as_ref().is_none_or(|names| {
+                names
+                    .iter()
+                    .any(|name| name.job.is_of(job, self.whole_het_job))
+            })
+    }
+
+    /// Whether the job itself is asked for, or one of its steps alone.
+    fn wants_row(&self, job: &JobInfo, step: Option<&StepRecord>) -> bool {
+        let Some(names) = &self.jobs else { return true };
+        let mut names = names
+            .iter()
+            .filter(|name| name.job.is_of(job, self.whole_het_job));
+        names.any(|name| match (&name.step, step) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(name), Some(step)) => *name == step.step.to_string(),
+        })
+    }
+
+    /// The header and its line, then a line for each job, start and step.
+    #[must_use]
+    pub fn print(&self, jobs: &[(JobInfo, &JobHistory)], facts: &ViewFacts) -> String {
+        let mut text = String::new();
+        if !self.no_header {
+            let name = |column: &SacctColumn| match self.parsable {
+                Some(_) => column.field.name.to_owned(),
+                // A header is cut off without a sign that it was longer.
+                None => column.field.name.chars().take(column.width).collect(),
+            };
+            let names: Vec<String> = self.columns.iter().map(name).collect();
+            self.line(&names, &mut text);
+            if self.parsable.is_none() {
+                let rules = self.columns.iter().map(|column| "-".repeat(column.width));
+                self.line(&rules.collect::<Vec<_>>(), &mut text);
+            }
+        }
+        for row in self.rows(jobs, facts) {
+            self.row(&row, &mut text);
+        }
+        text
+    }
+
+    /// Its lines: a job or a start of it, then the steps.
+    #[must_use]
+    pub fn rows<'a>(
+        &self,
+        jobs: &'a [(JobInfo, &'a JobHistory)],
+        facts: &'a ViewFacts,
+    ) -> Vec<SacctRow<'a>> {
+        let mut rows = Vec::new();
+        let by_reason = |row: &SacctRow<'_>| {
+            self.reasons.as_ref().is_none_or(|reasons| {
+                let reason = row.reason();
+                reasons
+                    .iter()
+                    .any(|asked| asked.eq_ignore_ascii_case(&reason))
+            })
+        };
+        let by_flag = |row: &SacctRow<'_>| {
+            self.flags.as_ref().is_none_or(|flags| {
+                let own = row.flags();
+                flags.iter().any(|asked| own.contains(asked))
+            })
+        };
+        for (job, history) in jobs {
+            let mut starts: Vec<Option<&JobStart>> = history.starts.iter().map(Some).collect();
+            let waits = job.is_pending() || job.allocation.is_none();
+            // One that can't start again yet has no record of that in accounting, but where it is named.
+            let has_come = self.jobs.is_some() || job.eligible.is_some_and(|it| it <= facts.now);
+            if starts.is_empty() || waits && has_come {
+                starts.push(None);
+            }
+            starts.retain(|start| {
+                let submitted = start.map_or(job.submitted, |start| start.submitted);
+                self.until.is_none_or(|until| submitted <= until)
+            });
+            let Some(last) = starts.len().checked_sub(1) else {
+                continue;
+            };
+            for (place, start) in starts.iter().enumerate() {
+                let is_size = start.is_some_and(|it| it.state == JobStateName::Resizing);
+                if place < last && !is_size && !self.duplicates {
+                    continue;
+                }
+                let row = SacctRow {
+                    job,
+                    history,
+                    start: *start,
+                    step: None,
+                    facts,
+                    units: self.units,
+                    window: self.window,
+                };
+                if !by_reason(&row) || !by_flag(&row) {
+                    continue;
+                }
+                if self.wants_row(job, None) {
+                    rows.push(row);
+                }
+                let Some(start) = start.filter(|_| !self.jobs_alone) else {
+                    continue;
+                };
+                // Of a start that had several sizes, the ones that began with that size.
+                let began = starts[..place].iter().flatten();
+                let began = began.filter(|former| former.restart == start.restart);
+                let began = began.filter_map(|former| former.ended).max();
+                let of_start = |step: &&StepRecord| {
+                    let is_later = began.is_some_and(|began| step.since < began);
+                    let is_former = start.state == JobStateName::Resizing
+                        && start.ended.is_some_and(|ended| step.since >= ended);
+                    step.restart == start.restart && !is_later && !is_former
+                };
+                let steps = history.steps.iter().filter(of_start);
+                let steps = steps.filter(|step| self.wants_row(job, Some(step)));
+                rows.extend(steps.map(|step| SacctRow {
+                    step: Some(step),
+                    ..row
+                }));
+            }
+        }
+        rows
+    }
+
+    fn row(&self, row: &SacctRow<'_>, text: &mut String) {
+        let values = self
+            .columns
+            .iter()
+            // Names are a job's own words: none may end a line or move a cursor.
+            .map(|column| one_line(&row.value(column.field.name)).into_owned());
+        self.line(&values.collect::<Vec<_>>(), text);
+    }
+
+    fn line(&self, values: &[String], text: &mut String) {
+        let delimiter = self.delimiter.as_deref().unwrap_or("|");
+        match self.parsable {
+            Some(Parsable::Separated) => text.push_str(&values.join(delimiter)),
+            Some(Parsable::Ended) => {
+                for value in values {
+                    text.push_str(value);
+                    text.push_str(delimiter);
+                }
+            }
+            None => {
+                for (value, column) in values.iter().zip(&self.columns) {
+                    text.push_str(&column.fit(value));
+                    text.push(' ');
+                }
+            }
+        }
+        text.push('\n');
+    }
+}
+
+impl SacctColumn {
+    /// A value in the column's width; a `+` says that it was longer.
+    pub(super) fn fit(self, value: &str) -> String {
+        let width = self.width;
+        if value.chars().count() > width {
+            let kept: String = value.chars().take(width.saturating_sub(1)).collect();
+            return format!("{kept}+");
+        }
+        padded(value, width, self.left)
+    }
+}
+
+/// What `--helpformat` prints: the names of all columns, four in a line.
+#[must_use]
+pub fn sacct_columns_text() -> String {
+    let mut text = String::new();
+    for four in SACCT_FIELDS.chunks(4) {
+        let names = four.iter().map(|field| format!("{:<19}", field.name));
+        text.push_str(&names.collect::<Vec<_>>().join(" "));
+        text.push('\n');
+    }
+    text
+}
+
+impl JobName {
+    /// Whether it names this job: by its own number, its array's, or as an element of it. The number of a
+    /// heterogeneous job's first component names all of them, unless `whole` is said.
+    pub(crate) fn is_of(&self, job: &JobInfo, whole: Option<bool>) -> bool {
+        let Some(array) = &job.array else {
+            let Some(place) = job.component() else {
+                return self.job == job.id && self.component.is_none();
+            };
+            let named = self.job.saturating_add(self.component.unwrap_or(0));
+            return match whole {
+                Some(true) => place.ids().any(|id| id.0 == named),
+                Some(false) => named == job.id,
+                None => named == job.id || self.component.is_none() && place.leader.0 == named,
+            };
+        };
+        let is_element = |task: u32| match &array.task {
+            ArrayTaskInfo::One(one) => *one == task,
+            ArrayTaskInfo::Waiting(tasks) => tasks.contains(&task),
+        };
+        let by_array = self.job == array.job && self.task.is_none_or(is_element);
+        by_array || self.job == job.id && self.task.is_none()
+    }
+}
