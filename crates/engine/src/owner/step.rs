@@ -16,8 +16,8 @@ use model::component_environment;
 use model::job_environment;
 use model::srun_environment;
 use model::{
-    Allocation, Distribution, GpuCount, JobId, JobState, NodeName, NodeShare, OpenMode, Request,
-    SignalTarget, StepId, StepRecord, StepRequest, StepState,
+    Allocation, GpuCount, JobId, JobState, OpenMode, Request, SignalTarget, StepId, StepRecord,
+    StepRequest, StepState,
 };
 use sched::{Job, RunningStep, StepRefusal, place_step};
 use std::borrow::Cow;
@@ -253,7 +253,7 @@ impl Owner {
         let (mut first_node, mut tasks) = (0, 0);
         for part in parts {
             let nodes = &part.placement.nodes;
-            let ranks = ranks(nodes, tasks, part.request);
+            let ranks = step_tasks::ranks(nodes, tasks, part.request);
             tasks += nodes.iter().map(|share| share.tasks).sum::<u32>();
             for (node, ranks) in (0..).zip(&ranks) {
                 let place = NodeInStep { first_node, node };
@@ -472,24 +472,6 @@ fn with_gpus_of_job<'a>(
         gpus_per_node: count.map(|count| GpuCount { kind: None, count }),
         ..step.clone()
     })
-}
-
-/// The ranks of each node's tasks, those of other parts before them.
-fn ranks(nodes: &[NodeShare], before: u32, request: &StepRequest) -> Vec<Vec<u32>> {
-    let mut ranks = if request.task_nodes.is_empty() {
-        let counts: Vec<u32> = nodes.iter().map(|share| share.tasks).collect();
-        let distribution = request.distribution.as_ref();
-        Distribution::ranks(distribution.and_then(Distribution::at_once), &counts)
-    } else {
-        let on = |node: &NodeName| {
-            let listed = (0..).zip(&request.task_nodes);
-            let own = listed.filter(|(_, listed)| *listed == node);
-            own.map(|(rank, _)| rank).collect()
-        };
-        nodes.iter().map(|share| on(&share.node)).collect()
-    };
-    ranks.iter_mut().flatten().for_each(|rank| *rank += before);
-    ranks
 }
 
 fn streams(launch: &StepLaunch, files: &TaskFiles) -> Streams {

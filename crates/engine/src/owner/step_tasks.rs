@@ -1,8 +1,8 @@
-//! The tasks of a step on one of its nodes, and the CPUs to which they are bound.
+//! The tasks of a step on its nodes: their ranks, and the CPUs to which they are bound.
 
 use super::Owner;
 use api::StepTask;
-use model::{Distribution, NodeShare, NodeTasks, StepRequest};
+use model::{Distribution, NodeName, NodeShare, NodeTasks, StepRequest};
 use sched::Job;
 
 impl Owner {
@@ -47,4 +47,22 @@ pub(super) fn masks(share: &NodeShare, tasks: &[StepTask]) -> Vec<Vec<u32>> {
         own.map(|(place, _)| place).collect()
     };
     tasks.iter().map(places).collect()
+}
+
+/// The ranks of each node's tasks, those of other parts before them.
+pub(super) fn ranks(nodes: &[NodeShare], before: u32, request: &StepRequest) -> Vec<Vec<u32>> {
+    let mut ranks = if request.task_nodes.is_empty() {
+        let counts: Vec<u32> = nodes.iter().map(|share| share.tasks).collect();
+        let distribution = request.distribution.as_ref();
+        Distribution::ranks(distribution.and_then(Distribution::at_once), &counts)
+    } else {
+        let on = |node: &NodeName| {
+            let listed = (0..).zip(&request.task_nodes);
+            let own = listed.filter(|(_, listed)| *listed == node);
+            own.map(|(rank, _)| rank).collect()
+        };
+        nodes.iter().map(|share| on(&share.node)).collect()
+    };
+    ranks.iter_mut().flatten().for_each(|rank| *rank += before);
+    ranks
 }
