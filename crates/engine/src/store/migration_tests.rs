@@ -1,26 +1,22 @@
 //! Stores of earlier versions, opened by this one. `tests/engine/old_stores/make` made the stores.
 
-use super::{EndedQuery, StepRow, Store, StoreError, open};
+use super::{EndedQuery, StepRow, Store, StoreError};
 use api::{EndedFilter, JobFilter};
 use expect_test::{Expect, expect};
 use model::{ArrayTask, JobId, JobState, JobStateName, Timestamp};
 use rusqlite::Connection;
-use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use std::fmt::Write as _;
-use std::io::{Read as _, Write as _};
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-const SCHEMA_3: &[u8] = include_bytes!("../../tests/engine/old_stores/schema3.sqlite");
-const SCHEMA_4: &[u8] = include_bytes!("../../tests/engine/old_stores/schema4.sqlite");
+pub(super) const SCHEMA_3: &[u8] = include_bytes!("../../tests/engine/old_stores/schema3.sqlite");
+pub(super) const SCHEMA_4: &[u8] = include_bytes!("../../tests/engine/old_stores/schema4.sqlite");
 const SCHEMA_11: &[u8] = include_bytes!("../../tests/engine/old_stores/schema11.sqlite");
-const SCHEMA_12: &[u8] = include_bytes!("../../tests/engine/old_stores/schema12.sqlite");
+pub(super) const SCHEMA_12: &[u8] = include_bytes!("../../tests/engine/old_stores/schema12.sqlite");
 const SCHEMA_14: &[u8] = include_bytes!("../../tests/engine/old_stores/schema14.sqlite");
 const SCHEMA_18: &[u8] = include_bytes!("../../tests/engine/old_stores/schema18.sqlite");
 const SCHEMA_19: &[u8] = include_bytes!("../../tests/engine/old_stores/schema19.sqlite");
 
-fn copy(store: &[u8], folder: &Path) -> PathBuf {
+pub(super) fn copy(store: &[u8], folder: &Path) -> PathBuf {
     let path = folder.join("store.sqlite");
     std::fs::write(&path, store).unwrap();
     path
@@ -187,7 +183,7 @@ fn a_store_of_schema_3_keeps_everything() {
 }
 
 /// How many jobs of a store, opened anew, have not ended.
-fn live(path: &Path) -> usize {
+pub(super) fn live(path: &Path) -> usize {
     Store::open(path, None).unwrap().saved().unwrap().live.len()
 }
 
@@ -478,7 +474,7 @@ fn a_store_of_the_present_schema_is_kept() {
 }
 
 /// Schema, jobs and steps of a store, which a journal beside it may complete.
-fn counts(path: &Path) -> (u32, u32, u32) {
+pub(super) fn counts(path: &Path) -> (u32, u32, u32) {
     let db = Connection::open(path).unwrap();
     let count = |sql| db.query_row(sql, [], |row| row.get(0)).unwrap();
     (
@@ -486,80 +482,4 @@ fn counts(path: &Path) -> (u32, u32, u32) {
         count("SELECT count(*) FROM jobs"),
         count("SELECT count(*) FROM steps"),
     )
-}
-
-/// Each statement makes, fills or drops a table or an index; the last one is the commit.
-#[test]
-fn an_engine_killed_in_a_migration_leaves_the_former_store() {
-    for store in [SCHEMA_3, SCHEMA_4, SCHEMA_12] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = copy(store, folder.path());
-        let before = counts(&path);
-        let mut statements = 0;
-        while migrate_in_a_process(&path, statements) == Migrated::Killed {
-            assert_eq!(counts(&path), before, "killed at statement {statements}");
-            statements += 1;
-        }
-        assert!(statements > 1, "nothing was killed");
-        assert_eq!(live(&path), 8);
-    }
-}
-
-#[derive(PartialEq, Eq)]
-enum Migrated {
-    Killed,
-    Done,
-}
-
-/// Migrates a store in a process that is killed when that many statements have run.
-fn migrate_in_a_process(path: &Path, statements: usize) -> Migrated {
-    let this = std::env::current_exe().unwrap();
-    let mut child = Command::new(this)
-        .args([
-            "--ignored",
-            "--exact",
-            "store::migration_tests::a_process_that_migrates",
-        ])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    write!(stdin, "{statements} {}", path.display()).unwrap();
-    drop(stdin);
-    let status = child.wait().unwrap();
-    match status.signal() {
-        Some(_) => Migrated::Killed,
-        None => {
-            assert!(status.success(), "{status}");
-            Migrated::Done
-        }
-    }
-}
-
-/// No test: the process that another one starts, and tells on its standard input what to do.
-#[test]
-#[ignore = "run by an_engine_killed_in_a_migration_leaves_the_former_store"]
-fn a_process_that_migrates() {
-    let mut told = String::new();
-    std::io::stdin().read_to_string(&mut told).unwrap();
-    let Some((statements, path)) = told.split_once(' ') else {
-        return;
-    };
-    let mut left: usize = statements.parse().unwrap();
-    let mut db = Connection::open(path).unwrap();
-    open::prepare(&mut db).unwrap();
-    let sql = "SELECT user_version FROM pragma_user_version";
-    let found: u32 = db.query_row(sql, [], |row| row.get(0)).unwrap();
-    let die = move |_: TraceEvent<'_>| {
-        if left == 0 {
-            // As a kill: nothing is closed, rolled back or written any more.
-            std::process::abort();
-        }
-        left -= 1;
-    };
-    db.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(die))
-        .unwrap();
-    open::migrate(&mut db, found).unwrap();
 }

@@ -12,6 +12,8 @@ mod ended;
 mod hold;
 mod job_row;
 #[cfg(test)]
+mod migration_kill_tests;
+#[cfg(test)]
 mod migration_tests;
 mod migrations;
 mod node_search;
