@@ -173,7 +173,7 @@ mod slow {
         fs::create_dir_all(&lab.lustre).unwrap();
         let (plan, printed) = run("# one\n");
         let shown = format!(
-            "environment in {scratch} paths.scratch of lab, where what nobody touches goes after 60 days"
+            "environment in {scratch} paths.scratch of lab, where what no user touches goes after 60 days"
         );
         assert!(plan.contains(&shown), "{plan}");
         assert!(printed.contains(&in_home), "{printed}");

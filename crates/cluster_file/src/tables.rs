@@ -581,7 +581,7 @@ section! {
         runtime: ContainerRuntime,
         /// The module that brings it.
         module: String,
-        /// Where it keeps what it fetched; with the variable, what makes an image is told so.
+        /// Where it keeps what it fetched; with the variable, what makes an image knows it.
         cache: String,
         /// The variable that names that folder.
         cache_variable: String,

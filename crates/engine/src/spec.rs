@@ -392,7 +392,7 @@ pub enum SupervisorCall {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         job: Option<JobStop>,
     },
-    /// The deadline by its job's limit, said once more: who does not know this call was told before, and may have a
+    /// The deadline by its job's limit, said once more: a supervisor without this call knew it before, and may have a
     /// shorter one of the step's own that a [`SupervisorCall::Deadline`] would replace.
     JobLimit {
         /// When; `None` is never.

@@ -368,8 +368,12 @@ impl Site<'_> {
 
     fn why_on_scratch(&self) -> Source {
         let purged = self.file.paths.scratch_purge_days.as_ref();
-        let purged = purged
-            .map(|days| format!(", where what nobody touches goes after {} days", days.value));
+        let purged = purged.map(|days| {
+            format!(
+                ", where what no user touches goes after {} days",
+                days.value
+            )
+        });
         let (name, purged) = (&self.file.name, purged.unwrap_or_default());
         Source::cluster(format!("paths.scratch of {name}{purged}"))
     }

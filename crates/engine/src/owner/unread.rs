@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Unread {
     /// Why the store can't be read, where it has to be.
     why: Option<String>,
-    /// What happened since, or in a turn that could not be written, and is told by nothing else.
+    /// What happened since, or in a turn that could not be written, and that nothing else says.
     put_off: Vec<Message>,
     /// The programs of running jobs' starts as they stood before the turn that could not be written: no row tells of
     /// them.

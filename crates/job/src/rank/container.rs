@@ -93,7 +93,7 @@ pub struct Inside<'a> {
     pub rank: &'a RankCommand,
     /// Variables that it gets beside those of its job.
     pub secrets: &'a BTreeMap<String, String>,
-    /// What the container is called, where its runtime keeps a list and somebody may have to end it.
+    /// What the container is called, where its runtime keeps a list and another process may have to end it.
     pub name: Option<String>,
     /// Which of its variables hold where the image has another value.
     pub over_image: OverImage<'a>,

@@ -72,12 +72,12 @@ pub struct ContainerFacts {
     pub module: Option<String>,
     /// The shared folder in which images are kept; `None`: the user's cache.
     pub images: Option<PathBuf>,
-    /// Where what runs them keeps what it fetches, and is told so; `None`: where it likes.
+    /// Where what runs them keeps what it fetches, as it knows; `None`: where it likes.
     #[serde(default)]
     pub cache: Option<RuntimeCache>,
 }
 
-/// A folder for what a container runtime fetches, which its own program is told by a variable.
+/// A folder for what a container runtime fetches, which its own program knows by a variable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuntimeCache {
     /// The variable, such as `APPTAINER_CACHEDIR`.

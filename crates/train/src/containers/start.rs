@@ -56,7 +56,7 @@ pub struct ContainerStart {
     /// by name: known on the node alone.
     #[serde(skip)]
     pub network_devices: Vec<String>,
-    /// What the runtime calls it, where it keeps a list of its containers and somebody may have to end it.
+    /// What the runtime calls it, where it keeps a list of its containers and another process may have to end it.
     #[serde(skip)]
     pub name: Option<String>,
     /// Further options of the runtime.

@@ -3,7 +3,7 @@
 use api::Refusal;
 use std::time::{Duration, Instant};
 
-/// So long a step is asked for again: somebody may make room on the disk.
+/// So long a step is asked for again: a user may make room on the disk.
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// Since when the engine refuses for its store alone.
