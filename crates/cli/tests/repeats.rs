@@ -289,6 +289,12 @@ fn staged_by_hand_as_by_a_run() {
         "{}",
         none.snapshot()
     );
+    let mixed = env
+        .yard(&["stage", "deep", "../x/deep", "--to", "mixed"])
+        .code(2);
+    let refused = mixed.snapshot();
+    assert!(refused.contains("two sources would be mixed"), "{refused}");
+    assert!(!env.work().join("mixed").exists(), "nothing was made");
 }
 
 mod slow {

@@ -41,6 +41,7 @@ mod service_plan;
 mod show;
 pub mod site;
 mod slurms_words;
+mod staging;
 mod unsaved;
 
 pub use amounts::{parse_length, say_bytes, say_limit, say_mebibytes, say_seconds};
@@ -65,7 +66,7 @@ pub use new_run_file::{NewRunFile, NewValue, ScriptStart, from_script, toml_text
 pub use notify_plan::{HookForm, MailServer, NotifyPlan};
 pub use overrides::{OverrideProblem, Overrides};
 pub use placeholders::{PLACEHOLDERS, Placeholder, UnknownPlaceholder, Values, fill};
-pub use plan::{CheckpointPlan, DataPlan, JobPlace, Plan, ResumePlan, place_below};
+pub use plan::{CheckpointPlan, DataPlan, JobPlace, Plan, ResumePlan};
 pub use planned_environment::container_of;
 pub use planner::{PlanInput, plan};
 pub use rank_command::{Binding, EnvChange, JobShape, RankCommand, Rendezvous};
@@ -81,4 +82,5 @@ pub use script::directive;
 pub use service_plan::ServicePlan;
 pub use show::Row;
 pub use slurms_words::slurms_word;
+pub use staging::{StageKind, collision, place_below};
 pub use unsaved::unsaved_notes;

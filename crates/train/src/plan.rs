@@ -2,11 +2,11 @@
 
 use crate::{
     Complete, EnvironmentPlan, GpuMemory, HangPlan, Keep, Launcher, Notify, NotifyPlan, Resolved,
-    ResumeBy, ResumeOn, ServicePlan, Source,
+    ResumeBy, ResumeOn, ServicePlan, Source, place_below,
 };
 use model::{MailEvent, Seconds, TimeLimitRequest};
 use serde::{Deserialize, Serialize};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// Everything that a run's jobs do, each value with its source. Paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,18 +135,6 @@ impl DataPlan {
             None => Path::new(source.file_name().unwrap_or_default()),
         }
     }
-}
-
-/// Where a source that is staged lies below the folder that it goes to: in `base` its relative path,
-/// else its last part.
-#[must_use]
-pub fn place_below<'a>(base: &Path, source: &'a Path) -> &'a Path {
-    let is_plain = |path: &&Path| {
-        let mut parts = path.components();
-        path.parent().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
-    };
-    let below = source.strip_prefix(base).ok().filter(is_plain);
-    below.unwrap_or_else(|| Path::new(source.file_name().unwrap_or_default()))
 }
 
 /// How checkpoints are seen and kept.

@@ -11,7 +11,7 @@ use crate::plan::seen_checkpoints;
 use crate::planned_environment::environment;
 use crate::service_plan;
 use crate::{
-    CheckpointPlan, Complete, CompleteWord, DataPlan, HookForm, Keep, Launcher, Notify, NotifyPlan,
+    CheckpointPlan, Complete, CompleteWord, HookForm, Keep, Launcher, Notify, NotifyPlan,
     Overrides, Plan, Refusal, RefusalKind, Resolved, ResumeBy, ResumeOn, ResumePlan, RunFile,
     Sections, Shape, Source, Variables,
 };
@@ -232,20 +232,7 @@ pub(crate) fn plan_sections(
         constraint: resources.constraint,
         sbatch: resources.sbatch.unwrap_or_else(|| or(Vec::new(), "none")),
         environment,
-        data: DataPlan {
-            stage: match asked.data.stage {
-                Some(stage) => stage.map(|paths| {
-                    paths
-                        .iter()
-                        .map(|path| absolute(input.base, path))
-                        .collect()
-                }),
-                None => or(Vec::new(), "none"),
-            },
-            base: Some(input.base.to_owned()),
-            collect: asked.data.collect.unwrap_or_else(|| or(Vec::new(), "none")),
-            local_logs: asked.data.local_logs.filter(|local| local.value),
-        },
+        data: crate::staging::planned(input.base, asked.data)?,
         checkpoints: CheckpointPlan {
             keep: asked
                 .checkpoints

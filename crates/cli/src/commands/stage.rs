@@ -9,7 +9,7 @@ use clap::Args as ClapArgs;
 use folder::Event;
 use job::stage::{StageError, bring_all};
 use std::path::{Path, PathBuf};
-use train::place_below;
+use train::{collision, place_below};
 
 /// Copy files and folders to another disk, as a run's [data] stage does
 ///
@@ -37,13 +37,14 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     for (asked, source) in args.sources.iter().zip(&sources) {
         check_outside(asked, source, &args.to, &here.join(&args.to))?;
     }
-    std::fs::create_dir_all(&args.to).map_err(|error| {
-        io(&args.to, error).todo("name a folder in --to that you may make and write")
-    })?;
     let placed: Vec<(&Path, &Path)> = sources
         .iter()
         .map(|path| (path.as_path(), place_below(&here, path)))
         .collect();
+    check_apart(&placed)?;
+    std::fs::create_dir_all(&args.to).map_err(|error| {
+        io(&args.to, error).todo("name a folder in --to that you may make and write")
+    })?;
     let mut done = None;
     let result = bring_all(&placed, &args.to, &mut |event| match event {
         Event::Staging { what, done, total } => {
@@ -65,6 +66,20 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         ));
     }
     Ok(exit_code::DONE)
+}
+
+/// Of two sources of one place the later one's files would replace the earlier one's.
+fn check_apart(placed: &[(&Path, &Path)]) -> Result<(), Failure> {
+    let Some((one, other)) = collision(placed) else {
+        return Ok(());
+    };
+    let (one, other) = (one.display(), other.display());
+    Err(
+        Failure::new(FailureKind::Usage, "two sources would be mixed")
+            .asked(format!("{one} and {other}"))
+            .there("both go to the same place, or one into the other")
+            .todo("rename one, or stage each into a folder of its own"),
+    )
 }
 
 /// A folder inside of what is copied would be copied into itself, without end.

@@ -65,6 +65,10 @@ fn refusals() {
             "name = \"bash\"\nlauncher = \"lightning\"\ncommand = [\"x\"]\n",
             &local,
         ),
+        (
+            "command = [\"x\"]\n[data]\nstage = [\"/x/a/data\", \"../b/data/set\", \"/x/b/data\"]\n",
+            &local,
+        ),
     ];
     let shown = rows.map(|(text, facts)| planned(text, &[], facts).unwrap_err());
     expect![[r#"
@@ -156,7 +160,12 @@ fn refusals() {
         Lightning takes a job named bash for an interactive one
           asked   name = "bash" (yard.toml:1)
           there   Lightning's Slurm mode is off in jobs named bash or interactive
-          do      give the run another name"#]]
+          do      give the run another name
+
+        two sources of stage would be mixed on the nodes
+          asked   stage has "/x/a/data" and "/x/b/data"   (yard.toml:3)
+          there   {data}/data for the one, {data}/data for the other
+          do      rename one, pack it, or stage a folder that has both"#]]
     .assert_eq(&shown.join("\n\n"));
 }
 
