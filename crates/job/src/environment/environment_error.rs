@@ -41,6 +41,12 @@ pub enum EnvironmentError {
         /// The requirements file.
         path: PathBuf,
     },
+    /// They are others now than when the making began.
+    #[error("the requirements were changed while their environment was made")]
+    ChangedMeanwhile {
+        /// The requirements file.
+        path: PathBuf,
+    },
     /// No `python3` of a usable version.
     #[error("there is no python3 to make an environment with")]
     NoPython,
@@ -132,6 +138,7 @@ impl EnvironmentError {
             EnvironmentError::Unreadable { path, .. }
             | EnvironmentError::Packages { path, .. }
             | EnvironmentError::Changed { path }
+            | EnvironmentError::ChangedMeanwhile { path }
             | EnvironmentError::NoInternet { path }
             | EnvironmentError::Unreachable { path, .. }
             | EnvironmentError::MakerFailed { path, .. } => format!("requirements = {path:?}"),
@@ -157,7 +164,9 @@ impl EnvironmentError {
             | EnvironmentError::CannotRun { source, .. }
             | EnvironmentError::Cache(CacheError { source, .. }) => source.to_string(),
             EnvironmentError::Packages { why, .. } => why.clone(),
-            EnvironmentError::Changed { .. } => "a file with another content".to_owned(),
+            EnvironmentError::Changed { .. } | EnvironmentError::ChangedMeanwhile { .. } => {
+                "a file with another content, or that names such a one".to_owned()
+            }
             EnvironmentError::NoPython => "no python3 on PATH that starts".to_owned(),
             EnvironmentError::OtherPython { there, .. } => format!("python3 is {there}"),
             EnvironmentError::NoModules { .. } => "a login shell has no `module`".to_owned(),
@@ -194,6 +203,7 @@ impl EnvironmentError {
             }
             EnvironmentError::Unreadable { .. } => "correct the path in [environment]",
             EnvironmentError::Changed { .. } => "submit the run again",
+            EnvironmentError::ChangedMeanwhile { .. } => "run again; nothing of it was kept",
             EnvironmentError::NoPython => {
                 "install Python 3, or name a module that has it in [environment] modules"
             }

@@ -159,6 +159,12 @@ impl Found {
             }
         };
         maker.install(&place, &lines)?;
+        // Makers read the files themselves, which may have been edited since the key was taken.
+        if key(&self.file, &self.interpreter.says).map_err(unreadable)? != self.key {
+            return Err(EnvironmentError::ChangedMeanwhile {
+                path: self.file.clone(),
+            });
+        }
         let version = &self.interpreter.version;
         let made_of = format!("{} with Python {version}", self.file.display());
         making.done(&made_of)?;
@@ -411,6 +417,24 @@ mod tests {
     /// Each makes a real virtual environment.
     mod slow {
         use super::*;
+
+        #[test]
+        fn none_is_kept_of_requirements_that_change_meanwhile() {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("requirements.txt");
+            // Printed where pip has nothing to install.
+            let nothing = folder.path().join("nothing.txt");
+            fs::write(&nothing, "").unwrap();
+            fs::write(&file, "--no-index\n-r nothing.txt\n").unwrap();
+            let place = MakingPlace::here(&folder.path().join("cache"), Internet::None);
+            let mut edit = |_: &str| fs::write(&nothing, "# another\n").unwrap();
+            let error = make(&file, &[], &place, &mut edit).unwrap_err();
+            let is_changed = matches!(error, EnvironmentError::ChangedMeanwhile { .. });
+            assert!(is_changed, "{error}");
+            let environments = fs::read_dir(folder_in(&place.cache)).unwrap().flatten();
+            assert!(environments.into_iter().all(|one| !one.path().is_dir()));
+            make(&file, &[], &place, &mut |_: &str| ()).unwrap();
+        }
 
         #[test]
         fn made_once_and_made_anew_when_half_made() {
