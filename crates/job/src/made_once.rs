@@ -1,7 +1,7 @@
 //! What is made once for each content and kept in a cache that several machines may share.
 //!
 //! `<folder>/<key>/` is whole where it holds [`MARKER`], which is written last. `<key>.lock` is held
-//! while it is made and `<key>.log` has what its makers printed. What no marker says to be whole is
+//! while it is made, by its makers too, and `<key>.log` has what its makers printed. What no marker says to be whole is
 //! never used: the next that needs it makes it anew.
 
 use signal_hook::consts::{SIGKILL, SIGTERM};
@@ -43,7 +43,7 @@ pub struct Making {
     /// What its makers print.
     pub log: PathBuf,
     is_done: bool,
-    _lock: FileLock,
+    lock: FileLock,
 }
 
 /// What was not made whole is no use to anyone; its log stays, for people.
@@ -53,6 +53,8 @@ impl Drop for Making {
             // What can't be removed is removed by the next that makes it.
             let _left = remove(&self.place);
         }
+        // What makers leave behind in the background holds no one up, now that they have ended themselves.
+        let _ = self.lock.release();
     }
 }
 
@@ -162,7 +164,7 @@ impl Entry {
             place,
             log,
             is_done: false,
-            _lock: held,
+            lock: held,
         }))
     }
 }
@@ -188,6 +190,8 @@ impl Making {
             .stdin(Stdio::null())
             .stdout(writer.try_clone().map_err(Failed::CannotRun)?)
             .stderr(writer);
+        // Where this process is killed the maker goes on, and no other makes the entry anew until that has ended.
+        self.lock.share_with(command).map_err(Failed::CannotRun)?;
         let mut child = command.spawn().map_err(Failed::CannotRun)?;
         // The command keeps its ends of the pipe open, which would never end then.
         command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -319,4 +323,40 @@ pub fn no_such_host(said: &str) -> bool {
         "Could not resolve host",
     ];
     WORDS.iter().any(|words| said.contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn a_maker_holds_the_lock_until_the_making_is_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let entry = Entry::new(folder.path().to_owned(), "9f".to_owned());
+        let making = entry.begin(&mut |_: &str| ()).unwrap().unwrap();
+        let (lock, end) = (folder.path().join("9f.lock"), folder.path().join("end"));
+        let script = "for fd in /proc/$$/fd/*; do readlink $fd; done; echo all; until [ -e $0 ]; do sleep 0.05; done";
+        thread::scope(|scope| {
+            let (sender, said) = mpsc::channel();
+            let (making, end) = (&making, &end);
+            scope.spawn(move || {
+                let mut maker = Command::new("sh");
+                maker.args(["-c", script]).arg(end);
+                making
+                    .run(&mut maker, &mut |line: &str| {
+                        drop(sender.send(line.to_owned()))
+                    })
+                    .unwrap();
+            });
+            let is_held = said
+                .iter()
+                .take_while(|line| line != "all")
+                .any(|line| Path::new(&line) == lock);
+            fs::write(end, b"").unwrap();
+            assert!(is_held);
+        });
+        drop(making);
+        assert!(FileLock::try_acquire(&lock).unwrap().is_some());
+    }
 }

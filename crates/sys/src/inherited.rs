@@ -33,6 +33,17 @@ pub fn keep_open(file: File) -> io::Result<()> {
     Ok(())
 }
 
+/// Leaves a file open in the program that a command starts, and in those that it starts; not in others of this process.
+pub(crate) fn hand_to(command: &mut Command, file: File) {
+    // SAFETY: between fork and exec only dup is called, which is safe after a fork of a process with threads.
+    unsafe {
+        command.pre_exec(move || {
+            let _open = rustix::io::dup(&file)?.into_raw_fd();
+            Ok(())
+        });
+    }
+}
+
 /// Has a command that outlives this process inherit its streams alone: no lock that [`keep_open`] handed on here.
 pub fn hand_on_streams_alone(command: &mut Command) {
     // SAFETY: between fork and exec only close_range is called, which is safe after a fork of a process with threads.

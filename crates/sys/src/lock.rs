@@ -3,6 +3,7 @@
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
+use std::process::Command;
 
 /// Whether a file system says that it has none, as NFS without its daemon does.
 #[must_use]
@@ -60,6 +61,24 @@ impl FileLock {
         crate::inherited::keep_open(self.file)
     }
 
+    /// Shares it with a program that is started by this command, and with those that it starts: it is held until the last
+    /// of them has ended too, or until [`FileLock::release`].
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn share_with(&self, command: &mut Command) -> io::Result<()> {
+        crate::inherited::hand_to(command, self.file.try_clone()?);
+        Ok(())
+    }
+
+    /// Gives it back, also for the programs that it was shared with.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn release(&self) -> io::Result<()> {
+        self.file.unlock()
+    }
+
     /// The locked file.
     #[must_use]
     pub fn file(&self) -> &File {
@@ -79,6 +98,7 @@ fn open(path: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::Stdio;
 
     #[test]
     fn one_holder_at_a_time() {
@@ -89,6 +109,30 @@ mod tests {
         assert!(FileLock::try_acquire(&path).unwrap().is_none());
         drop(held);
         FileLock::acquire(&path).unwrap();
+    }
+
+    #[test]
+    fn a_program_holds_what_is_shared_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let start = |lock: &FileLock| {
+            let mut cat = Command::new("cat");
+            lock.share_with(&mut cat).unwrap();
+            cat.stdin(Stdio::piped()).spawn().unwrap()
+        };
+        let is_free = || FileLock::try_acquire(&path).unwrap().is_some();
+        let lock = FileLock::acquire(&path).unwrap();
+        let mut cat = start(&lock);
+        drop(lock);
+        assert!(!is_free());
+        drop(cat.stdin.take());
+        cat.wait().unwrap();
+        let lock = FileLock::acquire(&path).unwrap();
+        let mut cat = start(&lock);
+        lock.release().unwrap();
+        assert!(is_free());
+        drop(cat.stdin.take());
+        cat.wait().unwrap();
     }
 
     #[test]
