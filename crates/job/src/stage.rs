@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use sys::lock::FileLock;
 use thiserror::Error;
-use train::DataPlan;
+use train::{DataPlan, StageKind};
 
 /// Why data is not on a node.
 #[derive(Debug, Error)]
@@ -57,35 +57,6 @@ pub enum StageError {
         /// What the system or the unpacker says.
         source: io::Error,
     },
-}
-
-/// How a source is brought.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Tar,
-    TarGz,
-    TarZst,
-    Plain,
-}
-
-impl Kind {
-    fn of(path: &Path) -> Kind {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .to_lowercase();
-        let ends = |end: &str| name.ends_with(end);
-        if ends(".tar") {
-            Kind::Tar
-        } else if ends(".tar.gz") || ends(".tgz") {
-            Kind::TarGz
-        } else if ends(".tar.zst") {
-            Kind::TarZst
-        } else {
-            Kind::Plain
-        }
-    }
 }
 
 /// Stages all sources into `{data}`, and over them what an earlier start collected, so that programs go
@@ -194,22 +165,22 @@ fn size(path: &Path) -> io::Result<Option<u64>> {
 /// Brings a source below `data`: a file or folder as `place`, an archive unpacked. Returns the bytes that
 /// arrived.
 fn bring(path: &Path, place: &Path, data: &Path, progress: &mut Progress<'_>) -> io::Result<u64> {
-    match Kind::of(path) {
-        Kind::Tar => unpack(
+    match StageKind::of(path) {
+        StageKind::Tar => unpack(
             Counted {
                 inner: File::open(path)?,
                 progress,
             },
             data,
         ),
-        Kind::TarZst => unpack(
+        StageKind::TarZst => unpack(
             zstd::stream::read::Decoder::new(Counted {
                 inner: File::open(path)?,
                 progress,
             })?,
             data,
         ),
-        Kind::TarGz => {
+        StageKind::TarGz => {
             // gzip is everywhere, and a process of its own uses a second CPU.
             let mut gzip = Gzip::start(File::open(path)?)?;
             let inner = gzip.output()?;
@@ -222,7 +193,7 @@ fn bring(path: &Path, place: &Path, data: &Path, progress: &mut Progress<'_>) ->
                 (Err(_), Err(error)) => Err(error),
             }
         }
-        Kind::Plain => {
+        StageKind::Plain => {
             let target = data.join(place);
             if fs::metadata(path)?.is_dir() {
                 let copied =
@@ -284,19 +255,53 @@ fn unpack(from: impl Read, data: &Path) -> io::Result<u64> {
     let (mut bytes, mut folders) = (0, Vec::new());
     for entry in archive.entries()? {
         let mut entry = entry?;
+        if is_pax_sparse(&mut entry)? {
+            let todo = "pack it without --sparse";
+            return Err(unpackable(
+                &entry,
+                "is a sparse file of the pax format",
+                todo,
+            ));
+        }
         if entry.header().entry_type().is_dir() {
             folders.push(entry);
             continue;
         }
         bytes += entry.size();
-        entry.unpack_in(&data)?;
+        unpack_one(&mut entry, &data)?;
     }
     // Last, and the inner ones first: one that may not be written to would take no files.
     folders.sort_by(|one, other| other.path_bytes().cmp(&one.path_bytes()));
     for mut folder in folders {
-        folder.unpack_in(&data)?;
+        unpack_one(&mut folder, &data)?;
     }
     Ok(bytes)
+}
+
+/// Unpacks an entry, or says that its name leads out of the folder.
+fn unpack_one(entry: &mut tar::Entry<'_, impl Read>, data: &Path) -> io::Result<()> {
+    if entry.unpack_in(data)? {
+        return Ok(());
+    }
+    let todo = "make the archive again with paths below one folder";
+    Err(unpackable(entry, "lies outside of what is unpacked", todo))
+}
+
+/// Whether the bytes of an entry are those of a sparse file as `tar --sparse --format=posix` packs it: a map, and
+/// the parts that are no holes, under a name that is not the file's.
+fn is_pax_sparse(entry: &mut tar::Entry<'_, impl Read>) -> io::Result<bool> {
+    let Some(extensions) = entry.pax_extensions()? else {
+        return Ok(false);
+    };
+    let mut keys = extensions.flatten();
+    Ok(keys.any(|extension| extension.key_bytes().starts_with(b"GNU.sparse.")))
+}
+
+/// An entry of an archive that can't be unpacked as it was packed.
+fn unpackable(entry: &tar::Entry<'_, impl Read>, what: &str, todo: &str) -> io::Error {
+    let name = entry.path_bytes();
+    let name = String::from_utf8_lossy(&name);
+    io::Error::other(format!("{name:?} in it {what}; {todo}"))
 }
 
 struct Gzip {
@@ -505,6 +510,44 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(want.iter().all(|words| error.contains(words)), "{error}");
+    }
+
+    #[test]
+    fn an_archive_with_what_can_not_be_unpacked_is_refused() {
+        let archive = |name: &str, is_sparse: bool| {
+            let mut archive = tar::Builder::new(Vec::new());
+            if is_sparse {
+                let keys = [("GNU.sparse.major", &b"1"[..])];
+                archive.append_pax_extensions(keys).unwrap();
+            }
+            let mut header = tar::Header::new_ustar();
+            // Not by the crate's own way, which refuses such a name.
+            header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+            header.set_size(1);
+            header.set_mode(0o644);
+            header.set_cksum();
+            archive.append(&header, &b"x"[..]).unwrap();
+            archive.into_inner().unwrap()
+        };
+        let written = |bytes: Vec<u8>| {
+            move |root: &Path| {
+                let path = root.join("a.tar");
+                fs::write(&path, &bytes).unwrap();
+                path
+            }
+        };
+        check_refused(
+            written(archive("set/../../one", false)),
+            &["\"set/../../one\"", "outside", "make the archive again"],
+        );
+        check_refused(
+            written(archive("GNUSparseFile.1/one", true)),
+            &["sparse", "without --sparse"],
+        );
+        let data = tempfile::tempdir().unwrap();
+        let plain = archive("./one", false);
+        assert_eq!(unpack(&plain[..], data.path()).unwrap(), 1);
+        assert_eq!(fs::read(data.path().join("one")).unwrap(), b"x");
     }
 
     #[test]
