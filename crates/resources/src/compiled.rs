@@ -53,6 +53,8 @@ impl Compiled {
         // A job that asks for fewer waits for the partition to change.
         if demand.nodes.most.is_none_or(|asked| asked >= least) {
             demand.nodes.least = demand.nodes.least.max(least);
+            // No node of a job is without a task's share.
+            demand.tasks = demand.tasks.map(|tasks| tasks.max(least));
         }
         let partition_most = most.filter(|most| demand.nodes.least <= *most);
         let mut nodes = cluster.nodes_of(partition);

@@ -39,6 +39,8 @@ pub enum Order {
     /// Fewest free GPUs first, then fewest free CPUs: large holes stay.
     Pack,
     /// Most free GPUs first where the job needs some, then most free CPUs: the fewest nodes.
+    Largest,
+    /// The greatest share of a node's CPUs that is free first (`LLN`; `_eval_nodes_lln` of 22.05's `job_test.c`).
     LeastLoaded,
 }
 
@@ -291,13 +293,20 @@ impl Attempt<'_> {
                 let gpus = self.free.gpus(*node).count_ones();
                 (weight(node), gpus, free(node).cpus, *node)
             }),
-            Order::LeastLoaded => {
+            Order::Largest => {
                 let has_gpus = self.compiled.demand.gpus_on(1) > 0;
                 nodes.sort_by_key(|node| {
                     let gpus = if has_gpus { free(node).lane(0) } else { 0 };
                     (weight(node), Reverse(gpus), Reverse(free(node).cpus), *node)
                 });
             }
+            Order::LeastLoaded => nodes.sort_by(|one, other| {
+                let total = |node: &NodeId| u64::from(self.cluster.class(*node).total.cpus);
+                let part = |node, of| u64::from(free(node).cpus) * total(of);
+                let by_weight = weight(one).cmp(&weight(other));
+                let by_part = part(other, one).cmp(&part(one, other));
+                by_weight.then(by_part).then(one.cmp(other))
+            }),
         }
     }
 

@@ -130,7 +130,7 @@ impl<'a> Place<'a> {
             max_nodes: None,
             ..request.clone()
         };
-        let orders = [Order::Named, Order::LeastLoaded].into_iter();
+        let orders = [Order::Named, Order::Largest].into_iter();
         let counts = orders.filter_map(|order| {
             let demand = self.idle.demand(self.name(), &wider);
             let shares = self

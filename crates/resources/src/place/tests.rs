@@ -343,7 +343,7 @@ fn the_order_of_nodes() {
     let taken = compiled(&cluster, "-w b2 --gpus=2 -N 1");
     let shares = place(&cluster, &taken, &free, Pick::default()).unwrap_or_default();
     free.take(&cluster, &shares, taken.demand.sharing, 0);
-    let got = [Order::Named, Order::Pack, Order::LeastLoaded].map(|order| first(&free, order));
+    let got = [Order::Named, Order::Pack, Order::Largest].map(|order| first(&free, order));
     assert_eq!(got.map(Option::unwrap_or_default), ["a1", "b2", "b1"]);
     free.set_up(NodeId(0), false);
     assert_eq!(first(&free, Order::Named).as_deref(), Some("a2"));
