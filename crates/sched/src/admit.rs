@@ -1,10 +1,10 @@
 //! Whether a request could ever start here.
 
-use crate::kinds::Choice;
+use crate::kinds::{Choice, demand_of};
 use crate::{Job, State};
 use cluster_file::EnforcePartLimits;
 use model::{Request, Submitter};
-use resources::{Demand, Denial, Finding, NodeId, PartId, never_on_one, no_licence};
+use resources::{Denial, Finding, NodeId, PartId, never_on_one, no_licence};
 use std::borrow::Cow;
 
 impl State {
@@ -198,7 +198,7 @@ pub(crate) fn choices(
 ) -> Vec<Choice> {
     let named = partitions_of(cluster, request.partition.as_deref()).into_iter();
     let choice = named.map(|partition| {
-        let demand = Demand::of(request, cluster.defaults(Some(partition)));
+        let demand = demand_of(cluster, Some(partition), request);
         Choice {
             partition,
             priority: 0,

@@ -2,7 +2,7 @@
 //! overtakes no equal job, and a restart leaves the same to those that come.
 
 use super::World;
-use super::promises::{waiting, world};
+use super::promises::{any_gpus, hardware, waiting, with_gpus, world};
 use crate::cycle::Cycles;
 use crate::{Action, BackfillParameters, Event, State};
 use model::{JobId, JobState, Outcome, Request, Seconds, TimeLimitRequest, Timestamp};
@@ -22,6 +22,7 @@ enum Step {
 struct Requested {
     nodes: u32,
     cpus: u32,
+    gpus: &'static str,
     minutes: u64,
     is_of_bob: bool,
     /// Of a QOS that lets one job of a user run.
@@ -31,17 +32,25 @@ struct Requested {
 #[derive(Clone, Debug)]
 pub(super) struct Case {
     nodes: u32,
+    is_rich: bool,
     tests: usize,
     tests_of_user: usize,
     before: Vec<Requested>,
     steps: Vec<Step>,
 }
 
-fn any_requested() -> impl Strategy<Value = Requested> {
-    (1_u32..4, 1_u32..5, 1_u64..30, 0_u32..3, 0_u32..3).prop_map(
-        |(nodes, cpus, minutes, whose, qos)| Requested {
+fn any_requested(is_rich: bool) -> impl Strategy<Value = Requested> {
+    let gpus = if is_rich {
+        any_gpus(true).boxed()
+    } else {
+        Just("").boxed()
+    };
+    let amounts = (1_u32..4, 1_u32..5, gpus);
+    (amounts, 1_u64..30, 0_u32..3, 0_u32..3).prop_map(
+        |((nodes, cpus, gpus), minutes, whose, qos)| Requested {
             nodes,
             cpus,
+            gpus,
             minutes,
             is_of_bob: whose == 0,
             is_limited: qos == 0,
@@ -50,8 +59,12 @@ fn any_requested() -> impl Strategy<Value = Requested> {
 }
 
 pub(super) fn any_case() -> impl Strategy<Value = Case> {
+    any_case_on(false)
+}
+
+fn any_case_on(is_rich: bool) -> impl Strategy<Value = Case> {
     let step = prop_oneof![
-        4 => any_requested().prop_map(Step::Submit),
+        4 => any_requested(is_rich).prop_map(Step::Submit),
         4 => any::<usize>().prop_map(Step::Again),
         3 => any::<usize>().prop_map(Step::End),
         1 => any::<usize>().prop_map(Step::Cancel),
@@ -60,10 +73,11 @@ pub(super) fn any_case() -> impl Strategy<Value = Case> {
         1_usize..20,
         prop_oneof![3 => Just(usize::MAX), 1 => 1_usize..4],
     );
-    let before = prop::collection::vec(any_requested(), 1..20);
+    let before = prop::collection::vec(any_requested(is_rich), 1..20);
     let steps = prop::collection::vec(step, 1..40);
-    (1_u32..5, budgets, before, steps).prop_map(|(nodes, budgets, before, steps)| Case {
+    (1_u32..5, budgets, before, steps).prop_map(move |(nodes, budgets, before, steps)| Case {
         nodes,
+        is_rich,
         tests: budgets.0,
         tests_of_user: budgets.1,
         before,
@@ -127,20 +141,23 @@ fn check_restart(world: &World) {
 }
 
 pub(super) fn play(case: &Case) {
-    let nodes = case.nodes;
+    let (nodes, hardware) = (case.nodes, hardware(case.is_rich));
     let mut world = world(&format!(
-        "[nodes.a]\nnames = \"a[1-{nodes}]\"\ncpus = 4\n\
+        "[nodes.a]\nnames = \"a[1-{nodes}]\"\n{hardware}\
          [partition.all]\ndefault = true\nnodes = \"ALL\"\n\
          [qos.normal]\n[qos.one]\nmax_jobs_per_user = 1\n"
     ));
-    let request = |asked: &Requested| Request {
-        name: if asked.is_of_bob { "of bob" } else { "" }.to_owned(),
-        qos: asked.is_limited.then(|| "one".to_owned()),
-        min_nodes: Some(asked.nodes.min(nodes)),
-        tasks: Some(asked.nodes.min(nodes)),
-        cpus_per_task: Some(asked.cpus),
-        time: Some(TimeLimitRequest::Limit(Seconds(asked.minutes * 60))),
-        ..Request::default()
+    let request = |asked: &Requested| {
+        let request = Request {
+            name: if asked.is_of_bob { "of bob" } else { "" }.to_owned(),
+            qos: asked.is_limited.then(|| "one".to_owned()),
+            min_nodes: Some(asked.nodes.min(nodes)),
+            tasks: Some(asked.nodes.min(nodes)),
+            cpus_per_task: Some(asked.cpus),
+            time: Some(TimeLimitRequest::Limit(Seconds(asked.minutes * 60))),
+            ..Request::default()
+        };
+        with_gpus(request, asked.gpus)
     };
     world.state.set_backfill(Some(BackfillParameters {
         tests: case.tests,
@@ -204,7 +221,7 @@ pub(super) fn play(case: &Case) {
 proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 2000, ..ProptestConfig::default() })]
     #[test]
-    fn what_is_decided_between_cycles_keeps_promises_and_the_order(case in any_case()) {
+    fn what_is_decided_between_cycles_keeps_promises_and_the_order(case in prop_oneof![any_case(), any_case_on(true)]) {
         play(&case);
     }
 }

@@ -68,6 +68,12 @@ pub(crate) enum Fault {
     AddsUndecayed,
     /// Reserved nodes are given to all.
     ReservationIgnored,
+    /// GPUs of any type are given for those of one.
+    TypeIgnored,
+    /// A socket's CPUs stay free that a job has.
+    SocketsNotTaken,
+    /// One more job than may has each CPU that jobs share.
+    SharedByOneMore,
     /// What comes between two cycles goes before equal jobs that were not tried.
     OvertakesBetweenCycles,
 }

@@ -40,8 +40,13 @@ impl HeldShares {
         allocation: &Allocation,
         is_suspended: bool,
     ) -> HeldShares {
+        let mut shares = Share::of_rows(cluster, demand, &allocation.nodes);
+        if fault::is(Fault::SocketsNotTaken) {
+            let all = shares.iter_mut();
+            all.for_each(|share| share.sockets = SocketCpus::default());
+        }
         let running = HeldShares {
-            shares: Share::of_rows(cluster, demand, &allocation.nodes),
+            shares,
             sharing: demand.sharing,
             user,
             is_suspended: false,

@@ -3,7 +3,7 @@
 use crate::ClusterRef;
 use crate::fault::{self, Fault};
 use crate::reserved::{Closed, ClosedCpus};
-use model::{PendingReason, Timestamp};
+use model::{PendingReason, Request, Timestamp};
 use resources::{Compiled, Demand, Free, NodeSet, Order, PartId, Pick, Share, Sharing, place};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -101,6 +101,21 @@ impl Kinds {
         self.known.insert(key, Arc::clone(&need));
         need
     }
+}
+
+/// What a request needs in a partition, or by the defaults of the whole cluster.
+pub(crate) fn demand_of(
+    cluster: &ClusterRef,
+    partition: Option<PartId>,
+    request: &Request,
+) -> Demand {
+    let mut demand = Demand::of(request, cluster.defaults(partition));
+    if fault::is(Fault::SharedByOneMore)
+        && let Sharing::Over(jobs) = &mut demand.sharing
+    {
+        *jobs += 1;
+    }
+    demand
 }
 
 /// Whether a partition has fewer CPUs or nodes than a job asks for (`_part_access_check` of job_mgr.c). A machine that
@@ -204,13 +219,21 @@ pub(crate) fn find_as(
         Sharing::User => fault::is(Fault::UserIgnored),
         _ => false,
     };
-    let shares = if is_ignored {
+    let mut shares = if is_ignored {
         let mut of_any = compiled.clone();
         of_any.demand.sharing = Sharing::Any;
         place(cluster, &of_any, free, pick)?
     } else {
         place(cluster, compiled, free, pick)?
     };
+    if fault::is(Fault::TypeIgnored) {
+        for share in &mut shares {
+            let there = free.gpus(share.node);
+            let free = (0..64).map(|gpu| 1 << gpu).filter(|gpu| there & gpu != 0);
+            let count = share.gpus.count_ones() as usize;
+            share.gpus = free.take(count).fold(0, |all, gpu| all | gpu);
+        }
+    }
     let count = u32::try_from(shares.len()).unwrap_or(u32::MAX);
     most.is_none_or(|most| count <= most).then_some(shares)
 }

@@ -4,7 +4,7 @@ use crate::ClusterRef;
 use crate::Job;
 use crate::admit::choices;
 use crate::held::HeldShares;
-use crate::kinds::{Choice, Kinds};
+use crate::kinds::{Choice, Kinds, demand_of};
 use crate::limit_given::limit_given;
 use model::{
     ArrayFacts, ArraySpec, ArrayTask, ComponentPlace, JobId, JobState, PendingReason,
@@ -105,7 +105,7 @@ impl LiveJob {
     fn demand(record: &Job, cluster: &ClusterRef) -> Demand {
         let partition = record.partitions();
         let partition = partition.and_then(|name| cluster.find_partition(name));
-        Demand::of(&record.request, cluster.defaults(partition))
+        demand_of(cluster, partition, &record.request)
     }
 
     /// Works out again what follows from the cluster.

@@ -13,45 +13,51 @@ const SEEDS: u8 = 20;
 /// A fault, the histories in which it shows, and how the property begins that notices it.
 #[rustfmt::skip]
 const MUTANTS: &[(Fault, Histories, &str)] = &[
-    (Fault::GivesNothingBack, Histories::AnyCluster, "[\"held\"]"),
-    (Fault::GivesBackTwice, Histories::AnyCluster, "[\"held\"]"),
-    (Fault::SuspensionFreesGpus, Histories::AnyCluster, "gpus: "),
-    (Fault::StaysQueued, Histories::AnyCluster, "[\"ready\"]"),
-    (Fault::DrainIgnored, Histories::AnyCluster, "nodes: "),
+    (Fault::GivesNothingBack, Histories::Plain, "[\"held\"]"),
+    (Fault::GivesBackTwice, Histories::Plain, "[\"held\"]"),
+    (Fault::SuspensionFreesGpus, Histories::Plain, "gpus: "),
+    (Fault::StaysQueued, Histories::Plain, "[\"ready\"]"),
+    (Fault::DrainIgnored, Histories::Plain, "nodes: "),
     (Fault::WholeIgnored, Histories::Unlimited, "sharing: "),
-    (Fault::UserIgnored, Histories::AnyCluster, "users: "),
-    (Fault::PassesLimitByOne, Histories::AnyCluster, "limits: jobs of an account"),
-    (Fault::OneLevelOnly, Histories::AnyCluster, "limits: jobs of an account"),
-    (Fault::ArrayCountsOne, Histories::AnyCluster, "in queue"),
-    (Fault::StaysCounted, Histories::AnyCluster, "ledger: "),
-    (Fault::LaterIdFirst, Histories::AnyCluster, "order: "),
-    (Fault::TierIgnored, Histories::AnyCluster, "tiers: "),
-    (Fault::NodesNotWithdrawn, Histories::AnyCluster, "tiers: "),
+    (Fault::UserIgnored, Histories::Plain, "users: "),
+    (Fault::PassesLimitByOne, Histories::Plain, "limits: jobs of an account"),
+    (Fault::OneLevelOnly, Histories::Plain, "limits: jobs of an account"),
+    (Fault::ArrayCountsOne, Histories::Plain, "in queue"),
+    (Fault::StaysCounted, Histories::Plain, "ledger: "),
+    (Fault::LaterIdFirst, Histories::Plain, "order: "),
+    (Fault::TierIgnored, Histories::Plain, "tiers: "),
+    (Fault::NodesNotWithdrawn, Histories::Plain, "tiers: "),
     (Fault::PromiseIgnored, Histories::Promises, "promises: "),
     (Fault::SpentTwice, Histories::Promises, "promises: more is held"),
     (Fault::LimitIgnored, Histories::Promises, "promises: "),
-    (Fault::StaleMemo, Histories::AnyCluster, "memory: "),
+    (Fault::StaleMemo, Histories::Plain, "memory: "),
     (Fault::BoundTooHigh, Histories::Promises, "memory: "),
-    (Fault::MarksForgotten, Histories::AnyCluster, "[\"held\", \"marks\"]"),
+    (Fault::MarksForgotten, Histories::Plain, "[\"held\", \"marks\"]"),
     (Fault::SplitKeepsIndex, Histories::AnyHistory, "left == right"),
     (Fault::NoneSpared, Histories::Preempted, "spared: more"),
     (Fault::WrongVictims, Histories::Preempted, "worth: "),
-    (Fault::StalePlan, Histories::AnyCluster, "[\"plan\"]"),
-    (Fault::PlannedNow, Histories::AnyCluster, "plan: "),
-    (Fault::OffersTooMuch, Histories::AnyCluster, "does not start with"),
-    (Fault::StoppedForGood, Histories::AnyCluster, "are stopped for good"),
-    (Fault::NotQueuedAgain, Histories::AnyCluster, "comes back: "),
-    (Fault::ClassIgnored, Histories::AnyCluster, "never: "),
+    (Fault::StalePlan, Histories::Plain, "[\"plan\"]"),
+    (Fault::PlannedNow, Histories::Plain, "plan: "),
+    (Fault::OffersTooMuch, Histories::Plain, "does not start with"),
+    (Fault::StoppedForGood, Histories::Stopped, "are stopped for good"),
+    (Fault::NotQueuedAgain, Histories::Requeued, "comes back: "),
+    (Fault::ClassIgnored, Histories::Plain, "never: "),
     (Fault::HalfLifeDividedBy, Histories::Usage, "usage: NaN"),
     (Fault::AddsUndecayed, Histories::Usage, "usage: "),
-    (Fault::ReservationIgnored, Histories::AnyCluster, "Reservation {"),
+    (Fault::ReservationIgnored, Histories::Plain, "reserved: "),
+    (Fault::TypeIgnored, Histories::Rich, "types: "),
+    (Fault::SocketsNotTaken, Histories::Rich, "sockets: "),
+    (Fault::SharedByOneMore, Histories::Rich, "shared: "),
     (Fault::OvertakesBetweenCycles, Histories::BetweenCycles, "order: "),
 ];
 
 #[derive(Clone, Copy, Debug)]
 enum Histories {
-    AnyCluster,
+    Plain,
+    Rich,
     Unlimited,
+    Requeued,
+    Stopped,
     AnyHistory,
     Promises,
     Preempted,
@@ -79,10 +85,13 @@ impl Histories {
         };
         let runner = TestRunner::new_with_rng(config, from(seed));
         match self {
-            Histories::AnyCluster => first(runner, any_cluster::any_case(), any_cluster::play),
+            Histories::Plain => first(runner, any_cluster::any_plain_case(), any_cluster::play),
+            Histories::Rich => first(runner, any_cluster::any_rich_case(), any_cluster::play),
             Histories::Unlimited => {
                 first(runner, any_cluster::any_unlimited_case(), any_cluster::play)
             }
+            Histories::Requeued => preempted(runner, "requeue"),
+            Histories::Stopped => preempted(runner, "suspend"),
             Histories::AnyHistory => first(runner, any_history::any_case(), |steps| {
                 any_history::play(steps)
             }),
@@ -98,6 +107,14 @@ impl Histories {
             }
         }
     }
+}
+
+fn preempted(runner: TestRunner, mode: &'static str) -> Option<Noticed> {
+    first(
+        runner,
+        any_cluster::any_preempted_case(mode),
+        any_cluster::play,
+    )
 }
 
 fn first<S: Strategy>(
@@ -176,7 +193,7 @@ mod slow {
     #[test]
     fn a_history_that_fails_is_shown_small() {
         for (fault, histories) in [
-            (Fault::GivesBackTwice, Histories::AnyCluster),
+            (Fault::GivesBackTwice, Histories::Plain),
             (Fault::SplitKeepsIndex, Histories::AnyHistory),
             (Fault::SpentTwice, Histories::Promises),
         ] {

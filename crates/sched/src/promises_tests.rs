@@ -8,7 +8,7 @@ use crate::preempt::rules;
 use crate::queue::Key;
 use crate::{BackfillParameters, Event, State};
 use cluster_file::ClusterFile;
-use model::{GpuCount, JobId, JobState, Outcome, Request, Seconds, TimeLimitRequest, Timestamp};
+use model::{GresList, JobId, JobState, Outcome, Request, Seconds, TimeLimitRequest, Timestamp};
 use proptest::prelude::*;
 use resources::{Cluster, Trust};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 enum Step {
     /// Nodes, CPUs, GPUs, minutes, and in which partition.
-    Submit(u32, u32, u32, u64, usize),
+    Submit(u32, u32, &'static str, u64, usize),
     /// The same as a job that waits, for so many minutes.
     Again(usize, u64),
     End(usize),
@@ -26,6 +26,8 @@ enum Step {
 #[derive(Clone, Debug)]
 pub(super) struct Promised {
     nodes: u32,
+    /// GPUs are of two types, and CPUs at two sockets.
+    is_rich: bool,
     is_easy: bool,
     /// `all` alone; or besides one over the same nodes, and one over as many others.
     has_partitions: bool,
@@ -35,9 +37,52 @@ pub(super) struct Promised {
 /// A half of the jobs is in the first.
 const PARTITIONS: [&str; 3] = ["all", "same", "others"];
 
+/// GPUs of a node: of one type there, or of two.
+pub(super) fn any_gpus(is_rich: bool) -> impl Strategy<Value = &'static str> {
+    let typed = u32::from(is_rich);
+    prop_oneof![
+        2 => Just(""),
+        2 => Just("1"),
+        2 => Just("2"),
+        typed => Just("v100:1"),
+        typed => Just("v100:2"),
+        typed => Just("a100:1"),
+        typed => Just("v100:1,a100:1"),
+    ]
+}
+
+/// The nodes of [`any_gpus`].
+pub(super) fn hardware(is_rich: bool) -> &'static str {
+    if is_rich {
+        "cpus = 4\nsockets = 2\ncores_per_socket = 2\nthreads_per_core = 1\n\
+         gpu = [{ type = \"v100\", count = 2 }, { type = \"a100\", count = 1 }]\n"
+    } else {
+        "cpus = 4\ngpu = { type = \"v100\", count = 2 }\n"
+    }
+}
+
+/// The same request with so many GPUs of each node.
+pub(super) fn with_gpus(request: Request, gpus: &str) -> Request {
+    let list = GresList::of_gpus(gpus);
+    let gpus_per_node = list.gpus();
+    let request = Request {
+        gpus_per_node,
+        ..request
+    };
+    request.with_rare(|rare| rare.asked.per_node = list)
+}
+
 pub(super) fn any_promised() -> impl Strategy<Value = Promised> {
+    any_promised_on(false)
+}
+
+pub(super) fn any_rich_promised() -> impl Strategy<Value = Promised> {
+    any_promised_on(true)
+}
+
+fn any_promised_on(is_rich: bool) -> impl Strategy<Value = Promised> {
     let step = prop_oneof![
-        5 => (1_u32..4, 1_u32..5, 0_u32..3, 1_u64..30, 0_usize..6).prop_map(
+        5 => (1_u32..4, 1_u32..5, any_gpus(is_rich), 1_u64..30, 0_usize..6).prop_map(
             |(nodes, cpus, gpus, minutes, partition)| {
                 Step::Submit(nodes, cpus, gpus, minutes, partition)
             }
@@ -48,8 +93,9 @@ pub(super) fn any_promised() -> impl Strategy<Value = Promised> {
     ];
     let steps = prop::collection::vec(step, 1..40);
     (1_u32..4, any::<bool>(), any::<bool>(), steps).prop_map(
-        |(nodes, is_easy, has_partitions, steps)| Promised {
+        move |(nodes, is_easy, has_partitions, steps)| Promised {
             nodes,
+            is_rich,
             is_easy,
             has_partitions,
             steps,
@@ -97,13 +143,14 @@ fn without_those_behind(
 pub(super) fn keep_promises(case: &Promised) {
     let Promised {
         nodes,
+        is_rich,
         is_easy,
         has_partitions,
         steps,
     } = case;
+    let hardware = hardware(*is_rich);
     let mut world = world(&format!(
-        "[nodes.a]\nnames = \"a[1-{nodes}]\"\ncpus = 4\ngpu = {{ type = \"v100\", count = 2 }}\n\
-         [nodes.b]\nnames = \"b[1-{nodes}]\"\ncpus = 4\ngpu = {{ type = \"v100\", count = 2 }}\n\
+        "[nodes.a]\nnames = \"a[1-{nodes}]\"\n{hardware}[nodes.b]\nnames = \"b[1-{nodes}]\"\n{hardware}\
          [partition.all]\ndefault = true\nnodes = [\"a\"]\n\
          [partition.same]\nnodes = [\"a\"]\n[partition.others]\nnodes = [\"b\"]\n"
     ));
@@ -121,13 +168,10 @@ pub(super) fn keep_promises(case: &Promised) {
                     min_nodes: Some((*count).min(*nodes)),
                     tasks: Some((*count).min(*nodes)),
                     cpus_per_task: Some(*cpus),
-                    gpus_per_node: (*gpus > 0).then_some(GpuCount {
-                        kind: None,
-                        count: *gpus,
-                    }),
                     time: Some(TimeLimitRequest::Limit(Seconds(minutes * 60))),
                     ..Request::default()
                 };
+                let request = with_gpus(request, gpus);
                 if world.state.admit(&request).is_ok() {
                     world.submit(request);
                 }
@@ -243,35 +287,84 @@ fn check_places(before: &State, after: &State, queue: &[JobId], now: Timestamp) 
     assert!(taken.is_none(), "promises: {started:?} takes {taken:?}");
 }
 
-/// Jobs that may lose their places, each with whether it is worth less and its nodes, and how many
-/// nodes the one wants that takes them.
+/// Jobs that may lose their places.
 #[derive(Clone, Debug)]
 pub(super) struct Preempted {
-    jobs: Vec<(bool, u32)>,
+    jobs: Vec<MayLose>,
+    /// So much wants the one that takes them.
     wants: u32,
+    /// They have GPUs of two types, of which it wants one; else whole nodes.
+    of_types: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct MayLose {
+    is_low: bool,
+    count: u32,
+    /// Of the type that the one wants.
+    is_wanted: bool,
 }
 
 pub(super) fn any_preempted() -> impl Strategy<Value = Preempted> {
-    let jobs = prop::collection::vec((any::<bool>(), 1_u32..4), 1..6);
-    (jobs, 1_u32..8).prop_map(|(jobs, wants)| Preempted { jobs, wants })
+    any_preempted_of(false)
+}
+
+pub(super) fn any_rich_preempted() -> impl Strategy<Value = Preempted> {
+    any_preempted_of(true)
+}
+
+fn any_preempted_of(of_types: bool) -> impl Strategy<Value = Preempted> {
+    let job = (any::<bool>(), 1_u32..4, any::<bool>());
+    let job = job.prop_map(move |(is_low, count, is_wanted)| MayLose {
+        is_low,
+        count,
+        is_wanted: is_wanted || !of_types,
+    });
+    (prop::collection::vec(job, 1..6), 1_u32..8).prop_map(move |(jobs, wants)| Preempted {
+        jobs,
+        wants,
+        of_types,
+    })
 }
 
 pub(super) fn spare_the_worthy(case: &Preempted) {
-    let count: u32 = case.jobs.iter().map(|(_, nodes)| nodes).sum();
+    let sum = |is_wanted: bool| {
+        let own = case.jobs.iter().filter(|job| job.is_wanted == is_wanted);
+        own.map(|job| job.count).sum::<u32>()
+    };
+    let (count, others) = (sum(true), sum(false));
+    if count == 0 {
+        return;
+    }
+    let nodes = if case.of_types {
+        let unwanted = format!(", {{ type = \"v100\", count = {} }}", others.max(1));
+        format!(
+            "names = \"a1\"\ncpus = 64\n\
+             gpu = [{{ type = \"a100\", count = {count} }}{unwanted}]\n"
+        )
+    } else {
+        format!("names = \"a[1-{count}]\"\ncpus = 4\n")
+    };
     let mut world = world(&format!(
-        "[nodes.a]\nnames = \"a[1-{count}]\"\ncpus = 4\n\
+        "[nodes.a]\n{nodes}\
          [partition.all]\ndefault = true\nnodes = \"ALL\"\n[preemption]\ntype = \"qos\"\nmode = \"requeue\"\n\
          [qos.low]\npriority = 1\n[qos.middle]\npriority = 2\n\
          [qos.high]\npriority = 5\npreempt = [\"low\", \"middle\"]\n"
     ));
-    let whole = |qos: &str, nodes: u32| Request {
-        qos: Some(qos.to_owned()),
-        min_nodes: Some(nodes),
-        exclusive: true,
-        ..Request::default()
+    let asking = |qos: &str, count: u32, kind: &str| {
+        let request = Request {
+            qos: Some(qos.to_owned()),
+            min_nodes: (!case.of_types).then_some(count),
+            exclusive: !case.of_types,
+            ..Request::default()
+        };
+        let gpus = case.of_types.then(|| format!("{kind}:{count}"));
+        with_gpus(request, &gpus.unwrap_or_default())
     };
-    for (is_low, nodes) in &case.jobs {
-        world.submit(whole(if *is_low { "low" } else { "middle" }, *nodes));
+    for job in &case.jobs {
+        let qos = if job.is_low { "low" } else { "middle" };
+        let kind = if job.is_wanted { "a100" } else { "v100" };
+        world.submit(asking(qos, job.count, kind));
     }
     world.pass_on_any();
     assert_eq!(
@@ -281,25 +374,28 @@ pub(super) fn spare_the_worthy(case: &Preempted) {
     );
     world.now = Timestamp(world.now.0 + 60_000);
     let wants = case.wants.min(count);
-    world.submit(whole("high", wants));
+    world.submit(asking("high", wants, "a100"));
     world.state.schedule(world.now);
-    let nodes = |job: &&crate::Job| match &job.state {
-        JobState::Running { allocation, .. } => allocation.nodes.len(),
-        _ => 0,
+    // Jobs have their ids in the order in which they came.
+    let of_case = |job: &&crate::Job| case.jobs[job.id.0 as usize - 1];
+    let gives = |job: &&crate::Job| {
+        let own = of_case(job);
+        if own.is_wanted { own.count } else { 0 }
     };
     let (lost, kept): (Vec<_>, Vec<_>) =
         world.state.running().partition(|job| job.state.is_ending());
-    let given: usize = lost.iter().map(&nodes).sum();
-    let spared = |job: &&crate::Job| given - nodes(job) >= wants as usize;
-    assert!(given >= wants as usize, "spared: too few lose their places");
+    let given: u32 = lost.iter().map(gives).sum();
+    let spared = |job: &&crate::Job| given - gives(job) >= wants;
+    assert!(given >= wants, "spared: too few lose their places");
     assert!(
         !lost.iter().any(spared),
         "spared: more lose their places than have to"
     );
-    if case.jobs.iter().all(|(_, nodes)| *nodes == 1) {
+    if case.jobs.iter().all(|job| job.count == 1) {
         let worth =
             |job: &&crate::Job| rules::worth(&world.state.cluster, &world.state.jobs[&job.id]);
-        let (most, least) = (lost.iter().map(worth).max(), kept.iter().map(worth).min());
+        let kept = kept.iter().filter(|job| gives(job) > 0);
+        let (most, least) = (lost.iter().map(worth).max(), kept.map(worth).min());
         assert!(
             least.is_none_or(|least| most <= Some(least)),
             "worth: the most worthy lose theirs"
@@ -309,12 +405,12 @@ pub(super) fn spare_the_worthy(case: &Preempted) {
 
 proptest! {
     #[test]
-    fn no_start_delays_a_promise_ahead(case in any_promised()) {
+    fn no_start_delays_a_promise_ahead(case in prop_oneof![any_promised(), any_rich_promised()]) {
         keep_promises(&case);
     }
 
     #[test]
-    fn the_least_worthy_lose_their_places(case in any_preempted()) {
+    fn the_least_worthy_lose_their_places(case in prop_oneof![any_preempted(), any_rich_preempted()]) {
         spare_the_worthy(&case);
     }
 }

@@ -19,7 +19,7 @@ fn nodes_of(state: &State, record: &Job) -> BTreeSet<NodeId> {
         .collect()
 }
 
-fn rows<'a>(state: &'a State, ids: &'a [JobId]) -> impl Iterator<Item = &'a Job> {
+pub(super) fn rows<'a>(state: &'a State, ids: &'a [JobId]) -> impl Iterator<Item = &'a Job> {
     let rows = ids.iter().filter_map(|id| state.job(*id));
     rows.filter(|record| matches!(record.state, JobState::Running { .. }))
 }
