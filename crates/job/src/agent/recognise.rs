@@ -1,7 +1,9 @@
 //! Tells from its own bytes whether a checkpoint is whole, for the formats that say so.
 //!
-//! Nothing here is guessed from time: a format is either recognised, and then it says itself
-//! whether it is whole, or it is unknown and the watcher falls back to waiting.
+//! Nothing here is guessed from how long a thing stood still: a format is either recognised, and then it
+//! says itself whether it is whole, or it is unknown and the watcher falls back to waiting. What a format
+//! writes last proves only what is no newer than it: programs write the next checkpoint over the one before,
+//! file by file, and the mark of the former one is there until the end.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -61,14 +63,17 @@ fn folder(path: &Path) -> io::Result<Recognised> {
     if has("_CHECKPOINT_METADATA") || has("commit_success.txt") {
         return Ok(Recognised::Whole(Format::Orbax));
     }
+    let shards = |is_one: fn(&str) -> bool| names.iter().filter(move |name| is_one(name));
     if ends("_model_states.pt") || ends("_optim_states.pt") {
-        return Ok(verdict(Format::DeepSpeed, named_by_latest(path)));
+        let shards = shards(|name| name.ends_with("_states.pt"));
+        let whole =
+            named_by_latest(path) && is_newest(&path.with_file_name("latest"), path, shards)?;
+        return Ok(verdict(Format::DeepSpeed, whole));
     }
-    if has(".metadata") {
-        return Ok(Recognised::Whole(Format::Distributed));
-    }
-    if ends(".distcp") {
-        return Ok(Recognised::Partial(Format::Distributed));
+    if has(".metadata") || ends(".distcp") {
+        let shards = shards(|name| name.ends_with(".distcp"));
+        let whole = has(".metadata") && is_newest(&path.join(".metadata"), path, shards)?;
+        return Ok(verdict(Format::Distributed, whole));
     }
     if has("config.json") || has("trainer_state.json") || has("adapter_config.json") {
         return Ok(verdict(Format::HuggingFace, hugging_face(path, &names)?));
@@ -84,9 +89,23 @@ fn verdict(format: Format, whole: bool) -> Recognised {
     }
 }
 
-/// DeepSpeed writes `latest` after all ranks have met at a barrier behind their shards. Once it
-/// names a later folder, the earlier ones are whole too; so is this one when `latest` is at least
-/// as new as every shard.
+/// Whether no file of `names` in a folder was changed after `mark`.
+fn is_newest<'a>(
+    mark: &Path,
+    folder: &Path,
+    names: impl Iterator<Item = &'a String>,
+) -> io::Result<bool> {
+    let changed = |path: &Path| fs::metadata(path)?.modified();
+    let mark = changed(mark)?;
+    for name in names {
+        if changed(&folder.join(name))? > mark {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// DeepSpeed writes `latest` after all ranks have met at a barrier behind their shards.
 fn named_by_latest(path: &Path) -> bool {
     let latest = path.with_file_name("latest");
     let (Ok(text), Some(name)) = (sys::named_file::read_text(&latest, 4096), path.file_name())
@@ -124,14 +143,24 @@ fn hugging_face(path: &Path, names: &BTreeSet<String>) -> io::Result<bool> {
             .and_then(|index| index["weight_map"].as_object());
         let there =
             |shard: &serde_json::Value| shard.as_str().is_some_and(|shard| names.contains(shard));
-        if !shards.is_some_and(|shards| shards.values().all(there)) {
+        let Some(shards) = shards.filter(|shards| shards.values().all(there)) else {
+            return Ok(false);
+        };
+        let of_it = |shard: &&String| shards.values().any(|own| own.as_str() == Some(shard));
+        if !is_newest(&path.join(name), path, names.iter().filter(of_it))? {
             return Ok(false);
         }
     }
     let trainer = names
         .iter()
         .any(|name| name == "optimizer.pt" || name == "rng_state.pth");
-    Ok(weights > 0 && (!trainer || names.contains("trainer_state.json")))
+    if weights == 0 || !trainer {
+        return Ok(weights > 0);
+    }
+    // Ranks other than the first may write their random state after it.
+    let state = "trainer_state.json";
+    let before = |name: &&String| is_weights(name) || *name == "optimizer.pt";
+    Ok(names.contains(state) && is_newest(&path.join(state), path, names.iter().filter(before))?)
 }
 
 fn json(path: &Path) -> Option<serde_json::Value> {
@@ -322,11 +351,8 @@ mod tests {
             br#"{"weight_map":{"a":"model.safetensors","b":"two.safetensors"}}"#,
         );
         check("c-5", &[config, model, index], Partial(HuggingFace));
-        check(
-            "c-5",
-            &[config, model, index, ("c-5/two.safetensors", &weights)],
-            Whole(HuggingFace),
-        );
+        let two: (&str, &[u8]) = ("c-5/two.safetensors", &weights);
+        check("c-5", &[config, model, two, index], Whole(HuggingFace));
     }
 
     #[test]
@@ -351,5 +377,69 @@ mod tests {
             Whole(DeepSpeed),
         );
         check("x", &[("x/model.pkl", b"x")], Unknown);
+    }
+
+    /// A shard of the next checkpoint stood beside the mark of the one before, and counted as whole.
+    #[test]
+    fn what_is_being_written_over_an_earlier_one_is_not_whole() {
+        let weights = safetensors();
+        let index = br#"{"weight_map":{"a":"1.safetensors","b":"2.safetensors"}}"#;
+        let cases: [(Format, &str, &[(&str, &[u8])]); 4] = [
+            (
+                Distributed,
+                "last/.metadata",
+                &[("last/__0_0.distcp", b"x"), ("last/__1_0.distcp", b"x")],
+            ),
+            (
+                DeepSpeed,
+                "latest",
+                &[("last/zero_pp_rank_0_mp_rank_00_optim_states.pt", b"x")],
+            ),
+            (
+                HuggingFace,
+                "last/model.safetensors.index.json",
+                &[
+                    ("last/config.json", b"{}"),
+                    ("last/1.safetensors", &weights),
+                    ("last/2.safetensors", &weights),
+                ],
+            ),
+            (
+                HuggingFace,
+                "last/trainer_state.json",
+                &[
+                    ("last/config.json", b"{}"),
+                    ("last/model.safetensors", &weights),
+                    ("last/optimizer.pt", b"x"),
+                ],
+            ),
+        ];
+        for (format, mark, shards) in cases {
+            let folder = tempfile::tempdir().unwrap();
+            let text: &[u8] = match mark {
+                "latest" => b"last",
+                "last/trainer_state.json" => b"{}",
+                _ => index,
+            };
+            fs::create_dir(folder.path().join("last")).unwrap();
+            let start = std::time::SystemTime::now();
+            let write = |name: &str, bytes: &[u8], second: u64| {
+                let file = File::create(folder.path().join(name)).unwrap();
+                io::Write::write_all(&mut &file, bytes).unwrap();
+                file.set_modified(start + std::time::Duration::from_secs(second))
+                    .unwrap();
+            };
+            let see = || recognise(&folder.path().join("last")).unwrap();
+            shards
+                .iter()
+                .for_each(|(name, bytes)| write(name, bytes, 1));
+            write(mark, text, 1);
+            assert_eq!(see(), Whole(format), "{mark}: all of one moment");
+            let (name, bytes) = shards.last().unwrap();
+            write(name, bytes, 2);
+            assert_eq!(see(), Partial(format), "{mark}: {name} is of the next one");
+            write(mark, text, 3);
+            assert_eq!(see(), Whole(format), "{mark} of the next one");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::recognise::{Recognised, recognise};
 use super::tree::{Tree, tree};
-use super::watcher::{Fingerprint, Inside, Shape, looks_temporary};
+use super::watcher::{Fingerprint, Inside, Marked, Shape, looks_temporary};
 use folder::Pointer;
 use std::collections::BTreeSet;
 use std::fs;
@@ -141,9 +141,23 @@ impl Inside for FolderInside<'_> {
         recognise(&self.folder.join(name)).unwrap_or(Recognised::Unknown)
     }
 
-    fn marked(&mut self, name: &str, marker: &str) -> bool {
-        self.folder.join(format!("{name}.{marker}")).exists()
-            || self.folder.join(name).join(marker).exists()
+    fn marked(&mut self, name: &str, marker: &str) -> Marked {
+        let entry = self.folder.join(name);
+        let places = [
+            self.folder.join(format!("{name}.{marker}")),
+            entry.join(marker),
+        ];
+        let marks = places.iter().filter_map(|place| fs::metadata(place).ok());
+        let Some(mark) = marks.filter_map(|facts| facts.modified().ok()).max() else {
+            return Marked::Not;
+        };
+        let is_later = |facts: &fs::Metadata| facts.modified().is_ok_and(|changed| changed > mark);
+        let tree = tree(&entry).unwrap_or_default();
+        if tree.files.iter().any(|(_, facts)| is_later(facts)) {
+            Marked::Before
+        } else {
+            Marked::Last
+        }
     }
 
     fn open(&mut self, name: &str) -> bool {
@@ -285,10 +299,18 @@ mod tests {
         fs::create_dir(folder.path().join("a")).unwrap();
         fs::write(folder.path().join("b"), b"").unwrap();
         let mut inside = FolderInside::new(folder.path());
-        assert!(!inside.marked("a", "done") && !inside.marked("b", "done"));
+        let mut seen = |name: &str| inside.marked(name, "done");
+        assert_eq!([seen("a"), seen("b")], [Marked::Not; 2]);
         fs::write(folder.path().join("a/done"), b"").unwrap();
         fs::write(folder.path().join("b.done"), b"").unwrap();
-        assert!(inside.marked("a", "done") && inside.marked("b", "done"));
+        assert_eq!([seen("a"), seen("b")], [Marked::Last; 2]);
+        // The next one is being written over it.
+        for name in ["a/weights", "b"] {
+            let file = fs::File::create(folder.path().join(name)).unwrap();
+            let later = std::time::SystemTime::now() + std::time::Duration::from_secs(2);
+            file.set_modified(later).unwrap();
+        }
+        assert_eq!([seen("a"), seen("b")], [Marked::Before; 2]);
     }
 
     /// Nothing at all was kept of what is only found through a link, or is named `latest` itself.

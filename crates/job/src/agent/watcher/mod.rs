@@ -18,7 +18,7 @@ pub use left::Left;
 pub(super) use names::looks_temporary;
 pub use shape::Shape;
 
-use super::recognise::Recognised;
+use super::recognise::{Format, Recognised};
 use folder::{Position, compare_names, series};
 use model::{Seconds, Timestamp};
 use names::is_marker;
@@ -40,11 +40,22 @@ pub trait Inside {
     /// What its format says.
     fn recognised(&mut self, name: &str) -> Recognised;
     /// Whether there is a marker: `<name>.<marker>` beside it, or `<name>/<marker>`.
-    fn marked(&mut self, name: &str, marker: &str) -> bool;
+    fn marked(&mut self, name: &str, marker: &str) -> Marked;
     /// Whether a process has one of its files open for writing.
     fn open(&mut self, name: &str) -> bool;
     /// What it consists of.
     fn shape(&mut self, name: &str) -> Shape;
+}
+
+/// What an entry's marker says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marked {
+    /// There is none.
+    Not,
+    /// Something was changed after it: it may be of the checkpoint that this one is written over.
+    Before,
+    /// Nothing was changed after it.
+    Last,
 }
 
 /// An entry that is complete.
@@ -458,12 +469,20 @@ fn complete(
         Complete::Rename => Some(true),
         Complete::Marker { name: marker } => {
             let calm = writers != Writers::Live || still >= RECENT_MS;
-            let marked = inside.marked(name, marker) || (believed && calm && !inside.open(name));
-            marked.then_some(true)
+            match inside.marked(name, marker) {
+                Marked::Last => Some(true),
+                Marked::Not => (believed && calm && !inside.open(name)).then_some(true),
+                // Some programs add to what they have marked.
+                Marked::Before => settled(inside, SETTLED_PARTIAL_MS),
+            }
         }
         Complete::Settle { settle } => unknown(entry, inside, millis(*settle)),
         Complete::Recognise { settle } => match inside.recognised(name) {
-            Recognised::Whole(_) => Some(true),
+            Recognised::Whole(Format::Zip | Format::Safetensors | Format::Orbax) => Some(true),
+            // One of many files may be written over without a sign yet.
+            Recognised::Whole(Format::HuggingFace | Format::Distributed | Format::DeepSpeed) => {
+                (!inside.open(name)).then_some(true)
+            }
             Recognised::Partial(_) => {
                 entry.partial = true;
                 settled(inside, SETTLED_PARTIAL_MS.max(millis(*settle)))

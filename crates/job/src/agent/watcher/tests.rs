@@ -6,7 +6,7 @@ use crate::agent::recognise::{Format, Recognised::*};
 #[derive(Clone, Copy, Debug)]
 struct Evidence {
     recognised: Recognised,
-    marked: bool,
+    marked: Marked,
     open: bool,
 }
 
@@ -14,7 +14,7 @@ impl Inside for Evidence {
     fn recognised(&mut self, _: &str) -> Recognised {
         self.recognised
     }
-    fn marked(&mut self, _: &str, _: &str) -> bool {
+    fn marked(&mut self, _: &str, _: &str) -> Marked {
         self.marked
     }
     fn open(&mut self, _: &str) -> bool {
@@ -32,7 +32,7 @@ fn files(files: &[(&str, u64)]) -> Shape {
 
 const PLAIN: Evidence = Evidence {
     recognised: Unknown,
-    marked: false,
+    marked: Marked::Not,
     open: false,
 };
 const ZIP: Evidence = Evidence {
@@ -149,7 +149,7 @@ fn markers() {
         "step-5",
         "1111",
         Evidence {
-            marked: true,
+            marked: Marked::Last,
             ..PLAIN
         },
         "1",
@@ -159,7 +159,7 @@ fn markers() {
         "step-5.done",
         "1111",
         Evidence {
-            marked: true,
+            marked: Marked::Last,
             ..PLAIN
         },
         "",
@@ -296,8 +296,8 @@ impl Inside for Folder {
     fn recognised(&mut self, _: &str) -> Recognised {
         Unknown
     }
-    fn marked(&mut self, _: &str, _: &str) -> bool {
-        false
+    fn marked(&mut self, _: &str, _: &str) -> Marked {
+        Marked::Not
     }
     fn open(&mut self, name: &str) -> bool {
         self.0.iter().any(|file| file.0 == name && file.3)
