@@ -384,7 +384,8 @@ mod tests {
     fn what_is_being_written_over_an_earlier_one_is_not_whole() {
         let weights = safetensors();
         let index = br#"{"weight_map":{"a":"1.safetensors","b":"2.safetensors"}}"#;
-        let cases: [(Format, &str, &[(&str, &[u8])]); 4] = [
+        type Files<'a> = &'a [(&'a str, &'a [u8])];
+        let cases: [(Format, &str, Files<'_>); 4] = [
             (
                 Distributed,
                 "last/.metadata",
