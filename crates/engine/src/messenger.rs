@@ -193,6 +193,12 @@ fn deliver(engine: &EngineFolder, word: &mut Word) -> bool {
                 word.sent = None;
                 return false;
             }
+            // One of an earlier version minds the limit that it was told before.
+            Ok(Some(SupervisorAnswer::Unknown))
+                if matches!(word.call, SupervisorCall::JobLimit { .. }) =>
+            {
+                return true;
+            }
             Ok(Some(SupervisorAnswer::Unknown)) => {
                 tracing::warn!(step = %word.key, "the supervisor does not know {:?}", word.call);
                 return true;

@@ -199,8 +199,9 @@ impl Owner {
             let put_off = self.put_off();
             let mut turn = self.new_turn();
             let mut leaving = None;
-            let waiting = put_off.into_iter().chain(first).chain(messages.try_iter());
-            for message in waiting.take(MOST_MESSAGES) {
+            // What was taken out of where it waited can't wait there for the next turn.
+            let taken = put_off.into_iter().chain(first);
+            for message in taken.chain(messages.try_iter().take(MOST_MESSAGES)) {
                 let message = self.unless_unread(message);
                 leaving = message.and_then(|message| self.take(message, &mut turn));
                 if leaving.is_some() {
@@ -381,13 +382,14 @@ impl Owner {
         if self.unread.is_so() {
             return Some(Duration::from_millis(RETRY_MS.unsigned_abs()));
         }
+        let put_off = self.unread.has_put_off().then_some(Timestamp(0));
         let due = [
             self.state.next_due(),
+            self.retry_at.or(put_off),
             self.next_waiter(),
             self.next_abandoned(),
             self.gpus.barred.next_look(),
             self.cpus.barred.next_look(),
-            self.retry_at,
             self.adopted.next_look(),
             self.retry_networks_at,
         ];

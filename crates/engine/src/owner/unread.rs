@@ -29,6 +29,11 @@ impl Unread {
     pub(super) fn is_so(&self) -> bool {
         self.why.is_some()
     }
+
+    /// Whether something waits to be taken in again.
+    pub(super) fn has_put_off(&self) -> bool {
+        !self.put_off.is_empty()
+    }
 }
 
 impl Owner {
