@@ -112,7 +112,8 @@ fn of_path(path: &Path) -> Result<StartingPoint, StartingPointError> {
     let proven = match recognise(&path).map_err(unreadable)? {
         Recognised::Partial(_) => return Err(StartingPointError::Partial { path }),
         Recognised::Whole(_) => true,
-        Recognised::Unknown => false,
+        // Times of what was copied or downloaded tell when each file came.
+        Recognised::Overtaken(_) | Recognised::Unknown => false,
     };
     let tree = tree(&path).map_err(unreadable)?;
     let mut contents = Contents {
@@ -223,6 +224,20 @@ mod tests {
         assert_eq!(third.pointers().unwrap(), []);
         let none = of_run(&run, Some("step-7")).unwrap_err();
         assert!(matches!(none, StartingPointError::None { .. }), "{none}");
+        // A model as it was downloaded: the small file that names the others came first.
+        let model = root.path().join("model");
+        fs::create_dir(&model).unwrap();
+        fs::write(model.join("config.json"), "{}").unwrap();
+        let header = br#"{"w":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#;
+        let mut weights = (header.len() as u64).to_le_bytes().to_vec();
+        weights.extend(header);
+        fs::write(model.join("1.safetensors"), weights).unwrap();
+        let index = model.join("model.safetensors.index.json");
+        fs::write(&index, r#"{"weight_map":{"w":"1.safetensors"}}"#).unwrap();
+        let index = fs::File::options().write(true).open(index).unwrap();
+        index.set_modified(std::time::UNIX_EPOCH).unwrap();
+        let model = starting_point(&model, None).unwrap();
+        assert!(!model.manifest.proven);
         // A safetensors file that is cut off.
         let torn = root.path().join("model.safetensors");
         fs::write(&torn, [200, 0, 0, 0, 0, 0, 0, 0, b'{']).unwrap();

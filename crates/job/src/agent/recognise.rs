@@ -18,6 +18,9 @@ pub enum Recognised {
     Whole(Format),
     /// Of a known format, and something is still missing.
     Partial(Format),
+    /// Of a known format and all there, but changed after what the format writes last: the next one is being
+    /// written over it, or a rank came late, or it is a copy whose times say nothing.
+    Overtaken(Format),
     /// Of no format that is known here.
     Unknown,
 }
@@ -65,18 +68,23 @@ fn folder(path: &Path) -> io::Result<Recognised> {
     }
     let shards = |is_one: fn(&str) -> bool| names.iter().filter(move |name| is_one(name));
     if ends("_model_states.pt") || ends("_optim_states.pt") {
+        let latest = path.with_file_name("latest");
         let shards = shards(|name| name.ends_with("_states.pt"));
-        let whole =
-            named_by_latest(path) && is_newest(&path.with_file_name("latest"), path, shards)?;
-        return Ok(verdict(Format::DeepSpeed, whole));
+        return if named_by_latest(path) {
+            marked(Format::DeepSpeed, &latest, path, shards)
+        } else {
+            Ok(Recognised::Partial(Format::DeepSpeed))
+        };
     }
-    if has(".metadata") || ends(".distcp") {
+    if has(".metadata") {
         let shards = shards(|name| name.ends_with(".distcp"));
-        let whole = has(".metadata") && is_newest(&path.join(".metadata"), path, shards)?;
-        return Ok(verdict(Format::Distributed, whole));
+        return marked(Format::Distributed, &path.join(".metadata"), path, shards);
+    }
+    if ends(".distcp") {
+        return Ok(Recognised::Partial(Format::Distributed));
     }
     if has("config.json") || has("trainer_state.json") || has("adapter_config.json") {
-        return Ok(verdict(Format::HuggingFace, hugging_face(path, &names)?));
+        return hugging_face(path, &names);
     }
     Ok(Recognised::Unknown)
 }
@@ -87,6 +95,20 @@ fn verdict(format: Format, whole: bool) -> Recognised {
     } else {
         Recognised::Partial(format)
     }
+}
+
+/// What the last file of a format says of the others.
+fn marked<'a>(
+    format: Format,
+    mark: &Path,
+    folder: &Path,
+    names: impl Iterator<Item = &'a String>,
+) -> io::Result<Recognised> {
+    Ok(if is_newest(mark, folder, names)? {
+        Recognised::Whole(format)
+    } else {
+        Recognised::Overtaken(format)
+    })
 }
 
 /// Whether no file of `names` in a folder was changed after `mark`.
@@ -105,7 +127,8 @@ fn is_newest<'a>(
     Ok(true)
 }
 
-/// DeepSpeed writes `latest` after all ranks have met at a barrier behind their shards.
+/// The first rank of DeepSpeed writes `latest` behind its own shards. The ranks meet only after that: the shards of
+/// others may be newer.
 fn named_by_latest(path: &Path) -> bool {
     let latest = path.with_file_name("latest");
     let (Ok(text), Some(name)) = (sys::named_file::read_text(&latest, 4096), path.file_name())
@@ -117,7 +140,7 @@ fn named_by_latest(path: &Path) -> bool {
 
 /// `Trainer` writes the weights, then the optimizer, and `trainer_state.json` at the end;
 /// `save_pretrained` alone has no such file. Weights must be there and each be whole.
-fn hugging_face(path: &Path, names: &BTreeSet<String>) -> io::Result<bool> {
+fn hugging_face(path: &Path, names: &BTreeSet<String>) -> io::Result<Recognised> {
     let is_weights = |name: &str| {
         name.ends_with(".safetensors") || (name.ends_with(".bin") && name.contains("model"))
     };
@@ -129,13 +152,14 @@ fn hugging_face(path: &Path, names: &BTreeSet<String>) -> io::Result<bool> {
             Err(error) => return Err(error),
         };
         if matches!(whole, Recognised::Partial(_)) {
-            return Ok(false);
+            return Ok(Recognised::Partial(Format::HuggingFace));
         }
         if name.ends_with(".json") && json(&path.join(name)).is_none() {
-            return Ok(false);
+            return Ok(Recognised::Partial(Format::HuggingFace));
         }
         weights += u32::from(is_weights(name));
     }
+    let mut overtaken = false;
     for name in names.iter().filter(|name| name.ends_with(".index.json")) {
         let shards = json(&path.join(name));
         let shards = shards
@@ -144,23 +168,30 @@ fn hugging_face(path: &Path, names: &BTreeSet<String>) -> io::Result<bool> {
         let there =
             |shard: &serde_json::Value| shard.as_str().is_some_and(|shard| names.contains(shard));
         let Some(shards) = shards.filter(|shards| shards.values().all(there)) else {
-            return Ok(false);
+            return Ok(Recognised::Partial(Format::HuggingFace));
         };
         let of_it = |shard: &&String| shards.values().any(|own| own.as_str() == Some(shard));
         if !is_newest(&path.join(name), path, names.iter().filter(of_it))? {
-            return Ok(false);
+            overtaken = true;
         }
     }
     let trainer = names
         .iter()
         .any(|name| name == "optimizer.pt" || name == "rng_state.pth");
-    if weights == 0 || !trainer {
-        return Ok(weights > 0);
-    }
-    // Ranks other than the first may write their random state after it.
     let state = "trainer_state.json";
-    let before = |name: &&String| is_weights(name) || *name == "optimizer.pt";
-    Ok(names.contains(state) && is_newest(&path.join(state), path, names.iter().filter(before))?)
+    if weights == 0 || (trainer && !names.contains(state)) {
+        return Ok(Recognised::Partial(Format::HuggingFace));
+    }
+    if trainer {
+        // Ranks other than the first may write their random state after it.
+        let before = |name: &&String| is_weights(name) || *name == "optimizer.pt";
+        overtaken |= !is_newest(&path.join(state), path, names.iter().filter(before))?;
+    }
+    Ok(if overtaken {
+        Recognised::Overtaken(Format::HuggingFace)
+    } else {
+        Recognised::Whole(Format::HuggingFace)
+    })
 }
 
 fn json(path: &Path) -> Option<serde_json::Value> {
@@ -438,7 +469,11 @@ mod tests {
             assert_eq!(see(), Whole(format), "{mark}: all of one moment");
             let (name, bytes) = shards.last().unwrap();
             write(name, bytes, 2);
-            assert_eq!(see(), Partial(format), "{mark}: {name} is of the next one");
+            assert_eq!(
+                see(),
+                Overtaken(format),
+                "{mark}: {name} is of the next one"
+            );
             write(mark, text, 3);
             assert_eq!(see(), Whole(format), "{mark} of the next one");
         }

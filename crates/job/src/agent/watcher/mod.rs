@@ -125,6 +125,8 @@ struct Entry {
     was_open: bool,
     /// Its format says that something is missing.
     partial: bool,
+    /// One of this name was complete before: this one may be written over it, and is half of each until it is done.
+    is_again: bool,
 }
 
 impl Entry {
@@ -138,6 +140,7 @@ impl Entry {
             closed: None,
             was_open: false,
             partial: false,
+            is_again: false,
         }
     }
 
@@ -196,7 +199,9 @@ impl Watcher {
                 .or_insert_with(|| Entry::new(*print, now, now));
             if entry.print != *print {
                 let before = entry.closed.take();
+                let is_again = entry.is_again || entry.reported;
                 *entry = Entry::new(*print, entry.begun, now);
+                entry.is_again = is_again;
                 // Who writes the same name again had finished what stood there.
                 if let Some(before) = before
                     && !inside.shape(name).is_grown_from(&before)
@@ -204,6 +209,7 @@ impl Watcher {
                     self.finished.insert(series(name), (name.clone(), before));
                 }
             }
+            entry.is_again |= self.finished.values().any(|(before, _)| before == name);
             entry.looks += 1;
             order.push((entry.since, Position::of(name), name));
             // What was waited for under another name has been renamed to this one.
@@ -433,6 +439,7 @@ impl Watcher {
     /// changed meanwhile.
     pub fn look_again(&mut self, name: &str) {
         if let Some(entry) = self.entries.get_mut(name) {
+            entry.is_again |= entry.reported;
             entry.reported = false;
             entry.looks = 0;
         }
@@ -483,7 +490,8 @@ fn complete(
             Recognised::Whole(Format::HuggingFace | Format::Distributed | Format::DeepSpeed) => {
                 (!inside.open(name)).then_some(true)
             }
-            Recognised::Partial(_) => {
+            Recognised::Overtaken(_) if !entry.is_again => unknown(entry, inside, millis(*settle)),
+            Recognised::Partial(_) | Recognised::Overtaken(_) => {
                 entry.partial = true;
                 settled(inside, SETTLED_PARTIAL_MS.max(millis(*settle)))
             }

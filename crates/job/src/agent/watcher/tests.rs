@@ -230,6 +230,36 @@ fn known_formats_tell_at_once_or_are_waited_for_long() {
     );
 }
 
+/// Ranks of DeepSpeed that came late cost the checkpoint that was saved right before the end; half of the next one
+/// written over it is none.
+#[test]
+fn what_is_changed_after_its_mark_is_of_late_ranks_unless_one_of_its_name_was_complete() {
+    let settle = || Complete::Recognise { settle: Seconds(2) };
+    let late = Evidence {
+        recognised: Overtaken(Format::DeepSpeed),
+        ..PLAIN
+    };
+    check(settle(), "step-5", &"1".repeat(30), late, "20?");
+    let mut watcher = Watcher::new(settle());
+    let mut look = |size, now, mut evidence: Evidence| {
+        let print = Fingerprint {
+            bytes: size,
+            digest: size,
+        };
+        let there = [("last".to_owned(), print)];
+        watcher.look(&there, Timestamp(now), &mut evidence).len()
+    };
+    let whole = Evidence {
+        recognised: Whole(Format::DeepSpeed),
+        ..PLAIN
+    };
+    assert_eq!([look(1, 0, whole), look(1, 100, whole)], [0, 1]);
+    for (size, now) in [(2, 200), (2, 300), (2, 5_000), (3, 5_100), (3, 10_000)] {
+        assert_eq!(look(size, now, late), 0, "{now}");
+    }
+    assert_eq!(look(3, 10_100, whole), 1);
+}
+
 #[test]
 fn what_a_finished_training_left_need_not_stand_still() {
     let there = [(
