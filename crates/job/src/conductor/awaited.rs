@@ -1,7 +1,7 @@
 //! The runs that have to be done before this one starts (`[after] run`).
 
 use super::history::events_of;
-use folder::{Attempt, AwaitedRun, ComingBack, Event, LinkState, RunFolder};
+use folder::{Attempt, AwaitedRun, ComingBack, Event, LinkState, RunFolder, has_writer};
 use std::io;
 
 /// What became of them.
@@ -81,6 +81,12 @@ fn of_one(run: &RunFolder) -> io::Result<Awaited> {
     if run.is_cancelled() {
         return failed("was cancelled");
     }
+    // Its successor began at the same moment as this one, and is at work.
+    if let Some(last) = last
+        && has_writer(&run.events(last))
+    {
+        return Ok(Awaited::GoesOn { job: last.job });
+    }
     // One that a person put into the queue again.
     let newest = run.read_links()?.pop().map(|link| link.state);
     if let (Some(LinkState::Submitted { job, .. }), Some(last)) = (newest, last)
@@ -102,13 +108,14 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let run = RunFolder::create(root.path(), "shop", "train-aaaa").unwrap();
         let now = Attempt { job: 9, restart: 0 };
-        let check = |id: &str, events: &[Event], want: &str| {
+        let look = |id: &str, events: &[Event], is_open: bool, want: &str| {
             let other = RunFolder::create(root.path(), "shop", id).unwrap();
             let attempt = Attempt { job: 3, restart: 0 };
             let mut log = EventLog::open(&other.events(attempt)).unwrap();
             for event in events {
                 log.append(Timestamp(1), event.clone()).unwrap();
             }
+            let log = is_open.then_some(log);
             let others = [AwaitedRun {
                 id: id.to_owned(),
                 folder: other.path().to_owned(),
@@ -118,8 +125,10 @@ mod tests {
                 Awaited::GoesOn { job } => format!("job {job}"),
                 Awaited::Failed { cause } => cause,
             };
-            assert_eq!(found, want);
+            assert_eq!(found, want, "{id}");
+            drop(log);
         };
+        let check = |id: &str, events: &[Event], want: &str| look(id, events, false, want);
         check(
             "a",
             &[Event::Finished {
@@ -142,6 +151,8 @@ mod tests {
         let none =
             "run d, after which this one comes, ended without being done, and recorded no reason";
         check("d", &[], none);
+        // The other's next start is at work.
+        look("f", &[], true, "job 3");
         let gone = [AwaitedRun {
             id: "e".to_owned(),
             folder: root.path().join("e"),
