@@ -284,7 +284,11 @@ fn unpack_one(entry: &mut tar::Entry<'_, impl Read>, data: &Path) -> io::Result<
         return Ok(());
     }
     let todo = "make the archive again with paths below one folder";
-    Err(unpackable(entry, "lies outside of what is unpacked", todo))
+    Err(unpackable(
+        entry,
+        "has a .. in its path, which may lead outside of what is unpacked",
+        todo,
+    ))
 }
 
 /// Whether the bytes of an entry are those of a sparse file as `tar --sparse --format=posix` packs it: a map, and

@@ -38,6 +38,7 @@ const PRIORITY_FLAGS: Vocabulary = Vocabulary {
     counting: &[
         "ACCRUE_ALWAYS",
         "CALCULATE_RUNNING",
+        "FAIR_TREE",
         "INCR_ONLY",
         "MAX_TRES",
         "NO_FAIR_TREE",
@@ -48,7 +49,7 @@ const PRIORITY_FLAGS: Vocabulary = Vocabulary {
         "NO_NORMAL_TRES",
         "SMALL_RELATIVE_TO_TIME",
     ],
-    idle: &["DEPTH_OBLIVIOUS", "FAIR_TREE", "MAX_TRES_GRES"],
+    idle: &["DEPTH_OBLIVIOUS", "MAX_TRES_GRES"],
 };
 
 /// `SchedulerParameters`. Those that say how much of its time a controller gives to scheduling need not do

@@ -37,8 +37,11 @@ impl LooseContainer {
         sys::atomic::write_relaxed(&note, &text)
     }
 
-    /// Ends the container. One that is gone already has nothing to end, as its runtime says.
-    pub fn end(&self) {
+    /// Ends the container. One that is gone already has nothing to end, as its runtime says. `false` where a command
+    /// could not be run to its end.
+    #[must_use]
+    pub fn end(&self) -> bool {
+        let mut were_run = true;
         for words in &self.ends {
             let [program, words @ ..] = words.as_slice() else {
                 continue;
@@ -46,14 +49,16 @@ impl LooseContainer {
             let mut command = Command::new(program);
             let command = command.args(words).stdin(Stdio::null());
             let Ok(mut child) = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn() else {
-                return;
+                return false;
             };
             let ended = PidFd::open(child.id()).and_then(|pid| pid.wait_exit(Some(LONGEST_END)));
             if !matches!(ended, Ok(true)) {
                 let _ = child.kill();
             }
-            let _ = child.wait();
+            // One that was killed has no exit code.
+            were_run &= child.wait().is_ok_and(|status| status.code().is_some());
         }
+        were_run
     }
 }
 
@@ -73,8 +78,7 @@ pub fn end_left(local: &Path, node_index: Option<u32>) {
         let left = left.filter(|left: &LooseContainer| {
             node_index.is_none_or(|index| index == left.node_index)
         });
-        if let Some(left) = left {
-            left.end();
+        if left.is_some_and(|left| left.end()) {
             let _ = fs::remove_file(note.path());
         }
     }
@@ -109,6 +113,16 @@ mod tests {
         assert_eq!((ended(1), ended(2)), ([false, false], [false, false]));
         end_left(local.path(), None);
         assert_eq!(ended(1), [true, true]);
-        assert_eq!(fs::read_dir(local.path().join(FOLDER)).unwrap().count(), 0);
+        let notes = || fs::read_dir(local.path().join(FOLDER)).unwrap().count();
+        assert_eq!(notes(), 0);
+        // What could not be tried is tried again by who comes next.
+        let ends = vec![vec![mark("no-such-program").display().to_string()]];
+        let one = LooseContainer {
+            node_index: 0,
+            ends,
+        };
+        one.write(local.path(), 3).unwrap();
+        end_left(local.path(), None);
+        assert_eq!(notes(), 1);
     }
 }

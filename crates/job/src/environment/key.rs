@@ -14,6 +14,22 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// The file, or one that it names, can't be read.
 pub fn key(requirements: &Path, interpreter: &str) -> Result<String, (PathBuf, io::Error)> {
+    hashed(requirements, interpreter, true)
+}
+
+/// The same of the texts alone, which no installer changes: many build a package in its own folder.
+///
+/// # Errors
+/// As of [`key`].
+pub fn key_of_texts(requirements: &Path) -> Result<String, (PathBuf, io::Error)> {
+    hashed(requirements, "", false)
+}
+
+fn hashed(
+    requirements: &Path,
+    interpreter: &str,
+    with_packages: bool,
+) -> Result<String, (PathBuf, io::Error)> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(interpreter.as_bytes());
     let mut seen = BTreeSet::new();
@@ -33,7 +49,7 @@ pub fn key(requirements: &Path, interpreter: &str) -> Result<String, (PathBuf, i
         } else {
             text.lines().filter_map(LocalPackage::of_line).collect()
         };
-        for package in packages {
+        for package in packages.into_iter().filter(|_| with_packages) {
             package.add(&mut hasher, beside);
         }
         let folder = path.parent().unwrap_or(Path::new("."));
@@ -73,6 +89,23 @@ mod tests {
         check("-r https://example.org/r.txt", None);
         check("requests", None);
         check("# -r base.txt", None);
+    }
+
+    #[test]
+    fn texts_stay_the_same_while_a_package_is_built_in_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("requirements.txt");
+        fs::write(&file, "./pkg\n").unwrap();
+        fs::create_dir(folder.path().join("pkg")).unwrap();
+        fs::write(folder.path().join("pkg/pyproject.toml"), "[project]\n").unwrap();
+        let both = || (key_of_texts(&file).unwrap(), key(&file, "").unwrap());
+        let before = both();
+        fs::write(folder.path().join("pkg/_version.py"), "1\n").unwrap();
+        let after = both();
+        assert_eq!(before.0, after.0);
+        assert_ne!(before.1, after.1);
+        fs::write(&file, "./pkg\njax\n").unwrap();
+        assert_ne!(key_of_texts(&file).unwrap(), after.0);
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl Wanted {
             .filter_map(|clause| clause.version.get(2))
             .copied();
         let micros = [0, u32::MAX - 1].into_iter().chain(named.clone());
-        let mut micros = micros.chain(named.map(|micro| micro + 1));
+        let mut micros = micros.chain(named.map(|micro| micro.saturating_add(1)));
         micros.any(|micro| clauses().all(|clause| clause.takes(&[3, minor, micro])))
     }
 
@@ -174,7 +174,8 @@ impl Clause {
 
 /// The clauses of `>=3.9, <3.13`; of a version alone those that begin with it. None where it is nothing of the kind.
 fn clauses(text: &str) -> Option<Vec<Clause>> {
-    const OPERATORS: [(&str, Operator); 7] = [
+    const OPERATORS: [(&str, Operator); 8] = [
+        ("===", Operator::Is),
         ("==", Operator::Is),
         ("!=", Operator::IsNot),
         (">=", Operator::AtLeast),
@@ -199,7 +200,10 @@ fn clauses(text: &str) -> Option<Vec<Clause>> {
         })
     };
     let all = text.split(',').map(str::trim);
-    all.filter(|one| !one.is_empty()).map(clause).collect()
+    // A Pipfile's `*` is any version.
+    all.filter(|one| !one.is_empty() && *one != "*")
+        .map(clause)
+        .collect()
 }
 
 /// The numbers of `3.11.2`, and of `3.13.0rc1` those of what it leads to.

@@ -1,7 +1,7 @@
 //! A virtual environment made of a requirements file.
 
 use super::environment_error::EnvironmentError;
-use super::key::key;
+use super::key::{key, key_of_texts};
 use super::python_version::Wanted;
 use super::shell::{last_lines, loads, login_shell};
 use super::sources::{self, Packages};
@@ -64,6 +64,8 @@ struct Found {
     file: PathBuf,
     interpreter: Interpreter,
     key: String,
+    /// Of the texts alone.
+    texts: String,
     entry: Entry,
 }
 
@@ -75,6 +77,7 @@ impl Found {
     ) -> Result<Found, EnvironmentError> {
         let file = sources::file_of(requirements);
         let interpreter = Interpreter::for_packages(&file, modules)?;
+        let texts = key_of_texts(&file).map_err(unreadable)?;
         let key = key(&file, &interpreter.says).map_err(unreadable)?;
         let entry = |cache: &Path| Entry::new(folder_in(cache), key.clone());
         Ok(Found {
@@ -82,6 +85,7 @@ impl Found {
             file,
             interpreter,
             key,
+            texts,
         })
     }
 
@@ -160,7 +164,7 @@ impl Found {
         };
         maker.install(&place, &lines)?;
         // Makers read the files themselves, which may have been edited since the key was taken.
-        if key(&self.file, &self.interpreter.says).map_err(unreadable)? != self.key {
+        if key_of_texts(&self.file).map_err(unreadable)? != self.texts {
             return Err(EnvironmentError::ChangedMeanwhile {
                 path: self.file.clone(),
             });

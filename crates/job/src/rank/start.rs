@@ -179,10 +179,14 @@ impl Start<'_> {
         });
         if let Some((loose, local, task)) = loose {
             // One that ended by itself has waited for its container.
-            if ended.as_ref().is_ok_and(|it| it.signal().is_some()) {
-                loose.end();
+            let is_over = match &ended {
+                Ok(status) if status.signal().is_some() => loose.end(),
+                _ => true,
+            };
+            // The node's agent tries it again.
+            if is_over {
+                forget_container(local, task);
             }
-            forget_container(local, task);
         }
         ended
     }

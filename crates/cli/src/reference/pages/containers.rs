@@ -79,8 +79,8 @@ const COMMON: &str = r#"With every runtime:
 - Ranks of a node share its `/dev/shm`, and where the node has `/dev/infiniband` they see that: Apptainer and Podman get an option
   for it (the latter with the node's own limits, as such a network locks memory), the others show it by themselves.
 - GPUs are made visible by the runtime: `--nv`, Enroot's hook, Podman's `--device=nvidia.com/gpu=all`.
-  Charliecloud has no such option: `ch-fromhost --nvidia` puts the driver's libraries into an image once, and a plan for
-  GPUs says so as long as the image's folder has none.
+  Charliecloud has no such option: `ch-fromhost --nvidia` puts the driver's libraries into an image once. A plan for
+  GPUs says so, unless `image` is a folder that has them.
 - An image's folder stays as it is. What Charliecloud has to mount on and the folder lacks (what `mounts` names, and
   `/dev`, `/proc`, `/sys`, `/tmp` and files of `/etc`, which it mounts by itself), the ranks see beside it, by an overlay that nothing else sees; a system that has none for users says so: make such a
   folder in the image then, or use `copy_to_node = true`.
