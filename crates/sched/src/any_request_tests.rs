@@ -9,7 +9,7 @@ use model::{
 use proptest::prelude::*;
 
 /// What is asked of GPUs and sockets.
-type Asked = (&'static str, Of, OfSockets);
+type GpusAndSockets = (&'static str, Of, OfSockets);
 
 /// Of what GPUs are asked.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ enum OfSockets {
     Tasks,
 }
 
-fn any_asked(scene: Scene) -> BoxedStrategy<Asked> {
+fn any_asked(scene: Scene) -> BoxedStrategy<GpusAndSockets> {
     match scene {
         Scene::Plain => {
             let gpus = prop_oneof![Just(""), Just("1"), Just("2")];
@@ -125,7 +125,7 @@ pub(super) fn any_request(scene: Scene) -> impl Strategy<Value = Request> {
     )
 }
 
-fn ask_for(request: &mut Request, (gpus, of, of_sockets): Asked) {
+fn ask_for(request: &mut Request, (gpus, of, of_sockets): GpusAndSockets) {
     let (cores, tasks) = match of_sockets {
         OfSockets::Nothing => (None, None),
         OfSockets::Cores => (Some(2), None),

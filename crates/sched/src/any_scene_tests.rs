@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(super) enum Scene {
     /// Two kinds of nodes, GPUs of one type, CPUs that no jobs share.
     Plain,
-    /// GPUs of two types at nodes whose sockets are told apart, nodes whose CPUs jobs share, rules by which jobs
+    /// GPUs of two types at nodes of several sockets, nodes whose CPUs jobs share, rules by which jobs
     /// hold others up.
     Rich,
 }
