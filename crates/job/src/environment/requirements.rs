@@ -424,15 +424,22 @@ mod tests {
 
         #[test]
         fn none_is_kept_of_requirements_that_change_meanwhile() {
+            /// Edits a file while a maker is at work, whether that prints or not.
+            struct Editor(PathBuf);
+            impl Waiter for Editor {
+                fn say(&mut self, _: &str) {}
+                fn has_left(&self) -> bool {
+                    fs::write(&self.0, "# another\n").unwrap();
+                    false
+                }
+            }
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join("requirements.txt");
-            // Printed where pip has nothing to install.
             let nothing = folder.path().join("nothing.txt");
             fs::write(&nothing, "").unwrap();
             fs::write(&file, "--no-index\n-r nothing.txt\n").unwrap();
             let place = MakingPlace::here(&folder.path().join("cache"), Internet::None);
-            let mut edit = |_: &str| fs::write(&nothing, "# another\n").unwrap();
-            let error = make(&file, &[], &place, &mut edit).unwrap_err();
+            let error = make(&file, &[], &place, &mut Editor(nothing)).unwrap_err();
             let is_changed = matches!(error, EnvironmentError::ChangedMeanwhile { .. });
             assert!(is_changed, "{error}");
             let environments = fs::read_dir(folder_in(&place.cache)).unwrap().flatten();
