@@ -82,5 +82,5 @@ fn pyxis_brings_options_where_it_is_loaded() {
         let version = SlurmVersion::V23_11;
         options_in(Command::Srun, Dialect::Slurm { version, pyxis }).count()
     };
-    assert_eq!(count(true) - count(false), 15);
+    assert_eq!(count(true) - count(false), 16);
 }
