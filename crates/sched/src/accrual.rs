@@ -52,7 +52,7 @@ impl Counting {
         Some(Counting {
             counters: chain.counters(),
             jobs: jobs.max(1),
-            limit: limit.filter(|_| record.moments.accrues.is_none()),
+            limit: limit.filter(|_| record.rare.accrues.is_none()),
         })
     }
 }
@@ -121,7 +121,7 @@ impl Accrual {
 
 /// Since when a job gains priority by its age; none where a limit keeps it from that.
 pub(crate) fn accrues_since(cluster: &Cluster, record: &Job) -> Option<Timestamp> {
-    let own = record.moments.accrues;
+    let own = record.rare.accrues;
     own.or_else(|| record.eligible.filter(|_| !is_limited(cluster, record)))
 }
 
@@ -177,7 +177,7 @@ impl State {
             [first, ..] => self.split_off(row, *first),
         };
         if let Some(job) = self.jobs.get_mut(&id) {
-            job.record.moments.accrues = Some(now);
+            job.record.rare.accrues = Some(now);
         }
         self.touch(id);
         if id != row {
@@ -291,7 +291,7 @@ mod tests {
         state.schedule(Timestamp(500));
         assert_eq!(gaining(&state), [(3, 500)]);
         let saved = state.job(JobId(3)).unwrap().clone();
-        assert_eq!(saved.moments.accrues, Some(Timestamp(500)));
+        assert_eq!(saved.rare.accrues, Some(Timestamp(500)));
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub(super) fn check_reservations(state: &State, started: &[JobId], now: Timestam
             continue;
         };
         let until = now + limit.unwrap_or(Seconds(365 * 24 * 3600));
-        let own = record.reservation.as_deref();
+        let own = record.rare.reservation.as_deref();
         let own = own.map(|name| {
             let own = state.reservation(name);
             own.unwrap_or_else(|| panic!("reserved: {record:?} runs in one that is gone"))

@@ -101,8 +101,8 @@ impl State {
             } = &mut job.record.state
             {
                 // What a former start gave back stays where it was.
-                if let Some(resized) = job.record.moments.resized.filter(|at| at > since) {
-                    job.record.moments.resized = Some(plus(resized, by_ms));
+                if let Some(resized) = job.record.rare.resized.filter(|at| at > since) {
+                    job.record.rare.resized = Some(plus(resized, by_ms));
                 }
                 *since = plus(*since, by_ms);
                 if let Some(Ending::Preempted {
@@ -216,7 +216,7 @@ impl State {
                     None => (job.record.unweighted_priority(), PendingReason::None),
                 };
                 if soon && let Some(job) = self.jobs.get_mut(&id) {
-                    let not_before = &mut job.record.moments.not_before;
+                    let not_before = &mut job.record.rare.not_before;
                     *not_before = (*not_before).max(Some(at + REQUEUE_DELAY));
                 }
                 self.queue_again(id, priority, reason, at);
@@ -238,7 +238,7 @@ impl State {
             job.record.submitted = at;
             let delay = self.cluster.requeue_delay();
             if delay > Seconds(0) {
-                let not_before = &mut job.record.moments.not_before;
+                let not_before = &mut job.record.rare.not_before;
                 *not_before = (*not_before).max(Some(at + delay));
             }
             job.record.is_no_more_eligible();
@@ -398,7 +398,9 @@ impl State {
             (JobState::Pending { reason }, None) if is_held => {
                 *reason = PendingReason::None;
                 // A priority that was set is gone (`_release_job_rec` of job_mgr.c).
-                job.record.priority_set = None;
+                if job.record.rare.priority_set.is_some() {
+                    job.record.rare.priority_set = None;
+                }
                 job.record.priority = job.record.unweighted_priority();
             }
             (JobState::Pending { .. } | JobState::Ended { .. }, _) => return,

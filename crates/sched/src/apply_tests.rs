@@ -981,7 +981,7 @@ fn a_job_that_is_released_has_no_longer_the_priority_that_was_set() {
         world.state.apply(Event::Held { job, hold, at });
     }
     let record = world.state.job(low).unwrap();
-    assert_eq!(record.priority_set, None);
+    assert_eq!(record.rare.priority_set, None);
     assert_eq!(record.request.rare.priority, Some(1), "what was asked");
     world.completed(first);
     assert_eq!(world.state_of(low), "Running");

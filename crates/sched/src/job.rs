@@ -1,7 +1,7 @@
 //! A job as the scheduler knows it.
 
-use crate::moments::{Moments, MomentsBox};
 use crate::priority_of;
+use crate::rare_facts::{RareFacts, RareFactsBox};
 use model::{
     ArrayPlace, ArrayTask, Dependency, JobId, JobState, PendingReason, Request, RestartCount,
     Submitter, Timestamp,
@@ -31,16 +31,10 @@ pub struct Job {
     pub submitted: Timestamp,
     /// Since when it may start; `None` while held or dependent.
     pub eligible: Option<Timestamp>,
-    /// Moments that few jobs have.
-    pub moments: MomentsBox,
+    /// Facts that few jobs have.
+    pub rare: RareFactsBox,
     /// 0 is held.
     pub priority: u32,
-    /// The priority that was set, by `--priority` or `scontrol update`; a release clears it. None is calculated
-    /// then.
-    pub priority_set: Option<u32>,
-    /// The reservations in which it may run, as `--reservation` names them: those that it asked for, without those
-    /// that are over; once it started, the one in which it did, which may have drawn it.
-    pub reservation: Option<Box<str>>,
     /// How often it was requeued.
     pub restarts: RestartCount,
     /// Whether it has a batch script; an allocation (`salloc`, `srun`) has none.
@@ -79,9 +73,11 @@ impl Job {
             }),
             submitter,
             partition: None,
-            moments: MomentsBox::from(Moments {
+            rare: RareFactsBox::from(RareFacts {
                 not_before: request.rare.begin,
-                ..Moments::default()
+                priority_set,
+                reservation: request.rare.reservation.as_deref().map(Box::from),
+                ..RareFacts::default()
             }),
             dependency: dependency.and_then(Dependency::parse).map(Arc::new),
             state: JobState::Pending {
@@ -94,8 +90,6 @@ impl Job {
             } else {
                 priority_of(priority_set, request.nice)
             },
-            priority_set,
-            reservation: request.rare.reservation.as_deref().map(Box::from),
             request: Arc::new(request),
             restarts: 0,
             batch: true,
@@ -106,14 +100,14 @@ impl Job {
     /// The priority that it has while it isn't held, where no weights count.
     #[must_use]
     pub fn unweighted_priority(&self) -> u32 {
-        priority_of(self.priority_set, self.request.nice)
+        priority_of(self.rare.priority_set, self.request.nice)
     }
 
     /// It may not start for now, and its age begins anew once it may.
     pub fn is_no_more_eligible(&mut self) {
         self.eligible = None;
-        if self.moments.accrues.is_some() {
-            self.moments.accrues = None;
+        if self.rare.accrues.is_some() {
+            self.rare.accrues = None;
         }
     }
 

@@ -159,7 +159,7 @@ impl State {
 
     /// What a job's priority is made of; none where it was set by hand or nothing has a weight.
     fn factors_of(&self, job: &LiveJob, choice: &crate::kinds::Choice) -> Option<Factors> {
-        let is_set = job.record.priority_set.is_some();
+        let is_set = job.record.rare.priority_set.is_some();
         if is_set || !self.cluster.priority().is_multifactor {
             return None;
         }

@@ -27,7 +27,7 @@ pub(super) fn rows<'a>(state: &'a State, ids: &'a [JobId]) -> impl Iterator<Item
 /// In which order equal jobs go.
 fn turn(state: &State, record: &Job, priority: u32) -> (Reverse<u32>, Timestamp, JobId) {
     let is_weighted = state.cluster().priority().is_multifactor;
-    let submitted = if is_weighted || record.priority_set.is_some() {
+    let submitted = if is_weighted || record.rare.priority_set.is_some() {
         record.submitted
     } else {
         Timestamp(0)
@@ -41,8 +41,8 @@ pub(super) fn check_order(before: &State, state: &State, started: &[JobId], now:
     for own in rows(state, started) {
         for other in state.jobs.values() {
             let is_equal = other.record.request == own.request
-                && other.record.reservation == own.reservation
-                && other.record.priority_set == own.priority_set
+                && other.record.rare.reservation == own.rare.reservation
+                && other.record.rare.priority_set == own.rare.priority_set
                 && other.record.submitter.uid == own.submitter.uid
                 && other.record.submitted_as() != own.submitted_as();
             let may_start = other.is_ready() && !state.limited.contains(&other.record.id);

@@ -65,7 +65,7 @@ impl Key {
     /// Where a job with that priority stands.
     fn of(record: &Job, priority: u32, keeps_place: bool) -> Key {
         Key {
-            is_unreserved: record.reservation.is_none(),
+            is_unreserved: record.rare.reservation.is_none(),
             keeps_place,
             priority: Reverse(priority),
             submitted: record.submitted,
@@ -90,7 +90,7 @@ pub(crate) struct QueueId {
 impl State {
     /// Where a job with that priority stands in its queue.
     pub(crate) fn key(&self, record: &Job, priority: u32) -> Key {
-        let has_own = record.priority_set.is_some();
+        let has_own = record.rare.priority_set.is_some();
         let is_weighted = self.cluster.priority().is_multifactor;
         Key::of(record, priority, !has_own && !is_weighted)
     }

@@ -153,7 +153,7 @@ impl State {
                 }
             }
         }
-        let not_before = self.jobs[&id].record.moments.not_before;
+        let not_before = self.jobs[&id].record.rare.not_before;
         if let Some(begin) = not_before.filter(|begin| *begin > now) {
             self.set_reason(id, PendingReason::BeginTime);
             return Some(Place::Timed(begin));

@@ -252,7 +252,7 @@ impl State {
     /// Live jobs that are in a reservation, or wait for it.
     pub fn jobs_of_reservation<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Job> + 'a {
         self.live()
-            .filter(move |record| named(record.reservation.as_deref()).any(|one| one == name))
+            .filter(move |record| named(record.rare.reservation.as_deref()).any(|one| one == name))
     }
 
     pub(crate) fn reservation_changed(&mut self, name: String, now: Option<Reservation>) {
@@ -267,7 +267,7 @@ impl State {
     pub(crate) fn reserved_until(&self, record: &Job) -> Option<Timestamp> {
         let own = &self
             .reservations
-            .get(record.reservation.as_deref()?)?
+            .get(record.rare.reservation.as_deref()?)?
             .reservation;
         (!own.is(ReservationFlag::Flex)).then_some(own.end)
     }
@@ -312,7 +312,7 @@ impl State {
             else {
                 return false;
             };
-            let name = record.reservation.as_deref();
+            let name = record.rare.reservation.as_deref();
             let own = name.and_then(|name| self.reservation(name));
             own.is_some_and(|own| {
                 // One that comes again has begun anew since.
@@ -335,10 +335,10 @@ impl State {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
-        let all = job.record.reservation.as_deref();
+        let all = job.record.rare.reservation.as_deref();
         let others: Vec<&str> = named(all).filter(|one| *one != name).collect();
         let is_in_none = others.is_empty();
-        job.record.reservation = Some(others.join(",").into()).filter(|_| !is_in_none);
+        job.record.rare.reservation = Some(others.join(",").into()).filter(|_| !is_in_none);
         let is_held = job.record.priority == 0;
         if is_pending && is_in_none && holds && !is_held {
             job.record.priority = 0;
@@ -364,7 +364,7 @@ impl State {
         }
         let mut used: BTreeMap<String, Vec<(NodeId, u32, Timestamp)>> = BTreeMap::new();
         for (end, job) in self.ends(now) {
-            let name = job.record.reservation.as_deref();
+            let name = job.record.rare.reservation.as_deref();
             if let (Some(name), Some(holding)) = (name, &job.derived.holding) {
                 let shares = holding.shares.iter();
                 let shares = shares.map(|share| (share.node, share.cpus(), end));
@@ -382,7 +382,7 @@ impl State {
         record: &'a Job,
         nodes: impl Iterator<Item = NodeId> + Clone,
     ) -> Option<&'a str> {
-        let names = record.reservation.as_deref()?;
+        let names = record.rare.reservation.as_deref()?;
         let has_all = |name: &&str| {
             let own = self.reservations.get(name);
             own.is_some_and(|own| nodes.clone().all(|node| own.nodes.contains(node)))
@@ -396,7 +396,7 @@ impl State {
     /// A job that starts is in a reservation that drew it, or one of several that it names.
     pub(crate) fn draw(&mut self, id: JobId, name: Box<str>) {
         if let Some(job) = self.jobs.get_mut(&id) {
-            job.record.reservation = Some(name);
+            job.record.rare.reservation = Some(name);
             self.touch(id);
         }
     }

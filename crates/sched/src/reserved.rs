@@ -57,7 +57,7 @@ impl Reservations {
         now: Timestamp,
     ) -> impl Iterator<Item = Reserved<'a>> {
         let (who, request) = (&record.submitter, &record.request);
-        let own = record.reservation.as_deref();
+        let own = record.rare.reservation.as_deref();
         let draws = move |kept: &&Kept| {
             let one = &kept.reservation;
             own.is_none()
@@ -79,7 +79,7 @@ impl Reservations {
 
     /// What they leave to a job; to one that names several, the first of them.
     pub(crate) fn left_to_job(&self, record: &Job) -> Reserved<'_> {
-        self.left_to(record.reservation.as_deref(), &record.request)
+        self.left_to(record.rare.reservation.as_deref(), &record.request)
     }
 
     /// The same for a request that names some.
@@ -192,7 +192,7 @@ impl State {
     ) -> Option<PendingReason> {
         let record = &self.jobs[&attempt.job].record;
         let (partition, limit) = (attempt.choice.partition, attempt.span.length);
-        if record.reservation.is_some() {
+        if record.rare.reservation.is_some() {
             let reserved = self.reservations.left_to_job(record);
             let is_closed = reserved.closed(&self.cluster, now.0, limit) == Closed::All;
             return is_closed.then_some(PendingReason::Reservation);

@@ -39,7 +39,7 @@ impl State {
         if let JobState::Running { allocation, .. } = &mut job.record.state {
             *allocation = Allocation { nodes: left };
         }
-        job.record.moments.resized = Some(at);
+        job.record.rare.resized = Some(at);
         self.held.hold_anew(&self.cluster, job);
         if let Some(shares) = job.counted_shares(&self.cluster) {
             self.ledger.started(&self.cluster, &job.record, &shares);

@@ -69,7 +69,7 @@ impl State {
         if let Some(name) = self.chosen(record, nodes).map(Box::from) {
             self.draw(id, name);
         }
-        if self.jobs[&id].record.reservation.is_some() {
+        if self.jobs[&id].record.rare.reservation.is_some() {
             self.count_reserved_cores(now);
         }
         Some(Action::Start {

@@ -2,6 +2,7 @@
 
 use crate::accrual::accrues_since;
 use crate::live_job::LiveJob;
+use crate::rare_facts::{RareFacts, RareFactsBox};
 use crate::{Finished, Job, State};
 use model::{Dependency, JobId, JobState, NodeName, PendingReason, Request, Seconds, Timestamp};
 use std::sync::Arc;
@@ -39,8 +40,8 @@ impl JobUpdate {
     pub fn of(record: &Job) -> JobUpdate {
         JobUpdate {
             request: (*record.request).clone(),
-            reservation: record.reservation.clone(),
-            priority_set: record.priority_set,
+            reservation: record.rare.reservation.clone(),
+            priority_set: record.rare.priority_set,
             dependency: None,
             begin: None,
             limit: None,
@@ -94,8 +95,11 @@ impl State {
         };
         self.in_queue.take(&self.cluster, &job.record);
         job.record.request = Arc::new(update.request);
-        job.record.reservation = update.reservation;
-        job.record.priority_set = update.priority_set;
+        job.record.rare = RareFactsBox::from(RareFacts {
+            reservation: update.reservation,
+            priority_set: update.priority_set,
+            ..RareFacts::clone(&job.record.rare)
+        });
         self.in_queue.add(&self.cluster, &job.record);
         if let Some(most) = update.throttle {
             let throttle = Some(most).filter(|most| *most > 0);
@@ -126,10 +130,10 @@ impl State {
             }
             // One that a limit keeps from gaining by its age does not begin by that.
             if update.resets_age && accrues_since(&self.cluster, &job.record).is_some() {
-                job.record.moments.accrues = Some(at);
+                job.record.rare.accrues = Some(at);
             }
             if let Some(begin) = update.begin {
-                job.record.moments.not_before = Some(begin);
+                job.record.rare.not_before = Some(begin);
             }
             if let Some(dependency) = update.dependency {
                 job.record.dependency = dependency.map(Arc::new);

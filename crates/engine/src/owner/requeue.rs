@@ -168,7 +168,7 @@ impl Owner {
         record.partition = None;
         let delay = self.state.cluster().requeue_delay();
         if delay > Seconds(0) {
-            let not_before = &mut record.moments.not_before;
+            let not_before = &mut record.rare.not_before;
             *not_before = (*not_before).max(Some(turn.now + delay));
         }
         self.state.apply(Event::Submitted {

@@ -8,7 +8,7 @@ use model::{
     Allocation, ArrayPlace, ArraySpec, ArrayTask, Dependency, Ending, JobId, JobState,
     JobStateName, Outcome, PendingReason, Ran, Request, Submitter, Timestamp,
 };
-use sched::{Job, Moments, MomentsBox};
+use sched::{Job, RareFacts, RareFactsBox};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -260,14 +260,14 @@ pub(super) fn read_job(
         state,
         submitted: Timestamp(row.get("submitted_at")?),
         eligible: moment(row, "eligible_at")?,
-        moments: MomentsBox::from(Moments {
+        rare: RareFactsBox::from(RareFacts {
             not_before: moment(row, "not_before")?,
             accrues: moment(row, "accrues_at")?,
             resized: moment(row, "resized_at")?,
+            priority_set,
+            reservation: reservation.map(Box::from),
         }),
         priority,
-        priority_set,
-        reservation: reservation.map(Box::from),
         restarts: row.get("restarts")?,
         batch: submission.batch,
         version: u64::try_from(version).unwrap_or(0),
@@ -362,8 +362,8 @@ mod tests {
         check(|_| {});
         check(|job| {
             (job.priority, job.version) = (0, 12);
-            job.moments.not_before = Some(Timestamp(77));
-            job.moments.accrues = Some(Timestamp(78));
+            job.rare.not_before = Some(Timestamp(77));
+            job.rare.accrues = Some(Timestamp(78));
         });
         check(|job| {
             job.state = JobState::Pending {
@@ -372,8 +372,8 @@ mod tests {
             (job.priority, job.restarts) = (0, 2);
         });
         check(|job| {
-            job.reservation = Some("r,s".into());
-            (job.priority, job.priority_set) = (77, Some(77));
+            job.rare.reservation = Some("r,s".into());
+            (job.priority, job.rare.priority_set) = (77, Some(77));
         });
         for reason in [
             PendingReason::JobHeldAdmin,
@@ -397,7 +397,7 @@ mod tests {
                 *held = Some(HeldBy::Admin);
                 *end_moved_ms = -12_000;
             }
-            (job.priority, job.moments.resized) = (42, Some(Timestamp(11)));
+            (job.priority, job.rare.resized) = (42, Some(Timestamp(11)));
         });
         check(|job| {
             let hold = RequeueHold::HeldSpecialExit;
@@ -418,7 +418,7 @@ mod tests {
                 is_preempted: false,
             };
             job.state = running(None, Some(suspension));
-            (job.priority, job.moments.resized) = (42, Some(Timestamp(11)));
+            (job.priority, job.rare.resized) = (42, Some(Timestamp(11)));
         });
         check(|job| {
             job.state = JobState::Ended {

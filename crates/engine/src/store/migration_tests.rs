@@ -118,7 +118,7 @@ fn line(job: &sched::Job) -> String {
         request.qos,
         request.rare.comment,
         job.dependency.as_ref().map(|it| it.to_string()),
-        job.moments.not_before.is_some(),
+        job.rare.not_before.is_some(),
         job.eligible.is_some(),
         job.restarts,
     )
@@ -401,7 +401,11 @@ fn reservations_and_set_priorities_of_schema_18_are_kept() {
     let live = store.saved().unwrap().live;
     let own = |id: u32| {
         let job = live.iter().find(|job| job.id.0 == id).unwrap();
-        (job.reservation.as_deref(), job.priority_set, job.priority)
+        (
+            job.rare.reservation.as_deref(),
+            job.rare.priority_set,
+            job.priority,
+        )
     };
     let ordinary = 2_147_483_646;
     assert_eq!(own(12), (Some("r,s"), Some(77), 77));

@@ -168,7 +168,7 @@ fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
             row.state.long(),
             job.submitted.0,
             job.eligible.map(|at| at.0),
-            job.moments.not_before.map(|at| at.0),
+            job.rare.not_before.map(|at| at.0),
             job.dependency.as_ref().map(ToString::to_string),
             row.hold.map(Hold::text),
             start.as_ref().map(|start| start.started_at.0),
@@ -178,10 +178,10 @@ fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
             row.ending.as_ref().map(json).transpose()?,
             row.outcome.as_ref().map(json).transpose()?,
             i64::try_from(job.version).unwrap_or(i64::MAX),
-            job.moments.resized.map(|at| at.0),
-            job.moments.accrues.map(|at| at.0),
-            job.reservation,
-            job.priority_set,
+            job.rare.resized.map(|at| at.0),
+            job.rare.accrues.map(|at| at.0),
+            job.rare.reservation,
+            job.rare.priority_set,
         ])?;
     match row.ended_at {
         Some(at) => transaction
@@ -240,7 +240,7 @@ fn write_start(
                 start.suspension.as_ref().map(json).transpose()?,
                 start.end_moved_ms,
             ])?;
-        if job.moments.resized.is_some() {
+        if job.rare.resized.is_some() {
             transaction
                 .prepare_cached(
                     "UPDATE job_starts SET node_list = ?3, shares = ?4

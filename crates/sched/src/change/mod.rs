@@ -140,7 +140,7 @@ impl State {
             JobChange::Partition(name) => Ok(record.partitions() == Some(name)),
             JobChange::Qos(name) => match cluster.find_qos(name) {
                 None => Err(ChangeDenial::Qos),
-                Some(qos) if record.reservation.is_none() && self.is_for_reservations(qos) => {
+                Some(qos) if record.rare.reservation.is_none() && self.is_for_reservations(qos) => {
                     Err(ChangeDenial::Qos)
                 }
                 Some(_) => Ok(record.request.qos.as_ref() == Some(name)),

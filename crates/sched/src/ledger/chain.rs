@@ -77,7 +77,7 @@ impl<'a> Chain<'a> {
             uid: record.submitter.uid,
             user: &record.submitter.user,
             request: &record.request,
-            reservation: record.reservation.as_deref(),
+            reservation: record.rare.reservation.as_deref(),
             usage_factor: usage_factor(own_qos),
             counts_ahead,
         }

@@ -73,7 +73,7 @@ impl State {
 
     /// Running jobs of others that end after its beginning, by their numbers, with their nodes.
     pub(super) fn nodes_of_others(&self, next: &Reservation) -> Vec<(model::JobId, NodeSet)> {
-        let of_it = |record: &Job| record.reservation.as_deref() == Some(next.name.as_str());
+        let of_it = |record: &Job| record.rare.reservation.as_deref() == Some(next.name.as_str());
         let ends = self.ends(self.last_pass.0).into_iter();
         let there = ends.filter(|(end, job)| *end > next.start && !of_it(&job.record));
         let held = there.filter_map(|(_, job)| match &job.record.state {

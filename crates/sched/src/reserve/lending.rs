@@ -37,7 +37,7 @@ impl Kept {
 impl State {
     /// Whether a job of a reservation with `MaxStartDelay` may take the places of those that borrow its nodes.
     pub(crate) fn takes_back(&self, record: &Job) -> Option<&Kept> {
-        let own = self.reservations.get(record.reservation.as_deref()?)?;
+        let own = self.reservations.get(record.rare.reservation.as_deref()?)?;
         let lends = own.reservation.max_start_delay.is_some() && !own.nodes.is_empty();
         lends.then_some(own)
     }

@@ -129,7 +129,7 @@ impl Lab {
             return "waits".to_owned();
         };
         let nodes: Vec<NodeName> = allocation.nodes.iter().map(|it| it.node.clone()).collect();
-        let own = record.reservation.as_deref();
+        let own = record.rare.reservation.as_deref();
         format!("{} {}", node_list::fold(&nodes), own.unwrap_or("-"))
     }
 
@@ -223,7 +223,7 @@ fn a_job_of_several_waits_for_the_others_when_one_is_over() {
     let job = lab.submit("ann", Some("r,s"));
     lab.pass(3601);
     let record = lab.state.job(job).unwrap();
-    assert_eq!(record.reservation.as_deref(), Some("s"));
+    assert_eq!(record.rare.reservation.as_deref(), Some("s"));
     assert_eq!(record.request.rare.reservation.as_deref(), Some("r,s"));
     assert_ne!(record.priority, 0);
 }

@@ -270,7 +270,7 @@ impl State {
         let Some(job) = self.jobs.get(&record.id) else {
             return Vec::new();
         };
-        let own = record.reservation.as_deref();
+        let own = record.rare.reservation.as_deref();
         let closes = |kept: &&crate::reservations::Kept| {
             let reservation = &kept.reservation;
             if crate::reservations::named(own).any(|own| own == reservation.name) {
@@ -306,7 +306,7 @@ impl State {
             let there = self.cluster.licence(&licence.name).unwrap_or(0);
             let held = self.ledger.licences(&licence.name);
             let reservations = &self.reservations;
-            let own = record.reservation.as_deref();
+            let own = record.rare.reservation.as_deref();
             let limit = limit.flatten();
             let reserved = reservations.licences_kept(own, &licence.name, now, limit);
             if held.saturating_add(licence.count).saturating_add(reserved) > there {
