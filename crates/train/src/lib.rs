@@ -60,6 +60,7 @@ pub use keys::{
 };
 pub use launchers::{
     FirstTask, Launch, Launcher, Meeting, Shape, TORCH_VARIABLES, command_line, first_task, launch,
+    starts_horovodrun,
 };
 pub use model::{Problem, render};
 pub use new_run_file::{NewRunFile, NewValue, ScriptStart, from_script, toml_text, toml_texts};

@@ -1,6 +1,7 @@
 //! A plan as a person reads it.
 
 use crate::describe::{describe, describe_machine};
+use crate::launchers::starts_horovodrun;
 use crate::{
     Keep, Launcher, Notify, OnHang, Plan, Resolved, ResumeBy, Source, command_line, first_task,
     say_limit, say_mebibytes, say_seconds,
@@ -150,11 +151,7 @@ impl Plan {
         let cpus = &self.cpus_per_rank;
         add("cpus per rank", cpus.value.to_string(), &cpus.source);
         if self.gpus_per_node.value > 0 {
-            let horovods = self
-                .command
-                .value
-                .iter()
-                .any(|word| word.contains("horovodrun"));
+            let horovods = starts_horovodrun(&self.command.value);
             let value = if ranks.value < self.gpus_per_node.value && horovods {
                 "ranks that horovodrun starts on the first node each at its GPU's socket, others anywhere"
             } else if ranks.value < self.gpus_per_node.value {

@@ -152,11 +152,7 @@ impl Start<'_> {
         let mut child = spawn(&program, &argv, &self.launch.cwd, &variables)?;
         let pid = child.id();
         if let Some(near) = near {
-            let starts_horovod = self
-                .rank
-                .argv
-                .iter()
-                .any(|word| word.contains("horovodrun"));
+            let starts_horovod = train::starts_horovodrun(&self.rank.argv);
             std::thread::spawn(move || near.bind_ranks_of(pid, starts_horovod));
         }
         prefer_to_kill(pid);

@@ -20,6 +20,12 @@ pub(super) const ROW: Row = Row {
     start: rank,
 };
 
+/// Whether a command starts ranks of its own by `horovodrun`, also from a line that it gives a shell.
+#[must_use]
+pub fn starts_horovodrun(command: &[String]) -> bool {
+    command.iter().any(|word| word.contains("horovodrun"))
+}
+
 /// A rank, with what `horovodrun --gloo` would set. The store at the rendezvous' address is the
 /// first node's agent's. `HOROVOD_HOSTNAME` must be one on each node and another on every other.
 fn rank(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<String> {

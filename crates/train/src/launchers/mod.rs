@@ -19,6 +19,7 @@ mod torch;
 mod torchrun;
 
 pub use command_line::{FirstTask, command_line, first_task};
+pub use horovod::starts_horovodrun;
 pub(crate) use launch::known;
 pub use launch::{Launch, launch};
 pub use torch::TORCH_VARIABLES;
