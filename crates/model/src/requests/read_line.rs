@@ -25,3 +25,17 @@ pub(crate) fn read_line<T>(
     let surroundings = Surroundings::embedded(Timestamp(0), &zone, Path::new("/work"));
     resolve(&args, &lookup, &surroundings)
 }
+
+/// The lines in which a value differs from one of which nothing was said, and what there is to say.
+pub(super) fn what_was_read<T: std::fmt::Debug + Default>(
+    value: &T,
+    diagnostics: &[Diagnostic],
+) -> Vec<String> {
+    let plain = format!("{:#?}", T::default());
+    let plain: Vec<&str> = plain.lines().collect();
+    let shown = format!("{value:#?}");
+    let own = shown.lines().filter(|line| !plain.contains(line));
+    let own = own.map(|line| line.trim().to_owned());
+    own.chain(diagnostics.iter().map(|it| format!("{} {it}", it.code)))
+        .collect()
+}

@@ -1,7 +1,7 @@
 //! Tests of how `sbatch` is read: see `sbatch.rs`.
 
 use super::*;
-use crate::requests::read_line::read_line;
+use crate::requests::read_line::{read_line, what_was_read};
 use expect_test::{Expect, expect};
 
 fn read(line: &str, variables: &[(&str, &str)], script: &str) -> (Sbatch, Vec<Diagnostic>) {
@@ -14,15 +14,7 @@ fn read(line: &str, variables: &[(&str, &str)], script: &str) -> (Sbatch, Vec<Di
 #[track_caller]
 fn check(line: &str, variables: &[(&str, &str)], script: &str, want: Expect) {
     let (sbatch, diagnostics) = read(line, variables, script);
-    let shown = format!("{:#?}", sbatch.request);
-    let plain = format!("{:#?}", Request::default());
-    let plain: Vec<&str> = plain.lines().collect();
-    let mut lines: Vec<String> = shown
-        .lines()
-        .filter(|line| !plain.contains(line))
-        .map(|line| line.trim().to_owned())
-        .collect();
-    lines.extend(diagnostics.iter().map(|d| format!("{} {d}", d.code)));
+    let lines = what_was_read(&sbatch.request, &diagnostics);
     want.assert_eq(&lines.join(" "));
 }
 

@@ -1,7 +1,7 @@
 //! Tests of how `srun` is read: see `srun.rs`.
 
 use super::*;
-use crate::requests::read_line::read_line;
+use crate::requests::read_line::{read_line, what_was_read};
 use expect_test::{Expect, expect};
 
 fn read(line: &str, variables: &[(&str, &str)]) -> (Srun, Vec<Diagnostic>) {
@@ -11,15 +11,7 @@ fn read(line: &str, variables: &[(&str, &str)]) -> (Srun, Vec<Diagnostic>) {
 #[track_caller]
 fn check_step(line: &str, variables: &[(&str, &str)], want: Expect) {
     let (srun, diagnostics) = read(line, variables);
-    let shown = format!("{:#?}", srun.step);
-    let plain = format!("{:#?}", StepRequest::default());
-    let plain: Vec<&str> = plain.lines().collect();
-    let mut lines: Vec<String> = shown
-        .lines()
-        .filter(|line| !plain.contains(line))
-        .map(|line| line.trim().to_owned())
-        .collect();
-    lines.extend(diagnostics.iter().map(|d| format!("{} {d}", d.code)));
+    let mut lines = what_was_read(&srun.step, &diagnostics);
     lines.push(format!("job {:?}", srun.job.map(|job| job.0)));
     want.assert_eq(&lines.join(" "));
 }
