@@ -5,6 +5,7 @@
 
 mod by_job;
 mod environment_error;
+mod interpreter;
 mod key;
 mod local_package;
 mod python_version;
