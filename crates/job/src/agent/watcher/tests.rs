@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::agent::recognise::{Format, Recognised::*};
+use model::Seconds;
 
 #[derive(Clone, Copy, Debug)]
 struct Evidence {
