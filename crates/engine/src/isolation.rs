@@ -6,17 +6,17 @@
 
 use crate::job_networks;
 use crate::networks::{self, Networks};
-use crate::node_disks;
-use crate::spec::{JobFolder, StepSpec};
+use crate::node_disks::{self, make_folder};
+use crate::spec::StepSpec;
 use crate::user_networks;
 use api::EngineFolder;
 use model::NodeName;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use sys::env_vars::{
     TMPDIR, TRAINYARD_HOME, TRAINYARD_HOST, TRAINYARD_NAMESPACES, XDG_CACHE_HOME, XDG_CONFIG_HOME,
@@ -292,10 +292,6 @@ fn write_hosts(place: &Path, nodes: &[&NodeName], networks: Option<&Networks>) -
     fs::set_permissions(place.join("hosts"), Permissions::from_mode(0o644))
 }
 
-fn make_folder(place: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(place)
-}
-
 fn keepers_of(place: &Path, networks: Option<&Networks>) -> Vec<PidFd> {
     let of_user = networks.filter(|networks| !networks.lead_outside_too());
     of_user.map_or_else(Vec::new, |_| user_networks::keepers(place))
@@ -449,20 +445,6 @@ fn make_temporary_folder(environment: &[(String, String)], disk: &Path) -> io::R
         Some(below) => make_folder(&disk.join(below)),
         None => Ok(()),
     }
-}
-
-/// Makes the folder that a step's job has to itself on its node, with the rights of this thread, and says by which
-/// variable tasks know it; none where jobs have none.
-pub(crate) fn make_job_folder(
-    spec: &StepSpec,
-    user: Option<&User>,
-) -> io::Result<Option<(String, String)>> {
-    let (Some(nodes), Some(JobFolder { variable, name })) = (&spec.nodes, &spec.job_folder) else {
-        return Ok(None);
-    };
-    let disk = node_disks::disk(nodes, spec.node.as_str(), user.map(|user| user.uid))?;
-    sys::process::as_user(user, || make_folder(&disk.join(name)))??;
-    Ok(Some((variable.clone(), format!("/tmp/{name}"))))
 }
 
 /// What a program of the cluster sees on a node, with these folders below `/tmp`, if they are there: what a job

@@ -4,13 +4,15 @@
 //! hold the only copy of a checkpoint. `yard clean` removes them.
 
 use crate::networks;
+use crate::spec::{JobFolder, StepSpec};
 use std::ffi::OsStr;
 use std::fs;
-use std::fs::Permissions;
+use std::fs::{DirBuilder, Permissions};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
+use sys::process::User;
 
 /// What the folders begin with that are put aside until they are removed.
 const ASIDE: &str = "tmp.gone.";
@@ -27,6 +29,25 @@ pub(crate) const MEMORY: &str = "/dev/shm";
 /// the engine's.
 pub(crate) fn disk(nodes: &Path, node: &str, user: Option<u32>) -> io::Result<PathBuf> {
     make(&folder_for(nodes.join(node), user))
+}
+
+/// Makes the folder that a step's job has to itself on its node, with the rights of this thread, and says by which
+/// variable tasks know it; none where jobs have none.
+pub(crate) fn make_job_folder(
+    spec: &StepSpec,
+    user: Option<&User>,
+) -> io::Result<Option<(String, String)>> {
+    let (Some(nodes), Some(JobFolder { variable, name })) = (&spec.nodes, &spec.job_folder) else {
+        return Ok(None);
+    };
+    let disk = disk(nodes, spec.node.as_str(), user.map(|user| user.uid))?;
+    sys::process::as_user(user, || make_folder(&disk.join(name)))??;
+    Ok(Some((variable.clone(), format!("/tmp/{name}"))))
+}
+
+/// Makes a folder and those above it, for its user alone.
+pub(crate) fn make_folder(place: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(place)
 }
 
 /// Where a user's folder is in a node's. The folders above are closed to all but the engine's user, so that no

@@ -98,7 +98,7 @@ pub(super) fn launch(
         .map_err(|error| format!("could not become {}: {}", spec.user, words(&error)))?;
     let temporary = sys::process::as_user(user.as_ref(), || TemporaryFolder::prepare(&environment))
         .map_err(|error| format!("could not become {}: {}", spec.user, words(&error)))?;
-    let own = crate::isolation::make_job_folder(spec, user.as_ref());
+    let own = crate::node_disks::make_job_folder(spec, user.as_ref());
     let own = own.map_err(|error| {
         let named = spec.job_folder.as_ref().map_or("", |own| &own.variable);
         format!(
