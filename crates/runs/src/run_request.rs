@@ -122,9 +122,7 @@ impl Planned {
             .todo(&first.todo)
             .mistakes(others.collect()))
     }
-}
 
-impl Planned {
     /// Refuses a run after one that is not there, which a plan alone may name.
     ///
     /// # Errors
