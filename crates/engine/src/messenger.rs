@@ -297,19 +297,22 @@ mod tests {
     use std::os::unix::net::UnixListener;
     use std::process::Command;
 
+    fn key(job: u32) -> SupervisorKey {
+        SupervisorKey {
+            job: JobId(job),
+            restart: 0,
+            step: StepId::Batch,
+            node: 0,
+            tag: None,
+        }
+    }
+
     /// It was dropped after ten seconds: what was cancelled, suspended or given another limit before that ran on all
     /// the same.
     #[test]
     fn a_call_to_one_that_has_not_begun_waits_until_its_step_is_over() {
         let folder = tempfile::tempdir().unwrap();
         let engine = EngineFolder::new(folder.path());
-        let key = |job| SupervisorKey {
-            job: JobId(job),
-            restart: 0,
-            step: StepId::Batch,
-            node: 0,
-            tag: None,
-        };
         let mut words = Vec::new();
         for job in [1, 2] {
             take_in(
@@ -332,13 +335,7 @@ mod tests {
     fn a_call_waits_until_whoever_caused_it_has_ended() {
         let folder = tempfile::tempdir().unwrap();
         let engine = EngineFolder::new(folder.path());
-        let key = SupervisorKey {
-            job: JobId(1),
-            restart: 0,
-            step: StepId::Batch,
-            node: 0,
-            tag: None,
-        };
+        let key = key(1);
         let path = key.record(&engine);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let this = PidFile::of_this_process(sys::boot_id());

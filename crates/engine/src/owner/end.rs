@@ -5,7 +5,6 @@ use super::active_job::{ActiveJob, Over};
 use super::adopted::untold;
 use super::turn::Turn;
 use crate::SupervisorKey;
-use crate::job_record::record_of;
 use crate::node_disks;
 use crate::orphans::Orphans;
 use crate::outcome::{self, NodeEnd};
@@ -377,13 +376,13 @@ impl Owner {
 
     /// Removes what a job had to itself on its nodes, which may have other jobs.
     fn remove_job_folders(&mut self, job: JobId) {
-        let Some(record) = self.state.job(job).map(|job| record_of(job, None)) else {
-            return;
-        };
-        let Some(own) = self.job_folder(&record) else {
-            return;
-        };
         let Some(place) = self.isolation.nodes().map(Path::to_owned) else {
+            return;
+        };
+        let Some(record) = self.state.job(job) else {
+            return;
+        };
+        let Some(own) = self.job_folder(job, record.restarts, &record.submitter) else {
             return;
         };
         let uid = record.submitter.uid;

@@ -15,8 +15,8 @@ use crate::{RecordTag, SupervisorKey};
 use api::StepTask;
 use model::job_environment::{self, StartedJob};
 use model::{
-    ArrayTask, JobId, JobRecord, JobState, NodeShare, OpenMode, Seconds, SignalSpec, SignalTarget,
-    StepId,
+    ArrayTask, JobId, JobRecord, JobState, NodeShare, OpenMode, RestartCount, Seconds, SignalSpec,
+    SignalTarget, StepId, Submitter,
 };
 use sched::Job;
 use std::io;
@@ -181,7 +181,7 @@ impl Owner {
                 .nodes_of(record.submitter.uid)
                 .map(std::path::Path::to_owned),
             own_processes: self.isolation.has_processes(),
-            job_folder: self.job_folder(record),
+            job_folder: self.job_folder(record.id, record.restarts, &record.submitter),
             engine: self.folder.root().to_owned(),
             binary: self.binary.clone(),
             uid: record.submitter.uid,
@@ -237,11 +237,15 @@ impl Owner {
 
     /// What a job's own folder on its nodes is called, and the variable that names it; none where its cluster gives jobs
     /// none, or its nodes have no disks of their own.
-    pub(super) fn job_folder(&self, record: &JobRecord) -> Option<JobFolder> {
-        let submitter = &record.submitter;
+    pub(super) fn job_folder(
+        &self,
+        job: JobId,
+        restart: RestartCount,
+        submitter: &Submitter,
+    ) -> Option<JobFolder> {
         self.isolation.nodes_of(submitter.uid)?;
         let variable = self.cluster.file.as_ref()?.node_local.variable.as_ref()?;
-        let (user, job, restart) = (&submitter.user, record.id, record.restarts);
+        let user = &submitter.user;
         Some(JobFolder {
             variable: variable.value.clone(),
             name: format!("{user}.{job}.{restart}"),
