@@ -269,9 +269,9 @@ mod tests {
         // It may have been started with all CPUs of this machine.
         let _ = cpu::bind_process(rank, &own, &gpus.own);
         std::thread::spawn(move || gpus.bind_ranks_of(pid, true));
-        while cpu::of_process(rank).unwrap() != [second] {
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        testkit::wait_until("the rank is bound", || {
+            cpu::of_process(rank).unwrap() == [second]
+        });
         for process in [rank, pid] {
             sys::process::signal(process, 9).unwrap();
         }
