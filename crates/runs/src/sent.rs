@@ -598,10 +598,18 @@ fn finding() -> ScriptFinding {
 /// A connection that a client held would be one that it had to be on this machine for.
 #[test]
 fn no_public_function_takes_or_returns_a_connection() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut folders = vec![source];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let (inner, own): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
+        folders.extend(inner);
+        files.extend(own);
+    }
     let mut seen = 0;
-    for file in std::fs::read_dir(folder).unwrap() {
-        let path = file.unwrap().path();
+    for path in files {
         let text = std::fs::read_to_string(&path).unwrap();
         let free = text.split("\npub fn ").skip(1);
         let methods = text.split("\n    pub fn ").skip(1);
