@@ -6,6 +6,16 @@ use super::{Chain, Ledger, licences_of};
 use crate::expected_ends::UNLIMITED;
 use crate::fault::{self, Fault};
 use model::{LicenceCount, LimitedAmount, PendingReason, Seconds};
+use resources::Limits;
+
+/// What QOS limited, which associations then limit no more.
+#[derive(Clone, Copy, Default)]
+struct SetByQos {
+    group_jobs: bool,
+    account_jobs: bool,
+    user_jobs: bool,
+    wall: bool,
+}
 
 impl Ledger {
     /// Before nodes are chosen: numbers of jobs, and time. `kept` are licences that reservations of others
@@ -16,7 +26,6 @@ impl Ledger {
         limit: Option<Seconds>,
         kept: &dyn Fn(&str) -> u32,
     ) -> Result<(), Passed> {
-        let limit = chain.counted_time(limit);
         let lacks = |licence: &LicenceCount| {
             let there = chain.cluster.licence(&licence.name).unwrap_or(0);
             let held = self.licences(&licence.name).saturating_add(licence.count);
@@ -28,77 +37,101 @@ impl Ledger {
                 over: None,
             });
         }
-        let full = |counter: Counter, most: Option<u32>| {
-            let allowance = u32::from(fault::is(Fault::PassesLimitByOne));
-            let jobs = self.jobs(&counter);
-            let most = most.filter(|most| jobs >= most.saturating_add(allowance))?;
-            Some(Over {
-                whose: Whose::Together(counter),
-                on: LimitedAmount::Jobs,
-                with_it: u64::from(jobs) + 1,
-                most: most.into(),
-            })
-        };
-        let too_long = |whose: Whose, wall: Seconds| {
-            let asked = limit.is_none_or(|limit| limit > wall);
-            asked.then(|| Over {
-                whose,
-                on: LimitedAmount::Time,
-                with_it: limit.unwrap_or(UNLIMITED).0,
-                most: wall.0,
-            })
-        };
-        let of_group = chain.qos_limits().find(|(_, it)| it.group.jobs.is_some());
-        if let Some((qos, limits)) = of_group
-            && let Some(over) = full(Counter::Qos(qos), limits.group.jobs)
-        {
-            return over.stop("QOSGrpJobsLimit");
-        }
-        let of_account = chain.qos_limits().find(|(_, it)| it.account.jobs.is_some());
-        if let Some((qos, limits)) = of_account {
-            let counter = Counter::QosAccount(qos, chain.account.clone());
-            if let Some(over) = full(counter, limits.account.jobs) {
+        let limit = chain.counted_time(limit);
+        let set = self.qos_before(chain, limit)?;
+        self.associations_before(chain, limit, set)?;
+        chain.asks_for_too_many_nodes()
+    }
+
+    /// All limits of the first QOS, then those of the second that the first says nothing of, so that the first
+    /// QOS gives the reason (`_qos_job_runnable_pre_select`).
+    fn qos_before(&self, chain: &Chain<'_>, limit: Option<Seconds>) -> Result<SetByQos, Passed> {
+        let mut set = SetByQos::default();
+        for (qos, limits) in chain.qos_limits() {
+            let of_group = limits.group.jobs.filter(|_| !set.group_jobs);
+            if let Some(over) = self.full(|| Counter::Qos(qos), of_group) {
+                return over.stop("QOSGrpJobsLimit");
+            }
+            let of_account = limits.account.jobs.filter(|_| !set.account_jobs);
+            let counter = || Counter::QosAccount(qos, chain.account.clone());
+            if let Some(over) = self.full(counter, of_account) {
                 return over.stop("MaxJobsPerAccount");
             }
-        }
-        let of_qos = chain.qos_limits().find(|(_, it)| it.user.jobs.is_some());
-        if let Some((qos, limits)) = of_qos
-            && let Some(over) = full(Counter::QosUser(qos, chain.uid), limits.user.jobs)
-        {
-            return over.stop("QOSMaxJobsPerUserLimit");
-        }
-        let mut walls = chain.qos_limits();
-        let wall = walls.find_map(|(qos, it)| Some((qos, it.wall?)));
-        if let Some(over) = wall.and_then(|(qos, wall)| too_long(Whose::JobOfQos(qos), wall)) {
-            return over.stop("QOSMaxWallDurationPerJobLimit");
-        }
-        if of_group.is_none() {
-            for (counter, limits) in chain.association_limits() {
-                if let Some(over) = full(counter, limits.group.jobs) {
-                    return over.stop("AssocGrpJobsLimit");
-                }
+            let of_user = limits.user.jobs.filter(|_| !set.user_jobs);
+            if let Some(over) = self.full(|| Counter::QosUser(qos, chain.uid), of_user) {
+                return over.stop("QOSMaxJobsPerUserLimit");
             }
+            let wall = limits.wall.filter(|_| !set.wall);
+            if let Some(over) = too_long(limit, Whose::JobOfQos(qos), wall) {
+                return over.stop("QOSMaxWallDurationPerJobLimit");
+            }
+            set.group_jobs |= limits.group.jobs.is_some();
+            set.account_jobs |= limits.account.jobs.is_some();
+            set.user_jobs |= limits.user.jobs.is_some();
+            set.wall |= limits.wall.is_some();
         }
-        if of_qos.is_none() && of_account.is_none() {
+        Ok(set)
+    }
+
+    /// The user in the account, then the accounts upwards, whose limits on each user and job are handed down to
+    /// the first of these levels (`acct_policy_job_runnable_pre_select`).
+    fn associations_before(
+        &self,
+        chain: &Chain<'_>,
+        limit: Option<Seconds>,
+        set: SetByQos,
+    ) -> Result<(), Passed> {
+        let is_full =
+            |(counter, limits): (Counter, &Limits)| self.full(|| counter, limits.group.jobs);
+        let levels = chain.association_limits().filter(|_| !set.group_jobs);
+        let mut levels = levels.peekable();
+        let of_user = levels.next_if(|(counter, _)| matches!(counter, Counter::Association(..)));
+        if let Some(over) = of_user.and_then(is_full) {
+            return over.stop("AssocGrpJobsLimit");
+        }
+        if !set.account_jobs && !set.user_jobs {
             let most = chain.association_limits().find_map(|(_, it)| it.user.jobs);
-            let own = Counter::Association(chain.account.clone(), chain.uid);
-            if let Some(over) = full(own, most) {
+            if let Some(over) = self.full(|| chain.own_counter(), most) {
                 return over.stop("AssocMaxJobsLimit");
             }
             // The cluster's own key is there for sites without accounts.
             let of_cluster = chain.cluster.limits_of_users().jobs;
-            if most.is_none()
-                && let Some(over) = full(Counter::User(chain.uid), of_cluster)
-            {
+            let of_cluster = of_cluster.filter(|_| most.is_none());
+            if let Some(over) = self.full(|| Counter::User(chain.uid), of_cluster) {
                 return over.stop("AssocMaxJobsLimit");
             }
         }
-        let of_user = chain.association_limits().find_map(|(_, it)| it.wall);
-        if wall.is_none()
-            && let Some(over) = of_user.and_then(|wall| too_long(Whose::JobOfAccount, wall))
-        {
+        let wall = chain.association_limits().find_map(|(_, it)| it.wall);
+        let wall = wall.filter(|_| !set.wall);
+        if let Some(over) = too_long(limit, Whose::JobOfAccount, wall) {
             return over.stop("AssocMaxWallDurationPerJobLimit");
         }
-        chain.asks_for_too_many_nodes()
+        let of_accounts = levels.find_map(is_full);
+        of_accounts.map_or(Ok(()), |over| over.stop("AssocGrpJobsLimit"))
     }
+
+    /// Whether one more job under a counter is more than there may be.
+    fn full(&self, counter: impl FnOnce() -> Counter, most: Option<u32>) -> Option<Over> {
+        let most = most?;
+        let counter = counter();
+        let jobs = self.jobs(&counter);
+        let allowance = u32::from(fault::is(Fault::PassesLimitByOne));
+        (jobs >= most.saturating_add(allowance)).then(|| Over {
+            whose: Whose::Together(counter),
+            on: LimitedAmount::Jobs,
+            with_it: u64::from(jobs) + 1,
+            most: most.into(),
+        })
+    }
+}
+
+/// Whether a job asks for more time than it may have.
+fn too_long(limit: Option<Seconds>, whose: Whose, most: Option<Seconds>) -> Option<Over> {
+    let most = most.filter(|most| limit.is_none_or(|limit| limit > *most))?;
+    Some(Over {
+        whose,
+        on: LimitedAmount::Time,
+        with_it: limit.unwrap_or(UNLIMITED).0,
+        most: most.0,
+    })
 }

@@ -121,7 +121,7 @@ impl<'a> Chain<'a> {
                 .iter()
                 .map(|account| Counter::Account(*account)),
         );
-        counters.push(Counter::Association(self.account.clone(), self.uid));
+        counters.push(self.own_counter());
         counters
     }
 
@@ -154,7 +154,7 @@ impl<'a> Chain<'a> {
         Some(match spender {
             Spender::Qos(name) => Counter::Qos(self.cluster.find_qos(name)?),
             Spender::Account(name) => Counter::Account(self.cluster.find_account(name)?),
-            Spender::Member(_) => Counter::Association(self.account.clone(), self.uid),
+            Spender::Member(_) => self.own_counter(),
         })
     }
 
@@ -171,7 +171,7 @@ impl<'a> Chain<'a> {
             group.or_else(account).or_else(user)
         });
         of_qos.or_else(|| {
-            let own = Counter::Association(self.account.clone(), self.uid);
+            let own = self.own_counter();
             // What an account says of each user holds where the user's own association says nothing, and counts
             // that user's jobs.
             let of_user = || {
@@ -234,6 +234,11 @@ impl<'a> Chain<'a> {
         };
         let mut all = self.qos_limits();
         all.find_map(|(qos, limits)| is_limited(limits).then_some(qos))
+    }
+
+    /// Where jobs of the user in the account count.
+    pub(super) fn own_counter(&self) -> Counter {
+        Counter::Association(self.account.clone(), self.uid)
     }
 
     fn own_spender(&self) -> Spender {
@@ -300,7 +305,7 @@ impl<'a> Chain<'a> {
 
     /// Of the user in the account, then of the accounts upwards.
     pub(super) fn association_limits(&self) -> impl Iterator<Item = (Counter, &'a Limits)> {
-        let own = Counter::Association(self.account.clone(), self.uid);
+        let own = self.own_counter();
         let own = self
             .association
             .map(|association| (own, &association.limits));

@@ -41,7 +41,7 @@ impl From<Passed> for PendingReason {
 
 impl Over {
     /// It, by Slurm's word for it.
-    pub(super) fn stop(self, word: &str) -> Result<(), Passed> {
+    pub(super) fn stop<T>(self, word: &str) -> Result<T, Passed> {
         Err(Passed {
             reason: PendingReason::OverLimit(word.to_owned()),
             over: Some(self),

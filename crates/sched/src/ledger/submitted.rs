@@ -151,7 +151,7 @@ impl InQueue {
         let most = chain
             .association_limits()
             .find_map(|(_, it)| it.user.submitted);
-        let own = Counter::Association(chain.account.clone(), chain.uid);
+        let own = chain.own_counter();
         let of_cluster = chain.cluster.limits_of_users().submitted;
         let is_full =
             full(&own, most) || (most.is_none() && full(&Counter::User(chain.uid), of_cluster));

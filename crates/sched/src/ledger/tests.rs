@@ -171,6 +171,31 @@ fn the_partition_goes_before_the_job_unless_a_flag_says_otherwise() {
     lab.check("yan", in_qos("wide", job(1, 1)), "QOSGrpGRES");
 }
 
+/// All limits of the first QOS come before those of the second, and a user's own before those of accounts.
+#[test]
+fn the_first_qos_gives_the_reason() {
+    let mut lab = World::text(
+        "[nodes.g]\nnames = \"g[1-4]\"\ncpus = 8\n\
+         [partition.brief]\nnodes = \"ALL\"\nqos = \"brief\"\n[partition.all]\nnodes = \"ALL\"\n\
+         [qos.brief]\nmax_wall = \"00:20:00\"\n[qos.one]\nmax_jobs_per_user = 1\n\
+         [qos.over]\nmax_jobs_per_user = 1\nflags = [\"OverPartQOS\"]\n\
+         [account.lab]\ngroup_jobs = 1\n[user.eve]\naccounts = [\"lab\"]\n\
+         [user.eve.account.lab]\nmax_jobs = 1\nmax_wall = \"00:30:00\"\n",
+    );
+    let inside = |partition: &str, request: Request| Request {
+        partition: Some(partition.to_owned()),
+        ..request
+    };
+    let brief = |qos: &str, time: u64| inside("brief", in_qos(qos, minutes(1, time)));
+    lab.check("ann", brief("one", 10), "R");
+    lab.check("ann", brief("one", 30), "QOSMaxWallDurationPerJobLimit");
+    lab.check("ann", brief("one", 10), "QOSMaxJobsPerUserLimit");
+    lab.check("bob", brief("over", 10), "R");
+    lab.check("bob", brief("over", 30), "QOSMaxJobsPerUserLimit");
+    lab.check("eve", inside("all", minutes(1, 10)), "R");
+    lab.check("eve", inside("all", minutes(1, 10)), "AssocMaxJobsLimit");
+}
+
 const LEVELS: &str = "[nodes.g]\nnames = \"g[1-4]\"\ncpus = 8\nmemory = \"16000M\"\n\
     gpu = { type = \"v100\", count = 4 }\n\
     [partition.all]\ndefault = true\nnodes = \"ALL\"\nqos = \"part\"\n\
