@@ -3,15 +3,17 @@
 //! A process of each node's agent; where nodes share a disk the first one works and the others wait for
 //! it. It prints events as JSON lines, which the agent passes on.
 
-use crate::exit_code;
+mod archive;
+mod progress;
+
 use crate::local_folder::LocalFolder;
+use archive::Gzip;
 use folder::Event;
-use signal_hook::consts::SIGPIPE;
+use progress::{Counted, Progress};
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use sys::lock::FileLock;
 use thiserror::Error;
 use train::{DataPlan, StageKind};
@@ -116,13 +118,7 @@ pub fn bring_all(
         sizes.push(size);
     }
     let (begun, mut bytes) = (Instant::now(), 0);
-    let mut progress = Progress {
-        say,
-        what: String::new(),
-        done: 0,
-        total: sizes.iter().copied().sum(),
-        reported: None,
-    };
+    let mut progress = Progress::new(say, sizes.iter().copied().sum());
     for ((path, place), size) in sources.iter().zip(sizes) {
         progress.begin(path);
         let brought = bring(path, place, data, &mut progress);
@@ -141,7 +137,7 @@ pub fn bring_all(
         })?;
     }
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    (progress.say)(Event::Staged {
+    progress.say(Event::Staged {
         node: None,
         bytes,
         took_ms,
@@ -166,14 +162,14 @@ fn size(path: &Path) -> io::Result<Option<u64>> {
 /// arrived.
 fn bring(path: &Path, place: &Path, data: &Path, progress: &mut Progress<'_>) -> io::Result<u64> {
     match StageKind::of(path) {
-        StageKind::Tar => unpack(
+        StageKind::Tar => archive::unpack(
             Counted {
                 inner: File::open(path)?,
                 progress,
             },
             data,
         ),
-        StageKind::TarZst => unpack(
+        StageKind::TarZst => archive::unpack(
             zstd::stream::read::Decoder::new(Counted {
                 inner: File::open(path)?,
                 progress,
@@ -184,7 +180,7 @@ fn bring(path: &Path, place: &Path, data: &Path, progress: &mut Progress<'_>) ->
             // gzip is everywhere, and a process of its own uses a second CPU.
             let mut gzip = Gzip::start(File::open(path)?)?;
             let inner = gzip.output()?;
-            let unpacked = unpack(Counted { inner, progress }, data);
+            let unpacked = archive::unpack(Counted { inner, progress }, data);
             // Where gzip fails it says more than an archive that breaks off.
             match (unpacked, gzip.end()) {
                 (unpacked, Ok(())) => unpacked,
@@ -202,7 +198,7 @@ fn bring(path: &Path, place: &Path, data: &Path, progress: &mut Progress<'_>) ->
                 return match copied {
                     Ok(copied) => {
                         if let Some(text) = lead_nowhere(&copied.dangling) {
-                            (progress.say)(Event::Note { text });
+                            progress.say(Event::Note { text });
                         }
                         Ok(copied.bytes)
                     }
@@ -247,165 +243,6 @@ fn lead_nowhere(dangling: &[PathBuf]) -> Option<String> {
     ))
 }
 
-/// Returns the bytes of the files, which are fewer than those of the archive.
-fn unpack(from: impl Read, data: &Path) -> io::Result<u64> {
-    let mut archive = tar::Archive::new(from);
-    archive.set_preserve_mtime(false);
-    let data = data.canonicalize()?;
-    let (mut bytes, mut folders) = (0, Vec::new());
-    for entry in archive.entries()? {
-        let mut entry = entry?;
-        if is_pax_sparse(&mut entry)? {
-            let todo = "pack it without --sparse";
-            return Err(unpackable(
-                &entry,
-                "is a sparse file of the pax format",
-                todo,
-            ));
-        }
-        if entry.header().entry_type().is_dir() {
-            folders.push(entry);
-            continue;
-        }
-        bytes += entry.size();
-        unpack_one(&mut entry, &data)?;
-    }
-    // Last, and the inner ones first: one that may not be written to would take no files.
-    folders.sort_by(|one, other| other.path_bytes().cmp(&one.path_bytes()));
-    for mut folder in folders {
-        unpack_one(&mut folder, &data)?;
-    }
-    Ok(bytes)
-}
-
-/// Unpacks an entry, or says that its name leads out of the folder.
-fn unpack_one(entry: &mut tar::Entry<'_, impl Read>, data: &Path) -> io::Result<()> {
-    if entry.unpack_in(data)? {
-        return Ok(());
-    }
-    let todo = "make the archive again with paths below one folder";
-    Err(unpackable(
-        entry,
-        "has a .. in its path, which may lead outside of what is unpacked",
-        todo,
-    ))
-}
-
-/// Whether the bytes of an entry are those of a sparse file as `tar --sparse --format=posix` packs it: a map, and
-/// the parts that are no holes, under a name that is not the file's.
-fn is_pax_sparse(entry: &mut tar::Entry<'_, impl Read>) -> io::Result<bool> {
-    let Some(extensions) = entry.pax_extensions()? else {
-        return Ok(false);
-    };
-    let mut keys = extensions.flatten();
-    Ok(keys.any(|extension| extension.key_bytes().starts_with(b"GNU.sparse.")))
-}
-
-/// An entry of an archive that can't be unpacked as it was packed.
-fn unpackable(entry: &tar::Entry<'_, impl Read>, what: &str, todo: &str) -> io::Error {
-    let name = entry.path_bytes();
-    let name = String::from_utf8_lossy(&name);
-    io::Error::other(format!("{name:?} in it {what}; {todo}"))
-}
-
-struct Gzip {
-    child: Child,
-}
-
-impl Gzip {
-    fn start(archive: File) -> io::Result<Gzip> {
-        let child = Command::new("gzip")
-            .arg("-dc")
-            .stdin(archive)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        Ok(Gzip { child })
-    }
-
-    fn output(&mut self) -> io::Result<impl Read + use<>> {
-        self.child
-            .stdout
-            .take()
-            .ok_or_else(|| io::Error::other("gzip has no output"))
-    }
-
-    /// Its output is read, or dropped: then SIGPIPE ends it, which is no failure of its own.
-    fn end(&mut self) -> io::Result<()> {
-        let mut words = Vec::new();
-        if let Some(mut said) = self.child.stderr.take() {
-            said.read_to_end(&mut words)?;
-        }
-        let status = self.child.wait()?;
-        if status.success() || exit_code::signal(status) == Some(SIGPIPE) {
-            return Ok(());
-        }
-        let words = String::from_utf8_lossy(&words);
-        let words: Vec<&str> = words.split_whitespace().collect();
-        let words = match words.join(" ") {
-            none if none.is_empty() => format!("gzip: {status}"),
-            words => words,
-        };
-        Err(io::Error::other(format!(
-            "{words}; make the archive again, or stage what is in it"
-        )))
-    }
-}
-
-/// Counts what is read.
-struct Counted<'a, 'b, R> {
-    inner: R,
-    progress: &'a mut Progress<'b>,
-}
-
-impl<R: Read> Read for Counted<'_, '_, R> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(bytes)?;
-        self.progress.came(u64::try_from(read).unwrap_or(0));
-        Ok(read)
-    }
-}
-
-struct Progress<'a> {
-    say: &'a mut dyn FnMut(Event),
-    what: String,
-    done: u64,
-    /// Of all sources; none where one is a folder.
-    total: Option<u64>,
-    reported: Option<Instant>,
-}
-
-impl Progress<'_> {
-    const PAUSE: Duration = Duration::from_millis(500);
-
-    fn begin(&mut self, path: &Path) {
-        self.what = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        self.reported = None;
-        self.came(0);
-    }
-
-    fn came(&mut self, bytes: u64) {
-        self.done += bytes;
-        if self
-            .reported
-            .is_none_or(|reported| reported.elapsed() >= Progress::PAUSE)
-        {
-            self.reported = Some(Instant::now());
-            // What comes out of a compressed archive is more than the archive.
-            let total = self.total.filter(|total| self.done <= *total);
-            (self.say)(Event::Staging {
-                what: self.what.clone(),
-                done: self.done,
-                total,
-            });
-        }
-    }
-}
-
 /// Prints an event as the conductor reads it.
 ///
 /// # Errors
@@ -422,6 +259,7 @@ pub fn print(event: &Event) -> io::Result<()> {
 mod tests {
     use super::*;
     use folder::Attempt;
+    use std::process::Command;
     use train::{Resolved, Source};
 
     fn data_plan(base: &Path, source: &Path) -> DataPlan {
@@ -518,7 +356,7 @@ mod tests {
 
     #[test]
     fn an_archive_with_what_can_not_be_unpacked_is_refused() {
-        let archive = |name: &str, is_sparse: bool| {
+        let packed = |name: &str, is_sparse: bool| {
             let mut archive = tar::Builder::new(Vec::new());
             if is_sparse {
                 let keys = [("GNU.sparse.major", &b"1"[..])];
@@ -541,16 +379,16 @@ mod tests {
             }
         };
         check_refused(
-            written(archive("set/../../one", false)),
+            written(packed("set/../../one", false)),
             &["\"set/../../one\"", "outside", "make the archive again"],
         );
         check_refused(
-            written(archive("GNUSparseFile.1/one", true)),
+            written(packed("GNUSparseFile.1/one", true)),
             &["sparse", "without --sparse"],
         );
         let data = tempfile::tempdir().unwrap();
-        let plain = archive("./one", false);
-        assert_eq!(unpack(&plain[..], data.path()).unwrap(), 1);
+        let plain = packed("./one", false);
+        assert_eq!(archive::unpack(&plain[..], data.path()).unwrap(), 1);
         assert_eq!(fs::read(data.path().join("one")).unwrap(), b"x");
     }
 
