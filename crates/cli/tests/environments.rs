@@ -4,10 +4,13 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use sys::lock::FileLock;
 use testkit::{TestEnv, skip, wait_until};
 
-fn env(run_file: &str) -> (TestEnv, std::path::PathBuf) {
+fn env(run_file: &str) -> (TestEnv, PathBuf) {
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     let home = env.work().join("home");
     fs::create_dir_all(&home).unwrap();
@@ -128,6 +131,65 @@ mod slow {
         let left = fs::read_dir(made).unwrap().flatten();
         let folders = left.filter(|entry| entry.path().is_dir());
         assert_eq!(folders.count(), 0);
+    }
+
+    /// It was decided by what had been listed before. The engine of a job that is noted there answers once a run has been
+    /// submitted.
+    #[test]
+    fn what_a_run_was_submitted_with_meanwhile_is_not_pruned() {
+        let (env, _) = env("command = [\"true\"]\n[environment]\nrequirements = \".\"\n");
+        env.write("requirements.txt", "# nothing\n");
+        env.yard(&["run"]).success();
+        env.yard(&["rm", "@", "--yes"]).success();
+        let cache = env.trainyard_home().join("cache/environments");
+        let place = only_folder(&cache);
+        fs::create_dir(cache.join("other")).unwrap();
+        fs::write(cache.join("other/trainyard-made"), "another").unwrap();
+        let engine = api::EngineFolder::new(env.root().join("e"));
+        fs::create_dir(engine.root()).unwrap();
+        fs::write(engine.store(), "").unwrap();
+        let noted = format!("7 {}\n", engine.root().display());
+        fs::write(cache.join("other.jobs"), noted).unwrap();
+        let listener = UnixListener::bind(engine.socket()).unwrap();
+        let mut prune = env.command(&["cache", "prune"]);
+        let prune = prune.stdout(Stdio::piped()).spawn().unwrap();
+        let asked = listener.accept().unwrap();
+        env.yard(&["run", "-d"]).success();
+        drop((asked, listener));
+        let said = prune.wait_with_output().unwrap().stdout;
+        let said = String::from_utf8_lossy(&said);
+        assert!(said.contains("submitted meanwhile"), "{said}");
+        assert!(place.join("bin/python").exists(), "{said}");
+        env.yard(&["wait", "@"]).success();
+    }
+
+    /// The run began without it.
+    #[test]
+    fn an_environment_that_is_removed_before_it_is_held_is_made_again() {
+        let (env, _) = env("command = [\"true\"]\n[environment]\nrequirements = \".\"\n");
+        env.write("requirements.txt", "# nothing\n");
+        env.yard(&["run"]).success();
+        let place = only_folder(&env.trainyard_home().join("cache/environments"));
+        let removing = FileLock::acquire(&place.with_extension("lock")).unwrap();
+        let mut run = env.command(&["run"]).spawn().unwrap();
+        let id = run.id().to_string();
+        wait_until("it waits for who removes it", || {
+            let locks = fs::read_to_string("/proc/locks").unwrap();
+            let mut waiting = locks.lines().filter(|line| line.contains("-> FLOCK"));
+            waiting.any(|line| line.split_whitespace().any(|word| word == id))
+        });
+        fs::remove_dir_all(&place).unwrap();
+        drop(removing);
+        assert!(run.wait().unwrap().success());
+        assert!(place.join("bin/python").exists());
+    }
+
+    fn only_folder(cache: &Path) -> PathBuf {
+        let all = fs::read_dir(cache).unwrap().flatten();
+        let mut folders = all.map(|entry| entry.path()).filter(|path| path.is_dir());
+        let one = folders.next().unwrap();
+        assert_eq!(folders.next(), None);
+        one
     }
 
     /// What pip or uv says stands in the answer; what was half made is made anew the next time.

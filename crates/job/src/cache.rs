@@ -141,11 +141,33 @@ impl Kept {
         }
     }
 
+    /// Takes it, to remove it; `None` where a process makes or uses it now, where it has become whole since it was
+    /// listed, or where it is data beside which files are to be collected.
+    #[must_use]
+    pub fn take(&self) -> Option<Unused<'_>> {
+        let lock = self.hold()?;
+        self.is_as_listed().then_some(Unused {
+            kept: self,
+            _lock: lock,
+        })
+    }
+
     /// Its lock, where no process makes or uses it; nor is it data beside which files are to be collected.
-    pub(crate) fn hold(&self) -> Option<FileLock> {
+    fn hold(&self) -> Option<FileLock> {
         match &self.holder {
             Holder::Cache { lock, .. } => FileLock::try_acquire(lock).ok().flatten(),
             Holder::Start(local) => local.take().filter(|_| !local.has_uncollected()),
+        }
+    }
+
+    /// Whether what was half made still is.
+    fn is_as_listed(&self) -> bool {
+        match (&self.holder, self.kind) {
+            (Holder::Start(_), _) => true,
+            _ if self.made_of.is_some() => true,
+            // A name of its own tells it, which it loses once it is whole.
+            (Holder::Cache { .. }, Kind::Container) => self.place.exists(),
+            (Holder::Cache { entry, .. }, _) => !entry.is_made(),
         }
     }
 
@@ -187,16 +209,22 @@ impl Kept {
         let lines: String = left.into_iter().map(JobOfEngine::line).collect();
         sys::atomic::write(&file, lines.as_bytes())
     }
+}
 
-    /// Removes it; `false` where a process makes or uses it now, or files beside it are still to be collected.
+/// One of a cache that no process makes or uses, nor begins to, as long as this is there.
+#[derive(Debug)]
+pub struct Unused<'a> {
+    kept: &'a Kept,
+    _lock: FileLock,
+}
+
+impl Unused<'_> {
+    /// Removes it.
     ///
     /// # Errors
     /// The system refuses.
-    pub fn remove(&self) -> io::Result<bool> {
-        let Some(_lock) = self.hold() else {
-            return Ok(false);
-        };
-        let removed = match &self.holder {
+    pub fn remove(self) -> io::Result<()> {
+        let removed = match &self.kept.holder {
             Holder::Cache { entry, lock } => {
                 entry.remove()?;
                 fs::remove_file(jobs_beside(lock))
@@ -205,7 +233,7 @@ impl Kept {
         };
         match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(true),
+            _ => Ok(()),
         }
     }
 }
@@ -299,6 +327,24 @@ pub fn keep_until_end(lock: &Path) {
     }
 }
 
+/// As [`keep_until_end`], of an environment or an image in a cache that was whole a moment ago; `false` where it was
+/// removed since.
+#[must_use]
+pub fn keep_whole(path: &Path) -> bool {
+    let Some(lock) = lock_of(path) else {
+        return false;
+    };
+    // A cache of another user's is kept by that one.
+    let held = FileLock::share(&lock);
+    let is_whole = lock_of(path).is_some();
+    if let Ok(held) = held
+        && is_whole
+    {
+        std::mem::forget(held);
+    }
+    is_whole
+}
+
 /// As [`keep_until_end`], until the programs that this process becomes or starts have ended too.
 pub(crate) fn keep_for_programs(lock: &Path) {
     if let Ok(held) = FileLock::share(lock) {
@@ -333,7 +379,7 @@ mod tests {
                 all.iter()
                     .filter(|kept| kept.jobs_file() == Some(jobs_beside(&lock)))
             };
-            assert!(removed().all(|kept| !kept.remove().unwrap()));
+            assert!(removed().all(|kept| kept.take().is_none()));
             drop(held);
             let job = JobOfEngine {
                 engine: "/a b/main".into(),
@@ -356,12 +402,41 @@ mod tests {
             drop(used);
             one.forget_jobs(&over).unwrap();
             assert_eq!(one.jobs(), BTreeSet::from([next]));
-            assert_eq!(
-                removed().filter(|kept| kept.remove().unwrap()).count(),
-                count
-            );
+            let taken = removed().filter_map(Kept::take);
+            assert_eq!(taken.map(|one| one.remove().unwrap()).count(), count);
         }
         assert_eq!(kept(cache.path()).len(), 0);
+    }
+
+    #[test]
+    fn what_became_whole_meanwhile_is_not_removed() {
+        let cache = tempfile::tempdir().unwrap();
+        let image = cache.path().join("images/9f");
+        let named = NamedContainer::new(cache.path(), "mine");
+        fs::create_dir_all(&image).unwrap();
+        fs::create_dir_all(&named.half_made).unwrap();
+        let listed = kept(cache.path());
+        assert!(listed.iter().all(|one| one.take().is_some()));
+        fs::write(image.join(folder::MADE_MARKER), "docker://a").unwrap();
+        fs::rename(&named.half_made, &named.place).unwrap();
+        assert!(listed.iter().all(|one| one.take().is_none()));
+    }
+
+    #[test]
+    fn what_is_removed_before_it_is_kept_is_not_kept() {
+        let cache = tempfile::tempdir().unwrap();
+        let image = cache.path().join("images/9f");
+        fs::create_dir_all(&image).unwrap();
+        fs::write(image.join(folder::MADE_MARKER), "docker://a").unwrap();
+        let lock = lock_of(&image).unwrap();
+        std::thread::scope(|scope| {
+            let removing = FileLock::acquire(&lock).unwrap();
+            let keeper = scope.spawn(|| keep_whole(&image));
+            fs::remove_dir_all(&image).unwrap();
+            drop(removing);
+            assert!(!keeper.join().unwrap());
+        });
+        assert!(FileLock::try_acquire(&lock).unwrap().is_some());
     }
 
     #[test]
@@ -379,7 +454,11 @@ mod tests {
             let one = &all[0];
             assert_eq!((one.kind, one.run()), (Kind::Data, Some("digits-k3f9")));
             assert_eq!(one.made_of.as_deref(), Some("set"));
-            assert_eq!(one.remove().unwrap(), goes);
+            let taken = one.take();
+            assert_eq!(taken.is_some(), goes);
+            if let Some(taken) = taken {
+                taken.remove().unwrap();
+            }
             assert_eq!(local.data().exists(), !goes);
         };
         check(false);

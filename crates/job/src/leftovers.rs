@@ -121,8 +121,8 @@ pub fn half_made_in(cache: &Path, dry_run: bool) -> Vec<Leftover> {
     let mut left = Vec::new();
     for kept in kept_in(cache) {
         let what = kept.kind.word();
-        let lock = kept.hold();
-        let verdict = match (&kept.made_of, &lock) {
+        let unused = kept.take();
+        let verdict = match (&kept.made_of, &unused) {
             (Some(name), _) if kept.kind == Kind::Container => Verdict::Keep(format!(
                 "what srun --container-name={name} keeps; yard cache prune --all removes it"
             )),
@@ -130,10 +130,9 @@ pub fn half_made_in(cache: &Path, dry_run: bool) -> Vec<Leftover> {
             (None, Some(_)) => Verdict::Remove(format!("a half-made {what}")),
             (None, None) => Verdict::Keep(format!("{what}: it is being made")),
         };
-        drop(lock);
         let one = Leftover::new(kept.place.clone(), verdict);
-        if one.goes(false) && !dry_run {
-            let _ = kept.remove();
+        if let Some(unused) = unused.filter(|_| one.goes(false) && !dry_run) {
+            let _ = unused.remove();
         }
         left.push(one);
     }

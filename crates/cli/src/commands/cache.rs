@@ -14,6 +14,7 @@ use runs::{KnownRun, all_caches, image_cache, places};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use sys::Places;
 
 /// List or remove environments, images, containers with names and staged data that are kept
 #[derive(Debug, ClapArgs)]
@@ -48,81 +49,139 @@ struct PruneArgs {
     all: bool,
 }
 
-/// One of a cache, with the runs that use it and the jobs of batch scripts that wait or run.
+/// One of a cache, with those who use it.
 struct Used {
     kept: Kept,
     bytes: u64,
-    runs: Vec<String>,
-    /// Whether one of them is not over, as far as that is known.
-    is_live: bool,
+    users: Users,
     /// Jobs of batch scripts that no engine knows any more: none of them can come back.
     gone: BTreeSet<JobOfEngine>,
 }
 
-/// Runs `yard cache`.
-pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    let used = used(printer)?;
-    match &args.command {
-        CacheCommand::Ls(args) => list(&used, args, printer),
-        CacheCommand::Prune(args) => prune(&used, args, printer),
+/// Who uses one of a cache.
+struct Users {
+    /// Runs, and the jobs of batch scripts that wait or run.
+    names: Vec<String>,
+    /// Whether one of them is not over, as far as that is known.
+    is_live: bool,
+}
+
+impl Users {
+    fn of(kept: &Kept, noted: &BTreeSet<JobOfEngine>, runs: &UsersRuns, jobs: &KnownJobs) -> Users {
+        let runs = runs.that_use(kept);
+        let jobs: Vec<&JobOfEngine> = noted.intersection(&jobs.queued).collect();
+        let is_over = |run: &&KnownRun| run.standing == Standing::Over;
+        let names = runs.iter().map(|run| run.folder.id().to_owned());
+        let job_names = jobs.iter().map(|job| format!("job {}", job.job));
+        Users {
+            is_live: !runs.iter().all(is_over) || !jobs.is_empty(),
+            names: names.chain(job_names).collect(),
+        }
+    }
+
+    /// As they are now.
+    fn now(kept: &Kept, places: &Places) -> Result<Users, Failure> {
+        // What kept a cluster from answering was said before.
+        let (known, _) = runs::known_runs(places)?;
+        let noted = kept.jobs();
+        let jobs = known_jobs(noted.clone());
+        Ok(Users::of(kept, &noted, &UsersRuns::new(known), &jobs))
+    }
+
+    /// Whether they need it; `all`: only those that are not over do.
+    fn need(&self, kind: Kind, all: bool) -> bool {
+        let is_wanted = match kind {
+            Kind::Environment | Kind::Image => !self.names.is_empty(),
+            Kind::Container => true,
+            // A run that is over stages again where it comes back.
+            Kind::Data => false,
+        };
+        self.is_live || is_wanted && !all
     }
 }
 
-fn used(printer: &Printer) -> Result<Vec<Used>, Failure> {
+/// Runs `yard cache`.
+pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let places = places()?;
-    let mut caches = all_caches(&places);
-    let mut users: BTreeMap<PathBuf, Vec<(String, bool)>> = BTreeMap::new();
-    let known_runs = known_runs(&places, printer)?;
-    let disks = node_local_folders(&known_runs, &places);
-    let mut data: Vec<Kept> = disks.iter().flat_map(|disk| staged(disk)).collect();
-    // What is of a run that is not known here, as with another TRAINYARD_HOME, `yard clean` judges.
-    data.retain(|one| {
-        let is_its = |known: &&KnownRun| one.run() == Some(known.folder.id());
-        let run = known_runs.iter().find(is_its);
-        if let Some(run) = run {
-            let is_live = run.standing != Standing::Over;
-            let user = (run.folder.id().to_owned(), is_live);
-            users.entry(one.place.clone()).or_default().push(user);
-        }
-        run.is_some()
-    });
-    for known in known_runs {
-        // What can't be read names nothing.
-        let Ok((run, json)) = RunFolder::open(known.folder.path()) else {
-            continue;
-        };
-        caches.insert(image_cache(&json.facts, &places));
-        let environment = json.environment.map(|made| made.path);
-        // An image's own folder holds the file or folder that a runtime starts from.
-        let image = json.image.and_then(|image| image.path);
-        let image = image.and_then(|path| Some(path.parent()?.to_owned()));
-        for path in environment.into_iter().chain(image) {
-            let is_live = known.standing != Standing::Over;
-            let user = (run.id().to_owned(), is_live);
-            users.entry(path).or_default().push(user);
-        }
+    let runs = UsersRuns::new(known_runs(&places, printer)?);
+    let used = used(kept_here(&runs, &places), &runs);
+    match &args.command {
+        CacheCommand::Ls(args) => list(&used, args, printer),
+        CacheCommand::Prune(args) => prune(&used, args, &places, printer),
     }
-    let all = caches.iter().flat_map(|cache| kept(cache)).chain(data);
-    // Read once: one that is noted only now was not asked for, and is none that is gone.
-    let all: Vec<(BTreeSet<JobOfEngine>, Kept)> = all.map(|kept| (kept.jobs(), kept)).collect();
-    let known = known_jobs(all.iter().flat_map(|(noted, _)| noted).cloned().collect());
-    let used = all.into_iter().map(|(noted, kept)| {
-        let runs = users.remove(&kept.place).unwrap_or_default();
-        let jobs: Vec<&JobOfEngine> = noted.intersection(&known.queued).collect();
-        let is_live = runs.iter().any(|(_, is_live)| *is_live) || !jobs.is_empty();
-        let runs = runs.into_iter().map(|(run, _)| run);
-        let jobs = jobs.into_iter().map(|job| format!("job {}", job.job));
-        Used {
-            bytes: sys::tree_size(&kept.place),
-            is_live,
-            runs: runs.chain(jobs).collect(),
-            gone: noted.difference(&known.all).cloned().collect(),
-            kept,
+}
+
+/// All that is kept on this machine's disks. What was staged for a run that is not known here, as with another
+/// TRAINYARD_HOME, `yard clean` judges.
+fn kept_here(runs: &UsersRuns, places: &Places) -> Vec<Kept> {
+    let mut caches = all_caches(places);
+    caches.extend(
+        runs.known
+            .iter()
+            .filter_map(|known| RunFolder::open(known.folder.path()).ok())
+            .map(|(_, json)| image_cache(&json.facts, places)),
+    );
+    let disks = node_local_folders(&runs.known, places);
+    let data = disks.iter().flat_map(|disk| staged(disk));
+    let data = data.filter(|one| !runs.that_use(one).is_empty());
+    caches
+        .iter()
+        .flat_map(|cache| kept(cache))
+        .chain(data)
+        .collect()
+}
+
+/// This user's runs, and what they use.
+struct UsersRuns {
+    known: Vec<KnownRun>,
+    /// By the folder of an environment or image, the places of its runs among those that are known.
+    by_folder: BTreeMap<PathBuf, Vec<usize>>,
+}
+
+impl UsersRuns {
+    fn new(known: Vec<KnownRun>) -> UsersRuns {
+        let mut by_folder: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
+        for (index, known) in known.iter().enumerate() {
+            // What can't be read names nothing.
+            let Ok((_, json)) = RunFolder::open(known.folder.path()) else {
+                continue;
+            };
+            let environment = json.environment.map(|made| made.path);
+            // An image's own folder holds the file or folder that a runtime starts from.
+            let image = json.image.and_then(|image| image.path);
+            let image = image.and_then(|path| Some(path.parent()?.to_owned()));
+            for path in environment.into_iter().chain(image) {
+                by_folder.entry(path).or_default().push(index);
+            }
         }
+        UsersRuns { known, by_folder }
+    }
+
+    fn that_use(&self, kept: &Kept) -> Vec<&KnownRun> {
+        if let Some(run) = kept.run() {
+            let is_it = |known: &&KnownRun| known.folder.id() == run;
+            return self.known.iter().filter(is_it).collect();
+        }
+        let indices = self.by_folder.get(&kept.place).into_iter().flatten();
+        indices.filter_map(|index| self.known.get(*index)).collect()
+    }
+}
+
+/// Who uses what is kept, the smallest first.
+fn used(all: Vec<Kept>, runs: &UsersRuns) -> Vec<Used> {
+    // Read once: one that is noted only now was not asked for, and is none that is gone.
+    let all: Vec<(BTreeSet<JobOfEngine>, Kept)> =
+        all.into_iter().map(|kept| (kept.jobs(), kept)).collect();
+    let known = known_jobs(all.iter().flat_map(|(noted, _)| noted).cloned().collect());
+    let used = all.into_iter().map(|(noted, kept)| Used {
+        bytes: sys::tree_size(&kept.place),
+        users: Users::of(&kept, &noted, runs, &known),
+        gone: noted.difference(&known.all).cloned().collect(),
+        kept,
     });
     let mut used: Vec<Used> = used.collect();
     used.sort_by_key(|one| one.bytes);
-    Ok(used)
+    used
 }
 
 /// Jobs that their engines know, as far as that is known.
@@ -195,7 +254,7 @@ fn list(used: &[Used], args: &LsArgs, printer: &Printer) -> Outcome {
                 "kind": one.kept.kind.word(),
                 "made_of": one.kept.made_of,
                 "bytes": one.bytes,
-                "runs": one.runs,
+                "runs": one.users.names,
                 "path": one.kept.place,
             })
         });
@@ -212,7 +271,7 @@ fn list(used: &[Used], args: &LsArgs, printer: &Printer) -> Outcome {
         vec![
             one.kept.kind.word().to_owned(),
             words::bytes(one.bytes),
-            match one.runs.as_slice() {
+            match one.users.names.as_slice() {
                 [] => "–".to_owned(),
                 runs => runs.join(" "),
             },
@@ -226,37 +285,22 @@ fn list(used: &[Used], args: &LsArgs, printer: &Printer) -> Outcome {
     Ok(exit_code::DONE)
 }
 
-fn prune(used: &[Used], args: &PruneArgs, printer: &Printer) -> Outcome {
+fn prune(used: &[Used], args: &PruneArgs, places: &Places, printer: &Printer) -> Outcome {
     let mut freed = 0;
     for one in used {
-        let is_wanted = match one.kept.kind {
-            Kind::Environment | Kind::Image => !one.runs.is_empty(),
-            Kind::Container => true,
-            // A run that is over stages again where it comes back.
-            Kind::Data => false,
-        };
-        let is_needed = one.is_live || is_wanted && !args.all;
-        if is_needed && one.kept.made_of.is_some() {
+        let (kept, path) = (&one.kept, one.kept.place.display());
+        if kept.made_of.is_some() && one.users.need(kept.kind, args.all) {
             if !args.dry_run {
                 // What can't be written now is read again the next time.
-                let _ = one.kept.forget_jobs(&one.gone);
+                let _ = kept.forget_jobs(&one.gone);
             }
             continue;
         }
-        let path = one.kept.place.display();
-        if !args.dry_run {
-            let removed = one.kept.remove().map_err(|error| {
-                Failure::new(FailureKind::Io, format!("{path} can't be removed: {error}"))
-                    .todo("give yourself the right, then yard cache prune again")
-            })?;
-            if !removed {
-                let why = match one.kept.kind {
-                    Kind::Data => "in use, or beside files that are not collected (yard clean)",
-                    _ => "in use or being made",
-                };
-                printer.line(&format!("kept, as it is {why}: {path}"));
-                continue;
-            }
+        if !args.dry_run
+            && let Err(why) = remove(kept, args.all, places)?
+        {
+            printer.line(&format!("kept, as it is {why}: {path}"));
+            continue;
         }
         freed += one.bytes;
         let title = if args.dry_run {
@@ -274,4 +318,23 @@ fn prune(used: &[Used], args: &PruneArgs, printer: &Printer) -> Outcome {
     };
     printer.line(&format!("{} {verb}", words::bytes(freed)));
     Ok(exit_code::DONE)
+}
+
+/// Removes what is not needed, or says what it is instead. A run may have been submitted since it was listed: once it
+/// is held, none begins to use it, and those that do are known.
+fn remove(kept: &Kept, all: bool, places: &Places) -> Result<Result<(), &'static str>, Failure> {
+    let Some(unused) = kept.take() else {
+        return Ok(Err(match kept.kind {
+            Kind::Data => "in use, or beside files that are not collected (yard clean)",
+            _ => "in use or being made",
+        }));
+    };
+    if kept.made_of.is_some() && Users::now(kept, places)?.need(kept.kind, all) {
+        return Ok(Err("needed by what was submitted meanwhile"));
+    }
+    unused.remove().map(Ok).map_err(|error| {
+        let path = kept.place.display();
+        Failure::new(FailureKind::Io, format!("{path} can't be removed: {error}"))
+            .todo("give yourself the right, then yard cache prune again")
+    })
 }

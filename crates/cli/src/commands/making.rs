@@ -6,13 +6,14 @@ use crate::failure::{Failure, FailureKind};
 use crate::printer::Printer;
 use crate::words;
 use folder::{MadeEnvironment, MakingPlace, ReadyImage};
-use job::Waiter;
+use job::{Waiter, cache};
 use runs::Preparer;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use train::{ContainerPlan, EnvironmentPlan, Image};
 
-/// Makes environments and images, and says what it does; a person may end it.
+/// Makes environments and images, and says what it does; a person may end it. No `yard cache prune` removes them until
+/// a run that is known uses them, or the shell in them has ended: what one removed before they were held is made again.
 pub struct Maker<'a> {
     /// Whether a person has.
     pub interrupt: &'a Interrupt,
@@ -26,16 +27,19 @@ impl Preparer for Maker<'_> {
         plan: &EnvironmentPlan,
         place: &MakingPlace,
     ) -> Result<Option<MadeEnvironment>, Failure> {
-        let doing = format!("being {}", plan.python.value);
-        let mut making = Making::begin("environment", doing, (self.interrupt, self.printer));
-        let prepared = job::environment::prepare(plan, place, &mut making);
-        self.interrupt.check()?;
-        let prepared = prepared.map_err(|error| environment_failure(&error))?;
-        making.end(prepared.made);
-        if let Some(made) = &prepared.environment {
-            keep(&made.path);
+        loop {
+            let doing = format!("being {}", plan.python.value);
+            let mut making = Making::begin("environment", doing, (self.interrupt, self.printer));
+            let prepared = job::environment::prepare(plan, place, &mut making);
+            self.interrupt.check()?;
+            let prepared = prepared.map_err(|error| environment_failure(&error))?;
+            making.end(prepared.made);
+            let environment = prepared.environment;
+            let mut is_here = environment.iter().filter(|made| made.to_make.is_none());
+            if is_here.all(|made| cache::keep_whole(&made.path)) {
+                return Ok(environment);
+            }
         }
-        Ok(prepared.environment)
     }
 
     fn image(
@@ -45,18 +49,19 @@ impl Preparer for Maker<'_> {
         place: &MakingPlace,
     ) -> Result<ReadyImage, Failure> {
         let name = &plan.image.value;
-        let mut making = Making::begin(
-            "image",
-            format!("{name} is made ready"),
-            (self.interrupt, self.printer),
-        );
-        let prepared = job::image::prepare(plan, modules, place, &mut making);
-        self.interrupt.check()?;
-        let (image, made) = prepared.map_err(|error| image_failure(&error))?;
-        making.end(made);
-        if let Some(path) = &image.path {
-            keep(path);
-        }
+        let (image, made) = loop {
+            let doing = format!("{name} is made ready");
+            let mut making = Making::begin("image", doing, (self.interrupt, self.printer));
+            let prepared = job::image::prepare(plan, modules, place, &mut making);
+            self.interrupt.check()?;
+            let (image, made) = prepared.map_err(|error| image_failure(&error))?;
+            making.end(made);
+            let is_here = plan.is_made() && !image.to_make;
+            let mut path = image.path.iter().filter(|_| is_here);
+            if path.all(|path| cache::keep_whole(path)) {
+                break (image, made);
+            }
+        };
         if let Some(digest) = &image.digest {
             self.printer.show_line(&row("image", digest));
         }
@@ -75,13 +80,6 @@ impl Preparer for Maker<'_> {
 
     fn image_source(&mut self, image: &Image, scratch: &Path) -> Result<Option<PathBuf>, Failure> {
         job::image::keep_source(image, scratch).map_err(|error| image_failure(&error))
-    }
-}
-
-/// Has no `yard cache prune` remove it until a run that is known uses it, or the shell in it has ended.
-fn keep(path: &Path) {
-    if let Some(lock) = job::cache::lock_of(path) {
-        job::cache::keep_until_end(&lock);
     }
 }
 

@@ -61,26 +61,29 @@ pub fn made_ready(
             printer.say(&format!("{who}: pyxis: importing docker image: {shown}"));
         }
     };
-    let prepared = job::image::prepare(
-        &plan,
-        &[],
-        &MakingPlace::here(&cache_folder, Internet::Compute),
-        &mut progress,
-    );
-    let (ready, made) = prepared.map_err(|error| {
-        let mut lines = vec![format!("pyxis: {error}")];
-        let asked = format!("--container-image={shown}");
-        lines.extend(parts(&asked, &error.there(), error.todo()));
-        lines
-    })?;
-    if made {
-        printer.say(&format!("{who}: pyxis: imported docker image: {shown}"));
-    }
-    let mut image = ready.path.unwrap_or_default();
-    let mut in_use = cache::lock_of(&image);
-    if let Some(lock) = &in_use {
-        cache::keep_until_end(lock);
-    }
+    let (mut image, mut in_use) = loop {
+        let prepared = job::image::prepare(
+            &plan,
+            &[],
+            &MakingPlace::here(&cache_folder, Internet::Compute),
+            &mut progress,
+        );
+        let (ready, made) = prepared.map_err(|error| {
+            let mut lines = vec![format!("pyxis: {error}")];
+            let asked = format!("--container-image={shown}");
+            lines.extend(parts(&asked, &error.there(), error.todo()));
+            lines
+        })?;
+        if made {
+            printer.say(&format!("{who}: pyxis: imported docker image: {shown}"));
+        }
+        let image = ready.path.unwrap_or_default();
+        // `yard cache prune` may have removed it before it was held.
+        if cache::keep_whole(&image) || !plan.is_made() {
+            let in_use = cache::lock_of(&image);
+            break (image, in_use);
+        }
+    };
     if let Some(named) = named {
         if !is_there {
             copy(plan.runtime.value, &image, &named)?;
