@@ -5,7 +5,7 @@ use crate::records::{ArrayTaskInfo, JobInfo, held_gpus_text};
 use crate::requests::{AskedSwitches, ComponentPlace};
 use crate::values::{
     MemoryRequest, NodeName, NodeShare, Seconds, TimeLimitRequest, Timestamp, array_elements_text,
-    mebibytes_text, moment_text, one_line, padded_elapsed_text,
+    cpu_frequency, mebibytes_text, moment_text, one_line, padded_elapsed_text,
 };
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -374,24 +374,13 @@ const MOST_SWITCH_WAIT: u64 = 300;
 
 /// `Low-High:OnDemand` as the values that it stands for, of one of which each but the last ends with a blank.
 fn frequency_text(asked: &str) -> String {
-    const GOVERNORS: &[&str] = &[
-        "Conservative",
-        "OnDemand",
-        "Performance",
-        "PowerSave",
-        "UserSpace",
-        "SchedUtil",
-    ];
     let (range, mut governor) = match asked.split_once(':') {
         Some((range, governor)) => (range, Some(governor)),
         None => (asked, None),
     };
     let (least, most) = match range.split_once('-') {
         Some((least, most)) => (Some(least), Some(most)),
-        None if GOVERNORS
-            .iter()
-            .any(|name| name.eq_ignore_ascii_case(range)) =>
-        {
+        None if cpu_frequency::governor(range).is_some() => {
             governor = Some(range);
             (None, None)
         }

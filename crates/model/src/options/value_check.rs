@@ -5,8 +5,8 @@
 
 use crate::options::option_table::Command;
 use crate::options::option_value::{Wrong, invalid};
-use crate::values::SlurmVersion;
 use crate::values::number::leading;
+use crate::values::{SlurmVersion, cpu_frequency};
 
 /// `--acctg-freq`: `30`, `task=30,energy=10`; every word has a number.
 pub(crate) fn accounting_frequency(text: &str) -> Result<(), Wrong> {
@@ -41,11 +41,11 @@ pub(crate) fn cpu_frequency(text: &str) -> Result<(), Wrong> {
     };
     let speed = |text: &str| {
         let unknown = || wrong(format!("unrecognized --cpu-freq argument \"{text}\""));
-        speed(text).ok_or_else(unknown)
+        cpu_frequency::speed(text).ok_or_else(unknown)
     };
     // Without a least frequency it counts as the greatest there is.
     let mut least = i64::MAX;
-    match (is_governor(first), governor) {
+    match (cpu_frequency::governor(first).is_some(), governor) {
         (true, Some(governor)) => {
             let what =
                 format!("governor cannot be specified twice {first}{{-}}:{governor} in --cpu-freq");
@@ -64,29 +64,10 @@ pub(crate) fn cpu_frequency(text: &str) -> Result<(), Wrong> {
         (Some(governor), None) => Err(wrong(format!(
             "gov on cpu-frec ({governor}) illegal without max"
         ))),
-        (Some(governor), Some(_)) if !is_governor(governor) => {
+        (Some(governor), Some(_)) if cpu_frequency::governor(governor).is_none() => {
             Err(wrong(format!("illegal governor: {governor} on --cpu-freq")))
         }
         _ => Ok(()),
-    }
-}
-
-fn is_governor(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    let begins = |start: &&str| lower.starts_with(*start);
-    ["co", "perf", "pow", "user", "onde", "sche"]
-        .iter()
-        .any(begins)
-}
-
-/// A frequency in kHz, or a word, which Slurm holds above every number: low, medium, high.
-fn speed(text: &str) -> Option<i64> {
-    const WORDS: [(&str, i64); 5] = [("lo", 1), ("med", 2), ("him1", 4), ("highm1", 4), ("hi", 3)];
-    let lower = text.to_ascii_lowercase();
-    let word = WORDS.iter().find(|(start, _)| lower.starts_with(start));
-    match word {
-        Some((_, place)) => Some(i64::from(u32::MAX) + place),
-        None => leading(text).0.filter(|number| *number != 0),
     }
 }
 

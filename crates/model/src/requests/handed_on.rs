@@ -4,7 +4,7 @@
 use crate::options::given_options::GivenOptions;
 use crate::options::option_table::Key;
 use crate::options::reading::Reading;
-use crate::values::{CpuBind, Setter, Variables};
+use crate::values::{CpuBind, Setter, Variables, cpu_frequency};
 
 /// `INFINITE16`: no number of its own.
 const ANY_NUMBER: u32 = 0xffff;
@@ -141,27 +141,14 @@ impl MemoryBind {
     }
 }
 
-/// `low-high:userspace` as `Low-High:UserSpace`.
+/// `low-high:user` as `Low-High:UserSpace`.
 pub(super) fn frequency(text: &str) -> String {
-    let word = |word: &str| {
-        let lower = word.to_ascii_lowercase();
-        match lower.as_str() {
-            "ondemand" => "OnDemand".to_owned(),
-            "userspace" => "UserSpace".to_owned(),
-            "schedutil" => "SchedUtil".to_owned(),
-            _ => {
-                let mut letters = lower.chars();
-                let first = letters.next().map(|first| first.to_ascii_uppercase());
-                first.into_iter().chain(letters).collect()
-            }
-        }
-    };
     let (range, governor) = match text.split_once(':') {
         Some((range, governor)) => (range, Some(governor)),
         None => (text, None),
     };
-    let range: Vec<String> = range.split('-').map(word).collect();
-    let governor = governor.map(|governor| format!(":{}", word(governor)));
+    let range: Vec<String> = range.split('-').map(cpu_frequency::word).collect();
+    let governor = governor.map(|governor| format!(":{}", cpu_frequency::word(governor)));
     range.join("-") + &governor.unwrap_or_default()
 }
 
@@ -232,6 +219,7 @@ mod tests {
         assert_eq!(frequency("high"), "High");
         assert_eq!(frequency("low-high:userspace"), "Low-High:UserSpace");
         assert_eq!(frequency("1000-2000:Performance"), "1000-2000:Performance");
+        assert_eq!(frequency("perf"), "Performance");
         assert_eq!(profile("task,energy"), "Energy,Task");
         assert_eq!(profile("all"), "Energy,Lustre,Network,Task");
         assert_eq!(profile("none"), "None");

@@ -11,6 +11,7 @@ pub(crate) mod constraint;
 pub(crate) mod counted;
 pub(crate) mod cpu_bind;
 mod cpu_dealing;
+pub(crate) mod cpu_frequency;
 mod cpu_layout;
 pub(crate) mod denial;
 pub(crate) mod dependency;
