@@ -1,6 +1,7 @@
 //! What of a cluster no job holds.
 
 use crate::demand::{CpuCap, Sharing};
+use crate::node_jobs::NodeJobs;
 use crate::{Amounts, Cluster, NodeId, NodeSet, PartId, Share, SocketCpus};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,9 +20,9 @@ pub struct Free {
     /// GPUs that are in use by others than jobs.
     barred: Vec<u64>,
     /// Jobs on each node, by user; clones share it until one changes it.
-    users: Arc<Vec<Vec<UserJobs>>>,
-    /// CPUs of jobs that share theirs with others.
-    over: Vec<Layered>,
+    users: Arc<Vec<NodeJobs>>,
+    /// CPUs of jobs that share theirs with others; clones share it until one changes it.
+    over: Arc<Vec<Layered>>,
     /// Jobs on each node with CPUs of their own, of partitions that share none.
     alone: Vec<u32>,
     /// CPUs of nodes that the jobs of a partition have together, where that gives them no more than so many;
@@ -31,15 +32,6 @@ pub struct Free {
     idle: NodeSet,
     /// Nodes with at least 1, 2, 4, 8 free GPUs.
     with_gpus: [NodeSet; 4],
-}
-
-/// The jobs of one user on a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct UserJobs {
-    user: u32,
-    jobs: u32,
-    /// Those of them that share the node with no other user.
-    private: u32,
 }
 
 /// CPUs that several jobs share.
@@ -106,8 +98,8 @@ impl Free {
                 .map(|node| cluster.class(node).gpu_indices())
                 .collect(),
             barred: vec![0; nodes],
-            users: Arc::new(vec![Vec::new(); nodes]),
-            over: vec![Layered::default(); nodes],
+            users: Arc::new(vec![NodeJobs::default(); nodes]),
+            over: Arc::new(vec![Layered::default(); nodes]),
             alone: vec![0; nodes],
             capped: Arc::default(),
             up: NodeSet::first(cluster.node_count()),
@@ -218,7 +210,7 @@ impl Free {
     #[must_use]
     pub fn is_open(&self, node: NodeId, sharing: Sharing, user: u32) -> bool {
         let at = node.0 as usize;
-        let jobs = &self.users[at];
+        let jobs = self.users[at].each();
         let mut others = jobs.iter().filter(|one| one.user != user);
         let over = &self.over[at];
         let is_like = |layers| over.cpus == 0 || over.layers == layers;
@@ -268,8 +260,25 @@ impl Free {
     /// # Panics
     /// The other is another cluster's.
     pub fn keep(&mut self, cluster: &Cluster, other: &Free) {
+        self.keep_on(cluster, cluster.nodes(), other);
+        self.up.keep(&other.up);
+        self.idle.keep(&other.idle);
+    }
+
+    /// The same of some nodes, for a job that is given no others: what else is free stays as it is.
+    ///
+    /// # Panics
+    /// The other is another cluster's.
+    pub fn keep_of(&mut self, cluster: &Cluster, nodes: &[NodeId], other: &Free) {
+        self.keep_on(cluster, nodes.iter().copied(), other);
+        self.up.keep(&other.up);
+        self.idle.keep(&other.idle);
+    }
+
+    fn keep_on(&mut self, cluster: &Cluster, nodes: impl Iterator<Item = NodeId>, other: &Free) {
         let has_same_jobs = Arc::ptr_eq(&self.users, &other.users);
-        for node in cluster.nodes() {
+        let has_same_layers = Arc::ptr_eq(&self.over, &other.over);
+        for node in nodes {
             let at = node.0 as usize;
             let gpus = |free: &Free| (free.amounts[at].lane(0), free.gpus[at], free.barred[at]);
             let before = gpus(self);
@@ -277,8 +286,8 @@ impl Free {
             self.sockets[at] = self.sockets[at].least(&other.sockets[at]);
             self.gpus[at] &= other.gpus[at];
             self.barred[at] |= other.barred[at];
-            if other.over[at].cpus > self.over[at].cpus {
-                self.over[at] = other.over[at].clone();
+            if !has_same_layers && other.over[at].cpus > self.over[at].cpus {
+                Arc::make_mut(&mut self.over)[at] = other.over[at].clone();
             }
             self.alone[at] = self.alone[at].max(other.alone[at]);
             if gpus(self) != before {
@@ -295,25 +304,14 @@ impl Free {
                 *most = (*most).max(*held);
             }
         }
-        self.up.keep(&other.up);
-        self.idle.keep(&other.idle);
     }
 
     /// Adds jobs of a node that are not among its own.
-    fn keep_jobs(&mut self, node: NodeId, others: &[UserJobs]) {
+    fn keep_jobs(&mut self, node: NodeId, others: &NodeJobs) {
         let at = node.0 as usize;
-        for one in others {
-            let own = &self.users[at];
-            match own.binary_search_by_key(&one.user, |own| own.user) {
-                Ok(own_at) => {
-                    let own = own[own_at];
-                    if one.jobs > own.jobs || one.private > own.private {
-                        let own = &mut Arc::make_mut(&mut self.users)[at][own_at];
-                        own.jobs = own.jobs.max(one.jobs);
-                        own.private = own.private.max(one.private);
-                    }
-                }
-                Err(place) => Arc::make_mut(&mut self.users)[at].insert(place, *one),
+        for one in others.each() {
+            if self.users[at].lacks(one) {
+                Arc::make_mut(&mut self.users)[at].raise(one);
             }
         }
     }
@@ -321,7 +319,7 @@ impl Free {
     /// Whether a job shares its nodes with no other user.
     #[must_use]
     pub fn has_private_jobs(&self) -> bool {
-        let mut jobs = self.users.iter().flatten();
+        let mut jobs = self.users.iter().flat_map(NodeJobs::each);
         jobs.any(|jobs| jobs.private > 0)
     }
 
@@ -380,7 +378,7 @@ impl Free {
             let mut amounts = share.amounts;
             if let Sharing::Over(layers) = sharing {
                 let before = self.over[at].held();
-                self.over[at].change(share.amounts.cpus, layers, takes);
+                Arc::make_mut(&mut self.over)[at].change(share.amounts.cpus, layers, takes);
                 amounts.cpus = self.over[at].held().abs_diff(before);
             }
             let is_shared = matches!(sharing, Sharing::Over(_));
@@ -430,29 +428,8 @@ impl Free {
 
     fn count_job(&mut self, node: NodeId, user: u32, is_private: bool, comes: bool) {
         let jobs = &mut Arc::make_mut(&mut self.users)[node.0 as usize];
-        let at = jobs.binary_search_by_key(&user, |one| one.user);
-        let none = UserJobs {
-            user,
-            jobs: 0,
-            private: 0,
-        };
-        let at = at.unwrap_or_else(|at| {
-            jobs.insert(at, none);
-            at
-        });
-        let one = &mut jobs[at];
-        let private = u32::from(is_private);
-        if comes {
-            one.jobs += 1;
-            one.private += private;
-        } else {
-            one.jobs = one.jobs.saturating_sub(1);
-            one.private = one.private.saturating_sub(private);
-        }
-        if one.jobs == 0 {
-            jobs.remove(at);
-        }
-        let is_idle = jobs.is_empty();
+        jobs.count(user, is_private, comes);
+        let is_idle = jobs.each().is_empty();
         self.idle.set(node, is_idle);
     }
 

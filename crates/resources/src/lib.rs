@@ -51,6 +51,7 @@ mod free;
 mod held;
 mod kinds;
 mod limited;
+mod node_jobs;
 mod node_set;
 mod one_type;
 mod place;

@@ -4,6 +4,7 @@ mod deal;
 mod evaluate;
 mod evaluate_switches;
 mod gpus;
+mod prospect;
 mod split;
 mod switches;
 

@@ -57,6 +57,27 @@ fn one_node() -> Cluster {
     Cluster::build(&file, Trust::All)
 }
 
+/// Two jobs of a partition that gives each CPU to two.
+#[test]
+fn jobs_that_share_cpus_run_beside_each_other_though_none_is_free() {
+    let text = format!(
+        "[nodes.a]\ncount = 1\nnames = \"a1\"\ncpus = {CPUS}\n\
+         [partition.all]\nnodes = \"all\"\noversubscribe = \"FORCE:2\"\n"
+    );
+    let read = cluster_file::ClusterFile::parse("shared", &text);
+    let cluster = Cluster::build(&read.expect("a cluster file"), Trust::All);
+    let text = format!(
+        "job,submit,run,estimate,cpus,queue\n1,0,9,9,{CPUS},all\n2,0,9,9,{CPUS},all\n3,0,9,9,{CPUS},all\n"
+    );
+    let trace = read_trace(&text).expect("a table of jobs");
+    for policy in POLICIES {
+        let starts = starts(&trace, &cluster, policy);
+        let at: Vec<i64> = starts.iter().map(|start| start.at.0).collect();
+        assert_eq!(at[..2], [0, 0], "{policy:?}");
+        assert!(at[2] > 0, "{policy:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn every_job_runs_once_after_its_submission_and_nothing_is_held_twice(jobs in any_jobs()) {

@@ -392,6 +392,35 @@ fn several_shares_of_one_node() {
 
 /// What is held and what is free are all that there is, whatever comes and goes; what ran to its
 /// end leaves no trace, and who starts again from the jobs that hold something knows the same.
+/// Whether a job may fit beside others that run, and whether it has a place there.
+#[test]
+fn what_surely_has_no_place() {
+    let cluster = cluster();
+    let check = |others: &[&str], line: &str, want: bool| {
+        let mut free = Free::idle(&cluster);
+        for other in others {
+            let other = compiled(&cluster, other);
+            let shares = place(&cluster, &other, &free, Pick::default()).expect("it fits");
+            free.take(&cluster, &shares, other.demand.sharing, 0);
+        }
+        let compiled = compiled(&cluster, line);
+        let servers = compiled.servers(&cluster);
+        assert_eq!(compiled.may_fit(&cluster, &servers, &free), want, "{line}");
+        let found = place(&cluster, &compiled, &free, Pick::default());
+        assert_eq!(found.is_some(), want, "{line}");
+    };
+    check(&["--gpus=a100:2 -N 1"], "--gpus=a100:2 -N 1", true);
+    check(&["--gpus=a100:2 -N 1"; 2], "--gpus=a100:1", false);
+    check(&["--gpus=a100:2 -N 1"; 2], "--gpus=v100:2", true);
+    check(
+        &["-N 1 -w a1 --gpus=4"],
+        "-N 3 --gpus-per-node=v100:4",
+        false,
+    );
+    check(&["-N 2 -w c[1-2] -c 30"], "-n 61", false);
+    check(&["-p shared -c 32"], "-p shared -c 32", true);
+}
+
 mod any_history {
     use super::*;
     use proptest::prelude::*;
@@ -424,7 +453,15 @@ mod any_history {
                     free.give(&cluster, &shares, compiled[line].demand.sharing, user);
                 }
                 let pick = Pick { user, ..Pick::default() };
-                if let Some(shares) = place(&cluster, &compiled[line], &free, pick) {
+                let servers = compiled[line].servers(&cluster);
+                let may_fit = compiled[line].may_fit(&cluster, &servers, &free);
+                // What it can't be given makes no difference.
+                let mut of_servers = Free::idle(&cluster);
+                of_servers.keep_of(&cluster, &servers, &free);
+                let found = place(&cluster, &compiled[line], &free, pick);
+                prop_assert_eq!(&place(&cluster, &compiled[line], &of_servers, pick), &found);
+                if let Some(shares) = found {
+                    prop_assert!(may_fit, "{} has a place", LINES[line]);
                     free.take(&cluster, &shares, compiled[line].demand.sharing, user);
                     running.push((line, user, shares));
                 }

@@ -27,6 +27,32 @@ impl<N> Bound<'_, N> {
     }
 }
 
+/// The promises that were made to jobs of each kind: of those with a limit as long or shorter the latest. What is
+/// free on nodes can be compared between jobs of one kind alone, and a backlog has many kinds.
+#[derive(Debug, Default)]
+struct OfKinds(Vec<Vec<(i64, i64)>>);
+
+impl OfKinds {
+    /// A job of a kind that may run so long is not promised anything before.
+    fn bound(&self, kind: u32, limit: i64) -> Option<i64> {
+        let known = self.0.get(kind as usize)?;
+        let shorter = known.partition_point(|(known, _)| *known <= limit);
+        known[..shorter].last().map(|(_, at)| *at)
+    }
+
+    /// One has a promise, not before its bound. Limits and moments ascend.
+    fn add(&mut self, kind: u32, limit: i64, at: i64) {
+        let kind = kind as usize;
+        if self.0.len() <= kind {
+            self.0.resize_with(kind + 1, Vec::new);
+        }
+        let known = &mut self.0[kind];
+        known.retain(|(longer, before)| *longer < limit || *before > at);
+        let place = known.partition_point(|(shorter, _)| *shorter < limit);
+        known.insert(place, (limit, at));
+    }
+}
+
 /// How far ahead and how finely a pass plans. Lengths are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Planning {
@@ -92,7 +118,7 @@ pub fn conservative_pass<'a, R: Room>(
     R::Held: 'a,
 {
     let mut last = LastThatMayStart::new(queue.len());
-    if !last.find(0, queue, &job, |kind, _| free.fits(kind)) {
+    if !last.find(0, queue, &job, |need, _| free.may_fit(need)) {
         return;
     }
     let releases = releases.map(|release| (release.expected(now, planning.overdue), release.held));
@@ -101,17 +127,20 @@ pub fn conservative_pass<'a, R: Room>(
     let mut promises = 0;
     // Promises only take: who needs as much for as long as one before can't be earlier than it.
     let mut bounds: VecDeque<Bound<'_, R::Need>> = VecDeque::with_capacity(BOUNDS);
+    let mut of_kinds = OfKinds::default();
     for (index, slot) in queue.iter().enumerate() {
         if index % CHECKED == 0
             && !last.find(index, queue, &job, |need, limit| {
-                timeline.fits(limit, |free| free.fits(need))
+                timeline.fits(limit, |free| free.may_fit(need))
             })
         {
             return;
         }
         let candidate = job(*slot);
         let covered = bounds.iter().filter(|bound| bound.covers::<R>(&candidate));
-        let from = covered.map(|bound| bound.at).max().unwrap_or(now);
+        let of_kind = of_kinds.bound(candidate.kind, candidate.limit);
+        let from = covered.map(|bound| bound.at).chain(of_kind).max();
+        let from = from.unwrap_or(now);
         let Some((at, held)) = earliest(&timeline, &candidate, from) else {
             overtakes = true;
             continue;
@@ -124,12 +153,16 @@ pub fn conservative_pass<'a, R: Room>(
             continue;
         }
         overtakes = true;
-        bounds.truncate(BOUNDS - 1);
-        bounds.push_front(Bound {
-            need: candidate.need,
-            limit: candidate.limit,
-            at,
-        });
+        if R::IS_TOTAL {
+            bounds.truncate(BOUNDS - 1);
+            bounds.push_front(Bound {
+                need: candidate.need,
+                limit: candidate.limit,
+                at,
+            });
+        } else {
+            of_kinds.add(candidate.kind, candidate.limit, at);
+        }
         if promises == planning.promises || at.saturating_sub(now) > planning.window {
             continue;
         }
@@ -191,8 +224,9 @@ fn earliest<R: Room>(
     candidate: &Candidate<'_, R::Need>,
     not_before: i64,
 ) -> Option<(i64, R::Held)> {
-    let fits = |_at: i64, free: &R| free.fits(candidate.need);
-    let keep = (!R::IS_TOTAL).then_some(R::keep as fn(&mut R, &R));
+    let fits = |_at: i64, free: &R| free.may_fit(candidate.need);
+    let keep = |free: &mut R, other: &R| free.keep_for(other, candidate.need);
+    let keep = (!R::IS_TOTAL).then_some(keep);
     timeline.earliest(
         not_before..=i64::MAX,
         candidate.limit,
@@ -200,4 +234,106 @@ fn earliest<R: Room>(
         keep,
         |_at, free| free.find(candidate.need),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use resources::NodeSet;
+    use std::cell::Cell;
+
+    /// One place that counts how often it was asked whether a job may fit.
+    #[derive(Clone)]
+    struct Counting<'a> {
+        is_free: bool,
+        asked: &'a Cell<usize>,
+    }
+
+    impl Room for Counting<'_> {
+        type Need = ();
+        type Held = ();
+
+        const IS_TOTAL: bool = false;
+
+        fn needs_as_much((): &(), (): &()) -> bool {
+            false
+        }
+
+        fn may_fit(&self, (): &()) -> bool {
+            self.asked.set(self.asked.get() + 1);
+            self.is_free
+        }
+
+        fn find(&self, (): &()) -> Option<()> {
+            self.is_free.then_some(())
+        }
+
+        fn take(&mut self, (): &()) {
+            self.is_free = false;
+        }
+
+        fn give(&mut self, (): &()) {
+            self.is_free = true;
+        }
+
+        fn block(&mut self, (): &()) {
+            self.is_free = false;
+        }
+
+        fn withdraw(&mut self, _nodes: &NodeSet) {}
+
+        fn keep(&mut self, other: &Self) {
+            self.is_free &= other.is_free;
+        }
+
+        fn keep_for(&mut self, other: &Self, (): &()) {
+            self.keep(other);
+        }
+    }
+
+    /// So many jobs of some kinds wait behind each other for one place, and one that would have another.
+    fn asked(jobs: u32, kinds: u32) -> usize {
+        let asked = Cell::new(0);
+        let mut free = Counting {
+            is_free: true,
+            asked: &asked,
+        };
+        let queue: Vec<u32> = (0..jobs).collect();
+        let job = |slot: u32| Candidate {
+            need: &(),
+            kind: slot % kinds,
+            // The last one would fit before the second, were it not for the first.
+            limit: if slot + 1 == jobs { 0 } else { 10 },
+        };
+        let mut started = Vec::new();
+        let start = |slot, (), _| started.push(slot);
+        let planning = Planning::exact(0);
+        let none = std::iter::empty();
+        conservative_pass(0, &mut free, &queue, job, none, &planning, start);
+        assert_eq!(started, [0]);
+        asked.get()
+    }
+
+    #[test]
+    fn a_backlog_of_many_kinds_is_not_gone_through_for_each_job() {
+        let (few, many) = (asked(500, 50), asked(1000, 50));
+        assert!(many < 3 * few, "{few}, {many}");
+    }
+
+    #[test]
+    fn bounds_of_a_kind_are_those_of_limits_that_are_as_long_or_shorter() {
+        let mut of_kinds = OfKinds::default();
+        of_kinds.add(3, 10, 100);
+        of_kinds.add(3, 5, 70);
+        of_kinds.add(3, 20, 100);
+        let check = |kind, limit, want| assert_eq!(of_kinds.bound(kind, limit), want, "{limit}");
+        check(3, 4, None);
+        check(3, 5, Some(70));
+        check(3, 9, Some(70));
+        check(3, 10, Some(100));
+        check(3, 30, Some(100));
+        check(2, 30, None);
+        of_kinds.add(3, 5, 110);
+        assert_eq!(of_kinds.bound(3, 10), Some(110));
+    }
 }

@@ -19,10 +19,8 @@ pub trait Room: Clone {
     /// What a job would be given; `None` where it does not fit.
     fn find(&self, need: &Self::Need) -> Option<Self::Held>;
 
-    /// Whether a job fits, however much that costs to find.
-    fn fits(&self, need: &Self::Need) -> bool {
-        self.find(need).is_some()
-    }
+    /// Whether it is worth to look for a place: where not, none is found, and none where less is free either.
+    fn may_fit(&self, need: &Self::Need) -> bool;
 
     /// Takes what a job holds.
     fn take(&mut self, held: &Self::Held);
@@ -39,6 +37,9 @@ pub trait Room: Clone {
 
     /// Keeps what is free in both.
     fn keep(&mut self, other: &Self);
+
+    /// The same for one job alone: what it could not be given anyway need not be kept.
+    fn keep_for(&mut self, other: &Self, need: &Self::Need);
 }
 
 /// A cluster that is one node: amounts are all that counts.
@@ -53,6 +54,10 @@ impl Room for OneNode {
 
     fn needs_as_much(one: &Amounts, other: &Amounts) -> bool {
         one.fits(other)
+    }
+
+    fn may_fit(&self, need: &Amounts) -> bool {
+        self.0.fits(need)
     }
 
     fn find(&self, need: &Amounts) -> Option<Amounts> {
@@ -79,6 +84,10 @@ impl Room for OneNode {
 
     fn keep(&mut self, other: &OneNode) {
         self.0 = self.0.least(&other.0);
+    }
+
+    fn keep_for(&mut self, other: &OneNode, _need: &Amounts) {
+        self.keep(other);
     }
 }
 
@@ -115,22 +124,26 @@ impl Total {
 #[derive(Clone, Debug)]
 pub struct NeedOfNodes {
     compiled: Compiled,
+    /// Those that it could be given of the idle cluster.
+    servers: Vec<NodeId>,
     /// Less than this in all is not enough, on whichever nodes it is.
     least: Total,
 }
 
 impl NeedOfNodes {
     /// A demand, and what it would be given of the idle cluster. Of whole nodes it is
-    /// given what the nodes have, and nothing is known in all.
+    /// given what the nodes have, and of CPUs that jobs share what others have too: nothing is known in all.
     #[must_use]
-    pub fn new(compiled: Compiled, idle: &[Share]) -> NeedOfNodes {
-        let is_whole = compiled.demand.sharing == Sharing::Whole;
-        let least = if is_whole {
-            Total::default()
-        } else {
-            Total::of(idle)
+    pub fn new(cluster: &Cluster, compiled: Compiled, idle: &[Share]) -> NeedOfNodes {
+        let least = match compiled.demand.sharing {
+            Sharing::Whole | Sharing::Over(_) => Total::default(),
+            Sharing::Any | Sharing::Beside(_) | Sharing::Forced | Sharing::User => Total::of(idle),
         };
-        NeedOfNodes { compiled, least }
+        NeedOfNodes {
+            servers: compiled.servers(cluster),
+            compiled,
+            least,
+        }
     }
 }
 
@@ -178,8 +191,16 @@ impl Room for Nodes<'_> {
         std::ptr::eq(one, other)
     }
 
+    fn may_fit(&self, need: &NeedOfNodes) -> bool {
+        let is_too_little = self.total.cpus < need.least.cpus || self.total.gpus < need.least.gpus;
+        !is_too_little
+            && need
+                .compiled
+                .may_fit(self.cluster, &need.servers, &self.free)
+    }
+
     fn find(&self, need: &NeedOfNodes) -> Option<HeldNodes> {
-        if self.total.cpus < need.least.cpus || self.total.gpus < need.least.gpus {
+        if !self.may_fit(need) {
             return None;
         }
         let compiled = &need.compiled;
@@ -218,6 +239,12 @@ impl Room for Nodes<'_> {
     /// The least of the totals is a bound: what is free in both on each node may be less.
     fn keep(&mut self, other: &Self) {
         self.free.keep(self.cluster, &other.free);
+        self.total.cpus = self.total.cpus.min(other.total.cpus);
+        self.total.gpus = self.total.gpus.min(other.total.gpus);
+    }
+
+    fn keep_for(&mut self, other: &Self, need: &NeedOfNodes) {
+        self.free.keep_of(self.cluster, &need.servers, &other.free);
         self.total.cpus = self.total.cpus.min(other.total.cpus);
         self.total.gpus = self.total.gpus.min(other.total.gpus);
     }

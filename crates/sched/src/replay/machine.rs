@@ -44,7 +44,8 @@ pub fn replay<'a>(
         let idle = OneNode(idle.unwrap_or_default());
         return play(trace, rules, idle, &needs, order, progress);
     }
-    let needs = kinds.needs(|asked, shares| NeedOfNodes::new(asked.compiled.clone(), shares));
+    let needs =
+        kinds.needs(|asked, shares| NeedOfNodes::new(cluster, asked.compiled.clone(), shares));
     play(trace, rules, Nodes::idle(cluster), &needs, order, progress)
 }
 
