@@ -265,3 +265,33 @@ done
     }
     assert!(!saved.join("model-1.pt").exists(), "{shown}");
 }
+
+/// `yard requeue`, which was named, is refused for a run that is done. And no message can carry each name.
+#[test]
+fn what_a_done_run_left_on_its_node_stays_and_is_copied_by_hand() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let program = "mkdir \"$1/r\"\nln -s /etc/hostname \"$1/r/out\"\necho 1 > \"$1/r/one\"\n\
+        case $2 in ?*) echo 7 > \"$2/step-$(printf '\\377').pkl\" ;; esac\n";
+    env.write("train.sh", program);
+    let write = |name: &str, words: &str, more: &str| {
+        let run = format!("name = \"{name}\"\ncommand = [\"sh\", \"train.sh\", {words}]\n{more}");
+        env.write(&format!("{name}.toml"), &run);
+    };
+    write("files", "\"{data}\"", "data = { collect = [\"r/**\"] }\n");
+    write("saves", "\"{data}\", \"{checkpoints}\"", "");
+    env.write("plain.toml", "command = [\"true\"]\n");
+    let run = |file: &str| env.yard(&["run", file, "--on", "local"]).success();
+    run("files.toml");
+    let left = env.yard(&["clean", "-n"]).success();
+    assert!(left.contains("copy them from there"), "{left}");
+    assert!(!left.contains("requeue"), "{left}");
+    let _refused = env.yard(&["requeue", "files"]).code(3);
+    let _not_all_saved = env.yard(&["run", "saves.toml", "--on", "local"]).code(6);
+    for _ in 0..2 {
+        let left = env.yard(&["clean"]).success();
+        assert!(left.contains("may be a checkpoint"), "{left}");
+        assert!(left.contains("step-\u{fffd}.pkl"), "{left}");
+        // It removes what others have left, and makes its own.
+        run("plain.toml");
+    }
+}

@@ -34,8 +34,10 @@ pub enum Verdict {
 pub enum Standing {
     /// It may.
     Live,
-    /// It is over.
+    /// It is over, and can be brought back.
     Over,
+    /// It is over and done: nothing of it is left to go on with.
+    Done,
     /// Its cluster does not answer.
     Unreachable,
     /// No run of this name is known.
@@ -78,7 +80,7 @@ impl RunFolder {
             Standing::Unreachable => Verdict::Keep(format!(
                 "{what}; its cluster does not answer, the run may not be over"
             )),
-            Standing::Over | Standing::Unknown => {
+            Standing::Over | Standing::Done | Standing::Unknown => {
                 Verdict::Remove(format!("{what}; its run is over"))
             }
         };
@@ -100,7 +102,7 @@ impl RunFolder {
             left.push(Leftover::new(code, verdict("a half-copied code folder")));
         }
         let secrets = self.secrets();
-        if standing == Standing::Over && secrets.exists() {
+        if matches!(standing, Standing::Over | Standing::Done) && secrets.exists() {
             left.push(Leftover::new(secrets, verdict("values of secrets")));
         }
         left

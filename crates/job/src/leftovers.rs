@@ -67,7 +67,7 @@ fn judge(local: &LocalFolder, standing: &dyn Fn(&str) -> Standing) -> Verdict {
                 "{what}; the cluster of {run} does not answer, the run may not be over"
             ));
         }
-        Standing::Over => "is over",
+        Standing::Over | Standing::Done => "is over",
         Standing::Unknown => "is not known here",
     };
     // With another TRAINYARD_HOME, say; here the run's name leads to nothing.
@@ -77,11 +77,19 @@ fn judge(local: &LocalFolder, standing: &dyn Fn(&str) -> Standing) -> Verdict {
     };
     if local.has_uncollected() {
         let data = local.data();
+        let copies = match standing {
+            Standing::Done => "copy them from there".to_owned(),
+            _ => format!("{requeued} copies them"),
+        };
         return Verdict::Force(format!(
-            "files of {run} that [data] collect names and that were not copied, in {}: {requeued} copies them, yard clean --force removes them",
+            "files of {run} that [data] collect names and that were not copied, in {}: {copies}, yard clean --force removes them",
             data.display()
         ));
     }
+    let goes_on = |from: &str| match standing {
+        Standing::Done => format!("copy it from {}", local.path().display()),
+        _ => format!("{requeued} goes on from {from}"),
+    };
     let kept = kept::in_folder(local);
     let names: BTreeSet<String> = kept.into_iter().map(|kept| kept.record.name).collect();
     let mut unseen = unseen::may_be_complete(local);
@@ -89,14 +97,24 @@ fn judge(local: &LocalFolder, standing: &dyn Fn(&str) -> Standing) -> Verdict {
     if !names.is_empty() {
         let names: Vec<String> = names.into_iter().chain(unseen).collect();
         return Verdict::Force(format!(
-            "the only copy of {} of {run}: {requeued} goes on from it, yard clean --force removes it",
-            names.join(", ")
+            "the only copy of {} of {run}: {}, yard clean --force removes it",
+            names.join(", "),
+            goes_on("it")
         ));
     }
     if !unseen.is_empty() {
         return Verdict::Force(format!(
-            "what may be the only copy of {} of {run}, which was killed before it was looked at: {requeued} goes on from what is complete, yard clean --force removes it",
-            unseen.join(", ")
+            "what may be the only copy of {} of {run}, which was killed before it was looked at: {}, yard clean --force removes it",
+            unseen.join(", "),
+            goes_on("what is complete")
+        ));
+    }
+    let unspeakable = unseen::unspeakable(local);
+    if !unspeakable.is_empty() {
+        return Verdict::Force(format!(
+            "{} of {run} may be a checkpoint, and was not copied, as its name is not plain UTF-8 text: copy it from {}, yard clean --force removes it",
+            unspeakable.join(", "),
+            local.checkpoints().display()
         ));
     }
     Verdict::Remove(format!("{what}; {run} {state}"))
@@ -109,6 +127,7 @@ pub(crate) fn remove_saved(run: &RunFolder, local: &LocalFolder, rule: &Complete
         && !local.has_uncollected()
         && all_saved(run, local)
         && !has_newer(run, local, rule)
+        && unseen::unspeakable(local).is_empty()
     {
         // What can't be removed is `yard clean`'s.
         let _left = local.remove();
@@ -226,6 +245,29 @@ mod tests {
         check(Standing::Over, true, false, true);
         check(Standing::Over, true, true, false);
         check(Standing::Live, true, true, true);
+    }
+
+    /// A run that is done is not brought back.
+    #[test]
+    fn what_was_not_collected_is_copied_by_who_can() {
+        let disk = tempfile::tempdir().unwrap();
+        let attempt = Attempt { job: 7, restart: 0 };
+        let local = LocalFolder::new(disk.path(), "digits-k3f9", attempt);
+        drop(local.make().unwrap());
+        local.note_uncollected().unwrap();
+        for (standing, words) in [
+            (Standing::Over, "yard requeue digits-k3f9 copies them"),
+            (Standing::Done, "copy them from there"),
+        ] {
+            let left = node_folders(disk.path(), &|_| standing, true, false);
+            let why = match &left[0].verdict {
+                Verdict::Force(why) => why,
+                other => panic!("{other:?}"),
+            };
+            assert!(why.contains(words), "{why}");
+            assert!(why.contains(&*local.data().to_string_lossy()), "{why}");
+            assert_eq!(why.contains("requeue"), standing == Standing::Over);
+        }
     }
 
     #[test]

@@ -379,6 +379,7 @@ impl LocalFolder {
                     let _ = fs::remove_dir_all(other.resume());
                 } else if kept::in_folder(&other).is_empty()
                     && unseen::may_be_complete(&other).is_empty()
+                    && unseen::unspeakable(&other).is_empty()
                 {
                     let _left = other.remove();
                 } else {

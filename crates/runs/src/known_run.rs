@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::known_runs::indexed_runs;
 use crate::reach::open;
 use crate::run::{Run, ask_for};
+use crate::run_state::RunState;
 use folder::{RunFolder, Standing};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,7 +34,7 @@ pub fn known_runs(places: &Places) -> Result<(Vec<KnownRun>, Vec<String>), Failu
                 own.push(run);
                 continue;
             }
-            Ok(_) => Standing::Over,
+            Ok(run) => over(&run.state(None)),
             // What can't be read may be a live run's.
             Err(_) => Standing::Unreachable,
         };
@@ -49,8 +50,10 @@ pub fn known_runs(places: &Places) -> Result<(Vec<KnownRun>, Vec<String>), Failu
         });
         problems.extend(views.as_ref().err().map(Failure::line));
         let standing = |run: &Run| match &views {
-            Ok(views) if run.state(run.view(views).as_ref()).is_live() => Standing::Live,
-            Ok(_) => Standing::Over,
+            Ok(views) => match run.state(run.view(views).as_ref()) {
+                state if state.is_live() => Standing::Live,
+                state => over(&state),
+            },
             Err(_) => Standing::Unreachable,
         };
         known.extend(runs.into_iter().map(|run| KnownRun {
@@ -59,4 +62,12 @@ pub fn known_runs(places: &Places) -> Result<(Vec<KnownRun>, Vec<String>), Failu
         }));
     }
     Ok((known, problems))
+}
+
+/// How one stands that is over: one that is done is brought back only where something of it is left on a node.
+fn over(state: &RunState) -> Standing {
+    match state {
+        RunState::Done { left: None, .. } => Standing::Done,
+        _ => Standing::Over,
+    }
 }

@@ -70,7 +70,7 @@ impl Users {
     fn of(kept: &Kept, noted: &BTreeSet<JobOfEngine>, runs: &UsersRuns, jobs: &KnownJobs) -> Users {
         let runs = runs.that_use(kept);
         let jobs: Vec<&JobOfEngine> = noted.intersection(&jobs.queued).collect();
-        let is_over = |run: &&KnownRun| run.standing == Standing::Over;
+        let is_over = |run: &&KnownRun| matches!(run.standing, Standing::Over | Standing::Done);
         let names = runs.iter().map(|run| run.folder.id().to_owned());
         let job_names = jobs.iter().map(|job| format!("job {}", job.job));
         Users {

@@ -7,19 +7,25 @@ use super::work::Work;
 use crate::hashed_copy;
 use crate::local_folder::LocalFolder;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 use train::say_bytes;
 
+/// A file while it comes. One is copied at a time, and of its own name, which may be as long as a disk takes, there is
+/// no longer one.
+const INCOMING: &str = ".trainyard-incoming";
+
+/// Of how many files that could not be copied a note has the reasons.
+const SHOWN: usize = 20;
+
 /// Between two tries to collect what a disk refuses.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// What was collected.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Collected {
     /// Files that were copied.
     pub files: u64,
@@ -31,6 +37,21 @@ pub struct Collected {
     pub left: Vec<PathBuf>,
     /// Patterns that name nothing.
     pub unmatched: Vec<String>,
+    /// Why others could not be copied, one by one: they stay where they are too.
+    pub refused: Vec<CollectError>,
+}
+
+impl Collected {
+    /// Keeps the error of one file, by which the others are not held up; one that a disk gives for a while is all files'.
+    fn keep(&mut self, result: Result<(), CollectError>) -> Result<(), CollectError> {
+        match result {
+            Err(error) if !sys::disk_errors::may_pass(&error) => {
+                self.refused.push(error);
+                Ok(())
+            }
+            other => other,
+        }
+    }
 }
 
 /// Why not all was collected.
@@ -61,7 +82,7 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> CollectError {
 /// nothing, and links that stay within `data`, as links. What has a copy that is as new already is left alone.
 ///
 /// # Errors
-/// The first file that can't be copied. What was copied before stays, and another call goes on.
+/// A disk refuses for a while. What was copied before stays, and another call goes on.
 pub fn collect(data: &Path, patterns: &[String], to: &Path) -> Result<Collected, CollectError> {
     let wanted = set_of(patterns).map_err(|error| at(data)(io::Error::other(error)))?;
     let mut collected = Collected::default();
@@ -74,37 +95,62 @@ pub fn collect(data: &Path, patterns: &[String], to: &Path) -> Result<Collected,
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
         let path = data.join(&folder);
-        let mut is_empty = true;
-        for entry in fs::read_dir(&path).map_err(at(&path))? {
-            is_empty = false;
-            let entry = entry.map_err(at(&path))?;
-            let place = folder.join(entry.file_name());
-            let kind = entry.file_type().map_err(at(&entry.path()))?;
-            if kind.is_dir() {
-                folders.push(place);
-            } else if kind.is_file() && is_wanted(&place) {
-                copy(&entry.path(), &to.join(&place), &mut collected)?;
-            } else if kind.is_symlink() && is_wanted(&place) {
-                let target = fs::read_link(entry.path()).map_err(at(&entry.path()))?;
-                let target = within(data, &place, target);
-                if stays_within(&place, &target) {
-                    link(&target, &to.join(&place))?;
-                } else {
-                    collected.left.push(place);
-                }
-            } else if is_wanted(&place) {
-                collected.left.push(place);
+        let entries = match fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) => {
+                collected.keep(Err(at(&path)(error)))?;
+                continue;
             }
+        };
+        let mut is_empty = true;
+        for entry in entries {
+            is_empty = false;
+            let one = entry.map_err(at(&path)).and_then(|entry| {
+                let place = folder.join(entry.file_name());
+                let kind = entry.file_type().map_err(at(&entry.path()))?;
+                if kind.is_dir() {
+                    folders.push(place);
+                    Ok(())
+                } else if is_wanted(&place) {
+                    bring(data, place, kind, to, &mut collected)
+                } else {
+                    Ok(())
+                }
+            });
+            collected.keep(one)?;
         }
         if is_empty && is_wanted(&folder) {
             let there = to.join(&folder);
-            fs::create_dir_all(&there).map_err(at(&there))?;
+            collected.keep(fs::create_dir_all(&there).map_err(at(&there)))?;
         }
     }
     let patterns = patterns.iter().zip(matched);
     let unmatched = patterns.filter(|(_, is_matched)| !is_matched);
     collected.unmatched = unmatched.map(|(pattern, _)| pattern.clone()).collect();
     Ok(collected)
+}
+
+/// Copies what is at `place` below `data`, and no folder.
+fn bring(
+    data: &Path,
+    place: PathBuf,
+    kind: FileType,
+    to: &Path,
+    collected: &mut Collected,
+) -> Result<(), CollectError> {
+    let path = data.join(&place);
+    if kind.is_file() {
+        return copy(&path, &to.join(&place), collected);
+    }
+    if kind.is_symlink() {
+        let target = fs::read_link(&path).map_err(at(&path))?;
+        let target = within(data, &place, target);
+        if stays_within(&place, &target) {
+            return link(&target, &to.join(&place));
+        }
+    }
+    collected.left.push(place);
+    Ok(())
 }
 
 /// What a link at `place` leads to, seen from there where it is named as a whole path below `data`.
@@ -154,10 +200,7 @@ fn copy(from: &Path, to: &Path, collected: &mut Collected) -> Result<(), Collect
             return Ok(());
         }
     }
-    let mut beside = OsString::from(".");
-    beside.push(to.file_name().unwrap_or_default());
-    beside.push(".incoming");
-    let beside = to.with_file_name(beside);
+    let beside = to.with_file_name(INCOMING);
     let put = || -> Result<u64, CollectError> {
         let (bytes, hash) = hashed_copy::copy(from, &beside).map_err(at(to))?;
         let (length, there) = hashed_copy::hash(&beside).map_err(at(to))?;
@@ -182,6 +225,19 @@ fn copy(from: &Path, to: &Path, collected: &mut Collected) -> Result<(), Collect
     collected.files += 1;
     collected.bytes += bytes;
     Ok(())
+}
+
+/// The reasons of the first that could not be copied, and how many more there are.
+fn in_words(refused: &[CollectError]) -> String {
+    let mut words: Vec<String> = refused
+        .iter()
+        .take(SHOWN)
+        .map(ToString::to_string)
+        .collect();
+    if let Some(more @ 1..) = refused.len().checked_sub(SHOWN) {
+        words.push(format!("and {more} more"));
+    }
+    words.join("; ")
 }
 
 /// How far an agent is with collecting.
@@ -243,19 +299,29 @@ impl Keeper {
                 older,
                 left,
                 unmatched,
+                refused,
             }) => {
                 self.collecting = Collecting::Idle;
-                if left.is_empty() {
+                let folder = local.data();
+                if left.is_empty() && refused.is_empty() {
                     local.all_collected();
                 } else {
                     // Else it would be tried again, and removed in the end.
                     self.collecting = Collecting::GivenUp;
+                }
+                if !left.is_empty() {
                     let names: Vec<String> =
                         left.iter().map(|path| path.display().to_string()).collect();
-                    let folder = local.data();
                     let text = format!(
                         "not collected from {node}, as they are links that lead out of {{data}}, or no files: {}; they stay in {folder:?} there",
                         names.join(", ")
+                    );
+                    self.outbox.note(text);
+                }
+                if !refused.is_empty() {
+                    let text = format!(
+                        "not all files of {node} could be collected: {}; they stay in {folder:?} there",
+                        in_words(&refused)
                     );
                     self.outbox.note(text);
                 }
@@ -302,7 +368,7 @@ impl Keeper {
         }
         let patterns = &self.at.plan.data.collect.value;
         let done = collect(&earlier.data(), patterns, &self.collected_folder());
-        let done = done.is_ok_and(|collected| collected.left.is_empty());
+        let done = done.is_ok_and(|all| all.left.is_empty() && all.refused.is_empty());
         if done {
             earlier.all_collected();
         }
@@ -354,6 +420,40 @@ mod tests {
         }
     }
 
+    /// The first of them ended it all, and no name above 244 bytes came.
+    #[test]
+    fn a_file_that_can_not_be_copied_holds_up_no_other_one() {
+        let root = tempfile::tempdir().unwrap();
+        let (data, to) = (root.path().join("data"), root.path().join("collected"));
+        let longest = "n".repeat(255);
+        for folder in [&data, &to] {
+            fs::create_dir_all(folder.join("r/deep")).unwrap();
+        }
+        for name in ["r/a", "r/taken", "r/deep/b", &format!("r/{longest}")] {
+            fs::write(data.join(name), "1").unwrap();
+        }
+        fs::create_dir(data.join("r/away")).unwrap();
+        fs::write(data.join("r/away/x"), "1").unwrap();
+        // In place of a file there is a folder, and of a folder a file.
+        fs::create_dir(to.join("r/taken")).unwrap();
+        fs::write(to.join("r/away"), "1").unwrap();
+        let found = collect(&data, &["r/**".to_owned()], &to).unwrap();
+        assert_eq!(found.files, 3, "{found:?}");
+        let mut words: Vec<String> = found.refused.iter().map(ToString::to_string).collect();
+        words.sort();
+        assert_eq!(words.len(), 2);
+        assert!(
+            words[0].contains("r/away") && words[1].contains("r/taken"),
+            "{words:?}"
+        );
+        assert!(to.join("r").join(&longest).exists() && to.join("r/deep/b").exists());
+        let many: Vec<CollectError> = (0..22)
+            .map(|number| at(Path::new(&number.to_string()))(io::ErrorKind::NotFound.into()))
+            .collect();
+        assert!(in_words(&many).ends_with("; and 2 more"));
+        assert!(!in_words(&many[..20]).contains("more"));
+    }
+
     #[test]
     fn newer_files_come_and_newer_copies_stay() {
         let root = tempfile::tempdir().unwrap();
@@ -371,16 +471,13 @@ mod tests {
         let all = ["results/**".to_owned()];
         let check = |patterns: &[String], files, bytes, older| {
             let found = collect(&data, patterns, &to).unwrap();
-            assert_eq!(
-                found,
-                Collected {
-                    files,
-                    bytes,
-                    older,
-                    left: Vec::new(),
-                    unmatched: Vec::new(),
-                }
+            let numbers = (found.files, found.bytes, found.older);
+            assert_eq!(numbers, (files, bytes, older));
+            assert!(
+                found.left.is_empty() && found.refused.is_empty(),
+                "{found:?}"
             );
+            assert!(found.unmatched.is_empty());
         };
         check(&["results/*".to_owned()], 1, 1, 0);
         check(&all, 2, 5, 0);

@@ -3,6 +3,7 @@
 //! killed at once, whoever finds the folder knows what may be the only copy of one.
 
 use super::kept::{self, Dead, Kept};
+use super::scan::scan;
 use crate::local_folder::LocalFolder;
 use model::Seconds;
 use serde::{Deserialize, Serialize};
@@ -57,6 +58,13 @@ pub fn may_be_complete(local: &LocalFolder) -> Vec<String> {
     let mut names: Vec<String> = whole.chain(dead.doubtful).collect();
     names.sort();
     names
+}
+
+/// What stands among the checkpoints under names that no message can carry: an agent that looked copied none of them.
+#[must_use]
+pub fn unspeakable(local: &LocalFolder) -> Vec<String> {
+    let there = scan(&local.checkpoints()).unwrap_or_default();
+    there.unspeakable
 }
 
 fn look(local: &LocalFolder) -> Option<(Note, Dead)> {
