@@ -97,6 +97,17 @@ mod slow {
     /// It was seen when the installer was through. The stand-in for uv never is.
     #[test]
     fn a_run_that_is_ended_while_packages_are_installed_ends_the_installer() {
+        ended_while_installing(15);
+    }
+
+    /// The installer went on.
+    #[test]
+    fn a_terminal_that_is_closed_while_packages_are_installed_ends_the_installer() {
+        ended_while_installing(1);
+    }
+
+    #[track_caller]
+    fn ended_while_installing(signal: i32) {
         let (mut env, _) = env("command = [\"true\"]\n\
              [environment]\nrequirements = \"requirements.txt\"\n");
         env.write("requirements.txt", "some-package\n");
@@ -117,7 +128,7 @@ mod slow {
             .spawn()
             .unwrap();
         wait_until("packages are being installed", || noted.exists());
-        sys::process::signal(run.id(), 15).unwrap();
+        sys::process::signal(run.id(), signal).unwrap();
         let ended = run.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert_eq!(ended.status.code(), Some(130), "{said}");

@@ -88,6 +88,8 @@ impl<F: FnMut(&str)> Waiter for F {
 
 /// How often it is looked whether who waits has left.
 const LOOK: Duration = Duration::from_millis(50);
+/// For how long what a maker printed is still read once it has ended, where something that it left behind prints too.
+const TO_DRAIN: Duration = Duration::from_secs(1);
 /// How long a maker that is ended may take for it.
 const TO_END: Duration = Duration::from_secs(3);
 
@@ -198,19 +200,28 @@ impl Making {
         let mut log = File::options().append(true).open(&self.log).ok();
         let mut said = String::new();
         let (sender, lines) = mpsc::channel();
-        // It ends with the last process that may print.
+        // It ends with the last process that may print, which a maker may leave behind.
         std::thread::spawn(move || {
             let mut lines = BufReader::new(reader).split(b'\n').map_while(Result::ok);
             lines.all(|line| sender.send(line).is_ok())
         });
+        let mut over_since = None;
         loop {
             if waiter.has_left() {
                 end(child.id());
                 child.wait().map_err(Failed::CannotRun)?;
                 return Err(Failed::Ended(said));
             }
+            // Asked for first: what it printed before it ended is there already, or comes while this waits.
+            if over_since.is_none() && child.try_wait().map_err(Failed::CannotRun)?.is_some() {
+                over_since = Some(Instant::now());
+            }
+            if over_since.is_some_and(|since| since.elapsed() > TO_DRAIN) {
+                break;
+            }
             let line = match lines.recv_timeout(LOOK) {
                 Ok(line) => line,
+                Err(RecvTimeoutError::Timeout) if over_since.is_some() => break,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
@@ -329,6 +340,21 @@ pub fn no_such_host(said: &str) -> bool {
 mod tests {
     use super::*;
     use std::thread;
+
+    /// Its output stays open for as long as that lives, which was waited for.
+    #[test]
+    fn what_a_maker_leaves_behind_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let entry = Entry::new(folder.path().to_owned(), "9f".to_owned());
+        let making = entry.begin(&mut |_: &str| ()).unwrap().unwrap();
+        let mut maker = Command::new("sh");
+        maker.args(["-c", "sleep 20 & echo $!"]);
+        let said = making.run(&mut maker, &mut |_: &str| ()).unwrap();
+        let left: u32 = said.trim().parse().unwrap();
+        let is_there = sys::process::start_time(left).is_some();
+        let _ = sys::process::signal(left, SIGKILL);
+        assert!(is_there);
+    }
 
     #[test]
     fn a_maker_holds_the_lock_until_the_making_is_over() {

@@ -87,6 +87,16 @@ pub fn unblock_all() {
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut()) };
 }
 
+/// Whether this process ignores a signal, as who started it may have had it do.
+#[must_use]
+pub fn is_ignored(signal: i32) -> bool {
+    let mut now = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: nothing is changed, and the buffer has the size of what is asked for.
+    let asked = unsafe { libc::sigaction(signal, std::ptr::null(), now.as_mut_ptr()) };
+    // SAFETY: zeros are a valid value of it, and the system has written it else.
+    asked == 0 && unsafe { now.assume_init() }.sa_sigaction == libc::SIG_IGN
+}
+
 fn set_of(signals: &[i32]) -> libc::sigset_t {
     let mut set = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: sigemptyset initialises the set; sigaddset refuses numbers that are no signals.
@@ -102,6 +112,13 @@ fn set_of(signals: &[i32]) -> libc::sigset_t {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_ignored_is_known() {
+        // Rust's own start has it ignored.
+        assert!(is_ignored(libc::SIGPIPE));
+        assert!(!is_ignored(libc::SIGWINCH));
+    }
 
     #[test]
     fn a_blocked_signal_is_read() {

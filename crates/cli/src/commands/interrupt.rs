@@ -1,8 +1,8 @@
-//! Ctrl-C: it ends what is being prepared, and leaves alone what was submitted.
+//! Ctrl-C, or a terminal that is closed: it ends what is being prepared, and leaves alone what was submitted.
 
 use crate::exit_code;
 use crate::failure::{Failure, FailureKind};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,7 +16,9 @@ impl Interrupt {
     /// Begins to watch. A second Ctrl-C ends the program at once, whatever it does.
     pub fn watch() -> Result<Interrupt, Failure> {
         let asked = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
+        // `nohup` has it ignored, and means it.
+        let hangup = (!sys::signals::is_ignored(SIGHUP)).then_some(SIGHUP);
+        for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
             let code = i32::from(exit_code::INTERRUPTED);
             let twice =
                 signal_hook::flag::register_conditional_shutdown(signal, code, asked.clone());
