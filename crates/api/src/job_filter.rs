@@ -31,13 +31,13 @@ pub struct EndedFilter {
     pub names: Option<Vec<String>>,
     /// In one of these accounts; one without an account has an empty name.
     pub accounts: Option<Vec<String>>,
-    /// Ran in one of these partitions, or asked for them and never ran.
+    /// Ran in one of these partitions at one of its starts, or asked for them and never ran.
     pub partitions: Option<Vec<String>>,
-    /// Of one of these QOS. Those that named none are left in: which is theirs, the client knows.
+    /// Of one of these QOS at one of its starts. Those that named none are left in: which is theirs, the client knows.
     pub qos: Option<Vec<String>>,
-    /// Held one of these nodes when it last ran.
+    /// Held one of these nodes at one of its starts; one that gave back nodes is left in.
     pub nodes: Option<Vec<NodeName>>,
-    /// Ended in one of these states.
+    /// Ended in one of these states, or one of its starts did.
     pub states: Option<Vec<JobStateName>>,
 }
 

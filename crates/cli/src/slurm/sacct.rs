@@ -145,7 +145,10 @@ fn answer(
         let has_come = asked.jobs.is_some()
             || has_run
             || info.eligible.is_some_and(|eligible| eligible <= now);
-        by_user && has_come && asked.until.is_none_or(|until| begun <= until) && asked.wants(info)
+        by_user
+            && has_come
+            && asked.until.is_none_or(|until| begun <= until)
+            && asked.wants(info, history, &facts)
     };
     let mut jobs: Vec<(JobInfo, &JobHistory)> = histories
         .iter()

@@ -140,23 +140,42 @@ impl Terms {
             filter.accounts.as_deref(),
         );
         self.one_of(
-            "coalesce(job_starts.partition, jobs.partition) IN ?1",
+            &of_a_start(
+                "coalesce(job_starts.partition, jobs.partition) IN ?1",
+                "partition IN ?1",
+            ),
             filter.partitions.as_deref(),
         );
         self.one_of(
-            "(jobs.qos IS NULL OR jobs.qos IN ?1)",
+            &of_a_start(
+                "jobs.qos IS NULL OR jobs.qos IN ?1",
+                "qos IS NULL OR qos IN ?1",
+            ),
             filter.qos.as_deref(),
         );
         if let Some(nodes) = &filter.nodes {
             let names = serde_json::json!(nodes).to_string();
-            self.add("has_node(jobs.node_list, ?1)", Value::Text(names));
+            // One that gave back nodes had others before, of which who asks is told too.
+            let now = "has_node(jobs.node_list, ?1)
+                       OR EXISTS (SELECT 1 FROM former_sizes WHERE job = jobs.id)";
+            let on_node = of_a_start(now, "has_node(node_list, ?1)");
+            self.add(&on_node, Value::Text(names));
         }
         let states = filter.states.as_ref().map(|states| {
             let names = states.iter().copied().map(JobStateName::long);
             names.map(str::to_owned).collect::<Vec<String>>()
         });
-        self.one_of("jobs.state IN ?1", states.as_deref());
+        let in_state = of_a_start("jobs.state IN ?1", "state IN ?1");
+        self.one_of(&in_state, states.as_deref());
     }
+}
+
+/// A term that holds of a job, or of one of the starts that it had before it was queued again: who asks looks
+/// at each of them.
+fn of_a_start(job: &str, start: &str) -> String {
+    format!(
+        "({job} OR jobs.restarts > 0 AND EXISTS (SELECT 1 FROM job_starts WHERE job = jobs.id AND ({start})))"
+    )
 }
 
 #[cfg(test)]
@@ -365,6 +384,56 @@ mod tests {
             found_some > 20 && left_some_out > 300,
             "{found_some} {left_some_out}"
         );
+    }
+
+    #[test]
+    fn a_job_that_was_queued_again_is_found_by_each_of_its_starts() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("store.sqlite"), None).unwrap();
+        let ended = job(1, 0);
+        write(&mut store, &ended);
+        // Its first start, in another partition, on another node, with another end.
+        let requeued = "UPDATE jobs SET restarts = 1;
+            UPDATE job_starts SET restart = 1;
+            INSERT INTO job_starts (job, restart, partition, qos, state, submitted_at, started_at, node_list, shares)
+            VALUES (1, 0, 'first', 'high', 'REQUEUED', 1, 2, 'old[1-2]', '[]');";
+        store.db.execute_batch(requeued).unwrap();
+        let finds = |ended: EndedFilter| {
+            let filter = JobFilter {
+                ended,
+                ..JobFilter::of(&[])
+            };
+            let query = EndedQuery {
+                filter: &filter,
+                ids: None,
+                range: 0..=9,
+                most: None,
+            };
+            !store.ended(&query).unwrap().is_empty()
+        };
+        let by_partition = |name: &str| {
+            finds(EndedFilter {
+                partitions: Some(vec![name.to_owned()]),
+                ..EndedFilter::default()
+            })
+        };
+        let by_node = |names: &str| {
+            finds(EndedFilter {
+                nodes: Some(model::node_list::expand(names).unwrap()),
+                ..EndedFilter::default()
+            })
+        };
+        let by_state = |state: JobStateName| {
+            finds(EndedFilter {
+                states: Some(vec![state]),
+                ..EndedFilter::default()
+            })
+        };
+        let now = ended.partition.as_deref().unwrap();
+        assert!(by_partition("first") && by_partition(now) && !by_partition("none"));
+        assert!(by_node("old2") && by_node("n1") && !by_node("old3"));
+        assert!(by_state(JobStateName::Requeued) && by_state(JobStateName::Completed));
+        assert!(!by_state(JobStateName::Failed));
     }
 
     #[test]

@@ -107,6 +107,8 @@ pub(super) fn read_start(row: &NamedRow<'_>) -> rusqlite::Result<JobStart> {
     Ok(JobStart {
         restart: row.get("restart")?,
         state: JobStateName::parse(&state).unwrap_or(JobStateName::NodeFail),
+        partition: row.get("partition")?,
+        qos: row.get("qos")?,
         submitted: Timestamp(row.get("submitted_at")?),
         eligible: row.get::<Option<i64>>("eligible_at")?.map(Timestamp),
         since: Timestamp(row.get("started_at")?),

@@ -180,6 +180,8 @@ mod tests {
         JobStart {
             restart,
             state: JobStateName::Completed,
+            partition: None,
+            qos: None,
             submitted: Timestamp(1),
             eligible: None,
             since: Timestamp(10),

@@ -15,6 +15,12 @@ pub struct JobStart {
     /// How it ended, or that it runs; `RESIZING` is a size that the job had before it lost nodes or gave
     /// some back.
     pub state: JobStateName,
+    /// The partition that it was in, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<Box<str>>,
+    /// The QOS that the job asked for then, where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qos: Option<Box<str>>,
     /// The submission or requeue that led to it.
     pub submitted: Timestamp,
     /// Since when it could have been.

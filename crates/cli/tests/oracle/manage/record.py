@@ -16,6 +16,7 @@ node_lists/commands.txt (`node_lists`, likewise) is about files that name nodes,
 follow a list of nodes; hold/commands.txt (`hold`, likewise) is about jobs that are held, requeue/commands.txt and job_keys/commands.txt
 (`requeue`, `job_keys`, as `updates`) about those that are queued again and all keys of `scontrol update`, updates/commands.txt (`updates`, on one that was
 just brought up with FRESH=1 and SCHEDPARAMS=bf_interval=1) what `scontrol update` changes of jobs;
+the last part of requeue (FIRSTJOB=8, SCHEDPARAMS as for gpu_sockets) is which of a job's starts `sacct` finds;
 resize/commands.txt (`resize`, likewise) is about running jobs that give back nodes, end_time/commands.txt (`end_time`, likewise)
 about when they end.
 future/commands.txt (`future`) is about nodes that are not there yet, and licences/commands.txt (`licences`) about licences of

@@ -7,38 +7,19 @@ use crate::fields::SACCT_FIELDS;
 use crate::records::{
     ArrayTaskInfo, JobHistory, JobInfo, JobStart, JobStateName, StepRecord, ViewFacts,
 };
-use crate::values::{NodeName, one_line};
+use crate::values::{NodeName, NodeShare, Seconds, one_line};
 
 impl SacctArgs {
-    /// Whether a job is one that is asked for; users and moments aside.
+    /// Whether a job is one that is asked for, and one of its starts at least; users and moments aside.
     #[must_use]
-    pub fn wants(&self, job: &JobInfo) -> bool {
-        let named = |names: &Option<Vec<String>>, name: &str| {
-            names
-                .as_ref()
-                .is_none_or(|all| all.iter().any(|it| it == name))
-        };
-        let by_state = |states: &Vec<JobStateName>| states.contains(&job.state);
-        let in_range = |range: Option<(u32, u32)>, count: u32| {
-            range.is_none_or(|(least, most)| (least..=most).contains(&count))
-        };
-        let held = job.allocation.as_ref();
-        let on_node = |nodes: &Vec<NodeName>| job.nodes.iter().any(|node| nodes.contains(node));
-        let by_limit = || {
-            let minutes = job.limit.map(|limit| limit.0.div_ceil(60));
-            match self.limits {
-                (None, _) => true,
-                // Without the most it is that limit alone.
-                (Some(least), None) => minutes == Some(least),
-                (Some(least), Some(most)) => {
-                    minutes.is_some_and(|minutes| (least..=most).contains(&minutes))
-                }
-            }
-        };
+    pub fn wants(&self, job: &JobInfo, history: &JobHistory, facts: &ViewFacts) -> bool {
+        self.wants_job(job) && !self.starts(job, history, facts).is_empty()
+    }
+
+    /// Whether a job is one that is asked for by what all of its starts have in common.
+    fn wants_job(&self, job: &JobInfo) -> bool {
         named(&self.names, job.name())
-            && named(&self.partitions, &job.partition)
             && named(&self.accounts, job.account().unwrap_or_default())
-            && named(&self.qos, &job.qos)
             && self.groups.as_ref().is_none_or(|groups| {
                 let mut groups = groups.iter();
                 groups.any(|group| {
@@ -55,16 +36,78 @@ impl SacctArgs {
                 job.features()
                     .is_some_and(|features| features.contains(feature.as_str()))
             })
-            && self.nodes.as_ref().is_none_or(on_node)
-            && in_range(self.node_count, held.map_or(0, |it| it.nodes.len() as u32))
-            && in_range(self.cpu_count, held.map_or(0, |it| it.cpus() as u32))
-            && by_limit()
-            && self.states.as_ref().is_none_or(by_state)
             && self.jobs.as_ref().is_none_or(|names| {
                 names
                     .iter()
                     .any(|name| name.job.is_of(job, self.whole_het_job))
             })
+    }
+
+    /// Whether a start is asked for, by what each has of its own.
+    fn wants_start(&self, start: &Filtered<'_>) -> bool {
+        let in_range = |range: Option<(u32, u32)>, count: usize| {
+            range.is_none_or(|(least, most)| (least as usize..=most as usize).contains(&count))
+        };
+        let minutes = start.limit.map(|limit| limit.0.div_ceil(60));
+        let by_limit = match self.limits {
+            (None, _) => true,
+            // Without the most it is that limit alone.
+            (Some(least), None) => minutes == Some(least),
+            (Some(least), Some(most)) => {
+                minutes.is_some_and(|minutes| (least..=most).contains(&minutes))
+            }
+        };
+        let cpus = start.shares.iter().map(|share| share.cpus.len()).sum();
+        named(&self.partitions, start.partition)
+            && named(&self.qos, start.qos)
+            && in_range(self.node_count, start.shares.len())
+            && in_range(self.cpu_count, cpus)
+            && by_limit
+            && self
+                .states
+                .as_ref()
+                .is_none_or(|states| states.contains(&start.state))
+    }
+
+    /// The starts of a job that are asked for, each with its place in its history; `None` is what waits, or
+    /// never started. Where not all are to be shown, the last one of those stands for them.
+    fn starts<'a>(
+        &self,
+        job: &JobInfo,
+        history: &'a JobHistory,
+        facts: &ViewFacts,
+    ) -> Vec<(usize, Option<&'a JobStart>)> {
+        let mut starts: Vec<Option<&JobStart>> = history.starts.iter().map(Some).collect();
+        let waits = job.is_pending() || job.allocation.is_none();
+        // One that can't start again yet has no record of that in accounting, but where it is named.
+        let has_come = self.jobs.is_some() || job.eligible.is_some_and(|it| it <= facts.now);
+        if starts.is_empty() || waits && has_come {
+            starts.push(None);
+        }
+        let newest = history.starts.len().saturating_sub(1);
+        let filtered = |place: usize, start: Option<&'a JobStart>| match start {
+            Some(start) if waits || place < newest => Filtered::of_former(job, start),
+            _ => Filtered::of_job(job),
+        };
+        let mut starts: Vec<_> = starts.into_iter().enumerate().collect();
+        starts.retain(|(place, start)| {
+            let submitted = start.map_or(job.submitted, |start| start.submitted);
+            self.until.is_none_or(|until| submitted <= until)
+                && self.wants_start(&filtered(*place, *start))
+        });
+        let last = starts.last().map(|(place, _)| *place);
+        starts.retain(|(place, start)| {
+            let is_size = start.is_some_and(|it| it.state == JobStateName::Resizing);
+            Some(*place) == last || is_size || self.duplicates
+        });
+        // As in Slurm, only of those that are left it is asked where they were.
+        if let Some(asked) = &self.nodes {
+            starts.retain(|(place, start)| {
+                let mut held = filtered(*place, *start).nodes.into_iter();
+                held.any(|node| asked.contains(node))
+            });
+        }
+        starts
     }
 
     /// Whether the job itself is asked for, or one of its steps alone.
@@ -126,29 +169,11 @@ impl SacctArgs {
             })
         };
         for (job, history) in jobs {
-            let mut starts: Vec<Option<&JobStart>> = history.starts.iter().map(Some).collect();
-            let waits = job.is_pending() || job.allocation.is_none();
-            // One that can't start again yet has no record of that in accounting, but where it is named.
-            let has_come = self.jobs.is_some() || job.eligible.is_some_and(|it| it <= facts.now);
-            if starts.is_empty() || waits && has_come {
-                starts.push(None);
-            }
-            starts.retain(|start| {
-                let submitted = start.map_or(job.submitted, |start| start.submitted);
-                self.until.is_none_or(|until| submitted <= until)
-            });
-            let Some(last) = starts.len().checked_sub(1) else {
-                continue;
-            };
-            for (place, start) in starts.iter().enumerate() {
-                let is_size = start.is_some_and(|it| it.state == JobStateName::Resizing);
-                if place < last && !is_size && !self.duplicates {
-                    continue;
-                }
+            for (place, start) in self.starts(job, history, facts) {
                 let row = SacctRow {
                     job,
                     history,
-                    start: *start,
+                    start,
                     step: None,
                     facts,
                     units: self.units,
@@ -164,7 +189,7 @@ impl SacctArgs {
                     continue;
                 };
                 // Of a start that had several sizes, the ones that began with that size.
-                let began = starts[..place].iter().flatten();
+                let began = history.starts[..place].iter();
                 let began = began.filter(|former| former.restart == start.restart);
                 let began = began.filter_map(|former| former.ended).max();
                 let of_start = |step: &&StepRecord| {
@@ -211,6 +236,50 @@ impl SacctArgs {
             }
         }
         text.push('\n');
+    }
+}
+
+/// Whether a name is one of those that are asked for, if any are.
+fn named(names: &Option<Vec<String>>, name: &str) -> bool {
+    names
+        .as_ref()
+        .is_none_or(|all| all.iter().any(|it| it == name))
+}
+
+/// What a start is found by that another one of its job may have otherwise.
+struct Filtered<'a> {
+    state: JobStateName,
+    partition: &'a str,
+    qos: &'a str,
+    limit: Option<Seconds>,
+    nodes: Vec<&'a NodeName>,
+    shares: &'a [NodeShare],
+}
+
+impl<'a> Filtered<'a> {
+    /// Of a start that another one followed, or that was queued again.
+    fn of_former(job: &'a JobInfo, start: &'a JobStart) -> Filtered<'a> {
+        Filtered {
+            state: start.state,
+            partition: start.partition.as_deref().unwrap_or(&job.partition),
+            qos: start.qos.as_deref().unwrap_or(&job.qos),
+            limit: start.limit,
+            nodes: start.nodes.iter().map(|share| &share.node).collect(),
+            shares: &start.nodes,
+        }
+    }
+
+    /// Of a job as it stands.
+    fn of_job(job: &'a JobInfo) -> Filtered<'a> {
+        let held = job.allocation.as_ref();
+        Filtered {
+            state: job.state,
+            partition: &job.partition,
+            qos: &job.qos,
+            limit: job.limit,
+            nodes: job.nodes.iter().collect(),
+            shares: held.map_or(&[], |held| held.nodes.as_slice()),
+        }
     }
 }
 

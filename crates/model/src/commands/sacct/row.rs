@@ -125,7 +125,7 @@ impl<'a> SacctRow<'a> {
                     .sum::<u32>()
                     .to_string()
             }),
-            "Partition" => of_job(job.partition.to_string()),
+            "Partition" => of_job(self.partition().to_owned()),
             "Layout" => self.layout(),
             "Priority" => of_job(
                 self.start
@@ -133,7 +133,7 @@ impl<'a> SacctRow<'a> {
                     .unwrap_or(job.priority)
                     .to_string(),
             ),
-            "QOS" => of_job(job.qos.to_string()),
+            "QOS" => of_job(self.qos().to_owned()),
             "QOSRAW" => of_job(number(job.qos_number)),
             "Reason" => of_job(self.reason()),
             "ReqCPUS" if is_job => job.asked_cpus().to_string(),
@@ -372,6 +372,20 @@ impl<'a> SacctRow<'a> {
         let start = self.start.filter(|start| start.ended.is_none());
         let suspension = start.and_then(|start| start.suspension);
         suspension.is_some_and(|suspension| suspension.is_now)
+    }
+
+    /// Where it ran, or waits.
+    #[must_use]
+    pub fn partition(&self) -> &'a str {
+        let own = self.start.and_then(|start| start.partition.as_deref());
+        own.unwrap_or(&self.job.partition)
+    }
+
+    /// The QOS that it had.
+    #[must_use]
+    pub fn qos(&self) -> &'a str {
+        let own = self.start.and_then(|start| start.qos.as_deref());
+        own.unwrap_or(&self.job.qos)
     }
 
     fn limit(&self) -> Option<Seconds> {
