@@ -58,6 +58,6 @@ pub use step_programs::StepPrograms;
 pub use submission::{AsUser, Submission};
 pub use version::{PROTOCOL, VERSION};
 pub use why_waiting::{
-    ArrayThrottle, HeldAmount, JobHolds, LicenceNeed, NeverMet, NodesNeeded, NotPlanned, OutOfUse,
-    PreemptedJob, WhyWaiting, WouldStart, WouldWait,
+    ArrayThrottle, AwaitedJob, HeldAmount, JobHolds, LicenceNeed, NeverMet, NodesNeeded,
+    NotPlanned, OutOfUse, PreemptedJob, Unmet, WhyWaiting, WouldStart, WouldWait,
 };

@@ -69,6 +69,12 @@ pub struct WhyWaiting {
     /// The start is not known because it comes after this job, which has no time limit.
     #[serde(default)]
     pub no_limit: Option<JobId>,
+    /// What has yet to happen that it waits for.
+    #[serde(default)]
+    pub unmet: Vec<Unmet>,
+    /// One of what has yet to happen is enough (`?` in its dependency).
+    #[serde(default)]
+    pub one_is_enough: bool,
     /// What can no longer happen that it waits for.
     #[serde(default)]
     pub never_met: Vec<NeverMet>,
@@ -137,6 +143,32 @@ pub struct OutOfUse {
     pub reason: String,
     /// Who said it.
     pub by: String,
+}
+
+/// A condition of a job's dependency that is not met yet.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Unmet {
+    /// `afterok:7`, `singleton`
+    pub condition: String,
+    /// When it is met, where that is known.
+    pub met_at: Option<Timestamp>,
+    /// Jobs that have to start or end first: those that wait, then those that end last.
+    pub jobs: Vec<AwaitedJob>,
+    /// So many more of them are not named.
+    pub more: usize,
+}
+
+/// A job for which another waits.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AwaitedJob {
+    /// The job, or the element of an array: `7`, `7_2`.
+    pub job: String,
+    /// Why it waits itself, as Slurm says it; `None` where it runs.
+    pub waits: Option<String>,
+    /// When its limit is over; `None` has no limit, waits, or is suspended.
+    pub until: Option<Timestamp>,
+    /// It is suspended, and its time stands still.
+    pub is_suspended: bool,
 }
 
 /// A condition of a job's dependency that can no longer be met.

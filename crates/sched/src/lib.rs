@@ -98,6 +98,6 @@ pub use reserve::GroupMembers;
 pub use state::State;
 pub use update::JobUpdate;
 pub use why::{
-    Amount, Holder, LicenceNeed, NeverMet, NodesNeeded, NotPlanned, OutOfUse, Preempted, Throttle,
-    Why, WouldWait,
+    Amount, Awaited, Holder, LicenceNeed, NeverMet, NodesNeeded, NotPlanned, OutOfUse, Preempted,
+    Throttle, Unmet, Why, WouldWait,
 };

@@ -103,16 +103,21 @@ impl State {
     }
 
     fn singleton(&self, job: &LiveJob) -> Outlook {
-        let (uid, name) = (job.record.submitter.uid, &job.record.request.name);
-        match self.first_of_name(uid, name) {
-            Some(first) if first.target() != job.target() && first.record.id < job.record.id => {
-                Outlook::NotYet(None)
-            }
-            _ => Outlook::Met,
+        match self.before_singleton(job) {
+            Some(_) => Outlook::NotYet(None),
+            None => Outlook::Met,
         }
     }
 
-    fn live_of(&self, target: JobId, task: Option<u32>) -> Vec<&LiveJob> {
+    /// The first job of the same name and user, where that came before.
+    pub(crate) fn before_singleton(&self, job: &LiveJob) -> Option<&LiveJob> {
+        let (uid, name) = (job.record.submitter.uid, &job.record.request.name);
+        let first = self.first_of_name(uid, name)?;
+        let is_before = first.target() != job.target() && first.record.id < job.record.id;
+        is_before.then_some(first)
+    }
+
+    pub(crate) fn live_of(&self, target: JobId, task: Option<u32>) -> Vec<&LiveJob> {
         let Some(array) = self.arrays.get(&target) else {
             // A job outside arrays has no elements.
             let job = self.jobs.get(&target).filter(|_| task.is_none());

@@ -2,8 +2,8 @@
 
 use super::Owner;
 use api::{
-    Answer, ArrayThrottle, HeldAmount, JobHolds, LicenceNeed, NeverMet, NodesNeeded, NotPlanned,
-    OutOfUse, PreemptedJob, Refusal, WhyWaiting,
+    Answer, ArrayThrottle, AwaitedJob, HeldAmount, JobHolds, LicenceNeed, NeverMet, NodesNeeded,
+    NotPlanned, OutOfUse, PreemptedJob, Refusal, Unmet, WhyWaiting,
 };
 use model::{
     ArrayTask, DependencyKind, Element, JobId, JobState, JobStateName, PendingReason, Timestamp,
@@ -64,6 +64,12 @@ impl Owner {
             there: needed.there,
         });
         let out_of_use = why.out_of_use.into_iter().map(out_of_use);
+        let unmet = why.unmet.into_iter().map(|unmet| Unmet {
+            condition: unmet.condition,
+            met_at: unmet.met_at,
+            jobs: unmet.jobs.into_iter().map(awaited).collect(),
+            more: unmet.more,
+        });
         let never_met = why.never_met.into_iter().map(|never| {
             let end = self.end_of(&never);
             let (job, state) = end.unzip();
@@ -100,6 +106,8 @@ impl Owner {
                 tried: far.tried,
             }),
             no_limit: why.no_limit,
+            unmet: unmet.collect(),
+            one_is_enough: why.one_is_enough,
             never_met: never_met.collect(),
             cpus_held_elsewhere: cpus_held_elsewhere.unwrap_or_default(),
             licences: licences.collect(),
@@ -153,5 +161,19 @@ pub(super) fn out_of_use(away: sched::OutOfUse) -> OutOfUse {
         state: away.mark.word().to_owned(),
         reason: away.mark.reason,
         by: away.mark.user,
+    }
+}
+
+fn awaited(job: sched::Awaited) -> AwaitedJob {
+    AwaitedJob {
+        job: match job.task {
+            Some(task) => format!("{}_{task}", job.job),
+            None => job.job.to_string(),
+        },
+        waits: job
+            .waits
+            .map(|reason| model::reason_text(&JobState::Pending { reason })),
+        until: job.until,
+        is_suspended: job.is_suspended,
     }
 }

@@ -18,6 +18,7 @@ mod partition_bound;
 mod played;
 mod smaller;
 mod tries;
+mod unmet;
 
 use crate::{Job, State};
 pub use behind_plan::NotPlanned;
@@ -36,6 +37,7 @@ use resources::Share;
 #[cfg(test)]
 pub(crate) use smaller::share_nodes;
 use tries::Tries;
+pub use unmet::{Awaited, Unmet};
 
 /// Why a job waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +68,10 @@ pub struct Why {
     pub not_planned: Option<NotPlanned>,
     /// The start is not known because it comes after this job, which has no time limit.
     pub no_limit: Option<JobId>,
+    /// What has yet to happen that it waits for; one of these is enough where its dependency says so (`?`).
+    pub unmet: Vec<Unmet>,
+    /// One of what has yet to happen is enough.
+    pub one_is_enough: bool,
     /// What can no longer happen that it waits for.
     pub never_met: Vec<NeverMet>,
     /// The limit of a QOS, an account or a user that it would pass.
@@ -249,6 +255,12 @@ impl State {
             start: start.map(|planned| planned.start.clone()),
             not_planned,
             no_limit,
+            unmet: if *reason == PendingReason::Dependency {
+                self.unmet(record, now)
+            } else {
+                Vec::new()
+            },
+            one_is_enough: record.dependency.as_ref().is_some_and(|all| all.any),
             never_met: if *reason == PendingReason::DependencyNeverSatisfied {
                 self.never_met(record, now)
             } else {

@@ -471,6 +471,52 @@ fn a_job_that_is_not_submitted_yet_waits_for_what_it_would_wait_for_then() {
 }
 
 #[test]
+fn a_dependency_names_the_jobs_that_have_to_start_or_end() {
+    let mut state = state();
+    let running = submit(&mut state, gpus(4, 60));
+    submit(&mut state, gpus(4, 60));
+    let waits = submit(&mut state, gpus(4, 60));
+    let with = |dependency: String, name: &str| {
+        let mut request = gpus(2, 60);
+        request.name = name.to_owned();
+        request.rare.dependency = Some(dependency);
+        request
+    };
+    let mut check = |dependency: String, want: &[(&str, JobId, bool)]| {
+        let id = submit(&mut state, with(dependency, "one"));
+        let why = state.why(id, Timestamp(0)).unwrap();
+        assert_eq!(why.reason, PendingReason::Dependency);
+        let got: Vec<(&str, JobId, bool)> = why
+            .unmet
+            .iter()
+            .map(|unmet| {
+                let [job] = &unmet.jobs[..] else {
+                    panic!("{:?}", unmet.jobs);
+                };
+                assert_eq!(job.until.is_some(), job.waits.is_none());
+                (unmet.condition.as_str(), job.job, job.waits.is_none())
+            })
+            .collect();
+        assert_eq!(got, want);
+        (id, why.one_is_enough)
+    };
+    let (both, is_any) = check(
+        format!("afterok:{running},after:{running}:{waits}"),
+        &[("afterok:1", running, true), ("after:3", waits, false)],
+    );
+    assert!(!is_any);
+    let (_, is_any) = check(
+        format!("afterany:{waits}?afternotok:{running}"),
+        &[
+            ("afterany:3", waits, false),
+            ("afternotok:1", running, true),
+        ],
+    );
+    assert!(is_any);
+    check("singleton".to_owned(), &[("singleton", both, false)]);
+}
+
+#[test]
 fn a_throttled_array_names_the_elements_that_run_and_the_next() {
     let mut state = state();
     let mut request = gpus(1, 60);

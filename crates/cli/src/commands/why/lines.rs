@@ -1,7 +1,9 @@
 //! The single lines of what `yard why` says.
 
 use crate::commands::story::row;
-use api::{ArrayThrottle, HeldAmount, JobHolds, LicenceNeed, NeverMet, OutOfUse, WhyWaiting};
+use api::{
+    ArrayThrottle, HeldAmount, JobHolds, LicenceNeed, NeverMet, OutOfUse, Unmet, WhyWaiting,
+};
 use jiff::tz::TimeZone;
 use model::{
     PartitionBound, PartitionSays, Reservation, ReservationFlag, TimeLimitRequest, Timestamp,
@@ -127,6 +129,29 @@ pub(super) fn never_met(never: &NeverMet) -> String {
     };
     format!("{} can't be met any more: {ended}", never.condition)
 }
+
+/// `afterok:7: job 7 runs until 02:00 at the latest`
+pub(super) fn unmet(unmet: &Unmet, when: When<'_>) -> String {
+    let condition = &unmet.condition;
+    if let Some(at) = unmet.met_at {
+        return format!("{condition}: met at {}", when.clock(at));
+    }
+    let jobs = unmet.jobs.iter().map(|job| {
+        let name = &job.job;
+        match (&job.waits, job.until) {
+            (Some(reason), _) => format!("job {name} waits itself ({reason})"),
+            (None, _) if job.is_suspended => format!("job {name} is suspended"),
+            (None, Some(until)) => {
+                format!("job {name} runs until {} at the latest", when.clock(until))
+            }
+            (None, None) => format!("job {name} runs without a limit"),
+        }
+    });
+    let more = (unmet.more > 0).then(|| counted(unmet.more, "more job"));
+    let jobs: Vec<String> = jobs.chain(more).collect();
+    format!("{condition}: {}", jobs.join(", "))
+}
+
 /// `1 matlab asked, 2 of 2 held: 1 by job 12, 1 by job 13`
 pub(super) fn licences(need: &LicenceNeed) -> String {
     let all: u32 = need.held.iter().map(|(_, count)| *count).sum();

@@ -2,7 +2,7 @@
 
 use super::lines::{
     SHOWN, When, bound_of_partition, held_by, licences, line, needs_and_free, never_met,
-    out_of_use, reserved, throttled,
+    out_of_use, reserved, throttled, unmet,
 };
 use super::starts::starts;
 use api::WhyWaiting;
@@ -21,6 +21,16 @@ pub(super) fn story(
     let mut text = format!("{name}: {}\n", say_reason(&why.reason));
     if why.reason.starts_with("Dependency") && !after.is_empty() {
         text += &line("after", &format!("{} is done", after.join(", ")));
+    }
+    for (index, condition) in why.unmet.iter().enumerate() {
+        let head = if index == 0 { "after" } else { "" };
+        let is_last = index + 1 == why.unmet.len();
+        let or = if why.one_is_enough && !is_last {
+            ", or"
+        } else {
+            ""
+        };
+        text += &line(head, &format!("{}{or}", unmet(condition, when)));
     }
     text += &needs_and_free(why);
     for away in &why.out_of_use {

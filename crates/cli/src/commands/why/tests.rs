@@ -3,7 +3,7 @@
 use super::first_element;
 use super::lines::{When, licences};
 use super::story::story as whole_story;
-use api::ArrayThrottle;
+use api::{ArrayThrottle, AwaitedJob, Unmet};
 use api::{
     HeldAmount, JobHolds, LicenceNeed, NeverMet, NodesNeeded, NotPlanned, OutOfUse, PreemptedJob,
     WhyWaiting,
@@ -74,6 +74,8 @@ fn a_job_that_waits_for_gpus() {
         not_planned: None,
         smaller_untried: false,
         no_limit: None,
+        unmet: Vec::new(),
+        one_is_enough: false,
         never_met: Vec::new(),
         cpus_held_elsewhere: Vec::new(),
         there: amount(32, 4),
@@ -291,6 +293,8 @@ fn a_job_that_waits_for_gpus() {
     .assert_eq(&last(beside_others));
     let after_failed = WhyWaiting {
         reason: "DependencyNeverSatisfied".to_owned(),
+        unmet: Vec::new(),
+        one_is_enough: false,
         never_met: vec![NeverMet {
             condition: "afterok:7".to_owned(),
             job: "7".to_owned(),
@@ -404,6 +408,8 @@ fn waiting(reason: &str) -> WhyWaiting {
         start: None,
         nodes: Vec::new(),
         no_limit: None,
+        unmet: Vec::new(),
+        one_is_enough: false,
         never_met: Vec::new(),
         cpus_held_elsewhere: Vec::new(),
         licences: Vec::new(),
@@ -424,4 +430,42 @@ fn told(why: &WhyWaiting) -> String {
         zone: &TimeZone::UTC,
     };
     whole_story("job 17", why, &[], None, when)
+}
+
+#[test]
+fn conditions_that_are_not_met_name_their_jobs_and_when_those_end() {
+    let hour = 3_600_000;
+    let job = |job: &str, waits: Option<&str>, until: Option<i64>| AwaitedJob {
+        job: job.to_owned(),
+        waits: waits.map(str::to_owned),
+        until: until.map(Timestamp),
+        is_suspended: false,
+    };
+    let unmet = |condition: &str, jobs: Vec<AwaitedJob>, more| Unmet {
+        condition: condition.to_owned(),
+        met_at: None,
+        jobs,
+        more,
+    };
+    let mut why = waiting("Dependency");
+    why.unmet = vec![
+        unmet("afterok:7", vec![job("7", None, Some(2 * hour))], 0),
+        unmet(
+            "afterany:9",
+            vec![job("9", Some("Resources"), None), job("9_1", None, None)],
+            3,
+        ),
+        Unmet {
+            met_at: Some(Timestamp(hour)),
+            ..unmet("after:8+10", Vec::new(), 0)
+        },
+    ];
+    why.one_is_enough = true;
+    expect![[r#"
+        job 17: waiting for another job to end (Dependency)
+          after        afterok:7: job 7 runs until 02:00 at the latest, or
+                       afterany:9: job 9 waits itself (Resources), job 9_1 runs without a limit, 3 more jobs, or
+                       after:8+10: met at 01:00
+          starts       not known: no end of a running job lets it start
+    "#]].assert_eq(&told(&why));
 }
