@@ -27,6 +27,8 @@ pub struct Pick<'a> {
     pub user: u32,
     /// Nodes that are not given, whatever is free: reserved or promised.
     pub without: Option<&'a NodeSet>,
+    /// Nodes that are taken as if their weight were greater by one.
+    pub later: Option<&'a NodeSet>,
     /// It is not given nodes behind more switches than it asks for.
     pub few_switches: bool,
 }
@@ -285,9 +287,15 @@ impl Attempt<'_> {
         }
     }
 
+    fn weight(&self, node: NodeId) -> u32 {
+        let is_later = self.pick.later.is_some_and(|later| later.contains(node));
+        let own = self.cluster.class(node).weight;
+        own.saturating_add(u32::from(is_later))
+    }
+
     fn sort(&self, nodes: &mut [NodeId]) {
         let free = |node: &NodeId| self.free.amounts(*node);
-        let weight = |node: &NodeId| self.cluster.class(*node).weight;
+        let weight = |node: &NodeId| self.weight(*node);
         match self.pick.order {
             Order::Named => nodes.sort_by_key(|node| (weight(node), *node)),
             Order::Pack => nodes.sort_by_key(|node| {

@@ -257,6 +257,7 @@ impl State {
         let closed = reserved.closed(&self.cluster, now.0, length);
         let pick = Pick {
             user: attempt.user,
+            later: attempt.later.as_deref(),
             few_switches: choice.few_until.is_some(),
             ..Pick::default()
         };

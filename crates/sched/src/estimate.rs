@@ -55,6 +55,7 @@ impl State {
                 job: JobId(self.next_id()),
                 user,
                 choice,
+                later: None,
                 span: Span::of(limit, limit, begin),
             }
         });

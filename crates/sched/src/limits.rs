@@ -138,7 +138,7 @@ impl State {
         let used = Used::of(&self.cluster, partition, &record.request, &start.shares);
         let wanted = Wanted {
             used: &used,
-            nodes: start.shares.len() as u64,
+            shares: &start.shares,
             limit: chain.counted_time(span.limit),
             now,
         };

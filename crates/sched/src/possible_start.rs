@@ -12,6 +12,7 @@ use crate::reserved::Reserved;
 use crate::{Amount, State};
 use model::{JobId, PendingReason, Timestamp};
 use resources::{Free, NodeSet, Pick, Share, Sharing};
+use std::sync::Arc;
 
 /// A job as it is tried in one of its partitions.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Attempt {
     /// Whose.
     pub(crate) user: u32,
     pub(crate) choice: Choice,
+    /// Nodes that it takes after others of their weight.
+    pub(crate) later: Option<Arc<NodeSet>>,
     /// How long it may run there.
     pub(crate) span: Span,
 }
@@ -35,7 +38,7 @@ pub(crate) struct PossibleStart {
 impl Attempt {
     /// Tells apart those that ask for something else, by address.
     pub(crate) fn need(&self) -> usize {
-        std::sync::Arc::as_ptr(&self.choice.need) as usize
+        Arc::as_ptr(&self.choice.need) as usize
     }
 
     /// Where it would be if it started at a moment and so much were free for as long as it may run, but for nodes
@@ -52,6 +55,7 @@ impl Attempt {
         let pick = Pick {
             user: self.user,
             without: kept.filter(|kept| !kept.is_empty()),
+            later: self.later.as_deref(),
             few_switches: choice.few_until.is_some_and(|until| at < until.0),
             ..Pick::default()
         };
@@ -109,8 +113,18 @@ impl State {
                 few_until: few_until.filter(|until| *until > now),
                 ..choice.clone()
             },
+            later: self.later_nodes(job, choice).map(Arc::new),
             span: self.span_of(job, choice, is_behind, now),
         }
+    }
+
+    /// Nodes that a job takes after others of their weight, as limits on nodes have it.
+    fn later_nodes(&self, job: &LiveJob, choice: &Choice) -> Option<NodeSet> {
+        if !self.cluster.limits_shared_nodes() {
+            return None;
+        }
+        let chain = Chain::of(&self.cluster, &job.record, Some(choice.partition));
+        self.ledger.later_nodes(&chain)
     }
 
     /// Whether a job may start so now, before nodes are chosen; the error is the reason that it waits for.

@@ -452,6 +452,7 @@ impl State {
             let pick = Pick {
                 user: attempt.user,
                 without: (!without.is_empty()).then_some(&without),
+                later: attempt.later.as_deref(),
                 few_switches: waits,
                 ..Pick::default()
             };

@@ -18,6 +18,7 @@ impl State {
             user,
             ref choice,
             span,
+            later: _,
         } = start.attempt;
         let job = &self.jobs[&row];
         let reason = job.reason().cloned().unwrap_or(PendingReason::None);

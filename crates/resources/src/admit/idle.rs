@@ -69,6 +69,7 @@ impl<'a> Idle<'a> {
             order,
             user: 0,
             without,
+            later: None,
             few_switches: false,
         };
         let compiled = Compiled::new(cluster, partition, demand);

@@ -157,6 +157,12 @@ impl Cluster {
         &self.budgeted_tres
     }
 
+    /// Whether a limit says on how many nodes several jobs may be together (`GrpTRES=node=2`, …).
+    #[must_use]
+    pub fn limits_shared_nodes(&self) -> bool {
+        self.limits_shared_nodes
+    }
+
     /// Whether a limit says how long jobs together may run (`GrpWall`).
     #[must_use]
     pub fn has_budgeted_time(&self) -> bool {
@@ -191,12 +197,15 @@ impl Cluster {
         let mut names: BTreeSet<&String> = BTreeSet::new();
         let mut budgeted: BTreeSet<&String> = BTreeSet::new();
         let (mut has_budgeted_time, mut limits_accrual) = (false, false);
+        let mut limits_shared_nodes = false;
         let mut has_limits = self.of_users != Counted::default();
         for limits in limits.filter(|limits| **limits != none) {
             has_limits = true;
             has_budgeted_time |= limits.group_wall.is_some();
             let counted = [&limits.user, &limits.account, &limits.group];
             limits_accrual |= counted.iter().any(|counted| counted.accruing.is_some());
+            let mut shared = counted.iter().flat_map(|counted| &counted.tres.0);
+            limits_shared_nodes |= shared.any(|(name, _)| name == "node");
             budgeted.extend(limits.group_minutes.0.iter().map(|(name, _)| name));
             let all = Limited::ALL.into_iter().map(|limited| limits.on(limited));
             names.extend(all.flat_map(|tres| tres.0.iter().map(|(name, _)| name)));
@@ -205,6 +214,7 @@ impl Cluster {
         self.budgeted_tres = budgeted.into_iter().cloned().collect();
         self.has_budgeted_time = has_budgeted_time;
         self.limits_accrual = limits_accrual;
+        self.limits_shared_nodes = limits_shared_nodes;
         (self.has_limits, self.limited_tres) = (has_limits, names);
     }
 }

@@ -69,6 +69,7 @@ pub struct Cluster {
     budgeted_tres: Vec<String>,
     has_budgeted_time: bool,
     limits_accrual: bool,
+    limits_shared_nodes: bool,
     is_safe: bool,
     needs_accounts: bool,
     /// All GPUs of a job have one type.

@@ -165,7 +165,7 @@ impl Attempt<'_> {
         let (of_job, has_all) = self.of_whole_job(node);
         Usable {
             node,
-            weight: self.cluster.class(node).weight,
+            weight: self.weight(node),
             cpus: self.usable_cpus(node, has_all),
             of_job,
             has_all,

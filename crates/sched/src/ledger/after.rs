@@ -6,13 +6,13 @@ use super::{Chain, Ledger, Used};
 use crate::expected_ends::UNLIMITED;
 use cluster_file::times;
 use model::{LimitedAmount, Seconds, Timestamp};
-use resources::{Cluster, Limited, Limits, QosId, limit_reason};
+use resources::{Cluster, Limited, Limits, QosId, Share, limit_reason};
 
 /// What a job would hold, for how long, and when it would start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) used: &'a Used,
-    pub(crate) nodes: u64,
+    pub(crate) shares: &'a [Share],
     pub(crate) limit: Option<Seconds>,
     pub(crate) now: Timestamp,
 }
@@ -133,18 +133,20 @@ impl Comparison<'_> {
                 Limited::Group | Limited::Job => times(most, self.factor),
                 _ => most,
             };
-            let of_job = if limited.is_in_minutes() {
-                self.wanted.to_use(at)
-            } else {
-                self.wanted.used.get(at).into()
-            };
-            let of_others = match &whose {
-                Whose::Together(counter) => self.of_others(limited, counter, at),
-                Whose::JobOfQos(_) | Whose::JobOfAccount => 0,
+            let (of_others, of_job) = match &whose {
+                Whose::Together(counter) if name == "node" && !limited.is_in_minutes() => {
+                    let (of_others, of_job) = self.ledger.shared_nodes(counter, self.wanted.shares);
+                    (of_others.into(), of_job.into())
+                }
+                Whose::Together(counter) => (
+                    self.of_others(limited, counter, at),
+                    self.of_job(limited, at),
+                ),
+                Whose::JobOfQos(_) | Whose::JobOfAccount => (0, self.of_job(limited, at)),
             };
             let together = of_job + of_others;
             let parts = match limited {
-                Limited::Node => u128::from(self.wanted.nodes.max(1)),
+                Limited::Node => u128::from(self.wanted.shares.len().max(1) as u64),
                 _ if limited.is_in_minutes() => 60,
                 _ => 1,
             };
@@ -167,6 +169,15 @@ impl Comparison<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What the job would hold, or use times seconds.
+    fn of_job(&self, limited: Limited, at: usize) -> u128 {
+        if limited.is_in_minutes() {
+            self.wanted.to_use(at)
+        } else {
+            self.wanted.used.get(at).into()
+        }
     }
 
     /// What running jobs hold, or may still use times seconds.

@@ -13,6 +13,7 @@ mod chain;
 mod node_limits;
 mod overdrawn;
 mod passed;
+mod shared_nodes;
 mod spent;
 mod submitted;
 mod used;
@@ -24,7 +25,8 @@ pub(crate) use chain::{Chain, Counter};
 use model::{JobId, JobState, LicenceCount, PendingReason, Timestamp};
 pub(crate) use overdrawn::BudgetChecks;
 pub(crate) use passed::{Over, Passed};
-use resources::{Cluster, Qos, Share};
+use resources::{Cluster, NodeId, Qos, Share};
+use shared_nodes::{JobsOfNodes, nodes_of};
 pub(crate) use spent::Spent;
 pub use spent::{Spender, Spending};
 use std::borrow::Cow;
@@ -46,6 +48,8 @@ pub(crate) struct Ledger {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Held {
     used: Used,
+    /// Where a limit of the cluster counts them.
+    nodes: JobsOfNodes,
     /// Of each TRES what they may still use.
     to_use: Vec<ToUse>,
 }
@@ -69,6 +73,8 @@ const PARTS: f64 = 1e6;
 struct Counted {
     counters: Vec<Counter>,
     used: Used,
+    /// Where a limit of the cluster counts them.
+    nodes: Vec<NodeId>,
     /// Seconds since 1970.
     end: i64,
     /// So many parts does a second of one of a TRES count.
@@ -119,6 +125,7 @@ impl Ledger {
         let counted = Counted {
             counters: chain.counters(),
             used,
+            nodes: nodes_of(cluster, shares),
             end: seconds(record.state.limit_ends().unwrap_or(unmoved)),
             factor: (chain.usage_factor() * PARTS) as i128,
             licences: licences_of(&record.request),
@@ -126,6 +133,7 @@ impl Ledger {
         for counter in &counted.counters {
             let held = self.held.entry(counter.clone()).or_default();
             held.used.add(&counted.used);
+            held.nodes.add(&counted.nodes);
             let len = held.to_use.len().max(counted.used.tres.len());
             held.to_use.resize(len, ToUse::default());
             for (at, to_use) in held.to_use.iter_mut().enumerate() {
@@ -152,6 +160,7 @@ impl Ledger {
             };
             if !fault::is(Fault::StaysCounted) {
                 held.used.take(&counted.used);
+                held.nodes.take(&counted.nodes);
             }
             for (at, to_use) in held.to_use.iter_mut().enumerate() {
                 let rate = counted.rate(at);

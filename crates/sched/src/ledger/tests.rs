@@ -67,6 +67,26 @@ impl World {
         }
     }
 
+    /// The nodes of a running job.
+    fn nodes(&self, job: JobId) -> Vec<String> {
+        let record = self.state.job(job).unwrap();
+        let JobState::Running { allocation, .. } = &record.state else {
+            panic!("{job} does not run");
+        };
+        let nodes = allocation.nodes.iter();
+        nodes.map(|share| share.node.to_string()).collect()
+    }
+
+    /// A running job is done.
+    fn end(&mut self, job: JobId) {
+        self.state.apply(Event::Gone {
+            job,
+            outcome: model::Outcome::Completed,
+            at: self.now,
+        });
+        self.state.schedule(self.now);
+    }
+
     #[track_caller]
     fn check(&mut self, user: &str, request: Request, want: &str) -> Option<JobId> {
         match self.submit(user, request) {
@@ -234,6 +254,38 @@ fn each_resource_has_its_own_first_level() {
     lab.check("ann", nodes, "AssocMaxNodePerJobLimit");
     lab.check("ann", cpus(2, job(0, 3)), "AssocMaxCpuMinutesPerJobLimit");
     lab.check("ann", cpus(4, job(1, 1)), "R");
+}
+
+/// A node that several jobs have counts once under limits on jobs together, and goes before others.
+#[test]
+fn nodes_are_counted_once() {
+    let mut lab = World::text(
+        "[nodes.g]\nnames = \"g[1-4]\"\ncpus = 8\nmemory = \"16000M\"\n[partition.all]\ndefault = true\nnodes = \"ALL\"\n\
+         [qos.two]\ngroup_tres = \"node=2\"\n[qos.user]\nmax_tres_per_user = \"node=1\"\n",
+    );
+    let on = |node: &str, cpus: u32| {
+        in_qos("two", minutes(cpus, 1)).with_rare(|rare| {
+            rare.nodelist = Arc::new(vec![model::NodeName::new(node)]);
+        })
+    };
+    let first = lab.check("ann", on("g3", 4), "R").unwrap();
+    lab.check("bob", on("g3", 1), "R");
+    // It would fit on g1 as well.
+    let third = lab.check("eve", in_qos("two", minutes(1, 1)), "R").unwrap();
+    assert_eq!(lab.nodes(third), ["g3"]);
+    lab.check("ann", on("g2", 4), "R");
+    let waits = lab.check("ann", on("g1", 1), "QOSGrpNodeLimit").unwrap();
+    lab.end(first);
+    // Others are on its node.
+    assert_eq!(lab.stands(waits), "QOSGrpNodeLimit");
+    let user = |node: &str| Request {
+        qos: Some("user".to_owned()),
+        ..on(node, 4)
+    };
+    lab.check("eve", user("g4"), "R");
+    lab.check("eve", user("g4"), "R");
+    lab.check("eve", user("g1"), "QOSMaxNodePerUserLimit");
+    lab.check("ann", user("g1"), "R");
 }
 
 /// What a job has none of it may have, however much others used or hold.

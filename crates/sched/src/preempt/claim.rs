@@ -63,6 +63,7 @@ impl State {
             user,
             choice,
             span,
+            later: _,
         } = attempt;
         let Some(taker) = self.taker(attempt) else {
             return Ok(Vec::new());

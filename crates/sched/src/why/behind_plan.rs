@@ -219,6 +219,7 @@ impl PlanOn<'_> {
         let pick = Pick {
             user: attempt.user,
             without: Some(&promised),
+            later: attempt.later.as_deref(),
             few_switches: choice.few_until.is_some_and(|few| at < few.0),
             ..Pick::default()
         };

@@ -30,7 +30,7 @@ impl State {
                 let used = Used::of(&self.cluster, partition, request, &shares);
                 let wanted = Wanted {
                     used: &used,
-                    nodes: shares.len() as u64,
+                    shares: &shares,
                     limit: chain.counted_time(limit),
                     now,
                 };
