@@ -245,11 +245,11 @@ impl RunRequest {
             None => (None, None),
         };
         let unread = self.unread_run_file();
-        let note = self.sweep.as_ref().and_then(|sweep| {
+        let sweep = self.sweep.as_ref().map(|sweep| {
             let file = run_file.get_or_insert_with(|| RunFile::parse("", RUN_FILE).0);
             sweep.apply(file)
         });
-        let note = note.or(unread);
+        let note = sweep.transpose()?.flatten().or(unread);
         let folder = base.file_name().unwrap_or_default().to_string_lossy();
         let program = program_name(&self.command);
         let default_name = match (&run_file, program) {

@@ -37,38 +37,41 @@ impl WandbSweep {
     }
 
     /// Makes the run file one of an agent that takes one trial. A sweep that its command names wins;
-    /// then the words say so.
-    pub(crate) fn apply(&self, file: &mut RunFile) -> Option<String> {
+    /// then the words say so, as they do of another command, which the agent starts or not.
+    ///
+    /// # Errors
+    /// Its command starts an agent within the text of a shell, where no sweep can be read.
+    pub(crate) fn apply(&self, file: &mut RunFile) -> Result<Option<String>, Failure> {
         let body = &mut file.body;
-        let written = body
-            .command
+        let command = body.command.take();
+        let agent = command
             .as_ref()
-            .and_then(|command| agent(&command.value));
-        let (starter, sweep) = match &written {
-            Some((starter, sweep)) => (starter.clone(), sweep.as_str()),
-            None => (
-                vec!["wandb".to_owned(), "agent".to_owned()],
-                self.0.as_str(),
-            ),
+            .map(|command| Agent::of(&command.value, &command.source))
+            .transpose()?
+            .flatten();
+        let note = match (&agent, &command) {
+            (
+                Some(Agent {
+                    sweep: Some(own), ..
+                }),
+                Some(command),
+            ) if *own != self.0 => Some(format!(
+                "the sweep {own} of {} is taken, and not {} of --wandb",
+                command.source, self.0
+            )),
+            (None, Some(command)) => Some(format!(
+                "the command of {} is left out: each trial is started by wandb agent, with the program that the \
+                 sweep's own configuration names",
+                command.source
+            )),
+            _ => None,
         };
-        let note = (sweep != self.0).then(|| {
-            let source = body
-                .command
-                .as_ref()
-                .map(|command| command.source.to_string());
-            format!(
-                "the sweep {sweep} of {} is taken, and not {} of --wandb",
-                source.unwrap_or_default(),
-                self.0
-            )
-        });
-        let words = ["--count", "1", sweep].map(str::to_owned);
-        let command = starter.into_iter().chain(words).collect();
-        let source = match body.command.take() {
-            Some(command) if written.is_some() => command.source,
+        let source = match command {
+            Some(command) if agent.is_some() => command.source,
             _ => Source::default("an agent of --wandb"),
         };
-        body.command = Some(Resolved::new(command, source));
+        let agent = agent.unwrap_or_default();
+        body.command = Some(Resolved::new(agent.one_trial(&self.0), source));
         let of_agent = Source::launcher("one agent a trial");
         body.launcher
             .get_or_insert_with(|| Resolved::new(Launcher::None, of_agent));
@@ -86,20 +89,79 @@ impl WandbSweep {
         if !secrets.value.iter().any(|name| name == KEY) {
             secrets.value.push(KEY.to_owned());
         }
-        note
+        Ok(note)
     }
 }
 
-/// The words that start an agent, up to `agent`, and its sweep; none of another command.
-fn agent(command: &[String]) -> Option<(Vec<String>, String)> {
-    let is_start = |pair: &[String]| pair[0].ends_with("wandb") && pair[1] == "agent";
-    let at = command.windows(2).position(is_start)?;
-    let (starter, rest) = command.split_at(at + 2);
-    let sweep = rest.last().filter(|word| !word.starts_with('-'))?;
-    // The value of an option is no sweep.
-    let before = rest.len().checked_sub(2).map(|at| rest[at].as_str());
-    let is_value = before.is_some_and(|word| word.starts_with('-') && !word.contains('='));
-    (!is_value || rest.len() > 2).then(|| (starter.to_vec(), sweep.clone()))
+/// A command that starts an agent.
+struct Agent {
+    /// Its words up to `agent`.
+    starter: Vec<String>,
+    /// Its options but `--count`.
+    options: Vec<String>,
+    /// The sweep that it names.
+    sweep: Option<String>,
+}
+
+impl Default for Agent {
+    fn default() -> Agent {
+        Agent {
+            starter: ["wandb", "agent"].map(str::to_owned).to_vec(),
+            options: Vec::new(),
+            sweep: None,
+        }
+    }
+}
+
+impl Agent {
+    /// Reads the options of `wandb agent` as W&B's client does; none of another command.
+    fn of(command: &[String], source: &Source) -> Result<Option<Agent>, Failure> {
+        let is_start = |pair: &[String]| pair[0].ends_with("wandb") && pair[1] == "agent";
+        let Some(at) = command.windows(2).position(is_start) else {
+            return match command.iter().find(|word| word.contains("wandb agent")) {
+                Some(text) => Err(in_shell(text, source)),
+                None => Ok(None),
+            };
+        };
+        let (starter, rest) = command.split_at(at + 2);
+        let mut agent = Agent {
+            starter: starter.to_vec(),
+            ..Agent::default()
+        };
+        let mut words = rest.iter();
+        while let Some(word) = words.next() {
+            let takes_next =
+                ["--count", "--project", "-p", "--entity", "-e"].contains(&word.as_str());
+            let value = takes_next.then(|| words.next()).flatten();
+            match word.as_str() {
+                "--count" => {}
+                count if count.starts_with("--count=") => {}
+                option if option.starts_with('-') => {
+                    agent.options.push(word.clone());
+                    agent.options.extend(value.cloned());
+                }
+                _ => agent.sweep = agent.sweep.or_else(|| Some(word.clone())),
+            }
+        }
+        Ok(Some(agent))
+    }
+
+    /// The command that takes one trial, of the sweep `given` where it names none.
+    fn one_trial(self, given: &str) -> Vec<String> {
+        let sweep = self.sweep.unwrap_or_else(|| given.to_owned());
+        let count = ["--count", "1"].map(str::to_owned);
+        let words = self.starter.into_iter().chain(count);
+        words.chain(self.options).chain([sweep]).collect()
+    }
+}
+
+/// An agent in the text that a shell is given.
+fn in_shell(text: &str, source: &Source) -> Failure {
+    let asked = format!("{source}: {text:?}");
+    Failure::new(FailureKind::Usage, "the agent's sweep can't be read in a shell's text")
+        .asked(asked)
+        .there("yard sweep gives each agent one trial, and takes the sweep that its command names")
+        .todo("write the command as words: command = [\"wandb\", \"agent\"]; what comes before it goes into [environment]")
 }
 
 #[cfg(test)]
@@ -110,14 +172,22 @@ mod tests {
     fn check(command: &str, want: &str, note: Option<&str>) {
         let (mut file, problems) = RunFile::parse(&format!("command = {command}\n"), "yard.toml");
         assert_eq!(problems, []);
-        let found = WandbSweep::new("me/digits/b2").unwrap().apply(&mut file);
+        let sweep = WandbSweep::new("me/digits/b2").unwrap();
+        let found = sweep.apply(&mut file).unwrap();
         let command = file.body.command.unwrap().value.join(" ");
         assert_eq!((command.as_str(), found.as_deref()), (want, note));
     }
 
     #[test]
     fn the_command_becomes_an_agent_and_a_sweep_that_it_names_wins() {
-        check("[\"train.py\"]", "wandb agent --count 1 me/digits/b2", None);
+        check(
+            "[\"train.py\"]",
+            "wandb agent --count 1 me/digits/b2",
+            Some(
+                "the command of yard.toml:1 is left out: each trial is started by wandb agent, with the program that \
+                 the sweep's own configuration names",
+            ),
+        );
         check(
             "[\"wandb\", \"agent\", \"--count\", \"1\", \"me/digits/b2\"]",
             "wandb agent --count 1 me/digits/b2",
@@ -133,6 +203,37 @@ mod tests {
             "wandb agent --count 1 me/digits/b2",
             None,
         );
+    }
+
+    #[test]
+    fn the_agents_own_options_stay_and_their_values_are_no_sweeps() {
+        let taken = |own: &str| {
+            format!("the sweep {own} of yard.toml:1 is taken, and not me/digits/b2 of --wandb")
+        };
+        check(
+            r#"["wandb", "agent", "u/p/id1", "--count", "3"]"#,
+            "wandb agent --count 1 u/p/id1",
+            Some(&taken("u/p/id1")),
+        );
+        check(
+            r#"["wandb", "agent", "--forward-signals", "--count=2", "u/p/id1"]"#,
+            "wandb agent --count 1 --forward-signals u/p/id1",
+            Some(&taken("u/p/id1")),
+        );
+        check(
+            r#"["wandb", "agent", "--project", "p", "-e", "u", "id1"]"#,
+            "wandb agent --count 1 --project p -e u id1",
+            Some(&taken("id1")),
+        );
+    }
+
+    #[test]
+    fn an_agent_in_a_shells_text_is_refused() {
+        let text = "command = [\"sh\", \"-c\", \"cd x && wandb agent u/p/id1\"]\n";
+        let (mut file, _) = RunFile::parse(text, "yard.toml");
+        let sweep = WandbSweep::new("me/digits/b2").unwrap();
+        let refused = sweep.apply(&mut file).unwrap_err().what;
+        assert!(refused.contains("can't be read"), "{refused}");
     }
 
     #[test]
