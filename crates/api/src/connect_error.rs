@@ -51,25 +51,33 @@ pub enum ConnectError {
     },
     /// The engine is newer and speaks another protocol.
     #[error(
-        "yard {ours} can't talk to the running engine: it is {theirs}, which is newer and speaks \
-         another protocol"
+        "this yard ({ours}, protocol {}) can't talk to the running engine: it is newer ({theirs}, protocol \
+         {protocol})",
+        crate::PROTOCOL
     )]
     Newer {
         /// This program's version.
         ours: String,
         /// The engine's version.
         theirs: String,
+        /// The engine's protocol.
+        protocol: u32,
+        /// The engine's program, where this user may execute it.
+        program: Option<PathBuf>,
     },
     /// The engine is older, speaks another protocol and belongs to another user.
     #[error(
-        "yard {ours} can't talk to the running engine: it is {theirs}, which is older, and belongs \
-         to user {owner}"
+        "this yard ({ours}, protocol {}) can't talk to the running engine: it is older ({theirs}, protocol \
+         {protocol}), and belongs to user {owner}",
+        crate::PROTOCOL
     )]
     Foreign {
         /// This program's version.
         ours: String,
         /// The engine's version.
         theirs: String,
+        /// The engine's protocol.
+        protocol: u32,
         /// Whose engine it is.
         owner: u32,
     },
@@ -89,12 +97,19 @@ impl ConnectError {
                 "see {}, end that process, and try again",
                 folder.join("engine.log").display()
             ),
-            ConnectError::Foreign { theirs, .. } => {
-                format!("use yard {theirs}, or unset TRAINYARD_HOME to use an engine of your own")
+            ConnectError::Foreign { protocol, .. } => format!(
+                "use a yard of protocol {protocol}, or unset TRAINYARD_HOME to use an engine of your own"
+            ),
+            ConnectError::Newer {
+                program: Some(program),
+                ..
+            } => {
+                let program = program.display();
+                format!("use {program}, or end that engine: {program} engine stop")
             }
-            ConnectError::Newer { theirs, .. } => {
-                format!("use yard {theirs}, or end that engine with its own `yard engine stop`")
-            }
+            ConnectError::Newer { protocol, .. } => format!(
+                "use a yard of protocol {protocol}, or end that engine with its own `yard engine stop`"
+            ),
         }
     }
 }

@@ -3,8 +3,9 @@
 //! ```text
 //! lock  engine.sock  engine.log  store.sqlite
 //! cluster.toml  cluster.origin                         of a cluster whose nodes are pretended
-//! bin/<version>-<hash>/yard                            the pinned program
-//! bin/<version>-<hash>/slurm/{sbatch,squeue,…}         links to it
+//! bin/<version>-<protocol>-<hash>/yard                 the pinned program
+//! bin/<version>-<protocol>-<hash>/slurm/{sbatch,…}     links to it
+//! bin/serves                                           a link to the folder of the one that serves
 //! jobs/<job>/{script,environment}                      of a job or a whole array
 //! steps/<job>.<restart>.<step>.<node>.<tag>            one supervisor's record
 //! steps/<job>.<restart>.<step>.<node>.<tag>.sock       where it answers, once it is asked to
@@ -110,6 +111,12 @@ impl EngineFolder {
     #[must_use]
     pub fn bin(&self) -> PathBuf {
         self.root.join("bin")
+    }
+
+    /// A link to the folder of the pinned program whose engine serves, or served last.
+    #[must_use]
+    pub fn serving_program(&self) -> PathBuf {
+        self.bin().join("serves")
     }
 
     /// All jobs' folders.

@@ -1,8 +1,8 @@
 //! The embedded engine's wire: messages, framing, and a client.
 //!
 //! **Invariant:** no logic. Only `hello` and `handover` are stable between versions: a newer client
-//! asks an older engine to hand over and starts its own; an older client of a newer engine gets
-//! to update. All other messages may change with any version.
+//! asks an older engine to hand over and starts its own; an older client of a newer engine goes on as
+//! that one's program inside of jobs and under Slurm's names (`serving_program.rs`), else is refused. All other messages may change with any version.
 
 mod call_error;
 mod cancel_request;
@@ -23,6 +23,7 @@ mod reach_engine;
 mod read_answer;
 mod read_call;
 mod refusal;
+mod serving_program;
 mod start_engine;
 mod startup;
 pub mod step_io;
@@ -51,6 +52,9 @@ pub use named_job::{ACCESS_DENIED, NOT_THE_LEADER, NamedJob};
 pub use preemption::{LossOfPlace, LostPlace};
 pub use read_call::read_call;
 pub use refusal::Refusal;
+pub use serving_program::{
+    leave_serving_program, newer_program, pinned_name, program_of_newer_engine,
+};
 pub use start_engine::{StartAnswer, StartRequest, start_engine_here};
 pub use startup::Startup;
 pub use step_launch::{NewStep, StepLaunch, StepPart, StepRequestName, StepTask, TaskFiles};

@@ -1,5 +1,6 @@
 //! Reaching an engine: hello, and the start of one where none answers or an older one does.
 
+use crate::serving_program::newer_program;
 use crate::start_engine::start_engine;
 use crate::{
     Call, ConnectError, EngineFolder, Handover, Hello, HelloAnswer, LONGEST_ANSWER, PROTOCOL,
@@ -30,7 +31,7 @@ pub(crate) fn reach(
         let last = match greet(folder, shows_notices) {
             Ok((mut stream, engine)) => {
                 if engine.protocol > PROTOCOL {
-                    return Err(newer(&engine));
+                    return Err(newer(folder, &engine));
                 }
                 if !is_older(&engine) {
                     return Ok((stream, engine));
@@ -138,14 +139,17 @@ fn foreign(
     Err(ConnectError::Foreign {
         ours: VERSION.to_owned(),
         theirs: engine.version,
+        protocol: engine.protocol,
         owner,
     })
 }
 
-pub(crate) fn newer(engine: &HelloAnswer) -> ConnectError {
+pub(crate) fn newer(folder: &EngineFolder, engine: &HelloAnswer) -> ConnectError {
     ConnectError::Newer {
         ours: VERSION.to_owned(),
         theirs: engine.version.clone(),
+        protocol: engine.protocol,
+        program: newer_program(folder),
     }
 }
 

@@ -7,6 +7,7 @@
 mod commands;
 mod exit_code;
 mod failure;
+mod go_on;
 mod narrow;
 mod other_engines;
 mod output_file;
@@ -50,6 +51,7 @@ fn run() -> u8 {
     // Then what runs inside a job, and Slurm's names: `srun` found on a job's PATH is this program
     // under another name.
     if let Some((name, rest)) = slurm::by_name(&args) {
+        go_on::as_the_engines_program(&args, true);
         return slurm::main(name, rest, &Printer::new());
     }
     if (word(1), word(2), word(3)) == (Some("job"), Some("mail"), None) {
@@ -58,5 +60,6 @@ fn run() -> u8 {
     if word(1) == Some("job") {
         return job::main(&args[2..]);
     }
+    go_on::as_the_engines_program(&args, false);
     commands::main(args, &Printer::new())
 }

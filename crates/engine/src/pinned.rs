@@ -2,7 +2,7 @@
 //! commands of running jobs stay what they are while the original is replaced.
 
 use crate::supervisor::slurm_links;
-use api::{EngineFolder, VERSION};
+use api::{EngineFolder, pinned_name};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -17,7 +17,7 @@ pub(crate) fn pin(folder: &EngineFolder, program: &Path) -> io::Result<PathBuf> 
     if program.starts_with(folder.bin()) {
         return Ok(program.to_owned());
     }
-    let place = folder.bin().join(format!("{VERSION}-{}", hash(program)?));
+    let place = folder.bin().join(pinned_name(&hash(program)?));
     let pinned = place.join("yard");
     if !pinned.exists() {
         fs::create_dir_all(&place)?;
@@ -57,7 +57,7 @@ pub fn add_slurm_commands(
     let entries = fs::read_dir(folder.bin()).into_iter().flatten().flatten();
     let of_version = entries.filter(|entry| {
         let name = entry.file_name();
-        name.to_string_lossy().starts_with(&format!("{VERSION}-"))
+        name.to_string_lossy().starts_with(&pinned_name(""))
     });
     let newest = of_version.max_by_key(|entry| entry.metadata().and_then(|it| it.modified()).ok());
     if let Some(place) = newest {
@@ -72,6 +72,9 @@ pub(crate) fn remove_others(folder: &EngineFolder, keep: &Path, used: &dyn Fn(&P
     };
     for entry in entries.flatten() {
         let place = entry.path();
+        if place == folder.serving_program() {
+            continue;
+        }
         if !keep.starts_with(&place) && !used(&place.join("yard")) {
             // What can't be removed now is tried again at the next start.
             let _left = fs::remove_dir_all(place);

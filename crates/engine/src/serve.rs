@@ -118,6 +118,8 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
     if let Some(warning) = private::warning(&dir) {
         tracing::warn!("{warning}");
     }
+    // Before it answers: an older program that it answers looks there.
+    api::leave_serving_program(&folder, &binary).map_err(|error| system(&error))?;
     // Before the first thread, and before the store fills memory that each fork would copy.
     let (fork_server, events) = fork_server::fork(&dir).map_err(|error| system(&error))?;
     crate::log::write_as(Process::Engine);

@@ -107,7 +107,7 @@ impl Client {
             Err(source) => return refuse_locked_out(engine_dir, source).map(|()| None),
         };
         if engine.protocol > PROTOCOL {
-            return Err(newer(&engine));
+            return Err(newer(&folder, &engine));
         }
         Ok(Some(Client {
             folder,

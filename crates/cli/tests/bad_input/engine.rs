@@ -4,8 +4,11 @@ use crate::house::{ended, env, start};
 use api::{Answer, Hello, HelloAnswer, LONGEST_ANSWER, Refusal, read_frame, write_frame};
 use expect_test::expect;
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use sys::lock::FileLock;
@@ -84,29 +87,104 @@ fn an_older_engine_gives_its_place_to_ours() {
 fn a_newer_engine_is_left_alone() {
     let env = env();
     let other = OtherEngine::serve(&env, "99.0.0", 999);
+    let ours = format!("protocol {}", api::PROTOCOL);
+    let normalised = |text: &str| env.normalise(text).replace(&ours, "protocol OURS");
     let refused = env.yard(&["run", "--", "true"]).code(4);
     expect![[r#"
         status 4
         -- stdout
         -- stderr
         error: local can't be reached
-          there   yard 0.1.0 can't talk to the running engine: it is 99.0.0, which is newer and speaks
-                  another protocol
-          do      use yard 99.0.0, or end that engine with its own `yard engine stop`
-    "#]].assert_eq(&env.normalise(&refused.snapshot()));
+          there   this yard (0.1.0, protocol OURS) can't talk to the running engine: it is newer (99.0.0,
+                  protocol 999)
+          do      use a yard of protocol 999, or end that engine with its own `yard engine stop`
+    "#]].assert_eq(&normalised(&refused.snapshot()));
     let refused = env.slurm("sbatch", &["--wrap", "true"]).code(1);
     expect![[r#"
         status 1
         -- stdout
         -- stderr
-        sbatch: error: yard 0.1.0 can't talk to the running engine: it is 99.0.0, which is newer and speaks another protocol
-        sbatch: do: use yard 99.0.0, or end that engine with its own `yard engine stop`
-    "#]].assert_eq(&env.normalise(&refused.snapshot()));
+        sbatch: error: this yard (0.1.0, protocol OURS) can't talk to the running engine: it is newer (99.0.0, protocol 999)
+        sbatch: do: use a yard of protocol 999, or end that engine with its own `yard engine stop`
+    "#]].assert_eq(&normalised(&refused.snapshot()));
     let _refused = env.yard(&["engine", "stop"]).code(4);
     assert_eq!(other.calls.try_iter().count(), 0, "it did nothing");
     assert!(!env.engine_folder().join("store.sqlite").exists());
     let runs = fs::read_dir(env.trainyard_home().join("scratch"));
     assert!(runs.is_err(), "no run folder was made");
+}
+
+/// Leaves a program as that of the engine of a protocol; it notes what it is asked, and says so.
+fn serving_program(env: &TestEnv, protocol: u32) -> PathBuf {
+    let place = env
+        .engine_folder()
+        .join(format!("bin/99.0.0-{protocol}-abc"));
+    fs::create_dir_all(&place).unwrap();
+    let program = place.join("yard");
+    let text = "#!/bin/sh\nprintf \"the engine's own:\"\nprintf ' <%s>' \"$@\"\ncat\n";
+    fs::write(&program, text).unwrap();
+    for path in [&place, &program, place.parent().unwrap()] {
+        fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    api::leave_serving_program(&api::EngineFolder::new(env.engine_folder()), &program).unwrap();
+    program
+}
+
+/// As in a job that began under an older program, when a newer one's engine has taken over.
+#[test]
+fn a_newer_engine_is_asked_by_its_own_program_in_jobs_and_under_slurms_names() {
+    let env = env();
+    let other = OtherEngine::serve(&env, "99.0.0", 999);
+    let program = serving_program(&env, 999);
+    let script = env.write("script", "#!/bin/sh\n");
+    let sbatch = env.program(
+        env!("CARGO_BIN_EXE_yard"),
+        &["slurm", "sbatch", "-J", "a b"],
+    );
+    let said = with_stdin(sbatch, &script);
+    assert_eq!(
+        said,
+        "the engine's own: <slurm> <sbatch> <-J> <a b>#!/bin/sh\n"
+    );
+    let in_job = |args: &[&str]| {
+        let mut command = env.program(env!("CARGO_BIN_EXE_yard"), args);
+        command.env("TRAINYARD_ENGINE", env.engine_folder());
+        with_stdin(command, &script)
+    };
+    assert_eq!(in_job(&["ls"]), "the engine's own: <ls>#!/bin/sh\n");
+    // A person's own yard is no job's: which one it is to be is theirs to say.
+    let refused = env.yard(&["engine", "status"]).code(4);
+    let said = env.normalise(&refused.snapshot());
+    let program = env.normalise(&program.display().to_string());
+    assert!(
+        said.split_whitespace()
+            .collect::<String>()
+            .contains(&format!("use{program},or")),
+        "{said}"
+    );
+    assert_eq!(
+        other.calls.try_iter().count(),
+        0,
+        "no call of another protocol"
+    );
+}
+
+/// The link is left of an engine that was newer, and one of this program's serves.
+#[test]
+fn the_program_of_a_newer_engine_that_is_gone_is_not_gone_on_as() {
+    let env = env();
+    env.slurm("sbatch", &["--wrap", "true"]).success();
+    serving_program(&env, 999);
+    let said = env
+        .slurm("squeue", &["--noheader", "--states=all", "-o", "%i"])
+        .success();
+    assert_eq!(said, "1\n");
+}
+
+fn with_stdin(mut command: Command, file: &Path) -> String {
+    let output = command.stdin(File::open(file).unwrap()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// Runs the same command several times at the same moment where no engine runs yet.

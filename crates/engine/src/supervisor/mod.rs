@@ -36,7 +36,7 @@ use crate::BootTime;
 use crate::own_processes::OwnProcesses;
 use crate::record::{Record, socket};
 use crate::spec::{ExitFile, PidFile, StepSpec, Streams};
-use api::EngineFolder;
+use api::{ConnectError, EngineFolder};
 use control::Control;
 pub(crate) use idle::hand_over;
 use job_namespace::JobNamespace;
@@ -324,13 +324,17 @@ fn tell_engine(spec: &StepSpec) {
         tracing::warn!(step = %spec.key(), "it ended, and the engine's folder is gone");
         return;
     }
-    let connected = api::Client::connect_with(&spec.engine, &spec.binary)
-        .map_err(|error| error.to_string())
-        .and_then(|mut client| {
-            client
-                .step_ended(spec.job, spec.restart, spec.step, spec.node_index)
-                .map_err(|error| error.to_string())
-        });
+    // One that served after this step began is the one that knows the store.
+    let newer = api::newer_program(&EngineFolder::new(&spec.engine));
+    let program = newer.as_deref().unwrap_or(&spec.binary);
+    let connected = match api::Client::connect_with(&spec.engine, program) {
+        // It lives, so that it sees the end of this process, and then reads the record.
+        Err(ConnectError::Newer { .. }) => return,
+        Err(error) => Err(error.to_string()),
+        Ok(mut client) => client
+            .step_ended(spec.job, spec.restart, spec.step, spec.node_index)
+            .map_err(|error| error.to_string()),
+    };
     if let Err(error) = connected {
         tracing::warn!(step = %spec.key(), "it ended, and no engine heard of it: {error}");
     }

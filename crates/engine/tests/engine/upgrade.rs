@@ -59,6 +59,9 @@ fn a_running_job_goes_on_under_the_next_program() {
     drop(file);
     let mut client = replace(&house, client, &newer);
     assert_ne!(client.engine().unwrap().pid, former);
+    // Where older programs find the one to go on as.
+    let serves = client.folder().serving_program().canonicalize().unwrap();
+    assert_eq!(serves.join("yard"), pinned(&client));
 
     running(&mut client, job);
     let now = row(&mut client, job);
