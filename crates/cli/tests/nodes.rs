@@ -471,6 +471,7 @@ fn without_namespaces_nodes_see_this_machine_and_all_else_works() {
     let status = start(&mut env);
     assert!(status.contains("no namespaces can be made"), "{status}");
     assert!(status.contains("are one for all its nodes"), "{status}");
+    assert!(status.contains("leads to no address"), "{status}");
     for (nodes, is_noted) in [(1, false), (2, true)] {
         let text = format!(
             "command = [\"true\"]\nlauncher = \"srun\"\nresources = {{ nodes = {nodes} }}\n"

@@ -217,8 +217,9 @@ impl Isolation {
             Isolation::Missing(why) => {
                 return Some(format!(
                     "nodes have this machine's host name, /tmp, /dev/shm and processes, since no namespaces can be \
-                     made ({why}); SLURMD_NODENAME is the node's name, and a run's folders on its nodes' disks \
-                     (checkpoints, data) are one for all its nodes"
+                     made ({why}); SLURMD_NODENAME is the node's name, which leads to no address (a run's ranks meet \
+                     at YARD_COORDINATOR), and a run's folders on its nodes' disks (checkpoints, data) are one for \
+                     all its nodes"
                 ));
             }
             Isolation::Nodes {

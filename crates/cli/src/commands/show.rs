@@ -106,7 +106,7 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
     // What the folder does not tell is left out.
     let json = RunFolder::open(&run.entry.folder).map(|(_, json)| json);
     for other in json.iter().flat_map(|json| &json.after) {
-        add("after", &format!("{} is done", other.id));
+        add("after", &other.id);
     }
     if let Some(from) = json.as_ref().ok().and_then(|json| json.from.as_ref()) {
         add("began at", &format!("{} of {}", from.checkpoint, from.of));
