@@ -71,7 +71,7 @@ impl World {
     fn nodes(&self, job: JobId) -> Vec<String> {
         let record = self.state.job(job).unwrap();
         let JobState::Running { allocation, .. } = &record.state else {
-            panic!("{job} does not run");
+            panic!("{job} is not running");
         };
         let nodes = allocation.nodes.iter();
         nodes.map(|share| share.node.to_string()).collect()
