@@ -76,6 +76,8 @@ fn newer_than(protocol: u32, folder: &EngineFolder) -> Option<(PathBuf, u32)> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
     use super::*;
     use std::os::unix::fs::{PermissionsExt, chown};
 

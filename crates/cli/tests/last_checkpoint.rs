@@ -275,7 +275,7 @@ fn what_a_done_run_left_on_its_node_stays_and_is_copied_by_hand() {
     env.write("train.sh", program);
     let write = |name: &str, words: &str, more: &str| {
         let run = format!("name = \"{name}\"\ncommand = [\"sh\", \"train.sh\", {words}]\n{more}");
-        env.write(&format!("{name}.toml"), &run);
+        env.write(format!("{name}.toml"), &run);
     };
     write("files", "\"{data}\"", "data = { collect = [\"r/**\"] }\n");
     write("saves", "\"{data}\", \"{checkpoints}\"", "");
