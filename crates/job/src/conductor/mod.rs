@@ -232,7 +232,11 @@ impl Conductor {
                 // What a killed agent did not copy of event files is on the node only.
                 if self.done && !self.json.plan.data.has_local_logs() {
                     let rule = &self.json.plan.checkpoints.complete.value;
-                    remove_saved(&self.run, &self.local, rule);
+                    // Also of earlier starts: an agent that was ended while it looked there left them.
+                    let earlier = self.local.earlier();
+                    for local in earlier.iter().chain([&self.local]) {
+                        remove_saved(&self.run, local, rule);
+                    }
                 }
                 return Ok(code);
             }
