@@ -2,7 +2,8 @@
 //!
 //! **Invariant:** no logic. Only `hello` and `handover` are stable between versions: a newer client
 //! asks an older engine to hand over and starts its own; an older client of a newer engine goes on as
-//! that one's program inside of jobs and under Slurm's names (`serving_program.rs`), else is refused. All other messages may change with any version.
+//! that one's program inside of jobs and under Slurm's names (`serving_program.rs`), else is refused. All
+//! other messages may change with any version.
 
 mod call_error;
 mod cancel_request;
