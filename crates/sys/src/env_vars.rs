@@ -30,7 +30,8 @@ variables! {
     /// engine is started.
     TRAINYARD_KEEP_JOBS;
     /// 0, where an engine is started: the nodes of a pretended cluster get no namespaces, and see this
-    /// machine's host name, `/tmp` and processes; `no-pid`: they see this machine's processes.
+    /// machine's host name, `/tmp` and processes, and their names lead to no address; `no-pid`: they see this
+    /// machine's processes.
     TRAINYARD_NAMESPACES;
     /// An absolute path: the folder of the files by which the engines and jobs of all users of this machine
     /// tell each other which CPUs and ports they have taken, instead of `/var/tmp`. Engines with other folders
