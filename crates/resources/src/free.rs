@@ -261,8 +261,6 @@ impl Free {
     /// The other is another cluster's.
     pub fn keep(&mut self, cluster: &Cluster, other: &Free) {
         self.keep_on(cluster, cluster.nodes(), other);
-        self.up.keep(&other.up);
-        self.idle.keep(&other.idle);
     }
 
     /// The same of some nodes, for a job that is given no others: what else is free stays as it is.
@@ -271,8 +269,6 @@ impl Free {
     /// The other is another cluster's.
     pub fn keep_of(&mut self, cluster: &Cluster, nodes: &[NodeId], other: &Free) {
         self.keep_on(cluster, nodes.iter().copied(), other);
-        self.up.keep(&other.up);
-        self.idle.keep(&other.idle);
     }
 
     fn keep_on(&mut self, cluster: &Cluster, nodes: impl Iterator<Item = NodeId>, other: &Free) {
@@ -304,6 +300,8 @@ impl Free {
                 *most = (*most).max(*held);
             }
         }
+        self.up.keep(&other.up);
+        self.idle.keep(&other.idle);
     }
 
     /// Adds jobs of a node that are not among its own.

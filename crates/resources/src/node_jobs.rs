@@ -66,24 +66,22 @@ impl NodeJobs {
             jobs: 0,
             private: 0,
         };
+        let only = match self {
+            NodeJobs::None => Some(none),
+            NodeJobs::One(one) if one.user == user => Some(*one),
+            _ => None,
+        };
+        if let Some(mut one) = only {
+            change(&mut one);
+            *self = match one.jobs {
+                0 => NodeJobs::None,
+                _ => NodeJobs::One(one),
+            };
+            return;
+        }
         let mut all = match std::mem::take(self) {
-            NodeJobs::None => {
-                let mut one = none;
-                change(&mut one);
-                if one.jobs > 0 {
-                    *self = NodeJobs::One(one);
-                }
-                return;
-            }
-            NodeJobs::One(mut one) if one.user == user => {
-                change(&mut one);
-                if one.jobs > 0 {
-                    *self = NodeJobs::One(one);
-                }
-                return;
-            }
-            NodeJobs::One(one) => vec![one],
             NodeJobs::Several(all) => all,
+            other => other.each().to_vec(),
         };
         let place = all.partition_point(|one| one.user < user);
         if all.get(place).is_none_or(|one| one.user != user) {
