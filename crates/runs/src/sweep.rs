@@ -36,8 +36,8 @@ impl WandbSweep {
         .todo("copy it from what wandb sweep printed, or from the sweep's page"))
     }
 
-    /// Makes the run file one of an agent that takes one trial. A sweep that its command names wins;
-    /// then the words say so, as they do of another command, which the agent starts or not.
+    /// Makes the run file one of an agent that takes one trial. A sweep that its command names wins, and
+    /// a command that starts no agent is left out; then the note says so.
     ///
     /// # Errors
     /// Its command starts an agent within the text of a shell, where no sweep can be read.
@@ -157,11 +157,15 @@ impl Agent {
 
 /// An agent in the text that a shell is given.
 fn in_shell(text: &str, source: &Source) -> Failure {
-    let asked = format!("{source}: {text:?}");
-    Failure::new(FailureKind::Usage, "the agent's sweep can't be read in a shell's text")
-        .asked(asked)
-        .there("yard sweep gives each agent one trial, and takes the sweep that its command names")
-        .todo("write the command as words: command = [\"wandb\", \"agent\"]; what comes before it goes into [environment]")
+    let todo = "write the command as words: command = [\"wandb\", \"agent\"]; what the shell does before it goes \
+                into [environment]";
+    Failure::new(
+        FailureKind::Usage,
+        "the agent's sweep can't be read in a shell's text",
+    )
+    .asked(format!("{source}: {text:?}"))
+    .there("yard sweep gives each agent one trial, and takes the sweep that its command names")
+    .todo(todo)
 }
 
 #[cfg(test)]
