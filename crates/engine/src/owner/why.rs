@@ -36,7 +36,7 @@ impl Owner {
             job: holder.job,
             element: holder
                 .element
-                .map(|(array, task)| format!("{array}_{task}")),
+                .map(|(array, task)| name_of(array, Some(task))),
             user: holder.user,
             holds: wire(holder.holds),
             until: holder.until,
@@ -137,10 +137,7 @@ impl Owner {
             !wants_success || JobStateName::of(&record.state) != JobStateName::Completed
         };
         let record = ended.iter().filter(is_named).find(is_reason)?;
-        let name = match task_of(record) {
-            Some(task) => format!("{}_{task}", never.depended.job),
-            None => never.depended.job.to_string(),
-        };
+        let name = name_of(never.depended.job, task_of(record));
         let state = JobStateName::of(&record.state).long().to_owned();
         Some((name, state))
     }
@@ -164,12 +161,17 @@ pub(super) fn out_of_use(away: sched::OutOfUse) -> OutOfUse {
     }
 }
 
+/// A job, or an element of an array, as `squeue` names it.
+fn name_of(job: JobId, task: Option<u32>) -> String {
+    match task {
+        Some(task) => format!("{job}_{task}"),
+        None => job.to_string(),
+    }
+}
+
 fn awaited(job: sched::Awaited) -> AwaitedJob {
     AwaitedJob {
-        job: match job.task {
-            Some(task) => format!("{}_{task}", job.job),
-            None => job.job.to_string(),
-        },
+        job: name_of(job.job, job.task),
         waits: job
             .waits
             .map(|reason| model::reason_text(&JobState::Pending { reason })),
