@@ -733,8 +733,7 @@ fn a_terminal_ends_with_the_input_that_is_piped_into_srun() {
 fn a_jobs_name_fakes_no_row_and_moves_no_cursor() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     let name = "a\x1b[2J\nJOBID 99\u{202e}";
-    env.slurm("sbatch", &["-J", name, "--wrap", "true"])
-        .success();
+    let job = submit(&env, &["-J", name, "--wrap", "true"]);
     for (command, args) in [
         ("squeue", &["-h", "-t", "all", "-o", "%j"][..]),
         ("sacct", &["-n", "-X", "-o", "jobname%60"]),
@@ -744,6 +743,7 @@ fn a_jobs_name_fakes_no_row_and_moves_no_cursor() {
         assert_eq!(shown.trim(), "a\\x1b[2J\\nJOBID 99\\u{202e}", "{command}");
         assert_eq!(shown.lines().count(), 1, "{command}");
     }
+    wait_for_state(&env, &job, "CD");
 }
 
 #[test]
