@@ -61,6 +61,31 @@ fn a_recipe_is_built_again_when_a_file_that_it_copies_changes() {
     }
 }
 
+/// `ch-image` ran with the Python of the venv or of conda that stands first, and ended with a traceback.
+#[test]
+fn images_are_made_whatever_python_is_first_on_the_path() {
+    let what = "a recipe built with another Python first on the path";
+    let Some(mut env) = with_image(what).filter(|_| builds(what)) else {
+        return;
+    };
+    let other = env.write("venv/bin/python3", "#!/bin/sh\nexit 1\n");
+    fs::set_permissions(&other, PermissionsExt::from_mode(0o755)).unwrap();
+    let bin = other.parent().unwrap().display().to_string();
+    env.set_var("PATH", format!("{bin}:{PATH}"));
+    let module = format!("module() {{ export PATH={bin}:$PATH; }}\n");
+    fs::write(env.root().join("home/.bash_profile"), module).unwrap();
+    for (note, modules) in [("one", ""), ("another", "\"conda\"")] {
+        write_recipe(&env, note);
+        let text = format!(
+            "command = [\"cat\", \"/etc/note\"]\n[environment]\nmodules = [{modules}]\n\
+             [environment.container]\nimage = \"made/Dockerfile\"\n"
+        );
+        env.write("yard.toml", text.as_str());
+        let printed = env.yard(&["run"]).success();
+        assert!(printed.contains(&format!("[0] {note}")), "{printed}");
+    }
+}
+
 /// The job that builds it waits, and meanwhile the files change: it ended with a refusal.
 #[test]
 fn an_image_is_built_of_the_files_as_they_were_when_it_was_asked_for() {

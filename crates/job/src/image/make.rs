@@ -9,7 +9,7 @@ use crate::local_files;
 use crate::made_once::{Entry, Failed, Making, Waiter, no_network};
 use folder::{MakingPlace, ReadyImage};
 use model::{ContainerRuntime, Internet, RuntimeCache};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -286,10 +286,21 @@ impl Maker<'_> {
         waiter: &mut dyn Waiter,
     ) -> Result<(), ImageError> {
         let mut command = match self.modules {
-            [] => Command::new(program),
+            [] => {
+                let mut command = Command::new(program);
+                if has_interpreter_beside(program)
+                    && let Some(path) = own_folder_first(program)
+                {
+                    command.env("PATH", path);
+                }
+                command
+            }
             modules => {
                 // What the job loads before it starts the runtime.
                 let mut lines = loads(modules);
+                if has_interpreter_beside(program) {
+                    lines.push(OWN_FOLDER_FIRST.to_owned());
+                }
                 lines.push("exec \"$0\" \"$@\"".to_owned());
                 let mut bash = Command::new("bash");
                 bash.args(["-l", "-c", &lines.join(" &&\n"), program]);
@@ -348,6 +359,26 @@ impl Maker<'_> {
         })
     }
 }
+
+/// Whether a program is started by the Python that PATH has first, and needs the one with which it was installed:
+/// that of a venv or of conda has none of what it imports. `ch-convert` starts `ch-image`.
+fn has_interpreter_beside(program: &str) -> bool {
+    matches!(program, "ch-image" | "ch-convert")
+}
+
+/// PATH with the folder of a program before all others.
+fn own_folder_first(program: &str) -> Option<OsString> {
+    let path = std::env::var("PATH").ok()?;
+    let file = sys::process::find_program(OsStr::new(program), &path)?;
+    let mut first = file.parent()?.as_os_str().to_owned();
+    first.push(":");
+    first.push(path);
+    Some(first)
+}
+
+/// [`own_folder_first`] in a shell that has loaded modules.
+const OWN_FOLDER_FIRST: &str = "{ program=$(type -P \"$0\") ||\n\
+    { echo \"$0: command not found\" >&2; exit 127; }; } &&\nexport PATH=\"${program%/*}:$PATH\"";
 
 /// What a shell says of a program that is not there, after its name.
 const NOT_FOUND: &str = ": command not found";
