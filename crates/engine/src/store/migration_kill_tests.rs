@@ -1,6 +1,6 @@
 //! A migration that is killed at each of its statements leaves the former store.
 
-use super::migration_tests::{SCHEMA_3, SCHEMA_4, SCHEMA_12, copy, counts, live};
+use super::migration_tests::{SCHEMA_3, SCHEMA_4, SCHEMA_12, SCHEMA_18, copy, counts, live};
 use super::open;
 use rusqlite::Connection;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 /// Each statement makes, fills or drops a table or an index; the last one is the commit.
 #[test]
 fn an_engine_killed_in_a_migration_leaves_the_former_store() {
-    for store in [SCHEMA_3, SCHEMA_4, SCHEMA_12] {
+    for store in [SCHEMA_3, SCHEMA_4, SCHEMA_12, SCHEMA_18] {
         let folder = tempfile::tempdir().unwrap();
         let path = copy(store, folder.path());
         let before = counts(&path);

@@ -13,7 +13,7 @@ pub(super) const SCHEMA_4: &[u8] = include_bytes!("../../tests/engine/old_stores
 const SCHEMA_11: &[u8] = include_bytes!("../../tests/engine/old_stores/schema11.sqlite");
 pub(super) const SCHEMA_12: &[u8] = include_bytes!("../../tests/engine/old_stores/schema12.sqlite");
 const SCHEMA_14: &[u8] = include_bytes!("../../tests/engine/old_stores/schema14.sqlite");
-const SCHEMA_18: &[u8] = include_bytes!("../../tests/engine/old_stores/schema18.sqlite");
+pub(super) const SCHEMA_18: &[u8] = include_bytes!("../../tests/engine/old_stores/schema18.sqlite");
 const SCHEMA_19: &[u8] = include_bytes!("../../tests/engine/old_stores/schema19.sqlite");
 
 pub(super) fn copy(store: &[u8], folder: &Path) -> PathBuf {
