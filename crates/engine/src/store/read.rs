@@ -18,6 +18,11 @@ use std::collections::BTreeSet;
 /// More versions than one engine gives to what it writes into no row.
 const UNWRITTEN: u64 = 1 << 32;
 
+/// Of ended jobs the last entry of an index; of live ones each, as they are all read then anyway.
+const NEWEST_VERSION: &str = "SELECT max(
+    (SELECT coalesce(max(version), 0) FROM jobs WHERE live = 0),
+    (SELECT coalesce(max(version), 0) FROM jobs WHERE live = 1))";
+
 /// A step as the table holds it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StepRow {
@@ -190,9 +195,7 @@ impl Store {
     pub(super) fn newest_version(&self) -> Result<u64, StoreError> {
         let version: i64 = self
             .db
-            .query_row("SELECT coalesce(max(version), 0) FROM jobs", [], |row| {
-                row.get(0)
-            })
+            .query_row(NEWEST_VERSION, [], |row| row.get(0))
             .map_err(|error| self.failed(&error))?;
         Ok(u64::try_from(version).unwrap_or(0))
     }
@@ -435,5 +438,26 @@ impl Store {
 
     fn parse<T: DeserializeOwned>(&self, text: &str) -> Result<T, StoreError> {
         serde_json::from_str(text).map_err(|error| self.garbage(&error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+    use super::*;
+
+    #[test]
+    fn the_newest_version_is_read_from_indexes() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("store.sqlite"), None).unwrap();
+        let sql = format!("EXPLAIN QUERY PLAN {NEWEST_VERSION}");
+        let mut plan = store.db.prepare(&sql).unwrap();
+        let lines = plan.query_map([], |row| row.get::<_, String>(3)).unwrap();
+        let lines: Vec<String> = lines.map(Result::unwrap).collect();
+        let reads: Vec<&String> = lines.iter().filter(|line| line.contains("jobs")).collect();
+        assert_eq!(reads.len(), 2, "{lines:?}");
+        for (read, index) in reads.iter().zip(["jobs_ended_version", "jobs_live"]) {
+            assert!(read.contains(index), "{lines:?}");
+        }
     }
 }
