@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Longer than any: what is written over is never left over.
@@ -22,6 +22,21 @@ pub(super) struct Committed {
     /// The boot during which it was written: after another one, changes that were never flushed may
     /// be missing, as they should.
     pub(super) boot_id: String,
+    /// The store's file, as it was left then.
+    #[serde(default)]
+    pub(super) file: Option<StoreFile>,
+}
+
+/// What tells that a store's file was written to: its size, and when it was changed last, in seconds and nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StoreFile(u64, i64, i64);
+
+impl StoreFile {
+    /// Of the store at `path`; `None` where there is none to be seen.
+    pub(super) fn look(path: &Path) -> Option<StoreFile> {
+        let facts = std::fs::metadata(path).ok()?;
+        Some(StoreFile(facts.size(), facts.mtime(), facts.mtime_nsec()))
+    }
 }
 
 /// The file.
@@ -102,6 +117,7 @@ mod tests {
             next_id,
             version,
             boot_id: "01234567-89ab-cdef-0123-456789abcdef".to_owned(),
+            file: Some(StoreFile(1 << 40, 1 << 33, 999_999_999)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Opening the store: refusing what is not ours to touch, bringing an older one up to date.
 
-use super::committed::CommittedFile;
+use super::committed::{CommittedFile, StoreFile};
 use super::migrations::MIGRATIONS;
 use super::stock::LeftLog;
 use super::{Store, StoreError, contents, node_search};
@@ -29,6 +29,9 @@ impl Store {
         refuse_network(path)?;
         refuse_by_header(path)?;
         let left = LeftLog::look(path).map_err(|error| failed(&error))?;
+        // Before SQLite opens it, which may write to it.
+        let file = StoreFile::look(path);
+        let (committed, boot_id) = (CommittedFile::beside(path), sys::boot_id());
         let mut db = Connection::open(path).map_err(|error| failed(&error))?;
         refuse_foreign(path, &db)?;
         prepare(&mut db).map_err(|error| kind_of(path, &error))?;
@@ -36,7 +39,7 @@ impl Store {
             .pragma_query_value(None, "user_version", |row| row.get(0))
             .map_err(|error| kind_of(path, &error))?;
         refuse_newer(path, found)?;
-        if left.there {
+        if left.needs_check(file, committed.read().as_ref(), &boot_id) {
             refuse_inconsistent(path, &db)?;
         }
         migrate(&mut db, found).map_err(|error| kind_of(path, &error))?;
@@ -56,9 +59,9 @@ impl Store {
             next_id: None,
             version: 0,
             untagged_below: 0,
-            boot_id: sys::boot_id(),
+            boot_id,
             clock: None,
-            committed: CommittedFile::beside(path),
+            committed,
         };
         store.untagged_below = store.fact("untagged_below")?.unwrap_or(0);
         store.take_stock(left, found == 0, named)?;
@@ -142,7 +145,7 @@ fn refuse_foreign(path: &Path, db: &Connection) -> Result<(), StoreError> {
     }
 }
 
-/// After an engine that was killed: pages that don't go together would give wrong answers later.
+/// Pages that don't go together would give wrong answers later.
 fn refuse_inconsistent(path: &Path, db: &Connection) -> Result<(), StoreError> {
     let found: String = db
         .pragma_query_value(None, "quick_check", |row| row.get(0))
@@ -278,6 +281,78 @@ mod tests {
         fs::write(&path, &bytes).unwrap();
         let error = Store::open(&path, None).unwrap_err();
         assert!(matches!(error, StoreError::Garbage { .. }), "{error}");
+    }
+
+    /// As an engine that is killed leaves a store: with a log, after some of it went into the file. Its last page
+    /// holds nothing that opening reads.
+    fn left_by_a_killed_engine(folder: &Path) -> std::path::PathBuf {
+        let alive = tempfile::tempdir().unwrap();
+        let path = alive.path().join("store.sqlite");
+        let mut store = Store::open(&path, None).unwrap();
+        let fill = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)
+                    INSERT INTO facts SELECT printf('zz%04d', i), hex(randomblob(20)) FROM n;
+                    PRAGMA wal_checkpoint(TRUNCATE);
+                    UPDATE facts SET value = 1 WHERE name = 'zz0001'";
+        store.db.execute_batch(fill).unwrap();
+        store.note_committed(1);
+        for name in ["store.sqlite", "store.sqlite-wal", "committed"] {
+            let (from, to) = (alive.path().join(name), folder.join(name));
+            fs::copy(&from, &to).unwrap();
+            set_time(&to, fs::metadata(&from).unwrap().modified().unwrap());
+        }
+        folder.join("store.sqlite")
+    }
+
+    fn set_time(path: &Path, time: std::time::SystemTime) {
+        let file = File::options().write(true).open(path).unwrap();
+        file.set_modified(time).unwrap();
+    }
+
+    /// Damages the last page of a store that a killed engine left, at the same time as it had, and changes something
+    /// more. Whether it is refused.
+    #[track_caller]
+    fn damaged_and(more: impl FnOnce(&Path)) -> bool {
+        let folder = tempfile::tempdir().unwrap();
+        let path = left_by_a_killed_engine(folder.path());
+        let time = fs::metadata(&path).unwrap().modified().unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        let last = bytes.len() - 4096;
+        bytes[last..].fill(0xff);
+        fs::write(&path, &bytes).unwrap();
+        set_time(&path, time);
+        more(&path);
+        match Store::open(&path, None) {
+            Ok(_) => false,
+            Err(StoreError::Garbage { .. }) => true,
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn all_pages_are_looked_at_where_more_may_have_happened_than_that_the_engine_was_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = left_by_a_killed_engine(folder.path());
+        let store = Store::open(&path, None).unwrap();
+        assert_eq!(store.fact::<i64>("zz0001").unwrap(), Some(1));
+
+        assert!(!damaged_and(|_| {}), "no page is read that is not needed");
+        let later = |path: &Path| set_time(path, std::time::SystemTime::now());
+        assert!(damaged_and(later), "somebody wrote to the file");
+        let gone = |path: &Path| fs::remove_file(path.with_file_name("committed")).unwrap();
+        assert!(damaged_and(gone), "no word of the last commit");
+        let booted = |path: &Path| {
+            let committed = path.with_file_name("committed");
+            let text = fs::read_to_string(&committed).unwrap();
+            fs::write(&committed, text.replace(&sys::boot_id(), "another")).unwrap();
+        };
+        assert!(damaged_and(booted), "the machine was started again");
+        let log = |path: &Path| {
+            let log = path.with_file_name("store.sqlite-wal");
+            let mut bytes = fs::read(&log).unwrap();
+            bytes[17] ^= 4;
+            fs::write(&log, bytes).unwrap();
+        };
+        assert!(damaged_and(log), "the log is damaged");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Taking stock of a store that was just opened: what it lost, and which ids may be given out.
 
-use super::committed::{self, Committed};
+use super::committed::{self, Committed, StoreFile};
 use super::wal::{self, Damage};
 use super::{Store, StoreError};
 use model::{ClusterChanges, JobId, Timestamp};
@@ -54,6 +54,26 @@ impl LeftLog {
             copy,
         })
     }
+
+    /// Whether the pages of a store may not go together, as nothing else tells that they do.
+    ///
+    /// They do where the engine before was killed and nothing worse happened. What it had written is in the kernel, in
+    /// the order in which it was written, so that the store and a log that is whole say what its last commit said. Three
+    /// things are worse, and each has its own sign: a log with damaged frames (SQLite leaves out pages that others
+    /// rely on), a crash of the machine (another boot: the disk may have kept some writes and lost earlier ones), and
+    /// another's hand on the store's file, such as a backup put back under the log of a later one (its size or time is
+    /// not what the last commit left). A checkpoint that the engine died in leaves another time too. Without a word
+    /// about the last commit nothing is known. To read all pages takes seconds with a long history.
+    pub(super) fn needs_check(
+        &self,
+        file: Option<StoreFile>,
+        was: Option<&Committed>,
+        boot_id: &str,
+    ) -> bool {
+        let same =
+            |was: &Committed| was.boot_id == boot_id && was.file.is_some() && was.file == file;
+        self.there && (self.damage.is_some() || !was.is_some_and(same))
+    }
 }
 
 /// A file beside the store, as SQLite names them.
@@ -80,6 +100,7 @@ impl Store {
             next_id: self.fact("next_id")?.unwrap_or(1),
             version: self.version,
             boot_id: self.boot_id.clone(),
+            file: None,
         };
         let was = self.committed.read();
         let named = named.map_or(0, |job| job.0.saturating_add(1));
@@ -180,6 +201,7 @@ impl Store {
             next_id,
             version: self.version,
             boot_id: self.boot_id.clone(),
+            file: StoreFile::look(&self.path),
         };
         // What is committed stays so: without this word a loss is noticed by fewer signs.
         if let Err(error) = self.committed.write(&committed) {
