@@ -24,13 +24,13 @@ def until(what, holds, seconds=60):
 
 
 class RealSlurm:
-    """`nodes` nodes of `each` CPUs; with none a controller of one node that never answers, so that all
-    jobs wait. With `accounting` its database too, which `sacct` reads (mariadb-server and slurmdbd)."""
+    """`nodes` nodes of `each` CPUs. With `accounting` its database too, which `sacct` reads (mariadb-server and
+    slurmdbd)."""
 
     name = "Slurm"
 
-    def __init__(self, folder, nodes=0, each=2, accounting=False):
-        needed = ["munged", "slurmctld", "srun"] + ["slurmd"] * (nodes > 0)
+    def __init__(self, folder, nodes, each, accounting=False):
+        needed = ["munged", "slurmctld", "slurmd", "srun"]
         needed += ["slurmdbd", "mariadbd", "mariadb-install-db"] * accounting
         for program in needed:
             if not shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin"):
@@ -40,7 +40,7 @@ class RealSlurm:
         self.folder, self.processes = folder, []
         folder.mkdir(exist_ok=True)
         folder.chmod(0o755)
-        names = [f"node{node}" for node in range(1, max(nodes, 1) + 1)]
+        names = [f"node{node}" for node in range(1, nodes + 1)]
         for name in ("munge", "state", *(f"spool/{name}" for name in names)):
             (folder / name).mkdir(parents=True)
         key = folder / "munge" / "key"
@@ -67,10 +67,9 @@ class RealSlurm:
             self.ask("sacctmgr", "-i", "add", "cluster", "bench")
         self.start("slurmctld", "-D")
         until("the controller answers", lambda: self.status("scontrol", "ping") == 0)
-        if nodes:
-            for name in names:
-                self.start("unshare", "--uts", "sh", "-c", f"hostname {name}; exec slurmd -D -N {name}")
-            until("all nodes are idle", lambda: len(self.ask("sinfo", "-hN", "-t", "idle").split("\n")) > nodes)
+        for name in names:
+            self.start("unshare", "--uts", "sh", "-c", f"hostname {name}; exec slurmd -D -N {name}")
+        until("all nodes are idle", lambda: len(self.ask("sinfo", "-hN", "-t", "idle").split("\n")) > nodes)
 
     @property
     def munge(self):
@@ -124,6 +123,14 @@ class RealSlurm:
         own = ("slurmctld", "slurmd")
         return [process.pid for process in self.processes
                 if process.poll() is None and Path(f"/proc/{process.pid}/comm").read_text().strip() in own]
+
+    def let_users_in(self):
+        """Another user's commands reach its configuration."""
+        self.folder.parent.chmod(0o755)
+
+    def supervisors(self):
+        """None: its node's daemon is waited for when it is stopped."""
+        return []
 
     def stop(self):
         for process in reversed(self.processes):
