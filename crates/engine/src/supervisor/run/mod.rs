@@ -1,27 +1,22 @@
 //! A step's life from its first task to its last process.
 
+mod obey;
+mod said;
+
 use super::control::{Control, Obey, Token as ControlToken};
 use super::cpu_bound::CpuBound;
 use super::ending::{Due, Ending};
 use super::launch::{self, Started, Task};
 use super::memory_limit::{Bound, MemoryLimit};
-use super::outside_engine;
-use super::processes::{self, StepProcesses};
-use super::relay::{END_LENGTH, Relay, Token as RelayToken, Wish};
+use super::processes::StepProcesses;
+use super::relay::{Relay, Token as RelayToken, Wish};
 use super::task_epilogs::{Next, TaskEpilogs};
 use crate::BootTime;
-use crate::spec::{
-    Because, EndedBy, ExitFile, JobStop, LISTEN, Reach, StepSpec, SupervisorAnswer, TaskExit,
-};
-use crate::taken_port;
+use crate::spec::{Because, EndedBy, ExitFile, JobStop, LISTEN, Reach, StepSpec, TaskExit};
 use api::step_io::FromSupervisor;
-use model::{NodeName, OUT_OF_MEMORY, TaskUsage, Timestamp, Usage, WaitStatus};
+use model::{OUT_OF_MEMORY, TaskUsage, Timestamp, Usage, WaitStatus};
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::time::Duration;
-use sys::named_file;
 use sys::poll::{Interest, Poll};
 use sys::process::{self, Reaped};
 use sys::signals::{SIGKILL, SignalFd};
@@ -33,9 +28,6 @@ const SIGTERM: i32 = 15;
 /// Signals that the supervisor reads: an ended process; the end of the machine; and
 /// [`LISTEN`].
 pub(super) const SIGNALS: &[i32] = &[SIGCHLD, SIGTERM, LISTEN, 1, 2];
-
-/// Why a step ends whose job lost a node, in Slurm's words.
-const NODE_FAILURE: &str = " DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS";
 
 /// Longest sleep while a deadline lies ahead: a machine that was suspended must not move it.
 const LONGEST_SLEEP_MS: i64 = 30_000;
@@ -233,26 +225,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Says whose the port is that a failed task wanted, where its output says that one is taken.
-    fn tell_taken_port(&mut self, rank: u32, errors: Option<PathBuf>) {
-        let file = errors.and_then(|path| {
-            let user = launch::user(self.spec);
-            let mut options = File::options();
-            let options = options.read(true).append(true);
-            let opened =
-                process::as_user(user.as_ref(), || named_file::open_regular(options, &path));
-            opened.ok()?.ok()
-        });
-        let end = match (&file, &mut self.relay) {
-            (Some(file), _) => end_of(file).unwrap_or_default(),
-            (None, Some(relay)) => relay.end_of_errors(rank),
-            (None, None) => return,
-        };
-        if let Some(text) = taken_port::conflict(&end, &self.spec.engine) {
-            launch::say(&text, self.relay.as_mut(), file.as_ref());
-        }
-    }
-
     fn is_over(&mut self, children: bool) -> bool {
         if self.tasks.iter().any(|task| task.status.is_none()) {
             return false;
@@ -304,39 +276,6 @@ impl<'a> Run<'a> {
         self.ending.kill(BootTime::now());
     }
 
-    /// Says in the end that the kernel killed processes for memory.
-    fn tell_memory(&mut self) {
-        let Some(bound) = self.memory.met() else {
-            return;
-        };
-        self.ended_by.get_or_insert(ended_by(bound));
-        let kills = self.memory.kills();
-        if kills > 0 {
-            let text = format!(
-                "Detected {kills} oom-kill event(s) in {}. Some of your processes may have been killed by the cgroup out-of-memory handler.",
-                step_id(self.spec)
-            );
-            launch::say(&text, self.relay.as_mut(), self.messages.as_ref());
-        }
-        let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
-        let (whose, peak, allowed) = match bound {
-            Bound::Step => ("its", self.memory.peak(), self.spec.memory),
-            Bound::Job => ("the job's", self.memory.peak_of_job(), self.spec.job_memory),
-        };
-        let is_jobs = bound == Bound::Job || self.spec.memory == self.spec.job_memory;
-        let giver = if self.spec.default_memory && is_jobs {
-            "the default of its cluster"
-        } else {
-            "--mem"
-        };
-        let text = format!(
-            "{whose} processes held up to {} MiB at once; {giver} gave them {} MiB",
-            mebibytes(peak),
-            allowed.unwrap_or(0)
-        );
-        launch::say(&text, self.relay.as_mut(), self.messages.as_ref());
-    }
-
     /// Most bytes that all processes held at once, where the step met its bound: then it is of more use
     /// than the most of one.
     fn peak_beyond(&self) -> u64 {
@@ -345,30 +284,6 @@ impl<'a> Run<'a> {
         } else {
             0
         }
-    }
-
-    /// The line that Slurm writes into the output of what it ends.
-    fn tell_the_end(&mut self, because: Because) {
-        // One node speaks for the step, and a lost one does not.
-        if self.is_node_lost || self.spec.index_in_step() > 0 {
-            return;
-        }
-        let why = match (because, self.job_stop) {
-            (Because::Limit, _) => " DUE TO TIME LIMIT",
-            (Because::Stop, _) if self.is_preempted => " DUE TO PREEMPTION",
-            (Because::Stop, Some(JobStop::NodeFailure)) => NODE_FAILURE,
-            (Because::Stop, _) if self.lost_node => NODE_FAILURE,
-            (Because::Stop, Some(JobStop::Requeue)) => " DUE TO JOB REQUEUE",
-            (Because::Stop, Some(JobStop::Failure) | None) => "",
-        };
-        let what = format!("{} ON {}", launch::step_name(self.spec), self.spec.node);
-        let text = if why.is_empty() && self.job_stop == Some(JobStop::Failure) {
-            format!("*** {what} FAILED (non-zero exit code or other failure mode) ***")
-        } else {
-            let now = sys::local_time(wall_clock().seconds());
-            format!("*** {what} CANCELLED AT {now}{why} ***")
-        };
-        launch::say(&text, self.relay.as_mut(), self.messages.as_ref());
     }
 
     /// Sleeps until something happens, and goes on with what did.
@@ -438,104 +353,6 @@ impl<'a> Run<'a> {
         };
         self.tasks.iter().filter_map(exit).collect()
     }
-}
-
-impl Obey for Run<'_> {
-    fn signal(&mut self, signal: i32, reach: Reach) {
-        match reach {
-            Reach::Tasks => {
-                for task in self.tasks.iter().filter(|task| task.lives()) {
-                    processes::send(task.pid, signal);
-                }
-            }
-            Reach::All => self.processes.signal_all(signal),
-        }
-    }
-
-    fn note_loss(&mut self, node: Option<NodeName>) {
-        let Some(node) = node else { return };
-        self.is_node_lost |= node == self.spec.node;
-        // `srun` says it; a batch script's output has the line of its end alone.
-        if let (None, Some(relay)) = (&self.messages, self.relay.as_mut()) {
-            let text = format!("{}{node}", api::step_io::NODE_FAILURE);
-            relay.send(&api::step_io::FromSupervisor::Say(text));
-        }
-        self.lost_node = true;
-    }
-
-    fn note_job(&mut self, preempted: bool, job: Option<JobStop>) {
-        self.is_preempted |= preempted;
-        self.job_stop = self.job_stop.or(job);
-    }
-
-    fn kill(&mut self) {
-        if self.ended_by.is_none() {
-            self.ended_by = Some(EndedBy::Stop);
-            self.tell_the_end(Because::Stop);
-        }
-        self.ending.kill(BootTime::now());
-    }
-
-    fn node_lost(&mut self, node: NodeName) {
-        if let (None, Some(relay)) = (&self.messages, self.relay.as_mut()) {
-            relay.send(&api::step_io::FromSupervisor::NodeLost(node.to_string()));
-        }
-        if !self.spec.no_kill {
-            self.processes.signal_all(SIGKILL);
-        }
-    }
-
-    fn set_deadline(&mut self, at: Option<Timestamp>, because: Because) {
-        let now = BootTime::now();
-        let at = at.map(|at| now.when(wall_clock(), at));
-        self.ending.set(at, because);
-    }
-
-    fn say(&mut self, text: &str) {
-        // As slurmstepd and srun say it: each in its own name.
-        match (&self.messages, self.relay.as_mut()) {
-            (None, Some(relay)) => {
-                relay.send(&api::step_io::FromSupervisor::Say(format!("srun: {text}")));
-            }
-            (messages, relay) => launch::say(text, relay, messages.as_ref()),
-        }
-    }
-
-    fn suspend(&mut self, suspend: bool) {
-        let now = BootTime::now();
-        if suspend {
-            if self.ending.suspend(now) {
-                self.processes.stop_all();
-            }
-        } else if self.ending.resume(now) {
-            self.processes.signal_all(SIGCONT);
-        }
-    }
-
-    fn start_engine(&mut self, caller: &UnixStream, request: &api::StartRequest) {
-        outside_engine::start(caller, &self.spec.engine, &request.folder, &request.program);
-    }
-
-    fn status(&self) -> SupervisorAnswer {
-        let running = self.tasks.iter().filter(|task| task.status.is_none());
-        SupervisorAnswer::Status {
-            running: running.map(|task| task.rank).collect(),
-            ended: self.exits(),
-            deadline: self.ending.deadline().map(|deadline| {
-                let left = deadline.since(BootTime::now());
-                Timestamp(wall_clock().0.saturating_add(left))
-            }),
-        }
-    }
-}
-
-/// The end of a file.
-fn end_of(mut file: &File) -> io::Result<Vec<u8>> {
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(END_LENGTH as u64)))?;
-    let mut end = Vec::new();
-    file.take(END_LENGTH as u64).read_to_end(&mut end)?;
-    Ok(end)
 }
 
 /// What ends a step at a bound.
