@@ -244,6 +244,23 @@ fn a_run_starts_at_the_checkpoint_of_another() {
     let path = path.to_str().unwrap();
     let said = env.yard(&["run", "second.toml", "--from", path]).success();
     assert!(said.contains("from 10"), "{said}");
+    // A folder of checkpoints that is no run's was copied whole, as one.
+    let text = |step: u32| {
+        fs::read_to_string(folder(&env, "first").join(format!("checkpoints/step-{step}")))
+    };
+    for step in [10, 20] {
+        env.write(format!("kept/step-{step}"), &text(step).unwrap());
+        env.write(format!("numbered/{step}"), &text(step).unwrap());
+    }
+    let said = env
+        .yard(&["run", "second.toml", "--from", "kept"])
+        .success();
+    assert!(said.contains("from 20"), "{said}");
+    let unclear = env
+        .yard(&["run", "second.toml", "--from", "numbered"])
+        .code(2);
+    let way_out = "name the one that is meant: ";
+    assert!(unclear.stderr.contains(way_out), "{}", unclear.snapshot());
     let twice = env
         .yard(&["run", "second.toml", "--from", path, "--repeat", "2"])
         .success();

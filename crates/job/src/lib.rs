@@ -9,6 +9,7 @@
 
 mod agent;
 pub mod cache;
+mod checkpoint_series;
 mod conductor;
 mod curl;
 mod deputy;

@@ -1,6 +1,7 @@
 //! Finds the checkpoint at which a new run is to start, and sees that it is complete.
 
-use crate::agent::{Recognised, recognise, tree};
+use crate::agent::{Recognised, recognise, scan, tree};
+use crate::checkpoint_series::{InFolder, in_folder};
 use crate::hashed_copy;
 use folder::{Candidate, Contents, FileHash, FolderError, Manifest, RunFolder, StartingPoint};
 use model::Timestamp;
@@ -29,6 +30,14 @@ pub enum StartingPointError {
         /// The file or folder.
         path: PathBuf,
     },
+    /// It may be a checkpoint, or hold several.
+    #[error("{path:?} may be one checkpoint or hold several")]
+    Unclear {
+        /// The folder.
+        path: PathBuf,
+        /// The entries that may be checkpoints.
+        there: Vec<String>,
+    },
     /// It can't be read.
     #[error("{path:?} can't be read: {source}")]
     Unreadable {
@@ -46,8 +55,8 @@ fn of_name(name: Option<&String>) -> String {
     name.map_or_else(String::new, |name| format!(" {name}"))
 }
 
-/// The checkpoint that `path` means: the newest complete one of a run folder, or a checkpoint itself,
-/// of a run or of anything else. `name`: of a run folder this one.
+/// The checkpoint that `path` means: the newest complete one of a run folder or of another folder of checkpoints, or a
+/// checkpoint itself, of a run or of anything else. `name`: of a run folder this one.
 ///
 /// # Errors
 /// There is none that is complete.
@@ -109,12 +118,67 @@ fn of_path(path: &Path) -> Result<StartingPoint, StartingPointError> {
         source,
     };
     let path = path.canonicalize().map_err(unreadable)?;
-    let proven = match recognise(&path).map_err(unreadable)? {
+    match recognise(&path).map_err(unreadable)? {
         Recognised::Partial(_) => return Err(StartingPointError::Partial { path }),
-        Recognised::Whole(_) => true,
-        // Times of what was copied or downloaded tell when each file came.
-        Recognised::Overtaken(_) | Recognised::Unknown => false,
+        Recognised::Unknown if path.is_dir() => {
+            if let Some(found) = of_folder(&path)? {
+                return Ok(found);
+            }
+        }
+        Recognised::Whole(_) | Recognised::Overtaken(_) | Recognised::Unknown => {}
+    }
+    of_entry(path)
+}
+
+/// The newest of the checkpoints that a folder holds; `None` where it is one itself.
+fn of_folder(path: &Path) -> Result<Option<StartingPoint>, StartingPointError> {
+    let unreadable = |source| StartingPointError::Unreadable {
+        path: path.to_owned(),
+        source,
     };
+    let there = scan(path).map_err(unreadable)?;
+    let (best, partial, pointers) = match in_folder(path, there).map_err(unreadable)? {
+        InFolder::One => return Ok(None),
+        InFolder::Unclear(there) => {
+            let path = path.to_owned();
+            return Err(StartingPointError::Unclear { path, there });
+        }
+        InFolder::Several {
+            best,
+            partial,
+            pointers,
+        } => (best, partial, pointers),
+    };
+    let Some(best) = best.into_iter().next() else {
+        return Err(StartingPointError::None {
+            run: path.display().to_string(),
+            name: None,
+            there: Vec::new(),
+            unusable: (partial.iter())
+                .map(|name| format!("{name} is not complete"))
+                .collect(),
+        });
+    };
+    let with = best.with.iter().map(|side| {
+        let found = of_entry(path.join(&side.name))?;
+        Ok((found.entry, found.manifest))
+    });
+    let with: Result<Vec<_>, StartingPointError> = with.collect();
+    Ok(Some(StartingPoint {
+        with: with?,
+        pointers,
+        ..of_entry(path.join(&best.known.name))?
+    }))
+}
+
+/// A checkpoint by itself.
+fn of_entry(path: PathBuf) -> Result<StartingPoint, StartingPointError> {
+    let unreadable = |source| StartingPointError::Unreadable {
+        path: path.clone(),
+        source,
+    };
+    // Times of what was copied or downloaded tell when each file came.
+    let proven = matches!(recognise(&path).map_err(unreadable)?, Recognised::Whole(_));
     let tree = tree(&path).map_err(unreadable)?;
     let mut contents = Contents {
         files: Vec::new(),

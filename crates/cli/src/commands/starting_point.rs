@@ -58,6 +58,13 @@ pub fn starting_point(text: &str, printer: &Printer) -> Result<StartingPoint, Fa
                     (there, _) => there.join(", "),
                 })
                 .todo("name a run that has saved one"),
+            StartingPointError::Unclear { path, there } => failure
+                .there(there.join(", "))
+                .todo(format!(
+                    "name the one that is meant: {}; a folder that is one checkpoint is one by a name with its step, \
+                     such as step-100",
+                    path.join(there.last().map_or("", String::as_str)).display()
+                )),
             _ => failure.todo("name a complete checkpoint, or a run that has saved one"),
         }
     })

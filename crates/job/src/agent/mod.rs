@@ -48,8 +48,9 @@ pub use ranks::{RankProcess, any_lives};
 pub(crate) use ranks::{kill, numbered};
 pub use recognise::{Recognised, recognise};
 pub(crate) use rescue::{all_saved, has_newer};
-pub(crate) use scan::is_being_written;
+pub(crate) use scan::{Scanned, is_being_written, scan};
 pub use tree::{make_rest, tree};
+pub(crate) use watcher::looks_temporary;
 
 use crate::local_folder::{LocalFolder, LocalFolderError};
 use crate::near_gpus;

@@ -16,7 +16,7 @@ mod names;
 mod shape;
 
 pub use left::Left;
-pub(super) use names::looks_temporary;
+pub(crate) use names::looks_temporary;
 pub use shape::Shape;
 
 use super::recognise::Recognised;
