@@ -33,6 +33,8 @@ mod step_programs;
 mod submission;
 mod version;
 mod why_waiting;
+#[cfg(test)]
+mod wire_tests;
 
 pub use call_error::CallError;
 pub use cancel_request::{CancelRequest, Selector};
