@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::path::Path;
-use testkit::{FakeSlurm, TestEnv, skip, wait_until};
+use testkit::{FakeSlurm, TestEnv, skip};
 
 fn env() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_yard"))
@@ -240,86 +240,6 @@ fn what_a_cluster_reports_refuses_and_its_file_holds_for_the_rest() {
         .yard(&["plan", "--on", "fake", "--nodes=1", "--", "true"])
         .success();
     assert!(!own_nodes.contains("at least 2 nodes"), "{own_nodes}");
-}
-
-#[test]
-fn plan_lint_and_run_give_one_verdict_on_a_script() {
-    let mut env = env();
-    let _slurm = FakeSlurm::start(&mut env);
-    let own = env.write("twin.toml", FAKE_FILE);
-    let own = own.to_str().unwrap();
-    env.yard(&["engine", "start", "twin", "--cluster", own])
-        .success();
-    let file = env.trainyard_home().join("config/clusters/fake.toml");
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
-    let check = |cluster: &str, options: &str, refused: Option<&str>| {
-        let text = format!("#!/bin/sh\n#SBATCH --time=10 {options}\ntrue\n");
-        let script = env.write("job.sh", &text);
-        let script = script.to_str().unwrap();
-        let code = |refusal| if refused.is_some() { refusal } else { 0 };
-        for (args, refusal) in [
-            (&["plan", script, "--on", cluster][..], 3),
-            (&["lint", script, "--on", cluster], 1),
-            (&["run", "--detach", script, "--on", cluster], 3),
-        ] {
-            let outcome = env.yard(args).code(code(refusal));
-            let said = format!("{}{}", outcome.stdout, outcome.stderr);
-            let said: Vec<&str> = said.split_whitespace().collect();
-            let said = said.join(" ");
-            if let Some(refused) = refused {
-                assert!(said.contains(refused), "{args:?} {options}: {said}");
-            }
-        }
-    };
-    let table = [
-        ("", None),
-        ("--time=2:00:00", Some("1:00:00")),
-        ("--nodes=2", Some("node")),
-        ("--partition=other", Some("other")),
-        ("--partition=main --ntasks=2", None),
-    ];
-    // By what it reports alone it isn't sure how many nodes there are.
-    for (options, refused) in table
-        .iter()
-        .filter(|(options, _)| !options.contains("nodes"))
-    {
-        check("fake", options, *refused);
-    }
-    fs::write(&file, FAKE_FILE.replace("1:00:00", "9:00:00")).unwrap();
-    for (options, refused) in table {
-        check("fake", options, refused);
-        check("twin", options, refused);
-    }
-    // An engine takes what was changed since: its file alone doesn't decide.
-    let update = ["update", "PartitionName=main", "MaxTime=9:00:00"];
-    let mut scontrol = env.command(&["slurm", "scontrol"]);
-    let changed = scontrol
-        .args(update)
-        .env("TRAINYARD_ENGINE", "twin")
-        .status();
-    assert!(changed.unwrap().success());
-    let script = env.write("job.sh", "#!/bin/sh\n#SBATCH --time=2:00:00\ntrue\n");
-    for command in [&["plan"][..], &["run", "--detach"]] {
-        let script = script.to_str().unwrap();
-        env.yard(&[command, &[script, "--on", "twin"]].concat())
-            .success();
-    }
-    for (options, refused) in [("", None), ("--cpus-per-task=100000", Some("CPU"))] {
-        check("local", options, refused);
-    }
-    let script = env.write("job.sh", "#!/bin/sh\n#SBATCH --time=10\ntrue\n");
-    let script = script.to_str().unwrap();
-    // A look starts no engine that was stopped: its waiting jobs would run. One does start when a job of it ends.
-    wait_until("no job is left", || {
-        env.slurm("squeue", &["-h"]).success().is_empty()
-    });
-    env.yard(&["engine", "stop"]).success();
-    env.yard(&["port", script, "--from", "fake", "--to", "local"])
-        .success();
-    env.yard(&["lint", script, "--on", "local"]).success();
-    let running = api::Client::connect_running(&env.engine_folder()).unwrap();
-    assert!(running.is_none());
-    env.yard(&["engine", "stop", "twin"]).success();
 }
 
 #[test]

@@ -7,7 +7,13 @@ use std::fs;
 use std::path::PathBuf;
 use testkit::TestEnv;
 
-/// An engine `lab` whose cluster file closes the user's places and names a scratch for `tester`.
+/// Who this test is, as the system knows them; where it has no name, what the test's environment says.
+fn this_user() -> String {
+    let entry = sys::users::user_by_id(sys::process::user()).unwrap();
+    entry.map_or_else(|| "tester".to_owned(), |entry| entry.name)
+}
+
+/// An engine `lab` whose cluster file closes the user's places and names a scratch for this user.
 struct Lab {
     env: TestEnv,
     lustre: PathBuf,
@@ -24,7 +30,7 @@ impl Lab {
 
     /// With further `[paths]`; its scratch is not there yet.
     fn of(env: TestEnv, paths: &str) -> Lab {
-        let lustre = env.root().join("lustre/tester");
+        let lustre = env.root().join("lustre").join(this_user());
         let file = env.write(
             "lab.toml",
             &format!(

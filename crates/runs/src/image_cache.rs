@@ -1,15 +1,15 @@
 //! Where images of containers are kept.
 
 use std::path::{Path, PathBuf};
+use sys::users::this_user;
 use sys::{Places, private_folder};
 
 /// The folder below which a run on a cluster keeps its images: the user's cache, unless the cluster's
 /// file names a folder for images (`[containers] images`).
 #[must_use]
 pub fn image_cache(facts: &model::ClusterFacts, places: &Places) -> PathBuf {
-    let user = crate::run_request::user().unwrap_or_default();
     let named = facts.containers.images.as_deref();
-    let own = named.and_then(|images| own_folder(images, &user));
+    let own = named.and_then(|images| own_folder(images, this_user()));
     own.unwrap_or_else(|| places.cache.clone())
 }
 

@@ -108,7 +108,7 @@ pub use run::{Element, Run, Start};
 pub use run_file_lint::check_run_file;
 pub use run_look::{RunLook, RunWatch};
 pub use run_places::{all_caches, all_places, no_place_on, scratch_on};
-pub use run_request::{GivenResource, Planned, RunRequest, user};
+pub use run_request::{GivenResource, Planned, RunRequest};
 pub use run_state::{RunState, run_state};
 pub use script_lint::{ScriptCheck, ScriptFinding, ScriptPlace, check_script};
 pub use secrets::secrets;

@@ -2,12 +2,13 @@
 
 use crate::failure::Failure;
 use crate::known_cluster::{KnownCluster, difference_notes, reported};
-use crate::run_request::{refused, user};
+use crate::run_request::refused;
 use crate::target::Target;
 use cluster_file::ClusterFile;
 use folder::CodeSource;
 use model::ClusterFacts;
 use std::path::{Path, PathBuf};
+use sys::users::this_user;
 use train::site::{JobFate, Objection, SitePlan};
 use train::{JobPlace, Overrides, Plan, PlanInput, Refusal, RunFile, Variables};
 
@@ -64,7 +65,7 @@ pub(crate) fn plan_of_reported(
         output: "",
         token: "",
     };
-    let findings = resources::findings(&file, &plan.request(&place), user().as_deref());
+    let findings = resources::findings(&file, &plan.request(&place), Some(this_user()));
     let sure = findings.iter().map(Objection::from);
     let sure = sure.filter(|it| !it.assumed && it.fate != JobFate::Cut);
     let sure = sure.collect();
@@ -78,8 +79,7 @@ pub(crate) fn site_plan(
     engine: Option<&ClusterFacts>,
 ) -> Result<SitePlan, Refusal> {
     let facts = file.facts(None);
-    let user = user();
-    let (input, user, machine) = (layers.input(&facts), user.as_deref(), sys::machine());
+    let (input, user, machine) = (layers.input(&facts), Some(this_user()), sys::machine());
     match engine {
         Some(engine) => train::site::plan_pretended(&input, file, user, &machine, engine),
         None => train::site::plan_for(&input, file, user, &machine),

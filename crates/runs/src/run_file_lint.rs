@@ -6,7 +6,7 @@ use crate::container_runtime::{
 };
 use crate::plan_inputs::missing_in_file;
 use crate::plan_notes::missing_program;
-use crate::{Failure, no_place_on, places, user, user_config};
+use crate::{Failure, no_place_on, places, user_config};
 use cluster_file::ClusterFile;
 use lint::{
     Finding, Lines, Severity, run_file_findings, run_misses, run_refused, run_without_plan,
@@ -15,6 +15,7 @@ use model::option_table::Key;
 use resources::{Denial, Finding as Denied, Requested, Subject};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use sys::users::this_user;
 use train::{Overrides, Plan, PlanInput, RunFile, Source, Variables, site};
 
 /// All that is found in the text of a run file, for a cluster where one is named. Of one that can't be read it is its
@@ -79,7 +80,7 @@ fn on(
     let judged = site::judged(
         &input,
         cluster,
-        user().as_deref(),
+        Some(this_user()),
         &sys::machine(),
         engine.as_ref(),
     );

@@ -5,11 +5,12 @@ use crate::cluster_files;
 use crate::engines::engine_names;
 use crate::failure::{Failure, FailureKind};
 use crate::image_cache::{image_cache, image_folder};
-use crate::run_request::{Planned, user};
+use crate::run_request::Planned;
 use cluster_file::ClusterFile;
 use model::ClusterFacts;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use sys::users::this_user;
 use sys::{Places, private_folder};
 use train::{Plan, Python, Resolved, Source};
 
@@ -49,8 +50,7 @@ impl RunPlaces {
     /// # Errors
     /// Its nodes see no folder that the run could have.
     pub fn on(file: &ClusterFile, places: &Places) -> Result<RunPlaces, Failure> {
-        let user = user();
-        let site = Site::here(file, user.as_deref());
+        let site = Site::here(file);
         match site.moved(places) {
             Moved::Nowhere(failure) => {
                 let closed = file.paths.no_jobs.as_ref();
@@ -66,11 +66,10 @@ impl RunPlaces {
 
     /// Those on the cluster of a file, as far as the file says it: this machine is another one.
     pub fn by_file(file: &ClusterFile, places: &Places) -> RunPlaces {
-        let user = user();
         let home = file.paths.home.as_ref().map(|home| home.value.clone());
         let site = Site {
             file,
-            user: user.as_deref(),
+            user: this_user(),
             real: &|path| path.to_owned(),
             of_user: &|folder, name| folder.join(name),
             is_there: &|_| true,
@@ -125,11 +124,8 @@ impl RunPlaces {
     /// As [`RunPlaces::say_kept`], on the machine of a cluster's file.
     pub fn say_kept_there(&self, plan: &mut Plan, facts: &ClusterFacts) {
         let named = facts.containers.images.as_deref();
-        let user = user();
-        let images = named.map(|named| {
-            let name = user.as_deref().unwrap_or("USER");
-            image_folder(named, name, &|folder, name| folder.join(name))
-        });
+        let images =
+            named.map(|named| image_folder(named, this_user(), &|folder, name| folder.join(name)));
         self.say_kept(plan, images.map(|images| of_images(facts, images)));
     }
 
@@ -221,8 +217,7 @@ fn places_and_files(places: &Places) -> (Vec<Places>, Vec<ClusterFile>) {
 
 /// That what the run names and its nodes read lies where they don't see it.
 pub(crate) fn unseen_note(file: &ClusterFile, plan: &Plan) -> Option<String> {
-    let user = user();
-    let site = Site::here(file, user.as_deref());
+    let site = Site::here(file);
     let of_python = match &plan.environment.python.value {
         Python::Venv(path) | Python::CondaFolder(path) => Some(path.as_path()),
         Python::AsItIs | Python::Requirements(_) | Python::CondaName(_) => None,
@@ -261,13 +256,13 @@ pub fn scratch_on(file: &ClusterFile, places: &Places) -> PathBuf {
     let scratch = file.paths.scratch.as_ref();
     let scratch = scratch.map_or("/scratch/$USER", |path| path.as_str());
     // No shell reads a directive.
-    PathBuf::from(scratch.replace("$USER", user().as_deref().unwrap_or("USER")))
+    PathBuf::from(scratch.replace("$USER", this_user()))
 }
 
 /// A cluster's file, and who asks.
 struct Site<'a> {
     file: &'a ClusterFile,
-    user: Option<&'a str>,
+    user: &'a str,
     /// A path without links.
     real: &'a dyn Fn(&Path) -> PathBuf,
     /// The user's folder of about that name in one where every user may write.
@@ -290,10 +285,10 @@ enum Moved {
 
 impl<'a> Site<'a> {
     /// Of the machine that this is.
-    fn here(file: &'a ClusterFile, user: Option<&'a str>) -> Site<'a> {
+    fn here(file: &'a ClusterFile) -> Site<'a> {
         Site {
             file,
-            user,
+            user: this_user(),
             real: &real,
             of_user: &private_folder::of_user,
             is_there: &Path::is_dir,
@@ -304,13 +299,13 @@ impl<'a> Site<'a> {
 
 impl Site<'_> {
     fn path(&self, text: &str) -> PathBuf {
-        PathBuf::from(text.replace("$USER", self.user.unwrap_or("USER")))
+        PathBuf::from(text.replace("$USER", self.user))
     }
 
     /// The folder of `no_jobs` in which another one lies, by its name or where its links lead.
     fn closed(&self, folder: &Path) -> Option<&str> {
-        let by_name = self.file.no_jobs_in(folder, self.user);
-        by_name.or_else(|| self.file.no_jobs_in(&(self.real)(folder), self.user))
+        let by_name = self.file.no_jobs_in(folder, Some(self.user));
+        by_name.or_else(|| self.file.no_jobs_in(&(self.real)(folder), Some(self.user)))
     }
 
     fn moved(&self, places: &Places) -> Moved {
@@ -398,7 +393,7 @@ impl Site<'_> {
         Ok(if scratch.value.contains("$USER") {
             folder.join("trainyard")
         } else {
-            let name = format!("trainyard-{}", self.user.unwrap_or("USER"));
+            let name = format!("trainyard-{}", self.user);
             (self.of_user)(&folder, &name)
         })
     }

@@ -364,11 +364,6 @@ impl RunRequest {
     }
 }
 
-/// Who asks, for accounts and QOS: their name here is taken for the one there.
-pub fn user() -> Option<String> {
-    std::env::var("USER").ok().filter(|user| !user.is_empty())
-}
-
 /// What is set for sbatch; all that is wrong with it is said at once.
 fn variables() -> Result<Variables, Failure> {
     let odd: Vec<&str> = train::INPUT_VARIABLES

@@ -2,7 +2,7 @@
 
 use crate::known_cluster::known_file;
 use crate::would_take::{JobToTest, WouldTake, would_take};
-use crate::{Failure, FailureKind, Target, input_file, user};
+use crate::{Failure, FailureKind, Target, input_file};
 use cluster_file::ClusterFile;
 use jiff::tz::TimeZone;
 use lint::{Finding, FolderFact, Lines, LintInput, Severity};
@@ -11,13 +11,14 @@ use resources::Fate;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use sys::Places;
+use sys::users::this_user;
 
 /// What is known of where scripts shall run.
 #[derive(Debug)]
 pub struct ScriptPlace {
     cluster: Option<ClusterFile>,
     version: Option<SlurmVersion>,
-    user: Option<String>,
+    user: &'static str,
     cwd: PathBuf,
     zone: TimeZone,
     now: Timestamp,
@@ -39,7 +40,7 @@ impl ScriptPlace {
         Ok(ScriptPlace {
             cluster,
             version,
-            user: user(),
+            user: this_user(),
             cwd,
             zone: sys::local_zone(),
             now: Timestamp(sys::now()),
@@ -62,7 +63,7 @@ impl ScriptPlace {
             args,
             cluster: self.cluster.as_ref(),
             version: self.version,
-            user: self.user.as_deref(),
+            user: Some(self.user),
             cwd: &self.cwd,
             zone: &self.zone,
             now: self.now,
@@ -148,8 +149,7 @@ fn is_taken(
     let answer = would_take(&target.cluster(), &job, places)?;
     // One that waits for what no job ends is taken, and never starts.
     let by_file = place.cluster.as_ref();
-    let by_file =
-        by_file.map(|file| resources::findings(file, &job.request, place.user.as_deref()));
+    let by_file = by_file.map(|file| resources::findings(file, &job.request, Some(place.user)));
     let never = by_file.into_iter().flatten().any(
         |found| matches!(found.fate, Fate::Waits(reason) if answer.waits_for() == Some(reason)),
     );

@@ -3,6 +3,7 @@
 
 use nix::unistd::{Gid, Group, Uid, User};
 use std::io;
+use std::sync::OnceLock;
 
 /// A user's entry of passwd(5).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +46,24 @@ pub fn user_by_id(uid: u32) -> io::Result<Option<UserEntry>> {
 /// The system could not say.
 pub fn user_by_name(name: &str) -> io::Result<Option<UserEntry>> {
     Ok(User::from_name(name)?.map(UserEntry::from))
+}
+
+/// The name of the user that this process is, for accounts, QOS and folders: as the system knows it, whatever `USER`
+/// says. That counts only where the system knows no name or can't be asked; without it the number stands.
+#[must_use]
+pub fn this_user() -> &'static str {
+    static NAME: OnceLock<String> = OnceLock::new();
+    NAME.get_or_init(|| {
+        let uid = crate::process::user();
+        name_of(uid, user_by_id(uid), std::env::var("USER").ok())
+    })
+}
+
+fn name_of(uid: u32, entry: io::Result<Option<UserEntry>>, variable: Option<String>) -> String {
+    let known = entry.ok().flatten().map(|entry| entry.name);
+    let named = [known, variable].into_iter().flatten();
+    let mut named = named.filter(|name| !name.is_empty());
+    named.next().unwrap_or_else(|| uid.to_string())
 }
 
 /// The name of a group; `None` where it has none.
@@ -90,6 +109,21 @@ pub fn group_members(name: &str) -> io::Result<Option<Vec<String>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_names_only_whom_the_system_does_not_know() {
+        let check = |entry: io::Result<Option<UserEntry>>, variable: Option<&str>, want: &str| {
+            let name = name_of(4711, entry, variable.map(str::to_owned));
+            assert_eq!(name, want, "{variable:?}");
+        };
+        let root = || user_by_id(0);
+        check(root(), Some("ada"), "root");
+        check(root(), None, "root");
+        check(Ok(None), Some("ada"), "ada");
+        check(Err(io::ErrorKind::TimedOut.into()), Some("ada"), "ada");
+        check(Ok(None), Some(""), "4711");
+        check(Ok(None), None, "4711");
+    }
 
     #[test]
     fn root_has_an_entry_and_an_unknown_number_has_none() {

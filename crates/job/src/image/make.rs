@@ -314,8 +314,8 @@ impl Maker<'_> {
         }
         command.env("CH_IMAGE_STORAGE", self.making.place.join(STORAGE));
         if let Some(cache) = self.fetched_to {
-            let user = std::env::var("USER").unwrap_or_default();
-            let folder = PathBuf::from(cache.folder.replace("$USER", &user));
+            let user = sys::users::this_user();
+            let folder = PathBuf::from(cache.folder.replace("$USER", user));
             // What a person set stands, and a folder of another machine is none of this one's.
             if std::env::var_os(&cache.variable).is_none() && sys::is_usable(&folder) {
                 command.env(&cache.variable, folder);

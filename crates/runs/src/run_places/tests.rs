@@ -10,7 +10,7 @@ fn check(paths: &str, home: &str, links: &[(&str, &str)], missing: &[&str], want
     let file = ClusterFile::parse("lab", &format!("[paths]\n{paths}")).unwrap();
     let site = Site {
         file: &file,
-        user: Some("ada"),
+        user: "ada",
         real: &|path| {
             let led = links
                 .iter()

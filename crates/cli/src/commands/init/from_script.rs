@@ -191,10 +191,11 @@ fn container(file: &mut NewRunFile, container: &Container) {
 
 /// A path as it is without a shell: what it has of the home folder and of the user's name is filled in.
 fn own_path(text: &str) -> String {
-    let value = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let home = || std::env::var("HOME").ok().filter(|value| !value.is_empty());
+    let user = || Some(sys::users::this_user().to_owned());
     let mut path = text.to_owned();
-    for name in ["HOME", "USER"] {
-        let Some(value) = value(name) else { continue };
+    for (name, value) in [("HOME", home()), ("USER", user())] {
+        let Some(value) = value else { continue };
         path = path.replace(&format!("${{{name}}}"), &value);
         let bare = format!("${name}");
         if path

@@ -9,9 +9,10 @@ use model::sbatch::{self, Sbatch};
 use model::script_lines::{LineKind, script_lines};
 use model::{Origin, Severity, SlurmVersion, Surroundings};
 use runs::input_file;
-use runs::{Described, JobToTest, Target, user, would_take};
+use runs::{Described, JobToTest, Target, would_take};
 use std::path::{Path, PathBuf};
 use sys::Places;
+use sys::users::this_user;
 use train::site::{JobFate, ScriptPlan};
 
 /// Plans a script for a cluster that is known by its file, or for the engine here.
@@ -34,7 +35,7 @@ pub fn plan(
             let file = described.file()?;
             let surroundings = around.on(&file);
             let (read, note) = resolve(path, &words, &variable, &text, &surroundings, &file.name)?;
-            let mut plan = ScriptPlan::of(&read, &file, user().as_deref());
+            let mut plan = ScriptPlan::of(&read, &file, Some(this_user()));
             plan.written.extend(note);
             plan.written.extend(other_components(&text));
             (plan, script)
@@ -44,7 +45,7 @@ pub fn plan(
             let (read, note) = around.resolve_here(path, &words, &text, &target)?;
             let (described, differences) = Described::target(&target, places)?;
             let file = described.file()?;
-            let mut plan = ScriptPlan::of(&read, &file, user().as_deref());
+            let mut plan = ScriptPlan::of(&read, &file, Some(this_user()));
             // What the file assumes holds there.
             plan.assumed.clear();
             plan.written.extend(note);
