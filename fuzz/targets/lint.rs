@@ -34,6 +34,7 @@ fuzz_target!(|text: &str| {
         text,
         from: &CLUSTER,
         to: &OTHER,
+        user: None,
     });
     let _ = lint::check(&input(&ported.text, Some(&OTHER)));
 });

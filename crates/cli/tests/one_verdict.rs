@@ -56,6 +56,14 @@ impl Doors {
                 assert!(said.contains(refused), "{args:?} {options}: {said}");
             }
         }
+        for to in [file, "twin"] {
+            let args = ["port", script, "--from", &self.from, "--to", to, "--json"];
+            let answer = self.env.yard(&args).code(0);
+            let answer: Value = serde_json::from_str(&answer.stdout).unwrap();
+            let parts = ["changes", "questions"].map(|part| answer[part].as_array().unwrap());
+            let is_free = parts.iter().all(|part| part.is_empty());
+            assert_eq!(is_free, refused.is_none(), "port {to} {options}: {answer}");
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use sys::Places;
+use sys::users::this_user;
 
 /// Rewrite a batch script for another cluster; what can't be decided comes back as questions
 #[derive(Debug, ClapArgs)]
@@ -61,6 +62,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         text,
         from: &from,
         to: &to,
+        user: Some(this_user()),
     });
     let output = args.output.as_deref();
     let output = output.filter(|path| path.as_os_str() != input_file::STDIN);

@@ -8,9 +8,9 @@ use resources::Denial;
 
 impl Porter<'_> {
     pub fn account(&mut self) {
-        let anyone = self.to.user("*");
-        let default = anyone.and_then(|user| user.default_account.as_ref());
-        let own = anyone.and_then(|user| user.accounts.as_ref());
+        let user = self.user_there();
+        let default = user.and_then(|user| user.default_account.as_ref());
+        let own = user.and_then(|user| user.accounts.as_ref());
         let names: Vec<String> = match own {
             Some(accounts) => accounts.value.clone(),
             None => self
@@ -28,6 +28,20 @@ impl Porter<'_> {
             return;
         }
         let cluster = self.to.name.clone();
+        // Everybody's, or those of the user whom the file names.
+        let named = user.filter(|user| user.name != "*");
+        let (has_none, of_default, no_other) = match named.map(|user| &user.name) {
+            Some(user) => (
+                format!("{user} has no account {asked} on {cluster}"),
+                format!("by default jobs of {user} are of this"),
+                format!("{user} has no other than"),
+            ),
+            None => (
+                format!("{cluster} has no account {asked}"),
+                "by default all jobs are of this".to_owned(),
+                "there is no other than".to_owned(),
+            ),
+        };
         // Whose account the job is counted on is decided by the cluster's people alone: only where
         // all accounts are known is everyone's default the one that is meant.
         let sure = |default: &&Sourced<String>| {
@@ -35,15 +49,14 @@ impl Porter<'_> {
         };
         match (default.filter(sure), &names[..]) {
             (Some(default), _) => {
-                let why =
-                    format!("{cluster} has no account {asked}; by default all jobs are of this");
+                let why = format!("{has_none}; {of_default}");
                 self.set_value(given, &default.value, why);
             }
             (None, [one])
                 if self.to.knows_all(List::Accounts)
                     && own.is_none_or(|own| !own.is_assumed() && !own.is_disputed()) =>
             {
-                let why = format!("{cluster} has no account {asked}; there is no other than {one}");
+                let why = format!("{has_none}; {no_other} {one}");
                 self.set_value(given, one, why);
             }
             (None, []) => self.ask_about(
@@ -54,7 +67,10 @@ impl Porter<'_> {
             ),
             (None, names) => {
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                let there = self.to.list_words(List::Accounts, &names);
+                let there = match named.filter(|_| own.is_some()) {
+                    Some(user) => format!("{} has {} there", user.name, names.join(", ")),
+                    None => self.to.list_words(List::Accounts, &names),
+                };
                 self.ask_about(
                     self.line(given),
                     format!("account {asked}: {there}"),
@@ -91,7 +107,7 @@ impl Porter<'_> {
             })
             .map(|qos| qos.name.clone())
             .collect();
-        let allowed = self.to.user("*").and_then(|user| user.qos.as_ref());
+        let allowed = self.user_there().and_then(|user| user.qos.as_ref());
         let enough: Vec<String> = enough
             .into_iter()
             .filter(|name| allowed.is_none_or(|allowed| allowed.contains(name)))

@@ -22,7 +22,7 @@ impl Porter<'_> {
             let next = separators.get(index + 1);
             let until = next.map_or(end, |next| script.lines.range(*next).start);
             let component = read(name, &text, self.from);
-            let mut porter = Porter::new(&component, self.from, self.to);
+            let mut porter = Porter::new(&component, self.from, self.to, self.user);
             porter.options();
             let of = format!("component {}: ", index + 1);
             for (edit, change) in porter.edits {

@@ -45,6 +45,8 @@ pub struct PortInput<'a> {
     pub from: &'a ClusterFile,
     /// Where it shall run.
     pub to: &'a ClusterFile,
+    /// Whose job it is there, for accounts and QOS; anybody's where none is named.
+    pub user: Option<&'a str>,
 }
 
 /// Rewrites a script for another cluster. A cluster's own scripts come back as they are.
@@ -55,6 +57,7 @@ pub fn port(input: &PortInput<'_>) -> Ported {
         text,
         from,
         to,
+        user,
     } = *input;
     let same = ClusterFile {
         name: from.name.clone(),
@@ -70,7 +73,7 @@ pub fn port(input: &PortInput<'_>) -> Ported {
     }
     let looked = LookedAt::of(text);
     let script = read(name, &looked.text, from);
-    let mut porter = Porter::new(&script, from, to);
+    let mut porter = Porter::new(&script, from, to, user);
     porter.options();
     porter.replaced();
     porter.containers();
@@ -85,7 +88,7 @@ pub fn port(input: &PortInput<'_>) -> Ported {
     }
     let mut ported = porter.finish(text);
     ported.refused = mistakes(&script);
-    still_refused(name, &mut ported, to);
+    still_refused(name, &mut ported, to, user);
     ported
 }
 
@@ -139,7 +142,7 @@ pub fn fits<'a>(
 }
 
 /// Says what the other cluster would still refuse.
-fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile) {
+fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile, user: Option<&str>) {
     let text = LookedAt::of(&ported.text).text.into_owned();
     let script = read(name, &text, to);
     for mistake in mistakes(&script) {
@@ -153,7 +156,7 @@ fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile) {
             });
         }
     }
-    let first = resources::findings(to, script.request(), None);
+    let first = resources::findings(to, script.request(), user);
     tell_refusals(&first, "", ported);
     let mut text = script.text.to_owned();
     for (number, line) in (1..).zip(later_components::separators(&script)) {
@@ -161,7 +164,7 @@ fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile) {
         let component = read(name, &text, to);
         let of = format!("component {number}: ");
         // What goes on from the first component is said of that.
-        let mut refusals = resources::findings(to, component.request(), None);
+        let mut refusals = resources::findings(to, component.request(), user);
         refusals.retain(|own| {
             let same = |one: &Denied| (one.denial, &one.asked) == (own.denial, &own.asked);
             !first.iter().any(same)

@@ -208,7 +208,12 @@ impl<'a> Porter<'a> {
         match self.script.value(Key::Qos) {
             Some(name) => to.qos(name),
             None => {
-                let default = to.default_qos("*", "")?;
+                let named = self.script.value(Key::Account);
+                let own = self.user_there();
+                let default = own.and_then(|user| user.default_account.as_ref());
+                let default = default.map(|account| account.value.as_str());
+                let account = named.or(default).unwrap_or_default();
+                let default = to.default_qos(self.user.unwrap_or("*"), account)?;
                 let sure = !default.is_assumed() && !default.is_disputed();
                 to.qos(&default.value).filter(|_| sure)
             }

@@ -2,7 +2,7 @@
 
 use crate::script::Script;
 use crate::{Edit, apply};
-use cluster_file::ClusterFile;
+use cluster_file::{ClusterFile, Named, User};
 use model::option_table::Key;
 use model::script_lines::LineKind;
 use model::{Given, MemoryRequest};
@@ -62,6 +62,8 @@ pub(super) struct Porter<'a> {
     pub script: &'a Script<'a>,
     pub from: &'a ClusterFile,
     pub to: &'a ClusterFile,
+    /// Whose job it is there; anybody's where none is named.
+    pub user: Option<&'a str>,
     /// The script asks for GPUs.
     pub asks_gpus: bool,
     /// The model of the GPUs that the script asks for, as people know it.
@@ -79,11 +81,17 @@ pub(super) struct Porter<'a> {
 }
 
 impl<'a> Porter<'a> {
-    pub fn new(script: &'a Script<'a>, from: &'a ClusterFile, to: &'a ClusterFile) -> Porter<'a> {
+    pub fn new(
+        script: &'a Script<'a>,
+        from: &'a ClusterFile,
+        to: &'a ClusterFile,
+        user: Option<&'a str>,
+    ) -> Porter<'a> {
         Porter {
             script,
             from,
             to,
+            user,
             asks_gpus: false,
             model: None,
             type_there: None,
@@ -93,6 +101,12 @@ impl<'a> Porter<'a> {
             edits: Vec::new(),
             questions: Vec::new(),
         }
+    }
+
+    /// What the other cluster's file says of the user, or of those of whom it says nothing else.
+    pub fn user_there(&self) -> Option<&'a Named<User>> {
+        let to: &'a ClusterFile = self.to;
+        to.user(self.user.unwrap_or("*"))
     }
 
     /// Rewrites what the options of a job, or of one of its components, ask for.

@@ -387,7 +387,7 @@ impl<'a> Porter<'a> {
             qos: self.qos_there().map(|qos| qos.name.clone()),
             ..self.script.request().clone()
         };
-        let verdict = resources::verdict(self.to, &there, None);
+        let verdict = resources::verdict(self.to, &there, self.user);
         let Some(over) = verdict.time_limit(&there) else {
             return;
         };
