@@ -28,7 +28,7 @@ pub fn check(plan: &mut Plan) -> Result<(), Failure> {
         check_path(path, "[environment.container] image", &source)?;
         refuse_file_as_folder(&container.image.value, &source)?;
     }
-    plan.notes.extend(mounts_note(plan));
+    plan.notes.extend(container_notes(plan));
     let source = plan.data.stage.source.to_string();
     for path in &plan.data.stage.value {
         match check_path(path, "[data] stage", &source) {
@@ -57,26 +57,26 @@ fn refuse_file_as_folder(image: &Image, source: &str) -> Result<(), Failure> {
     }
 }
 
-/// Mounts of a container whose source is not on this machine, where the ranks run here.
-fn mounts_note(plan: &Plan) -> Option<String> {
-    let container = plan
-        .environment
-        .container
-        .as_ref()
-        .filter(|_| plan.embedded)?;
-    let sources = container
-        .mounts
-        .value
-        .iter()
-        .map(|mount| mount.source.as_str());
-    let missing = |source: &&str| {
-        source.starts_with('/') && !source.contains('{') && !Path::new(source).exists()
+/// Mounts of a container, and its home folder, whose source is not on this machine, where the ranks run here.
+fn container_notes(plan: &Plan) -> Vec<String> {
+    let container = plan.environment.container.as_ref();
+    let Some(container) = container.filter(|_| plan.embedded) else {
+        return Vec::new();
     };
-    let missing: Vec<&str> = sources.filter(missing).collect();
-    (!missing.is_empty()).then(|| {
+    let mounts = container.mounts.value.iter();
+    let mounts = mounts.map(|mount| mount.source.as_str());
+    let home = container.home.as_ref().and_then(|home| home.value.to_str());
+    let note = |(key, sources): (&str, Vec<&str>)| {
+        let missing = |source: &&str| {
+            source.starts_with('/') && !source.contains('{') && !Path::new(source).exists()
+        };
+        let missing: Vec<&str> = sources.into_iter().filter(missing).collect();
         let missing = missing.join(", ");
-        format!("[environment.container] mounts names what is not there: {missing}")
-    })
+        let note = format!("[environment.container] {key} names what is not there: {missing}");
+        (!missing.is_empty()).then_some(note)
+    };
+    let named = [("mounts", mounts.collect()), ("home", Vec::from_iter(home))];
+    named.into_iter().filter_map(note).collect()
 }
 
 /// What a run file names that is not there, each as it is refused; `here` leaves to another machine what its

@@ -237,6 +237,17 @@ fn what_is_not_there_is_refused_before_anything_is_submitted() {
     env.write("yard.toml", &run_file("image = \"imagee\""));
     let shown = env.yard(&["plan"]).code(2).snapshot();
     assert!(shown.contains("imagee is not there"), "{shown}");
+    // What is mounted may come with the job: it is a note.
+    fs::create_dir(env.work().join("image")).unwrap();
+    let names = "image = \"image\"\nmounts = [\"no-sets\"]\nhome = \"no-home\"";
+    env.write("yard.toml", &run_file(names));
+    let shown = env.yard(&["plan"]).snapshot();
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let work = env.work().display().to_string();
+    for (key, name) in [("mounts", "no-sets"), ("home", "no-home")] {
+        let note = format!("{key} names what is not there: {work}/{name}");
+        assert!(shown.contains(&note), "{shown}");
+    }
     let secret = "command = [\"true\"]\n[environment]\nsecrets = [\"NO_SUCH_TOKEN\"]\n";
     env.write("yard.toml", secret);
     let shown = env.yard(&["run"]).code(2).snapshot();
