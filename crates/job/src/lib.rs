@@ -40,7 +40,7 @@ mod starting_point;
 mod trained;
 mod visible_gpus;
 
-pub use conductor::{FirstFailure, first_failure};
+pub use conductor::{FirstFailure, first_failure, quoted};
 pub use made_once::Waiter;
 pub use main_branch::main;
 pub use starting_point::{StartingPointError, starting_point};

@@ -25,8 +25,8 @@ use sys::Places;
 pub struct Args {
     #[command(flatten)]
     asked: RequestArgs,
-    /// Start at the newest complete checkpoint of this run, at RUN/CHECKPOINT, or at a checkpoint's
-    /// file or folder
+    /// Start at the newest complete checkpoint of this run, at RUN/CHECKPOINT, at a checkpoint's
+    /// file or folder, or at the newest in a folder of checkpoints
     #[arg(long, value_name = "RUN|PATH")]
     from: Option<String>,
     /// Submit and return
@@ -36,6 +36,9 @@ pub struct Args {
     #[arg(long)]
     no_lint: bool,
 }
+
+/// So much of the last line stands always.
+const LEAST_LAST_LINE: usize = 24;
 
 /// Runs `yard run`.
 pub fn run(args: Args, printer: &Printer) -> Outcome {
@@ -142,13 +145,14 @@ pub(super) fn submit(
                 1 => "1 start".to_owned(),
                 n => format!("{n} starts"),
             };
-            let last = summary.last_line.map(|line| format!(" · {line}"));
-            printer.show_line(&format!(
-                "{name} {} {took} · {starts}{} · yard show {}",
-                summary.how,
-                last.unwrap_or_default(),
-                submitted.id
-            ));
+            let own = format!("{name} {} {took} · {starts}", summary.how);
+            let show = format!(" · yard show {}", submitted.id);
+            let last = summary.last_line.map(|line| {
+                let used = own.chars().count() + show.chars().count() + " · ".chars().count();
+                let left = printer.width().saturating_sub(used).max(LEAST_LAST_LINE);
+                format!(" · {}", words::shortened(&line, left))
+            });
+            printer.show_line(&format!("{own}{}{show}", last.unwrap_or_default()));
             printer.show_line(&row(
                 "kept in",
                 &submitted.folder.path().display().to_string(),

@@ -51,7 +51,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let now = Timestamp(sys::now());
     match &selected.run {
         Some(run) if args.json => printer.line(&run_json(run, view.as_ref()).to_string()),
-        Some(run) => printer.shown(&run_text(run, view.as_ref(), now)),
+        Some(run) => printer.shown(&run_text(run, view.as_ref(), now, printer.width())),
         None => {
             let rows = match selected.job {
                 Some(job) if selected.cluster.is_embedded => {
@@ -69,7 +69,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     Ok(exit_code::DONE)
 }
 
-fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
+fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp, width: usize) -> String {
     let state = run.state(view);
     let mut text = format!(
         "{} · {} · {}\n",
@@ -160,6 +160,8 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
     add("folder", &run.entry.folder.display().to_string());
     let (rank, lines) = last_lines(run, &state);
     for line in lines {
+        // A message of some lines stays; `yard logs` has a longer one whole.
+        let line = words::shortened(&line, 3 * width);
         text.push_str(&format!("  [{rank}] {line}\n"));
     }
     text

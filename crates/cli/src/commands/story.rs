@@ -235,6 +235,7 @@ impl Story {
     /// Why ranks failed, without the line that is quoted from what was shown just before.
     fn without_last_line<'c>(&self, cause: &'c str) -> &'c str {
         let without = |line: &String| {
+            let line = job::quoted(line);
             let quoted = format!("; its last line is {line:?}");
             let said = format!(": {line}");
             cause.strip_suffix(&quoted).or(cause.strip_suffix(&said))
@@ -473,5 +474,16 @@ mod tests {
         assert_eq!(said(&format!("{long}: error: no such file")), short);
         assert_eq!(said(&format!("{long}; its last line is \"bye\"")), short);
         assert_eq!(said(&format!("{long}: other")), format!("{short}: other"));
+        // Of a long one the beginning is quoted.
+        let line = "x".repeat(3000);
+        let cause = format!("{long}; its last line is {:?}", job::quoted(&line));
+        assert!(cause.len() < 1000);
+        assert_ne!(said(&cause), short);
+        story.add_output(&line);
+        let told = story.tell(1, Timestamp(0), None, &failed(&cause));
+        assert!(
+            matches!(&told[..], [Line::Say(line)] if line == short),
+            "{told:?}"
+        );
     }
 }

@@ -231,14 +231,13 @@ fn how(status: i32, signal: Option<i32>) -> String {
 /// more than that, for it may have nothing to do with it.
 fn said_last(tail: &str) -> String {
     let lines = || tail.lines().map(str::trim).filter(|line| !line.is_empty());
-    let short = |line: &str| line.chars().take(LONGEST).collect::<String>();
     let mut last = lines().rev().take(COMPLAINT_WITHIN);
     match (last.find(|line| is_complaint(line)), lines().next_back()) {
         (Some(complaint), _) if no_such_host(complaint) => {
-            format!(": {}; {NAMES}", short(complaint))
+            format!(": {}; {NAMES}", quoted(complaint))
         }
-        (Some(complaint), _) => format!(": {}", short(complaint)),
-        (None, Some(line)) => format!("; its last line is {:?}", short(line)),
+        (Some(complaint), _) => format!(": {}", quoted(complaint)),
+        (None, Some(line)) => format!("; its last line is {:?}", quoted(line)),
         (None, None) => String::new(),
     }
 }
@@ -274,6 +273,13 @@ fn is_complaint(line: &str) -> bool {
 
 /// At most so much of a line is quoted, in characters.
 const LONGEST: usize = 300;
+
+/// A rank's line, as it stands in the cause of a failure.
+#[must_use]
+pub fn quoted(line: &str) -> String {
+    line.chars().take(LONGEST).collect()
+}
+
 /// A complaint stands within so many lines of the end; what is older was survived.
 const COMPLAINT_WITHIN: usize = 30;
 

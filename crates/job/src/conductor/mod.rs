@@ -33,7 +33,7 @@ pub use cluster_word::{BatchStep, ClusterWord, lost_nodes};
 pub use conductor_error::ConductorError;
 pub use copies::{Part, PartsAsked};
 pub(crate) use failure::first_failed;
-pub use failure::{FirstFailure, first_failure};
+pub use failure::{FirstFailure, first_failure, quoted};
 pub use keeper::keep;
 pub use loss::without_batch_step;
 pub(crate) use state::say_lost;
