@@ -12,6 +12,10 @@ use std::process::Command;
 
 /// Letters of `ssh`'s options that take a value (OpenSSH 9.2).
 const WITH_VALUE: &str = "BbcDEeFIiJLlmOopQRSWw";
+/// Letters of options that ask `ssh` itself, whatever the host.
+const OF_ITSELF: &str = "GOQV";
+/// Letters of options that want a connection which carries something else than a command.
+const OF_A_CONNECTION: &str = "DLNRWsw";
 /// What `ssh` ends with where it fails itself.
 const FAILED: u8 = 255;
 
@@ -22,6 +26,8 @@ enum Way {
     Node(String, Option<String>),
     /// A host on which jobs are submitted.
     Login(Option<String>),
+    /// Nowhere: this option to a host of this cluster.
+    Refused(char, String),
     /// The real one.
     Elsewhere,
 }
@@ -55,6 +61,13 @@ pub fn run(args: &[OsString], printer: &Printer) -> u8 {
             }
             shell.exec()
         }
+        Way::Refused(option, host) => {
+            printer.say(&format!(
+                "ssh: -{option} to {host}: hosts of a pretended cluster run commands and forward nothing; connect to \
+                 a port by the name of its node, and copy files with cp"
+            ));
+            return FAILED;
+        }
         Way::Elsewhere => match real() {
             Some(program) => Command::new(program).args(args).exec(),
             None => std::io::ErrorKind::NotFound.into(),
@@ -66,28 +79,37 @@ pub fn run(args: &[OsString], printer: &Printer) -> u8 {
 
 fn way(words: &[String], is_node: &dyn Fn(&str) -> bool, login: &[String]) -> Way {
     let mut rest = words.iter();
-    let Some(host) = next_operand(&mut rest) else {
+    let mut options = String::new();
+    let Some(host) = next_operand(&mut rest, &mut options) else {
         return Way::Elsewhere;
     };
     let host = host
         .rsplit_once('@')
         .map_or(host.as_str(), |(_, host)| host);
     // Options may follow the host, as those of horovodrun do.
-    let first = next_operand(&mut rest);
+    let first = next_operand(&mut rest, &mut options);
     let command = first.into_iter().chain(rest);
     let command: Vec<&str> = command.map(String::as_str).collect();
     let command = (!command.is_empty()).then(|| command.join(" "));
-    if is_node(host) {
-        Way::Node(host.to_owned(), command)
-    } else if login.iter().any(|name| name == host) {
-        Way::Login(command)
-    } else {
+    let one_of = |letters: &str| options.chars().find(|option| letters.contains(*option));
+    let is_own = is_node(host) || login.iter().any(|name| name == host);
+    if !is_own || one_of(OF_ITSELF).is_some() {
         Way::Elsewhere
+    } else if let Some(option) = one_of(OF_A_CONNECTION) {
+        Way::Refused(option, host.to_owned())
+    } else if is_node(host) {
+        Way::Node(host.to_owned(), command)
+    } else {
+        Way::Login(command)
     }
 }
 
-/// The next word that is neither an option nor the value of one; after `--` the next word.
-fn next_operand<'a>(words: &mut std::slice::Iter<'a, String>) -> Option<&'a String> {
+/// The next word that is neither an option nor the value of one, after `--` the next word; the letters of the options
+/// before it go to `options`.
+fn next_operand<'a>(
+    words: &mut std::slice::Iter<'a, String>,
+    options: &mut String,
+) -> Option<&'a String> {
     loop {
         let word = words.next()?;
         match word.strip_prefix('-') {
@@ -96,6 +118,7 @@ fn next_operand<'a>(words: &mut std::slice::Iter<'a, String>) -> Option<&'a Stri
             Some(letters) => {
                 // The first letter that takes a value ends the word, or has it in the next one.
                 let value = letters.find(|letter| WITH_VALUE.contains(letter));
+                options.push_str(&letters[..value.map_or(letters.len(), |at| at + 1)]);
                 if value.is_some_and(|at| at + 1 == letters.len()) {
                     words.next();
                 }
@@ -158,5 +181,26 @@ mod tests {
         );
         check("github.com git-upload-pack", Way::Elsewhere);
         check("-V", Way::Elsewhere);
+        // The value of an option is none.
+        check("-o -N node2", node(None));
+        check("-l N node2 true -N", node(Some("true -N")));
+    }
+
+    /// They opened a login shell, which read what was meant for another program.
+    #[test]
+    fn what_asks_ssh_itself_or_is_no_command_opens_no_shell() {
+        for line in ["-G node2", "-O check node2", "-TG node2", "-Q cipher node2"] {
+            check(line, Way::Elsewhere);
+        }
+        let refused = |option| Way::Refused(option, "node2".to_owned());
+        check("-W node2:22 me@node2", refused('W'));
+        check("node2 -N", refused('N'));
+        check("-fN -L 8080:localhost:80 node2", refused('N'));
+        check("-s node2 sftp", refused('s'));
+        check(
+            "-D1080 service0001",
+            Way::Refused('D', "service0001".to_owned()),
+        );
+        check("-NL 80:a:80 github.com", Way::Elsewhere);
     }
 }
