@@ -38,6 +38,22 @@ pub(crate) fn environment(
         }
         container.fetched_to = fetched_to(container, facts);
     }
+    let variables = asked.variables.unwrap_or_else(no_variables);
+    let secrets = asked.secrets.unwrap_or_else(no_secrets);
+    let both = |name: &&String| variables.value.contains_key(*name);
+    if let Some(name) = secrets.value.iter().find(both) {
+        return Err(Refusal {
+            kind: RefusalKind::Usage,
+            message: format!("{name} is a variable and a secret"),
+            asked: format!(
+                "variables ({}), secrets ({})",
+                variables.source, secrets.source
+            ),
+            there: "a secret is read at submission; the value of a variable is shown in plans and records"
+                .to_owned(),
+            todo: format!("leave {name} out of variables, or out of secrets if it is none"),
+        });
+    }
     Ok(EnvironmentPlan {
         modules,
         python: match python {
@@ -54,8 +70,8 @@ pub(crate) fn environment(
         },
         kept_in: None,
         container,
-        variables: asked.variables.unwrap_or_else(no_variables),
-        secrets: asked.secrets.unwrap_or_else(no_secrets),
+        variables,
+        secrets,
     })
 }
 

@@ -65,6 +65,12 @@ mod tests {
         check("job_name = \"a\"\n", "Slurm's job_name is name here");
     }
 
+    /// It was taken for a slip of `gpus`.
+    #[test]
+    fn the_first_words_of_a_key_name_it() {
+        check("[resources]\ncpus = 4\n", "did you mean cpus_per_rank?");
+    }
+
     #[test]
     fn no_key_of_ours_is_one_of_them() {
         let sections = key_sections().into_iter().flat_map(|section| section.keys);

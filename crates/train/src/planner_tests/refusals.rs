@@ -255,3 +255,17 @@ fn a_number_at_once_without_repeats_is_refused_as_a_flag_and_noted_of_a_run_file
     "#]]
     .assert_debug_eq(&plan.notes);
 }
+
+/// The secret came last and counted, and the plan showed the other value.
+#[test]
+fn a_name_is_a_variable_or_a_secret() {
+    let text = "command = [\"x\"]\n[environment]\nvariables = { HF_TOKEN = \"hf_1\" }\n\
+        secrets = [\"WANDB_API_KEY\", \"HF_TOKEN\"]\n";
+    let refused = planned(text, &[], &laptop(8, vec![])).unwrap_err();
+    expect![[r#"
+        HF_TOKEN is a variable and a secret
+          asked   variables (yard.toml:3), secrets (yard.toml:4)
+          there   a secret is read at submission; the value of a variable is shown in plans and records
+          do      leave HF_TOKEN out of variables, or out of secrets if it is none"#]]
+    .assert_eq(&refused);
+}

@@ -93,10 +93,19 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// An unknown key: what it is called here where it is one of Slurm's words, else the nearest one;
+    /// An unknown key: what it is called here where it is one of Slurm's words, else one that begins so or is near;
     /// and all of them.
     pub fn unknown_key(&mut self, span: Range<usize>, key: &str, place: &str, known: &[&str]) {
-        let label = match (slurms_word(key), nearest(key, known.iter().copied())) {
+        // Its first words before one that is spelled alike: `cpus` is `cpus_per_rank`, and not `gpus`.
+        let is_longer = |one: &&str| {
+            let rest = one.strip_prefix(key);
+            rest.is_some_and(|rest| !key.is_empty() && rest.starts_with('_'))
+        };
+        let mut all = known.iter().copied();
+        let near = all
+            .find(is_longer)
+            .or_else(|| nearest(key, known.iter().copied()));
+        let label = match (slurms_word(key), near) {
             (Some(ours), _) => format!("Slurm's {key} is {ours} here"),
             (None, Some(near)) => format!("did you mean {near}?"),
             (None, None) => String::new(),
