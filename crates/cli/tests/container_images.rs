@@ -268,6 +268,47 @@ case "$1" in
 esac
 "#;
 
+/// It was kept as the image of the files as they had been.
+#[test]
+fn an_image_whose_files_are_edited_while_it_is_made_is_not_kept() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let edits = PODMAN.replace("mkdir -p", "echo two > \"$6/note\"; mkdir -p");
+    let edits = edits.replace("Dockerfile.one", "Dockerfile");
+    let program = env.write("bin/podman", &edits.replace("Dockerfile.two", "Dockerfile"));
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let bin = env.work().join("bin");
+    env.set_var("PATH", format!("{}:{PATH}", bin.display()));
+    env.write("Dockerfile", "FROM a\nCOPY note /note\n");
+    env.write(
+        "yard.toml",
+        "command = [\"true\"]\n[environment.container]\nruntime = \"podman\"\nimage = \"Dockerfile\"\n",
+    );
+    let made = || {
+        let listed = env.yard(&["cache", "ls", "--json"]).success();
+        let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+        listed["cached"].as_array().unwrap().len()
+    };
+    for (ignored, at_first) in [("", "one"), ("other\n", "three")] {
+        env.write(".dockerignore", ignored);
+        env.write("note", at_first);
+        let before = made();
+        let refused = env.yard(&["run"]);
+        if ignored.is_empty() {
+            let shown = refused.code(1).snapshot();
+            let why = "was edited while its image was made";
+            assert!(shown.contains(why), "{shown}");
+            assert_eq!(made(), before);
+            // As it was edited it is that one.
+            env.yard(&["run"]).success();
+            assert_eq!(made(), before + 1);
+        } else {
+            // It is built of a copy.
+            refused.success();
+            assert_eq!(made(), before + 1);
+        }
+    }
+}
+
 #[test]
 fn two_podman_builds_at_once_are_two_images_and_leave_none_in_its_storage() {
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));

@@ -87,6 +87,12 @@ pub enum ImageError {
         /// As the plan has it.
         image: String,
     },
+    /// It would be kept as the image of what was there before.
+    #[error("the recipe {image} or a file that it copies was edited while its image was made")]
+    ChangedMeanwhile {
+        /// As the plan has it.
+        image: String,
+    },
     /// The cache can't be written.
     #[error("the cache of images can't be written")]
     Cache(#[from] CacheError),
@@ -102,6 +108,7 @@ impl ImageError {
             | ImageError::Unreachable { image, .. }
             | ImageError::NoInternet { image }
             | ImageError::Changed { image }
+            | ImageError::ChangedMeanwhile { image }
             | ImageError::NoProgram { image, .. }
             | ImageError::MakerFailed { image, .. } => format!("image = {image:?}"),
             ImageError::Recipe { path, .. } | ImageError::Source { path, .. } => {
@@ -125,6 +132,7 @@ impl ImageError {
                 "neither this machine nor the nodes reach the outside".to_owned()
             }
             ImageError::Changed { .. } => "another content, or another machine".to_owned(),
+            ImageError::ChangedMeanwhile { .. } => "files with another content".to_owned(),
             ImageError::NoProgram { source, .. }
             | ImageError::Recipe { source, .. }
             | ImageError::Source { source, .. }
@@ -156,6 +164,7 @@ impl ImageError {
                  its image is made; name what the image does not need in .dockerignore: up to 200 MB are copied \
                  when the run is submitted, and may change then"
             }
+            ImageError::ChangedMeanwhile { .. } => "run again; nothing of it was kept",
             ImageError::Source { .. } => "make the files readable, and free space there",
             ImageError::MakerFailed { .. } => "correct what those lines say; then run again",
             ImageError::Cache(_) => "free space there, or set XDG_CACHE_HOME",

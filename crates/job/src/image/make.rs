@@ -34,11 +34,21 @@ pub fn make(
         Some(copy) => Source::copied_in(image, copy)?,
         None => None,
     };
+    let is_copy = copied.is_some();
     let source = match copied {
         Some(copied) => Some(copied),
         None => Source::of(image)?,
     };
     let key = key(image, source.as_ref(), runtime);
+    // Makers read the files themselves, which may have been edited since the key was taken; a copy is nobody's to edit.
+    let check_unchanged = || {
+        if is_copy || self::key(image, Source::of(image)?.as_ref(), runtime) == key {
+            return Ok(());
+        }
+        Err(ImageError::ChangedMeanwhile {
+            image: image.to_string(),
+        })
+    };
     let entry = entry_in(place, &key);
     let path = entry.place().join(file_name(runtime));
     let done = |made| {
@@ -66,6 +76,7 @@ pub fn make(
         source,
     })?;
     let own = place.join(SOURCE);
+    let mut is_own_copy = false;
     let source = match source {
         Some(source) if source.leaves_out() => {
             let cannot = |source| crate::made_once::CacheError {
@@ -73,6 +84,8 @@ pub fn make(
                 source,
             };
             if source.copy_to(&own, u64::MAX).map_err(cannot)? {
+                check_unchanged()?;
+                is_own_copy = true;
                 Source::copied_in(image, &own)?
             } else {
                 Some(source)
@@ -96,6 +109,9 @@ pub fn make(
         for (program, words) in steps(image, source.as_ref(), runtime, &key, &path) {
             maker.run(program, &words, waiter)?;
         }
+    }
+    if !is_own_copy {
+        check_unchanged()?;
     }
     // What ch-image unpacked, of which the image is a copy.
     let _ = fs::remove_dir_all(place.join(STORAGE));
