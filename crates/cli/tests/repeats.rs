@@ -168,6 +168,29 @@ fn repeats_of_code_with_a_link_that_leads_nowhere() {
     assert_eq!(leads.count(), 2, "{printed}");
 }
 
+/// The run that came after it failed: "was removed".
+#[test]
+fn a_run_that_another_one_is_to_come_after_is_not_removed() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    write_run(&env, "prepare", 1, "");
+    write_run(&env, "train", 1, "after = { run = \"prepare\" }\n");
+    // Both wait for a CPU until the job that has all of them ends.
+    let all = ["--parsable", "--exclusive", "--wrap", "sleep 600"];
+    let first = env.slurm("sbatch", &all).success().trim().to_owned();
+    env.yard(&["run", "prepare.toml", "--detach"]).success();
+    env.yard(&["run", "train.toml", "--detach"]).success();
+    let train = env.slurm("squeue", &["-h", "-o", "%i", "-n", "train"]);
+    let train = train.success().trim().to_owned();
+    env.slurm("scontrol", &["hold", &train]).success();
+    env.slurm("scancel", &[&first]).success();
+    env.yard(&["wait", "prepare"]).success();
+    let refused = env.yard(&["rm", "--yes", "prepare"]).code(3).snapshot();
+    assert!(refused.contains("starts after it"), "{refused}");
+    env.slurm("scontrol", &["release", &train]).success();
+    env.yard(&["wait", "train"]).success();
+    env.yard(&["rm", "--yes", "prepare"]).success();
+}
+
 #[test]
 fn a_run_waits_for_another_and_fails_with_it() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));

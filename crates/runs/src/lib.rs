@@ -99,7 +99,7 @@ pub use prepare::Preparer;
 pub use program::pin_program;
 pub use reach::ClusterRef;
 pub use reason_words::{hold_remedy, say_reason, say_wait};
-pub use removal::{remove, repeats_to_remove, to_remove};
+pub use removal::{refuse_awaited, remove, repeats_to_remove, to_remove};
 pub use repeats::{Repeats, counts_in_words, select_repeats, together};
 pub use repeats_wait::{RepeatsEnd, RepeatsEvent};
 pub use report::{report, run_findings};

@@ -1,13 +1,14 @@
 //! Removes runs that are over, with all that their folders hold.
 
 use crate::failure::{Failure, FailureKind, unusable};
-use crate::known_runs::places;
+use crate::known_runs::{indexed_runs, places};
 use crate::repeats::Repeats;
 use crate::run::Run;
 use crate::run_state::RunState;
+use crate::select::select_only;
 use crate::selected::Selected;
 use backend::ViewState;
-use folder::{Index, IndexEntry, RemovedRun, RunFolder};
+use folder::{Event, Index, IndexEntry, RemovedRun, RunFolder};
 use model::Timestamp;
 use std::collections::BTreeSet;
 use std::fs;
@@ -107,6 +108,40 @@ pub fn repeats_to_remove(repeats: &Repeats, now: model::Timestamp) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// Refuses to remove runs after which another one is still to start: that one would find none, and fail.
+///
+/// # Errors
+/// There is such a one, or the index of runs can't be read.
+pub fn refuse_awaited(doomed: &BTreeSet<String>) -> Result<(), Failure> {
+    for entry in indexed_runs(&places()?)? {
+        let Ok((_, json)) = RunFolder::open(&entry.folder) else {
+            continue;
+        };
+        let Some(awaited) = json.after.iter().find(|one| doomed.contains(&one.id)) else {
+            continue;
+        };
+        let mut waiting = select_only(&entry.id)?;
+        let (view, _) = waiting.view_or_note()?;
+        let may_start = |run: &Run| !was_launched(run) && run.state(view.as_ref()).is_live();
+        if waiting.run.as_ref().is_some_and(may_start) {
+            let (id, after) = (&awaited.id, &entry.id);
+            let what = format!("{id} is not removed: {after} starts after it");
+            return Err(Failure::new(FailureKind::Refused, what)
+                .there(format!("{after} waits still, and fails where {id} is gone"))
+                .todo(format!(
+                    "again once {after} has begun, or yard cancel {after} first"
+                )));
+        }
+    }
+    Ok(())
+}
+
+/// Whether ranks of it were started: then it waits for no other run any more.
+fn was_launched(run: &Run) -> bool {
+    let mut events = run.starts.iter().flat_map(|start| &start.events);
+    events.any(|line| matches!(line.event, Event::Launched { .. }))
 }
 
 /// Removes a run's folder, and then its place in the index, so that one which could not be removed

@@ -35,6 +35,17 @@ impl Doomed {
             Doomed::Repeats(repeats) => &repeats.entry,
         }
     }
+
+    /// The ids of its runs.
+    fn runs(&self) -> Vec<String> {
+        match self {
+            Doomed::Run(run) => vec![run.entry.id.clone()],
+            Doomed::Repeats(repeats) => {
+                let runs = repeats.runs.iter();
+                runs.map(|run| run.entry.id.clone()).collect()
+            }
+        }
+    }
 }
 
 /// Runs `yard rm`. Nothing is removed unless all can be.
@@ -57,6 +68,8 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             doomed.push(one);
         }
     }
+    let all = doomed.iter().flat_map(Doomed::runs);
+    runs::refuse_awaited(&all.collect())?;
     let sizes: Vec<u64> = doomed
         .iter()
         .map(|one| sys::tree_size(&one.entry().folder))
