@@ -3,6 +3,7 @@
 //! ```text
 //! lock  engine.sock  engine.log  store.sqlite
 //! cluster.toml  cluster.origin                         of a cluster whose nodes are pretended
+//! cluster.now.toml                                     the same with what was changed since
 //! bin/<version>-<protocol>-<hash>/yard                 the pinned program
 //! bin/<version>-<protocol>-<hash>/slurm/{sbatch,…}     links to it
 //! bin/serves                                           a link to the folder of the one that serves
@@ -73,6 +74,13 @@ impl EngineFolder {
     #[must_use]
     pub fn cluster(&self) -> PathBuf {
         self.root.join("cluster.toml")
+    }
+
+    /// What the engine goes by instead, once `scontrol` or `sacctmgr` changed it: the same document with those
+    /// changes. The engine writes it, for whoever judges a job before it is submitted.
+    #[must_use]
+    pub fn changed_cluster(&self) -> PathBuf {
+        self.root.join("cluster.now.toml")
     }
 
     /// Names the file of which [`EngineFolder::cluster`] is a copy, where it is one.

@@ -227,6 +227,22 @@ impl EngineCluster {
         }
     }
 
+    /// Hands out the document that it goes by, where that is no longer the one in the engine's folder.
+    pub(crate) fn hand_out(&self, folder: &EngineFolder) {
+        let path = folder.changed_cluster();
+        let changed = self.file.as_ref().filter(|_| self.file != self.written);
+        let done = match changed {
+            Some(file) => sys::atomic::write_private(&path, file.to_string().as_bytes()),
+            None => match std::fs::remove_file(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                done => done,
+            },
+        };
+        if let Err(error) = done {
+            tracing::warn!("{} may be out of date: {error}", path.display());
+        }
+    }
+
     /// What can't be so in its file and was not so in that of the former, both with what `sacctmgr` keeps.
     pub(crate) fn new_mistakes(
         &self,

@@ -244,6 +244,7 @@ fn open(
             (None, Some(accounting)) => cluster.with_accounting(&accounting),
             (None, None) => cluster,
         };
+        cluster.hand_out(folder);
         let (state, running, clock) = recover::read(&store, &cluster, now)?;
         let events = store.node_events(true)?;
         Ok((store, cluster, state, running, clock, events))

@@ -69,7 +69,7 @@ pub use cluster::{
     Account, AccountId, Association, ClassId, Cluster, Counted, Difference, GpuGroup, GpuKind,
     Lane, Limits, Merged, Most, NodeClass, NodeId, PartId, Partition, PartitionAccess,
     PreemptPolicy, PriorityPolicy, Qos, QosId, QueueRules, Shares, SingleNode, Switch, Trust,
-    UNBOUNDED, merge,
+    UNBOUNDED, changed, merge,
 };
 pub use compiled::Compiled;
 pub use demand::{

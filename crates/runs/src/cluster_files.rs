@@ -148,6 +148,26 @@ pub fn of_engine(places: &Places, engine: &str) -> Option<Result<ClusterText, Fa
     }))
 }
 
+/// What such an engine goes by once `scontrol` or `sacctmgr` changed it: the same document with those changes. None
+/// where nothing was changed.
+pub(crate) fn changed_of_engine(
+    places: &Places,
+    engine: &str,
+) -> Option<Result<ClusterText, Failure>> {
+    if engine == backend::LOCAL || !is_engine(places, engine) {
+        return None;
+    }
+    let path = EngineFolder::new(engine_dir(places, engine)).changed_cluster();
+    if !path.exists() {
+        return None;
+    }
+    let text = read_path(&path, Kind::Named);
+    Some(text.map(|text| ClusterText {
+        name: engine.to_owned(),
+        ..text
+    }))
+}
+
 /// Finds and reads a cluster file.
 ///
 /// # Errors

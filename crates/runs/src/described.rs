@@ -5,7 +5,7 @@ use crate::SLURM;
 use crate::cluster_files::{self, ClusterText};
 use crate::engines::{engine_dir, is_engine};
 use crate::failure::Failure;
-use crate::known_cluster::{KnownCluster, difference_notes, known_file};
+use crate::known_cluster::{KnownCluster, judged_by};
 use crate::target::{Target, target};
 use backend::EmbeddedTransport;
 use cluster_file::ClusterFile;
@@ -30,8 +30,8 @@ impl Described {
     /// # Errors
     /// There is neither, or the file can't be read.
     pub fn named(name: &str, places: &Places) -> Result<(Described, Vec<String>), Failure> {
-        if let Some(own) = cluster_files::of_engine(places, name).transpose()? {
-            return Ok((Described::File(own), Vec::new()));
+        if let Some(known) = KnownCluster::of_engine(name, places)? {
+            return Ok(Described::known(name, &known));
         }
         if is_engine(places, name) {
             let facts = EmbeddedTransport::facts_without_start(&engine_dir(places, name))?;
@@ -64,23 +64,20 @@ impl Described {
     /// The file can't be read.
     pub fn target(target: &Target, places: &Places) -> Result<(Described, Vec<String>), Failure> {
         let name = &target.facts.name;
-        if target.facts.embedded {
-            let own = cluster_files::of_engine(places, name).transpose()?;
-            let facts = || Described::Facts(Box::new(target.facts.clone()));
-            return Ok((own.map_or_else(facts, Described::File), Vec::new()));
-        }
-        let known = KnownCluster::of(target, places)?;
-        let notes = known.map_or_else(Vec::new, |known| difference_notes(name, &known.differences));
-        let described = match known_file(target, places)? {
-            Some(file) => Described::File(ClusterText {
-                name: name.clone(),
-                text: file.to_string(),
-                origin: format!("what {name} reports"),
-                kind: cluster_files::Kind::Own,
-            }),
-            None => Described::Facts(Box::new(target.facts.clone())),
-        };
-        Ok((described, notes))
+        Ok(match judged_by(target, places)? {
+            Some(known) => Described::known(name, &known),
+            None => (Described::Facts(Box::new(target.facts.clone())), Vec::new()),
+        })
+    }
+
+    fn known(name: &str, known: &KnownCluster) -> (Described, Vec<String>) {
+        let described = Described::File(ClusterText {
+            name: name.to_owned(),
+            text: known.file.to_string(),
+            origin: format!("what {name} reports"),
+            kind: cluster_files::Kind::Own,
+        });
+        (described, known.notes(name))
     }
 
     /// As a cluster file.

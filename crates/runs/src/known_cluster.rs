@@ -1,5 +1,5 @@
 //! What is known of the cluster that a run goes to: its file, with what the cluster itself reports
-//! over it.
+//! over it, or what was changed of an engine's since.
 
 use crate::cluster_files;
 use crate::failure::Failure;
@@ -7,16 +7,17 @@ use crate::target::Target;
 use backend::{ReportedNodes, ReportedSite};
 use cluster_file::{ClusterFile, List};
 use model::{NodeName, counted, node_list};
-use resources::{Difference, Merged, merge};
+use resources::{Difference, Merged, changed, merge};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use sys::Places;
 
 /// What is known of a cluster that has a file.
 pub(crate) struct KnownCluster {
-    /// The file, with what its Slurm reports over it: by this all commands plan and judge.
+    /// The file, with what its Slurm reports over it, or as its engine goes by it: by this all commands plan and
+    /// judge.
     pub file: ClusterFile,
-    /// What the Slurm reports otherwise than the file.
+    /// What the Slurm or the engine reports otherwise than the file.
     pub differences: Vec<Difference>,
 }
 
@@ -28,7 +29,7 @@ impl KnownCluster {
     /// The file of that name can't be read.
     pub fn of(target: &Target, places: &Places) -> Result<Option<KnownCluster>, Failure> {
         if target.facts.embedded {
-            return of_engine(target, places);
+            return KnownCluster::of_engine(&target.facts.name, places);
         }
         let name = target.facts.name.as_str();
         let (texts, _) = cluster_files::all(places);
@@ -60,40 +61,55 @@ impl KnownCluster {
             }
         }))
     }
+
+    /// That of the embedded engine of this name, whether or not it runs; none where its cluster is this machine, and
+    /// without such an engine.
+    ///
+    /// # Errors
+    /// Its file can't be read.
+    pub fn of_engine(name: &str, places: &Places) -> Result<Option<KnownCluster>, Failure> {
+        let Some(written) = cluster_files::of_engine(places, name) else {
+            return Ok(None);
+        };
+        let written = written?.parse()?;
+        Ok(Some(match cluster_files::changed_of_engine(places, name) {
+            Some(text) => {
+                let file = text?.parse()?;
+                let differences = changed(&written, &file);
+                KnownCluster { file, differences }
+            }
+            None => KnownCluster {
+                file: written,
+                differences: Vec::new(),
+            },
+        }))
+    }
+
+    /// What a person should know of the differences.
+    pub fn notes(&self, name: &str) -> Vec<String> {
+        let told = self.differences.iter().take(TOLD);
+        let told = told.map(|one| format!("{name} is not as its cluster file has it: {one}"));
+        let more = self.differences.len().saturating_sub(TOLD);
+        let more = (more > 0).then(|| format!("{} more of the kind", counted(more, "difference")));
+        told.chain(more).collect()
+    }
 }
 
 /// So many differences between a cluster and its file are shown, one each; of the others how many.
 const TOLD: usize = 3;
-
-/// What a person should know of them.
-pub(crate) fn difference_notes(name: &str, differences: &[Difference]) -> Vec<String> {
-    let told = differences.iter().take(TOLD);
-    let told = told.map(|one| format!("{name} is not as its cluster file has it: {one}"));
-    let more = differences.len().saturating_sub(TOLD);
-    let more = (more > 0).then(|| format!("{} more of the kind", counted(more, "difference")));
-    told.chain(more).collect()
-}
 
 /// The cluster by which what is sent to a target is judged before: what is known of it, else what a Slurm
 /// reports. None for the embedded engine of this machine, which judges itself.
 ///
 /// # Errors
 /// The file of that name can't be read.
-pub(crate) fn known_file(target: &Target, places: &Places) -> Result<Option<ClusterFile>, Failure> {
-    let known = KnownCluster::of(target, places)?;
-    Ok(match known {
-        Some(known) => Some(known.file),
-        None => reported(&target.facts.name, &target.nodes, &target.site),
-    })
-}
-
-/// That of an embedded engine; none where its cluster is this machine.
-fn of_engine(target: &Target, places: &Places) -> Result<Option<KnownCluster>, Failure> {
-    let Some(text) = cluster_files::of_engine(places, &target.facts.name) else {
-        return Ok(None);
-    };
-    Ok(Some(KnownCluster {
-        file: text?.parse()?,
+pub(crate) fn judged_by(target: &Target, places: &Places) -> Result<Option<KnownCluster>, Failure> {
+    if let Some(known) = KnownCluster::of(target, places)? {
+        return Ok(Some(known));
+    }
+    let file = reported(&target.facts.name, &target.nodes, &target.site);
+    Ok(file.map(|file| KnownCluster {
+        file,
         differences: Vec::new(),
     }))
 }

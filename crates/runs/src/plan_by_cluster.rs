@@ -1,7 +1,7 @@
 //! The plan of a run for its cluster: by what it answers, or by its file.
 
 use crate::failure::Failure;
-use crate::known_cluster::{KnownCluster, difference_notes, reported};
+use crate::known_cluster::{KnownCluster, reported};
 use crate::run_request::refused;
 use crate::target::Target;
 use cluster_file::ClusterFile;
@@ -93,7 +93,7 @@ pub(crate) fn plan_of_known(
     known: &KnownCluster,
     target: &mut Target,
 ) -> Result<(Plan, Vec<Objection>), Failure> {
-    let notes = difference_notes(&target.facts.name, &known.differences);
+    let notes = known.notes(&target.facts.name);
     let engine = target.facts.embedded.then_some(&target.facts);
     let site = site_plan(layers, &known.file, engine).map_err(refused)?;
     let mut plan = site.plan;

@@ -1,13 +1,11 @@
 //! What is wrong with a batch script, and with that what would refuse it before it is submitted.
 
-use crate::known_cluster::known_file;
-use crate::would_take::{JobToTest, WouldTake, would_take};
+use crate::known_cluster::judged_by;
 use crate::{Failure, FailureKind, Target, input_file};
 use cluster_file::ClusterFile;
 use jiff::tz::TimeZone;
 use lint::{Finding, FolderFact, Lines, LintInput, Severity};
-use model::{SlurmVersion, Surroundings, Timestamp, sbatch};
-use resources::Fate;
+use model::{SlurmVersion, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use sys::Places;
@@ -104,6 +102,9 @@ impl ScriptPlace {
 pub struct ScriptCheck {
     /// Errors and warnings.
     pub findings: Vec<ScriptFinding>,
+    /// What its cluster has otherwise than its cluster file.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// Why it is not submitted.
     pub refused: Option<Failure>,
 }
@@ -121,41 +122,6 @@ pub struct ScriptFinding {
     pub message: String,
 }
 
-/// Whether an engine takes a script and would start it, by its own answer.
-fn is_taken(
-    place: &ScriptPlace,
-    script: &Path,
-    text: &str,
-    args: &[String],
-    target: &Target,
-    places: &Places,
-) -> Result<bool, Failure> {
-    let around = Surroundings::embedded(place.now, &place.zone, &place.cwd).with_nodes(true);
-    let mut words = args.to_vec();
-    words.push(script.display().to_string());
-    let variable = |name: &str| Some(sys::odd_text::text(&std::env::var_os(name)?));
-    let (read, remarks) = sbatch::resolve(&words, &variable, Some(text), &around);
-    if remarks
-        .iter()
-        .any(|it| it.severity == model::Severity::Error)
-    {
-        return Ok(false);
-    }
-    let job = JobToTest {
-        request: read.request,
-        script: text.to_owned(),
-        flags: Vec::new(),
-    };
-    let answer = would_take(&target.cluster(), &job, places)?;
-    // One that waits for what no job ends is taken, and never starts.
-    let by_file = place.cluster.as_ref();
-    let by_file = by_file.map(|file| resources::findings(file, &job.request, Some(place.user)));
-    let never = by_file.into_iter().flatten().any(
-        |found| matches!(found.fate, Fate::Waits(reason) if answer.waits_for() == Some(reason)),
-    );
-    Ok(!never && !matches!(answer, WouldTake::No(_)))
-}
-
 /// Looks at a script before it is submitted to `target` with these options. An error refuses it; so does what
 /// that cluster would not take by its file or its report, where there is one.
 ///
@@ -167,7 +133,7 @@ pub fn check_script(
     target: &Target,
     places: &Places,
 ) -> Result<ScriptCheck, Failure> {
-    let cluster = known_file(target, places)?;
+    let known = judged_by(target, places)?;
     let name = script.display().to_string();
     // What is read from a pipe is gone for sbatch.
     if !input_file::is_plain(script) {
@@ -178,18 +144,11 @@ pub fn check_script(
         return Ok(ScriptCheck::default());
     };
     let text = String::from_utf8_lossy(&file.bytes);
-    let by_file = cluster.is_some();
-    let mut place = ScriptPlace::here(cluster, None)?;
-    let mut found = place.check(&name, &text, args);
-    // An engine's file lacks what was changed since by sacctmgr and scontrol.
-    if target.facts.embedded
-        && by_file
-        && found.iter().any(|it| it.severity == Severity::Error)
-        && is_taken(&place, script, &text, args, target, places)?
-    {
-        place.cluster = None;
-        found = place.check(&name, &text, args);
-    }
+    let by_file = known.is_some();
+    let notes = known.as_ref();
+    let notes = notes.map_or_else(Vec::new, |known| known.notes(&target.facts.name));
+    let place = ScriptPlace::here(known.map(|known| known.file), None)?;
+    let found = place.check(&name, &text, args);
     let lines = Lines::new(&text);
     let line = |finding: &Finding| {
         let first = finding.labels.first();
@@ -214,6 +173,7 @@ pub fn check_script(
     });
     Ok(ScriptCheck {
         findings: findings.collect(),
+        notes,
         refused,
     })
 }

@@ -516,7 +516,7 @@ fn every_call_and_event_can_be_sent() {
         RunLook: [look()],
         RunRequest: [request()],
         SaidEngine: [SaidEngine::Folder("/a".into()), SaidEngine::Name(text())],
-        ScriptCheck: [ScriptCheck { findings: vec![finding()], refused: Some(failure()) }],
+        ScriptCheck: [ScriptCheck { findings: vec![finding()], notes: vec![text()], refused: Some(failure()) }],
         ScriptFinding: [finding()],
         Selected: [selected()],
         Start: [run().starts.remove(0)],

@@ -30,17 +30,6 @@ pub enum WouldTake {
     No(JobRefusal),
 }
 
-impl WouldTake {
-    /// Slurm's word for what it would wait for, where that is said.
-    #[must_use]
-    pub fn waits_for(&self) -> Option<&str> {
-        match self {
-            WouldTake::Yes(Some(start)) => Some(&start.waits.as_ref()?.reason),
-            _ => None,
-        }
-    }
-}
-
 /// Asks a cluster whether it would take a job; nothing is queued.
 ///
 /// # Errors

@@ -199,7 +199,7 @@ pub fn answer(line: &str) -> String {
     };
     let fitting = partitions.split(',').find(fits).filter(|_| job.test_only);
     // A held job may wait for what will never be there; a question is answered.
-    let waits = |refusal: &Finding| match refusal.fate {
+    let waits = |refusal: &Finding| match &refusal.fate {
         Fate::Waits(reason) => reason != "PartitionTimeLimit",
         Fate::Refused | Fate::Cut => false,
     };

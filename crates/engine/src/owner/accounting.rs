@@ -7,8 +7,7 @@ use crate::message::Peer;
 use crate::store::StoreError;
 use api::{ACCESS_DENIED, Answer, Refusal};
 use model::{Accounting, AccountingTransaction, JobId, JobRecordChange, Timestamp};
-use sched::{Event, Job};
-use std::sync::Arc;
+use sched::Job;
 
 impl Owner {
     /// What is kept, or what there is before anything was added.
@@ -51,11 +50,7 @@ impl Owner {
         }
         let changes = now.transactions(next, at, actor);
         self.store.set_accounting(next, &changes).map_err(failed)?;
-        self.cluster = self.cluster.with_accounting(next);
-        self.state.apply(Event::Reconfigured {
-            cluster: Arc::clone(&self.cluster.cluster),
-            at,
-        });
+        self.take_cluster(self.cluster.with_accounting(next), at);
         Ok(Answer::Done)
     }
 

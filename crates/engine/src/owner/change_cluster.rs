@@ -372,6 +372,7 @@ impl Owner {
         if let Err(error) = self.isolation.update(cluster.node_names()) {
             tracing::warn!("names of new nodes were not written: {error}");
         }
+        cluster.hand_out(&self.folder);
         self.cluster = cluster;
     }
 }

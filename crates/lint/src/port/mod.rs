@@ -196,7 +196,7 @@ fn tell_refusals(refusals: &[Denied], of: &str, ported: &mut Ported) {
         } else {
             ""
         };
-        let what = match refusal.fate {
+        let what = match &refusal.fate {
             Fate::Waits(reason) => format!("there the job would wait for ever ({reason})"),
             Fate::Refused => format!("there sbatch would refuse it: {}", refusal.denial.words()),
             Fate::Cut => "there the job would be ended at the limit".to_owned(),

@@ -48,7 +48,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
         _ => String::new(),
     };
     let mut finding = script.finding(RULE.code, RULE.severity, given, refusal.there(), label);
-    let really = match refusal.fate {
+    let really = match &refusal.fate {
         Fate::Waits(reason) => format!("the job waits for ever: {reason}"),
         Fate::Refused | Fate::Cut => format!("the job is refused: {}", refusal.denial.words()),
     };

@@ -138,7 +138,7 @@ fn message(refusal: &Denied, cluster: &str) -> String {
     // Slurm's words without what stands in brackets behind some of them.
     let words = refusal.denial.words();
     let words = words.split(" (").next().unwrap_or(words);
-    match (refusal.fate, refusal.assumed) {
+    match (&refusal.fate, refusal.assumed) {
         (Fate::Refused, false) => format!("would be refused on {cluster}: {words}"),
         (Fate::Refused, true) => format!("might be refused on {cluster}: {words}"),
         (Fate::Waits(reason), false) => format!("would wait for ever on {cluster}: {reason}"),

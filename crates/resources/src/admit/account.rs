@@ -7,6 +7,9 @@ use cluster_file::{ClusterFile, List, Named, Qos, Source, Sourced, User};
 use model::Request;
 use model::option_table::Key;
 
+/// The account over all others.
+const ROOT: &str = "root";
+
 /// Who asks, and by which account and QOS.
 pub(super) struct Who<'a> {
     pub user: Option<&'a Named<User>>,
@@ -29,7 +32,8 @@ impl<'a> Who<'a> {
         let account = request
             .account
             .clone()
-            .or_else(|| Some(known?.default_account.as_ref()?.value.clone()));
+            .or_else(|| Some(known?.default_account.as_ref()?.value.clone()))
+            .or_else(|| has_root_alone(file).then(|| ROOT.to_owned()));
         judge.account(known, request.account.as_deref(), user);
         let qos = judge.qos(known, account.as_deref());
         Who {
@@ -89,6 +93,14 @@ fn own_qos<'a>(
     of_account.or_else(|| user?.qos.as_ref()).or_else(above)
 }
 
+/// Whether there is no account but the root, below which all stand as long as `sacctmgr` of an engine made no other.
+fn has_root_alone(file: &ClusterFile) -> bool {
+    let of_users = file.users.iter().map(|user| user.accounts.as_ref());
+    let is_root = |account: &str| account == ROOT;
+    let mut of_users = of_users.map(|own| own.is_some_and(|own| own.iter().all(|it| is_root(it))));
+    matches!(&file.accounts[..], [only] if is_root(&only.name)) && of_users.all(|is_it| is_it)
+}
+
 impl<'a> Judge<'a, '_> {
     fn account(&mut self, user: Option<&Named<User>>, asked: Option<&str>, name: Option<&str>) {
         let file = self.file;
@@ -110,6 +122,7 @@ impl<'a> Judge<'a, '_> {
         let own = own.or(of_associations.as_ref());
         if let (None, Some(name)) = (user, name)
             && !file.users.is_empty()
+            && !has_root_alone(file)
         {
             let asked = Requested::User(name.to_owned());
             let instead = vec![Change::GetAccount];

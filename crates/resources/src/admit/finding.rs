@@ -8,6 +8,7 @@ use super::there::There;
 use cluster_file::{Doubt, Sourced};
 use model::option_table::Key;
 use model::{Denial, JobRefusal, TimeLimitRequest};
+use std::borrow::Cow;
 use std::fmt;
 
 /// What of a job a reason is about.
@@ -75,13 +76,13 @@ impl Subject {
 }
 
 /// What becomes of a job against which something stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The controller refuses it.
     Refused,
     /// It is taken and never started: the reason that `squeue` shows, such as
     /// `PartitionTimeLimit`.
-    Waits(&'static str),
+    Waits(Cow<'static, str>),
     /// It is taken and started, and ended at the limit, as the cluster's own document says.
     Cut,
 }
@@ -322,7 +323,7 @@ impl Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.fate {
+        let what = match &self.fate {
             Fate::Waits(reason) => format!("the job would wait for ever: {reason}"),
             Fate::Refused => self.denial.words().to_owned(),
             Fate::Cut => "the job would be ended at the limit".to_owned(),

@@ -460,6 +460,6 @@ fn fate(strict: bool, reason: &'static str) -> Fate {
     if strict {
         Fate::Refused
     } else {
-        Fate::Waits(reason)
+        Fate::Waits(reason.into())
     }
 }

@@ -274,7 +274,7 @@ pub(super) fn no_nodes(
     // More CPUs than the partition has are a limit of it, before any node is looked at.
     let is_beyond = demand.least_cpus() > place.cpus() && names_one(request);
     let fate = if is_beyond && !is_enforced(file) {
-        Fate::Waits("PartitionConfig")
+        Fate::Waits("PartitionConfig".into())
     } else {
         Fate::Refused
     };

@@ -117,13 +117,27 @@ impl PartitionAccess {
     /// it; none where they do.
     #[must_use]
     pub fn denial(&self, partition: &str, account: &str, qos: &str) -> Option<String> {
-        let of_account = self.accounts.denial(account);
-        let of_qos = || self.qos.denial(qos).map(|why| ("QOS", why));
-        let (what, why) = of_account.map(|why| ("account", why)).or_else(of_qos)?;
-        Some(format!(
-            "Job's {what} not permitted to use this partition ({partition} {why})"
-        ))
+        self.denial_of_account(partition, account)
+            .or_else(|| self.denial_of_qos(partition, qos))
     }
+
+    /// The same for an account alone.
+    #[must_use]
+    pub fn denial_of_account(&self, partition: &str, account: &str) -> Option<String> {
+        let why = self.accounts.denial(account)?;
+        Some(not_permitted("account", partition, &why))
+    }
+
+    /// The same for a QOS alone.
+    #[must_use]
+    pub fn denial_of_qos(&self, partition: &str, qos: &str) -> Option<String> {
+        let why = self.qos.denial(qos)?;
+        Some(not_permitted("QOS", partition, &why))
+    }
+}
+
+fn not_permitted(what: &str, partition: &str, why: &str) -> String {
+    format!("Job's {what} not permitted to use this partition ({partition} {why})")
 }
 
 /// The hosts of a node list, or of what can't be read as one.

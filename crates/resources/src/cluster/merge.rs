@@ -3,7 +3,7 @@
 use super::{Cluster, NodeClass, NodeId, Trust, UNBOUNDED};
 use crate::NodeSet;
 use crate::amounts::LANE_MAX;
-use cluster_file::{ClusterFile, List, Sourced, has_known_names, is_unseen};
+use cluster_file::{ClusterFile, List, Partition, Sourced, has_known_names, is_unseen};
 use model::{NodeName, mebibytes_option, node_list};
 use std::collections::HashSet;
 use std::fmt;
@@ -52,7 +52,13 @@ pub fn merge(file: &ClusterFile, reported: &ClusterFile) -> Merged {
         features(&own, &theirs, &mut differences);
     }
     if !reported.partitions.is_empty() && !file.partitions.is_empty() {
-        partitions((file, reported), &own, &theirs, &mut differences);
+        partitions(
+            (file, reported),
+            &own,
+            &theirs,
+            limits_told,
+            &mut differences,
+        );
     }
     Merged {
         file: file.with_reported(reported),
@@ -61,7 +67,12 @@ pub fn merge(file: &ClusterFile, reported: &ClusterFile) -> Merged {
 }
 
 /// Nodes that differ in the same way are reported together, in the order of the file.
-fn nodes(file: &ClusterFile, own: &Cluster, theirs: &Cluster, found: &mut Vec<Difference>) {
+pub(super) fn nodes(
+    file: &ClusterFile,
+    own: &Cluster,
+    theirs: &Cluster,
+    found: &mut Vec<Difference>,
+) {
     // Those that no document names are called after their group here, and otherwise there.
     let are_named = file.nodes.iter().all(has_known_names);
     let groups = file.nodes.iter();
@@ -151,7 +162,7 @@ fn gpus(class: &NodeClass) -> String {
 
 /// Features that other nodes have. Those that only one side names are no difference: a file need
 /// not name them all.
-fn features(own: &Cluster, theirs: &Cluster, found: &mut Vec<Difference>) {
+pub(super) fn features(own: &Cluster, theirs: &Cluster, found: &mut Vec<Difference>) {
     for feature in own.features() {
         let sets = own.with_feature(feature).zip(theirs.with_feature(feature));
         if let Some((first, other)) = sets {
@@ -164,10 +175,11 @@ fn features(own: &Cluster, theirs: &Cluster, found: &mut Vec<Difference>) {
     }
 }
 
-fn partitions(
+pub(super) fn partitions(
     documents: (&ClusterFile, &ClusterFile),
     own: &Cluster,
     theirs: &Cluster,
+    settings: fn(&Partition, &Partition) -> Vec<Setting>,
     found: &mut Vec<Difference>,
 ) {
     let there = |name: &str, is_own: bool| {
@@ -195,22 +207,7 @@ fn partitions(
         }
         let limits = documents.0.partition(name).zip(documents.1.partition(name));
         if let Some((first, other)) = limits {
-            let (defaults, most) = (
-                differ(&first.default_time, &other.default_time),
-                differ(&first.max_nodes, &other.max_nodes),
-            );
-            let tells_all = other.tells_all_limits();
-            let no_default = || lifted(&first.default_time, &other.default_time, "NONE");
-            let no_most = || lifted(&first.max_nodes, &other.max_nodes, "UNLIMITED");
-            let said = [
-                ("MaxTime", differ(&first.max_time, &other.max_time)),
-                (
-                    "DefaultTime",
-                    defaults.or_else(|| no_default().filter(|_| tells_all)),
-                ),
-                ("MaxNodes", most.or_else(|| no_most().filter(|_| tells_all))),
-                ("MinNodes", differ(&first.min_nodes, &other.min_nodes)),
-            ];
+            let said = settings(first, other);
             found.extend(said.into_iter().filter_map(|(key, both)| {
                 let (file, reported) = both?;
                 Some(Difference {
@@ -236,6 +233,29 @@ fn partitions(
             found.push(there(&other.name, false));
         }
     }
+}
+
+/// A setting's name, and what both say of it where that differs.
+pub(super) type Setting = (&'static str, Option<(String, String)>);
+
+/// Those that a report of a real Slurm tells.
+fn limits_told(own: &Partition, theirs: &Partition) -> Vec<Setting> {
+    let tells_all = theirs.tells_all_limits();
+    let (defaults, most) = (
+        differ(&own.default_time, &theirs.default_time),
+        differ(&own.max_nodes, &theirs.max_nodes),
+    );
+    let no_default = || lifted(&own.default_time, &theirs.default_time, "NONE");
+    let no_most = || lifted(&own.max_nodes, &theirs.max_nodes, "UNLIMITED");
+    vec![
+        ("MaxTime", differ(&own.max_time, &theirs.max_time)),
+        (
+            "DefaultTime",
+            defaults.or_else(|| no_default().filter(|_| tells_all)),
+        ),
+        ("MaxNodes", most.or_else(|| no_most().filter(|_| tells_all))),
+        ("MinNodes", differ(&own.min_nodes, &theirs.min_nodes)),
+    ]
 }
 
 /// What the file alone says, beside the word for none.

@@ -3,6 +3,7 @@
 mod access;
 mod association;
 mod build;
+mod changed;
 mod merge;
 mod node;
 mod partition;
@@ -16,6 +17,7 @@ mod topology;
 pub use access::PartitionAccess;
 pub use association::{Association, Shares};
 pub use build::Trust;
+pub use changed::changed;
 pub use merge::{Difference, Merged, merge};
 pub use node::{ClassId, GpuGroup, GpuKind, Lane, NodeClass, NodeId, UNBOUNDED};
 pub use partition::{Account, AccountId, Counted, Limits, PartId, Partition, Qos, QosId};

@@ -35,7 +35,7 @@ fn check(line: &str, want: &str) {
         Some("dave"),
     ) {
         Ok(()) => String::new(),
-        Err(refusal) => match refusal.fate {
+        Err(refusal) => match &refusal.fate {
             Fate::Waits(reason) => format!("({reason})"),
             _ => refusal.printed(),
         },
@@ -173,7 +173,10 @@ fn assumptions_are_marked() {
     // The default QOS is one of two: `opp` would let it wait, `regular` would not.
     job = request("-p gpu_gce -t 12:00:00 --wrap true");
     let refusal = resources::admit(&wilson, &job, None).unwrap_err();
-    assert_eq!(refusal.fate, Fate::Waits("QOSMaxWallDurationPerJobLimit"));
+    assert_eq!(
+        refusal.fate,
+        Fate::Waits("QOSMaxWallDurationPerJobLimit".into())
+    );
     assert!(refusal.assumed);
     job = request("-p gpu_gce -t 12:00:00 -q opp --wrap true");
     assert!(!resources::admit(&wilson, &job, None).unwrap_err().assumed);
@@ -290,7 +293,7 @@ fn a_time_over_the_limit_is_cut_where_the_site_says_so() {
     let refusals = resources::findings(&satori, &job, None);
     assert_eq!(refusals.len(), 2, "{refusals:?}");
     for refusal in refusals {
-        assert_eq!((refusal.fate, refusal.assumed), (Fate::Cut, true));
+        assert_eq!((&refusal.fate, refusal.assumed), (&Fate::Cut, true));
         assert_eq!(refusal.most, Some(12 * 3600));
     }
 }
@@ -423,4 +426,21 @@ fn wrapped(line: &str) -> String {
 fn an_empty_reservation_is_none() {
     let asked = request("--reservation= --wrap true");
     assert_eq!(asked.rare.reservation, None);
+}
+
+/// Beside the root an engine has no account until `sacctmgr` makes one: its owner alone is in that.
+#[test]
+fn where_there_is_the_root_alone_all_may_submit() {
+    let check = |more: &str, want: bool| {
+        let text = format!(
+            "[nodes.n]\ncpus = 1\n[partition.p]\ndefault = true\nnodes = \"ALL\"\n[account.root]\n\
+             [user.ann]\naccounts = [\"root\"]\n{more}"
+        );
+        let file = ClusterFile::parse("lab", &text).unwrap();
+        let job = request("--wrap true");
+        let taken = resources::admit(&file, &job, Some("bob")).is_ok();
+        assert_eq!(taken, want, "{more}");
+    };
+    check("", true);
+    check("[account.lab]\n", false);
 }

@@ -139,6 +139,16 @@ impl State {
             None => Some(&PendingReason::Priority),
         };
         let reason = reason.cloned().unwrap_or(PendingReason::Resources);
+        let job = &self.jobs[&id];
+        let mut choices = job.derived.choices.iter();
+        // What its partitions do not start has no start, whatever becomes free.
+        if choices.all(|choice| self.may_start(job, choice).is_err()) {
+            return Some(WouldWait {
+                reason,
+                start: None,
+                limit: None,
+            });
+        }
         let planned = pass.promises.as_ref();
         let planned = planned.and_then(|promises| promises.plan.start_of(id));
         if !matches!(reason, PendingReason::OverLimit(_)) {

@@ -404,6 +404,24 @@ fn a_job_that_is_not_submitted_yet_waits_for_what_it_would_wait_for_then() {
     };
     let over = |limit: &str| PendingReason::OverLimit(limit.to_owned());
     check("", &[gpus(2, 60)], gpus(2, 60), None);
+    // What a partition never starts has no start, whatever is free.
+    let in_short = Request {
+        partition: Some("short".to_owned()),
+        ..gpus(2, 60)
+    };
+    for (setting, reason) in [
+        ("max_time = \"30:00\"", PendingReason::PartitionTimeLimit),
+        ("state = \"down\"", PendingReason::PartitionDown),
+        (
+            "deny_qos = [\"normal\"]",
+            over(
+                "Job's QOS not permitted to use this partition (short denies normal including normal)",
+            ),
+        ),
+    ] {
+        let partition = format!("[partition.short]\nnodes = \"ALL\"\n{setting}\n");
+        check(&partition, &[], in_short.clone(), Some((reason, None)));
+    }
     check(
         "max_jobs_per_user = 1",
         &[gpus(2, 60)],

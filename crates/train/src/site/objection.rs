@@ -41,9 +41,9 @@ impl From<&Finding> for Objection {
     fn from(finding: &Finding) -> Objection {
         Objection {
             denial: finding.denial,
-            fate: match finding.fate {
+            fate: match &finding.fate {
                 Fate::Refused => JobFate::Refused,
-                Fate::Waits(reason) => JobFate::Waits(reason.to_owned()),
+                Fate::Waits(reason) => JobFate::Waits(reason.to_string()),
                 Fate::Cut => JobFate::Cut,
             },
             asked: finding.asked(),

@@ -15,6 +15,9 @@ pub fn before_submission(
     printer: &Printer,
 ) -> Result<(), Failure> {
     let check = runs::check_script(script, args, target, places)?;
+    for note in &check.notes {
+        printer.say(&format!("note: {note}"));
+    }
     let name = script.display();
     for found in &check.findings {
         printer.say(&format!(

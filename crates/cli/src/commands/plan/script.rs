@@ -51,16 +51,10 @@ pub fn plan(
             plan.written.extend(note);
             plan.written.extend(other_components(&text));
             plan.written.extend(differences);
-            // What a Slurm refuses for sure is not asked. An engine is: its file lacks what was changed since by
-            // sacctmgr and scontrol; of what it ends early it says nothing.
+            // What is refused for sure is not asked; of this machine's own engine nothing is known before.
             let is_known = matches!(described, Described::File(_));
             plan.refusals
                 .retain(|one| one.fate == JobFate::Cut || is_known && !one.assumed);
-            let mut by_file = Vec::new();
-            if target.facts.embedded {
-                let all = std::mem::take(&mut plan.refusals).into_iter();
-                (plan.refusals, by_file) = all.partition(|one| one.fate == JobFate::Cut);
-            }
             if !plan.is_refused() {
                 let job = JobToTest {
                     request: read.request.clone(),
@@ -68,13 +62,8 @@ pub fn plan(
                     flags: of_environment(&read),
                 };
                 let answer = would_take(&target.cluster(), &job, places)?;
-                // One that waits for what no job ends is taken, and never starts.
-                let never = answer.waits_for().map(|it| JobFate::Waits(it.to_owned()));
-                by_file.retain(|one| Some(&one.fate) == never.as_ref());
                 let (refusals, start) = said(answer, &target.cluster());
-                let start = start.filter(|_| by_file.is_empty());
                 plan.refusals.extend(refusals);
-                plan.refusals.extend(by_file);
                 // A held job waits for its release.
                 let start = start.filter(|_| !read.request.hold);
                 plan.rows.extend(start);
