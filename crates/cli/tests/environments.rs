@@ -310,6 +310,21 @@ mod slow {
         assert!(shown.contains("x is no package of a registry"), "{shown}");
     }
 
+    /// It was submitted, and its rank found "no bin/python there; put it on a file system that the nodes share".
+    #[test]
+    fn a_run_whose_environment_was_pruned_is_not_put_back() {
+        let (env, _) = env("command = [\"sh\", \"-c\", \"exit 3\"]\n\
+             [environment]\nrequirements = \"requirements.txt\"\n");
+        env.write("requirements.txt", "# nothing\n");
+        let _failed = env.yard(&["run"]).code(1);
+        env.yard(&["cache", "prune", "--all"]).success();
+        let refused = env.yard(&["requeue"]).code(3).snapshot();
+        assert!(refused.contains("is not there any more"), "{refused}");
+        let shown = env.yard(&["show", "--json"]).success();
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        assert_eq!(shown["starts"].as_array().unwrap().len(), 1);
+    }
+
     /// Writes a package as installers take it.
     const WHEEL: &str = "\
 import zipfile

@@ -3,8 +3,8 @@
 use crate::StartedFrom;
 use model::{ClusterFacts, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
-use train::Plan;
+use std::path::{Path, PathBuf};
+use train::{ContainerPlan, Plan};
 
 /// `run.json`: written once, before anything is submitted. A new field needs `#[serde(default)]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -122,6 +122,19 @@ impl RunJson {
         let image = image.and_then(|it| Some(("image", it.path.as_deref()?.parent()?)));
         let (what, place) = environment.or(image)?;
         (!place.join(MADE_MARKER).exists()).then_some(what)
+    }
+
+    /// What was made before the run was submitted and is not there any more: `environment` or `image`, with its place.
+    #[must_use]
+    pub fn no_longer_there(&self) -> Option<(&'static str, &Path)> {
+        let environment = self.environment.as_ref().filter(|it| it.to_make.is_none());
+        let environment = environment.map(|it| ("environment", it.path.as_path()));
+        let container = self.plan.environment.container.as_ref();
+        let image = self.image.as_ref().filter(|it| !it.to_make);
+        let image = image.filter(|_| container.is_some_and(ContainerPlan::is_made));
+        let image = image.and_then(|it| Some(("image", it.path.as_deref()?.parent()?)));
+        let mut made = environment.into_iter().chain(image);
+        made.find(|(_, place)| !place.join(MADE_MARKER).exists())
     }
 }
 

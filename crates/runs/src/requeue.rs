@@ -4,7 +4,7 @@ use crate::awaited::jobs_of;
 use crate::environment_job::submit_environment;
 use crate::failure::{Failure, FailureKind};
 use crate::submit::submit_next;
-use crate::{RunState, Selected, secrets};
+use crate::{Run, RunState, Selected, secrets};
 use backend::{JobView, Transport};
 use folder::RunFolder;
 use model::JobId;
@@ -43,8 +43,11 @@ pub fn requeue(selected: &Selected) -> Result<Requeued, Failure> {
         .filter(|run| run.folder.is_cancelled());
     if let Some(run) = &selected.run {
         // One of which something is on a node only goes on, to bring it out.
-        if let RunState::Done { left: None, .. } = run.state(view.as_ref()) {
-            return Err(is_done(&run.entry.id));
+        match run.state(view.as_ref()) {
+            RunState::Done { left: None, .. } => return Err(is_done(&run.entry.id)),
+            RunState::Done { .. } => {}
+            _ if live => {}
+            _ => check_what_was_made(run)?,
         }
         written = write_secrets(&run.entry.folder)?;
         run.folder.clear_cancelled()?;
@@ -78,6 +81,25 @@ fn is_done(id: &str) -> Failure {
         .todo(format!(
             "yard run --from {id} begins a new run at its newest checkpoint"
         ))
+}
+
+/// Refuses a run whose environment or image was removed since: its ranks could not start.
+fn check_what_was_made(run: &Run) -> Result<(), Failure> {
+    let (_, json) = RunFolder::open(&run.entry.folder)?;
+    let Some((what, place)) = json.no_longer_there() else {
+        return Ok(());
+    };
+    let id = &run.entry.id;
+    let message = format!("the {what} of {id} is not there any more");
+    Err(Failure::new(FailureKind::Refused, message)
+        .asked(format!("yard requeue {id}"))
+        .there(format!(
+            "nothing is in {}, where it was made: yard cache prune --all removes what no live run has",
+            place.display()
+        ))
+        .todo(format!(
+            "yard run makes it again; with --from {id} the new run begins at the newest checkpoint"
+        )))
 }
 
 fn is_refusal(failure: &Failure) -> bool {
