@@ -34,6 +34,8 @@ use train::{Meeting, Notify, Shape};
 
 /// How long a disk that takes nothing may keep the node-local folder from being used or removed.
 pub(super) const LONGEST_REMOVAL: Duration = Duration::from_secs(5);
+/// How long containers whose wrappers were killed may take to end before checkpoints are saved beside them.
+const CONTAINERS_END: Duration = Duration::from_secs(5);
 /// How often `{checkpoints}` is looked at; a look that takes long is made less often.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
 const RAREST_LOOK: Duration = Duration::from_secs(2);
@@ -388,7 +390,8 @@ impl Keeper {
                 finished,
             } => {
                 if ranks_gone {
-                    loose_containers::end_left(&self.local.path(), Some(self.at.node_index));
+                    let own = Some(self.at.node_index);
+                    loose_containers::end_left(&self.local.path(), own, CONTAINERS_END);
                     self.last_logs();
                 }
                 if self.copier {

@@ -8,11 +8,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
 use std::time::Duration;
 use sys::process::PidFd;
 
 /// How long a command that ends one may take.
-const LONGEST_END: Duration = Duration::from_secs(20);
+pub const LONGEST_END: Duration = Duration::from_secs(20);
 
 const FOLDER: &str = "containers";
 
@@ -67,21 +69,37 @@ pub fn forget(local: &Path, rank: u32) {
     let _ = fs::remove_file(note(local, rank));
 }
 
-/// Ends the containers that killed wrappers left: of one node, or of all that share the disk. The ranks are over.
-pub fn end_left(local: &Path, node_index: Option<u32>) {
+/// Ends the containers that killed wrappers left, all at once: of one node, or of all that share the disk. The ranks are
+/// over. What takes longer than `patience` goes on by itself: there is more to do on a node whose runtime hangs, such
+/// as to save checkpoints, and who comes next tries again.
+pub fn end_left(local: &Path, node_index: Option<u32>, patience: Duration) {
+    let (ends, all_ended) = channel::<()>();
     let notes = fs::read_dir(local.join(FOLDER)).into_iter().flatten();
     for note in notes.flatten() {
-        let text = fs::read(note.path());
+        let path = note.path();
+        let text = fs::read(&path);
         let left = text
             .ok()
             .and_then(|text| serde_json::from_slice(&text).ok());
         let left = left.filter(|left: &LooseContainer| {
             node_index.is_none_or(|index| index == left.node_index)
         });
-        if left.is_some_and(|left| left.end()) {
-            let _ = fs::remove_file(note.path());
-        }
+        let Some(left) = left else {
+            continue;
+        };
+        let until_ended = ends.clone();
+        let end = move || {
+            if left.end() {
+                let _ = fs::remove_file(path);
+            }
+            drop(until_ended);
+        };
+        // Where there is no room for a thread, who comes next tries.
+        let _ = thread::Builder::new().spawn(end);
     }
+    drop(ends);
+    // Nothing is sent: it ends with the last that could.
+    let _ = all_ended.recv_timeout(patience);
 }
 
 fn note(local: &Path, rank: u32) -> PathBuf {
@@ -106,12 +124,12 @@ mod tests {
             one.write(local.path(), rank).unwrap();
         }
         forget(local.path(), 2);
-        end_left(local.path(), Some(0));
+        end_left(local.path(), Some(0), LONGEST_END);
         let ended =
             |rank| ["killed", "removed"].map(|word| mark(&format!("{word}{rank}")).exists());
         assert_eq!(ended(0), [true, true]);
         assert_eq!((ended(1), ended(2)), ([false, false], [false, false]));
-        end_left(local.path(), None);
+        end_left(local.path(), None, LONGEST_END);
         assert_eq!(ended(1), [true, true]);
         let notes = || fs::read_dir(local.path().join(FOLDER)).unwrap().count();
         assert_eq!(notes(), 0);
@@ -122,7 +140,38 @@ mod tests {
             ends,
         };
         one.write(local.path(), 3).unwrap();
-        end_left(local.path(), None);
+        end_left(local.path(), None, LONGEST_END);
         assert_eq!(notes(), 1);
+    }
+
+    /// The keeper waited for it and saved nothing meanwhile, 20 seconds for each command.
+    #[test]
+    fn one_that_hangs_holds_up_neither_others_nor_who_ends_it() {
+        let local = tempfile::tempdir().unwrap();
+        let mark = |name: &str| local.path().join(name).display().to_string();
+        let (go, ended, other) = (mark("go"), mark("ended"), mark("other"));
+        let wait = "until [ -e \"$0\" ]; do sleep 0.01; done; touch \"$1\"";
+        let hangs = ["sh", "-c", wait, &go, &ended].map(str::to_owned);
+        let touches = ["touch", &other].map(str::to_owned);
+        for (rank, words) in [(0, hangs.to_vec()), (1, touches.to_vec())] {
+            let ends = vec![words];
+            let one = LooseContainer {
+                node_index: 0,
+                ends,
+            };
+            one.write(local.path(), rank).unwrap();
+        }
+        end_left(local.path(), None, Duration::ZERO);
+        let there = |path: &str| Path::new(path).exists();
+        let notes = || fs::read_dir(local.path().join(FOLDER)).unwrap().count();
+        let until = |done: &dyn Fn() -> bool| {
+            while !done() {
+                thread::sleep(Duration::from_millis(5));
+            }
+        };
+        until(&|| there(&other) && notes() == 1);
+        assert!(!there(&ended));
+        fs::write(&go, "").unwrap();
+        until(&|| there(&ended) && notes() == 0);
     }
 }

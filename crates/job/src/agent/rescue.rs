@@ -52,7 +52,7 @@ impl Keeper {
             std::thread::sleep(Duration::from_millis(10));
         }
         let own = Some(self.at.node_index).filter(|_| !self.only_copier);
-        loose_containers::end_left(&self.local.path(), own);
+        loose_containers::end_left(&self.local.path(), own, loose_containers::LONGEST_END);
     }
 }
 
