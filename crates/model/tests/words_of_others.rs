@@ -2,7 +2,8 @@
 
 use jiff::tz::TimeZone;
 use yard_model::{
-    Reservation, ShowStyle, Timestamp, reservation_request, reservations_text, show_reservation,
+    MomentStyle, Reservation, ShowStyle, Timestamp, reservation_request, reservations_text,
+    show_reservation,
 };
 
 #[test]
@@ -35,9 +36,9 @@ fn a_name_from_elsewhere_is_shown_in_one_line() {
         name: "a\x1b[2J\nb".to_owned(),
         ..Reservation::default()
     };
-    let zone = TimeZone::UTC;
-    let shown = show_reservation(&one, (0, 0), ShowStyle::default(), Timestamp(0), &zone);
+    let moments = MomentStyle::standard(TimeZone::UTC);
+    let shown = show_reservation(&one, (0, 0), ShowStyle::default(), Timestamp(0), &moments);
     assert!(shown.contains("ReservationName=a\\x1b[2J\\nb "), "{shown}");
-    let listed = reservations_text(&[one], true, Timestamp(0), &zone);
+    let listed = reservations_text(&[one], true, Timestamp(0), &moments);
     assert!(listed.starts_with("a\\x1b[2J\\nb "), "{listed}");
 }

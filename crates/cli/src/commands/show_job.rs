@@ -69,7 +69,7 @@ fn own_rows(job: &JobRow) -> Vec<String> {
     let info = &job.info;
     let moment = |at: Timestamp| {
         let ago = words::length(info.now.since(at));
-        format!("{}, {ago} ago", moment_text(at, &info.zone))
+        format!("{}, {ago} ago", moment_text(at, &info.moments.zone))
     };
     let mut rows = vec![row("submitted", &moment(info.submitted))];
     let is_over = is_over(info);

@@ -2,9 +2,8 @@
 
 use super::connection::{CommandError, connect};
 use api::{ClusterReport, NodeReason, NodeReport, PartitionReport};
-use jiff::tz::TimeZone;
 use model::{
-    NodeGpus, NodeGres, SinfoNode, SinfoPartition, SinfoReason, moment_text, over_subscribe_text,
+    MomentStyle, NodeGpus, NodeGres, SinfoNode, SinfoPartition, SinfoReason, over_subscribe_text,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +47,7 @@ pub fn said_or_name<'a>(node: &'a NodeReport, key: &str) -> &'a str {
 }
 
 /// Its nodes, as `sinfo` prints them: those of the future are not shown.
-pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
+pub fn nodes(cluster: &ClusterReport, moments: &MomentStyle) -> Vec<SinfoNode> {
     // All nodes are on this machine.
     let load = sys::machine_state::load();
     let free = sys::machine_state::free_mib();
@@ -79,7 +78,7 @@ pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
                 text: reason.text.clone(),
                 uid: uids.get(reason.user.as_str()).copied(),
                 user: reason.user.clone(),
-                at: moment_text(reason.at, zone),
+                at: moments.text(reason.at),
             }),
             partitions: cluster
                 .partitions

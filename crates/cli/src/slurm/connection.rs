@@ -158,7 +158,7 @@ pub fn view_facts_of(
 ) -> Result<ViewFacts, CommandError> {
     let mut facts = ViewFacts {
         now: Timestamp(sys::now()),
-        zone: sys::local_zone(),
+        moments: super::moment_style(),
         cluster: cluster.into(),
         partition: sys::OWN_ENGINE_NAME.into(),
         qos: "normal".into(),

@@ -52,8 +52,9 @@ mod yaml;
 
 use crate::printer::Printer;
 use api::{Refusal, WouldStart};
+use jiff::tz::TimeZone;
 use model::option_table::{Command, options_of};
-use model::{Diagnostic, Show, Voice};
+use model::{Diagnostic, MomentForm, MomentStyle, Show, Voice};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -313,18 +314,29 @@ fn unusable(folder: &Path) -> Option<String> {
     })
 }
 
-/// Takes `SLURM_TIME_FORMAT` over; what is no form is said by the commands that print moments.
-fn choose_moment_form(name: &str, printer: &Printer) {
+/// The form that `SLURM_TIME_FORMAT` names.
+fn moment_form(zone: &TimeZone) -> Result<MomentForm, String> {
     let Some(text) = variable("SLURM_TIME_FORMAT") else {
-        return;
+        return Ok(MomentForm::Standard);
     };
     let now = jiff::Timestamp::from_millisecond(sys::now()).unwrap_or_default();
-    match model::MomentForm::read(&text, now.to_zoned(sys::local_zone()).date()) {
-        Ok(form) => form.into_iter().for_each(model::MomentForm::choose),
-        Err(message) if matches!(name, "squeue" | "sacct" | "scontrol" | "sinfo" | "sacctmgr") => {
-            printer.say(&format!("{name}: error: {message}"));
-        }
-        Err(_) => {}
+    MomentForm::read(&text, now.to_zoned(zone.clone()).date())
+}
+
+/// How Slurm's commands print moments here: where `SLURM_TIME_FORMAT` is no form, in the standard one.
+fn moment_style() -> MomentStyle {
+    let zone = sys::local_zone();
+    let form = moment_form(&zone).unwrap_or_default();
+    MomentStyle { zone, form }
+}
+
+/// What is no form is said by the commands that print moments.
+fn say_wrong_moment_form(name: &str, printer: &Printer) {
+    if matches!(name, "squeue" | "sacct" | "scontrol" | "sinfo" | "sacctmgr")
+        && variable("SLURM_TIME_FORMAT").is_some()
+        && let Err(message) = moment_form(&sys::local_zone())
+    {
+        printer.say(&format!("{name}: error: {message}"));
     }
 }
 
@@ -335,7 +347,7 @@ pub fn main(name: &str, args: &[OsString], printer: &Printer) -> u8 {
         return ssh::run(args, printer);
     }
     let args: Vec<String> = args.iter().map(|arg| sys::odd_text::text(arg)).collect();
-    choose_moment_form(name, printer);
+    say_wrong_moment_form(name, printer);
     let status = if is_cluster_of_environment_there(name, printer) {
         run(name, &args, printer)
     } else {
@@ -368,11 +380,11 @@ fn run(name: &str, args: &[String], printer: &Printer) -> u8 {
 }
 
 /// What `--test-only` says of a job that could start, after the command's name.
-fn start_text(start: &WouldStart, zone: &jiff::tz::TimeZone) -> String {
+fn start_text(start: &WouldStart, moments: &MomentStyle) -> String {
     format!(
         "Job {} to start at {} using {} processors on nodes {} in partition {}",
         start.job,
-        model::moment_text(start.at, zone),
+        moments.text(start.at),
         start.cpus,
         model::node_list::fold(&start.nodes),
         start.partition
@@ -380,7 +392,7 @@ fn start_text(start: &WouldStart, zone: &jiff::tz::TimeZone) -> String {
 }
 
 /// The same of the components of a heterogeneous job.
-fn common_start_text(starts: &[WouldStart], zone: &jiff::tz::TimeZone) -> String {
+fn common_start_text(starts: &[WouldStart], moments: &MomentStyle) -> String {
     let at = starts.iter().map(|start| start.at).max();
     let nodes = starts.iter().flat_map(|start| start.nodes.iter().cloned());
     let nodes: Vec<_> = nodes
@@ -390,7 +402,7 @@ fn common_start_text(starts: &[WouldStart], zone: &jiff::tz::TimeZone) -> String
     format!(
         "Job {} to start at {} using {} processors on {}",
         starts.first().map_or(model::JobId(0), |start| start.job),
-        model::moment_text(at.unwrap_or(model::Timestamp(0)), zone),
+        moments.text(at.unwrap_or(model::Timestamp(0))),
         starts.iter().map(|start| start.cpus).sum::<u32>(),
         model::node_list::fold(&nodes),
     )

@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
     let now = Timestamp(sys::now());
-    let asked = match SacctArgs::parse(args, &super::variable, now, &sys::local_zone()) {
+    let asked = match SacctArgs::parse(args, &super::variable, now, &super::moment_style()) {
         Ok(asked) => asked,
         Err(wrong) => {
             printer.say(&wrong.to_string());

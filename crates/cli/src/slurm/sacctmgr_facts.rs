@@ -14,7 +14,7 @@ pub fn sacctmgr_facts(
 ) -> Result<SacctmgrFacts, CommandError> {
     let mut facts = SacctmgrFacts {
         now: Timestamp(sys::now()),
-        zone: sys::local_zone(),
+        moments: super::moment_style(),
         ..SacctmgrFacts::default()
     };
     let shows =

@@ -34,7 +34,7 @@ pub(super) fn modify_jobs(
         let facts = view_facts(Some(client))?;
         let jobs: Vec<JobInfo> = jobs.iter().map(|job| JobInfo::of(job, &facts)).collect();
         let named: Vec<&JobInfo> = jobs.iter().filter(|job| change.wants(job)).collect();
-        let answer = change.answer(&named, &facts.zone);
+        let answer = change.answer(&named, &facts.moments);
         let say = || printer.data(&answer.stdout);
         if !answer.changes {
             say();

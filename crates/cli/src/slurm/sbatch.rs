@@ -175,7 +175,7 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
             asked.request,
             asked.later,
             as_user,
-            &zone,
+            &super::moment_style(),
         ) {
             Ok(text) => {
                 if !asked.quiet {
@@ -262,17 +262,17 @@ fn test(
     first: model::Request,
     later: Vec<model::Request>,
     as_user: Option<AsUser>,
-    zone: &jiff::tz::TimeZone,
+    moments: &model::MomentStyle,
 ) -> Result<String, api::CallError> {
     let start = client.test(first, as_user)?;
     if later.is_empty() {
-        return Ok(super::start_text(&start, zone));
+        return Ok(super::start_text(&start, moments));
     }
     let mut all = vec![start];
     for request in later {
         all.push(client.test(request, as_user)?);
     }
-    Ok(super::common_start_text(&all, zone))
+    Ok(super::common_start_text(&all, moments))
 }
 
 /// Says the first error, at which Slurm stops too, with what was remarked before it.

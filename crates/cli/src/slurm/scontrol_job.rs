@@ -4,7 +4,7 @@ use super::connection::{CommandError, connect, connect_to_look};
 use super::scontrol_show_jobs::{jobs, single_job};
 use super::step_processes::measure;
 use crate::printer::Printer;
-use model::{JobId, JobStateName, StepHolders, StepId, TaskUse, moment_text};
+use model::{JobId, JobStateName, StepHolders, StepId, TaskUse};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -175,7 +175,7 @@ pub fn pid_info(pid: u32, printer: &Printer) -> Result<u8, CommandError> {
     };
     let end = info
         .end
-        .map_or_else(|| "Unknown".to_owned(), |end| moment_text(end, &info.zone));
+        .map_or_else(|| "Unknown".to_owned(), |end| info.moments.text(end));
     let left = info.end.map_or(i64::from(i32::MAX), |end| {
         end.seconds() - info.now.seconds()
     });

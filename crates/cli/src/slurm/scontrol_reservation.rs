@@ -84,11 +84,11 @@ pub fn show_reservations(
     printer: &Printer,
 ) -> Result<u8, CommandError> {
     let cluster = cluster()?;
-    let (now, zone) = (Timestamp(sys::now()), sys::local_zone());
+    let (now, moments) = (Timestamp(sys::now()), super::moment_style());
     let shown = cluster.reservations.iter();
     let shown = shown.filter(|one| name.is_none_or(|name| one.name == name));
     let text: String = shown
-        .map(|one| show_reservation(one, cores_of(&cluster, one), style, now, &zone))
+        .map(|one| show_reservation(one, cores_of(&cluster, one), style, now, &moments))
         .collect();
     match (name, text.is_empty()) {
         (Some(name), true) => {

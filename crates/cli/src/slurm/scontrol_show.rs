@@ -2,10 +2,9 @@
 
 use super::cluster_view::{gres, gres_used, said_or_name};
 use api::{ClusterReport, LicenceReport, NodeReport, PartitionReport, SwitchReport};
-use jiff::tz::TimeZone;
 use model::{
-    JobInfo, NodeGpus, NodeName, Seconds, Settings, ShowStyle, StepRecord, Timestamp,
-    mebibytes_text, moment_text, node_list, one_line, over_subscribe_text, padded_elapsed_text,
+    JobInfo, MomentStyle, NodeGpus, NodeName, Seconds, Settings, ShowStyle, StepRecord, Timestamp,
+    mebibytes_text, node_list, one_line, over_subscribe_text, padded_elapsed_text,
 };
 
 /// Lines under each other, or in one; a blank line or an end of line after them.
@@ -23,7 +22,7 @@ pub fn node_text(
     node: &NodeReport,
     cluster: &ClusterReport,
     style: ShowStyle,
-    zone: &TimeZone,
+    moments: &MomentStyle,
 ) -> String {
     let [sockets, cores, threads] = node.sockets.unwrap_or([1, node.cpus, 1]);
     let features = or_null(node.features.join(","));
@@ -38,7 +37,7 @@ pub fn node_text(
         format!("{}.{:02}", it / 100, it % 100)
     });
     let boot = sys::machine_state::booted_at();
-    let boot = boot.map_or("None".to_owned(), |at| moment_text(Timestamp(at), zone));
+    let boot = boot.map_or("None".to_owned(), |at| moments.text(Timestamp(at)));
     let mut lines = vec![
         format!(
             "NodeName={} Arch={}{} CoresPerSocket={cores} ",
@@ -80,9 +79,9 @@ pub fn node_text(
         format!("Partitions={} ", partitions.join(",")),
         format!(
             "BootTime={boot} SlurmdStartTime={}",
-            moment_text(cluster.since, zone)
+            moments.text(cluster.since)
         ),
-        format!("LastBusyTime={}", moment_text(node.last_busy, zone)),
+        format!("LastBusyTime={}", moments.text(node.last_busy)),
         format!(
             "CfgTRES=cpu={cpus},mem={},billing={cpus}{}",
             mebibytes_text(node.memory),
@@ -95,7 +94,7 @@ pub fn node_text(
         "ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s".to_owned(),
     ]);
     if let Some(reason) = &node.reason {
-        let at = moment_text(reason.at, zone);
+        let at = moments.text(reason.at);
         lines.push(format!("Reason={} [{}@{at}]", reason.text, reason.user));
     }
     for (key, name) in [("comment", "Comment"), ("extra", "Extra")] {
@@ -361,7 +360,7 @@ pub fn step_text(step: &StepRecord, job: &JobInfo, style: ShowStyle) -> String {
             },
             step.step,
             job.uid(),
-            moment_text(step.since, &job.zone)
+            job.moments.text(step.since)
         ),
         format!(
             "State=RUNNING Partition={} NodeList={}",

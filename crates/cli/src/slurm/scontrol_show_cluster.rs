@@ -5,7 +5,7 @@ use super::connection::{CommandError, connect};
 use super::scontrol_show::{licence_text, node_text, partition_text, switch_text};
 use crate::printer::Printer;
 use api::{NodeReport, SwitchReport};
-use model::{ShowStyle, Timestamp, config_text, moment_text, node_list};
+use model::{ShowStyle, Timestamp, config_text, node_list};
 
 /// The nodes that are named, or all; names of no node follow the others.
 pub fn show_nodes(
@@ -15,7 +15,7 @@ pub fn show_nodes(
     printer: &Printer,
 ) -> Result<u8, CommandError> {
     let cluster = cluster()?;
-    let zone = sys::local_zone();
+    let moments = super::moment_style();
     let is_shown = |node: &&NodeReport| style.future || !node.state.is_future;
     let shown = || cluster.nodes.iter().filter(is_shown);
     let wanted = match names.map(node_list::expand) {
@@ -25,7 +25,7 @@ pub fn show_nodes(
     let mut status = 0;
     for name in &wanted {
         match shown().find(|node| node.name == *name) {
-            Some(node) => printer.data(&node_text(node, &cluster, style, &zone)),
+            Some(node) => printer.data(&node_text(node, &cluster, style, &moments)),
             None => {
                 status = 1;
                 if !quiet {
@@ -113,7 +113,7 @@ pub fn show_licences(
 /// The configuration.
 pub fn show_config(printer: &Printer) -> Result<u8, CommandError> {
     let facts = connect()?.facts()?;
-    let zone = sys::local_zone();
+    let moments = super::moment_style();
     let mut settings = facts.config;
     let host = sys::host_name();
     let me = sys::process::user();
@@ -122,7 +122,7 @@ pub fn show_config(printer: &Printer) -> Result<u8, CommandError> {
         .flatten()
         .map_or_else(|| me.to_string(), |user| user.name);
     for (name, value) in [
-        ("BOOT_TIME", moment_text(facts.since, &zone)),
+        ("BOOT_TIME", moments.text(facts.since)),
         ("SlurmctldHost[0]", host.clone()),
         ("SlurmUser", format!("{user}({me})")),
         ("SlurmdUser", format!("{user}({me})")),
@@ -134,7 +134,7 @@ pub fn show_config(printer: &Printer) -> Result<u8, CommandError> {
     ] {
         settings.insert(name.to_owned(), value);
     }
-    let now = moment_text(Timestamp(sys::now()), &zone);
+    let now = moments.text(Timestamp(sys::now()));
     printer.data(&config_text(&now, &settings, &host));
     Ok(0)
 }

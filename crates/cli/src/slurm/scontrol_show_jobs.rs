@@ -8,7 +8,7 @@ use api::{Client, JobFilter};
 use model::scontrol::{ScontrolArgs, ScontrolJob};
 use model::{
     ArrayTaskInfo, JobId, JobInfo, JobRecord, JobStateName, ShowStyle, StepRecord, StepState,
-    Timestamp, ViewFacts, moment_text, node_list, padded_elapsed_text, show_job,
+    Timestamp, ViewFacts, node_list, padded_elapsed_text, show_job,
 };
 
 /// The job or the element that is named, or all jobs.
@@ -231,7 +231,7 @@ pub fn completing(printer: &Printer) -> Result<u8, CommandError> {
         printer.line(&format!(
             "JobId={} EndTime={} CompletingTime={} Nodes(COMPLETING)={}",
             info.id_text(false),
-            moment_text(end, &info.zone),
+            info.moments.text(end),
             padded_elapsed_text(passed.max(0)),
             node_list::fold(&info.nodes)
         ));

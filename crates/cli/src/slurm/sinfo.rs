@@ -52,8 +52,8 @@ fn print(asked: &SinfoArgs, cluster: &ClusterReport, printer: &Printer) -> u8 {
         printer.say(&super::unknown_cluster_text("sinfo", unknown));
         return 1;
     }
-    let zone = sys::local_zone();
-    let nodes = nodes(cluster, &zone);
+    let moments = super::moment_style();
+    let nodes = nodes(cluster, &moments);
     let now = Timestamp(sys::now());
     match asked.action {
         SinfoAction::Json => printer.data(&format!("{:#}\n", nodes_json(cluster))),
@@ -63,7 +63,7 @@ fn print(asked: &SinfoArgs, cluster: &ClusterReport, printer: &Printer) -> u8 {
                 &cluster.reservations,
                 asked.no_header,
                 now,
-                &zone,
+                &moments,
             ));
         }
         _ => {
@@ -71,7 +71,7 @@ fn print(asked: &SinfoArgs, cluster: &ClusterReport, printer: &Printer) -> u8 {
                 printer.line(&format!("CLUSTER: {}", cluster.name));
             }
             let partitions = partitions(cluster);
-            let printed = asked.print(&partitions, &nodes, now, &zone);
+            let printed = asked.print(&partitions, &nodes, now, &moments.zone);
             for line in &printed.stderr {
                 printer.say(line);
             }

@@ -90,7 +90,7 @@ mod tests {
     use crate::commands::{
         SacctArgs, SacctmgrArgs, SdiagArgs, SinfoArgs, SprioArgs, SqueueArgs, SshareArgs, SstatArgs,
     };
-    use crate::values::Timestamp;
+    use crate::values::{MomentStyle, Timestamp};
     use jiff::tz::TimeZone;
     use std::collections::BTreeSet;
 
@@ -165,7 +165,12 @@ mod tests {
             "scancel" => shown(scancel::parse(command, &args, &none)),
             "sacct" => {
                 let now = Timestamp(1_000_000_000_000);
-                shown(SacctArgs::parse(&args, &none, now, &TimeZone::UTC))
+                shown(SacctArgs::parse(
+                    &args,
+                    &none,
+                    now,
+                    &MomentStyle::standard(TimeZone::UTC),
+                ))
             }
             "sattach" => shown(sattach::parse(&args).map_err(|error| error.text)),
             "sbcast" => shown(sbcast::parse(&args, &none)),

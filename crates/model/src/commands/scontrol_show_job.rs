@@ -5,7 +5,7 @@ use crate::records::{ArrayTaskInfo, JobInfo, held_gpus_text};
 use crate::requests::{AskedSwitches, ComponentPlace};
 use crate::values::{
     MemoryRequest, NodeName, NodeShare, Seconds, TimeLimitRequest, Timestamp, array_elements_text,
-    cpu_frequency, mebibytes_text, moment_text, one_line, padded_elapsed_text,
+    cpu_frequency, mebibytes_text, one_line, padded_elapsed_text,
 };
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -131,10 +131,7 @@ fn head(lines: &mut Lines, job: &JobInfo, style: ShowStyle) {
 
 fn times(lines: &mut Lines, job: &JobInfo) {
     let at = |moment: Option<Timestamp>| {
-        moment.map_or_else(
-            || "Unknown".to_owned(),
-            |moment| moment_text(moment, &job.zone),
-        )
+        moment.map_or_else(|| "Unknown".to_owned(), |moment| job.moments.text(moment))
     };
     let limit = job.limit.map_or_else(
         || "UNLIMITED".to_owned(),
@@ -161,10 +158,10 @@ fn times(lines: &mut Lines, job: &JobInfo) {
         "StartTime={} EndTime={} Deadline={}",
         at(job.start),
         at(job.end),
-        job.request.rare.deadline.map_or_else(
-            || "N/A".to_owned(),
-            |deadline| moment_text(deadline, &job.zone)
-        )
+        job.request
+            .rare
+            .deadline
+            .map_or_else(|| "N/A".to_owned(), |deadline| job.moments.text(deadline))
     ));
     let lost = job.preempted.and(job.start);
     if let Some(since) = job.preemptible.or(lost) {
@@ -178,10 +175,8 @@ fn times(lines: &mut Lines, job: &JobInfo) {
     }
     lines.add(format_args!(
         "SuspendTime={} SecsPreSuspend={} LastSchedEval={} Scheduler=Main",
-        job.suspended.map_or_else(
-            || "None".to_owned(),
-            |(moment, _)| moment_text(moment, &job.zone)
-        ),
+        job.suspended
+            .map_or_else(|| "None".to_owned(), |(moment, _)| job.moments.text(moment)),
         job.suspended.map_or(0, |(_, ran)| ran),
         at(job.looked_at),
     ));

@@ -3,8 +3,7 @@
 use crate::commands::ShowStyle;
 use crate::records::{Reservation, ReservationFlag};
 use crate::values::number_ranges;
-use crate::values::{Seconds, Timestamp, moment_text, node_list, one_line, padded_elapsed_text};
-use jiff::tz::TimeZone;
+use crate::values::{MomentStyle, Seconds, Timestamp, node_list, one_line, padded_elapsed_text};
 
 /// A reservation as `scontrol show reservation` prints it; `cores` and `cpus` are those that it has.
 #[must_use]
@@ -13,7 +12,7 @@ pub fn show_reservation(
     (cores, cpus): (u32, u32),
     style: ShowStyle,
     now: Timestamp,
-    zone: &TimeZone,
+    moments: &MomentStyle,
 ) -> String {
     let or_null = |text: Option<String>| text.unwrap_or_else(|| "(null)".to_owned());
     let state = if reservation.is_active(now) {
@@ -28,8 +27,8 @@ pub fn show_reservation(
         format!(
             "ReservationName={} StartTime={} EndTime={} Duration={}",
             reservation.name,
-            moment_text(start, zone),
-            moment_text(end, zone),
+            moments.text(start),
+            moments.text(end),
             padded_elapsed_text(end.since(start) / 1000)
         ),
         format!(
@@ -89,6 +88,7 @@ fn flags_text(reservation: &Reservation) -> String {
 mod tests {
     use super::*;
     use crate::values::NodeName;
+    use jiff::tz::TimeZone;
 
     #[test]
     fn cores_of_each_node_have_a_line() {
@@ -98,8 +98,9 @@ mod tests {
             core_ids: vec![vec![0, 1, 2, 5], vec![0, 1]],
             ..Reservation::default()
         };
-        let (style, zone) = (ShowStyle::default(), TimeZone::UTC);
-        let shown = show_reservation(&one, (6, 6), style, Timestamp(0), &zone);
+        let moments = MomentStyle::standard(TimeZone::UTC);
+        let style = ShowStyle::default();
+        let shown = show_reservation(&one, (6, 6), style, Timestamp(0), &moments);
         let lines: Vec<&str> = shown.lines().skip(2).take(3).collect();
         let want = [
             "     NodeName=node1 CoreIDs=0-2,5",

@@ -2,8 +2,7 @@
 
 use crate::commands::padding::padded;
 use crate::records::Reservation;
-use crate::values::{Timestamp, moment_text, node_list, one_line, padded_elapsed_text};
-use jiff::tz::TimeZone;
+use crate::values::{MomentStyle, Timestamp, node_list, one_line, padded_elapsed_text};
 
 /// What `sinfo --reservation` prints.
 #[must_use]
@@ -11,7 +10,7 @@ pub fn reservations_text(
     reservations: &[Reservation],
     has_no_header: bool,
     now: Timestamp,
-    zone: &TimeZone,
+    moments: &MomentStyle,
 ) -> String {
     if reservations.is_empty() {
         return "No reservations in the system\n".to_owned();
@@ -48,8 +47,8 @@ pub fn reservations_text(
         text += &line([
             &one_line(&one.name),
             state,
-            &moment_text(one.start, zone),
-            &moment_text(one.end, zone),
+            &moments.text(one.start),
+            &moments.text(one.end),
             &padded_elapsed_text(one.end.since(one.start) / 1000),
             &node_list::fold(&one.nodes),
         ]);

@@ -129,7 +129,7 @@ impl SqueueArgs {
             && !self.no_header
             && let Ok(now) = jiff::Timestamp::from_millisecond(facts.now.0)
         {
-            let now = now.to_zoned(facts.zone.clone());
+            let now = now.to_zoned(facts.moments.zone.clone());
             text = format!("{}\n", now.strftime("%a %b %d %H:%M:%S %Y"));
         }
         if self.is_verbose() {

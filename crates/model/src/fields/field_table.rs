@@ -7,7 +7,7 @@
 use crate::records::{ArrayTaskInfo, JobInfo, JobStateName, PartitionSharing};
 use crate::requests::{ComponentPlace, Sharing};
 use crate::values::{MemoryRequest, NodeName, TimeLimitRequest, Timestamp};
-use crate::values::{array_elements_text, elapsed_text, mebibytes_text, moment_text};
+use crate::values::{array_elements_text, elapsed_text, mebibytes_text};
 
 /// A column of `squeue`.
 #[derive(Debug)]
@@ -273,7 +273,7 @@ fn nodes(nodes: &[NodeName]) -> Cell {
 }
 
 fn moment(job: &JobInfo, moment: Option<Timestamp>) -> Cell {
-    Cell::Text(moment.map_or_else(|| "N/A".to_owned(), |moment| moment_text(moment, &job.zone)))
+    Cell::Text(moment.map_or_else(|| "N/A".to_owned(), |moment| job.moments.text(moment)))
 }
 
 fn end_time(job: &JobInfo) -> Cell {

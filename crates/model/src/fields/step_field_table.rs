@@ -2,7 +2,7 @@
 
 use crate::fields::Cell;
 use crate::records::{JobInfo, OUT_OF_MEMORY, StepRecord, StepState};
-use crate::values::{elapsed_text, moment_text};
+use crate::values::elapsed_text;
 
 /// A step and its job, as Slurm tells of them.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ pub const STEP_FIELDS: &[StepField] = &[
     field(Some('M'), &["timeused"], "TIME", |info| Cell::Long(elapsed_text(info.run_time()))),
     field(Some('N'), &["nodes"], "NODELIST", |info| Cell::Long(info.nodes_text())),
     field(Some('P'), &["partition"], "PARTITION", |info| Cell::Text(info.job.partition.to_string())),
-    field(Some('S'), &["starttime"], "START_TIME", |info| Cell::Text(moment_text(info.step.since, &info.job.zone))),
+    field(Some('S'), &["starttime"], "START_TIME", |info| Cell::Text(info.job.moments.text(info.step.since))),
     field(Some('u'), &["username"], "USER", |info| Cell::Text(info.job.user().to_owned())),
     field(Some('U'), &["userid"], "UID", |info| number(info.job.uid())),
     field(None, &["arrayjobid"], "ARRAY_JOB_ID", |info| number(info.job.array.as_ref().map_or(info.job.id, |array| array.job))),

@@ -10,9 +10,9 @@ use crate::records::{
 };
 use crate::requests::Request;
 use crate::values::{
-    Allocation, MemoryRequest, NodeName, Seconds, TimeLimitRequest, Timestamp, node_list,
+    Allocation, MemoryRequest, MomentStyle, NodeName, Seconds, TimeLimitRequest, Timestamp,
+    node_list,
 };
-use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -112,8 +112,8 @@ pub struct JobInfo {
     pub cluster: Arc<str>,
     /// The moment of looking.
     pub now: Timestamp,
-    /// Moments are printed in this zone.
-    pub zone: TimeZone,
+    /// How moments are printed.
+    pub moments: MomentStyle,
 }
 
 /// A job's place in an array.
@@ -258,7 +258,7 @@ impl JobInfo {
             gpu_kind,
             cluster: Arc::clone(&facts.cluster),
             now: facts.now,
-            zone: facts.zone.clone(),
+            moments: facts.moments.clone(),
         }
     }
 

@@ -1,8 +1,7 @@
 //! What the reader of job records knows of the time and of the cluster.
 
 use crate::records::{AccountNumbers, JobRecord, Recorded};
-use crate::values::{MemoryRequest, NodeName, Seconds, Timestamp};
-use jiff::tz::TimeZone;
+use crate::values::{MemoryRequest, MomentStyle, NodeName, Seconds, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,8 +11,8 @@ use std::sync::Arc;
 pub struct ViewFacts {
     /// The moment of looking.
     pub now: Timestamp,
-    /// Moments are printed in this zone.
-    pub zone: TimeZone,
+    /// How moments are printed.
+    pub moments: MomentStyle,
     /// The cluster's name.
     pub cluster: Arc<str>,
     /// Partition of jobs that name none.

@@ -1,6 +1,6 @@
 //! Lengths of time and moments as Slurm's commands print them.
 
-use crate::values::{MomentForm, Timestamp};
+use crate::values::Timestamp;
 use jiff::tz::TimeZone;
 
 /// Longest length that `squeue` prints: a year.
@@ -52,14 +52,12 @@ pub fn padded_elapsed_text(seconds: i64) -> String {
     }
 }
 
-/// A moment as Slurm prints it, without its zone: `2030-01-20T12:34:00`, or in the program's [`MomentForm`].
+/// A moment as Slurm prints it, without its zone: `2030-01-20T12:34:00`. Where a
+/// [`crate::values::MomentForm`] may be chosen it is printed by a [`crate::values::MomentStyle`].
 #[must_use]
 pub fn moment_text(moment: Timestamp, zone: &TimeZone) -> String {
     match jiff::Timestamp::from_second(moment.seconds()) {
         Ok(instant) => {
-            if let Some(text) = MomentForm::chosen_text(&instant.to_zoned(zone.clone())) {
-                return text;
-            }
             let at = zone.to_datetime(instant);
             let (year, month, day) = (at.year(), at.month(), at.day());
             let (hour, minute, second) = (at.hour(), at.minute(), at.second());

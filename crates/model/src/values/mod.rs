@@ -75,7 +75,7 @@ pub use length_with_units::length_with_units;
 pub use licences::{LicenceCount, parse_licences};
 pub use mail_type::{MailEvent, mail_types_text, parse_mail_types};
 pub use memory_size::{MemoryRequest, mebibytes_option, parse_mebibytes};
-pub use moment_form::MomentForm;
+pub use moment_form::{MomentForm, MomentStyle};
 pub use nearest::nearest;
 pub use node_count::NodeCount;
 pub use node_name::NodeName;

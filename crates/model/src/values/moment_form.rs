@@ -1,54 +1,75 @@
-//! The form in which Slurm's commands print moments: `SLURM_TIME_FORMAT`.
+//! How Slurm's commands print moments: in which zone, and in the form that `SLURM_TIME_FORMAT` names.
 
+use super::{Timestamp, moment_text};
 use jiff::Zoned;
 use jiff::civil::Date;
 use jiff::fmt::strtime;
-use std::sync::OnceLock;
+use jiff::tz::TimeZone;
+use std::sync::Arc;
 
-/// How moments are printed instead of as `2030-01-20T12:34:00`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The form in which moments are printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum MomentForm {
+    /// `standard`: `2030-01-20T12:34:00`.
+    #[default]
+    Standard,
     /// `relative`: the shorter, the nearer they are to this day.
     Relative(Date),
     /// As `strftime` takes it.
-    Written(String),
+    Written(Arc<str>),
 }
 
-/// One program prints all its moments alike.
-static CHOSEN: OnceLock<MomentForm> = OnceLock::new();
+/// How one command prints its moments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MomentStyle {
+    /// In this zone.
+    pub zone: TimeZone,
+    /// In this form.
+    pub form: MomentForm,
+}
 
 /// As long as Slurm's buffer.
 const LONGEST: usize = 31;
 
+impl MomentStyle {
+    /// The standard form in a zone.
+    #[must_use]
+    pub fn standard(zone: TimeZone) -> MomentStyle {
+        let form = MomentForm::Standard;
+        MomentStyle { zone, form }
+    }
+
+    /// A moment; in the standard form what can't be printed in another.
+    #[must_use]
+    pub fn text(&self, moment: Timestamp) -> String {
+        let formed = || {
+            let instant = jiff::Timestamp::from_second(moment.seconds()).ok()?;
+            self.form.text(&instant.to_zoned(self.zone.clone()))
+        };
+        formed().unwrap_or_else(|| moment_text(moment, &self.zone))
+    }
+}
+
 impl MomentForm {
-    /// Reads the variable; none is the usual form. `today` is that of the reader.
+    /// Reads the variable. `today` is that of the reader.
     ///
     /// # Errors
     /// It is no form: in Slurm's words.
-    pub fn read(text: &str, today: Date) -> Result<Option<MomentForm>, String> {
+    pub fn read(text: &str, today: Date) -> Result<MomentForm, String> {
         match text {
-            "" | "standard" => Ok(None),
-            "relative" => Ok(Some(MomentForm::Relative(today))),
+            "" | "standard" => Ok(MomentForm::Standard),
+            "relative" => Ok(MomentForm::Relative(today)),
             text if !text.contains('%') || text.len() > LONGEST => {
                 Err(format!("invalid SLURM_TIME_FORMAT = '{text}'"))
             }
-            text => Ok(Some(MomentForm::Written(text.to_owned()))),
+            text => Ok(MomentForm::Written(text.into())),
         }
     }
 
-    /// From now on this program prints moments so. Only the first call counts.
-    pub fn choose(self) {
-        // A second choice is none.
-        let _first = CHOSEN.set(self);
-    }
-
-    /// A moment in the form that was chosen; none where there is no such, or it can't be printed so.
-    pub(super) fn chosen_text(at: &Zoned) -> Option<String> {
-        CHOSEN.get()?.text(at)
-    }
-
+    /// None in the standard form, and where it can't be printed so.
     fn text(&self, at: &Zoned) -> Option<String> {
         let form = match self {
+            MomentForm::Standard => return None,
             MomentForm::Relative(today) => relative(*today, at.date()),
             MomentForm::Written(form) => form,
         };
@@ -77,21 +98,23 @@ mod tests {
     #[track_caller]
     fn check(form: &str, at: &str, want: &str) {
         let at: Zoned = at.parse().unwrap();
-        let form = MomentForm::read(form, Date::constant(2030, 1, 20));
-        let text = match form {
-            Ok(None) => "as usual".to_owned(),
-            Ok(Some(form)) => form.text(&at).unwrap_or_default(),
-            Err(message) => message,
-        };
-        assert_eq!(text, want);
+        let zone = at.time_zone().clone();
+        let text = MomentForm::read(form, Date::constant(2030, 1, 20)).map(|form| {
+            let moment = Timestamp(at.timestamp().as_millisecond());
+            MomentStyle { zone, form }.text(moment)
+        });
+        assert_eq!(text.unwrap_or_else(|message| message), want);
     }
 
     #[test]
     fn forms_are_those_of_slurm() {
         let at = "2030-01-20T12:34:05+00:00[UTC]";
-        check("", at, "as usual");
-        check("standard", at, "as usual");
+        check("", at, "2030-01-20T12:34:05");
+        check("standard", at, "2030-01-20T12:34:05");
         check("%s", at, "1895142845");
+        let east = "2030-01-20T12:34:05+02:00[+02:00]";
+        check("", east, "2030-01-20T12:34:05");
+        check("%T", east, "12:34:05");
         check("%F %T", at, "2030-01-20 12:34:05");
         check("then%%", at, "then%");
         check("then", at, "invalid SLURM_TIME_FORMAT = 'then'");

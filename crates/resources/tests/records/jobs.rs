@@ -14,7 +14,7 @@ pub const NOW: Timestamp = Timestamp(1_700_000_000_000);
 pub fn facts() -> ViewFacts {
     ViewFacts {
         now: NOW,
-        zone: jiff::tz::TimeZone::UTC,
+        moments: model::MomentStyle::standard(jiff::tz::TimeZone::UTC),
         cluster: "lab".into(),
         partition: "gpu".into(),
         qos: "normal".into(),

@@ -87,7 +87,7 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
         return 1;
     }
     if asked.test_only {
-        return test(engine, asked, &zone, printer);
+        return test(engine, asked, printer);
     }
     let environment = sys::odd_text::environment();
     let caller = Caller {
@@ -271,7 +271,7 @@ fn programs(asked: &Srun) -> Result<Vec<Vec<String>>, Vec<String>> {
 }
 
 /// `--test-only`: whether the job could ever run.
-fn test(engine: &Path, asked: Srun, zone: &jiff::tz::TimeZone, printer: &Printer) -> u8 {
+fn test(engine: &Path, asked: Srun, printer: &Printer) -> u8 {
     let mut client = match connection::connect_in(engine) {
         Ok(client) => client,
         Err(failure) => {
@@ -283,7 +283,8 @@ fn test(engine: &Path, asked: Srun, zone: &jiff::tz::TimeZone, printer: &Printer
     let failure: connection::CommandError = match client.test(asked.request, None) {
         Ok(start) => {
             if !quiet {
-                printer.say(&format!("srun: {}", super::start_text(&start, zone)));
+                let text = super::start_text(&start, &super::moment_style());
+                printer.say(&format!("srun: {text}"));
             }
             return 0;
         }

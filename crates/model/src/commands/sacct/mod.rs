@@ -20,8 +20,7 @@ use crate::options::long_options::{
 };
 use crate::options::option_table::Takes;
 use crate::records::JobStateName;
-use crate::values::{NodeName, Timestamp, moment_text, node_list, parse_past_moment};
-use jiff::tz::TimeZone;
+use crate::values::{MomentStyle, NodeName, Timestamp, node_list, parse_past_moment};
 
 /// A command line of `sacct`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -336,8 +335,9 @@ impl SacctArgs {
         args: &[String],
         variable: &dyn Fn(&str) -> Option<String>,
         now: Timestamp,
-        zone: &TimeZone,
+        moments: &MomentStyle,
     ) -> Result<SacctArgs, SacctError> {
+        let zone = &moments.zone;
         let moment = |text: &str| parse_past_moment(text, now, zone).map_err(SacctError::Moment);
         let parsed = parse_long_options(OPTIONS, args);
         let mut asked = SacctArgs::default();
@@ -435,11 +435,10 @@ impl SacctArgs {
         if let (Some(since), Some(until)) = (since, asked.until.or(Some(now)))
             && since > until
         {
-            let text = |at| moment_text(at, zone);
             return Err(SacctError::Value(format!(
                 "Start time ({}) requested is after end time ({}).",
-                text(since),
-                text(until)
+                moments.text(since),
+                moments.text(until)
             )));
         }
         if brought.contains(&SacctBrought::Script) && brought.contains(&SacctBrought::Environment) {

@@ -7,9 +7,7 @@ use crate::records::{
     JobHistory, JobInfo, JobStart, JobState, JobStateName, OUT_OF_MEMORY, Outcome, StartedBy,
     StepRecord, StepState, ViewFacts, WaitStatus,
 };
-use crate::values::{
-    NodeShare, Seconds, StepId, Timestamp, Usage, moment_text, node_list, padded_elapsed_text,
-};
+use crate::values::{NodeShare, Seconds, StepId, Timestamp, Usage, node_list, padded_elapsed_text};
 
 /// That accounting heard of a job; in Slurm's spelling.
 pub(super) const START_RECEIVED: &str = "StartRecieved";
@@ -51,10 +49,7 @@ impl<'a> SacctRow<'a> {
             number => number.to_string(),
         };
         let moment = |at: Option<Timestamp>| {
-            at.map_or_else(
-                || "Unknown".to_owned(),
-                |at| moment_text(at, &self.facts.zone),
-            )
+            at.map_or_else(|| "Unknown".to_owned(), |at| self.facts.moments.text(at))
         };
         let elapsed = self.elapsed();
         let cpus = self.cpus();

@@ -4,9 +4,7 @@ use super::columns::{Style, choose, table_of};
 use super::facts::SacctmgrFacts;
 use super::words::{Answer, list_of};
 use crate::records::{Accounting, CLUSTER_REGISTERED, NodeEvent};
-use crate::values::{
-    NodeName, Timestamp, moment_text, node_list, padded_elapsed_text, parse_past_moment,
-};
+use crate::values::{NodeName, Timestamp, node_list, padded_elapsed_text, parse_past_moment};
 
 const OF_ALL: &str = "cluster,nodename,start,end,state,reason,user";
 const OF_CLUSTERS: &str = "cluster,tres,start,end,clusternodes";
@@ -49,7 +47,7 @@ impl EventRequest {
                 continue;
             };
             let value = value.trim_matches(['"', '\'']);
-            let mut moment = || match parse_past_moment(value, facts.now, &facts.zone) {
+            let mut moment = || match parse_past_moment(value, facts.now, &facts.moments.zone) {
                 Ok(at) => Some(at),
                 Err(words) => {
                     asked.remarks.push_str(&format!("{words}\n"));
@@ -81,7 +79,7 @@ impl EventRequest {
     /// From when on events are shown: since yesterday, where nothing is said.
     fn since(&self, facts: &SacctmgrFacts) -> Timestamp {
         let yesterday = || {
-            let midnight = parse_past_moment("midnight", facts.now, &facts.zone);
+            let midnight = parse_past_moment("midnight", facts.now, &facts.moments.zone);
             Timestamp(midnight.unwrap_or(facts.now).0 - 86_400_000)
         };
         match self.since {
@@ -178,10 +176,10 @@ fn cell(event: &NodeEvent, key: &str, from: &Accounting, facts: &SacctmgrFacts) 
         "cluster" => from.cluster.clone(),
         "nodename" => event.node.clone(),
         "clusternodes" if is_cluster => node_list::fold(&facts.nodes),
-        "start" => moment_text(event.begin, &facts.zone),
+        "start" => facts.moments.text(event.begin),
         "end" => event
             .end
-            .map_or_else(|| "Unknown".to_owned(), |end| moment_text(end, &facts.zone)),
+            .map_or_else(|| "Unknown".to_owned(), |end| facts.moments.text(end)),
         "duration" => {
             let seconds = event.end.unwrap_or(facts.now).seconds() - event.begin.seconds();
             padded_elapsed_text(seconds)

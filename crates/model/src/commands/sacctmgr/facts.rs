@@ -1,7 +1,7 @@
 //! What `sacctmgr` shows and is not the accounting itself.
 
 use crate::records::{AccountingTransaction, AccountingUse, NodeEvent, Reservation};
-use crate::values::{NodeName, Timestamp};
+use crate::values::{MomentStyle, NodeName, Timestamp};
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,8 +45,8 @@ pub struct SacctmgrFacts {
     pub config: BTreeMap<String, String>,
     /// This moment.
     pub now: Timestamp,
-    /// The zone in which moments are shown.
-    pub zone: TimeZone,
+    /// How moments are shown.
+    pub moments: MomentStyle,
 }
 
 impl Default for SacctmgrFacts {
@@ -66,7 +66,7 @@ impl Default for SacctmgrFacts {
             uids: BTreeMap::new(),
             config: BTreeMap::new(),
             now: Timestamp(0),
-            zone: TimeZone::UTC,
+            moments: MomentStyle::standard(TimeZone::UTC),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::modify::NOTHING_TO_SET;
 use super::words::{Answer, list_of};
 use crate::commands::{JobName, sacct};
 use crate::records::{JobInfo, JobRecordChange};
-use crate::values::{JobId, Timestamp, moment_text, parse_past_moment};
+use crate::values::{JobId, MomentStyle, Timestamp, parse_past_moment};
 use jiff::tz::TimeZone;
 
 /// The jobs that a `modify job` names, and what it sets of them.
@@ -206,7 +206,7 @@ impl ModifyJob {
     /// What is said of the jobs that are changed; workload keys of jobs are changed by no cluster that doesn't
     /// count by them.
     #[must_use]
-    pub fn answer(&self, jobs: &[&JobInfo], zone: &TimeZone) -> Answer {
+    pub fn answer(&self, jobs: &[&JobInfo], moments: &MomentStyle) -> Answer {
         let nothing = |why: &str| Answer {
             stdout: format!("{} Nothing modified\n", self.said),
             stderr: format!(
@@ -222,7 +222,7 @@ impl ModifyJob {
             return nothing("No error");
         }
         let lines = jobs.iter().map(|job| {
-            let at = moment_text(job.submitted, zone);
+            let at = moments.text(job.submitted);
             format!("  {} submitted at {at}\n", job.id)
         });
         let lines: String = lines.collect();

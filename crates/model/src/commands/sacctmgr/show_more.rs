@@ -6,7 +6,7 @@ use super::facts::SacctmgrFacts;
 use super::show::{ShowRequest, named};
 use super::words::{Answer, list_of};
 use crate::records::{Accounting, AccountingTransaction};
-use crate::values::{Timestamp, moment_text, parse_past_moment};
+use crate::values::{Timestamp, parse_past_moment};
 
 /// What a transaction can be, as Slurm names it.
 const ACTIONS: &[&str] = &[
@@ -53,7 +53,7 @@ pub(super) fn transactions(
         };
         let value = value.trim_matches(['"', '\'']);
         let moment = || {
-            let read = parse_past_moment(value, facts.now, &facts.zone);
+            let read = parse_past_moment(value, facts.now, &facts.moments.zone);
             read.map_err(|words| Answer::refused(format!("{words}\n")))
         };
         match key.to_ascii_lowercase().as_str() {
@@ -92,7 +92,7 @@ pub(super) fn transactions(
     };
     let wanted = facts.transactions.iter().filter(is_wanted);
     let shown = table_of(&columns, wanted, style, |it, key| match key {
-        "time" => moment_text(it.at, &facts.zone),
+        "time" => facts.moments.text(it.at),
         "action" => it.action.clone(),
         "actor" => it.actor.clone(),
         "where" => it.object.clone(),
@@ -174,8 +174,8 @@ pub(super) fn reservations(
             "cluster" => from.cluster.clone(),
             "name" => it.name.clone(),
             "tres" => format!("cpu={}", cpus.clone().sum::<u64>()),
-            "start" => moment_text(it.start, &facts.zone),
-            "end" => moment_text(it.end, &facts.zone),
+            "start" => facts.moments.text(it.start),
+            "end" => facts.moments.text(it.end),
             "id" => it.number.to_string(),
             _ => String::new(),
         }
@@ -216,7 +216,7 @@ pub(super) fn configuration(facts: &SacctmgrFacts) -> Answer {
     let lines = rows
         .iter()
         .map(|(name, value)| format!("{name:<22} = {value}\n"));
-    let at = moment_text(facts.now, &facts.zone);
+    let at = facts.moments.text(facts.now);
     let lines: String = lines.collect();
     Answer::shown(format!(
         "Configuration data as of {at}\n{lines}\nSlurmDBD configuration:\n"
