@@ -14,8 +14,12 @@ struct Twin(TestEnv);
 
 impl Twin {
     fn start() -> Twin {
+        Twin::with(CLUSTER)
+    }
+
+    fn with(file: &str) -> Twin {
         let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-        let file = env.write("twin.toml", CLUSTER).display().to_string();
+        let file = env.write("twin.toml", file).display().to_string();
         env.yard(&["engine", "start", "twin", "--cluster", &file])
             .success();
         env.set_var("TRAINYARD_ENGINE", "twin");
@@ -161,6 +165,64 @@ fn a_job_of_one_in_no_account_has_the_account_that_is_shown_as_the_users_default
     assert!(said.success().contains(" Account=root QOS=opp"));
     let job = twin.submit(&["-H", "-A", "nosuch", "-t", "5", "-p", "cpu_gce"]);
     assert!(job.contains("Invalid account"), "{job}");
+}
+
+#[test]
+fn an_association_of_a_partition_counts_there_alone() {
+    let file = CLUSTER.to_owned()
+        + "[priority]\ntype = \"priority/multifactor\"\n"
+        + "[partition.other]\nnodes = \"ALL\"\n[partition.third]\nnodes = \"ALL\"\n";
+    let twin = Twin::with(&file);
+    let me = twin
+        .0
+        .slurm("sacctmgr", &["-nP", "show", "user", "format=user"]);
+    let me = me.success().trim().to_owned();
+    twin.manage("add account q3");
+    twin.manage(&format!(
+        "add user {me} account=q3 partition=main MaxJobs=1"
+    ));
+    let first = twin.submit(&["-A", "q3", "-p", "main"]);
+    twin.is_soon(&first, "R None");
+    let second = twin.submit(&["-A", "q3", "-p", "main"]);
+    twin.is_soon(&second, "PD AssocMaxJobsLimit");
+    let why = twin.0.yard(&["why", &second]).success();
+    let limit = "account q3 allows this user in partition main 1 running job";
+    assert!(why.contains(limit), "{why}");
+    // In another partition there is none, until one is for all of them.
+    let none = "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified";
+    assert_eq!(twin.submit(&["-A", "q3", "-p", "other"]), none);
+    twin.manage(&format!("add user {me} account=q3 MaxJobs=2"));
+    let others: Vec<String> = ["other", "third"]
+        .iter()
+        .map(|name| twin.submit(&["-A", "q3", "-p", name]))
+        .collect();
+    others.iter().for_each(|job| twin.is_soon(job, "R None"));
+    twin.is_soon(&second, "PD AssocMaxJobsLimit");
+    let third = twin.submit(&["-A", "q3", "-p", "third,other"]);
+    twin.is_soon(&third, "PD AssocMaxJobsLimit");
+    let several = "sbatch: error: Batch job submission failed: Multiple partition job request not supported when a partition is set in the association";
+    assert_eq!(twin.submit(&["-A", "q3", "-p", "other,main"]), several);
+    // Each has shares of its own, and a job's use counts for one of them, also after a restart.
+    let shares = |engine: &Twin| {
+        let format = ["-A", "q3", "-nmaP", "-o", "user,partition,rawusage"];
+        let rows = engine.0.slurm("sshare", &format).success();
+        let rows = rows.lines().filter_map(|row| row.rsplit_once('|'));
+        let of_users = rows.filter(|(name, _)| name.starts_with(&me));
+        let used = of_users.map(|(name, usage)| (name.to_owned(), usage != "0"));
+        used.collect::<Vec<_>>()
+    };
+    let named = |partition: &str, used: bool| (format!("{me}|{partition}"), used);
+    twin.0.slurm("scancel", &[&second, &third]).success();
+    wait_until("it is counted", || {
+        shares(&twin) == [named("", true), named("main", true)]
+    });
+    twin.0.slurm("scancel", &["--me"]).success();
+    wait_until("no job is left", || {
+        twin.0.slurm("squeue", &["-h"]).stdout.is_empty()
+    });
+    twin.0.yard(&["engine", "stop", "twin"]).success();
+    twin.0.yard(&["engine", "start", "twin"]).success();
+    assert_eq!(shares(&twin), [named("", true), named("main", true)]);
 }
 
 #[test]

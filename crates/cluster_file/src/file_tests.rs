@@ -198,7 +198,7 @@ fn questions_are_answered() {
     assert_eq!(file.default_partition(), Some(gpu));
     assert_eq!(file.nodes_of(gpu)[0].count, 4);
     assert_eq!(file.gpus_called("V100").len(), 1);
-    let qos = file.default_qos("me", "any").unwrap();
+    let qos = file.default_qos("me", "any", None).unwrap();
     assert!(qos.is_disputed());
     assert_eq!(file.assumed().len(), 2);
     assert_eq!(file.facts(None).nodes[0].cpus, 40);

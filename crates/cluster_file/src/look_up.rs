@@ -1,6 +1,8 @@
 //! Questions that are asked of a cluster file.
 
-use super::{ClusterFile, Gpu, Named, Nodes, Partition, PartitionNodes, Qos, Sourced, User};
+use super::{
+    Association, ClusterFile, Gpu, Named, Nodes, Partition, PartitionNodes, Qos, Sourced, User,
+};
 use model::{NodeName, node_list};
 use std::path::Path;
 
@@ -37,6 +39,14 @@ impl ClusterFile {
         let is_default =
             |partition: &&Named<Partition>| partition.default.as_ref().is_some_and(|d| d.value);
         self.partitions.iter().find(is_default)
+    }
+
+    /// The partition whose association a job has: the first that it names, else the default one. Whether there is
+    /// one of that name is not asked.
+    #[must_use]
+    pub fn first_partition<'a>(&'a self, named: Option<&'a str>) -> Option<&'a str> {
+        let first = named.and_then(|names| names.split(',').next());
+        first.or_else(|| Some(self.default_partition()?.name.as_str()))
     }
 
     /// A QOS by name; Slurm takes any case.
@@ -154,12 +164,18 @@ impl ClusterFile {
         kinds
     }
 
-    /// A QOS by which a user's job runs that names none, with where that stands.
+    /// A QOS by which a user's job runs that names none, with where that stands; of several partitions by the
+    /// first.
     #[must_use]
-    pub fn default_qos(&self, user: &str, account: &str) -> Option<&Sourced<String>> {
+    pub fn default_qos(
+        &self,
+        user: &str,
+        account: &str,
+        partition: Option<&str>,
+    ) -> Option<&Sourced<String>> {
         let user = self.user(user);
         let of_association = user
-            .and_then(|user| named(&user.associations, account))
+            .and_then(|user| user.association(account, partition))
             .and_then(|association| association.default_qos.as_ref());
         of_association
             .or_else(|| user.and_then(|user| user.default_qos.as_ref()))
@@ -221,6 +237,35 @@ impl Gpu {
                 .is_some_and(|own| own.eq_ignore_ascii_case(name))
         };
         is(&self.kind) || is(&self.model) || is(&self.feature)
+    }
+}
+
+impl User {
+    /// What holds for the user's jobs of a partition in an account: what is said of that partition, else of all
+    /// (`assoc_mgr_fill_in_assoc` of 22.05).
+    #[must_use]
+    pub fn association(
+        &self,
+        account: &str,
+        partition: Option<&str>,
+    ) -> Option<&Named<Association>> {
+        let own = self.associations.iter();
+        let mut own = own.filter(|own| own.name == account);
+        let of = |own: &&Named<Association>| match (&own.partition, partition) {
+            (Some(own), Some(name)) => own.value == name,
+            (Some(_), None) | (None, _) => false,
+        };
+        let of_partition = own.clone().find(of);
+        of_partition.or_else(|| own.find(|own| own.partition.is_none()))
+    }
+
+    /// The partitions for which alone the user is in an account; none where it is for all.
+    #[must_use]
+    pub fn partitions_of(&self, account: &str) -> Option<Vec<&Sourced<String>>> {
+        let own = self.associations.iter();
+        let own = own.filter(|own| own.name == account);
+        let names: Option<Vec<_>> = own.map(|own| own.partition.as_ref()).collect();
+        names.filter(|names| !names.is_empty())
     }
 }
 

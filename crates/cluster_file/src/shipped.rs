@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn what_a_document_says_twice_stands_twice() {
         let wilson = find("Wilson").and_then(Result::ok).expect("shipped");
-        let qos = wilson.default_qos("anyone", "wc_test").expect("said");
+        let qos = wilson.default_qos("anyone", "wc_test", None).expect("said");
         let all: Vec<&str> = qos.all().map(String::as_str).collect();
         assert_eq!(all, ["opp", "regular"]);
         assert!(!qos.is_assumed());

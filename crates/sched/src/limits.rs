@@ -69,8 +69,9 @@ impl State {
     fn may_not_charge(&self, record: &Job) -> bool {
         let account = record.request.account.as_deref();
         let user = &record.submitter.user;
+        let partition = member::first_partition_of(&self.cluster, record);
         self.cluster.needs_accounts()
-            && account.is_some_and(|account| !self.cluster.may_charge(user, account))
+            && account.is_some_and(|account| !self.cluster.may_charge(user, account, partition))
     }
 
     /// What a partition says to a user's jobs where it takes none of them.

@@ -3,22 +3,26 @@
 use crate::Job;
 use resources::{Association, Cluster, QosId};
 
-/// A user in an account.
+/// A user in an account: an association, as Slurm tells them apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Member {
     /// The account.
     pub account: String,
     /// The user.
     pub user: String,
+    /// The partition that it is for, where it is for one alone.
+    pub partition: Option<String>,
 }
 
 impl Member {
     /// Whose usage a job counts as.
     pub(crate) fn of(cluster: &Cluster, record: &Job) -> Member {
         let account = account_of(cluster, record).unwrap_or_default();
+        let association = association_of(cluster, record);
         Member {
             account: account_of_shares(&account).to_owned(),
             user: record.submitter.user.clone(),
+            partition: association.and_then(|own| own.partition.clone()),
         }
     }
 }
@@ -28,15 +32,29 @@ pub(crate) fn account_of_shares(account: &str) -> &str {
     if account.is_empty() { "root" } else { account }
 }
 
-/// The association of a job's user.
+/// The association of a job's user. A job has one: all of its partitions have the same, else it is refused
+/// (`_check_for_part_assocs` of job_mgr.c).
 pub(crate) fn association_of<'a>(cluster: &'a Cluster, record: &Job) -> Option<&'a Association> {
-    cluster.association(&record.submitter.user, record.request.account.as_deref())
+    let account = record.request.account.as_deref();
+    let partition = first_partition_of(cluster, record);
+    cluster.association(&record.submitter.user, account, partition)
+}
+
+/// The first partition of a job, by which its association is found.
+pub(crate) fn first_partition_of<'a>(cluster: &'a Cluster, record: &'a Job) -> Option<&'a str> {
+    let first = record
+        .partitions()
+        .and_then(|names| names.split(',').next());
+    first.or_else(|| {
+        let default = cluster.default_partition()?;
+        Some(&cluster.partition(default).name)
+    })
 }
 
 /// The account that a job names, else its user's default one.
 pub(crate) fn account_of(cluster: &Cluster, record: &Job) -> Option<String> {
     let named = record.request.account.clone();
-    named.or_else(|| association_of(cluster, record).map(|own| own.account.clone()))
+    named.or_else(|| Some(cluster.default_account(&record.submitter.user)?.to_owned()))
 }
 
 /// The QOS that a job names, else its association's, else the one that is called `normal`.

@@ -222,8 +222,8 @@ impl State {
         };
         let account = request.account.clone();
         let account = account.or_else(|| {
-            let of_user = self.cluster.association(user, None);
-            of_user.map(|own| own.account.clone())
+            let default = self.cluster.default_account(user);
+            default.map(str::to_owned)
         });
         if !own.admits(user, group, account.as_deref()) {
             let who = [own.users.text(), own.groups.text(), own.accounts.text()];

@@ -5,6 +5,7 @@ use cluster_file::ClusterFile;
 use model::{Seconds, Timestamp};
 use resources::{Cluster, PriorityPolicy, Shares, Trust};
 use std::collections::HashMap;
+use yard_sched::Member;
 use yard_sched::priority::{Decay, Factors, JobFacts, Scale, ShareTree, Usage};
 
 const RECORDED: &str = include_str!("data/priority/slurm-22.05.8.txt");
@@ -180,6 +181,71 @@ fn the_classic_fair_share() {
         let fair_share = standing.fair_share.expect("each has one");
         close(&what, fair_share, row[6], 1e-4);
         close(&what, standing.level, row[7], 1e-9);
+    }
+}
+
+/// Users with an association of one partition beside that of all.
+#[test]
+fn associations_of_partitions_have_shares_of_their_own() {
+    let recorded = include_str!("data/priority/partitions-22.05.8.txt");
+    let read = |text: &str| ClusterFile::parse("shares", text).expect("a cluster file");
+    let own = |user: &str, account: &str, partition: &str, shares: u32| {
+        let partition = match partition {
+            "" => String::new(),
+            name => format!("partition = \"{name}\"\n"),
+        };
+        format!("[user.{user}.account.{account}]\n{partition}shares = \"{shares}\"\n")
+    };
+    let mut file = read(
+        &[
+            "[account.optics]\nshares = \"10\"\n[account.solid]\nshares = \"10\"\n".to_owned(),
+            own("lp", "optics", "main", 3),
+            own("mail", "optics", "", 2),
+            own("news", "solid", "small", 4),
+            own("games", "solid", "", 4),
+        ]
+        .concat(),
+    );
+    // A file has room for one of a user in an account; sacctmgr adds others.
+    let added = [
+        own("lp", "optics", "small", 1),
+        own("mail", "optics", "main", 5),
+        own("news", "solid", "", 4),
+    ];
+    for added in read(&added.concat()).users {
+        let mut users = file.users.iter_mut();
+        let user = users.find(|user| user.name == added.name);
+        let user = user.expect("the user is there");
+        user.body.associations.extend(added.body.associations);
+    }
+    let mut tree = ShareTree::of(&Cluster::build(&file, Trust::All));
+    let sections = sections_of(recorded);
+    let rows = sections[0].shares.iter().filter(|row| !row[1].is_empty());
+    let rows: Vec<(usize, &Vec<&str>)> = rows
+        .map(|row| {
+            let member = Member {
+                account: row[0].trim().to_owned(),
+                user: row[1].to_owned(),
+                partition: Some(row[2].to_owned()).filter(|name| !name.is_empty()),
+            };
+            let place = tree.find_member(&member);
+            (place.unwrap_or_else(|| panic!("no {member:?}")), row)
+        })
+        .collect();
+    let usage: HashMap<usize, f64> = rows
+        .iter()
+        .map(|(place, row)| (*place, row[5].parse().expect("a number")))
+        .collect();
+    tree.set_usage(|place| usage[&place]);
+    let standings = tree.standings();
+    assert_eq!(rows.len(), 8);
+    for (place, row) in rows {
+        let what = row.join(" ");
+        close(&what, standings[place].norm_shares, row[4], 1e-5);
+        // Slurm prints usage as whole numbers, and counts fractions.
+        close(&what, standings[place].effective_usage, row[6], 2e-2);
+        let fair_share = standings[place].fair_share.expect("a user has one");
+        close(&what, fair_share, row[7], 1e-5);
     }
 }
 

@@ -356,6 +356,7 @@ fn share() -> ShareRow {
     ShareRow {
         account: "account".to_owned(),
         user: text("ann"),
+        partition: Some("partition".to_owned()),
         depth: 1,
         shares: "1".to_owned(),
         norm_shares: 0.5,

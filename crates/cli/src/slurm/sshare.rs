@@ -62,15 +62,18 @@ fn list(asked: &SshareArgs, printer: &Printer) -> Result<u8, CommandError> {
     Ok(0)
 }
 
-/// Gives rows the numbers of their associations: of an account's user with several partitions the first.
+/// Gives rows the numbers of their associations.
 fn number(rows: &mut [ShareRow], associations: &[AccountAssociation]) {
-    let mut ids: BTreeMap<(&str, Option<&str>), u32> = BTreeMap::new();
-    for it in associations {
-        ids.entry((&it.account, it.user.as_deref()))
-            .or_insert(it.id);
-    }
+    let ids: BTreeMap<_, u32> = associations
+        .iter()
+        .map(|it| {
+            let (user, partition) = (it.user.as_deref(), it.partition.as_deref());
+            ((it.account.as_str(), user, partition), it.id)
+        })
+        .collect();
     for row in rows {
-        let own = ids.get(&(row.account.as_str(), row.user.as_deref()));
+        let (user, partition) = (row.user.as_deref(), row.partition.as_deref());
+        let own = ids.get(&(row.account.as_str(), user, partition));
         row.id = own.copied().unwrap_or(0);
     }
 }
@@ -108,18 +111,26 @@ pub(super) fn help() -> String {
 mod tests {
     use super::*;
 
-    fn named(account: usize, user: Option<usize>, id: u32) -> (AccountAssociation, ShareRow) {
+    fn named(
+        account: usize,
+        user: Option<usize>,
+        partition: &str,
+        id: u32,
+    ) -> (AccountAssociation, ShareRow) {
         let account = format!("a{account}");
         let user = user.map(|user| format!("u{user}"));
+        let partition = Some(partition.to_owned()).filter(|name| !name.is_empty());
         let association = AccountAssociation {
             account: account.clone(),
             user: user.clone(),
+            partition: partition.clone(),
             id,
             ..AccountAssociation::default()
         };
         let row = ShareRow {
             account,
             user,
+            partition,
             depth: 0,
             shares: String::new(),
             norm_shares: 0.0,
@@ -135,16 +146,16 @@ mod tests {
         (association, row)
     }
 
-    /// Associations and rows as (account, user, number).
+    /// Associations and rows as (account, user, partition, number).
     #[track_caller]
     fn check(
-        associations: &[(usize, Option<usize>, u32)],
-        rows: &[(usize, Option<usize>)],
+        associations: &[(usize, Option<usize>, &str, u32)],
+        rows: &[(usize, Option<usize>, &str)],
         want: &[u32],
     ) {
         let all = associations.iter();
-        let all: Vec<_> = all.map(|it| named(it.0, it.1, it.2).0).collect();
-        let mut rows: Vec<_> = rows.iter().map(|it| named(it.0, it.1, 0).1).collect();
+        let all: Vec<_> = all.map(|it| named(it.0, it.1, it.2, it.3).0).collect();
+        let mut rows: Vec<_> = rows.iter().map(|it| named(it.0, it.1, it.2, 0).1).collect();
         number(&mut rows, &all);
         assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), want);
     }
@@ -152,22 +163,24 @@ mod tests {
     #[test]
     fn rows_have_the_numbers_of_their_associations() {
         let all = [
-            (0, None, 1),
-            (0, Some(0), 2),
-            (1, None, 4),
-            (1, Some(0), 7),
-            (1, Some(0), 9),
+            (0, None, "", 1),
+            (0, Some(0), "", 2),
+            (1, None, "", 4),
+            (1, Some(0), "p", 7),
+            (1, Some(0), "", 9),
         ];
         check(
             &all,
             &[
-                (1, Some(0)),
-                (0, None),
-                (0, Some(0)),
-                (2, None),
-                (0, Some(1)),
+                (1, Some(0), "p"),
+                (1, Some(0), ""),
+                (0, None, ""),
+                (0, Some(0), ""),
+                (0, Some(0), "p"),
+                (2, None, ""),
+                (0, Some(1), ""),
             ],
-            &[7, 1, 2, 0, 0],
+            &[7, 9, 1, 2, 0, 0, 0],
         );
     }
 }

@@ -452,7 +452,10 @@ fn accounts_come_from_a_dump() {
         "#]],
     );
     assert_eq!(file.check(), []);
-    assert_eq!(file.default_qos("ann", "proj1").unwrap().value, "test");
+    assert_eq!(
+        file.default_qos("ann", "proj1", None).unwrap().value,
+        "test"
+    );
 }
 
 /// Every option of a text is either in the file or noted.

@@ -5,6 +5,7 @@ use model::{JobPriorityInfo, PriorityParts, PriorityReport, ShareRow, Timestamp}
 use resources::{Cluster, PriorityPolicy};
 use sched::Member;
 use sched::priority::NodeOfTree;
+use std::cmp::Reverse;
 
 impl Owner {
     pub(super) fn priorities(&self) -> PriorityReport {
@@ -51,6 +52,7 @@ impl Owner {
             ShareRow {
                 account: node.account.clone(),
                 user: node.user.clone(),
+                partition: node.partition.clone(),
                 depth,
                 shares: node.shares.to_string(),
                 norm_shares: standing.norm_shares,
@@ -110,6 +112,8 @@ fn in_order(nodes: &[NodeOfTree]) -> Vec<(usize, usize)> {
                 is_account,
                 node.user.clone().unwrap_or_default(),
                 node.account.clone(),
+                // Of a user's several the one that was added last stands first.
+                Reverse(*at),
             )
         });
         open.extend(below.into_iter().rev().map(|at| (at, depth + 1)));
@@ -119,9 +123,7 @@ fn in_order(nodes: &[NodeOfTree]) -> Vec<(usize, usize)> {
 
 /// Whether a user's jobs count at a place of the tree: the user's own, or an account above.
 fn is_below(nodes: &[NodeOfTree], member: &Member, place: usize) -> bool {
-    let own = nodes.iter().position(|node| {
-        node.user.as_deref() == Some(&member.user) && node.account == member.account
-    });
+    let own = nodes.iter().position(|node| node.is(member));
     let mut at = own;
     while let Some(here) = at {
         if here == place {
@@ -135,7 +137,7 @@ fn is_below(nodes: &[NodeOfTree], member: &Member, place: usize) -> bool {
 fn group_minutes(cluster: &Cluster, node: &NodeOfTree) -> String {
     let limits = match &node.user {
         Some(user) => {
-            let own = cluster.association(user, Some(&node.account));
+            let own = cluster.association(user, Some(&node.account), node.partition.as_deref());
             own.map(|own| &own.limits)
         }
         None => {

@@ -15,6 +15,7 @@ pub(super) const SCHEMA_12: &[u8] = include_bytes!("../../tests/engine/old_store
 const SCHEMA_14: &[u8] = include_bytes!("../../tests/engine/old_stores/schema14.sqlite");
 pub(super) const SCHEMA_18: &[u8] = include_bytes!("../../tests/engine/old_stores/schema18.sqlite");
 const SCHEMA_19: &[u8] = include_bytes!("../../tests/engine/old_stores/schema19.sqlite");
+const SCHEMA_20: &[u8] = include_bytes!("../../tests/engine/old_stores/schema20.sqlite");
 
 pub(super) fn copy(store: &[u8], folder: &Path) -> PathBuf {
     let path = folder.join("store.sqlite");
@@ -442,16 +443,33 @@ fn a_store_of_schema_18_keeps_everything() {
 }
 
 #[test]
-fn a_store_of_the_present_schema_is_kept() {
+fn a_store_of_schema_19_keeps_everything_and_its_usage_is_of_all_partitions() {
     let folder = tempfile::tempdir().unwrap();
     let path = copy(SCHEMA_19, folder.path());
-    let (schema, ..) = counts(&path);
-    let newest = super::migrations::MIGRATIONS.len();
-    assert_eq!(
-        usize::try_from(schema).unwrap(),
-        newest,
-        "tests/engine/old_stores/make makes one"
-    );
+    let db = Connection::open(&path).unwrap();
+    db.execute_batch(
+        "INSERT INTO usage VALUES ('lab', 'ann', 7.5, 1000);
+         INSERT INTO spent VALUES ('user', 'ann', 'lab', 'cpu', 9.5, 2000), ('qos', 'fast', '', 'cpu', 3.5, 3000);",
+    )
+    .unwrap();
+    drop(db);
+    let saved = Store::open(&path, None).unwrap().saved().unwrap();
+    let ann = sched::Member {
+        account: "lab".to_owned(),
+        user: "ann".to_owned(),
+        partition: None,
+    };
+    let usage = |amount, at| sched::priority::Usage::new(amount, Timestamp(at));
+    assert_eq!(saved.usage, [(ann.clone(), usage(7.5, 1000))]);
+    let spent = |spender, amount, at| {
+        let tres = "cpu".to_owned();
+        (sched::Spending { spender, tres }, usage(amount, at))
+    };
+    let want = [
+        spent(sched::Spender::Qos("fast".to_owned()), 3.5, 3000),
+        spent(sched::Spender::Member(ann), 9.5, 2000),
+    ];
+    assert_eq!(saved.spent, want);
     check(
         SCHEMA_19,
         expect![[r#"
@@ -466,6 +484,42 @@ fn a_store_of_the_present_schema_is_kept() {
             7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
             8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
               0 true box Ended { at: Timestamp(1795740416693), status: WaitStatus(0), timed_out: false } 0
+              1 sleep box Running 0
+            9 held None None; 0; None None Some("run-two") None false false 0
+            10 depends None None; 2147483646; None None None Some("afterany:8") false false 0
+            11 later None None; 2147483646; None None None None true false 0
+            12 waits None None; 2147483646; None None None None false true 0
+            13 behind None None; 2147483646; None None None None false true 0
+        "#]],
+        |_| {},
+    );
+}
+
+#[test]
+fn a_store_of_the_present_schema_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = copy(SCHEMA_20, folder.path());
+    let (schema, ..) = counts(&path);
+    let newest = super::migrations::MIGRATIONS.len();
+    assert_eq!(
+        usize::try_from(schema).unwrap(),
+        newest,
+        "tests/engine/old_stores/make makes one"
+    );
+    check(
+        SCHEMA_20,
+        expect![[r#"
+            1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
+              batch batch box Ended { at: Timestamp(1795770972242), status: WaitStatus(0), timed_out: false } 0
+              0 true box Ended { at: Timestamp(1795770972237), status: WaitStatus(0), timed_out: false } 1
+            2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
+            3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
+            4 cancelled None Cancelled { by: 0, status: WaitStatus(0), waited_for: Some(JobHeldUser) } None; 0; None None None None false false 0
+            5 sweep Some("5_[2, 3]%Some(1)") None; 2147483646; None None None None false true 0
+            6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
+            7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
+            8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
+              0 true box Ended { at: Timestamp(1795770973846), status: WaitStatus(0), timed_out: false } 0
               1 sleep box Running 0
             9 held None None; 0; None None Some("run-two") None false false 0
             10 depends None None; 2147483646; None None None Some("afterany:8") false false 0

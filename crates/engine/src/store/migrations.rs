@@ -205,4 +205,33 @@ FROM (SELECT own.id, coalesce(own.request, submissions.request) AS request
 WHERE asked.id = jobs.id
     AND (instr(asked.request, '\"reservation\"') OR instr(asked.request, '\"priority\"'));
 ",
+    "
+-- What ended jobs used is counted by association; of a user in an account there may be one for a partition. An
+-- empty name is all of them.
+CREATE TABLE usage_of_associations (
+    account TEXT NOT NULL,
+    user_name TEXT NOT NULL,
+    partition TEXT NOT NULL,
+    amount REAL NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (account, user_name, partition)
+) STRICT, WITHOUT ROWID;
+INSERT INTO usage_of_associations SELECT account, user_name, '', amount, at FROM usage;
+DROP TABLE usage;
+ALTER TABLE usage_of_associations RENAME TO usage;
+
+CREATE TABLE spent_by_associations (
+    kind TEXT NOT NULL CHECK (kind IN ('qos', 'account', 'user')),
+    name TEXT NOT NULL,
+    account TEXT NOT NULL,
+    partition TEXT NOT NULL,
+    tres TEXT NOT NULL,
+    amount REAL NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (kind, name, account, partition, tres)
+) STRICT, WITHOUT ROWID;
+INSERT INTO spent_by_associations SELECT kind, name, account, '', tres, amount, at FROM spent;
+DROP TABLE spent;
+ALTER TABLE spent_by_associations RENAME TO spent;
+",
 ];

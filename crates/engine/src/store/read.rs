@@ -94,14 +94,15 @@ impl Store {
     /// What users' ended jobs used.
     fn usage(&self) -> Result<Vec<(sched::Member, sched::priority::Usage)>, StoreError> {
         let read = || -> rusqlite::Result<_> {
-            let columns = "SELECT account, user_name, amount, at FROM usage";
+            let columns = "SELECT account, user_name, partition, amount, at FROM usage";
             let mut statement = self.db.prepare(columns)?;
             let rows = statement.query_map([], |row| {
                 let member = sched::Member {
                     account: row.get(0)?,
                     user: row.get(1)?,
+                    partition: partition(row.get(2)?),
                 };
-                let usage = sched::priority::Usage::new(row.get(2)?, Timestamp(row.get(3)?));
+                let usage = sched::priority::Usage::new(row.get(3)?, Timestamp(row.get(4)?));
                 Ok((member, usage))
             })?;
             rows.collect()
@@ -112,7 +113,7 @@ impl Store {
     /// What ended jobs used as limits on that count it.
     fn spent(&self) -> Result<Vec<(sched::Spending, sched::priority::Usage)>, StoreError> {
         let read = || -> rusqlite::Result<_> {
-            let columns = "SELECT kind, name, account, tres, amount, at FROM spent";
+            let columns = "SELECT kind, name, account, partition, tres, amount, at FROM spent";
             let mut statement = self.db.prepare(columns)?;
             let rows = statement.query_map([], |row| {
                 let name: String = row.get(1)?;
@@ -122,10 +123,11 @@ impl Store {
                     _ => sched::Spender::Member(sched::Member {
                         account: row.get(2)?,
                         user: name,
+                        partition: partition(row.get(3)?),
                     }),
                 };
-                let tres = row.get(3)?;
-                let usage = sched::priority::Usage::new(row.get(4)?, Timestamp(row.get(5)?));
+                let tres = row.get(4)?;
+                let usage = sched::priority::Usage::new(row.get(5)?, Timestamp(row.get(6)?));
                 Ok((sched::Spending { spender, tres }, usage))
             })?;
             rows.collect()
@@ -439,6 +441,11 @@ impl Store {
     fn parse<T: DeserializeOwned>(&self, text: &str) -> Result<T, StoreError> {
         serde_json::from_str(text).map_err(|error| self.garbage(&error))
     }
+}
+
+/// The partition of an association; the empty name is all.
+fn partition(name: String) -> Option<String> {
+    Some(name).filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]

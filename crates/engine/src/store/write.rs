@@ -89,9 +89,16 @@ impl Store {
         }
         for (member, usage) in batch.usage {
             let (amount, at) = usage.kept();
+            let partition = member.partition.as_deref().unwrap_or_default();
             transaction
-                .prepare_cached("INSERT OR REPLACE INTO usage VALUES (?1, ?2, ?3, ?4)")?
-                .execute(params![member.account, member.user, amount, at.0])?;
+                .prepare_cached("INSERT OR REPLACE INTO usage VALUES (?1, ?2, ?3, ?4, ?5)")?
+                .execute(params![
+                    member.account,
+                    member.user,
+                    partition,
+                    amount,
+                    at.0
+                ])?;
         }
         for (spending, usage) in batch.spent {
             write_spent(&transaction, spending, usage)?;
@@ -332,14 +339,25 @@ fn write_node(
 }
 
 fn write_spent(db: &Transaction<'_>, spending: &Spending, usage: &Usage) -> rusqlite::Result<()> {
-    let (kind, name, account) = match &spending.spender {
-        Spender::Qos(name) => ("qos", name, ""),
-        Spender::Account(name) => ("account", name, ""),
-        Spender::Member(member) => ("user", &member.user, &*member.account),
+    let (kind, name, account, partition) = match &spending.spender {
+        Spender::Qos(name) => ("qos", name, "", ""),
+        Spender::Account(name) => ("account", name, "", ""),
+        Spender::Member(member) => {
+            let partition = member.partition.as_deref().unwrap_or_default();
+            ("user", &member.user, &*member.account, partition)
+        }
     };
     let (amount, at) = usage.kept();
-    db.prepare_cached("INSERT OR REPLACE INTO spent VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
-        .execute(params![kind, name, account, spending.tres, amount, at.0])?;
+    db.prepare_cached("INSERT OR REPLACE INTO spent VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
+        .execute(params![
+            kind,
+            name,
+            account,
+            partition,
+            spending.tres,
+            amount,
+            at.0
+        ])?;
     Ok(())
 }
 

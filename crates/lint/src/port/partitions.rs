@@ -213,7 +213,11 @@ impl<'a> Porter<'a> {
                 let default = own.and_then(|user| user.default_account.as_ref());
                 let default = default.map(|account| account.value.as_str());
                 let account = named.or(default).unwrap_or_default();
-                let default = to.default_qos(self.user.unwrap_or("*"), account)?;
+                let default = to.default_qos(
+                    self.user.unwrap_or("*"),
+                    account,
+                    self.to.first_partition(self.script.value(Key::Partition)),
+                )?;
                 let sure = !default.is_assumed() && !default.is_disputed();
                 to.qos(&default.value).filter(|_| sure)
             }

@@ -164,7 +164,7 @@ const COLUMNS: &[Column] = &[
     ("LevelFS", 10, level),
     ("NormShares", 11, |row| format!("{:.6}", row.norm_shares)),
     ("NormUsage", 11, norm_usage),
-    ("Partition", 12, |_| String::new()),
+    ("Partition", 12, |row| row.partition.clone().unwrap_or_default()),
     ("RawShares", 10, |row| if row.is_root() { String::new() } else { row.shares.clone() }),
     ("RawUsage", 11, |row| format!("{}", row.usage as u64)),
     ("TRESRunMins", 30, run_minutes),

@@ -64,6 +64,9 @@ pub struct ShareRow {
     pub account: String,
     /// The user; none for the account itself.
     pub user: Option<String>,
+    /// Of a user the partition, where the association is for one alone.
+    #[serde(default)]
+    pub partition: Option<String>,
     /// How many accounts are above it.
     pub depth: usize,
     /// Its shares as they are set: a number, or `parent`.

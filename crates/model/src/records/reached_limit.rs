@@ -32,7 +32,12 @@ pub enum LimitScope {
     /// All jobs of an account and of those below it.
     Account(String),
     /// A user's jobs in an account.
-    UserOfAccount(String),
+    UserOfAccount {
+        /// The account.
+        account: String,
+        /// The partition, where the user has an association for it alone.
+        partition: Option<String>,
+    },
     /// Each job in an account for itself.
     JobOfAccount(String),
     /// A user's jobs in the cluster.
@@ -80,7 +85,13 @@ impl fmt::Display for ReachedLimit {
             LimitScope::Account(account) => {
                 format!("all jobs of account {account} together may have")
             }
-            LimitScope::UserOfAccount(account) => format!("account {account} allows this user"),
+            LimitScope::UserOfAccount { account, partition } => {
+                let place = partition.iter().map(|name| format!(" in partition {name}"));
+                format!(
+                    "account {account} allows this user{}",
+                    place.collect::<String>()
+                )
+            }
             LimitScope::JobOfAccount(account) => format!("account {account} allows a job"),
             LimitScope::User => "the cluster allows a user".to_owned(),
         };
@@ -160,6 +171,16 @@ mod tests {
             6,
             4,
             "all jobs of account lab together may have 4 GPUs; with this job it would be 6",
+        );
+        check(
+            S::UserOfAccount {
+                account: lab(),
+                partition: Some("gpu".to_owned()),
+            },
+            A::Jobs,
+            3,
+            2,
+            "account lab allows this user in partition gpu 2 running jobs; with this job it would be 3",
         );
         check(
             S::JobOfQos(qos()),

@@ -40,6 +40,8 @@ pub enum Denial {
     PartitionAccount,
     /// The partition is not for this QOS (`AllowQos`).
     PartitionQos,
+    /// It names several partitions, for which its user does not count as one (`Partition=` of `sacctmgr`).
+    SeveralAssociations,
     /// A limit of an account or of a QOS.
     Policy,
     /// The cluster has as many jobs as it takes.
@@ -87,6 +89,9 @@ impl Denial {
                 "Invalid account or account/partition combination specified"
             }
             Denial::Qos | Denial::PartitionQos => "Invalid qos specification",
+            Denial::SeveralAssociations => {
+                "Multiple partition job request not supported when a partition is set in the association"
+            }
             Denial::Policy => {
                 "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
             }
@@ -130,6 +135,7 @@ impl Denial {
         Denial::NodeConfig,
         Denial::Account,
         Denial::Qos,
+        Denial::SeveralAssociations,
         Denial::Policy,
         Denial::Full,
         Denial::TimeLimit,

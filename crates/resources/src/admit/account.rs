@@ -3,7 +3,7 @@
 use super::{Change, Denial, Finding, LimitPath, Requested, Subject, There};
 use super::{Judge, finding, has_flag, listed};
 use cluster_file::named;
-use cluster_file::{ClusterFile, List, Named, Qos, Source, Sourced, User};
+use cluster_file::{Association, ClusterFile, List, Named, Qos, Source, Sourced, User};
 use model::Request;
 use model::option_table::Key;
 
@@ -16,6 +16,8 @@ pub(super) struct Who<'a> {
     /// Rules on users are not for root.
     pub is_root: bool,
     pub account: Option<String>,
+    /// What holds for the user in that account: of the partition that the job names first, else of all.
+    pub association: Option<&'a Named<Association>>,
     /// The QOS that the job runs by: several where the file says two things.
     pub qos: Vec<&'a Named<Qos>>,
 }
@@ -35,18 +37,26 @@ impl<'a> Who<'a> {
             .or_else(|| Some(known?.default_account.as_ref()?.value.clone()))
             .or_else(|| has_root_alone(file).then(|| ROOT.to_owned()));
         judge.account(known, request.account.as_deref(), user);
-        let qos = judge.qos(known, account.as_deref());
+        let partition = file.first_partition(request.partition.as_deref());
+        let association = known
+            .zip(account.as_deref())
+            .and_then(|(user, account)| user.association(account, partition));
+        if let (Some(user), Some(account)) = (known, account.as_deref()) {
+            judge.association(user, account, association);
+        }
+        let qos = judge.qos(known, account.as_deref(), association);
         Who {
             user: known,
             is_root: user == Some("root"),
             account,
+            association,
             qos,
         }
     }
 
     /// The QOS that the user may name; none where the file doesn't say it.
     pub fn own_qos(&self, file: &'a ClusterFile) -> Option<&'a Sourced<Vec<String>>> {
-        own_qos(file, self.user, self.account.as_deref())
+        own_qos(file, self.user, self.account.as_deref(), self.association)
     }
 }
 
@@ -69,10 +79,12 @@ pub fn charged(
     });
     let qos = request.qos.clone().or_else(|| {
         let of_account = account.as_deref().unwrap_or_default();
-        let default = file.default_qos(user, of_account);
+        let partition = file.first_partition(request.partition.as_deref());
+        let default = file.default_qos(user, of_account, partition);
         default.map(|own| own.value.clone()).or_else(|| {
             let normal = file.qos("normal")?;
-            let own = own_qos(file, known, account.as_deref());
+            let association = known.and_then(|user| user.association(of_account, partition));
+            let own = own_qos(file, known, account.as_deref(), association);
             let may = own.is_none_or(|own| listed(own, &normal.name));
             may.then(|| normal.name.clone())
         })
@@ -84,11 +96,9 @@ fn own_qos<'a>(
     file: &'a ClusterFile,
     user: Option<&'a Named<User>>,
     account: Option<&str>,
+    association: Option<&'a Named<Association>>,
 ) -> Option<&'a Sourced<Vec<String>>> {
-    let of_account = account.and_then(|account| {
-        let own = user.and_then(|user| named(&user.associations, account));
-        own.and_then(|own| own.qos.as_ref())
-    });
+    let of_account = association.and_then(|own| own.qos.as_ref());
     let above = || file.account_value(account?, |account| account.qos.as_ref());
     of_account.or_else(|| user?.qos.as_ref()).or_else(above)
 }
@@ -104,12 +114,7 @@ fn has_root_alone(file: &ClusterFile) -> bool {
 impl<'a> Judge<'a, '_> {
     fn account(&mut self, user: Option<&Named<User>>, asked: Option<&str>, name: Option<&str>) {
         let file = self.file;
-        let enforced = file
-            .limits
-            .enforce
-            .as_ref()
-            .is_none_or(|words| !words.is_empty());
-        if !enforced || (file.accounts.is_empty() && file.users.is_empty()) {
+        if !self.enforces_accounts() || (file.accounts.is_empty() && file.users.is_empty()) {
             return;
         }
         // Without a list they are in those of which the file says something.
@@ -167,8 +172,70 @@ impl<'a> Judge<'a, '_> {
         }
     }
 
-    fn qos(&mut self, user: Option<&Named<User>>, account: Option<&str>) -> Vec<&'a Named<Qos>> {
-        let own = self.own_or_named_qos(user, account);
+    /// Whether jobs run only under accounts that there are.
+    fn enforces_accounts(&self) -> bool {
+        let words = self.file.limits.enforce.as_ref();
+        words.is_none_or(|words| !words.is_empty())
+    }
+
+    /// A job has one association, that of the first of its partitions (`_find_part_assoc` of 22.05's `job_mgr.c`).
+    fn association(
+        &mut self,
+        user: &'a Named<User>,
+        account: &str,
+        association: Option<&'a Named<Association>>,
+    ) {
+        let only = user.partitions_of(account);
+        let names = self.request.partition.as_deref();
+        let names_none = names.is_none();
+        let first = self.file.first_partition(names);
+        let path = || LimitPath::Association {
+            user: user.name.clone(),
+            account: account.to_owned(),
+            key: "partition",
+        };
+        if let (Some(only), Some(first), None) = (only, first, association) {
+            if self.enforces_accounts() {
+                let instead = only.iter().map(|name| Change::partition(name)).collect();
+                let asked = Requested::AccountIn(account.to_owned(), first.to_owned());
+                let names = only.iter().map(|name| name.value.clone()).collect();
+                let there = There::AccountIn(account.to_owned(), names);
+                let found = finding(Denial::PartitionAccount, asked, there, instead);
+                let mut found = found.at(path(), only[0]);
+                // Where another may be the default, a job that names none may go there.
+                let default = self.file.default_partition();
+                let default = default.and_then(|partition| partition.default.as_ref());
+                found.assumed |= names_none && default.is_some_and(Sourced::is_disputed);
+                self.found.push(found);
+            }
+            return;
+        }
+        let Some((names, association)) = names.zip(association) else {
+            return;
+        };
+        let is_other = |other: Option<&Named<Association>>| {
+            !other.is_some_and(|other| std::ptr::eq(other, association))
+        };
+        let others = names.split(',').skip(1);
+        let mut others = others.map(|name| user.association(account, Some(name)));
+        if let Some(other) = others.find(|other| is_other(*other)) {
+            let asked = Requested::Option(Key::Partition, names.to_owned());
+            let there = There::OtherLimits(account.to_owned());
+            let first = first.into_iter().map(Change::partition).collect();
+            let found = finding(Denial::SeveralAssociations, asked, there, first);
+            let own = other.and_then(|other| other.partition.as_ref());
+            let own = own.or(association.partition.as_ref());
+            self.found.extend(own.map(|own| found.at(path(), own)));
+        }
+    }
+
+    fn qos(
+        &mut self,
+        user: Option<&'a Named<User>>,
+        account: Option<&str>,
+        association: Option<&'a Named<Association>>,
+    ) -> Vec<&'a Named<Qos>> {
+        let own = self.own_or_named_qos(user, account, association);
         if let Some(qos) = own.first() {
             self.outside_reservation(qos);
         }
@@ -195,13 +262,15 @@ impl<'a> Judge<'a, '_> {
 
     fn own_or_named_qos(
         &mut self,
-        user: Option<&Named<User>>,
+        user: Option<&'a Named<User>>,
         account: Option<&str>,
+        association: Option<&'a Named<Association>>,
     ) -> Vec<&'a Named<Qos>> {
         let file = self.file;
         let Some(asked) = &self.request.qos else {
             let user = user.map_or("*", |user| user.name.as_str());
-            let default = file.default_qos(user, account.unwrap_or_default());
+            let partition = file.first_partition(self.request.partition.as_deref());
+            let default = file.default_qos(user, account.unwrap_or_default(), partition);
             let names = default.into_iter().flat_map(|default| default.all());
             return names.filter_map(|name| file.qos(name)).collect();
         };
@@ -211,7 +280,7 @@ impl<'a> Judge<'a, '_> {
         let names: Vec<&str> = file.qos.iter().map(|qos| qos.name.as_str()).collect();
         let Some(qos) = file.qos(asked) else {
             let near = model::nearest(asked, names.iter().copied());
-            let own = own_qos(file, user, account).and_then(|own| own.first());
+            let own = own_qos(file, user, account, association).and_then(|own| own.first());
             let instead = match near {
                 Some(near) => vec![Change::DidYouMean(Key::Qos, near.to_owned())],
                 None => out_or(Key::Qos, own.map(String::as_str).or(Some(names[0]))),
@@ -227,7 +296,7 @@ impl<'a> Judge<'a, '_> {
             });
             return Vec::new();
         };
-        let own = own_qos(file, user, account);
+        let own = own_qos(file, user, account, association);
         if let Some(own) = own.filter(|own| !listed(own, asked)) {
             let mut found = finding(
                 Denial::Qos,

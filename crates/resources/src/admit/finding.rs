@@ -50,6 +50,7 @@ impl Subject {
             | Denial::Access
             | Denial::Group
             | Denial::User
+            | Denial::SeveralAssociations
             | Denial::PartitionClosed => Subject::Option(Key::Partition),
             Denial::NodeCount => Subject::Option(Key::Nodes),
             Denial::Account => Subject::Option(Key::Account),

@@ -8,7 +8,6 @@ use super::counts::Counts;
 use super::{Change, Denial, Detail, Fate, Finding, LimitPath, Requested, Subject, There};
 use super::{Judge, finding, has_flag, listed, seconds};
 use crate::{Limited, limit_reason};
-use cluster_file::named;
 use cluster_file::{Account, Association, Named, Partition, Qos, Sourced, Tres};
 use model::TimeLimitRequest;
 use model::option_table::Key;
@@ -175,7 +174,7 @@ impl Judge<'_, '_> {
     ) {
         let Some(account) = &who.account else { return };
         let file = self.file;
-        let own = who.user.and_then(|user| named(&user.associations, account));
+        let own = who.association;
         let of_own = |key| LimitPath::Association {
             user: who.user.map_or_else(String::new, |user| user.name.clone()),
             account: account.clone(),

@@ -8,7 +8,7 @@ use super::limits::{Of, but_for, tres_of};
 use super::{Change, Denial, Detail, LimitPath, Requested, Subject, There};
 use super::{Fate, Finding, Judge, finding, seconds};
 use crate::{Limited, limit_reason};
-use cluster_file::{Named, Partition, Qos, Sourced, Tres, named};
+use cluster_file::{Named, Partition, Qos, Sourced, Tres};
 use model::option_table::Key;
 use model::{Seconds, TimeLimitRequest};
 
@@ -84,7 +84,7 @@ impl Judge<'_, '_> {
     ) {
         let Some(account) = &who.account else { return };
         let file = self.file;
-        let own = who.user.and_then(|user| named(&user.associations, account));
+        let own = who.association;
         let user = who.user.map_or("", |user| user.name.as_str());
         let mut levels: Vec<Level<'_>> = Vec::new();
         levels.extend(own.map(|own| Level {

@@ -46,6 +46,10 @@ pub enum There {
     NoAssociation,
     /// The user's own accounts.
     OwnAccounts(Vec<String>),
+    /// An account that the user has for these partitions alone.
+    AccountIn(String, Vec<String>),
+    /// An account whose limits are other ones in some of the partitions.
+    OtherLimits(String),
     /// The user's own QOS.
     OwnQos(Vec<String>),
     /// So many jobs, waiting and running.
@@ -115,6 +119,15 @@ impl There {
             There::Rule(key, names) => format!("{key} = {}", names.join(", ")),
             There::NoAssociation => "no association of that user".to_owned(),
             There::OwnAccounts(names) => format!("accounts {}", names.join(", ")),
+            There::AccountIn(account, names) => {
+                format!(
+                    "account {account} is yours in partition {} alone",
+                    names.join(", ")
+                )
+            }
+            There::OtherLimits(account) => {
+                format!("account {account} is not the same association in all of them")
+            }
             There::OwnQos(names) => format!("yours are {}", names.join(", ")),
             There::MostJobs(most) => format!("at most {most} waiting and running ({at})"),
             There::MostTres(name, most) => format!("at most {name}={most} ({at})"),

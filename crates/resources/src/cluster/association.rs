@@ -5,7 +5,7 @@ use super::{Cluster, Counted, Limits};
 use crate::Limited;
 use cluster_file::{ClusterFile, Tres};
 use model::TimeLimitRequest;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 
@@ -73,12 +73,14 @@ pub(super) fn associations(
     let (mut all, mut of_user) = (Vec::new(), HashMap::new());
     for user in &file.users {
         let first = all.len();
-        let accounts = user.accounts.iter().flat_map(|accounts| accounts.iter());
-        let mut accounts: Vec<&String> = accounts.collect();
+        let listed = user.accounts.iter().flat_map(|accounts| accounts.iter());
+        let with_own = user.associations.iter().map(|own| &own.name);
+        let mut seen = HashSet::new();
+        let mut accounts: Vec<&String> = listed.chain(with_own).collect();
+        accounts.retain(|account| seen.insert(*account));
+        let mut of_account: HashMap<&String, Vec<&cluster_file::Association>> = HashMap::new();
         for own in &user.associations {
-            if !accounts.contains(&&own.name) {
-                accounts.push(&own.name);
-            }
+            of_account.entry(&own.name).or_default().push(&own.body);
         }
         // One who is named in no account still has a QOS.
         let nowhere = String::new();
@@ -87,23 +89,23 @@ pub(super) fn associations(
         }
         let default = user.default_account.as_ref().map(|name| &name.value);
         let default = default.or(accounts.first().copied()).cloned();
+        let nothing_said = cluster_file::Association::default();
         for account in accounts {
-            let own = user.associations.iter().find(|own| own.name == *account);
-            all.push(Association {
-                user: user.name.clone(),
-                account: account.clone(),
-                partition: own.and_then(|own| Some(own.partition.as_ref()?.value.clone())),
-                shares: own
-                    .and_then(|own| own.shares.as_ref())
-                    .map_or_else(Shares::default, |shares| Shares::parse(&shares.value)),
-                default_qos: own
-                    .and_then(|own| own.default_qos.as_ref())
-                    .or(user.default_qos.as_ref())
-                    .map(|qos| qos.value.clone()),
-                is_default: default.as_ref() == Some(account),
-                priority: own.and_then(|own| value(&own.priority)).unwrap_or(0),
-                limits: own.map_or_else(Limits::default, |own| limits(own)),
-            });
+            let own = of_account.remove(account);
+            for own in own.unwrap_or_else(|| vec![&nothing_said]) {
+                let shares = own.shares.as_ref();
+                let default_qos = own.default_qos.as_ref().or(user.default_qos.as_ref());
+                all.push(Association {
+                    user: user.name.clone(),
+                    account: account.clone(),
+                    partition: own.partition.as_ref().map(|name| name.value.clone()),
+                    shares: shares.map_or_else(Shares::default, |own| Shares::parse(&own.value)),
+                    default_qos: default_qos.map(|qos| qos.value.clone()),
+                    is_default: default.as_ref() == Some(account),
+                    priority: value(&own.priority).unwrap_or(0),
+                    limits: limits(own),
+                });
+            }
         }
         of_user.insert(user.name.clone(), first..all.len());
     }
@@ -111,24 +113,56 @@ pub(super) fn associations(
 }
 
 impl Cluster {
-    /// A user's association in an account, or in the user's default one; that of everyone for a
-    /// user who has none.
+    /// A user's association in an account, or in the user's default one, for jobs of a partition: the one for that
+    /// partition, else the one for all; those of everyone for a user who has none.
     #[must_use]
-    pub fn association(&self, user: &str, account: Option<&str>) -> Option<&Association> {
-        let own = self.of_user.get(user).or_else(|| self.of_user.get("*"))?;
-        let mut own = self.associations.get(own.clone())?.iter();
-        own.find(|one| match account {
-            Some(account) => one.account.eq_ignore_ascii_case(account) || one.account.is_empty(),
-            None => one.is_default,
-        })
+    pub fn association(
+        &self,
+        user: &str,
+        account: Option<&str>,
+        partition: Option<&str>,
+    ) -> Option<&Association> {
+        let mut of_all = None;
+        let own = self
+            .associations_of(user)
+            .iter()
+            .filter(|one| match account {
+                Some(account) => {
+                    one.account.eq_ignore_ascii_case(account) || one.account.is_empty()
+                }
+                None => one.is_default,
+            });
+        for one in own {
+            match one.partition.as_deref() {
+                None => of_all = of_all.or(Some(one)),
+                own if own == partition => return Some(one),
+                Some(_) => {}
+            }
+        }
+        of_all
     }
 
-    /// Whether jobs of a user may run under an account, where accounts are enforced: it is there, and the user is
-    /// in it. The root is over all others, whether a file names it or not.
+    /// The account of a user's jobs that name none.
     #[must_use]
-    pub fn may_charge(&self, user: &str, account: &str) -> bool {
-        let is_member =
-            || self.associations.is_empty() || self.association(user, Some(account)).is_some();
+    pub fn default_account(&self, user: &str) -> Option<&str> {
+        let mut own = self.associations_of(user).iter();
+        let default = own.find(|one| one.is_default)?;
+        Some(&default.account)
+    }
+
+    /// A user's associations; those of everyone for a user who has none.
+    fn associations_of(&self, user: &str) -> &[Association] {
+        let own = self.of_user.get(user).or_else(|| self.of_user.get("*"));
+        let own = own.and_then(|own| self.associations.get(own.clone()));
+        own.unwrap_or_default()
+    }
+
+    /// Whether jobs of a user may run under an account in a partition, where accounts are enforced: it is there, and
+    /// the user is in it. The root is over all others, whether a file names it or not.
+    #[must_use]
+    pub fn may_charge(&self, user: &str, account: &str, partition: Option<&str>) -> bool {
+        let own = || self.association(user, Some(account), partition);
+        let is_member = || self.associations.is_empty() || own().is_some();
         account.eq_ignore_ascii_case("root")
             || (self.find_account(account).is_some() && is_member())
     }

@@ -20,6 +20,9 @@ pub enum ChangeDenial {
     /// There is no such account, or it is not for the user.
     #[error("Invalid account or account/partition combination specified")]
     Account,
+    /// The user does not count as one in all of its partitions.
+    #[error("{}", Denial::SeveralAssociations.words())]
+    SeveralAssociations,
     /// No job is on so many nodes.
     #[error("Node count specification invalid")]
     NodeCount,

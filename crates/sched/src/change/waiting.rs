@@ -7,7 +7,7 @@ use cluster_file::ClusterFile;
 use model::{
     CpuRange, Dependency, GresItem, GresList, JobChange, JobId, Request, TimeLimitRequest,
 };
-use resources::{Denial, NodeClass, PartId};
+use resources::{Denial, Fate, NodeClass, PartId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -40,6 +40,13 @@ impl State {
                 let is_out = first.is_some_and(|first| self.keeps_out(first, who).is_some());
                 if is_out || self.may_enter(request, who).is_err() {
                     return Err(ChangeDenial::PartitionClosed);
+                }
+                match refused(rules, update, record).find(is_of_association) {
+                    None => {}
+                    Some(Denial::SeveralAssociations) => {
+                        return Err(ChangeDenial::SeveralAssociations);
+                    }
+                    Some(_) => return Err(ChangeDenial::Account),
                 }
             }
             JobChange::Qos(name) if name.is_empty() => request.qos = None,
@@ -292,15 +299,35 @@ impl State {
 
 /// Whether the cluster's rules keep a job's user from its account or QOS.
 fn may_not(rules: Option<&ClusterFile>, update: &JobUpdate, record: &Job) -> bool {
-    let Some(rules) = rules else {
-        return false;
+    let is_of_user = |denial: &Denial| {
+        matches!(denial, Denial::Account | Denial::Qos) || is_of_association(denial)
     };
-    // What it asked for may be over.
-    let names = update.reservation.as_deref().map(str::to_owned);
-    let request = update.request.with_rare(|rare| rare.reservation = names);
-    let all = resources::findings(rules, &request, Some(&record.submitter.user));
-    all.iter()
-        .any(|refusal| matches!(refusal.denial, Denial::Account | Denial::Qos))
+    refused(rules, update, record).any(|denial| is_of_user(&denial))
+}
+
+/// Whether it is the account, where that is another one in each partition.
+fn is_of_association(denial: &Denial) -> bool {
+    matches!(
+        denial,
+        Denial::PartitionAccount | Denial::SeveralAssociations
+    )
+}
+
+/// Why the cluster's rules would refuse a changed job.
+fn refused(
+    rules: Option<&ClusterFile>,
+    update: &JobUpdate,
+    record: &Job,
+) -> impl Iterator<Item = Denial> {
+    let all = rules.map(|rules| {
+        // What it asked for may be over.
+        let names = update.reservation.as_deref().map(str::to_owned);
+        let request = update.request.with_rare(|rare| rare.reservation = names);
+        resources::findings(rules, &request, Some(&record.submitter.user))
+    });
+    let all = all.into_iter().flatten();
+    all.filter(|found| found.fate == Fate::Refused)
+        .map(|found| found.denial)
 }
 
 /// CPUs in all that were asked for by an earlier change.

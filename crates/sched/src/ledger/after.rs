@@ -58,7 +58,7 @@ impl Ledger {
                         Whose::Together(Counter::Qos(*id))
                     }
                     Limited::Account => {
-                        Whose::Together(Counter::QosAccount(*id, chain.account.clone()))
+                        Whose::Together(Counter::QosAccount(*id, chain.account().to_owned()))
                     }
                     Limited::User => Whose::Together(Counter::QosUser(*id, chain.uid)),
                     Limited::Job | Limited::JobMinutes | Limited::Node | Limited::Least => {

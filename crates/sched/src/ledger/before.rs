@@ -53,7 +53,7 @@ impl Ledger {
                 return over.stop("QOSGrpJobsLimit");
             }
             let of_account = limits.account.jobs.filter(|_| !set.account_jobs);
-            let counter = || Counter::QosAccount(qos, chain.account.clone());
+            let counter = || Counter::QosAccount(qos, chain.account().to_owned());
             if let Some(over) = self.full(counter, of_account) {
                 return over.stop("MaxJobsPerAccount");
             }

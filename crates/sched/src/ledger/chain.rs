@@ -6,6 +6,7 @@ use crate::fault::{self, Fault};
 use crate::member::{self, Member};
 use model::{Request, Seconds};
 use resources::{AccountId, Association, Cluster, Limited, Limits, PartId, QosId};
+use std::sync::Arc;
 
 /// What is held under one limit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -14,8 +15,8 @@ pub(crate) enum Counter {
     QosUser(QosId, u32),
     QosAccount(QosId, String),
     Account(AccountId),
-    /// One user in one account.
-    Association(String, u32),
+    /// One user in one account, or in one partition there.
+    Association(Arc<Member>),
     /// One user in the whole cluster.
     User(u32),
 }
@@ -28,9 +29,9 @@ pub(crate) struct Chain<'a> {
     association: Option<&'a Association>,
     /// The account and those above it.
     accounts: Vec<AccountId>,
-    pub(super) account: String,
+    /// Whose jobs it counts with.
+    own: Arc<Member>,
     pub(super) uid: u32,
-    user: &'a str,
     pub(super) request: &'a Request,
     /// Its reservations.
     pub(crate) reservation: Option<&'a str>,
@@ -68,14 +69,18 @@ impl<'a> Chain<'a> {
                 break;
             }
         }
+        let own = Member {
+            account,
+            user: record.submitter.user.clone(),
+            partition: association.and_then(|own| own.partition.clone()),
+        };
         Chain {
             cluster,
             qos,
             association,
             accounts,
-            account,
+            own: Arc::new(own),
             uid: record.submitter.uid,
-            user: &record.submitter.user,
             request: &record.request,
             reservation: record.rare.reservation.as_deref(),
             usage_factor: usage_factor(own_qos),
@@ -114,7 +119,7 @@ impl<'a> Chain<'a> {
         for qos in &self.qos {
             counters.push(Counter::Qos(*qos));
             counters.push(Counter::QosUser(*qos, self.uid));
-            counters.push(Counter::QosAccount(*qos, self.account.clone()));
+            counters.push(Counter::QosAccount(*qos, self.account().to_owned()));
         }
         counters.extend(
             self.accounts
@@ -164,7 +169,7 @@ impl<'a> Chain<'a> {
         let of_qos = self.qos_limits().find_map(|(qos, limits)| {
             let group = limits.group.accruing.map(|most| (Counter::Qos(qos), most));
             let account = || {
-                let counter = Counter::QosAccount(qos, self.account.clone());
+                let counter = Counter::QosAccount(qos, self.account().to_owned());
                 Some((counter, limits.account.accruing?))
             };
             let user = || Some((Counter::QosUser(qos, self.uid), limits.user.accruing?));
@@ -238,14 +243,16 @@ impl<'a> Chain<'a> {
 
     /// Where jobs of the user in the account count.
     pub(super) fn own_counter(&self) -> Counter {
-        Counter::Association(self.account.clone(), self.uid)
+        Counter::Association(Arc::clone(&self.own))
     }
 
     fn own_spender(&self) -> Spender {
-        Spender::Member(Member {
-            account: self.account.clone(),
-            user: self.user.to_owned(),
-        })
+        Spender::Member((*self.own).clone())
+    }
+
+    /// The account that it counts for; empty is none.
+    pub(super) fn account(&self) -> &str {
+        &self.own.account
     }
 
     pub(super) fn account_name(&self, account: AccountId) -> String {

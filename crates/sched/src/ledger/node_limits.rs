@@ -55,7 +55,7 @@ impl Chain<'_> {
             whose,
         };
         let of_account = first(|it| &it.account.tres).map(|(qos, nodes)| {
-            let counter = Counter::QosAccount(qos, self.account.clone());
+            let counter = Counter::QosAccount(qos, self.account().to_owned());
             most(Limited::Account, Whose::Together(counter), nodes)
         });
         let of_job = first(|it| &it.job);

@@ -62,12 +62,13 @@ impl Chain<'_> {
             Whose::Together(Counter::Account(account)) => {
                 LimitScope::Account(self.account_name(*account))
             }
-            Whose::Together(Counter::Association(account, _)) => {
-                LimitScope::UserOfAccount(account.clone())
-            }
+            Whose::Together(Counter::Association(own)) => LimitScope::UserOfAccount {
+                account: own.account.clone(),
+                partition: own.partition.clone(),
+            },
             Whose::Together(Counter::User(_)) => LimitScope::User,
             Whose::JobOfQos(qos) => LimitScope::JobOfQos(qos_name(*qos)),
-            Whose::JobOfAccount => LimitScope::JobOfAccount(self.account.clone()),
+            Whose::JobOfAccount => LimitScope::JobOfAccount(self.account().to_owned()),
         };
         ReachedLimit {
             scope,

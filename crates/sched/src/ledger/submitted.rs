@@ -127,7 +127,7 @@ impl InQueue {
         }
         let of_account = qos().find(|(_, it)| it.account.submitted.is_some());
         if let Some((qos, limits)) = of_account {
-            let counter = Counter::QosAccount(qos, chain.account.clone());
+            let counter = Counter::QosAccount(qos, chain.account().to_owned());
             if full(&counter, limits.account.submitted) {
                 return Some("MaxSubmitJobsPerAccount");
             }

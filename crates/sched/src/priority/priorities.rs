@@ -93,14 +93,13 @@ impl Priorities {
         self.places = BTreeMap::new();
         let mut by_place: BTreeMap<usize, f64> = BTreeMap::new();
         for (member, used) in usage {
-            let place = tree.user(&member.user, &member.account);
+            let place = tree.member(&member);
             by_place.insert(place, used);
         }
         // Users of the cluster file have a place before their first job.
         for (place, node) in tree.nodes().iter().enumerate() {
-            if let Some(user) = node.user.clone() {
-                let account = node.account.clone();
-                self.places.insert(Member { account, user }, place);
+            if let Some(member) = node.member() {
+                self.places.insert(member, place);
             }
         }
         tree.set_usage(|place| by_place.get(&place).copied().unwrap_or_default());

@@ -1,7 +1,7 @@
 //! Accounts and users with what they are due and what they used, and how Slurm's fair tree ranks
 //! the users.
 
-use crate::member::account_of_shares;
+use crate::member::{Member, account_of_shares};
 use resources::{AccountId, Cluster, Shares};
 use std::collections::HashMap;
 
@@ -12,12 +12,34 @@ pub struct NodeOfTree {
     pub account: String,
     /// The user; none for an account.
     pub user: Option<String>,
+    /// Of a user the partition, where the association is for one alone.
+    pub partition: Option<String>,
     /// The account above; the root is its own.
     pub parent: usize,
     /// What it is due.
     pub shares: Shares,
     /// What it used; of accounts the sum of those below.
     pub usage: f64,
+}
+
+impl NodeOfTree {
+    /// The association that it is; none of an account.
+    #[must_use]
+    pub fn member(&self) -> Option<Member> {
+        Some(Member {
+            account: self.account.clone(),
+            user: self.user.clone()?,
+            partition: self.partition.clone(),
+        })
+    }
+
+    /// Whether it is that association.
+    #[must_use]
+    pub fn is(&self, member: &Member) -> bool {
+        self.user.as_ref() == Some(&member.user)
+            && self.account == member.account
+            && self.partition == member.partition
+    }
 }
 
 /// Accounts and users. The first is the root account.
@@ -46,6 +68,7 @@ impl Default for ShareTree {
             nodes: vec![NodeOfTree {
                 account: "root".to_owned(),
                 user: None,
+                partition: None,
                 parent: 0,
                 shares: Shares::default(),
                 usage: 0.0,
@@ -72,22 +95,19 @@ impl ShareTree {
             tree.place_account(cluster, account, &mut places);
         }
         for association in cluster.associations() {
-            if association.user == "*" || association.partition.is_some() {
+            if association.user == "*" {
                 continue;
             }
-            let account = account_of_shares(&association.account);
-            let user = association.user.as_str();
-            if user == "root" && account == "root" {
+            let member = Member {
+                account: account_of_shares(&association.account).to_owned(),
+                user: association.user.clone(),
+                partition: association.partition.clone(),
+            };
+            if tree.nodes[root_user].member().as_ref() == Some(&member) {
                 tree.nodes[root_user].shares = association.shares;
                 continue;
             }
-            let above = tree.account(account);
-            tree.add(
-                account.to_owned(),
-                Some(user.to_owned()),
-                above,
-                association.shares,
-            );
+            tree.add_member(member, association.shares);
         }
         tree
     }
@@ -134,6 +154,7 @@ impl ShareTree {
         self.nodes.push(NodeOfTree {
             account,
             user,
+            partition: None,
             parent: parent.min(self.nodes.len() - 1),
             shares,
             usage: 0.0,
@@ -148,26 +169,24 @@ impl ShareTree {
         known.unwrap_or_else(|| self.add(name.to_owned(), None, 0, Shares::default()))
     }
 
-    /// A user's place in an account, where there is one.
+    /// An association's place, where there is one.
     #[must_use]
-    pub fn find_user(&self, user: &str, account: &str) -> Option<usize> {
-        let is_it =
-            |node: &NodeOfTree| node.user.as_deref() == Some(user) && node.account == account;
-        self.nodes.iter().position(is_it)
+    pub fn find_member(&self, member: &Member) -> Option<usize> {
+        self.nodes.iter().position(|node| node.is(member))
     }
 
-    /// A user's place in an account; who has none gets one with a share.
-    pub fn user(&mut self, user: &str, account: &str) -> usize {
-        if let Some(known) = self.find_user(user, account) {
-            return known;
-        }
-        let parent = self.account(account);
-        self.add(
-            account.to_owned(),
-            Some(user.to_owned()),
-            parent,
-            Shares::default(),
-        )
+    /// An association's place; one that has none gets one with a share.
+    pub fn member(&mut self, member: &Member) -> usize {
+        let known = self.find_member(member);
+        known.unwrap_or_else(|| self.add_member(member.clone(), Shares::default()))
+    }
+
+    /// Adds an association below its account; the place that it has then.
+    fn add_member(&mut self, member: Member, shares: Shares) -> usize {
+        let parent = self.account(&member.account);
+        let place = self.add(member.account, Some(member.user), parent, shares);
+        self.nodes[place].partition = member.partition;
+        place
     }
 
     /// All of them; who is above comes first.
@@ -330,6 +349,14 @@ impl Ranks {
 mod tests {
     use super::*;
 
+    fn member(user: &str, account: &str) -> Member {
+        Member {
+            account: account.to_owned(),
+            user: user.to_owned(),
+            partition: None,
+        }
+    }
+
     #[test]
     fn an_account_below_itself_is_below_the_root() {
         let text = "[account.a]\nparent = \"b\"\n[account.b]\nparent = \"a\"\n\
@@ -409,7 +436,9 @@ mod tests {
             let tree = ShareTree::of(&Cluster::build(&file, resources::Trust::All));
             let standings = tree.standings();
             for (user, account, share) in want {
-                let place = tree.find_user(user, account).expect("it is there");
+                let place = tree
+                    .find_member(&member(user, account))
+                    .expect("it is there");
                 let found = standings[place].fair_share.expect("it is a user");
                 assert!((found - share).abs() < 1e-6, "{user}@{account}: {found}");
             }
@@ -456,8 +485,8 @@ mod tests {
     #[test]
     fn usage_of_users_is_their_accounts() {
         let mut tree = ShareTree::default();
-        let ann = tree.user("ann", "lab");
-        let bob = tree.user("bob", "lab");
+        let ann = tree.member(&member("ann", "lab"));
+        let bob = tree.member(&member("bob", "lab"));
         tree.set_usage(|place| if place == ann { 3.0 } else { 1.0 });
         assert_eq!(tree.nodes()[0].usage, 4.0);
         let standings = tree.standings();

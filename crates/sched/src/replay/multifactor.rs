@@ -5,14 +5,14 @@
 
 use super::machine::{Kinds, TraceRequest};
 use super::{Rules, Trace};
-use crate::member::account_of_shares;
+use crate::member::{Member, account_of_shares};
 use crate::priority::{
     Circumstances, Decay, Measure, ShareTree, Standing, Usage, association_priority, period_around,
 };
 use cluster_file::UsageReset;
 use jiff::tz::TimeZone;
 use model::{Seconds, Timestamp};
-use resources::{Cluster, PartId};
+use resources::{Association, Cluster, PartId};
 use std::collections::{BTreeMap, HashMap};
 
 /// What priorities come from, as of the last time that it was worked out.
@@ -36,9 +36,9 @@ pub(crate) struct Multifactor<'a> {
     period: Option<(i64, i64)>,
 }
 
-/// A user of the trace.
+/// A user of the trace, by association.
 struct Owner {
-    account: String,
+    member: Member,
     /// The place in the tree; users that the cluster file does not name have one from their first
     /// job on.
     place: Option<usize>,
@@ -62,9 +62,15 @@ impl<'a> Multifactor<'a> {
         let tree = ShareTree::of(cluster);
         let mut known = HashMap::new();
         let mut all_owners = Vec::new();
-        let owners = trace.jobs.iter().map(|job| {
-            *known.entry(&*job.user).or_insert_with(|| {
-                all_owners.push(Owner::of(cluster, &tree, &job.user));
+        let owners = (0..).zip(&trace.jobs).map(|(slot, job)| {
+            let asked = kinds.asked(slot);
+            let partition = asked.and_then(|asked| asked.partition);
+            let partition = partition.or(cluster.default_partition());
+            let partition = partition.map(|id| cluster.partition(id).name.as_str());
+            let association = cluster.association(&job.user, None, partition);
+            let of = association.and_then(|own| own.partition.as_deref());
+            *known.entry((&*job.user, of)).or_insert_with(|| {
+                all_owners.push(Owner::of(cluster, &tree, &job.user, association));
                 (all_owners.len() - 1) as u32
             })
         });
@@ -163,8 +169,7 @@ impl<'a> Multifactor<'a> {
     pub(crate) fn submitted(&mut self, slot: u32) {
         let owner = &mut self.all_owners[self.owners[slot as usize] as usize];
         if owner.place.is_none() {
-            let user = &self.trace.jobs[slot as usize].user;
-            owner.place = Some(self.tree.user(user, &owner.account));
+            owner.place = Some(self.tree.member(&owner.member));
             self.at = None;
         }
     }
@@ -206,19 +211,28 @@ impl<'a> Multifactor<'a> {
 }
 
 impl Owner {
-    fn of(cluster: &Cluster, tree: &ShareTree, user: &str) -> Owner {
-        let association = cluster.association(user, None);
+    fn of(
+        cluster: &Cluster,
+        tree: &ShareTree,
+        user: &str,
+        association: Option<&Association>,
+    ) -> Owner {
         let account = association.map_or("root", |own| account_of_shares(&own.account));
+        let member = Member {
+            account: account.to_owned(),
+            user: user.to_owned(),
+            partition: association.and_then(|own| own.partition.clone()),
+        };
         let qos = association.and_then(|own| own.default_qos.as_deref());
         let qos = cluster.find_qos(qos.unwrap_or("normal"));
         let qos = qos.map(|qos| &cluster.qos()[usize::from(qos.0)]);
         Owner {
-            account: account.to_owned(),
-            place: tree.find_user(user, account),
+            place: tree.find_member(&member),
             association: association_priority(cluster, association, Some(account)),
             qos: qos.map_or(0, |qos| qos.priority),
             factor: qos.map_or(1.0, |qos| qos.usage_factor),
             used: Usage::default(),
+            member,
         }
     }
 }

@@ -25,8 +25,10 @@ pub(super) fn choose(
     }
     let account = plan.account.as_ref().or(left.account.as_ref());
     let account = account.map_or_else(String::new, |account| account.value.clone());
-    let allowed = allowed(file, user, &account);
-    let default = file.default_qos(user.unwrap_or("*"), &account);
+    let named = super::request(plan).partition;
+    let partition = file.first_partition(named.as_deref());
+    let allowed = allowed(file, user, &account, partition);
+    let default = file.default_qos(user.unwrap_or("*"), &account, partition);
     if let Some(default) = default {
         let serves = |name: &String| {
             file.qos(name)
@@ -120,10 +122,15 @@ pub(super) fn assumed(
 }
 
 /// The QOS that this user may name.
-fn allowed<'a>(file: &'a ClusterFile, user: Option<&str>, account: &str) -> Vec<&'a Named<Qos>> {
+fn allowed<'a>(
+    file: &'a ClusterFile,
+    user: Option<&str>,
+    account: &str,
+    partition: Option<&str>,
+) -> Vec<&'a Named<Qos>> {
     let own = file.user(user.unwrap_or("*"));
     let of_association = own.and_then(|own| {
-        let association = own.associations.iter().find(|of| of.name == account)?;
+        let association = own.association(account, partition)?;
         association.qos.as_ref()
     });
     let of_account = || {

@@ -59,6 +59,7 @@ impl InQueue {
             (false, ResumeBy::Requeue) => (1, "the same job is requeued"),
             (false, ResumeBy::Successor) => (2, "the next one waits while one runs"),
         };
+        let named = super::request(plan).partition;
         InQueue {
             jobs,
             why: why.to_owned(),
@@ -67,6 +68,7 @@ impl InQueue {
                 user,
                 account.map(|account| account.value.as_str()),
                 qos.map(|qos| qos.value.as_str()),
+                file.first_partition(named.as_deref()),
             ),
             is_array: false,
         }
@@ -90,7 +92,13 @@ impl InQueue {
         InQueue {
             jobs,
             why,
-            limit: limit(file, user, account, qos),
+            limit: limit(
+                file,
+                user,
+                account,
+                qos,
+                file.first_partition(request.partition.as_deref()),
+            ),
             is_array: tasks.is_some(),
         }
     }
@@ -102,6 +110,7 @@ fn limit(
     user: Option<&str>,
     account: Option<&str>,
     qos: Option<&str>,
+    partition: Option<&str>,
 ) -> Option<(u32, String)> {
     let mut limits: Vec<(u32, LimitPath)> = Vec::new();
     let mut add = |path: LimitPath, value: Option<&Sourced<u32>>| {
@@ -120,15 +129,15 @@ fn limit(
         add(path("group_submit"), qos.group_submit.as_ref());
     }
     let own = file.user(user.unwrap_or("*"));
-    if let (Some(own), Some(account)) = (own, account) {
-        for association in own.associations.iter().filter(|of| of.name == account) {
-            let path = LimitPath::Association {
-                user: own.name.clone(),
-                account: account.to_owned(),
-                key: "max_submit",
-            };
-            add(path, association.max_submit.as_ref());
-        }
+    if let (Some(own), Some(account)) = (own, account)
+        && let Some(association) = own.association(account, partition)
+    {
+        let path = LimitPath::Association {
+            user: own.name.clone(),
+            account: account.to_owned(),
+            key: "max_submit",
+        };
+        add(path, association.max_submit.as_ref());
     }
     if let Some(account) = file.accounts.iter().find(|of| account == Some(&of.name)) {
         let path = LimitPath::Account(account.name.clone(), "max_submit");

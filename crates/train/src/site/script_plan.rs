@@ -50,7 +50,12 @@ impl ScriptPlan {
             .as_ref()
             .or(default_account.map(|of| &of.value));
         let account = account.map(String::as_str);
-        let default_qos = file.default_qos(user.unwrap_or("*"), account.unwrap_or_default());
+        let of_association = file.first_partition(request.partition.as_deref());
+        let default_qos = file.default_qos(
+            user.unwrap_or("*"),
+            account.unwrap_or_default(),
+            of_association,
+        );
         let qos = request
             .qos
             .as_ref()
