@@ -150,6 +150,17 @@ fn jobs_have_the_folder_that_their_site_gives_them() {
         files_named("mine", &state).is_empty()
     });
     assert_eq!(files_named("others", &state).len(), 1);
+    // Of a node that it gives back at once: there is another job.
+    let shrinks =
+        "srun -N2 -n2 sh -c 'echo > $SLURM_TMPDIR/kept'; until [ -e end ]; do sleep 0.05; done";
+    slurm("sbatch", &["-N2", "--mem=100M", "--wrap", shrinks]);
+    wait_until("it has written on both nodes", || {
+        files_named("kept", &state).len() == 2
+    });
+    slurm("scontrol", &["update", "JobId=3", "NumNodes=1"]);
+    wait_until("its folder on one of them is gone", || {
+        files_named("kept", &state).len() == 1
+    });
     env.write("end", "");
     wait_until("the other job's folder is gone", || {
         files_named("others", &state).is_empty()

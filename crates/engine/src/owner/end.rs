@@ -353,10 +353,10 @@ impl Owner {
         if let Some(active) = self.running.remove(&job) {
             self.forget_networks(job, active.restart);
         }
-        self.remove_job_folders(job);
+        let nodes = self.nodes_of(job);
+        self.remove_job_folders(job, &nodes);
         self.disown_allocation(job, turn);
         let at = turn.now;
-        let nodes = self.nodes_of(job);
         let (gone, status) = (outcome.clone(), over.status);
         self.state.apply(Event::Gone { job, outcome, at });
         self.empty_disks(&nodes);
@@ -374,8 +374,8 @@ impl Owner {
         shares.map(|share| share.node.clone()).collect()
     }
 
-    /// Removes what a job had to itself on its nodes, which may have other jobs.
-    fn remove_job_folders(&mut self, job: JobId) {
+    /// Removes what a job had to itself on nodes that are not its own any more, which may have other jobs.
+    pub(super) fn remove_job_folders(&mut self, job: JobId, nodes: &[NodeName]) {
         let Some(place) = self.isolation.nodes().map(Path::to_owned) else {
             return;
         };
@@ -387,7 +387,7 @@ impl Owner {
         };
         let uid = record.submitter.uid;
         let guest = Some(uid).filter(|uid| *uid != sys::process::user());
-        for node in self.nodes_of(job) {
+        for node in nodes {
             self.emptied += 1;
             node_disks::remove_of_job(&place, node.as_str(), guest, &own.name, self.emptied);
         }

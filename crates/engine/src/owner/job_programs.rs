@@ -290,7 +290,7 @@ impl Owner {
                 Place::Node(node) if !own.contains(&node) => Some(node),
                 Place::Node(_) | Place::Engine => None,
             };
-            turn.emptied.extend(given_back);
+            turn.left.extend(given_back.map(|node| (job, node)));
             return self.consider_end(job, turn);
         }
         match result {

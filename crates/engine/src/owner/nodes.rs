@@ -157,7 +157,7 @@ impl Owner {
         let left: Vec<NodeName> = left.cloned().collect();
         for node in left {
             if !self.begin_epilog(job, &node, turn) {
-                turn.emptied.push(node);
+                turn.left.push((job, node));
             }
         }
     }

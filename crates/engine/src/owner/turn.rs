@@ -47,8 +47,8 @@ pub(crate) struct Turn {
     pub(crate) former_programs: FormerPrograms,
     /// What happened, and no file and no row tells.
     pub(crate) told_once: Vec<Message>,
-    /// Nodes that were given back, whose disks are emptied where no other job is.
-    pub(crate) emptied: Vec<NodeName>,
+    /// Nodes that a job gave back, and nothing of it runs on: its own folder goes, and where no other job is all else.
+    pub(crate) left: Vec<(JobId, NodeName)>,
     /// By how many milliseconds the clock was set.
     pub(crate) clock_set_by_ms: i64,
     /// Words to supervisors.
@@ -78,7 +78,7 @@ impl Turn {
             first_steps: Vec::new(),
             ended_starts: Vec::new(),
             former_sizes: Vec::new(),
-            emptied: Vec::new(),
+            left: Vec::new(),
             clock_set_by_ms: 0,
             launches: Vec::new(),
             begun: Vec::new(),
@@ -248,7 +248,11 @@ impl Owner {
                 self.messenger.send(key, call, caller);
             }
         }
-        self.empty_disks(&turn.emptied);
+        for (job, node) in turn.left {
+            let left = [node];
+            self.remove_job_folders(job, &left);
+            self.empty_disks(&left);
+        }
     }
 
     /// The turn could not be written: nothing of it happened.
