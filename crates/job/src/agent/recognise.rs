@@ -34,7 +34,7 @@ pub enum Format {
     Safetensors,
     /// A folder of Hugging Face's `Trainer` or `save_pretrained`.
     HuggingFace,
-    /// PyTorch's distributed checkpoint: `.metadata` is written last.
+    /// PyTorch's distributed checkpoint: `.metadata` is written last, and after it Lightning's `meta.pt`.
     Distributed,
     /// DeepSpeed: the file `latest` beside the folder is written last and names it.
     DeepSpeed,
@@ -77,8 +77,7 @@ fn folder(path: &Path) -> io::Result<Recognised> {
         };
     }
     if has(".metadata") {
-        let shards = shards(|name| name.ends_with(".distcp"));
-        return marked(Format::Distributed, &path.join(".metadata"), path, shards);
+        return distributed(path, &names);
     }
     if ends(".distcp") {
         return Ok(Recognised::Partial(Format::Distributed));
@@ -87,6 +86,33 @@ fn folder(path: &Path) -> io::Result<Recognised> {
         return hugging_face(path, &names);
     }
     Ok(Recognised::Unknown)
+}
+
+/// What Lightning writes beside PyTorch's own, after it: the rest of its state.
+const LIGHTNINGS: &str = "meta.pt";
+
+/// PyTorch's distributed checkpoint, of which `.metadata` is there.
+fn distributed(path: &Path, names: &BTreeSet<String>) -> io::Result<Recognised> {
+    let is_shard = |name: &&String| name.ends_with(".distcp");
+    if names.contains(LIGHTNINGS) {
+        let meta = path.join(LIGHTNINGS);
+        if matches!(file(&meta)?, Recognised::Partial(_)) {
+            return Ok(Recognised::Partial(Format::Distributed));
+        }
+        let before = |name: &&String| is_shard(name) || *name == ".metadata";
+        return marked(
+            Format::Distributed,
+            &meta,
+            path,
+            names.iter().filter(before),
+        );
+    }
+    // As its callback names them: it may be still to come, and a program of another kind writes none.
+    if path.extension().is_some_and(|end| end == "ckpt") {
+        return Ok(Recognised::Overtaken(Format::Distributed));
+    }
+    let shards = names.iter().filter(is_shard);
+    marked(Format::Distributed, &path.join(".metadata"), path, shards)
 }
 
 fn verdict(format: Format, whole: bool) -> Recognised {
@@ -395,6 +421,16 @@ mod tests {
             Whole(Distributed),
         );
         check("9", &[("9/_CHECKPOINT_METADATA", b"{}")], Whole(Orbax));
+        // Lightning's `meta.pt` is still to come, or comes.
+        let of_lightning: [(&str, &[u8]); 2] =
+            [("9.ckpt/0.distcp", b"x"), ("9.ckpt/.metadata", b"x")];
+        check("9.ckpt", &of_lightning, Overtaken(Distributed));
+        let with = |meta: &[u8], want| {
+            let [shard, mark] = of_lightning;
+            check("9.ckpt", &[shard, mark, ("9.ckpt/meta.pt", meta)], want);
+        };
+        with(&zip()[..12], Partial(Distributed));
+        with(&zip(), Whole(Distributed));
         let shard: (&str, &[u8]) = ("global_step9/mp_rank_00_model_states.pt", &zip());
         check("global_step9", &[shard], Partial(DeepSpeed));
         check(
@@ -416,7 +452,7 @@ mod tests {
         let weights = safetensors();
         let index = br#"{"weight_map":{"a":"1.safetensors","b":"2.safetensors"}}"#;
         type Files<'a> = &'a [(&'a str, &'a [u8])];
-        let cases: [(Format, &str, Files<'_>); 4] = [
+        let cases: [(Format, &str, Files<'_>); 5] = [
             (
                 Distributed,
                 "last/.metadata",
@@ -435,6 +471,12 @@ mod tests {
                     ("last/1.safetensors", &weights),
                     ("last/2.safetensors", &weights),
                 ],
+            ),
+            // It was whole while Lightning still had the former one's.
+            (
+                Distributed,
+                "last/meta.pt",
+                &[("last/0.distcp", b"x"), ("last/.metadata", b"x")],
             ),
             (
                 HuggingFace,
