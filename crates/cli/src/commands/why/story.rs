@@ -20,7 +20,10 @@ pub(super) fn story(
 ) -> String {
     let mut text = format!("{name}: {}\n", say_reason(&why.reason));
     if why.reason.starts_with("Dependency") && !after.is_empty() {
-        text += &line("after", &format!("{} is done", after.join(", ")));
+        text += &line(
+            "after",
+            &format!("{}, which has to be done", after.join(", ")),
+        );
     }
     for (index, condition) in why.unmet.iter().enumerate() {
         let head = if index == 0 { "after" } else { "" };
