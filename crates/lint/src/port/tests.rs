@@ -52,8 +52,7 @@ fn a_port_is_for_its_user() {
     };
     check("ada", "-A own -t 20", &[]);
     check("eve", "-A third -t 60", &[]);
-    let only_own =
-        "#SBATCH -A own -t 20: ada has no account other on to; ada has no other than own";
+    let only_own = "own: ada has no account other on to; ada has no other than own";
     check("ada", "-A other -t 20", &[only_own]);
     let which = "? account own: eve has other, third there; which is yours there?";
     check("eve", "-A own -t 60", &[which]);
