@@ -89,16 +89,12 @@ impl State {
             // that its array never had.
             _ if live.is_empty() && finished.is_empty() => Outlook::Met,
             Kind::After => after(&live, &finished, delay, now),
-            Kind::AfterAny | Kind::AfterBurstBuffer if live.is_empty() => Outlook::Met,
+            // Of an array all elements have to end before it is judged.
+            _ if !live.is_empty() => Outlook::NotYet(None),
+            Kind::AfterAny | Kind::AfterBurstBuffer => Outlook::Met,
             Kind::AfterOk | Kind::AfterCorr if failed => Outlook::Never,
-            Kind::AfterOk | Kind::AfterCorr if live.is_empty() => Outlook::Met,
-            Kind::AfterNotOk if live.is_empty() && failed => Outlook::Met,
-            Kind::AfterNotOk if live.is_empty() => Outlook::Never,
-            Kind::AfterAny
-            | Kind::AfterBurstBuffer
-            | Kind::AfterOk
-            | Kind::AfterCorr
-            | Kind::AfterNotOk => Outlook::NotYet(None),
+            Kind::AfterNotOk if !failed => Outlook::Never,
+            Kind::AfterOk | Kind::AfterCorr | Kind::AfterNotOk => Outlook::Met,
         }
     }
 

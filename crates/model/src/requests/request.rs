@@ -83,7 +83,7 @@ impl Request {
 pub struct NodeOptions {
     /// `--mincpus`
     pub min_cpus: Option<u32>,
-    /// `NumCPUs=` of `scontrol update`: CPUs in all, also where its tasks are fewer.
+    /// `NumCPUs=` of `scontrol update`: CPUs in all, whatever its tasks need.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<CpuRange>,
     /// `--tmp`, in MiB.

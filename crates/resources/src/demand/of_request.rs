@@ -284,13 +284,13 @@ fn cpus_follow(request: &Request) -> bool {
         .is_some_and(|(gpus, each)| request.cpus_per_task == Some(each.saturating_mul(gpus.count)))
 }
 
-/// Tasks in all: as many as have the CPUs in all that are asked for, where its own are fewer.
+/// Tasks in all: as many as have the CPUs in all that are asked for, whatever its own are.
 fn tasks(request: &Request, gpus: &Gpus) -> Option<u32> {
     let options = request.rare.node_options.as_deref();
     let each = request.cpus_per_task.unwrap_or(1).max(1);
     let cpus = options.and_then(|options| options.cpus);
     let of_cpus = cpus.map(|cpus| cpus.least.div_ceil(each));
-    own_tasks(request, gpus).max(of_cpus)
+    of_cpus.or_else(|| own_tasks(request, gpus))
 }
 
 fn own_tasks(request: &Request, gpus: &Gpus) -> Option<u32> {

@@ -77,7 +77,14 @@ impl State {
                 }
             }
             JobChange::Tasks(0) => return Err(ChangeDenial::TaskCount),
-            JobChange::Tasks(tasks) => request.tasks = Some(*tasks),
+            JobChange::Tasks(tasks) => {
+                // Its CPUs in all stay what they were.
+                if cpus_of(request).is_none() {
+                    let least = least_cpus(request, request.min_nodes.unwrap_or(1));
+                    set_cpus(request, CpuRange { least, most: None })?;
+                }
+                request.tasks = Some(*tasks);
+            }
             JobChange::Cpus(cpus) => {
                 let most = cpus
                     .most

@@ -283,7 +283,7 @@ UnkillableStepTimeout=60
         out = []
         for line in steps:
             words = line.strip()
-            if words.startswith("= "):
+            if words == "=" or words.startswith("= "):
                 out.append("  = " + self.settled())
             elif words.startswith("! "):
                 continue
