@@ -39,6 +39,34 @@ fn a_signal_to_srun_reaches_all_of_its_tasks() {
     assert_eq!(written(&env).matches("got").count(), 2);
 }
 
+/// A task that hears of Ctrl-C, and `kill -INT` of its `srun`.
+fn interrupted(env: &TestEnv, option: &str, task: &str) -> Child {
+    let task = format!("{task}; echo ready; until test -e go; do sleep 0.05; done; echo went on");
+    let srun = begun(env, "srun", &[option, "-n1", "sh", "-c", &task]);
+    wait_until("the task is ready", || written(env).contains("ready"));
+    sys::process::signal(srun.id(), 2).unwrap();
+    wait_until("the task heard of it", || written(env).contains("heard"));
+    srun
+}
+
+#[test]
+fn ctrl_c_is_passed_on_and_the_step_goes_on_without_status() {
+    let env = TestEnv::new(YARD);
+    let mut srun = interrupted(&env, "-X", "trap 'echo heard' INT");
+    env.write("go", "");
+    assert!(srun.wait().unwrap().success());
+    assert_eq!(written(&env), "ready\nheard\nwent on\n");
+}
+
+/// It was killed in the same moment.
+#[test]
+fn a_task_that_ctrl_c_ends_hears_of_it_first() {
+    let env = TestEnv::new(YARD);
+    let task = "trap 'echo heard; exit 4' INT";
+    let mut srun = interrupted(&env, "--quit-on-interrupt", task);
+    assert_eq!(srun.wait().unwrap().code(), Some(4));
+}
+
 /// `srun -u`: what a task has written is passed on at once, also within a line.
 #[test]
 fn unbuffered_output_comes_before_its_line_ends() {

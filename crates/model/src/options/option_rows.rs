@@ -56,7 +56,7 @@ pub const OPTIONS: &[Opt] = &[
     row("debugger-test", ' ', No, SRUN, Nothing("no debugger is asked"), "", "Start as a parallel debugger would"),
     row("delay-boot", ' ', Required, ALL, Nothing("nothing is booted"), "SBATCH_DELAY_BOOT SALLOC_DELAY_BOOT SLURM_DELAY_BOOT", "Wait so long before nodes are booted").key(Key::DelayBoot),
     row("dependency", 'd', Required, ALL, Sets(Key::Dependency), "SLURM_DEPENDENCY", "Start after other jobs, such as afterok:42"),
-    row("disable-status", 'X', No, SRUN, Sets(Key::DisableStatus), "SLURM_DISABLE_STATUS", "End at the first Ctrl-C instead of showing the status"),
+    row("disable-status", 'X', No, SRUN, Sets(Key::DisableStatus), "SLURM_DISABLE_STATUS", "Pass each Ctrl-C to the tasks instead of showing the status"),
     row("distribution", 'm', Required, ALL, Sets(Key::Distribution), "SBATCH_DISTRIBUTION SLURM_DISTRIBUTION", "How tasks are dealt out to nodes and their sockets"),
     row("epilog", ' ', Required, SRUN, Sets(Key::SrunEpilog), "SLURM_EPILOG", "Program that srun runs after the step"),
     row("error", 'e', Required, SBATCH_SRUN, Sets(Key::Error), "SBATCH_ERROR SLURM_STDERRMODE SRUN_ERROR", "File for the error output; %j is the job, %x its name"),

@@ -97,8 +97,8 @@ pub struct LaunchOptions {
     /// `--wait`: seconds after the first task ended until the others are ended; `None` and 0 wait
     /// forever.
     pub wait: Option<u32>,
-    /// `--quit-on-interrupt` or `--disable-status`: one Ctrl-C is enough.
-    pub quit_on_interrupt: bool,
+    /// `--quit-on-interrupt`, `--disable-status`
+    pub first_interrupt: FirstInterrupt,
     /// `--propagate`
     pub limits: PassedLimits,
     /// `--preserve-env`: the job's counts stay in the step's environment.
@@ -431,11 +431,35 @@ fn launch(o: &GivenOptions, surroundings: &Surroundings<'_>) -> LaunchOptions {
             Some(TimeLimitRequest::Unlimited) | None => None,
         },
         wait: o.step_wait,
-        quit_on_interrupt: o.quit_on_interrupt || o.disable_status,
+        first_interrupt: FirstInterrupt::of(o),
         limits: o.passed_limits(),
         preserve_env: o.preserve_env,
         programs: o.programs.clone(),
         container: o.container.clone(),
+    }
+}
+
+/// What `srun` does at a Ctrl-C that no other came shortly before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FirstInterrupt {
+    /// Tell how the tasks stand.
+    #[default]
+    Tell,
+    /// `--disable-status`: pass it to the tasks.
+    Pass,
+    /// `--quit-on-interrupt`: pass it to the tasks and end the step.
+    End,
+}
+
+impl FirstInterrupt {
+    fn of(options: &GivenOptions) -> FirstInterrupt {
+        if options.quit_on_interrupt {
+            FirstInterrupt::End
+        } else if options.disable_status {
+            FirstInterrupt::Pass
+        } else {
+            FirstInterrupt::Tell
+        }
     }
 }
 

@@ -66,7 +66,7 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> StepCall {
         pty: options.pty,
         kill_on_bad_exit: asked.step.kill_on_bad_exit,
         wait: options.wait.filter(|wait| *wait > 0).map(seconds),
-        quit_on_interrupt: options.quit_on_interrupt,
+        first_interrupt: options.first_interrupt,
         quiet: asked.quiet,
         verbose: asked.verbose > 0,
         immediate: asked.immediate.map(seconds),

@@ -3,6 +3,7 @@
 use super::around_step::AroundStep;
 use super::broadcast::Broadcast;
 use api::StepLaunch;
+use model::srun::FirstInterrupt;
 use model::{JobId, Request, StepRequest};
 use std::ops::Range;
 use std::time::Duration;
@@ -34,8 +35,8 @@ pub struct StepCall {
     pub kill_on_bad_exit: bool,
     /// `--wait`: so long after the first task's end the others are ended.
     pub wait: Option<Duration>,
-    /// `--quit-on-interrupt`, `--disable-status`: one Ctrl-C is enough.
-    pub quit_on_interrupt: bool,
+    /// `--quit-on-interrupt`, `--disable-status`: what a single Ctrl-C does.
+    pub first_interrupt: FirstInterrupt,
     /// `--quiet`: only errors are said.
     pub quiet: bool,
     /// `--verbose`: where its tasks start is said, too.

@@ -1,10 +1,14 @@
 //! What Ctrl-C and other signals mean to `srun`: pure.
 
+use model::srun::FirstInterrupt;
+
 /// What is to be done about a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
     /// Say how the tasks stand, and that one more ends the step.
     Tell,
+    /// Pass it to the tasks, and say so.
+    Pass,
     /// Pass it to the tasks and end the step.
     Interrupt,
     /// End the step.
@@ -29,17 +33,14 @@ const TWICE_MS: i64 = 1000;
 /// The rules, and when the last Ctrl-C came.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interrupts {
-    quit_at_once: bool,
+    first: FirstInterrupt,
     last: Option<i64>,
 }
 
 impl Interrupts {
-    /// `quit_at_once`: the first one ends the step.
-    pub fn new(quit_at_once: bool) -> Interrupts {
-        Interrupts {
-            quit_at_once,
-            last: None,
-        }
+    /// `first`: what a single one does.
+    pub fn new(first: FirstInterrupt) -> Interrupts {
+        Interrupts { first, last: None }
     }
 
     /// What `signal` means at `now`, in milliseconds.
@@ -48,10 +49,11 @@ impl Interrupts {
             SIGINT => {
                 let twice = self.last.is_some_and(|last| now - last <= TWICE_MS);
                 self.last = Some(now);
-                if twice || self.quit_at_once {
-                    Reaction::Interrupt
-                } else {
-                    Reaction::Tell
+                match self.first {
+                    _ if twice => Reaction::Interrupt,
+                    FirstInterrupt::End => Reaction::Interrupt,
+                    FirstInterrupt::Pass => Reaction::Pass,
+                    FirstInterrupt::Tell => Reaction::Tell,
                 }
             }
             1 | 3 | 15 => Reaction::End,
@@ -83,11 +85,16 @@ mod tests {
 
     #[test]
     fn one_is_enough_where_asked() {
-        check(
-            Interrupts::new(true),
-            &[(0, SIGINT)],
-            &[Reaction::Interrupt],
-        );
+        let rules = Interrupts::new(FirstInterrupt::End);
+        check(rules, &[(0, SIGINT)], &[Reaction::Interrupt]);
+    }
+
+    #[test]
+    fn each_is_passed_on_where_asked() {
+        use Reaction::{Interrupt, Pass};
+        let rules = Interrupts::new(FirstInterrupt::Pass);
+        let signals = [(0, SIGINT), (1500, SIGINT), (2000, SIGINT)];
+        check(rules, &signals, &[Pass, Pass, Interrupt]);
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl<'a> Session<'a> {
             ends,
             output,
             events,
-            interrupts: Interrupts::new(call.quit_on_interrupt),
+            interrupts: Interrupts::new(call.first_interrupt),
             nodes,
             watchers: Watchers::default(),
             untold: Vec::new(),

@@ -43,18 +43,17 @@ impl Session<'_> {
                 self.inform("srun: interrupt (one more within 1 sec to abort)");
                 self.stand();
             }
+            Reaction::Pass => self.pass_interrupt(),
+            Reaction::Interrupt if self.aborted => {
+                self.pass_interrupt();
+                self.inform("srun: job abort in progress");
+                self.nodes.send_all(&ToSupervisor::Kill);
+            }
             Reaction::Interrupt => {
-                let step = self.ends.step();
-                self.inform(&format!("srun: sending Ctrl-C to {step}"));
-                self.nodes.send_all(&ToSupervisor::Signal(SIGINT));
-                self.abort(&ToSupervisor::Kill);
+                self.pass_interrupt();
+                self.force_end();
             }
-            Reaction::End => {
-                self.inform("srun: forcing job termination");
-                // Slurm's kills them at once. When a job is cancelled its script's srun gets this signal, too: its
-                // tasks would have no time to save what they have.
-                self.abort(&ToSupervisor::End);
-            }
+            Reaction::End => self.force_end(),
             Reaction::Forward(signal) => self.nodes.send_all(&ToSupervisor::Signal(signal)),
             Reaction::Resize => {
                 if let Some(size) = sys::terminal::size(&std::io::stdin()) {
@@ -63,6 +62,19 @@ impl Session<'_> {
                 }
             }
         }
+    }
+
+    fn pass_interrupt(&mut self) {
+        let step = self.ends.step();
+        self.inform(&format!("srun: sending Ctrl-C to {step}"));
+        self.nodes.send_all(&ToSupervisor::Signal(SIGINT));
+    }
+
+    /// Slurm's kills the tasks as soon as its controller hears of it. When a job is cancelled its script's `srun`
+    /// gets a signal, too: its tasks would have no time to save what they have, and after Ctrl-C as little.
+    fn force_end(&mut self) {
+        self.inform("srun: forcing job termination");
+        self.abort(&ToSupervisor::End);
     }
 
     /// Ends the step because its first task ended long ago.
