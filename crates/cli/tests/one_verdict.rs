@@ -87,6 +87,32 @@ max_time = "8:00:00"
 nodes = "ALL"
 "#;
 
+/// The same names, where nothing is refused.
+const FROM: &str = r#"
+[nodes.all]
+names = "n[1-2]"
+cpus = 4
+memory = "16G"
+[partition.main]
+default = true
+nodes = "ALL"
+max_time = "UNLIMITED"
+[partition.hour]
+nodes = "ALL"
+max_time = "UNLIMITED"
+[partition.brief]
+nodes = "ALL"
+max_time = "UNLIMITED"
+[partition.others]
+nodes = "ALL"
+max_time = "UNLIMITED"
+[qos.normal]
+[qos.short]
+[account.own]
+[account.walled]
+[account.other]
+"#;
+
 /// Who this test is, as the system knows them.
 fn this_user() -> String {
     let entry = sys::users::user_by_id(sys::process::user()).unwrap();
@@ -99,15 +125,26 @@ fn accounts() -> String {
     let user = this_user();
     format!(
         r#"{NODES}allow_accounts = ["other"]
+[partition.hour]
+nodes = "ALL"
+max_time = "8:00:00"
+default_time = "1:00:00"
+[partition.brief]
+nodes = "ALL"
+max_time = "10:00"
 [limits]
 enforce = ["associations", "limits", "qos"]
 [qos.normal]
+[qos.short]
+max_wall = "30:00"
 [account.own]
+[account.walled]
+max_wall = "40:00"
 [account.other]
 [user.{user}]
-accounts = ["own"]
+accounts = ["own", "walled"]
 default_account = "own"
-qos = ["normal"]
+qos = ["normal", "short"]
 default_qos = "normal"
 "#
     )
@@ -115,7 +152,7 @@ default_qos = "normal"
 
 #[test]
 fn plan_lint_run_and_port_give_one_verdict_on_a_script() {
-    let doors = Doors::of(&accounts(), NODES);
+    let doors = Doors::of(&accounts(), FROM);
     for (options, refused) in [
         ("--time=10", None),
         ("--time=9:00:00", Some("8:00:00")),
@@ -125,15 +162,211 @@ fn plan_lint_run_and_port_give_one_verdict_on_a_script() {
             "--time=10 --partition=others",
             Some("not permitted to use this partition (others allows other not own)"),
         ),
+        // A job without a time gets what limits give it, where its partition has no default.
+        ("--ntasks=1", None),
+        ("--qos=short", None),
+        ("--account=walled", None),
+        ("--qos=short --account=walled", None),
+        ("--qos=short --time=20", None),
+        ("--qos=short --time=60", Some("00:30:00")),
+        ("--qos=short --partition=hour", Some("which is 01:00:00")),
+        ("--qos=short --partition=brief", Some("which is 00:30:00")),
+        ("--partition=brief", None),
     ] {
         doors.check(options, refused);
     }
+    // A run whose time nobody said has that time too.
+    for on in [&doors.file, "twin"] {
+        let args = ["plan", "--on", on, "--qos=short", "--", "true"];
+        let plan = said(&doors.env.yard(&args).code(0));
+        assert!(
+            plan.contains("time a job 30 min qos.short.max_wall"),
+            "{plan}"
+        );
+    }
+}
+
+/// The lab of which the answers below were recorded.
+fn lab() -> String {
+    let user = this_user();
+    format!(
+        r#"[nodes.n]
+names = "node[1-4]"
+cpus = 8
+memory = "16000M"
+[partition.gpu]
+default = true
+nodes = "ALL"
+max_time = "7-00:00:00"
+default_time = "1:00:00"
+[partition.cpu]
+nodes = "ALL"
+max_time = "2-00:00:00"
+default_time = "30:00"
+[partition.nodef]
+nodes = "ALL"
+max_time = "2:00:00"
+[partition.nodefq]
+nodes = "ALL"
+max_time = "2:00:00"
+qos = "pq"
+[partition.inf]
+nodes = "ALL"
+max_time = "UNLIMITED"
+[partition.short]
+nodes = "ALL"
+max_time = "10:00"
+[limits]
+enforce = ["associations", "limits", "qos"]
+[qos.normal]
+[qos.pq]
+max_wall = "70:00"
+[qos.wall]
+max_wall = "30:00"
+[qos.gwall]
+group_wall = "40:00"
+[qos.both]
+max_wall = "50:00"
+group_wall = "40:00"
+[qos.mins]
+max_tres_minutes_per_job = "cpu=25"
+[qos.wallmins]
+max_tres_minutes_per_job = "cpu=25"
+max_wall = "20:00"
+group_wall = "10:00"
+[qos.strict]
+max_wall = "30:00"
+flags = ["DenyOnLimit"]
+[qos.strictg]
+group_wall = "40:00"
+flags = ["DenyOnLimit"]
+[qos.strictboth]
+max_wall = "50:00"
+group_wall = "40:00"
+flags = ["DenyOnLimit"]
+[qos.strictm]
+max_tres_minutes_per_job = "cpu=60"
+group_tres_minutes = "cpu=50"
+flags = ["DenyOnLimit"]
+[account.proj1]
+[account.proj2]
+[account.sub]
+parent = "proj1"
+max_wall = "45:00"
+group_wall = "42:00"
+[user.{user}]
+accounts = ["proj1", "proj2", "sub"]
+default_account = "proj1"
+default_qos = "normal"
+[user.{user}.account.proj2]
+max_wall = "35:00"
+"#
+    )
+}
+
+/// The time limit of jobs that name none, as a Slurm 22.05.8 gave it; none where it refused the job.
+const RECORDED_TIMES: &str = "
+-p gpu                        01:00:00
+-p nodef                      02:00:00
+-p inf                        UNLIMITED
+-p nodefq                     01:10:00
+-p gpu -q wall                01:00:00
+-p nodef -q wall              00:30:00
+-p inf -q wall                00:30:00
+-p nodefq -q wall             01:10:00
+-p short -q wall              00:30:00
+-p nodef -q gwall             00:40:00
+-p gpu -q gwall               01:00:00
+-p nodef -q both              00:40:00
+-p nodef -q mins -c 5         02:00:00
+-p nodef -q wallmins          00:10:00
+-p nodef -q strict            00:30:00
+-p gpu -q strict              -
+-p gpu -q strictg             -
+-p cpu -q strict              00:30:00
+-p short -q strict            00:30:00
+-p nodef -q strictboth        00:40:00
+-p nodef -q strictm           00:50:00
+-p nodef -q strictm -c 2      00:25:00
+-p inf -q strictm -c 7        00:07:00
+-p nodef -A proj2             00:35:00
+-p gpu -A proj2               01:00:00
+-p nodef -A proj2 -q wall     00:30:00
+-p nodef -A proj2 -q gwall    00:40:00
+-p nodef -A proj2 -q mins     00:35:00
+-p nodef -A proj2 -q strictg  00:35:00
+-p nodef -A proj2 -q strictm  00:35:00
+-p nodef -A sub               00:45:00
+-p nodef -A sub -q gwall      00:40:00
+-p nodef -A sub -q strictg    00:40:00
+-p nodef -A sub -q strict     00:30:00
+-p nodef,gpu -q wall          00:30:00
+-p gpu,nodef -q wall          01:00:00
+-p short,nodef -q wall        00:30:00
+-p nodefq,nodef -q wall       00:30:00
+-p nodef,nodefq -q wall       00:30:00
+-p inf,nodefq                 01:10:00
+-p nodef,inf                  02:00:00
+-t 60 -p nodef -q wall        01:00:00
+";
+
+/// `sbatch` of the engine, and `plan` by the file, give the recorded limit.
+#[test]
+fn a_job_without_a_time_gets_that_of_a_real_slurm() {
+    let doors = Doors::of(&lab(), NODES);
+    doors.env.write("job.sh", "#!/bin/sh\ntrue\n");
+    let (mut wrong, mut rows) = (Vec::new(), 0);
+    for row in RECORDED_TIMES.trim().lines() {
+        let (options, want) = row.rsplit_once(' ').unwrap();
+        let options: Vec<&str> = options.split_whitespace().collect();
+        let mut sbatch = doors
+            .env
+            .command(&["slurm", "sbatch", "--parsable", "--hold"]);
+        sbatch.args(&options).arg("job.sh");
+        let job = Outcome::of(&sbatch.env("TRAINYARD_ENGINE", "twin").output().unwrap());
+        let mut show = doors.env.command(&["slurm", "scontrol", "show", "job"]);
+        let show = show.arg(job.stdout.trim()).env("TRAINYARD_ENGINE", "twin");
+        let shown = Outcome::of(&show.output().unwrap()).stdout;
+        let mut words = shown.split_whitespace();
+        let limit = words.find_map(|word| word.strip_prefix("TimeLimit="));
+        let by_engine = limit.filter(|_| job.status == 0).unwrap_or("-");
+
+        let text = format!("#!/bin/sh\n#SBATCH {}\ntrue\n", options.join(" "));
+        let script = doors.env.write("planned.sh", &text).display().to_string();
+        let plan = doors
+            .env
+            .yard(&["plan", &script, "--on", &doors.file, "--json"]);
+        let plan: Value = serde_json::from_str(&plan.stdout).unwrap();
+        let is_refused = plan["refusals"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|it| it["waits"] == false);
+        let by_file = match &plan["allocation"]["time_s"] {
+            _ if is_refused => "-".to_owned(),
+            Value::Number(time) => {
+                let time = time.as_u64().unwrap();
+                format!("{:02}:{:02}:{:02}", time / 3600, time / 60 % 60, time % 60)
+            }
+            Value::String(word) => word.to_uppercase(),
+            none => none.to_string(),
+        };
+        rows += 1;
+        if [by_engine, &by_file] != [want, want] {
+            wrong.push(format!(
+                "{row}: {by_engine} by the engine, {by_file} by its file {}",
+                job.stderr
+            ));
+        }
+    }
+    assert_eq!(rows, 42);
+    assert_eq!(wrong, [""; 0]);
 }
 
 /// A job of cron or of `docker exec` has no `USER`, and any name may stand in it.
 #[test]
 fn who_asks_is_the_user_whatever_a_variable_says() {
-    let mut doors = Doors::of(&accounts(), NODES);
+    let mut doors = Doors::of(&accounts(), FROM);
     for user in ["", "somebody-else"] {
         doors.env.set_var("USER", user);
         doors.check("--time=10", None);

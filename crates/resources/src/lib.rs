@@ -58,11 +58,13 @@ mod place;
 mod recorded;
 mod share;
 mod socket_cpus;
+mod time_by_limits;
 
 pub use admit::{
-    Change, Denial, Detail, Fate, Finding, Given, GpuLack, GpuTypeChange, GpuTypes, Lack,
-    LimitPath, NodesRequested, Requested, Subject, There, Verdict, admit, beyond_default_array,
-    charged, findings, given, gpu_types, is_sent, lacks, never_on_one, no_licence, verdict,
+    Change, Counts, Denial, Detail, Fate, Finding, Given, GpuLack, GpuTypeChange, GpuTypes,
+    JobTime, Lack, LimitPath, NodesRequested, Requested, Subject, There, TimeFrom, Verdict, admit,
+    beyond_default_array, charged, findings, given, gpu_types, is_sent, lacks, never_on_one,
+    no_licence, verdict,
 };
 pub use amounts::{Amounts, LANE_MAX, LANES};
 pub use cluster::{
@@ -83,3 +85,4 @@ pub use place::{Order, Pick, place};
 pub use recorded::{LargestNode, recorded, recorded_of};
 pub use share::Share;
 pub use socket_cpus::SocketCpus;
+pub use time_by_limits::{LimitsMet, TimeByLimit, time_by_limits};

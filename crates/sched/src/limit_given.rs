@@ -1,15 +1,14 @@
 //! The time limit of a job that names none.
 //!
 //! Slurm gives it one when it is submitted: the default of the first partition that it names; where that has
-//! none, the first limit on the time of a job that is set, of QOS and then of accounts, in the partitions as they
-//! are named (`acct_policy_validate` of 22.05). Where no limit is set either it gets the longest time of the
-//! partition in which it starts.
+//! none, what limits of QOS and accounts give ([`time_by_limits`]). Where no limit is set either it gets the
+//! longest time of the partition in which it starts.
 
 use crate::admit::partitions_of;
 use crate::ledger::Chain;
 use crate::{Job, State};
 use model::{JobState, Request, Seconds, TimeLimitRequest};
-use resources::{Cluster, PartId};
+use resources::{Cluster, PartId, time_by_limits};
 
 /// What a request names, else the default of its first partition.
 pub(crate) fn limit_or_default(cluster: &Cluster, request: &Request) -> Option<TimeLimitRequest> {
@@ -45,14 +44,16 @@ pub(crate) fn limit_given(cluster: &Cluster, record: &Job) -> Option<TimeLimitRe
     or_default.or_else(|| limit_by_rules(cluster, record).map(TimeLimitRequest::Limit))
 }
 
-/// The first limit that is set on the time of a job.
+/// What limits of QOS and accounts give a job that has no time otherwise.
 fn limit_by_rules(cluster: &Cluster, record: &Job) -> Option<Seconds> {
     if !cluster.has_limits() {
         return None;
     }
     let partitions = partitions_of(cluster, record.request.partition.as_deref());
-    let mut partitions = partitions.into_iter();
-    partitions.find_map(|partition| Chain::of(cluster, record, Some(partition)).wall())
+    let partitions = partitions.into_iter();
+    let met =
+        partitions.map(|partition| Chain::of(cluster, record, Some(partition)).met(partition));
+    Some(time_by_limits(met)?.time)
 }
 
 impl State {

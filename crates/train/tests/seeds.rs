@@ -52,7 +52,7 @@ fn check(name: &str, want: Expect) {
     let (script, remarks) = sbatch::resolve(&args, &|_| None, Some(&text), &surroundings);
     let wrong = |remark: &&model::Diagnostic| remark.severity == Severity::Error;
     assert_eq!(remarks.iter().find(wrong), None);
-    let beside = Beside::of(&script, &site, &file, &surroundings);
+    let beside = Beside::of(&script, &site, &file, &surroundings, None);
     assert!(beside.changes.iter().all(|change| !change.why.is_empty()));
     want.assert_eq(&beside.show(name));
 }

@@ -5,7 +5,9 @@
 
 use super::account::Who;
 use super::counts::Counts;
-use super::{Change, Denial, Detail, Fate, Finding, LimitPath, Requested, Subject, There};
+use super::{
+    Change, Denial, Detail, Fate, Finding, LimitPath, Requested, Subject, There, TimeFrom,
+};
 use super::{Judge, finding, has_flag, listed, seconds};
 use crate::{Limited, limit_reason};
 use cluster_file::{Account, Association, Named, Partition, Qos, Sourced, Tres};
@@ -19,12 +21,7 @@ impl Judge<'_, '_> {
         partition: Option<&Named<Partition>>,
         who: &Who<'_>,
     ) -> Vec<Finding> {
-        let enforce = &self.file.limits.enforce;
-        if enforce.as_ref().is_some_and(|words| {
-            !words
-                .iter()
-                .any(|word| ["limits", "safe", "all"].contains(&&**word))
-        }) {
+        if !self.enforces_limits() {
             return Vec::new();
         }
         let start = self.found.len();
@@ -55,16 +52,24 @@ impl Judge<'_, '_> {
         self.found.split_off(start)
     }
 
-    fn time_asked(&self, partition: Option<&Named<Partition>>) -> Option<TimeLimitRequest> {
-        let default = || {
-            let partition = partition?;
-            let time = partition
-                .default_time
-                .as_ref()
-                .or(partition.max_time.as_ref())?;
-            Some(time.value)
-        };
-        self.request.time.or_else(default)
+    /// Whether limits of accounts and QOS hold.
+    pub(super) fn enforces_limits(&self) -> bool {
+        let enforce = self.file.limits.enforce.as_ref();
+        let is_one = |word: &String| ["limits", "safe", "all"].contains(&word.as_str());
+        enforce.is_none_or(|words| words.iter().any(is_one))
+    }
+
+    /// The time by which the job is judged.
+    pub(super) fn time_limit(&self) -> Option<TimeLimitRequest> {
+        self.time.as_ref().map(|time| time.limit)
+    }
+
+    /// What the job asks for with its time.
+    pub(super) fn asked_time(&self, time: TimeLimitRequest) -> Requested {
+        match self.request.time {
+            Some(time) => Requested::Option(Key::Time, time.to_string()),
+            None => Requested::DefaultTime(time),
+        }
     }
 
     /// Limits of a QOS, but for those that the QOS `before` it set; the order is Slurm's.
@@ -99,20 +104,20 @@ impl Judge<'_, '_> {
             }
         }
         if strict {
-            self.qos_minutes(partition, qos, before, &asked);
+            self.qos_minutes(qos, before, &asked);
         }
         let is_set = before.iter().any(|qos| qos.max_wall.is_some());
         if let Some(limit) = qos.max_wall.as_ref().filter(|_| !is_set) {
             let reason = "QOSMaxWallDurationPerJobLimit";
             let other = self
-                .time_asked(partition)
+                .time_limit()
                 .and_then(|time| self.longer_qos(name, time, who));
             let other = other.map(|other| Change::Set(Key::Qos, other.to_owned()));
             let fate = fate(strict, reason);
-            self.wall(partition, limit, path("max_wall"), (fate, reason), other);
+            self.wall(limit, path("max_wall"), (fate, reason), other);
         }
         if strict {
-            self.qos_group_wall(partition, qos, before);
+            self.qos_group_wall(qos, before);
         }
         let of_job: [(&str, Of, Limited); 2] = [
             (
@@ -232,7 +237,7 @@ impl Judge<'_, '_> {
             }
         }
         if strict {
-            self.association_minutes(partition, qos, &asked, who);
+            self.association_minutes(qos, &asked, who);
         }
         let by_qos = |of: fn(&Qos) -> bool| qos.iter().any(|qos| of(qos));
         if !by_qos(|qos| qos.group_submit.is_some()) {
@@ -260,7 +265,7 @@ impl Judge<'_, '_> {
         if let Some((path, limit)) = wall.filter(|_| !is_set) {
             let reason = "AssocMaxWallDurationPerJobLimit";
             let fate = fate(strict, reason);
-            self.wall(partition, limit, path, (fate, reason), None);
+            self.wall(limit, path, (fate, reason), None);
         }
     }
 
@@ -292,22 +297,23 @@ impl Judge<'_, '_> {
     /// A time over a limit; `or` is what could be done beside asking for less.
     pub(super) fn wall(
         &mut self,
-        partition: Option<&Named<Partition>>,
         limit: &Sourced<TimeLimitRequest>,
         path: LimitPath,
         (fate, reason): (Fate, &'static str),
         or: Option<Change>,
     ) {
-        let Some(time) = self.time_asked(partition) else {
+        // What limits gave is lowered to each of them.
+        let said = self
+            .time
+            .as_ref()
+            .filter(|time| !matches!(time.from, TimeFrom::Limit(_)));
+        let Some(time) = said.map(|time| time.limit) else {
             return;
         };
         if seconds(time) <= seconds(limit.value) {
             return;
         }
-        let asked = match self.request.time {
-            Some(time) => Requested::Option(Key::Time, time.to_string()),
-            None => Requested::DefaultTime(time),
-        };
+        let asked = self.asked_time(time);
         let detail = (fate == Fate::Refused).then_some(Detail::Limit(reason));
         let shorter = Change::Set(Key::Time, limit.value.to_string());
         let found = Finding {
@@ -411,7 +417,7 @@ impl Judge<'_, '_> {
 }
 
 /// The QOS of a partition and of a job, the first of which counts first.
-fn order_of<'a>(
+pub(super) fn order_of<'a>(
     of_partition: Option<&'a Named<Qos>>,
     of_job: Option<&'a Named<Qos>>,
 ) -> Vec<&'a Named<Qos>> {

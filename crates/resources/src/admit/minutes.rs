@@ -5,10 +5,10 @@
 use super::account::Who;
 use super::counts::Counts;
 use super::limits::{Of, but_for, tres_of};
-use super::{Change, Denial, Detail, LimitPath, Requested, Subject, There};
+use super::{Change, Denial, Detail, LimitPath, Subject, There};
 use super::{Fate, Finding, Judge, finding, seconds};
 use crate::{Limited, limit_reason};
-use cluster_file::{Named, Partition, Qos, Sourced, Tres};
+use cluster_file::{Named, Qos, Sourced, Tres};
 use model::option_table::Key;
 use model::{Seconds, TimeLimitRequest};
 
@@ -41,35 +41,23 @@ struct Level<'a> {
 
 impl Judge<'_, '_> {
     /// Those of a QOS, but for those that the QOS `before` it set.
-    pub(super) fn qos_minutes(
-        &mut self,
-        partition: Option<&Named<Partition>>,
-        qos: &Named<Qos>,
-        before: &[&Named<Qos>],
-        asked: &Counts,
-    ) {
+    pub(super) fn qos_minutes(&mut self, qos: &Named<Qos>, before: &[&Named<Qos>], asked: &Counts) {
         for (key, of, limited) in OF_QOS {
             if let Some(limit) = of(qos) {
                 let path = LimitPath::Qos(qos.name.clone(), key);
                 let limit = but_for(limit, tres_of(before, of));
-                self.minutes(partition, &limit, asked, path, (true, limited));
+                self.minutes(&limit, asked, path, (true, limited));
             }
         }
     }
 
     /// The time of all jobs of a QOS together.
-    pub(super) fn qos_group_wall(
-        &mut self,
-        partition: Option<&Named<Partition>>,
-        qos: &Named<Qos>,
-        before: &[&Named<Qos>],
-    ) {
-        let is_passed_by = before.iter().any(|qos| qos.group_wall.is_some())
-            || self.time_given(partition).is_none();
+    pub(super) fn qos_group_wall(&mut self, qos: &Named<Qos>, before: &[&Named<Qos>]) {
+        let is_passed_by = before.iter().any(|qos| qos.group_wall.is_some());
         if let Some(limit) = qos.group_wall.as_ref().filter(|_| !is_passed_by) {
             let path = LimitPath::Qos(qos.name.clone(), "group_wall");
             let refused = (Fate::Refused, "QOSGrpWallLimit");
-            self.wall(partition, limit, path, refused, None);
+            self.wall(limit, path, refused, None);
         }
     }
 
@@ -77,7 +65,6 @@ impl Judge<'_, '_> {
     /// each TRES the nearest one.
     pub(super) fn association_minutes(
         &mut self,
-        partition: Option<&Named<Partition>>,
         qos: &[&Named<Qos>],
         asked: &Counts,
         who: &Who<'_>,
@@ -109,22 +96,20 @@ impl Judge<'_, '_> {
             ],
             wall: above.group_wall.as_ref(),
         }));
-        self.level_minutes(partition, qos, asked, &levels, 1);
-        self.level_minutes(partition, qos, asked, &levels, 2);
-        let is_passed_by =
-            qos.iter().any(|qos| qos.group_wall.is_some()) || self.time_given(partition).is_none();
+        self.level_minutes(qos, asked, &levels, 1);
+        self.level_minutes(qos, asked, &levels, 2);
+        let is_passed_by = qos.iter().any(|qos| qos.group_wall.is_some());
         let wall = levels.iter().find_map(|level| Some((level, level.wall?)));
         if let Some((level, limit)) = wall.filter(|_| !is_passed_by) {
             let refused = (Fate::Refused, "AssocGrpWallLimit");
-            self.wall(partition, limit, (level.path)("group_wall"), refused, None);
+            self.wall(limit, (level.path)("group_wall"), refused, None);
         }
-        self.level_minutes(partition, qos, asked, &levels, 0);
+        self.level_minutes(qos, asked, &levels, 0);
     }
 
     /// Those of one kind, of each TRES that of the nearest level.
     fn level_minutes(
         &mut self,
-        partition: Option<&Named<Partition>>,
         qos: &[&Named<Qos>],
         asked: &Counts,
         levels: &[Level<'_>],
@@ -136,28 +121,20 @@ impl Judge<'_, '_> {
             let nearer = nearer.filter_map(|level| Some(&level.minutes[kind]?.value));
             if let Some(limit) = level.minutes[kind] {
                 let left = but_for(limit, tres_of(qos, of).chain(nearer));
-                self.minutes(partition, &left, asked, (level.path)(key), (false, limited));
+                self.minutes(&left, asked, (level.path)(key), (false, limited));
             }
         }
-    }
-
-    /// The job's time, its own or the partition's default; one without gets as much as limits leave.
-    fn time_given(&self, partition: Option<&Named<Partition>>) -> Option<TimeLimitRequest> {
-        let default = partition.and_then(|partition| partition.default_time.as_ref());
-        self.request.time.or(default.map(|default| default.value))
     }
 
     /// A time with which the job would use more minutes of a TRES than that.
     fn minutes(
         &mut self,
-        partition: Option<&Named<Partition>>,
         limit: &Sourced<Tres>,
         asked: &Counts,
         path: LimitPath,
         (by_qos, limited): (bool, Limited),
     ) {
-        let time = self.request.time;
-        let Some(wanted_time) = self.time_given(partition) else {
+        let Some(wanted_time) = self.time_limit() else {
             return;
         };
         for (name, most) in &limit.value.0 {
@@ -169,10 +146,7 @@ impl Judge<'_, '_> {
                 continue;
             }
             let longest = TimeLimitRequest::Limit(longest);
-            let asked = match time {
-                Some(time) => Requested::Option(Key::Time, time.to_string()),
-                None => Requested::DefaultTime(wanted_time),
-            };
+            let asked = self.asked_time(wanted_time);
             self.found.push(Finding {
                 detail: Some(Detail::Limit(limit_reason(by_qos, limited, name))),
                 ..finding(
@@ -181,7 +155,7 @@ impl Judge<'_, '_> {
                     There::MostTime(longest),
                     vec![Change::Set(Key::Time, longest.to_string())],
                 )
-                .about(match time {
+                .about(match self.request.time {
                     Some(_) => Subject::Option(Key::Time),
                     None => Subject::Several,
                 })

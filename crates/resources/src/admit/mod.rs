@@ -14,6 +14,7 @@ mod finding;
 mod given;
 mod gpu_types;
 mod idle;
+mod job_time;
 mod judged_again;
 mod lack;
 mod licences;
@@ -33,9 +34,11 @@ mod there;
 pub use account::charged;
 pub use array_size::beyond_default_array;
 pub use change::{Change, GpuTypeChange};
+pub use counts::Counts;
 pub use finding::{Detail, Fate, Finding, Subject};
 pub use given::{Given, given};
 pub use gpu_types::{GpuTypes, gpu_types};
+pub use job_time::{JobTime, TimeFrom};
 pub use lack::{GpuLack, Lack, lacks};
 pub use licences::no_licence;
 pub use limit_path::LimitPath;
@@ -101,6 +104,7 @@ fn judged<'a>(idle: &Idle<'a>, request: &Request, user: Option<&str>) -> Verdict
         file,
         idle,
         request,
+        time: None,
         found: Vec::new(),
         seeks: false,
     };
@@ -109,11 +113,13 @@ fn judged<'a>(idle: &Idle<'a>, request: &Request, user: Option<&str>) -> Verdict
     if let (Reach::Nowhere, [] | [_]) = (choice.reach, &choice.known[..]) {
         return Verdict {
             partition: choice.known.first().copied(),
+            time: JobTime::asked(request),
             findings: judge.found,
         };
     }
     let of_partitions = judge.found.len();
     let who = Who::of(file, request, user, &mut judge);
+    judge.time = judge.time_of(&choice.known, &who);
     // A file that names none does not say that there are none.
     if !file.licences.is_empty() {
         let there: Vec<LicenceCount> = idle.cluster(Trust::All).licences().to_vec();
@@ -181,8 +187,16 @@ fn judged<'a>(idle: &Idle<'a>, request: &Request, user: Option<&str>) -> Verdict
             judge.rest(of_limits, of_features, of_nodes);
         }
     }
+    let longest = || {
+        let partition = partition?;
+        Some(JobTime {
+            limit: partition.max_time.as_ref()?.value,
+            from: TimeFrom::Longest(partition.name.clone()),
+        })
+    };
     Verdict {
         partition,
+        time: judge.time.or_else(longest),
         findings: judge.found,
     }
 }
@@ -193,6 +207,8 @@ pub struct Verdict<'a> {
     /// Of several partitions that it names the first that takes it, of none the default. None where
     /// the file doesn't know it.
     pub partition: Option<&'a Named<Partition>>,
+    /// The time limit that it gets there; none where the file says of none.
+    pub time: Option<JobTime>,
     /// Every reason why the cluster would not take or never start it, in the order in which Slurm
     /// looks.
     pub findings: Vec<Finding>,
@@ -249,6 +265,8 @@ struct Judge<'a, 'r> {
     file: &'a ClusterFile,
     idle: &'r Idle<'a>,
     request: &'r Request,
+    /// The time that the job is judged by; none where it gets the longest of the partition in which it starts.
+    time: Option<JobTime>,
     found: Vec<Finding>,
     /// It is asked only whether there is anything against it.
     seeks: bool,

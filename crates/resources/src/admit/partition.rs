@@ -310,13 +310,13 @@ impl Judge<'_, '_> {
                 .at(path("max_nodes"), most);
             self.over_partition(reason, unless_lifted(found));
         }
-        if let (Some(most), Some(time)) = (&partition.max_time, self.request.time)
+        if let (Some(most), Some(time)) = (&partition.max_time, self.time_limit())
             && seconds(time) > seconds(most.value)
             && !has("PartitionTimeLimit")
         {
             let found = finding(
                 Denial::TimeLimit,
-                Requested::Option(Key::Time, time.to_string()),
+                self.asked_time(time),
                 There::MostTime(most.value),
                 vec![Change::Links(most.value)],
             )
@@ -340,6 +340,7 @@ impl Judge<'_, '_> {
                 file: self.file,
                 idle: self.idle,
                 request: self.request,
+                time: self.time.clone(),
                 found: Vec::new(),
                 seeks: true,
             };

@@ -5,6 +5,7 @@ use super::passed::{Over, Passed, Whose};
 use super::{Chain, Ledger, licences_of};
 use crate::expected_ends::UNLIMITED;
 use crate::fault::{self, Fault};
+use crate::limit_given::limit_or_default;
 use model::{LicenceCount, LimitedAmount, PendingReason, Seconds};
 use resources::Limits;
 
@@ -102,7 +103,9 @@ impl Ledger {
             }
         }
         let wall = chain.association_limits().find_map(|(_, it)| it.wall);
-        let wall = wall.filter(|_| !set.wall);
+        // A time that limits gave is lowered to that one as the job is looked at, and its record stays as it is.
+        let is_given = || limit_or_default(chain.cluster, chain.request).is_none();
+        let wall = wall.filter(|_| !set.wall && !is_given());
         if let Some(over) = too_long(limit, Whose::JobOfAccount, wall) {
             return over.stop("AssocMaxWallDurationPerJobLimit");
         }

@@ -5,7 +5,9 @@ use crate::Job;
 use crate::fault::{self, Fault};
 use crate::member::{self, Member};
 use model::{Request, Seconds};
-use resources::{AccountId, Association, Cluster, Limited, Limits, PartId, QosId};
+use resources::{
+    AccountId, Association, Cluster, Counts, Demand, Limited, Limits, LimitsMet, PartId, QosId,
+};
 use std::sync::Arc;
 
 /// What is held under one limit.
@@ -204,13 +206,24 @@ impl<'a> Chain<'a> {
         all.find_map(|limits| limits.priority_threshold.filter(|least| *least > 0))
     }
 
-    /// How long a job may be: the first limit that is set, of QOS and then of accounts.
-    pub(crate) fn wall(&self) -> Option<Seconds> {
-        let of_qos = self.qos_limits().find_map(|(_, limits)| limits.wall);
-        of_qos.or_else(|| {
-            self.association_limits()
-                .find_map(|(_, limits)| limits.wall)
-        })
+    /// The limits that may give the job its time in a partition.
+    pub(crate) fn met(&self, partition: PartId) -> LimitsMet<'a, ()> {
+        let cluster = self.cluster;
+        let qos = self.qos.iter();
+        let accounts = self.accounts.iter();
+        let accounts = accounts.map(|account| &cluster.accounts()[usize::from(account.0)].limits);
+        let request = self.request;
+        LimitsMet {
+            qos: qos
+                .map(|qos| ((), &cluster.qos()[usize::from(qos.0)]))
+                .collect(),
+            own: self.association.map(|own| ((), &own.limits)),
+            accounts: accounts.map(|limits| ((), limits)).collect(),
+            amount: Box::new(move |tres| {
+                let demand = Demand::of(request, cluster.defaults(Some(partition)));
+                Counts::new(&demand, request).of(tres)
+            }),
+        }
     }
 
     /// How many times as much limits of accounts on TRES are: what the first QOS says that says it (`LimitFactor`).

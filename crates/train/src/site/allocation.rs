@@ -1,7 +1,8 @@
 //! What a job would be given, whether a script or a run file asked for it.
 
-use cluster_file::{ClusterFile, Named, Partition};
+use cluster_file::ClusterFile;
 use model::{Request, TimeLimitRequest};
+use resources::Verdict;
 use std::fmt;
 
 /// What a job would be given on a cluster: counts that Slurm works out stand as it works them out.
@@ -21,7 +22,7 @@ pub struct Allocation {
     pub gpu_type: Option<String>,
     /// Memory of each node in MiB, 0 is all of it; `None` leaves it to the cluster.
     pub memory: Option<u64>,
-    /// The limit; the partition's where none was asked.
+    /// The limit; where none was asked, what the partition or limits of QOS and accounts give.
     pub time: Option<TimeLimitRequest>,
     /// The partition; the default one where none was asked.
     pub partition: Option<String>,
@@ -49,28 +50,21 @@ impl fmt::Display for Difference {
 }
 
 impl Allocation {
-    /// What a request gets there.
+    /// What a request of a user gets there; of anybody's where none is named.
     #[must_use]
-    pub fn of(request: &Request, file: &ClusterFile) -> Allocation {
-        Allocation::in_partition(
-            request,
-            file,
-            resources::verdict(file, request, None).partition,
-        )
+    pub fn of(request: &Request, file: &ClusterFile, user: Option<&str>) -> Allocation {
+        Allocation::judged(request, file, &resources::verdict(file, request, user))
     }
 
-    /// What a request gets in a partition; in one of which nothing is known where there is none.
-    pub(super) fn in_partition(
+    /// What a request gets by its verdict.
+    pub(super) fn judged(
         request: &Request,
         file: &ClusterFile,
-        partition: Option<&Named<Partition>>,
+        verdict: &Verdict<'_>,
     ) -> Allocation {
+        let partition = verdict.partition;
         let given = resources::given(file, partition, request);
         let narrow = |amount: u64| u32::try_from(amount).unwrap_or(u32::MAX);
-        let default_time = partition.and_then(|partition| {
-            let time = partition.default_time.as_ref();
-            Some(time.or(partition.max_time.as_ref())?.value)
-        });
         Allocation {
             nodes: given.nodes,
             most_nodes: request.max_nodes.filter(|most| *most > given.nodes),
@@ -79,7 +73,7 @@ impl Allocation {
             gpus_per_node: narrow(given.gpus_per_node),
             gpu_type: given.gpu_kind,
             memory: given.mem_mib,
-            time: request.time.or(default_time),
+            time: verdict.time.as_ref().map(|time| time.limit),
             partition: partition.map(|partition| partition.name.clone()),
             constraint: request
                 .rare

@@ -40,20 +40,21 @@ pub struct Change {
 }
 
 impl Beside {
-    /// Compares what a script asks with what a run's job asks, on the same cluster.
+    /// Compares what a script asks with what a run's job asks, on the same cluster, for a user where one is named.
     #[must_use]
     pub fn of(
         script: &Sbatch,
         run: &SitePlan,
         file: &ClusterFile,
         surroundings: &Surroundings<'_>,
+        user: Option<&str>,
     ) -> Beside {
         let place = super::nowhere_yet();
         let text = run.plan.script(&place);
         let args = ["job.sbatch".to_owned()];
         let (ours, _) = sbatch::resolve(&args, &|_| None, Some(&text), surroundings);
-        let theirs = Allocation::of(&script.request, file);
-        let differences = theirs.differences(&Allocation::of(&ours.request, file));
+        let theirs = Allocation::of(&script.request, file, user);
+        let differences = theirs.differences(&Allocation::of(&ours.request, file, user));
         let both = Both {
             script,
             ours: &ours,

@@ -36,9 +36,9 @@ use crate::planner::{Planned, layers, plan_sections};
 use crate::{JobPlace, Plan, PlanInput, Refusal, Resolved};
 use cluster_file::{ClusterFile, NodeSet};
 use gpus::GpuChoice;
-use model::ClusterFacts;
+use model::{ClusterFacts, TimeLimitRequest};
 use objection::objections;
-use resources::Finding;
+use resources::{Finding, TimeFrom};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -84,10 +84,10 @@ impl SitePlan {
         self.refusals.iter().any(|refusal| !refusal.assumed)
     }
 
-    /// What its job would be given.
+    /// What its job would be given, where a user submits it.
     #[must_use]
-    pub fn allocation(&self, file: &ClusterFile) -> Allocation {
-        Allocation::of(&request(&self.plan), file)
+    pub fn allocation(&self, file: &ClusterFile, user: Option<&str>) -> Allocation {
+        Allocation::of(&request(&self.plan), file, user)
     }
 }
 
@@ -265,7 +265,52 @@ fn plan_in(
     candidate: &partition::Candidate<'_>,
     trust: Trust,
 ) -> Result<Judged, Refusal> {
+    let planned = plan_with(input, file, asker, candidate, trust, None)?;
+    match time_by_limits(input, &planned.0.plan, file, asker.user) {
+        Some(time) => plan_with(input, file, asker, candidate, trust, Some(time)),
+        None => Ok(planned),
+    }
+}
+
+/// The time that limits of QOS and accounts give a run that asks for none, where that is less than the longest of its
+/// partition, which it was planned with.
+fn time_by_limits(
+    input: &PlanInput<'_>,
+    plan: &Plan,
+    file: &ClusterFile,
+    user: Option<&str>,
+) -> Option<Resolved<TimeLimitRequest>> {
+    if layers(input).resources.time.is_some() {
+        return None;
+    }
+    let mut request = request(plan);
+    request.time = None;
+    let time = resources::verdict(file, &request, user).time?;
+    let TimeFrom::Limit(path) = time.from else {
+        return None;
+    };
+    let TimeLimitRequest::Limit(limit) = time.limit else {
+        return None;
+    };
+    let is_less = match plan.time.as_ref()?.value {
+        TimeLimitRequest::Limit(planned) => limit < planned,
+        TimeLimitRequest::Unlimited => true,
+    };
+    let source = crate::Source::cluster(format!("{path} of {}", file.name));
+    is_less.then(|| Resolved::new(time.limit, source))
+}
+
+/// `time` is that of a run that asks for none.
+fn plan_with(
+    input: &PlanInput<'_>,
+    file: &ClusterFile,
+    asker: Asker<'_>,
+    candidate: &partition::Candidate<'_>,
+    trust: Trust,
+    time: Option<Resolved<TimeLimitRequest>>,
+) -> Result<Judged, Refusal> {
     let mut asked = layers(input);
+    asked.resources.time = asked.resources.time.or(time);
     let name = candidate.partition.map(|partition| partition.name.as_str());
     let mut facts = file.facts(name);
     if facts.containers.runtimes.is_empty() {

@@ -8,7 +8,7 @@ use cluster_file::{ClusterFile, Named, Sourced, User};
 use model::Request;
 use model::option_table::Key;
 use model::sbatch::Sbatch;
-use resources::Verdict;
+use resources::{JobTime, TimeFrom, Verdict};
 
 /// A batch script's table: what it gets there, and why.
 #[derive(Clone, Debug)]
@@ -38,11 +38,13 @@ impl ScriptPlan {
     #[must_use]
     pub fn of(sbatch: &Sbatch, file: &ClusterFile, user: Option<&str>) -> ScriptPlan {
         let request = &sbatch.request;
+        let verdict = resources::verdict(file, request, user);
+        let allocation = Allocation::judged(request, file, &verdict);
         let Verdict {
             partition,
+            time,
             findings,
-        } = resources::verdict(file, request, user);
-        let allocation = Allocation::in_partition(request, file, partition);
+        } = verdict;
         let own = file.user(user.unwrap_or("*"));
         let default_account = own.and_then(|own| own.default_account.as_ref());
         let account = request
@@ -65,6 +67,7 @@ impl ScriptPlan {
             sbatch,
             file,
             allocation: &allocation,
+            time: time.as_ref().map(|time| &time.from),
             user,
         };
         let mut rows = whys.rows();
@@ -93,7 +96,7 @@ impl ScriptPlan {
         let mut written = whys.notes();
         let failing = whys.failing();
         written.extend(gpu_types::note(file, partition, request));
-        let assumed = assumed(request, file, &allocation, own);
+        let assumed = assumed(request, file, &allocation, time.as_ref(), own);
         ScriptPlan {
             name: request.name.clone(),
             cluster: file.name.clone(),
@@ -179,6 +182,7 @@ fn assumed(
     request: &Request,
     file: &ClusterFile,
     allocation: &Allocation,
+    time: Option<&JobTime>,
     own: Option<&Named<User>>,
 ) -> Vec<(String, String)> {
     let mut found = Vec::new();
@@ -189,15 +193,20 @@ fn assumed(
         if request.partition.is_none() {
             note(&mut found, path("default"), partition.default.as_ref());
         }
-        if request.time.is_none() {
-            match &partition.default_time {
-                Some(time) => note(&mut found, path("default_time"), Some(time)),
-                None => note(&mut found, path("max_time"), partition.max_time.as_ref()),
-            }
-        }
         if allocation.exclusive && !request.exclusive {
             note(&mut found, path("exclusive"), partition.exclusive.as_ref());
         }
+    }
+    match time.map(|time| &time.from) {
+        Some(TimeFrom::Default(name)) => {
+            let time = file.partition(name).and_then(|it| it.default_time.as_ref());
+            note(&mut found, format!("partition.{name}.default_time"), time);
+        }
+        Some(TimeFrom::Longest(name)) => {
+            let time = file.partition(name).and_then(|it| it.max_time.as_ref());
+            note(&mut found, format!("partition.{name}.max_time"), time);
+        }
+        Some(TimeFrom::Request | TimeFrom::Limit(_)) | None => {}
     }
     let counts = request.min_nodes.is_none() && allocation.nodes > 1;
     for set in super::partition::nodes(file, partition) {

@@ -6,6 +6,7 @@ use cluster_file::{ClusterFile, Partition, Sourced};
 use model::option_table::{Effect, Key};
 use model::sbatch::Sbatch;
 use model::{Given, Origin, Span};
+use resources::TimeFrom;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -14,6 +15,8 @@ pub(super) struct Whys<'a> {
     pub sbatch: &'a Sbatch,
     pub file: &'a ClusterFile,
     pub allocation: &'a Allocation,
+    /// From where the job has its time.
+    pub time: Option<&'a TimeFrom>,
     pub user: Option<&'a str>,
 }
 
@@ -103,15 +106,18 @@ impl Whys<'_> {
                 Some((_, key)) => format!("default of {cluster} ({key})"),
                 None => format!("not set; the default of {cluster} is not known"),
             },
-            "time" => match (of.time, partition) {
-                (Some(_), Some(partition)) if partition.default_time.is_some() => {
-                    format!("default of {cluster} there")
-                }
-                (Some(_), Some(partition)) if longest_is_assumed(partition) => {
+            "time" => match self.time {
+                Some(TimeFrom::Default(_)) => format!("default of {cluster} there"),
+                Some(TimeFrom::Limit(path)) => format!("not set: {cluster}'s limit ({path})"),
+                Some(TimeFrom::Request | TimeFrom::Longest(_))
+                    if partition.is_some_and(|it| longest_is_assumed(it)) =>
+                {
                     format!("not set: the longest that {cluster} is assumed to allow there")
                 }
-                (Some(_), _) => format!("not set: the longest that {cluster} allows there"),
-                (None, _) => format!("not set; the default of {cluster} is not known"),
+                Some(TimeFrom::Request | TimeFrom::Longest(_)) => {
+                    format!("not set: the longest that {cluster} allows there")
+                }
+                None => format!("not set; the default of {cluster} is not known"),
             },
             "partition" => match partition.map(|partition| partition.default.as_ref()) {
                 Some(Some(default)) if default.is_assumed() => {

@@ -4,6 +4,7 @@ use cluster_file::ClusterFile;
 
 use model::{ClusterFacts, TimeLimitRequest};
 use serde_json::{Value, json};
+use sys::users::this_user;
 use train::site::{Allocation, Beside, InQueue, JobFate, Objection, ScriptPlan, SitePlan};
 use train::{EnvChange, Plan, Resolved, Row};
 
@@ -18,7 +19,7 @@ pub fn of_run(site: &SitePlan, file: &ClusterFile, script: &str, beside: Option<
         "first_task": first_task(&site.plan),
         "cluster": site.facts,
         "values": rows(&site.rows()),
-        "allocation": allocation(&site.allocation(file)),
+        "allocation": allocation(&site.allocation(file, Some(this_user()))),
         "left_to_slurm": {
             "partition": left(&site.left.partition),
             "account": left(&site.left.account),

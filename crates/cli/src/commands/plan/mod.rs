@@ -17,6 +17,7 @@ use runs::{ClusterRef, Described, JobToTest, Planned, RunRequest, WouldTake, pla
 use runs::{scratch_on, would_take};
 use std::path::{Path, PathBuf};
 use sys::Places;
+use sys::users::this_user;
 use train::site::{Beside, Objection, SitePlan};
 use train::{JobPlace, Plan, Row};
 
@@ -172,7 +173,13 @@ fn beside(path: &Path, site: &SitePlan, file: &ClusterFile) -> Result<Beside, Fa
     let surroundings = around.on(file);
     let words = [path.display().to_string()];
     let (read, _) = script::resolve(path, &words, &|_| None, &text, &surroundings, &file.name)?;
-    Ok(Beside::of(&read, site, file, &surroundings))
+    Ok(Beside::of(
+        &read,
+        site,
+        file,
+        &surroundings,
+        Some(this_user()),
+    ))
 }
 
 /// What a script on standard output can't say.
