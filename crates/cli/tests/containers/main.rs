@@ -10,7 +10,7 @@ mod shells;
 mod stand_ins;
 mod steps;
 
-use busybox_image::{PATH, with_image};
+use busybox_image::{PATH, with_busybox, with_image};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

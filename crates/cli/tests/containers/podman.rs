@@ -61,3 +61,88 @@ fn a_container_of_podman_ends_with_its_run_on_a_real_slurm() {
     });
     assert_eq!(fs::read_dir(&containers).unwrap().count(), 0);
 }
+
+/// Podman itself, where it is installed and can start a container: many machines let it do so to no user, or not to root.
+fn with_podman(what: &str) -> Option<TestEnv> {
+    let mut env = with_busybox(what)?;
+    // Where its program and its storage are.
+    for name in ["PATH", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF"] {
+        if let Some(value) = std::env::var_os(name) {
+            env.set_var(name, value);
+        }
+    }
+    let folder = format!("{}:O", env.work().join("image").display());
+    let mut starts = Command::new("podman");
+    let starts = starts.args(["run", "--rm", "--network=host", "--rootfs", &folder, "echo"]);
+    let starts = starts.output();
+    if starts.is_ok_and(|output| output.status.success()) {
+        return Some(env);
+    }
+    skip(what, "a Podman that starts containers is needed");
+    None
+}
+
+#[test]
+fn ranks_of_two_nodes_in_podman() {
+    let Some(env) = with_podman("a run in Podman") else {
+        return;
+    };
+    let cluster = "[nodes.n]\ncount = 2\ncpus = 2\nmemory = \"2G\"\n\
+         [partition.p]\nnodes = \"ALL\"\ndefault = true\nmax_time = \"1:00:00\"\n";
+    let file = env.write("lab.toml", cluster).display().to_string();
+    env.yard(&["engine", "start", "lab", "--cluster", &file])
+        .success();
+    let write = |nodes: u32, ranks: u32, command: &str| {
+        let text = format!(
+            "launcher = \"srun\"\ncommand = [\"sh\", \"-c\", \"{command}\"]\n\
+             [resources]\nnodes = {nodes}\nranks_per_node = {ranks}\ncpus_per_rank = 1\ntime = \"5m\"\n\
+             [environment]\nvariables = {{ WORD = \"$\" }}\n\
+             [environment.container]\nruntime = \"podman\"\nimage = \"image\"\n\
+             mounts = [\"shared:/shared:ro\"]\nwritable = true\n"
+        );
+        env.write("yard.toml", &text);
+    };
+    env.write("shared/note", "seen\n");
+    let says = "echo rank $RANK of $WORLD_SIZE with $WORD; cat /etc/mark /shared/note; \
+                echo own > /etc/own; echo no > /shared/no || cat /etc/own; \
+                echo weights > $YARD_CHECKPOINTS/step-$RANK";
+    write(2, 1, says);
+    let before = names_in_image(&env);
+    let printed = env.yard(&["run", "--on", "lab"]).success();
+    for rank in 0..2 {
+        for line in [
+            &*format!("rank {rank} of 2 with $"),
+            "made of busybox",
+            "seen",
+            "own",
+        ] {
+            let line = format!("[{rank}] {line}");
+            assert!(printed.contains(&line), "{line}: {printed}");
+        }
+    }
+    assert_eq!(names_in_image(&env), before);
+    let folder = env.yard(&["show", "--json"]).success();
+    let folder: serde_json::Value = serde_json::from_str(&folder).unwrap();
+    let folder = Path::new(folder["folder"].as_str().unwrap());
+    for rank in 0..2 {
+        let saved = folder.join(format!("checkpoints/step-{rank}"));
+        assert_eq!(fs::read_to_string(saved).unwrap(), "weights\n");
+    }
+    // The other ignores that it is told to end.
+    write(
+        1,
+        2,
+        "trap '' TERM; [ $RANK = 1 ] || exit 3; while :; do sleep 1; done",
+    );
+    let failed = env.yard(&["run", "--on", "lab"]).code(1).snapshot();
+    assert!(failed.contains("exit code 3"), "{failed}");
+    let run = env.yard(&["show", "--json"]).success();
+    let run: serde_json::Value = serde_json::from_str(&run).unwrap();
+    let name = format!("name=trainyard-{}", run["run"].as_str().unwrap());
+    wait_until("the containers are gone", || {
+        let mut left = Command::new("podman");
+        let left = left.args(["ps", "--all", "--quiet", "--filter", &name]);
+        left.output().unwrap().stdout.is_empty()
+    });
+    env.yard(&["engine", "stop", "lab"]).success();
+}

@@ -17,13 +17,18 @@ pub fn with_image(what: &str) -> Option<TestEnv> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
-    let busybox = Path::new("/bin/busybox");
-    let busybox = busybox
-        .exists()
-        .then_some(busybox)
-        .or(Some(Path::new("/usr/bin/busybox")).filter(|path| path.exists()));
-    let (true, Some(busybox)) = (runs.is_ok_and(|status| status.success()), busybox) else {
-        skip(what, "Charliecloud and busybox-static are needed");
+    if !runs.is_ok_and(|status| status.success()) {
+        skip(what, "Charliecloud is needed");
+        return None;
+    }
+    with_busybox(what)
+}
+
+/// The same, whatever runs it.
+pub fn with_busybox(what: &str) -> Option<TestEnv> {
+    let mut places = ["/bin/busybox", "/usr/bin/busybox"].into_iter();
+    let Some(busybox) = places.map(Path::new).find(|path| path.exists()) else {
+        skip(what, "busybox-static is needed");
         return None;
     };
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));

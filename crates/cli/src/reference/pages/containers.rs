@@ -12,6 +12,9 @@ pub fn page() -> String {
         let (doc, images) = about_runtime(*runtime);
         let tested = match runtime {
             ContainerRuntime::Charliecloud => "run for real, with two nodes and a registry",
+            ContainerRuntime::Podman => {
+                "run for real on two nodes where it is installed, and by stand-ins that check its command lines"
+            }
             ContainerRuntime::Pyxis => "the options are compared, none is run",
             _ => "run by a stand-in that checks the command line",
         };
