@@ -168,6 +168,27 @@ fn jobs_have_the_folder_that_their_site_gives_them() {
     env.yard(&["engine", "stop", "lab"]).success();
 }
 
+/// A job's script did not find it: its nodes have a `/tmp` of their own.
+#[test]
+fn a_program_of_ours_below_tmp_is_found_on_isolated_nodes() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let status = start(&mut env);
+    if !status.contains("nodes have their own host names") {
+        return skip("yard below /tmp", "no namespaces can be made");
+    }
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    let link = folder.path().join("bin/yard");
+    fs::create_dir(folder.path().join("bin")).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_yard"), link).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    env.set_var("PATH", format!("{}/bin:{path}", folder.path().display()));
+    env.set_var("TRAINYARD_ENGINE", "satori");
+    let words = ["-N1", "-psched_system_all", "-t5", "yard", "--version"];
+    let printed = env.slurm("srun", &words).success();
+    assert!(printed.starts_with("yard "), "{printed}");
+    env.yard(&["engine", "stop", "satori"]).success();
+}
+
 /// Listens at a port of all addresses until it is ended.
 const LISTEN: &str = "\
 import signal, socket, sys

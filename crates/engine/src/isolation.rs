@@ -395,6 +395,14 @@ fn enter_network(view: &mut NodeView, place: &Path, node: &str) -> io::Result<()
     Ok(())
 }
 
+/// The `yard` that a job's script finds, where it lies in a folder below `/tmp`: a plain file there is the node's matter.
+fn own_yard(environment: &[(String, String)]) -> Option<PathBuf> {
+    let (_, path) = environment.iter().find(|(name, _)| name == "PATH")?;
+    let file = sys::process::find_program(OsStr::new("yard"), path)?;
+    let folder = file.parent()?;
+    (folder.starts_with("/tmp") && folder != Path::new("/tmp")).then(|| folder.to_owned())
+}
+
 /// What the tasks of a step see; none where their node is this machine. Its current folder is the
 /// step's; `keeper` keeps their PID namespace, and `user` is who they become.
 pub(crate) fn of_step(
@@ -412,7 +420,8 @@ pub(crate) fn of_step(
         .filter(|(name, _)| SHARED.contains(&name.as_str()));
     let shared = shared.map(|(_, value)| PathBuf::from(value));
     let own = [&spec.engine, &spec.binary, &spec.chdir, &folder].map(Clone::clone);
-    let kept: Vec<PathBuf> = own.into_iter().chain(shared).collect();
+    let kept = own.into_iter().chain(shared).chain(own_yard(environment));
+    let kept: Vec<PathBuf> = kept.collect();
     let node = spec.node.as_str();
     let guest = user.map(|user| Guest {
         uid: user.uid,
