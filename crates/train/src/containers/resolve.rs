@@ -158,7 +158,7 @@ fn check(plan: &ContainerPlan) -> Result<(), Refusal> {
         return refuse(
             format!("writable = true ({})", plan.writable.source),
             format!("{runtime} would write into the image itself, which runs share"),
-            "leave it out, and mount a folder where the program writes",
+            "writable = false, and mount a folder where the program writes",
         );
     }
     if plan.copy_to_node.value && runtime == ContainerRuntime::Pyxis {

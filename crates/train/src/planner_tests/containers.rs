@@ -134,7 +134,7 @@ fn what_a_container_can_not_be() {
         charliecloud can't run the container as it is asked for
           asked   writable = true (yard.toml:4), runtime charliecloud (this machine has it)
           there   charliecloud would write into the image itself, which runs share
-          do      leave it out, and mount a folder where the program writes
+          do      writable = false, and mount a folder where the program writes
         charliecloud can't run the container as it is asked for
           asked   a mount of /a for reading alone (yard.toml:4), runtime charliecloud (this machine has it)
           there   every mount of charliecloud can be written to, as far as the files' rights go
