@@ -37,9 +37,6 @@ pub struct Args {
     no_lint: bool,
 }
 
-/// So much of the last line stands always.
-const LEAST_LAST_LINE: usize = 24;
-
 /// Runs `yard run`.
 pub fn run(args: Args, printer: &Printer) -> Outcome {
     let begun = Instant::now();
@@ -145,14 +142,17 @@ pub(super) fn submit(
                 1 => "1 start".to_owned(),
                 n => format!("{n} starts"),
             };
-            let own = format!("{name} {} {took} · {starts}", summary.how);
-            let show = format!(" · yard show {}", submitted.id);
+            // `yard logs` has it whole.
             let last = summary.last_line.map(|line| {
-                let used = own.chars().count() + show.chars().count() + " · ".chars().count();
-                let left = printer.width().saturating_sub(used).max(LEAST_LAST_LINE);
-                format!(" · {}", words::shortened(&line, left))
+                let line = words::shortened(&line, printer.width());
+                format!(" · {line}")
             });
-            printer.show_line(&format!("{own}{}{show}", last.unwrap_or_default()));
+            printer.show_line(&format!(
+                "{name} {} {took} · {starts}{} · yard show {}",
+                summary.how,
+                last.unwrap_or_default(),
+                submitted.id
+            ));
             printer.show_line(&row(
                 "kept in",
                 &submitted.folder.path().display().to_string(),
