@@ -11,8 +11,12 @@ use std::time::Duration;
 /// The controllers in which groups are made.
 const CONTROLLERS: [&str; 4] = ["memory", "pids", "devices", "cpuset"];
 
-/// The file of a group into which processes are written that enter it.
-const ENTRANCE: &str = "cgroup.procs";
+/// The file of a group that has its processes, and into which processes are written that enter it.
+const PROCESSES: &str = "cgroup.procs";
+
+/// The same of threads, under version 1. For a thread that writes itself the kernel holds no other process up; for a whole
+/// process it first waits until none is just forking or ending anywhere, which takes milliseconds.
+const THREADS: &str = "tasks";
 
 /// Which kind of groups a system has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,9 +90,17 @@ impl OwnedGroup {
         set(&self.folder, file, value)
     }
 
-    /// The file into which a process writes `0` to enter the group.
+    /// The file into which a process of one thread writes `0` to enter the group.
     pub(crate) fn entrance(&self) -> PathBuf {
-        self.folder.join(ENTRANCE)
+        self.folder.join(match self.version {
+            Version::One => THREADS,
+            Version::Two => PROCESSES,
+        })
+    }
+
+    /// The file that has the group's processes, a number a line; one that is written into it enters the group.
+    pub(crate) fn processes(&self) -> PathBuf {
+        self.folder.join(PROCESSES)
     }
 }
 
@@ -207,7 +219,7 @@ pub fn leave(is_ours: impl Fn(&str) -> bool) -> io::Result<()> {
         let ours = |folder: &&Path| is_named(folder, &is_ours);
         let outermost = own.ancestors().filter(ours).last();
         if let Some(around) = outermost.and_then(Path::parent) {
-            fs::write(around.join(ENTRANCE), "0")?;
+            fs::write(around.join(PROCESSES), "0")?;
         }
     }
     Ok(())
@@ -397,6 +409,16 @@ mod tests {
         left.sort();
         assert_eq!(left, ["alive", "around-dead-2", "dead-busy"].map(at));
         assert!(at("around-dead-2/alive").exists());
+    }
+
+    #[test]
+    fn who_enters_has_one_thread_and_enters_alone_where_that_is_possible() {
+        let folder = tempfile::tempdir().unwrap();
+        for (version, file) in [(Version::One, "tasks"), (Version::Two, "cgroup.procs")] {
+            let group = OwnedGroup::make_in(folder.path(), version, "step").unwrap();
+            assert!(group.entrance().ends_with(file), "{version}");
+            assert!(group.processes().ends_with("cgroup.procs"), "{version}");
+        }
     }
 
     #[test]

@@ -41,10 +41,16 @@ impl CpuCgroup {
         CpuCgroup::make(&name, &crate::cpu::available()).map(drop)
     }
 
-    /// The file into which a process writes `0` to enter the group.
+    /// The file into which a process of one thread writes `0` to enter the group.
     #[must_use]
     pub fn entrance(&self) -> PathBuf {
         self.0.entrance()
+    }
+
+    /// The file that has the group's processes, a number a line; one that is written into it enters the group.
+    #[must_use]
+    pub fn processes(&self) -> PathBuf {
+        self.0.processes()
     }
 }
 

@@ -67,7 +67,7 @@ impl DeviceCgroup {
         DeviceCgroup::make(&name, &[]).map(|group| group.0.version)
     }
 
-    /// The file into which a process writes `0` to enter the group.
+    /// The file into which a process of one thread writes `0` to enter the group.
     #[must_use]
     pub fn entrance(&self) -> PathBuf {
         self.0.entrance()

@@ -79,7 +79,7 @@ impl MemoryCgroup {
         MemoryCgroup::make(&name, 1 << 30).map(drop)
     }
 
-    /// The file into which a process writes `0` to enter the group.
+    /// The file into which a process of one thread writes `0` to enter the group.
     #[must_use]
     pub fn entrance(&self) -> PathBuf {
         self.own.entrance()

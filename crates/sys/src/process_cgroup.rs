@@ -28,7 +28,7 @@ impl ProcessCgroup {
         ProcessCgroup::make(&name, 1 << 20).map(drop)
     }
 
-    /// The file into which a process writes `0` to enter the group.
+    /// The file into which a process of one thread writes `0` to enter the group.
     #[must_use]
     pub fn entrance(&self) -> PathBuf {
         self.0.entrance()

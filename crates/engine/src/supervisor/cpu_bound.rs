@@ -65,11 +65,11 @@ fn take_all(group: &CpuCgroup, processes: &StepProcesses<'_>) {
     loop {
         let all = processes.list();
         // Read after the list: what was forked inside is inside.
-        let inside = std::fs::read_to_string(group.entrance()).unwrap_or_default();
+        let inside = std::fs::read_to_string(group.processes()).unwrap_or_default();
         let inside: BTreeSet<u32> = inside.lines().filter_map(|pid| pid.parse().ok()).collect();
         let mut has_moved = false;
         for pid in all.into_iter().filter(|pid| !inside.contains(pid)) {
-            match std::fs::write(group.entrance(), pid.to_string()) {
+            match std::fs::write(group.processes(), pid.to_string()) {
                 Ok(()) => has_moved = true,
                 // It is gone by now.
                 Err(error) if error.raw_os_error() == Some(NO_PROCESS) => {}

@@ -278,7 +278,7 @@ fn set_oom_score_adj(score: i32) {
     }
 }
 
-/// Best effort, in the child: no allocation. `0` is whoever writes it.
+/// Best effort, in the child, which has one thread: no allocation. `0` is whoever writes it.
 fn enter_cgroup(file: &CString) {
     // SAFETY: the path ends with NUL, and one byte of a literal is written.
     unsafe {
