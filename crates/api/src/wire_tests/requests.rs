@@ -61,6 +61,7 @@ pub(super) fn request() -> Request {
         output: text("output"),
         chdir: PathBuf::from("/"),
         rare: rare().into(),
+        shown: Some(Box::new(shown())),
     }
 }
 
@@ -141,7 +142,6 @@ fn rare() -> RareOptions {
             }),
             nodes_follow: true,
         })),
-        shown: Some(Box::new(shown())),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// Notes the command line and the session in a request of this process's.
 pub fn note_submitter(request: &mut Request, program: &str) {
-    let shown = request.rare.shown.get_or_insert_default();
+    let shown = request.shown.get_or_insert_default();
     let ShownOptions {
         submit_line,
         session,

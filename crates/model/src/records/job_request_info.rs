@@ -139,7 +139,7 @@ impl JobInfo {
     /// What it asks and is only shown.
     #[must_use]
     pub fn shown(&self) -> Cow<'_, ShownOptions> {
-        let asked = self.request.rare.shown.as_deref();
+        let asked = self.request.shown.as_deref();
         asked.map_or_else(Cow::default, Cow::Borrowed)
     }
 

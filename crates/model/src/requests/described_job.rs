@@ -154,9 +154,9 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
             kill_on_invalid_dep: o.kill_on_invalid_dep,
             array_throttle: None,
             node_options: node_options(reading, job),
-            shown: shown_options(reading),
         }
         .into(),
+        shown: shown_options(reading),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What few jobs ask for, in a box of its own, so that a queue of plain jobs is small.
 
-use super::{AskedTres, ComponentPlace, NodeOptions, ShownOptions};
+use super::{AskedTres, ComponentPlace, NodeOptions};
 use crate::values::{
     ArraySpec, Distribution, GpuCount, MailEvent, NodeName, OpenMode, SignalSpec, TimeLimitRequest,
     Timestamp,
@@ -111,9 +111,6 @@ pub struct RareOptions {
     /// What else it asks of its nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_options: Option<Box<NodeOptions>>,
-    /// What it asks and is only shown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shown: Option<Box<ShownOptions>>,
 }
 
 /// Serde asks by reference.
@@ -192,13 +189,7 @@ impl Serialize for RareOptionsBox {
 
 impl<'de> Deserialize<'de> for RareOptionsBox {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RareOptionsBox, D::Error> {
-        let mut options = RareOptions::deserialize(deserializer)?;
-        if let Some(mut shown) = options.shown.take() {
-            options.deadline = options.deadline.or(shown.former_deadline.take());
-            options.time_min = options.time_min.or(shown.former_time_min.take());
-            options.shown = Some(shown).filter(|shown| **shown != ShownOptions::default());
-        }
-        Ok(RareOptionsBox::from(options))
+        RareOptions::deserialize(deserializer).map(RareOptionsBox::from)
     }
 }
 
@@ -240,6 +231,16 @@ mod tests {
         assert_eq!(request, read);
     }
 
+    /// A hundred thousand jobs that wait have a command line each.
+    #[test]
+    fn a_command_line_is_no_rare_option() {
+        let plain = r#"{"name":"a","shown":{"submit_line":"sbatch a","session":7}}"#;
+        let read: Request = serde_json::from_str(plain).unwrap();
+        assert!(read.shown.is_some() && read.rare.0.is_none());
+        let text = serde_json::to_string(&read).unwrap();
+        assert_eq!(serde_json::from_str::<Request>(&text).unwrap(), read);
+    }
+
     #[test]
     fn a_deadline_is_read_where_an_earlier_version_wrote_it() {
         let former =
@@ -248,7 +249,7 @@ mod tests {
         assert_eq!(read.rare.deadline, Some(Timestamp(9000)));
         let least = TimeLimitRequest::Limit(Seconds(60));
         assert_eq!(read.rare.time_min, Some(least));
-        assert_eq!(read.rare.shown.as_ref().unwrap().session, 7);
+        assert_eq!(read.shown.as_ref().unwrap().session, 7);
         let text = serde_json::to_string(&read).unwrap();
         assert!(text.contains(r#""shown":{"session":7}"#), "{text}");
         assert_eq!(serde_json::from_str::<Request>(&text).unwrap(), read);

@@ -1,8 +1,8 @@
 //! What a job asks for, after command line, environment and script were put together.
 
-use super::{RareOptions, RareOptionsBox};
+use super::{RareOptions, RareOptionsBox, ShownOptions};
 use crate::values::{GpuCount, GresList, MemoryRequest, TimeLimitRequest};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 ///
 /// Stored and sent as JSON, in which only what was asked for stands: a new field needs a default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, remote = "Self")]
 pub struct Request {
     /// `--job-name`; the script's file name or `wrap` where not given.
     pub name: String,
@@ -65,6 +65,34 @@ pub struct Request {
     /// What few jobs ask for.
     #[serde(flatten)]
     pub rare: RareOptionsBox,
+    /// What it asks and is only shown. No rare option: of a job that `sbatch` submitted the command line is in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Box<ShownOptions>>,
+}
+
+impl Serialize for Request {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Request::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Request {
+    /// Takes what earlier versions wrote as shown alone to where it stands now.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Request, D::Error> {
+        let mut request = Request::deserialize(deserializer)?;
+        if let Some(shown) = &mut request.shown {
+            if let Some(deadline) = shown.former_deadline.take() {
+                request.rare.deadline.get_or_insert(deadline);
+            }
+            if let Some(least) = shown.former_time_min.take() {
+                request.rare.time_min.get_or_insert(least);
+            }
+            if **shown == ShownOptions::default() {
+                request.shown = None;
+            }
+        }
+        Ok(request)
+    }
 }
 
 impl Request {

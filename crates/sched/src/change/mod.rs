@@ -210,7 +210,7 @@ fn options_of(request: &mut Request) -> &mut NodeOptions {
 }
 
 fn shown_of(request: &mut Request) -> &mut ShownOptions {
-    request.rare.shown.get_or_insert_default()
+    request.shown.get_or_insert_default()
 }
 
 /// Of a job that is no array nothing is changed.
