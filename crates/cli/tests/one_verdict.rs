@@ -456,8 +456,30 @@ fn what_a_slurm_reports_and_an_engine_was_changed_to_gives_one_verdict() {
         env.yard(&[command, &[script, "--on", "twin"]].concat())
             .success();
     }
-    for (options, refused) in [("", None), ("--cpus-per-task=100000", Some("CPU"))] {
+    // This machine has all that its engine says of it, and may be several nodes of one job.
+    for (options, refused) in [
+        ("", None),
+        ("--cpus-per-task=100000", Some("100000 CPUs")),
+        ("--ntasks=100000", Some("this machine")),
+        ("--mem=9999999G", Some("this machine has")),
+        ("--gpus=99", Some("99 GPUs")),
+        ("--partition=nosuch", Some("nosuch")),
+        ("--constraint=z", Some("have no features")),
+        ("--nodelist=nosuch", Some("node nosuch")),
+        ("--licenses=foo", Some("licences")),
+        ("--array=0-2000", Some("2000")),
+        ("--nodes=2", None),
+        ("--nodes=2 --ntasks=100000", Some("virtual nodes")),
+    ] {
         check("local", options, refused);
+        let text = format!("#!/bin/sh\n#SBATCH --time=10 {options}\ntrue\n");
+        let script = env.write("job.sh", &text).display().to_string();
+        let args = ["port", &script, "--from", own, "--to", "local", "--json"];
+        let answer: Value = serde_json::from_str(&env.yard(&args).code(0).stdout).unwrap();
+        let parts = ["changes", "questions"].map(|part| answer[part].as_array().unwrap());
+        let is_free = parts.iter().all(|part| part.is_empty());
+        // A partition of the other cluster is left out.
+        assert_eq!(is_free, refused.is_none(), "port {options}: {answer}");
     }
     let script = env.write("job.sh", "#!/bin/sh\n#SBATCH --time=10\ntrue\n");
     let script = script.to_str().unwrap();

@@ -33,6 +33,9 @@ section! {
     holds {
         /// The file's name without `.toml`, which is the cluster's.
         name: String,
+        /// The host name of the machine, where this is no file's but that machine's, as the embedded engine gives it
+        /// out: one node, of which a job may have several virtual ones.
+        machine: Option<String>,
     }
     tables {
         /// Which of its lists are whole.

@@ -87,7 +87,7 @@ impl Described {
     pub fn file(&self) -> Result<ClusterFile, Failure> {
         match self {
             Described::File(text) => text.parse(),
-            Described::Facts(facts) => Ok(train::site::file_of(facts)),
+            Described::Facts(facts) => Ok(train::site::file_of(facts, &sys::host_name())),
         }
     }
 }

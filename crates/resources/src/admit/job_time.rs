@@ -31,11 +31,20 @@ pub enum TimeFrom {
 }
 
 impl JobTime {
-    pub(super) fn asked(request: &Request) -> Option<JobTime> {
-        request.time.map(|limit| JobTime {
+    /// What a job asks for, else the default of the first partition that it names.
+    pub(super) fn said(request: &Request, first: Option<&Named<Partition>>) -> Option<JobTime> {
+        let asked = request.time.map(|limit| JobTime {
             limit,
             from: TimeFrom::Request,
-        })
+        });
+        let default = || {
+            let first = first?;
+            Some(JobTime {
+                limit: first.default_time.as_ref()?.value,
+                from: TimeFrom::Default(first.name.clone()),
+            })
+        };
+        asked.or_else(default)
     }
 }
 
@@ -55,15 +64,7 @@ impl<'a> Judge<'a, '_> {
         partitions: &[&'a Named<Partition>],
         who: &Who<'_>,
     ) -> Option<JobTime> {
-        let default = || {
-            let first = partitions.first()?;
-            Some(JobTime {
-                limit: first.default_time.as_ref()?.value,
-                from: TimeFrom::Default(first.name.clone()),
-            })
-        };
-        let asked = JobTime::asked(self.request);
-        let said = asked.or_else(default);
+        let said = JobTime::said(self.request, partitions.first().copied());
         said.or_else(|| self.time_by_limits(partitions, who))
     }
 

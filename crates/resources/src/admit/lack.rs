@@ -57,6 +57,10 @@ pub fn lacks<'a>(
     request: &Request,
     user: Option<&str>,
 ) -> Vec<Lack<'a>> {
+    // What a machine has not got it says of the whole request.
+    if file.machine.is_some() {
+        return Vec::new();
+    }
     let alone = Alone {
         idle: Idle::new(file),
         partition,

@@ -20,6 +20,7 @@ mod lack;
 mod licences;
 mod limit_path;
 mod limits;
+mod machine;
 mod minutes;
 mod names;
 mod nodes;
@@ -100,6 +101,14 @@ pub fn verdict<'a>(file: &'a ClusterFile, request: &Request, user: Option<&str>)
 /// The same, with changes that were not judged themselves.
 fn judged<'a>(idle: &Idle<'a>, request: &Request, user: Option<&str>) -> Verdict<'a> {
     let file = idle.file;
+    if let Some(host) = &file.machine {
+        let partition = file.default_partition();
+        return Verdict {
+            partition,
+            time: JobTime::said(request, partition),
+            findings: machine::findings(file, host, request),
+        };
+    }
     let mut judge = Judge {
         file,
         idle,
@@ -113,7 +122,7 @@ fn judged<'a>(idle: &Idle<'a>, request: &Request, user: Option<&str>) -> Verdict
     if let (Reach::Nowhere, [] | [_]) = (choice.reach, &choice.known[..]) {
         return Verdict {
             partition: choice.known.first().copied(),
-            time: JobTime::asked(request),
+            time: JobTime::said(request, None),
             findings: judge.found,
         };
     }

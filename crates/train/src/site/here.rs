@@ -8,13 +8,16 @@ use std::fmt::Write as _;
 const PARTITION: &str = "local";
 
 /// The nodes of the cluster that answers here, as a cluster file has them; its limits are its own
-/// to say.
+/// to say. The embedded engine's is the machine of that host name, of which all is known.
 #[must_use]
-pub fn file_of(facts: &ClusterFacts) -> ClusterFile {
-    // Names of a site's own are no mistakes here.
-    let mut text = String::from(
-        "[lists]\npartitions = \"some\"\nqos = \"some\"\naccounts = \"some\"\nfeatures = \"some\"\n",
-    );
+pub fn file_of(facts: &ClusterFacts, host: &str) -> ClusterFile {
+    // Names of a site's own are no mistakes there.
+    let mut text = String::from("[lists]\nqos = \"some\"\naccounts = \"some\"\n");
+    text.push_str(if facts.embedded {
+        "features = \"whole\"\n"
+    } else {
+        "partitions = \"some\"\nfeatures = \"some\"\n"
+    });
     for (index, group) in facts.nodes.iter().enumerate() {
         let (count, cpus, memory) = (group.count, group.cpus, group.memory_mib);
         let _ = write!(
@@ -35,8 +38,12 @@ pub fn file_of(facts: &ClusterFacts) -> ClusterFile {
              default_time = \"UNLIMITED\""
         );
     }
-    ClusterFile::parse(&facts.name, &text)
-        .expect("invariant: numbers and quoted words in the form's own keys")
+    let file = ClusterFile::parse(&facts.name, &text)
+        .expect("invariant: numbers and quoted words in the form's own keys");
+    ClusterFile {
+        machine: facts.embedded.then(|| host.to_owned()),
+        ..file
+    }
 }
 
 #[cfg(test)]
@@ -67,7 +74,7 @@ mod tests {
             comeback: Comeback::default(),
             containers: model::ContainerFacts::default(),
         };
-        let file = file_of(&facts);
+        let file = file_of(&facts, "box");
         let nodes = file.facts(None).nodes;
         assert_eq!(nodes, facts.nodes);
         assert_eq!(file.default_partition().unwrap().name, "local");
