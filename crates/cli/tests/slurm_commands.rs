@@ -746,6 +746,48 @@ fn a_jobs_name_fakes_no_row_and_moves_no_cursor() {
     wait_for_state(&env, &job, "CD");
 }
 
+/// `-M` with the own name, and `SLURM_CLUSTERS`.
+#[test]
+fn a_cluster_that_is_named_is_said() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let first = env.slurm("squeue", &["-h", "-M", "all"]).success();
+    let name = first.trim().strip_prefix("CLUSTER: ").unwrap().to_owned();
+    let asked = ["-M", &name, "--wait", "--wrap", "true"];
+    let said = env.slurm("sbatch", &asked).success();
+    assert_eq!(said, format!("Submitted batch job 1 on cluster {name}\n"));
+    env.set_var("SLURM_CLUSTERS", &name);
+    let said = submit(&env, &["--wait", "--wrap", "true"]);
+    assert_eq!(said, format!("2;{name}"));
+    for command in ["squeue", "sinfo"] {
+        let said = env.slurm(command, &["-h", "-o", "%A"]).success();
+        assert_eq!(said.lines().next(), Some(first.trim()), "{command}");
+    }
+}
+
+/// `sacct -s R -S … -E …`: those that ran in that time, though they ended since.
+#[test]
+fn sacct_finds_a_job_by_the_states_that_it_was_in() {
+    let env = env();
+    let job = submit(&env, &["-t5", "--wrap", "sleep 1.2"]);
+    wait_for_state(&env, &job, "CD");
+    for (states, found) in [("R", 1), ("PD,R", 1), ("CD", 1), ("F", 0)] {
+        let asked = ["-n", "-X", "-S", "now-1hour", "-E", "now", "-s", states];
+        let rows = env.slurm("sacct", &asked).success();
+        assert_eq!(rows.lines().count(), found, "{states}: {rows}");
+    }
+    let before = [
+        "-n",
+        "-X",
+        "-S",
+        "now-1hour",
+        "-E",
+        "now-30minutes",
+        "-s",
+        "R",
+    ];
+    assert_eq!(env.slurm("sacct", &before).success(), "");
+}
+
 #[test]
 fn sacct_shows_each_start_of_a_requeued_job_and_what_was_used() {
     let env = env();

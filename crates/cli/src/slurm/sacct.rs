@@ -6,8 +6,8 @@ use super::yaml::yaml_text;
 use crate::printer::Printer;
 use api::{Client, EndedFilter, JobFilter};
 use model::{
-    AccountNumbers, JobHistory, JobId, JobInfo, JobState, SacctArgs, SacctBrought, SacctData,
-    SacctShow, Timestamp, parse_moment, sacct_columns_text,
+    AccountNumbers, JobHistory, JobId, JobInfo, JobState, JobStateName, SacctArgs, SacctBrought,
+    SacctData, SacctShow, Timestamp, parse_moment, sacct_columns_text,
 };
 use std::os::unix::ffi::OsStrExt;
 
@@ -108,7 +108,7 @@ fn answer(
                 partitions: asked.partitions.clone(),
                 qos: asked.qos.clone(),
                 nodes: asked.nodes.clone(),
-                states: asked.states.clone(),
+                states: asked.end_states().map(<[JobStateName]>::to_vec),
             },
             ..JobFilter::default()
         })?,
@@ -147,7 +147,7 @@ fn answer(
             || info.eligible.is_some_and(|eligible| eligible <= now);
         by_user
             && has_come
-            && asked.until.is_none_or(|until| begun <= until)
+            && (asked.states_within.is_some() || asked.until.is_none_or(|until| begun <= until))
             && asked.wants(info, history, &facts)
     };
     let mut jobs: Vec<(JobInfo, &JobHistory)> = histories
@@ -239,9 +239,9 @@ your own since midnight, with their steps.
 const NOTES: &str = "\
 Columns of what is not gathered here are empty. MaxRSS is the most that one process held at once. Tasks
 are counted when they end: MaxDiskRead is what came from a disk, not what was found in memory; sizes of
-address spaces are not counted. With states and --starttime alone, jobs are those in that state at that
-moment. Jobs that could not have started yet are shown where they are named. No job has the id of an
-association: with -x none is shown.
+address spaces are not counted. With states and moments, jobs are those that ran, waited or ended so in
+that time; with --starttime alone, at that moment. Jobs that could not have started yet are shown where
+they are named. No job has the id of an association: with -x none is shown.
 ";
 
 /// `sacct --help`

@@ -4,6 +4,7 @@
 //! others are empty, as Slurm leaves what a cluster does not gather.
 
 mod amounts;
+mod lived;
 mod print;
 mod row;
 mod task_columns;
@@ -90,6 +91,8 @@ pub struct SacctArgs {
     pub completions: Option<String>,
     /// `--truncate`: nothing began before this, or ended after that.
     pub window: Option<(Option<Timestamp>, Timestamp)>,
+    /// Where states and a moment are named, from when on and before which moment a start was in one of them.
+    pub states_within: Option<(Timestamp, Timestamp)>,
     /// `--noconvert`, `--units`
     pub units: SacctUnits,
     /// `--batch-script` or `--env-vars`, in place of jobs.
@@ -327,6 +330,29 @@ pub(crate) fn options() -> Vec<CommandOption> {
 }
 
 impl SacctArgs {
+    /// The states that are asked for, where a start that is wanted has to have ended in one of them.
+    #[must_use]
+    pub fn end_states(&self) -> Option<&[JobStateName]> {
+        let states = self.states.as_deref()?;
+        states.iter().copied().all(lived::is_end).then_some(states)
+    }
+
+    /// Source: `slurmdb_job_cond_def_start_end` of Slurm 22.05.
+    fn states_within(&self, now: Timestamp) -> Option<(Timestamp, Timestamp)> {
+        self.states.as_ref()?;
+        let first = match (self.since, self.until, &self.jobs) {
+            (Some(since), ..) => since,
+            (None, Some(_), Some(_)) => Timestamp(0),
+            (None, _, None) => now,
+            (None, None, Some(_)) => return None,
+        };
+        let last = self.until.unwrap_or(first);
+        let is_moment = [first, now]
+            .map(Timestamp::seconds)
+            .contains(&last.seconds());
+        Some((first, Timestamp(last.0 + if is_moment { 1000 } else { 0 })))
+    }
+
     /// Reads a command line; `variable` tells of the environment.
     ///
     /// # Errors
@@ -428,6 +454,7 @@ impl SacctArgs {
         if asked.states.is_some() {
             asked.until = asked.until.or(asked.since);
         }
+        asked.states_within = asked.states_within(now);
         // Without a moment, jobs or states it begins at midnight.
         let from_midnight = asked.until.is_some() && asked.jobs.is_none() && asked.states.is_none();
         let midnight = || parse_past_moment("today", now, zone).ok();

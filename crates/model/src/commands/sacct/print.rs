@@ -1,5 +1,6 @@
 //! Which jobs and steps a `sacct` shows, and its lines.
 
+use super::lived::Lived;
 use super::{Parsable, SacctArgs, SacctColumn, SacctRow};
 use crate::commands::JobName;
 use crate::commands::padding::padded;
@@ -63,10 +64,13 @@ impl SacctArgs {
             && in_range(self.node_count, start.shares.len())
             && in_range(self.cpu_count, cpus)
             && by_limit
-            && self
-                .states
-                .as_ref()
-                .is_none_or(|states| states.contains(&start.state))
+            && self.states.as_ref().is_none_or(|states| {
+                let mut states = states.iter();
+                states.any(|state| match self.states_within {
+                    Some(within) => start.lived.was(*state, within),
+                    None => start.lived.state == *state,
+                })
+            })
     }
 
     /// The starts of a job that are asked for, each with its place in its history; `None` is what waits, or
@@ -87,12 +91,12 @@ impl SacctArgs {
         let newest = history.starts.len().saturating_sub(1);
         let filtered = |place: usize, start: Option<&'a JobStart>| match start {
             Some(start) if waits || place < newest => Filtered::of_former(job, start),
-            _ => Filtered::of_job(job),
+            start => Filtered::of_job(job, start),
         };
         let mut starts: Vec<_> = starts.into_iter().enumerate().collect();
         starts.retain(|(place, start)| {
             let submitted = start.map_or(job.submitted, |start| start.submitted);
-            self.until.is_none_or(|until| submitted <= until)
+            (self.states_within.is_some() || self.until.is_none_or(|until| submitted <= until))
                 && self.wants_start(&filtered(*place, *start))
         });
         let last = starts.last().map(|(place, _)| *place);
@@ -248,7 +252,7 @@ fn named(names: &Option<Vec<String>>, name: &str) -> bool {
 
 /// What a start is found by that another one of its job may have otherwise.
 struct Filtered<'a> {
-    state: JobStateName,
+    lived: Lived,
     partition: &'a str,
     qos: &'a str,
     limit: Option<Seconds>,
@@ -260,7 +264,12 @@ impl<'a> Filtered<'a> {
     /// Of a start that another one followed, or that was queued again.
     fn of_former(job: &'a JobInfo, start: &'a JobStart) -> Filtered<'a> {
         Filtered {
-            state: start.state,
+            lived: Lived {
+                state: start.state,
+                eligible: start.eligible,
+                started: Some(start.since),
+                ended: start.ended,
+            },
             partition: start.partition.as_deref().unwrap_or(&job.partition),
             qos: start.qos.as_deref().unwrap_or(&job.qos),
             limit: start.limit,
@@ -269,11 +278,19 @@ impl<'a> Filtered<'a> {
         }
     }
 
-    /// Of a job as it stands.
-    fn of_job(job: &'a JobInfo) -> Filtered<'a> {
+    /// Of a job as it stands, with its newest start, where it does not wait.
+    fn of_job(job: &'a JobInfo, start: Option<&JobStart>) -> Filtered<'a> {
         let held = job.allocation.as_ref();
         Filtered {
-            state: job.state,
+            lived: Lived {
+                state: job.state,
+                eligible: start.map_or(job.eligible, |start| start.eligible),
+                started: start.map(|start| start.since),
+                ended: start.map_or_else(
+                    || job.end.filter(|_| !job.is_pending()),
+                    |start| start.ended,
+                ),
+            },
             partition: &job.partition,
             qos: &job.qos,
             limit: job.limit,
