@@ -259,6 +259,12 @@ fn unknown_cluster(clusters: Option<&[String]>) -> Option<String> {
     names.find(|name| **name != own && *name != "all").cloned()
 }
 
+/// Whether the cluster to look at is named by an option, or by `SLURM_CLUSTERS`: then what is shown begins with
+/// its name.
+fn is_cluster_named(clusters: Option<&[String]>) -> bool {
+    clusters.is_some() || variable("SLURM_CLUSTERS").is_some()
+}
+
 /// What Slurm's commands say of a cluster that its database does not know.
 fn unknown_cluster_text(command: &str, name: &str) -> String {
     let unknown = unknown_cluster_line(command, name);

@@ -39,6 +39,8 @@ pub fn queue(args: &[String], cluster: &str, printer: &Printer) -> Result<JobId,
 struct Queued {
     /// `None`: nothing had to be queued (`--help`, `--test-only`).
     job: Option<JobId>,
+    /// The cluster, where it was named.
+    cluster: Option<String>,
     parsable: bool,
     quiet: bool,
     wait: Option<Client>,
@@ -47,6 +49,7 @@ struct Queued {
 impl Queued {
     const NOTHING: Queued = Queued {
         job: None,
+        cluster: None,
         parsable: false,
         quiet: true,
         wait: None,
@@ -54,10 +57,13 @@ impl Queued {
 
     fn tell(self, printer: &Printer) -> Result<u8, Stop> {
         let Some(job) = self.job else { return Ok(0) };
-        if self.parsable && !self.quiet {
-            printer.line(&job.to_string());
-        } else if !self.quiet {
-            printer.line(&format!("Submitted batch job {job}"));
+        if !self.quiet {
+            printer.line(&match (self.parsable, &self.cluster) {
+                (true, None) => job.to_string(),
+                (true, Some(cluster)) => format!("{job};{cluster}"),
+                (false, None) => format!("Submitted batch job {job}"),
+                (false, Some(cluster)) => format!("Submitted batch job {job} on cluster {cluster}"),
+            });
         }
         match self.wait {
             Some(mut client) => Ok(super::sbatch_wait::wait(&mut client, job)?.unwrap_or(1)),
@@ -211,6 +217,9 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
     let umask = sys::process::umask_of_one_thread();
     let environment = environment(&asked, &cwd, umask, as_user, printer)?;
     let (parsable, quiet, wait) = (asked.parsable, asked.quiet, asked.wait);
+    let cluster = asked
+        .clusters
+        .and_then(|_| super::connection::engine_name().ok());
     let submission = Submission {
         token: token("sbatch"),
         request: asked.request,
@@ -250,6 +259,7 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
     }
     Ok(Queued {
         job: Some(job),
+        cluster,
         parsable,
         quiet,
         wait: wait.then_some(client),

@@ -275,6 +275,10 @@ fn said_of(named: NamedJob, refusal: &Refusal) -> Vec<String> {
             each.iter().map(line).collect()
         }
         refusal if named.element.is_some() => vec![format!("{named}: {}", words_of(refusal))],
+        Refusal::NotRequeueable { because, .. } => vec![
+            format!("{} for job {named}", words_of(refusal)),
+            format!("job {named}: {because}"),
+        ],
         refusal => vec![format!("{} for job {named}", words_of(refusal))],
     }
 }
@@ -286,9 +290,7 @@ pub fn words_of(refusal: &Refusal) -> String {
         Refusal::AlreadyEnded { .. } => "Job/step already completing or completed".to_owned(),
         Refusal::NotRunning { .. } => "Job is pending execution".to_owned(),
         Refusal::NotYours { .. } => "Access/permission denied".to_owned(),
-        Refusal::NotRequeueable { because, .. } => {
-            format!("Requested operation is presently disabled ({because})")
-        }
+        Refusal::NotRequeueable { .. } => "Requested operation is presently disabled".to_owned(),
         other => other.to_string(),
     }
 }

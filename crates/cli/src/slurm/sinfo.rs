@@ -67,7 +67,7 @@ fn print(asked: &SinfoArgs, cluster: &ClusterReport, printer: &Printer) -> u8 {
             ));
         }
         _ => {
-            if asked.clusters.is_some() {
+            if super::is_cluster_named(asked.clusters.as_deref()) {
                 printer.line(&format!("CLUSTER: {}", cluster.name));
             }
             let partitions = partitions(cluster);

@@ -57,7 +57,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         printer.data(&asked.said(sys::process::user()));
     }
     loop {
-        if asked.clusters.is_some() {
+        if super::is_cluster_named(asked.clusters.as_deref()) {
             let own = super::connection::engine_name().unwrap_or_default();
             printer.line(&format!("CLUSTER: {own}"));
         }

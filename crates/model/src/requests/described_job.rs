@@ -2,7 +2,6 @@
 //! [`Request`].
 
 use crate::options::given_options::{Exclusive, GivenOptions};
-use crate::options::option_table::Command;
 use crate::options::reading::Reading;
 use crate::requests::job_description::{GresTotal, JobDescription};
 use crate::requests::{
@@ -111,8 +110,7 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
         gpus_per_node: gpus_of_each(job, |total| total.per_node).or_else(|| gpus_of_a_node(o)),
         exclusive: matches!(o.exclusive, Some(Exclusive::Yes | Exclusive::User)),
         time: o.time.map(whole_minutes),
-        // A priority of 0 is none to `salloc`.
-        hold: o.hold || o.priority == Some(0) && reading.command != Command::Salloc,
+        hold: o.hold,
         nice: o.nice,
         output: o.output.clone(),
         chdir: o
@@ -128,9 +126,8 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
             begin: o.begin.filter(|begin| *begin > reading.surroundings.now),
             deadline: o.deadline,
             time_min: o.time_min.map(whole_minutes),
-            priority: o
-                .priority
-                .filter(|priority| *priority > 0 || reading.command != Command::Salloc),
+            // Slurm's commands leave one of 0 out, and what is no number is 0.
+            priority: o.priority.filter(|priority| *priority > 0),
             dependency: o.dependency.as_ref().map(ToString::to_string),
             array: o.array.clone(),
             signal: o.signal,
