@@ -31,6 +31,7 @@ mod orphan;
 mod outbox;
 mod ranks;
 mod recognise;
+mod recognise_file;
 mod rescue;
 mod restore;
 mod scan;
