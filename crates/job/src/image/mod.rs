@@ -8,6 +8,7 @@ mod digest;
 mod ignored;
 mod image_error;
 mod make;
+mod maker;
 mod recipe;
 mod same_content;
 mod source;
