@@ -18,8 +18,14 @@ pub struct LimitsMet<'a, W> {
     /// Of the account and of those above it.
     pub accounts: Vec<(W, &'a Limits)>,
     /// How much the job asks for of a TRES.
-    pub amount: Box<dyn Fn(&str) -> Option<u64> + 'a>,
+    pub amount: Amount<'a>,
 }
+
+/// How much of a TRES, by its name.
+type Amount<'a> = Box<dyn Fn(&str) -> Option<u64> + 'a>;
+
+/// A limit on time, where it is set.
+type Wall = fn(&Limits) -> Option<Seconds>;
 
 /// A time that a limit gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,10 +73,8 @@ impl<W: Clone> Given<W> {
                     self.lower(time, whose, key);
                 }
             }
-            let is_set = |of: fn(&Limits) -> Option<Seconds>| {
-                before.iter().any(|(_, qos)| of(&qos.limits).is_some())
-            };
-            let walls: [(&str, fn(&Limits) -> Option<Seconds>); 2] = [
+            let is_set = |of: Wall| before.iter().any(|(_, qos)| of(&qos.limits).is_some());
+            let walls: [(&str, Wall); 2] = [
                 ("max_wall", |it| it.wall),
                 ("group_wall", |it| it.group_wall),
             ];
@@ -83,10 +87,8 @@ impl<W: Clone> Given<W> {
     }
 
     fn by_associations(&mut self, met: &LimitsMet<'_, W>, is_strict: bool) {
-        let by_qos = |of: fn(&Limits) -> Option<Seconds>| {
-            met.qos.iter().any(|(_, qos)| of(&qos.limits).is_some())
-        };
-        let nearest = |of: fn(&Limits) -> Option<Seconds>| {
+        let by_qos = |of: Wall| met.qos.iter().any(|(_, qos)| of(&qos.limits).is_some());
+        let nearest = |of: Wall| {
             let own = met.own.iter().map(|level| (0, level));
             let mut levels = own.chain(met.accounts.iter().map(|level| (1, level)));
             levels.find_map(|(level, (whose, limits))| Some((level, whose, of(limits)?)))
