@@ -202,6 +202,16 @@ fn an_association_of_a_partition_counts_there_alone() {
     twin.is_soon(&third, "PD AssocMaxJobsLimit");
     let several = "sbatch: error: Batch job submission failed: Multiple partition job request not supported when a partition is set in the association";
     assert_eq!(twin.submit(&["-A", "q3", "-p", "other,main"]), several);
+    // So do those who go by the document that the engine hands out.
+    let script = twin
+        .0
+        .write("job.sh", "#!/bin/sh\n#SBATCH -A q3 -p other,main\n");
+    let script = script.display().to_string();
+    let planned = twin.0.yard(&["plan", &script, "--on", "twin"]).code(3);
+    assert!(
+        planned.stdout.contains("Multiple partition job request"),
+        "{planned:?}"
+    );
     // Each has shares of its own, and a job's use counts for one of them, also after a restart.
     let shares = |engine: &Twin| {
         let format = ["-A", "q3", "-nmaP", "-o", "user,partition,rawusage"];

@@ -211,6 +211,7 @@ fn text() -> impl Strategy<Value = String> {
         Just("[[nodes.a.gpu]]".to_owned()),
         Just("[partition.\"x y\"]".to_owned()),
         Just("[user.\"*\".account.b]".to_owned()),
+        Just("[[user.ann.account.b]]".to_owned()),
         Just("[policy.gpu.v]".to_owned()),
         "(cpus|count|names|memory|nodes|max_time|from|assumed|features|internet|cpus_per_gpu|grace_time|usage_factor) = \
          (1|-1|1e9|99999999999999999999|\"[0-9a-zA-Z\\[\\]:,-]{0,9}\"|\\[\"a\", 1\\]|\\{ value = 1, from = \"x\" \\}|true|1979-05-27)",
@@ -237,4 +238,21 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_user_may_have_several_associations_in_an_account() {
+    let text = "[account.lab]\n\n[user.ann]\naccounts = [\"lab\"]\n\n\
+        [[user.ann.account.lab]]\npartition = \"gpu\"\nmax_jobs = 1\n\n\
+        [[user.ann.account.lab]]\nmax_jobs = 2\n";
+    let file = ClusterFile::parse("file", text).expect("a cluster file");
+    let ann = file.user("ann").expect("a user");
+    let jobs = |partition: Option<&str>| ann.association("lab", partition)?.max_jobs.as_ref();
+    assert_eq!(jobs(Some("gpu")).map(|jobs| jobs.value), Some(1));
+    assert_eq!(jobs(Some("cpu")).map(|jobs| jobs.value), Some(2));
+    assert_eq!(jobs(None).map(|jobs| jobs.value), Some(2));
+    assert_eq!(file.to_string(), text);
+    // Of all else there is one of a name.
+    let twice = "[[account.lab]]\n[[account.lab]]\n";
+    assert!(ClusterFile::parse("file", twice).is_err());
 }

@@ -3,6 +3,7 @@
 
 use super::read::{Given, Reader};
 use super::sourced::{Named, Source};
+use std::collections::HashMap;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -13,6 +14,8 @@ pub trait Section: Default + Clone + PartialEq {
     const KEYS: &'static [KeyDoc];
     /// Names of the tables in it.
     const TABLES: &'static [&'static str];
+    /// Whether there may be several of one name: `[[path.NAME]]`.
+    const SEVERAL: bool = false;
 
     #[doc(hidden)]
     fn take(&mut self, key: &str, given: &Given<'_, '_>, reader: &mut Reader) -> bool;
@@ -95,17 +98,24 @@ impl<S: Section> Child for Vec<Named<S>> {
             );
         };
         for (key, value) in table.iter() {
-            let inner = Given {
-                path: format!("{}.{}", given.path, bare_or_quoted(key.get_ref())),
-                value,
-                inherited: given.inherited,
+            let path = format!("{}.{}", given.path, bare_or_quoted(key.get_ref()));
+            let values = match value.get_ref() {
+                DeValue::Array(items) if S::SEVERAL => items,
+                _ => std::slice::from_ref(value),
             };
-            if let Some(body) = reader.section(&inner) {
-                self.push(Named {
-                    name: key.get_ref().clone().into_owned(),
-                    span: key.span(),
-                    body,
-                });
+            for value in values {
+                let inner = Given {
+                    path: path.clone(),
+                    value,
+                    inherited: given.inherited,
+                };
+                if let Some(body) = reader.section(&inner) {
+                    self.push(Named {
+                        name: key.get_ref().clone().into_owned(),
+                        span: key.span(),
+                        body,
+                    });
+                }
             }
         }
         // A parsed table is sorted by name; what a person wrote first comes first.
@@ -113,9 +123,17 @@ impl<S: Section> Child for Vec<Named<S>> {
     }
 
     fn visit(&self, path: &str, each: &mut dyn FnMut(&str, Form, Vec<Entry>)) {
+        let mut seen = HashMap::new();
+        for named in self.iter().filter(|_| S::SEVERAL) {
+            *seen.entry(&named.name).or_insert(0) += 1;
+        }
         for named in self {
             let path = format!("{path}.{}", bare_or_quoted(&named.name));
-            each(&path, Form::Table, named.body.entries());
+            let form = match seen.get(&named.name) {
+                Some(2..) => Form::Listed,
+                _ => Form::Table,
+            };
+            each(&path, form, named.body.entries());
             visit_tables(&named.body, &path, each);
         }
     }
@@ -175,11 +193,11 @@ pub(super) fn bare_or_quoted(key: &str) -> String {
 }
 
 /// Declares a table: values first, then the tables in it. A key is named as its field unless
-/// `= "key"` says otherwise.
+/// `= "key"` says otherwise. Of a name with `several = true` there may be several.
 macro_rules! section {
     (
         $(#[doc = $about:literal])*
-        $name:ident {
+        $name:ident $(several = $several:literal)? {
             $( $(#[doc = $doc:literal])* $field:ident: $kind:ty $(= $key:literal)?, )*
         }
         $( holds { $( $(#[doc = $held_doc:literal])* $held:ident: $held_kind:ty, )* } )?
@@ -209,6 +227,7 @@ macro_rules! section {
                     takes: <$kind as $crate::value::Value>::TAKES,
                 }, )*
             ];
+            $( const SEVERAL: bool = $several; )?
             const TABLES: &'static [&'static str] =
                 &[ $($( $crate::section::key_of!($table $($table_key)?), )*)? ];
 

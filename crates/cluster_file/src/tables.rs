@@ -298,14 +298,15 @@ section! {
         admin: String,
     }
     tables {
-        /// What holds in one account alone: `[user.NAME.account.ACCOUNT]`.
+        /// What holds in one account alone: `[user.NAME.account.ACCOUNT]`; `[[user.NAME.account.ACCOUNT]]` for
+        /// each of several, which have other partitions.
         associations: Vec<Named<Association>> = "account",
     }
 }
 
 section! {
     /// A user in an account.
-    Association {
+    Association several = true {
         /// The partition that it is for, where it is for one alone. `Partition`
         partition: String,
         /// A number, or `"parent"`. `Fairshare`

@@ -36,8 +36,6 @@ struct Described<'a> {
     gres: Vec<&'a str>,
     topology: Vec<&'a str>,
     toml: Vec<&'a str>,
-    /// Associations beside those that a cluster file has room for: one for each user in an account.
-    beside: Vec<&'a str>,
 }
 
 #[derive(Debug, Default)]
@@ -73,7 +71,6 @@ fn scenarios() -> Vec<Scenario<'static>> {
             "gres" => cluster.as_mut().unwrap_or(&mut common).gres.push(rest),
             "topology" => cluster.as_mut().unwrap_or(&mut common).topology.push(rest),
             "toml" => cluster.as_mut().unwrap_or(&mut common).toml.push(rest),
-            "beside" => cluster.as_mut().unwrap_or(&mut common).beside.push(rest),
             "sacctmgr" => {}
             _ => {
                 let scenario = all.last_mut().filter(|_| is_in_scenario);
@@ -105,17 +102,7 @@ fn file(cluster: &Described<'_>) -> ClusterFile {
         import(&input).file,
         cluster.toml.join("\n").replace("[qos", "\n[qos")
     );
-    let read = |text: &str| {
-        ClusterFile::parse("real", text).unwrap_or_else(|problems| panic!("{problems:?}\n{text}"))
-    };
-    let mut file = read(&text);
-    for beside in read(&cluster.beside.join("\n")).users {
-        let mut users = file.users.iter_mut();
-        let user = users.find(|user| user.name == beside.name);
-        let user = user.expect("the user is there");
-        user.body.associations.extend(beside.body.associations);
-    }
-    file
+    ClusterFile::parse("real", &text).unwrap_or_else(|problems| panic!("{problems:?}\n{text}"))
 }
 
 /// The scheduler, and what the engine does around it.

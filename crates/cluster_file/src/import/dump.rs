@@ -194,7 +194,8 @@ impl Importer {
             self.taken(line, key, value, taken);
         }
         let member = (index, account.to_owned());
-        if self.members.of_accounts.insert(member.clone()) {
+        let is_first = self.members.of_accounts.insert(member.clone());
+        if is_first {
             match &mut user.accounts {
                 Some(accounts) => accounts.value.push(account.to_owned()),
                 None => user.accounts = at(line, vec![account.to_owned()]),
@@ -206,18 +207,25 @@ impl Importer {
             shares: None,
             ..own.clone()
         };
-        if self.members.associated.contains(&member) {
-            // One for each partition: a file holds the first.
+        let named = |body: Association| Named {
+            name: account.to_owned(),
+            span: 0..0,
+            body,
+        };
+        let partition = own.partition.as_ref().map(|name| name.value.clone());
+        let known = self.members.associated.entry(member).or_default();
+        if !is_first && known.is_empty() && partition.is_some() {
+            // Beside one of a partition the one of all is there, though nothing is said of it.
+            known.insert(None);
+            user.associations.push(named(Association::default()));
+        }
+        if known.contains(&partition) {
             let option = format!("User {}", line.name);
-            let why = format!("a second association in {account}; a cluster file holds one");
+            let why = format!("a second association in {account} for the same partition");
             self.dump_note(line.number, &option, &why);
-        } else if !plain || rest != Association::default() {
-            self.members.associated.insert(member);
-            user.associations.push(Named {
-                name: account.to_owned(),
-                span: 0..0,
-                body: own,
-            });
+        } else if !plain || rest != Association::default() || !known.is_empty() {
+            known.insert(partition);
+            user.associations.push(named(own));
         }
         self.file.users[index].body = user;
     }

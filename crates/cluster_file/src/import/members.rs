@@ -11,8 +11,8 @@ pub(super) struct Members {
     pub users: HashMap<String, usize>,
     /// Which user is in which account.
     pub of_accounts: HashSet<(usize, String)>,
-    /// Of those, which have something of their own.
-    pub associated: HashSet<(usize, String)>,
+    /// Of those, for which partitions they have something of their own; none is all of them.
+    pub associated: HashMap<(usize, String), HashSet<Option<String>>>,
     /// The first line of each account and user, in the cluster file's order.
     account_lines: Vec<usize>,
     user_lines: Vec<usize>,

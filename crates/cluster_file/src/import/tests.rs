@@ -458,6 +458,29 @@ fn accounts_come_from_a_dump() {
     );
 }
 
+/// One of each partition beside the one of all, of which nothing need be said.
+#[test]
+fn several_associations_of_a_user_in_an_account() {
+    let dump = "Cluster - 'lab'\nParent - 'root'\nAccount - 'a'\nParent - 'a'\n\
+        User - 'ann':DefaultAccount='a'\nUser - 'ann':Partition='gpu':MaxJobs=1\n\
+        User - 'ann':Partition='gpu':MaxJobs=2\nUser - 'bob':Partition='gpu'\n";
+    let found = imported("ClusterName=lab\n", &|_| None, Some(dump));
+    let own = |user: &str| {
+        let user = found.file.user(user).expect("a user");
+        assert_eq!(user.accounts.as_ref().expect("some").value, ["a"]);
+        let all = user.associations.iter().map(|own| {
+            let partition = own.partition.as_ref().map(|name| name.value.as_str());
+            (partition, own.max_jobs.as_ref().map(|jobs| jobs.value))
+        });
+        all.collect::<Vec<_>>()
+    };
+    assert_eq!(own("ann"), [(None, None), (Some("gpu"), Some(1))]);
+    assert_eq!(own("bob"), [(Some("gpu"), None)]);
+    let notes: Vec<String> = found.notes.iter().map(ToString::to_string).collect();
+    let twice = "a second association in a for the same partition";
+    assert!(notes.iter().any(|note| note.contains(twice)), "{notes:?}");
+}
+
 /// Every option of a text is either in the file or noted.
 /// `+name` and `-name` change the parent's list; where that isn't there nothing is known.
 #[test]
