@@ -8,6 +8,7 @@
 //!   delay no promise; who can't has one too, as `bf_job_part_count_reserve` says.
 
 use crate::fault::{self, Fault};
+use crate::member::Member;
 use crate::possible_start::Attempt;
 use crate::preempt::{Claims, rules};
 use crate::promise::{Kept, Promises};
@@ -32,10 +33,13 @@ pub(crate) struct Pass {
     pub(crate) passed: BTreeMap<QueueId, Key>,
     /// Queues that were walked as far as they are.
     pub(crate) closed: BTreeSet<PartId>,
-    /// Jobs that were tried behind a blocked one: in all, of each partition, of each user.
+    /// Jobs that were tried behind a blocked one: in all, of each partition, of each user, of each user in a
+    /// partition, of each association; the last two where that is bounded.
     pub(crate) tried: usize,
     pub(crate) tried_of_partition: BTreeMap<PartId, usize>,
     pub(crate) tried_of_user: HashMap<u32, usize>,
+    pub(crate) tried_of_user_there: HashMap<(u32, PartId), usize>,
+    pub(crate) tried_of_association: HashMap<Member, usize>,
     /// Jobs behind a blocked one that were not tried: others of their user, or of their partition, were.
     pub(crate) not_tried: Vec<JobId>,
     /// Jobs of a partition that have a promise.

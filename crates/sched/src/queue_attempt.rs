@@ -4,6 +4,7 @@
 use crate::fault::{self, Fault};
 use crate::kinds::find_unreserved;
 use crate::ledger::Chain;
+use crate::member::{Member, association_of};
 use crate::pass::{Line, Pass};
 use crate::possible_start::{Attempt, PossibleStart};
 use crate::promise::{Kept, Promises};
@@ -101,7 +102,7 @@ impl State {
             actions.extend(start);
             return actions;
         }
-        if is_behind && !self.may_try(pass, queue.partition, attempt.user) {
+        if is_behind && !self.may_try(pass, queue.partition, attempt.job) {
             pass.passed.insert(queue, key);
             pass.not_tried.push(key.job);
             return actions;
@@ -394,10 +395,12 @@ impl State {
     }
 
     /// Whether one more job behind a blocked one is tried; counts it.
-    pub(crate) fn may_try(&self, pass: &mut Pass, partition: PartId, user: u32) -> bool {
+    pub(crate) fn may_try(&self, pass: &mut Pass, partition: PartId, job: JobId) -> bool {
         let Some(parameters) = &self.backfill else {
             return false;
         };
+        let record = &self.jobs[&job].record;
+        let user = record.submitter.uid;
         let of_partition = pass.tried_of_partition.entry(partition).or_default();
         if pass.tried >= parameters.tests || *of_partition >= parameters.tests_of_partition {
             pass.closed.insert(partition);
@@ -407,6 +410,26 @@ impl State {
         if *of_user >= parameters.tests_of_user {
             return false;
         }
+        let mut others: Vec<&mut usize> = Vec::new();
+        if parameters.tests_of_user_there < usize::MAX {
+            let tried = pass.tried_of_user_there.entry((user, partition));
+            let tried = tried.or_default();
+            if *tried >= parameters.tests_of_user_there {
+                return false;
+            }
+            others.push(tried);
+        }
+        if parameters.tests_of_association < usize::MAX
+            && association_of(&self.cluster, record).is_some()
+        {
+            let member = Member::of(&self.cluster, record);
+            let tried = pass.tried_of_association.entry(member).or_default();
+            if *tried >= parameters.tests_of_association {
+                return false;
+            }
+            others.push(tried);
+        }
+        others.into_iter().for_each(|tried| *tried += 1);
         pass.tried += 1;
         *of_partition += 1;
         *of_user += 1;

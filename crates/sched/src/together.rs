@@ -101,8 +101,7 @@ impl State {
                 return None;
             }
         };
-        let user = self.jobs[&key.job].record.submitter.uid;
-        if pass.blocked.contains_key(&line) && !self.may_try(pass, queue.partition, user) {
+        if pass.blocked.contains_key(&line) && !self.may_try(pass, queue.partition, key.job) {
             return None;
         }
         let parameters = self.backfill.unwrap_or_default();

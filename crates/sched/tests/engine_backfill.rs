@@ -24,6 +24,8 @@ const EASY: BackfillParameters = BackfillParameters {
     tests: usize::MAX,
     tests_of_user: usize::MAX,
     tests_of_partition: usize::MAX,
+    tests_of_user_there: usize::MAX,
+    tests_of_association: usize::MAX,
     promises: 1,
 };
 

@@ -29,10 +29,43 @@ pub(super) fn beyond(request: &Request, most: u32) -> Option<Finding> {
     ))
 }
 
+/// An array of more elements than the parameters of a scheduler let one have (`max_array_tasks`).
+pub(super) fn too_many(request: &Request, parameters: &str) -> Option<Finding> {
+    let array = request.rare.array.as_ref()?;
+    let mut all = parameters.split(',').map(str::trim);
+    let most = all.find_map(|one| one.strip_prefix("max_array_tasks="))?;
+    let most: u32 = most.parse().ok()?;
+    let elements = array.indices.len();
+    (elements > most as usize).then(|| {
+        finding(
+            Denial::Array,
+            Requested::ArrayOf(elements),
+            There::MostElements(most),
+            vec![Change::ArraysOf(most)],
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::ArraySpec;
+
+    #[test]
+    fn an_array_has_as_many_elements_as_the_scheduler_lets_it() {
+        let check = |array: &str, parameters: &str, taken: bool| {
+            let mut request = Request::default();
+            request.rare.array = ArraySpec::parse(array);
+            let found = too_many(&request, parameters);
+            assert_eq!(found.is_none(), taken, "{array}: {found:?}");
+        };
+        check("0-2", "defer,max_array_tasks=3", true);
+        check("0-3%1", "defer,max_array_tasks=3", false);
+        check("7,50,90,99", "max_array_tasks=3,defer", false);
+        check("0-3", "defer", true);
+        let found = too_many(&Request::default(), "max_array_tasks=0");
+        assert!(found.is_none());
+    }
 
     /// As a real Slurm 22.05.8 without `MaxArraySize` answered.
     #[test]

@@ -30,6 +30,8 @@ pub enum LimitPath {
     },
     /// A key of `[limits]`, for the whole cluster.
     Cluster(&'static str),
+    /// A key of `[scheduling]`.
+    Scheduling(&'static str),
     /// A rule of the embedded engine itself.
     Engine,
     /// A key of the file that an engine has, as it answered.
@@ -66,6 +68,7 @@ impl fmt::Display for LimitPath {
                 write!(f, "user.{user}.account.{account}.{key}")
             }
             LimitPath::Cluster(key) => write!(f, "limits.{key}"),
+            LimitPath::Scheduling(key) => write!(f, "scheduling.{key}"),
             LimitPath::Answered(key) => f.write_str(key),
         }
     }

@@ -330,12 +330,17 @@ impl<'a> Judge<'a, '_> {
     }
 
     fn array(&mut self) {
-        let Some(most) = &self.file.limits.max_array_size else {
-            return;
-        };
-        let beyond = array_size::beyond(self.request, most.value);
-        let at = LimitPath::Cluster("max_array_size");
-        self.found.extend(beyond.map(|found| found.at(at, most)));
+        if let Some(most) = &self.file.limits.max_array_size {
+            let beyond = array_size::beyond(self.request, most.value);
+            let at = LimitPath::Cluster("max_array_size");
+            self.found.extend(beyond.map(|found| found.at(at, most)));
+        }
+        if let Some(parameters) = &self.file.scheduling.parameters {
+            let too_many = array_size::too_many(self.request, &parameters.value);
+            let at = LimitPath::Scheduling("parameters");
+            let too_many = too_many.map(|found| found.at(at, parameters));
+            self.found.extend(too_many);
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub enum Requested {
     ListedNode(String),
     /// The last index of an array.
     ArrayUpTo(u32),
+    /// An array of so many elements.
+    ArrayOf(usize),
     /// An account in a partition.
     AccountIn(String, String),
     /// A QOS in a partition.
@@ -53,6 +55,7 @@ impl fmt::Display for Requested {
             }
             Requested::ListedNode(name) => write!(f, "--nodelist with {name}"),
             Requested::ArrayUpTo(last) => write!(f, "an array up to {last}"),
+            Requested::ArrayOf(elements) => write!(f, "an array of {elements} elements"),
             Requested::AccountIn(account, partition) => {
                 write!(f, "account {account} in partition {partition}")
             }

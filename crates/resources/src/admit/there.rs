@@ -16,6 +16,8 @@ pub enum There {
     NodeNames(String, Vec<String>),
     /// Indices of arrays below this one.
     IndicesBelow(u32),
+    /// Arrays of at most so many elements.
+    MostElements(u32),
     /// A partition in a state in which it takes or starts no jobs.
     State(String, PartitionState),
     /// A partition that takes jobs of reservations alone.
@@ -84,6 +86,9 @@ impl There {
                 format!("{cluster} has nodes {}", names.join(", "))
             }
             There::IndicesBelow(most) => format!("indices end below {most} (MaxArraySize)"),
+            There::MostElements(most) => {
+                format!("an array has at most {most} elements (max_array_tasks)")
+            }
             There::State(name, state) => format!("partition {name} is {}", state.word()),
             There::ForReservations(name) => {
                 format!("partition {name} takes jobs of reservations alone")

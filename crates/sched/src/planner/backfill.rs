@@ -18,6 +18,10 @@ pub struct BackfillParameters {
     pub tests_of_user: usize,
     /// So many of each partition. `bf_max_job_part`
     pub tests_of_partition: usize,
+    /// So many of each user in a partition. `bf_max_job_user_part`
+    pub tests_of_user_there: usize,
+    /// So many of each association; those of each user are not counted then. `bf_max_job_assoc`
+    pub tests_of_association: usize,
     /// `bf_job_part_count_reserve`
     pub promises: usize,
 }
@@ -32,6 +36,8 @@ impl Default for BackfillParameters {
             tests: 500,
             tests_of_user: usize::MAX,
             tests_of_partition: usize::MAX,
+            tests_of_user_there: usize::MAX,
+            tests_of_association: usize::MAX,
             promises: usize::MAX,
         }
     }
@@ -112,9 +118,14 @@ impl BackfillParameters {
                 "bf_max_job_test" => parameters.tests = number(1, 1_000_000)? as usize,
                 "bf_max_job_user" => parameters.tests_of_user = bound(1_000_000)?,
                 "bf_max_job_part" => parameters.tests_of_partition = bound(1_000_000)?,
+                "bf_max_job_user_part" => parameters.tests_of_user_there = bound(1_000_000)?,
+                "bf_max_job_assoc" => parameters.tests_of_association = bound(1_000_000)?,
                 "bf_job_part_count_reserve" => parameters.promises = bound(100_000)?,
                 _ => {}
             }
+        }
+        if parameters.tests_of_association < usize::MAX {
+            parameters.tests_of_user = usize::MAX;
         }
         Ok((!is_off).then_some(parameters))
     }

@@ -237,7 +237,7 @@ impl State {
         if self.drawn(pass, &tried.attempt, now).is_some() {
             return true;
         }
-        if tried.is_behind && !self.may_try(pass, queue.partition, tried.attempt.user) {
+        if tried.is_behind && !self.may_try(pass, queue.partition, tried.attempt.job) {
             return false;
         }
         if self.waits_with_its_qos(pass, &tried, now) {
