@@ -74,6 +74,25 @@ fn answer_until_handover(listener: &UnixListener, answer: &HelloAnswer, calls: &
     }
 }
 
+/// A look at all engines neither replaces one nor takes it for stopped.
+#[test]
+fn engines_of_other_versions_are_listed_as_such() {
+    for (protocol, word) in [(0, "older"), (999, "newer")] {
+        let env = env();
+        let other = OtherEngine::serve(&env, "1.0.0", protocol);
+        let listed = env.yard(&["engine", "ls"]).success();
+        let row = listed.lines().find(|line| line.starts_with("local"));
+        let row: Vec<&str> = row.unwrap_or(&listed).split_whitespace().collect();
+        let says = format!("local {word} runs with protocol {protocol},");
+        assert!(row.join(" ").starts_with(&says), "{listed}");
+        let listed = env.yard(&["engine", "ls", "--json"]).success();
+        let listed: Value = serde_json::from_str(&listed).unwrap();
+        let said = (&listed[0]["running"], &listed[0]["protocol"]);
+        assert_eq!(said, (&Value::from(true), &Value::from(protocol)));
+        assert_eq!(other.calls.try_iter().count(), 0, "it did nothing");
+    }
+}
+
 #[test]
 fn an_older_engine_gives_its_place_to_ours() {
     let env = env();
