@@ -613,5 +613,15 @@ fn a_changed_engine_is_judged_as_it_is_now() {
         None,
         Some("QOS long: not there in the file, there reported"),
     );
+    // Jobs of one that is down wait until somebody brings it up: that is noted, and no run is sent there unasked.
+    update("State=DOWN");
+    for command in ["plan", "lint"] {
+        let waits = said(&env.yard(&[command, script, "--on", "twin"]).code(0));
+        assert!(waits.contains("PartitionDown"), "{command}: {waits}");
+        assert!(!waits.contains("at once"), "{command}: {waits}");
+    }
+    let plan = said(&env.yard(&["plan", "--on", "twin", "--time", "10m", "--", "true"]));
+    let elsewhere = "is up and takes the job, and main is down";
+    assert!(plan.contains(elsewhere), "{plan}");
     stop();
 }

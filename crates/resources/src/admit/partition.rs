@@ -59,6 +59,19 @@ impl Judge<'_, '_> {
             let found = finding(Denial::PartitionClosed, asked(), there, instead);
             self.found.push(found.at(path("state"), state));
         }
+        if let Some(down) = partition.state.as_ref()
+            && down.value == PartitionState::Down
+        {
+            let there = There::State(name.clone(), down.value);
+            let instead = vec![self.elsewhere(name, who)];
+            let found = finding(Denial::PartitionClosed, asked(), there, instead);
+            // Until somebody brings it up again, whether or not the cluster enforces limits of partitions.
+            self.found.push(Finding {
+                fate: Fate::Waits("PartitionDown".into()),
+                assumed: true,
+                ..found.at(path("state"), down)
+            });
+        }
         if let Some(needs) = partition
             .needs_reservation
             .as_ref()

@@ -444,3 +444,29 @@ fn where_there_is_the_root_alone_all_may_submit() {
     check("", true);
     check("[account.lab]\n", false);
 }
+
+/// Jobs of a partition that is down wait until somebody brings it up: that is said, and none is sent there.
+#[test]
+fn a_partition_that_is_down_is_noted_and_never_proposed() {
+    let text = "[nodes.n]\nnames = \"n1\"\ncpus = 1\n\
+                [partition.main]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1:00:00\"\n\
+                [partition.down]\nnodes = \"ALL\"\nstate = \"down\"\n[partition.long]\nnodes = \"ALL\"\n";
+    let file = ClusterFile::parse("lab", text).unwrap();
+    let found = |line: &str| resources::findings(&file, &request(line), None);
+    let down = found("-p down --wrap true");
+    let said: Vec<_> = down.iter().map(|it| (&it.fate, it.assumed)).collect();
+    assert_eq!(said, [(&Fate::Waits("PartitionDown".into()), true)]);
+    assert!(down[0].todo().contains("main"), "{}", down[0].todo());
+    // Nor would a cluster refuse them that enforces limits of partitions.
+    let enforced = format!("{text}[limits]\nenforce_partition_limits = \"all\"\n");
+    let enforced = ClusterFile::parse("lab", &enforced).unwrap();
+    let job = request("-p down --wrap true");
+    let fates = resources::findings(&enforced, &job, None);
+    assert_eq!(fates[0].fate, Fate::Waits("PartitionDown".into()));
+    let long = found("-p main -t 2:00:00 --wrap true");
+    let todo: Vec<String> = long.iter().map(resources::Finding::todo).collect();
+    assert!(
+        !todo.is_empty() && !todo.concat().contains("down"),
+        "{todo:?}"
+    );
+}

@@ -12,7 +12,7 @@ pub(super) struct Candidate<'a> {
     pub why: Option<String>,
 }
 
-/// The named one alone; else all that anybody can use, the default first.
+/// The named one alone; else all that anybody can use, the default first, but last where it is down.
 pub(super) fn candidates<'a>(
     file: &'a ClusterFile,
     asked: Option<&Resolved<String>>,
@@ -37,6 +37,9 @@ pub(super) fn candidates<'a>(
         let limit = partition.max_time.as_ref();
         let limit = limit.map(|limit| format!(", up to {}", say_limit(limit.value)));
         let first = match default {
+            Some(default) if is_down(default) => {
+                format!("is up and takes the job, and {} is down", default.name)
+            }
             Some(default) => format!("takes the job, which {} would not", default.name),
             None => format!("{} has no default; takes the job", file.name),
         };
@@ -45,7 +48,17 @@ pub(super) fn candidates<'a>(
             why: Some(format!("{first}{}", limit.unwrap_or_default())),
         }
     });
-    of_default.into_iter().chain(others).collect()
+    let mut all: Vec<Candidate<'a>> = of_default.into_iter().chain(others).collect();
+    if default.is_some_and(|default| is_down(default)) {
+        all.rotate_left(1);
+    }
+    all
+}
+
+/// Whether no job of it starts until it is brought up again.
+fn is_down(partition: &Partition) -> bool {
+    let state = partition.state.as_ref();
+    state.is_some_and(|state| state.value == PartitionState::Down)
 }
 
 /// Whether ordinary jobs can go there.
