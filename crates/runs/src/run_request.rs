@@ -108,6 +108,9 @@ impl Planned {
         let what = match &first.fate {
             JobFate::Refused => format!("{name} would refuse it: {}", first.denial.words()),
             JobFate::Waits(reason) => format!("it would wait for ever on {name}: {reason}"),
+            JobFate::WaitsOnceReleased(reason) => {
+                format!("it would not start on {name} once released: {reason}")
+            }
             JobFate::Cut => format!("{name} would end it at its limit"),
         };
         let there = match &first.at {

@@ -120,11 +120,17 @@ impl State {
         if let Some(refusal) = self
             .one_node()
             .and_then(|node| never_on_one(&self.cluster, node, request))
+            .filter(|refusal| !(request.hold && refusal.denial == Denial::NodeConfig))
         {
             return Err(refusal);
         }
         let choices = choices(&self.cluster, &mut self.kinds, request);
-        if !choices.is_empty() {
+        // What a held job asks of nodes is looked at once it is released.
+        let waits = || {
+            let named = partitions_of(&self.cluster, request.partition.as_deref());
+            request.hold && !named.is_empty()
+        };
+        if !choices.is_empty() || waits() {
             return Ok(choices);
         }
         Err(self.nowhere(request))

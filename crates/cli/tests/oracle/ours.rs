@@ -178,7 +178,12 @@ pub fn answer(line: &str) -> String {
         "sbatch: error: Batch job submission failed"
     };
     let failed = |detail: &str, words: &str| format!("rc=1 {before}{detail}{prefix}: {words}\\n");
-    let refused = resources::admit(&file, &job.request, None).err();
+    // What a held job asks of nodes is not looked at; a question is answered.
+    let asked = Request {
+        hold: job.request.hold && !job.test_only,
+        ..job.request.clone()
+    };
+    let refused = resources::admit(&file, &asked, None).err();
     if let Some(refusal) = refused
         .as_ref()
         .filter(|refusal| refusal.fate == Fate::Refused)
@@ -193,15 +198,14 @@ pub fn answer(line: &str) -> String {
         let partition = Some((*partition).to_owned());
         let request = Request {
             partition,
-            ..job.request.clone()
+            ..asked.clone()
         };
         resources::admit(&file, &request, None).is_ok()
     };
     let fitting = partitions.split(',').find(fits).filter(|_| job.test_only);
-    // A held job may wait for what will never be there; a question is answered.
     let waits = |refusal: &Finding| match &refusal.fate {
         Fate::Waits(reason) => reason != "PartitionTimeLimit",
-        Fate::Refused | Fate::Cut => false,
+        Fate::Refused | Fate::WaitsOnceReleased(_) | Fate::Cut => false,
     };
     if job.test_only && fitting.is_none() && refused.as_deref().is_some_and(waits) {
         return failed("", "Requested node configuration is not available");

@@ -191,7 +191,7 @@ fn tell_refusals(refusals: &[Denied], of: &str, ported: &mut Ported) {
         if ported.questions.iter().any(known) {
             continue;
         }
-        let unsure = if refusal.assumed && refusal.fate != Fate::Cut {
+        let unsure = if refusal.assumed && matches!(refusal.fate, Fate::Refused | Fate::Waits(_)) {
             " (its file isn't sure)"
         } else {
             ""
@@ -199,6 +199,9 @@ fn tell_refusals(refusals: &[Denied], of: &str, ported: &mut Ported) {
         let what = match &refusal.fate {
             Fate::Waits(reason) => format!("there the job would wait for ever ({reason})"),
             Fate::Refused => format!("there sbatch would refuse it: {}", refusal.denial.words()),
+            Fate::WaitsOnceReleased(reason) => {
+                format!("there the held job would not start once released ({reason})")
+            }
             Fate::Cut => "there the job would be ended at the limit".to_owned(),
         };
         ported.questions.push(Question {

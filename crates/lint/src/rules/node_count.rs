@@ -50,10 +50,13 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let mut finding = script.finding(RULE.code, RULE.severity, given, refusal.there(), label);
     let really = match &refusal.fate {
         Fate::Waits(reason) => format!("the job waits for ever: {reason}"),
+        Fate::WaitsOnceReleased(reason) => site::once_released(reason),
         Fate::Refused | Fate::Cut => format!("the job is refused: {}", refusal.denial.words()),
     };
     finding = finding.really(really).help(refusal.todo());
-    if refusal.assumed {
+    if matches!(refusal.fate, Fate::WaitsOnceReleased(_)) {
+        finding.severity = Severity::Warning;
+    } else if refusal.assumed {
         finding.severity = Severity::Note;
         finding = finding.really("the cluster file assumes this number");
     }

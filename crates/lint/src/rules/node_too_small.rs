@@ -55,7 +55,8 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
             Lack::Gpus { .. } => None,
         };
         if let Some(finding) = finding {
-            findings.push(site::of_known_nodes(finding, cluster));
+            let finding = site::of_known_nodes(finding, cluster);
+            findings.push(site::unless_held(finding, script));
         }
     }
 }

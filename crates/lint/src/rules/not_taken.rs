@@ -48,11 +48,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     };
     let request = with_plugin.as_ref().unwrap_or(script.request());
     for refusal in resources::findings(cluster, request, input.user) {
-        let severity = if refusal.assumed {
-            Severity::Note
-        } else {
-            RULE.severity
-        };
+        let severity = severity(&refusal);
         let given = place(script, &refusal);
         // Such a value is not yet the one that sbatch will see.
         let is_open = |given: &&Given| shell_variable::is_one(given) || placeholder::is_one(given);
@@ -103,11 +99,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
 /// What a cluster would not take of a run file's jobs, at the place that decides.
 #[must_use]
 pub fn run_refused(refusal: &Denied, cluster: &str, place: Option<Range<usize>>) -> Finding {
-    let severity = if refusal.assumed {
-        Severity::Note
-    } else {
-        RULE.severity
-    };
+    let severity = severity(refusal);
     let message = message(refusal, cluster);
     let finding = match place {
         Some(range) => Finding::new(RULE.code, severity, message).at(range, refusal.asked()),
@@ -134,6 +126,15 @@ pub fn run_without_plan(cluster: &str, why: &str, place: Option<Range<usize>>) -
     }
 }
 
+fn severity(refusal: &Denied) -> Severity {
+    match refusal.fate {
+        // It is taken: nothing is lost until it is released.
+        Fate::WaitsOnceReleased(_) => Severity::Warning,
+        _ if refusal.assumed => Severity::Note,
+        _ => RULE.severity,
+    }
+}
+
 fn message(refusal: &Denied, cluster: &str) -> String {
     // Slurm's words without what stands in brackets behind some of them.
     let words = refusal.denial.words();
@@ -143,6 +144,9 @@ fn message(refusal: &Denied, cluster: &str) -> String {
         (Fate::Refused, true) => format!("might be refused on {cluster}: {words}"),
         (Fate::Waits(reason), false) => format!("would wait for ever on {cluster}: {reason}"),
         (Fate::Waits(reason), true) => format!("might wait for ever on {cluster}: {reason}"),
+        (Fate::WaitsOnceReleased(reason), _) => {
+            format!("would not start on {cluster} once released: {reason}")
+        }
         (Fate::Cut, _) => format!("would be started on {cluster}, and ended at the limit"),
     }
 }

@@ -84,6 +84,20 @@ pub(crate) fn refusal(
     refusals.into_iter().find(fits)
 }
 
+/// What becomes of a held job that stands against a limit.
+pub(crate) fn once_released(reason: &str) -> String {
+    format!("the job is held, and will not start once released: {reason}")
+}
+
+/// What nodes lack is a warning of a held job: it is taken, and looked at when it is released.
+pub(crate) fn unless_held(mut finding: Finding, script: &Script<'_>) -> Finding {
+    if script.request().hold && finding.severity == Severity::Error {
+        finding.severity = Severity::Warning;
+        return finding.really(once_released("BadConstraints"));
+    }
+    finding
+}
+
 /// What rests on a list that need not be whole is a note, and says so.
 pub(crate) fn as_sure_as(mut finding: Finding, refusal: &Denied, list: &str) -> Finding {
     if refusal.assumed {

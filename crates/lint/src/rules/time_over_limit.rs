@@ -42,11 +42,10 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let (Some(most), Some(key)) = (over.most_said, over.at.key()) else {
         return;
     };
-    let is_cut = over.fate == Fate::Cut;
-    let really = if is_cut {
-        "the job is started, and ended at that limit"
-    } else {
-        "the job is refused, or waits for ever"
+    let really = match &over.fate {
+        Fate::Cut => "the job is started, and ended at that limit".to_owned(),
+        Fate::WaitsOnceReleased(reason) => site::once_released(reason),
+        Fate::Refused | Fate::Waits(_) => "the job is refused, or waits for ever".to_owned(),
     };
     let table = key.rsplit_once('.').map_or(&*key, |(table, _)| table);
     let allows = format!("{} allows {}", table.replacen('.', " ", 1), length(most));
@@ -59,7 +58,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
             "more time than that",
         )
         .really(really);
-    if is_cut {
+    if matches!(over.fate, Fate::Cut | Fate::WaitsOnceReleased(_)) {
         finding.severity = Severity::Warning;
     }
     findings.push(site::doubted(finding, over.doubt, "this limit"));

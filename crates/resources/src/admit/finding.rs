@@ -84,6 +84,9 @@ pub enum Fate {
     /// It is taken and never started: the reason that `squeue` shows, such as
     /// `PartitionTimeLimit`.
     Waits(Cow<'static, str>),
+    /// It is held and taken, and does not start once it is released: the reason that `squeue` shows then. What a held job
+    /// asks of nodes is not looked at before.
+    WaitsOnceReleased(Cow<'static, str>),
     /// It is taken and started, and ended at the limit, as the cluster's own document says.
     Cut,
 }
@@ -322,10 +325,30 @@ impl Finding {
     }
 }
 
+impl Finding {
+    /// What is said of a held job instead; none of what is not sure, since it is taken either way.
+    pub(super) fn of_held(self) -> Option<Finding> {
+        let reason = match &self.fate {
+            Fate::Waits(reason) if !self.assumed => reason.clone(),
+            Fate::Refused if self.denial == Denial::NodeConfig && self.assumed => return None,
+            Fate::Refused if self.denial == Denial::NodeConfig => "BadConstraints".into(),
+            _ => return Some(self),
+        };
+        Some(Finding {
+            fate: Fate::WaitsOnceReleased(reason),
+            assumed: true,
+            ..self
+        })
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match &self.fate {
             Fate::Waits(reason) => format!("the job would wait for ever: {reason}"),
+            Fate::WaitsOnceReleased(reason) => {
+                format!("the job would not start once released: {reason}")
+            }
             Fate::Refused => self.denial.words().to_owned(),
             Fate::Cut => "the job would be ended at the limit".to_owned(),
         };

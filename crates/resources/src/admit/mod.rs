@@ -71,8 +71,8 @@ pub fn admit(
     user: Option<&str>,
 ) -> Result<(), Box<Finding>> {
     let mut all = findings(file, request, user);
-    // What is ended early is taken.
-    all.retain(|refusal| refusal.fate != Fate::Cut);
+    // What is ended early is taken, and what is held.
+    all.retain(|refusal| matches!(refusal.fate, Fate::Refused | Fate::Waits(_)));
     let first = all.iter().position(|refusal| refusal.fate == Fate::Refused);
     if all.is_empty() {
         return Ok(());
@@ -95,6 +95,10 @@ pub fn verdict<'a>(file: &'a ClusterFile, request: &Request, user: Option<&str>)
     judged_again::judge_again(&mut verdict.findings, request, |changed| {
         judged(&idle, changed, user).findings
     });
+    if request.hold {
+        let findings = verdict.findings.into_iter();
+        verdict.findings = findings.filter_map(Finding::of_held).collect();
+    }
     verdict
 }
 
@@ -137,8 +141,8 @@ fn judged<'a>(idle: &Idle<'a>, request: &Request, user: Option<&str>) -> Verdict
     let before = judge.found.len();
     let features = judge.features();
     let of_features = judge.found.split_off(before);
-    // A held job is not placed until it is released; with a feature that nobody has it never is.
-    let placed = (!request.hold && features != Features::Unknown).then(|| {
+    // With a feature that nobody has it never is placed.
+    let placed = (features != Features::Unknown).then(|| {
         request.with_rare(|rare| {
             let constraint = rare.constraint.take();
             rare.constraint = constraint.filter(|_| features == Features::Known);

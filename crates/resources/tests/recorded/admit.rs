@@ -80,6 +80,25 @@ fn answers_that_were_recorded() {
     ] {
         check(taken, "");
     }
+    // What `squeue` shows once it is released, as recorded with `scontrol release`.
+    for (line, reason) in [
+        ("-H -c 9", "BadConstraints"),
+        ("-H --gres=gpu:v100:5", "BadConstraints"),
+        ("-H --mem=17000", "BadConstraints"),
+        ("-H -G 20", "BadConstraints"),
+        ("-H --gres=gpu:nosuch:1", "BadConstraints"),
+        ("-H -C v100&a100", "BadConstraints"),
+        ("-H -x node[1-4]", "BadConstraints"),
+        ("-H -p cpu -N 3", "PartitionNodeLimit"),
+        ("-H -p cpu -n 100", "PartitionConfig"),
+        ("-H -p test -t 60", "PartitionTimeLimit"),
+    ] {
+        check(line, "");
+        let request = request(&format!("{line} --wrap true"));
+        let found = resources::findings(&golden(), &request, Some("dave"));
+        let fates: Vec<&Fate> = found.iter().map(|found| &found.fate).collect();
+        assert_eq!(fates, [&Fate::WaitsOnceReleased(reason.into())], "{line}");
+    }
 }
 
 /// From `job_mgr.c` of 22.05 and the manual pages.

@@ -33,8 +33,18 @@ pub enum JobFate {
     Refused,
     /// It is taken and never started: the reason that `squeue` shows.
     Waits(String),
+    /// It is held and taken, and does not start once it is released: the reason that `squeue` shows then.
+    WaitsOnceReleased(String),
     /// It is taken and started, and ended at the limit.
     Cut,
+}
+
+impl JobFate {
+    /// Whether the job is taken all the same, as it should be.
+    #[must_use]
+    pub fn is_warning(&self) -> bool {
+        matches!(self, JobFate::WaitsOnceReleased(_) | JobFate::Cut)
+    }
 }
 
 impl From<&Finding> for Objection {
@@ -44,6 +54,7 @@ impl From<&Finding> for Objection {
             fate: match &finding.fate {
                 Fate::Refused => JobFate::Refused,
                 Fate::Waits(reason) => JobFate::Waits(reason.to_string()),
+                Fate::WaitsOnceReleased(reason) => JobFate::WaitsOnceReleased(reason.to_string()),
                 Fate::Cut => JobFate::Cut,
             },
             asked: finding.asked(),

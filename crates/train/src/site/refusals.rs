@@ -29,6 +29,7 @@ pub fn refusals(refusals: &[Objection]) -> String {
             (JobFate::Waits(_), true) => "might wait for ever",
             (JobFate::Refused, false) => "would be refused",
             (JobFate::Refused, true) => "might be refused",
+            (JobFate::WaitsOnceReleased(_), _) => "is held, and would not start once released",
             (JobFate::Cut, _) => {
                 "would be started, and ended at the limit (limits.cut_at_max_time)"
             }
@@ -38,7 +39,9 @@ pub fn refusals(refusals: &[Objection]) -> String {
         for refusal in &group {
             let word = match &refusal.fate {
                 JobFate::Refused => Some(refusal.denial.words()),
-                JobFate::Waits(reason) => Some(reason.as_str()),
+                JobFate::Waits(reason) | JobFate::WaitsOnceReleased(reason) => {
+                    Some(reason.as_str())
+                }
                 JobFate::Cut => None,
             };
             words.extend(word.filter(|word| !words.contains(word)));

@@ -146,10 +146,13 @@ fn refusals(refusals: &[Objection]) -> Vec<Value> {
         json!({
             "what": match &refusal.fate {
                 JobFate::Refused => refusal.denial.words(),
-                JobFate::Waits(reason) => reason,
+                JobFate::Waits(reason) | JobFate::WaitsOnceReleased(reason) => reason,
                 JobFate::Cut => "ended at the limit",
             },
-            "waits": matches!(refusal.fate, JobFate::Waits(_)),
+            "waits": matches!(
+                refusal.fate,
+                JobFate::Waits(_) | JobFate::WaitsOnceReleased(_)
+            ),
             "asked": refusal.asked,
             "there": refusal.there,
             "do": refusal.todo,

@@ -7,13 +7,13 @@ use cluster_file::ClusterFile;
 use jiff::tz::TimeZone;
 use model::sbatch::{self, Sbatch};
 use model::script_lines::{LineKind, script_lines};
-use model::{Origin, Severity, SlurmVersion, Surroundings};
+use model::{Denial, Origin, Severity, SlurmVersion, Surroundings};
 use runs::input_file;
 use runs::{Described, JobToTest, Target, would_take};
 use std::path::{Path, PathBuf};
 use sys::Places;
 use sys::users::this_user;
-use train::site::{JobFate, ScriptPlan};
+use train::site::{JobFate, Objection, ScriptPlan};
 
 /// Plans a script for a cluster that is known by its file, or for the engine here.
 pub fn plan(
@@ -54,7 +54,7 @@ pub fn plan(
             // What is refused for sure is not asked; of this machine's own engine nothing is known before.
             let is_known = matches!(described, Described::File(_));
             plan.refusals
-                .retain(|one| one.fate == JobFate::Cut || is_known && !one.assumed);
+                .retain(|one| one.fate.is_warning() || is_known && !one.assumed);
             if !plan.is_refused() {
                 let job = JobToTest {
                     request: read.request.clone(),
@@ -62,7 +62,10 @@ pub fn plan(
                     flags: of_environment(&read),
                 };
                 let answer = would_take(&target.cluster(), &job, places)?;
-                let (refusals, start) = said(answer, &target.cluster());
+                let (mut refusals, start) = said(answer, &target.cluster());
+                if read.request.hold {
+                    held(&mut refusals, &plan.refusals);
+                }
                 plan.refusals.extend(refusals);
                 // A held job waits for its release.
                 let start = start.filter(|_| !read.request.hold);
@@ -80,6 +83,19 @@ pub fn plan(
         printer.shown(&plan.show());
     }
     Ok(end(plan.is_refused()))
+}
+
+/// What a question says of nodes is no refusal of a held job, which is taken and looked at once it is released. `known` was
+/// said before.
+fn held(refusals: &mut Vec<Objection>, known: &[Objection]) {
+    refusals.retain_mut(|one| {
+        if one.denial != Denial::NodeConfig {
+            return true;
+        }
+        one.fate = JobFate::WaitsOnceReleased("BadConstraints".to_owned());
+        one.assumed = true;
+        !known.iter().any(|known| known.fate.is_warning())
+    });
 }
 
 /// What surrounds a call of this command.
