@@ -70,9 +70,16 @@ impl State {
                 if *least == 0 || bounds.min().is_some_and(|most| most < *least) {
                     return Err(ChangeDenial::NodeCount);
                 }
+                let before = least_cpus(request, request.min_nodes.unwrap_or(1));
                 (request.min_nodes, request.max_nodes) = (Some(*least), *most);
-                if let Some(range) = cpus_of(request) {
-                    let least = range.least.max(least_cpus(request, *least));
+                let now = least_cpus(request, *least);
+                // With fewer nodes a job keeps its CPUs.
+                let kept = (now < before).then_some(CpuRange {
+                    least: before,
+                    most: None,
+                });
+                if let Some(range) = cpus_of(request).or(kept) {
+                    let least = range.least.max(now);
                     set_cpus(request, CpuRange { least, ..range })?;
                 }
             }
