@@ -1,7 +1,10 @@
 //! What `cluster` answers: an engine's cluster as it is now, from which `sinfo` and
 //! `scontrol show node|partition` are printed.
 
-use model::{NodeGpus, NodeGres, NodeName, NodeState, Reservation, Seconds, Settings, Timestamp};
+use model::{
+    BillingWeights, NodeGpus, NodeGres, NodeName, NodeState, Reservation, Seconds, Settings,
+    Timestamp,
+};
 use serde::{Deserialize, Serialize};
 
 /// A cluster as it is now.
@@ -159,4 +162,7 @@ pub struct PartitionReport {
     pub is_hidden: bool,
     /// `off`, `cancel`, `requeue` or `suspend`: what becomes of a job whose place is taken.
     pub preempt_mode: String,
+    /// What jobs are billed for what they have.
+    #[serde(default)]
+    pub billing: BillingWeights,
 }

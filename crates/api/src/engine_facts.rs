@@ -1,7 +1,7 @@
 //! What an engine is and has: itself, its partitions, its nodes.
 
 use crate::OutOfUse;
-use model::{MemoryRequest, NodeName, PartitionSharing, Seconds, Timestamp};
+use model::{BillingWeights, MemoryRequest, NodeName, PartitionSharing, Seconds, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -93,6 +93,12 @@ pub struct PartitionFacts {
     /// MiB beside each GPU of jobs that ask for GPUs.
     #[serde(default)]
     pub memory_per_gpu: Option<u64>,
+    /// MiB beside each CPU at the most (`MaxMemPerCPU`).
+    #[serde(default)]
+    pub max_memory_per_cpu: Option<u64>,
+    /// What jobs are billed for what they have.
+    #[serde(default)]
+    pub billing: BillingWeights,
     /// With whom jobs share their nodes that do not ask.
     #[serde(default)]
     pub sharing: PartitionSharing,

@@ -1,4 +1,4 @@
-//! Licences and switches of a cluster file: given, shown, waited for.
+//! Licences, switches and bills of a cluster file: given, shown, waited for.
 
 use testkit::{TestEnv, wait_until};
 
@@ -79,4 +79,71 @@ fn licences_are_given_once() {
     wait_until("no job is left", || {
         env.slurm("squeue", &["-h"]).success().is_empty()
     });
+}
+
+/// As recorded of 22.05.8.
+#[test]
+fn a_partition_bills_by_its_weights() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let text = "[nodes.n]\nnames = \"n[1-2]\"\ncpus = 4\nmemory = \"8000M\"\ngpu = { count = 2, type = \"v100\" }\n\
+                [partition.main]\ndefault = true\nnodes = \"ALL\"\nmax_memory_per_cpu = \"500M\"\n\
+                billing_weights = \"CPU=2,Mem=0.5G,GRES/gpu=3.5\"\n\
+                [partition.plain]\nnodes = \"n1\"\n";
+    let file = env.write("lab.toml", text).display().to_string();
+    env.yard(&["engine", "start", "lab", "--cluster", &file])
+        .success();
+    env.set_var("TRAINYARD_ENGINE", "lab");
+    let run = ["--parsable", "-o/dev/null", "--wrap=sleep 1000", "-n2"];
+    let submit = |options: &[&str]| {
+        let args = [&run[..], options].concat();
+        env.slurm("sbatch", &args).success().trim().to_owned()
+    };
+    let runs = submit(&["--mem=1500M", "--gpus=v100:2"]);
+    let more = submit(&["--mem-per-cpu=1200M", "-H"]);
+    wait_until("it runs", || {
+        env.slurm("squeue", &["-h", "-j", &runs, "-o", "%t"])
+            .success()
+            == "R\n"
+    });
+    let shown = |args: &[&str], key: &str| {
+        let text = env.slurm("scontrol", &[&["-o", "show"], args].concat());
+        let text = text.success();
+        let words = text.split_whitespace();
+        let mut own = words.filter_map(|word| Some(word.strip_prefix(key)?.to_owned()));
+        own.next().unwrap_or(text.clone())
+    };
+    assert_eq!(
+        shown(&["job", &runs], "TRES="),
+        "cpu=3,mem=1500M,node=1,billing=13,gres/gpu=2,gres/gpu:v100=2"
+    );
+    let alloc = ["-n", "-P", "-X", "-j", &runs, "-o", "AllocTRES"];
+    assert_eq!(
+        env.slurm("sacct", &alloc).success().trim(),
+        "billing=13,cpu=3,gres/gpu:v100=2,gres/gpu=2,mem=1500M,node=1"
+    );
+    // More memory than a CPU may bring: as much in all, of more CPUs.
+    assert_eq!(
+        env.slurm("squeue", &["-h", "-j", &more, "-o", "%m %C"])
+            .success(),
+        "400M 6\n"
+    );
+    assert_eq!(
+        shown(&["job", &more], "TRES="),
+        "cpu=2,mem=2400M,node=1,billing=5"
+    );
+    let all = shown(&["partition", "main"], "TRES=");
+    assert_eq!(
+        all,
+        "cpu=8,mem=16000M,node=2,billing=37,gres/gpu=4,gres/gpu:v100=4"
+    );
+    let all = shown(&["partition", "plain"], "TRES=");
+    assert!(
+        all.starts_with("cpu=4,mem=8000M,node=1,billing=4,"),
+        "{all}"
+    );
+    let node = shown(&["node", "n1"], "CfgTRES=");
+    assert!(node.starts_with("cpu=4,mem=8000M,billing=18,"), "{node}");
+    for job in [runs, more] {
+        env.slurm("scancel", &[&job]).success();
+    }
 }

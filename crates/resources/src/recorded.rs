@@ -34,6 +34,7 @@ pub fn recorded(demand: &Demand, largest: LargestNode, is_held: bool) -> Recorde
         least_nodes: least,
         most_nodes: demand.nodes.most,
         cpus,
+        tres_cpus: cpus,
         tasks: counted.unwrap_or(least),
         min_cpus_per_node: u32::try_from(demand.min_cpus_of_node()).unwrap_or(u32::MAX),
         mem_mib: memory(demand, largest, cpus, all_gpus),
@@ -58,6 +59,20 @@ pub fn recorded_of(record: &JobRecord, facts: &ViewFacts) -> Recorded {
     let demand = Demand::of(&record.request, &defaults);
     let is_held = record.state == held;
     let mut recorded = recorded(&demand, largest, is_held);
+    let times = facts.cpus_for_memory(record);
+    if times > 1 {
+        // CPUs that memory brings are CPUs of its tasks, which its `TRES` and the least of a node leave out.
+        let defaults = Defaults {
+            max_memory_per_cpu: facts
+                .view_of(record)
+                .and_then(|view| view.max_memory_per_cpu),
+            ..defaults
+        };
+        let demand = Demand::of(&record.request, &defaults);
+        recorded.nodes = nodes(&demand, largest, is_held);
+        recorded.cpus = recorded.cpus.saturating_mul(times);
+        recorded.mem_mib = memory(&demand, largest, recorded.cpus, recorded.gpu_count());
+    }
     let options = record.request.rare.node_options.as_deref();
     if let Some(cpus) = options.and_then(|options| options.cpus) {
         recorded.cpus = cpus.least;

@@ -11,11 +11,11 @@ use crate::{
     WouldWait,
 };
 use model::{
-    AccountingTransaction, CallCount, Denial, JobId, JobPriorityInfo, JobRefusal, LimitScope,
-    LimitedAmount, MemoryRequest, NodeEvent, NodeGpus, NodeGres, NodeName, NodeState, NodeUse,
-    PartitionBound, PartitionSays, PartitionSharing, Passes, PriorityParts, PriorityReport,
-    ReachedLimit, Reservation, ReservationFlag, ReservedFor, SchedulerStatistics, Seconds,
-    ShareRow, StepHolders, StepId, Timestamp,
+    AccountingTransaction, BillingWeights, CallCount, Denial, JobId, JobPriorityInfo, JobRefusal,
+    LimitScope, LimitedAmount, MemoryRequest, NodeEvent, NodeGpus, NodeGres, NodeName, NodeState,
+    NodeUse, PartitionBound, PartitionSays, PartitionSharing, Passes, PriorityParts,
+    PriorityReport, ReachedLimit, Reservation, ReservationFlag, ReservedFor, SchedulerStatistics,
+    Seconds, ShareRow, StepHolders, StepId, Timestamp,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -215,6 +215,8 @@ fn facts() -> EngineFacts {
             preempted_after: Some(MINUTE),
             cpus_per_gpu: Some(2),
             memory_per_gpu: Some(3),
+            max_memory_per_cpu: Some(4),
+            billing: BillingWeights::parse("CPU=2", true),
             sharing: PartitionSharing::Cpus,
             is_hidden: true,
         }],
@@ -319,6 +321,7 @@ fn partition() -> PartitionReport {
         settings: settings(),
         is_hidden: true,
         preempt_mode: "OFF".to_owned(),
+        billing: BillingWeights::parse("CPU=2", true),
     }
 }
 

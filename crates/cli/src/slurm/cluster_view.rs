@@ -3,7 +3,8 @@
 use super::connection::{CommandError, connect};
 use api::{ClusterReport, NodeReason, NodeReport, PartitionReport};
 use model::{
-    MomentStyle, NodeGpus, NodeGres, SinfoNode, SinfoPartition, SinfoReason, over_subscribe_text,
+    BillingWeights, MomentStyle, NodeGpus, NodeGres, SinfoNode, SinfoPartition, SinfoReason,
+    over_subscribe_text,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,6 +38,37 @@ pub fn partitions(cluster: &ClusterReport) -> Vec<SinfoPartition> {
         nodes: report.nodes.clone(),
     };
     cluster.partitions.iter().map(partition).collect()
+}
+
+/// What all of some nodes is billed a second by the weights of a partition.
+pub fn billed(weights: &BillingWeights, nodes: &[&NodeReport]) -> u64 {
+    let gpus = |kind: Option<&str>| {
+        let all = nodes.iter().flat_map(|node| &node.gpus);
+        let own = all.filter(|gpus| kind.is_none_or(|kind| gpus.kind.as_deref() == Some(kind)));
+        own.map(|gpus| f64::from(gpus.count)).sum()
+    };
+    let billed = weights.billed(&|name| match name {
+        "cpu" => nodes.iter().map(|node| f64::from(node.cpus)).sum(),
+        "mem" => nodes.iter().map(|node| node.memory as f64).sum(),
+        "node" => nodes.len() as f64,
+        "gres/gpu" => gpus(None),
+        name => name
+            .strip_prefix("gres/gpu:")
+            .map_or(0.0, |kind| gpus(Some(kind))),
+    });
+    billed as u64
+}
+
+/// What all of a node is billed a second: the most of the partitions that have weights, else its CPUs.
+pub fn billing_of_node(node: &NodeReport, cluster: &ClusterReport) -> u64 {
+    let own = cluster
+        .partitions
+        .iter()
+        .filter(|partition| !partition.billing.is_empty() && partition.nodes.contains(&node.name));
+    let most = own
+        .map(|partition| billed(&partition.billing, &[node]))
+        .max();
+    most.filter(|most| *most > 0).unwrap_or(node.cpus.into())
 }
 
 /// A node's address or host, which is its name where nothing else was said.

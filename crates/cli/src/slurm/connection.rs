@@ -204,6 +204,8 @@ fn view(partition: &PartitionFacts) -> PartitionView {
         preempted_after: partition.preempted_after,
         cpus_per_gpu: partition.cpus_per_gpu,
         memory_per_gpu: partition.memory_per_gpu,
+        max_memory_per_cpu: partition.max_memory_per_cpu,
+        billing: partition.billing.clone(),
         sharing: partition.sharing,
         is_hidden: partition.is_hidden,
     }

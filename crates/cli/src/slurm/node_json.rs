@@ -1,6 +1,6 @@
 //! What `sinfo --json` tells of nodes: names and meanings are those of Slurm's data parser v0.0.38.
 
-use super::cluster_view::{gres, gres_used, said_or_name};
+use super::cluster_view::{billing_of_node, gres, gres_used, said_or_name};
 use super::scontrol_show::{gpus_text, held_text};
 use api::{ClusterReport, NodeReport};
 use serde_json::{Value, json};
@@ -58,7 +58,11 @@ pub fn meta() -> Value {
 fn of(node: &NodeReport, cluster: &ClusterReport, machine: &Machine) -> Value {
     let [sockets, cores, threads] = node.sockets.unwrap_or([1, node.cpus, 1]);
     let gpus = gpus_text(&node.gpus, |gpu| gpu.count);
-    let tres = format!("cpu={0},mem={1}M,billing={0}{gpus}", node.cpus, node.memory);
+    let billing = billing_of_node(node, cluster);
+    let tres = format!(
+        "cpu={},mem={}M,billing={billing}{gpus}",
+        node.cpus, node.memory
+    );
     let used = Some(held_text(node)).filter(|text| !text.is_empty());
     let partitions = cluster.partitions.iter();
     let partitions = partitions.filter(|partition| partition.nodes.contains(&node.name));

@@ -101,7 +101,7 @@ fn job(row: &SacctRow<'_>) -> Value {
         "priority": text("Priority").parse::<u32>().ok(),
         "qos": row.qos(),
         "required": { "CPUs": job.cpus, "memory": memory(job.memory) },
-        "reservation": { "id": 0, "name": job.reservation.as_deref().map_or(json!(0), |name| json!(name)) },
+        "reservation": { "id": 0, "name": job.counted_reservation.as_deref().map_or(json!(0), |name| json!(name)) },
         "state": { "current": state, "reason": text("Reason") },
         "time": time,
         "tres": { "allocated": tres(&text("AllocTRES")), "requested": tres(&text("ReqTRES")) },

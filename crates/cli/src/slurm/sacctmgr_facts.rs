@@ -79,14 +79,15 @@ fn take_cluster(facts: &mut SacctmgrFacts, cluster: ClusterReport) {
         })
         .collect();
     facts.nodes = cluster.nodes.iter().map(|node| node.name.clone()).collect();
-    let of_node = |node: &api::NodeReport| (node.name.to_string(), tres_of(&[node], false));
+    let of_node =
+        |node: &api::NodeReport| (node.name.to_string(), tres_of(&[node], &cluster, false));
     facts.node_tres = cluster
         .nodes
         .iter()
         .map(of_node)
         .collect::<BTreeMap<_, _>>();
     let all: Vec<&api::NodeReport> = cluster.nodes.iter().collect();
-    facts.cluster_tres = tres_of(&all, true);
+    facts.cluster_tres = tres_of(&all, &cluster, true);
     facts.is_pretended = cluster.is_pretended;
     facts.reservations = cluster.reservations;
 }

@@ -1,6 +1,6 @@
 //! `scontrol show node`, `show partition`, `show step`: as Slurm 22.05 prints them, line by line.
 
-use super::cluster_view::{gres, gres_used, said_or_name};
+use super::cluster_view::{billed, billing_of_node, gres, gres_used, said_or_name};
 use api::{ClusterReport, LicenceReport, NodeReport, PartitionReport, SwitchReport};
 use model::{
     JobInfo, MomentStyle, NodeGpus, NodeName, Seconds, Settings, ShowStyle, StepRecord, Timestamp,
@@ -83,10 +83,11 @@ pub fn node_text(
         ),
         format!("LastBusyTime={}", moments.text(node.last_busy)),
         format!(
-            "CfgTRES=cpu={cpus},mem={},billing={cpus}{}",
+            "CfgTRES=cpu={},mem={},billing={}{}",
+            node.cpus,
             mebibytes_text(node.memory),
+            billing_of_node(node, cluster),
             gpus_text(&node.gpus, |gpu| gpu.count),
-            cpus = node.cpus
         ),
         format!("AllocTRES={}", held_text(node)),
         "CapWatts=n/a".to_owned(),
@@ -154,9 +155,13 @@ pub fn gpus_text<'a>(
 }
 
 /// What nodes have together, as accounting lists it; with what is not counted here as 0.
-pub fn tres_of(nodes: &[&NodeReport], with_all: bool) -> String {
+pub fn tres_of(nodes: &[&NodeReport], cluster: &ClusterReport, with_all: bool) -> String {
     let cpus: u32 = nodes.iter().map(|node| node.cpus).sum();
     let mib: u64 = nodes.iter().map(|node| node.memory).sum();
+    let billing: u64 = nodes
+        .iter()
+        .map(|node| billing_of_node(node, cluster))
+        .sum();
     let gpus = nodes.iter().flat_map(|node| node.gpus.iter());
     let mut parts: Vec<String> = gpus_text(gpus, |gpu| gpu.count)
         .split(',')
@@ -164,7 +169,7 @@ pub fn tres_of(nodes: &[&NodeReport], with_all: bool) -> String {
         .map(str::to_owned)
         .collect();
     parts.extend([
-        format!("billing={cpus}"),
+        format!("billing={billing}"),
         format!("cpu={cpus}"),
         format!("mem={}", mebibytes_text(mib)),
     ]);
@@ -298,9 +303,10 @@ pub fn partition_text(
             "TRES=(null)".to_owned()
         } else {
             format!(
-                "TRES=cpu={cpus},mem={},node={},billing={cpus}{}",
+                "TRES=cpu={cpus},mem={},node={},billing={}{}",
                 mebibytes_text(mib),
                 nodes.len(),
+                billed(&partition.billing, &nodes),
                 gpus_text(gpus, |gpu| gpu.count)
             )
         },

@@ -351,6 +351,7 @@ fn partition_report(cluster: &Cluster, partition: &Partition) -> PartitionReport
         max_nodes: partition.max_nodes,
         tier: partition.tier,
         factor: partition.factor,
+        billing: partition.billing.clone(),
         max_cpus_per_node: defaults.cpu_cap.map(|cap| cap.most),
         default_memory_per_cpu: per_cpu,
         default_memory_per_node: per_node,

@@ -75,6 +75,8 @@ impl Owner {
                 .then_some(policy.exempt_time),
             cpus_per_gpu: partition.defaults.cpus_per_gpu,
             memory_per_gpu: partition.defaults.memory_per_gpu,
+            max_memory_per_cpu: partition.defaults.max_memory_per_cpu,
+            billing: partition.billing.clone(),
             sharing: partition.defaults.partition_sharing(),
             is_hidden,
         });

@@ -14,6 +14,8 @@ pub(super) struct TresCounts {
     pub(super) gpus: u64,
     /// Its GPUs by type.
     kinds: Vec<(String, u64)>,
+    /// What it is billed a second.
+    billing: u64,
 }
 
 impl TresCounts {
@@ -22,7 +24,7 @@ impl TresCounts {
             ("cpu", self.cpus.into()),
             ("mem", self.memory),
             ("node", self.nodes.into()),
-            ("billing", self.cpus.into()),
+            ("billing", self.billing),
             ("gres/gpu", self.gpus),
         ];
         let own = own.map(|(name, count)| (name.to_owned(), count));
@@ -31,16 +33,26 @@ impl TresCounts {
         own.into_iter().chain(kinds).collect()
     }
 
-    /// Every CPU bills one: the embedded engine has no other weights.
+    /// Billed as its partition bills it.
+    fn billed(mut self, record: &JobRecord, facts: &ViewFacts) -> TresCounts {
+        let counts = self.counts();
+        let of = |name: &str| counts.get(name).map_or(0.0, |count| *count as f64);
+        if let Some(view) = facts.view_of(record) {
+            self.billing = view.billing.billed(&of) as u64;
+        }
+        self
+    }
+
     pub(super) fn text(&self) -> String {
         let memory = match self.memory {
             0 => String::new(),
             memory => format!(",mem={}", mebibytes_text(memory)),
         };
         let mut text = format!(
-            "cpu={cpus}{memory},node={nodes},billing={cpus}",
+            "cpu={cpus}{memory},node={nodes},billing={billing}",
             cpus = self.cpus,
             nodes = self.nodes,
+            billing = self.billing,
         );
         if self.gpus > 0 {
             text.push_str(&format!(",gres/gpu={}", self.gpus));
@@ -64,6 +76,8 @@ pub(super) struct Counts {
     pub(super) min_cpus_per_node: u32,
     pub(super) memory: u64,
     gpus: u64,
+    /// CPUs that were asked, with those that memory brings.
+    pub(super) asked_cpus: u32,
     pub(super) asked: TresCounts,
 }
 
@@ -71,12 +85,14 @@ impl Counts {
     pub(super) fn of(record: &JobRecord, facts: &ViewFacts) -> Counts {
         let recorded = (facts.recorded)(record, facts);
         let asked = TresCounts {
-            cpus: recorded.cpus,
+            cpus: recorded.tres_cpus,
             memory: recorded.mem_mib,
             nodes: recorded.least_nodes,
             gpus: recorded.gpu_count(),
             kinds: asked_kinds(&record.request, recorded.gpu_count()),
+            billing: recorded.tres_cpus.into(),
         };
+        let asked = asked.billed(record, facts);
         let Some(allocation) = allocation(&record.state) else {
             return Counts {
                 allocation: None,
@@ -92,6 +108,7 @@ impl Counts {
                 min_cpus_per_node: recorded.min_cpus_per_node,
                 memory: recorded.mem_mib,
                 gpus: recorded.gpu_count(),
+                asked_cpus: recorded.cpus,
                 asked,
             };
         };
@@ -121,26 +138,33 @@ impl Counts {
             memory: allocation.nodes.iter().map(|share| share.memory).sum(),
             gpus: allocation.gpus() as u64,
             allocation: Some(allocation.clone()),
+            asked_cpus: recorded.cpus,
             asked,
         }
     }
 
     /// What `TRES` says.
-    pub(super) fn tres(&self, request: &Request, facts: &ViewFacts) -> TresCounts {
+    pub(super) fn tres(&self, record: &JobRecord, facts: &ViewFacts) -> TresCounts {
         let mut kinds: Vec<(String, u64)> = Vec::new();
         if self.gpus > 0 {
             kinds.extend(self.held_kinds(facts));
             if kinds.is_empty() {
-                kinds = asked_kinds(request, self.gpus);
+                kinds = asked_kinds(&record.request, self.gpus);
             }
         }
-        TresCounts {
-            cpus: self.cpus,
+        let cpus = match self.allocation {
+            Some(_) => self.cpus,
+            None => self.asked.cpus,
+        };
+        let counts = TresCounts {
+            cpus,
             memory: self.memory,
             nodes: self.tres_nodes,
             gpus: self.gpus,
             kinds,
-        }
+            billing: cpus.into(),
+        };
+        counts.billed(record, facts)
     }
 
     /// The type of the GPUs that it holds, where they are all of one.

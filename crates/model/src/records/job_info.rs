@@ -53,8 +53,10 @@ pub struct JobInfo {
     pub batch: bool,
     /// 0 is held.
     pub priority: u32,
-    /// The reservations in which it may run, or the one in which it does.
+    /// The reservation that it asks for or is in; of several that it names, all, also while it runs.
     pub reservation: Option<String>,
+    /// Of these the one that it is counted for: that in which it runs, else as `reservation`.
+    pub counted_reservation: Option<String>,
     /// As `wait` says it.
     pub exit_code: WaitStatus,
     /// Submission, or the last requeue.
@@ -106,6 +108,8 @@ pub struct JobInfo {
     tres: TresCounts,
     /// The same as was asked for.
     asked_tres: TresCounts,
+    /// CPUs that were asked, with those that memory brings (`MaxMemPerCPU`).
+    asked_cpus: u32,
     /// Type of its GPUs, where it holds those of one, or named one.
     pub gpu_kind: Option<String>,
     /// The cluster.
@@ -193,7 +197,8 @@ impl JobInfo {
             } else {
                 record.priority
             },
-            reservation: record.reservation.clone(),
+            reservation: told_reservation(record),
+            counted_reservation: record.reservation.clone(),
             exit_code: exit_code(&record.state),
             submitted: record.submitted,
             eligible: record.eligible.or_else(|| begin(record, facts.now)),
@@ -236,8 +241,12 @@ impl JobInfo {
             cpus_per_task: match request.rare.cpus_per_gpu {
                 // Until it has its place.
                 Some(_) if counts.allocation.is_none() => request.cpus_per_task,
-                Some(_) => Some(request.cpus_per_task.unwrap_or(1)),
-                None => Some(request.cpus_per_task.unwrap_or(1)),
+                _ => Some(
+                    request
+                        .cpus_per_task
+                        .unwrap_or(1)
+                        .saturating_mul(facts.cpus_for_memory(record)),
+                ),
             },
             min_cpus_per_node: counts.min_cpus_per_node,
             memory: match request.memory {
@@ -249,10 +258,16 @@ impl JobInfo {
                     facts.memory_of(record)
                 }
                 Some(MemoryRequest::PerGpu(_)) => MemoryRequest::PerNode(0),
+                // With more CPUs it is less of each.
+                Some(MemoryRequest::PerCpu(size)) => {
+                    let times = u64::from(facts.cpus_for_memory(record));
+                    MemoryRequest::PerCpu(size.div_ceil(times))
+                }
                 Some(memory) => memory,
             },
             partition_view: view.cloned().unwrap_or_default(),
-            tres: counts.tres(request, facts),
+            tres: counts.tres(record, facts),
+            asked_cpus: counts.asked_cpus,
             asked_tres: counts.asked,
             allocation: counts.allocation,
             gpu_kind,
@@ -290,7 +305,7 @@ impl JobInfo {
     /// How many CPUs it asked for, which may be fewer than it holds.
     #[must_use]
     pub fn asked_cpus(&self) -> u32 {
-        self.asked_tres.cpus
+        self.asked_cpus
     }
 
     /// How many GPUs it asked for.
@@ -477,4 +492,12 @@ pub(crate) fn node_list_text(nodes: &[NodeName]) -> String {
     let mut names = nodes.to_vec();
     node_list::sort(&mut names);
     node_list::fold(&names)
+}
+
+/// One that named several keeps all of their names while it runs in one of them.
+fn told_reservation(record: &JobRecord) -> Option<String> {
+    let own = record.reservation.as_deref()?;
+    let asked = record.request.rare.reservation.as_deref();
+    let several = asked.filter(|asked| asked.contains(',') && asked.split(',').any(|it| it == own));
+    Some(several.unwrap_or(own).to_owned())
 }

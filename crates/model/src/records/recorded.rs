@@ -14,6 +14,8 @@ pub struct Recorded {
     pub most_nodes: Option<u32>,
     /// CPUs in all.
     pub cpus: u32,
+    /// CPUs of its `TRES`: those that were asked, where memory brings more (`MaxMemPerCPU`).
+    pub tres_cpus: u32,
     /// Tasks in all.
     pub tasks: u32,
     /// CPUs that a node must have (`MinCPUsNode`).

@@ -1,7 +1,7 @@
 //! What the reader of job records knows of the time and of the cluster.
 
 use crate::records::{AccountNumbers, JobRecord, Recorded};
-use crate::values::{MemoryRequest, MomentStyle, NodeName, Seconds, Timestamp};
+use crate::values::{BillingWeights, MemoryRequest, MomentStyle, NodeName, Seconds, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub struct ViewFacts {
 }
 
 /// What the reader of a job's record knows of its partition.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartitionView {
     /// Memory of jobs that ask for none.
     pub memory: Option<MemoryRequest>,
@@ -50,6 +50,10 @@ pub struct PartitionView {
     pub cpus_per_gpu: Option<u32>,
     /// MiB beside each GPU of jobs that ask for GPUs.
     pub memory_per_gpu: Option<u64>,
+    /// MiB beside each CPU at the most (`MaxMemPerCPU`): who asks for more has more CPUs.
+    pub max_memory_per_cpu: Option<u64>,
+    /// What jobs are billed for what they have.
+    pub billing: BillingWeights,
     /// With whom jobs share their nodes that do not ask.
     pub sharing: PartitionSharing,
     /// Jobs in it are listed for who asks only where that is asked.
@@ -78,9 +82,26 @@ impl ViewFacts {
         record.partitions().unwrap_or(&self.partition)
     }
 
-    pub(super) fn view_of(&self, record: &JobRecord) -> Option<&PartitionView> {
+    /// What is known of the partition that a job is in; of several, of the first.
+    #[must_use]
+    pub fn view_of(&self, record: &JobRecord) -> Option<&PartitionView> {
         let first = self.partition_of(record).split(',').next()?;
         self.partitions.get(first)
+    }
+
+    /// How many CPUs stand for each that a job asks for, since it asks for more memory a CPU than its partition
+    /// gives.
+    #[must_use]
+    pub fn cpus_for_memory(&self, record: &JobRecord) -> u32 {
+        let most = self
+            .view_of(record)
+            .and_then(|view| view.max_memory_per_cpu);
+        match (record.request.memory, most.filter(|most| *most > 0)) {
+            (Some(MemoryRequest::PerCpu(size)), Some(most)) if size > most => {
+                u32::try_from(size.div_ceil(most)).unwrap_or(u32::MAX)
+            }
+            _ => 1,
+        }
     }
 
     /// Memory of a job that asks for none: its partition's default, else none, as on a real Slurm without

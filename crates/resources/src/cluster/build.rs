@@ -9,7 +9,8 @@ use cluster_file::{
     ClusterFile, Mib, Named, Nodes, NodesState, PartitionNodes, PartitionState, Sourced,
 };
 use model::{
-    GresList, LicenceCount, MemoryRequest, NodeName, Seconds, Sockets, TimeLimitRequest, node_list,
+    BillingWeights, GresList, LicenceCount, MemoryRequest, NodeName, Seconds, Sockets,
+    TimeLimitRequest, node_list,
 };
 use std::collections::HashMap;
 
@@ -249,12 +250,12 @@ impl Cluster {
             qos: partition.qos.as_ref().and_then(|qos| self.find_qos(qos)),
             preempt_mode: value(&partition.preempt_mode),
             grace_time: grace_time(file, &partition.grace_time),
-            billing: partition
-                .billing_weights
-                .as_ref()
-                .map_or_else(Vec::new, |text| {
-                    super::priority::billing_weights(&text.value)
-                }),
+            billing: {
+                let text = partition.billing_weights.as_ref();
+                let text = text.map_or("", |text| text.value.as_str());
+                let policy = super::PriorityPolicy::of(file);
+                BillingWeights::parse(text, policy.has_flag("MAX_TRES"))
+            },
         }
     }
 }

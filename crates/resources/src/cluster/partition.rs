@@ -4,7 +4,7 @@ use super::{PartitionAccess, Shares};
 use crate::demand::Defaults;
 use crate::{Limited, NodeSet};
 use cluster_file::{PartitionState, PreemptMode, Tres};
-use model::{Seconds, TimeLimitRequest};
+use model::{BillingWeights, Seconds, TimeLimitRequest};
 
 /// A partition of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,9 +59,8 @@ pub struct Partition {
     pub preempt_mode: Option<PreemptMode>,
     /// Between the signal and the end of such a job.
     pub grace_time: Seconds,
-    /// What a job is billed for each of a TRES, memory by MiB (`TRESBillingWeights`). Without
-    /// weights a CPU is billed as one.
-    pub billing: Vec<(String, f64)>,
+    /// What a job is billed for what it has.
+    pub billing: BillingWeights,
 }
 
 impl Partition {

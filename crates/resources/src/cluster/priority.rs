@@ -128,24 +128,3 @@ fn tres_weights(text: &str) -> Vec<(String, f64)> {
     });
     weights.collect()
 }
-
-/// `CPU=1.0,Mem=0.25G,GRES/gpu=2.0`: for each, memory by MiB; a weight of memory with a unit is for
-/// so much of it. What is no weight is left out.
-pub(super) fn billing_weights(text: &str) -> Vec<(String, f64)> {
-    let weights = text.split(',').filter_map(|part| {
-        let (name, weight) = part.split_once('=')?;
-        let (name, weight) = (name.trim().to_ascii_lowercase(), weight.trim());
-        let unit = match weight.chars().last()?.to_ascii_uppercase() {
-            'K' => 1.0 / 1024.0,
-            'G' => 1024.0,
-            'T' => 1024.0 * 1024.0,
-            'P' => 1024.0 * 1024.0 * 1024.0,
-            _ => 1.0,
-        };
-        let number = weight.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-        let weight: f64 = number.parse().ok()?;
-        let is_weight = weight.is_finite() && weight >= 0.0;
-        is_weight.then_some((name, weight / unit))
-    });
-    weights.collect()
-}

@@ -4,7 +4,7 @@ use super::{Cluster, GpuKind, NodeClass, Partition};
 use crate::NodeSet;
 use crate::demand::Defaults;
 use cluster_file::PartitionState;
-use model::{GpuIndex, MemoryRequest, NodeName, Seconds};
+use model::{BillingWeights, GpuIndex, MemoryRequest, NodeName, Seconds};
 
 /// A node that is a cluster of its own, and may carry several shares of one job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Cluster {
             qos: None,
             preempt_mode: None,
             grace_time: Seconds(0),
-            billing: Vec::new(),
+            billing: BillingWeights::default(),
         });
         cluster
     }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
 mod jobs;
+mod recorded_counts;
 mod show_job;
 mod squeue_lists;
 mod squeue_recorded;

@@ -248,3 +248,23 @@ fn a_job_that_spreads_waits_for_as_many_nodes_as_it_has_tasks() {
     check(1, None, 9, 4);
     check(2, Some(2), 9, 2);
 }
+
+/// As recorded of 22.05.8: `squeue` and `scontrol` show all that it named, and accounting the one that it is in.
+#[test]
+fn a_job_that_named_several_reservations() {
+    let check = |asked: Option<&str>, own: Option<&str>, shown: Option<&str>| {
+        let mut job = held_job(14);
+        job.reservation = own.map(str::to_owned);
+        Arc::make_mut(&mut job.request).rare.reservation = asked.map(str::to_owned);
+        let info = JobInfo::of(&job, &facts());
+        assert_eq!(info.reservation.as_deref(), shown, "{asked:?} {own:?}");
+        assert_eq!(info.counted_reservation.as_deref(), own);
+    };
+    check(Some("r,s"), Some("r"), Some("r,s"));
+    check(Some("r,s"), Some("r,s"), Some("r,s"));
+    check(Some("r"), Some("r"), Some("r"));
+    check(None, None, None);
+    // What drew it, or was named later, is none of those.
+    check(None, Some("magnet"), Some("magnet"));
+    check(Some("r,s"), Some("magnet"), Some("magnet"));
+}

@@ -25,9 +25,9 @@ impl Used {
         let of = |name: &str| amount(cluster, shares, &licences, name);
         let tres = names.map(|name| match name.as_str() {
             "billing" => {
-                let weights = partition.map_or(&[][..], |partition| &partition.billing);
-                let is_max = cluster.priority().has_flag("MAX_TRES");
-                crate::priority::billed(is_max, weights, &|name| of(name) as f64) as u64
+                let of = |name: &str| of(name) as f64;
+                let billed = partition.map(|partition| partition.billing.billed(&of));
+                billed.unwrap_or_else(|| of("cpu")) as u64
             }
             name => of(name),
         });

@@ -1,6 +1,5 @@
 //! What running jobs hold, and what they may still use of it.
 
-use super::measure::billed;
 use crate::ledger::usage_factor;
 use crate::member::{self, Member};
 use crate::{Job, State};
@@ -40,9 +39,11 @@ pub(super) fn amount_held(cluster: &Cluster, record: &Job, tres: &str) -> f64 {
         "billing" => {
             let partition = record.partition.as_deref();
             let partition = partition.and_then(|name| cluster.find_partition(name));
-            let weights = partition.map_or(&[][..], |id| &cluster.partition(id).billing);
             let of = |name: &str| amount_held(cluster, record, name);
-            billed(cluster.priority().has_flag("MAX_TRES"), weights, &of)
+            match partition {
+                Some(id) => cluster.partition(id).billing.billed(&of),
+                None => of("cpu"),
+            }
         }
         "cpu" => allocation.cpus() as f64,
         "mem" => shares.map(|share| share.memory as f64).sum(),

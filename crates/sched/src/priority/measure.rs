@@ -69,11 +69,7 @@ impl Measure {
         let weighted = policy.tres.iter().zip(there);
         let tres: Vec<(&str, f64, f64)> = weighted
             .map(|((name, _), there)| match name.as_str() {
-                "billing" => (
-                    "billing",
-                    billed(policy.has_flag("MAX_TRES"), &own.billing, &of),
-                    *there,
-                ),
+                "billing" => ("billing", own.billing.billed(&of), *there),
                 name => (name, of(name), *there),
             })
             .collect();
@@ -103,8 +99,7 @@ impl Measure {
     ) -> Option<f64> {
         let asked = self.asked(partition, demand)?;
         let own = cluster.partition(partition);
-        let is_max = cluster.priority().has_flag("MAX_TRES");
-        Some(billed(is_max, &own.billing, &|name| amount(&asked, name)))
+        Some(own.billing.billed(&|name| amount(&asked, name)))
     }
 
     fn asked(&self, partition: PartId, demand: &Demand) -> Option<Recorded> {
@@ -167,7 +162,7 @@ impl PartitionScale {
             largest,
             there: weights
                 .map(|(name, _)| match name.as_str() {
-                    "billing" => billed(policy.has_flag("MAX_TRES"), &partition.billing, &of),
+                    "billing" => partition.billing.billed(&of),
                     name => of(name),
                 })
                 .collect(),
@@ -195,19 +190,5 @@ fn scale(cluster: &Cluster) -> Scale {
             .max()
             .unwrap_or(0),
         association: associations.chain(accounts).max().unwrap_or(0),
-    }
-}
-
-/// What a job is billed a second (`billing` among its TRES): its CPUs where the partition has no
-/// weights. With `MAX_TRES` the most of what a node has counts, and what has nodes beside it.
-pub(crate) fn billed(is_max: bool, weights: &[(String, f64)], of: &dyn Fn(&str) -> f64) -> f64 {
-    if weights.is_empty() {
-        return of("cpu");
-    }
-    let each = weights.iter().map(|(name, weight)| weight * of(name));
-    if is_max {
-        each.fold(0.0, f64::max)
-    } else {
-        each.sum()
     }
 }

@@ -20,7 +20,7 @@ mod usage;
 mod usage_reset;
 
 pub use factors::{Factors, JobFacts, Scale};
-pub(crate) use measure::{Circumstances, Measure, billed};
+pub(crate) use measure::{Circumstances, Measure};
 pub(crate) use priorities::{Priorities, association_priority};
 pub use share_tree::{NodeOfTree, ShareTree, Standing};
 pub use usage::{Decay, Usage};

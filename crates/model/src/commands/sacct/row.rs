@@ -150,7 +150,12 @@ impl<'a> SacctRow<'a> {
             // Not measured; of a job it is that of its steps.
             "ConsumedEnergy" | "ConsumedEnergyRaw" if !is_job || self.has_steps() => "0".to_owned(),
             "WCKeyID" => of_job("0".to_owned()),
-            "Reservation" => of_job(job.reservation.as_deref().unwrap_or_default().to_owned()),
+            "Reservation" => of_job(
+                job.counted_reservation
+                    .as_deref()
+                    .unwrap_or_default()
+                    .to_owned(),
+            ),
             "Reserved" => of_job(
                 self.reserved()
                     .map_or_else(String::new, padded_elapsed_text),
@@ -257,10 +262,18 @@ impl<'a> SacctRow<'a> {
             return String::new();
         }
         let gpus: usize = shares.iter().map(|share| share.gpus.len()).sum();
-        let memory = shares.iter().map(|share| share.memory).sum();
+        let memory: u64 = shares.iter().map(|share| share.memory).sum();
         let mut parts = Vec::new();
         if self.step.is_none() {
-            parts.push(format!("billing={}", self.cpus()));
+            let tres = self.job.tres_counts();
+            let billed = self.job.partition_view.billing.billed(&|name| match name {
+                "cpu" => f64::from(self.cpus()),
+                "mem" => memory as f64,
+                "node" => shares.len() as f64,
+                "gres/gpu" => gpus as f64,
+                name => tres.get(name).map_or(0.0, |count| *count as f64),
+            });
+            parts.push(format!("billing={}", billed as u64));
         }
         parts.push(format!("cpu={}", self.cpus()));
         if gpus > 0 {
