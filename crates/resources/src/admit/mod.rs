@@ -20,6 +20,7 @@ mod lack;
 mod licences;
 mod limit_path;
 mod limits;
+mod lost_nodes;
 mod machine;
 mod minutes;
 mod names;
@@ -174,6 +175,10 @@ fn judged<'a>(idle: &Idle<'a>, request: &Request, user: Option<&str>) -> Verdict
             let must_all = file.limits.enforce_partition_limits.as_ref();
             let must_all = must_all.is_some_and(|enforce| enforce.value == EnforcePartLimits::All);
             let (mut of_nodes, mut of_limits) = (None, Vec::new());
+            if let [first, _, ..] = &judged[..] {
+                let lost = judge.lost_nodes(&first.of_partition);
+                judge.found.extend(lost.filter(|_| chosen != Some(0)));
+            }
             // A job that names several partitions starts where it can, unless all must take it. What limits
             // refuse in one of them is refused.
             for (index, one) in judged.into_iter().enumerate() {
