@@ -110,3 +110,37 @@ fn a_run_whose_submission_was_not_answered_is_shown_and_kept_during_an_outage() 
     assert!(said.contains("does not answer"), "{said}");
     assert!(link.exists());
 }
+
+/// It was asked for by each `yard ls`, for ever.
+#[test]
+fn a_run_that_the_cluster_surely_never_took_is_not_asked_for_again() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let slurm = FakeSlurm::start(&mut env);
+    let run = [
+        "run", "--on", "fake", "--name", "lost", "--detach", "--", "true",
+    ];
+    env.yard(&run).success();
+    slurm.set_jobs(&[]);
+    let link = link_of(&env, "lost");
+    forget_the_answer(&link);
+    let state = || {
+        let json = fs::read_to_string(&link).unwrap();
+        serde_json::from_str::<Value>(&json).unwrap()["state"].clone()
+    };
+    let questions = || {
+        let before = slurm.asked("squeue");
+        let listed = env.yard(&["ls", "--all"]).success();
+        assert!(listed.contains("not submitted"), "{listed}");
+        slurm.asked("squeue") - before
+    };
+    // Who submits it may still be at it.
+    let at_first = questions();
+    assert_eq!(state()["given_up"], Value::Null);
+    let mut json: Value = serde_json::from_str(&fs::read_to_string(&link).unwrap()).unwrap();
+    let long_ago = json["state"]["at"].as_i64().unwrap() - 600_000;
+    json["state"]["at"] = long_ago.into();
+    fs::write(&link, json.to_string()).unwrap();
+    assert_eq!(questions(), at_first);
+    assert_eq!(state()["given_up"], true);
+    assert!(questions() < at_first);
+}

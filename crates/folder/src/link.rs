@@ -27,6 +27,17 @@ pub fn link_token(run: &str, number: u32, first: &str) -> String {
     format!("{run}.{number}.{random}")
 }
 
+impl LinkState {
+    /// About to be submitted.
+    #[must_use]
+    pub fn intent(at: Timestamp) -> LinkState {
+        LinkState::Intent {
+            at,
+            given_up: false,
+        }
+    }
+}
+
 /// How far the submission of a job got.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
@@ -35,6 +46,9 @@ pub enum LinkState {
     Intent {
         /// Since when.
         at: Timestamp,
+        /// The cluster was asked so long after that it surely never took it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        given_up: bool,
     },
     /// The cluster took it.
     Submitted {

@@ -31,7 +31,7 @@ impl RunFolder {
             // The first job of a repeat is an element of an array.
             .map_or(if self.is_repeat() { 2 } else { 1 }, |last| {
                 match last.state {
-                    LinkState::Intent { at } if now.since(at) > LEFT_BEHIND_MS => last.number,
+                    LinkState::Intent { at, .. } if now.since(at) > LEFT_BEHIND_MS => last.number,
                     _ => last.number + 1,
                 }
             });

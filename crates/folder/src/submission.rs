@@ -109,7 +109,7 @@ impl RunFolder {
                 return taken(job);
             }
         }
-        write(LinkState::Intent { at: now() })?;
+        write(LinkState::intent(now()))?;
         let error = match by.submit(link) {
             Ok(job) => return taken(job),
             Err(NotSubmitted::Refused(error)) => error,
@@ -144,6 +144,33 @@ impl RunFolder {
             }),
             None => Ok(()),
         }
+    }
+
+    /// Gives a submission up that was never answered, once the cluster said that it has no such job and no submission
+    /// takes so long: nothing asks for it any more. It stays where somebody submits a job of the run meanwhile, or the
+    /// folder can't be written.
+    ///
+    /// # Errors
+    /// The links can't be read or written.
+    pub fn give_up(&self, asked: &Link, now: Timestamp) -> Result<(), FolderError> {
+        let is_too_late = |at: Timestamp| now.since(at) > LEFT_BEHIND_MS;
+        let LinkState::Intent { at, .. } = asked.state else {
+            return Ok(());
+        };
+        if !is_too_late(at) {
+            return Ok(());
+        }
+        let Some(_turn) = self.submission_turn_if_free()? else {
+            return Ok(());
+        };
+        // It may have been submitted again before.
+        if json_file::read::<Link>(&self.link(asked.number))? != *asked {
+            return Ok(());
+        }
+        self.write_link(&Link {
+            state: LinkState::Intent { at, given_up: true },
+            ..asked.clone()
+        })
     }
 
     /// Whether an earlier try at this link was never answered.
@@ -230,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_job_is_looked_for_before_it_is_sent_again() {
-        let intent = || LinkState::Intent { at: AT };
+        let intent = || LinkState::intent(AT);
         let taken = LinkState::Submitted { job: 17, at: AT };
         let refused = LinkState::Refused {
             why: "no".to_owned(),
@@ -268,10 +295,7 @@ mod tests {
             state,
         };
         let why = "no answer".to_owned();
-        for left in [
-            LinkState::Intent { at: AT },
-            LinkState::Refused { why, at: AT },
-        ] {
+        for left in [LinkState::intent(AT), LinkState::Refused { why, at: AT }] {
             run.write_link(&link(left)).unwrap();
             run.note_that_runs(2, 8, AT).unwrap();
             run.note_that_runs(1, 7, AT).unwrap();
@@ -280,5 +304,45 @@ mod tests {
             run.note_that_runs(1, 9, AT).unwrap();
             assert_eq!(run.read_links().unwrap(), [noted]);
         }
+    }
+
+    #[test]
+    fn an_intent_is_given_up_once_no_job_can_come_of_it() {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(root.path(), "shop", "digits-k3f9").unwrap();
+        let link = Link {
+            number: 1,
+            cluster: "rig".to_owned(),
+            token: "digits-k3f9.1.x".to_owned(),
+            after: None,
+            state: LinkState::intent(AT),
+        };
+        run.write_link(&link).unwrap();
+        let is_given_up = || {
+            let links = run.read_links().unwrap();
+            matches!(links[0].state, LinkState::Intent { given_up: true, .. })
+        };
+        let late = Timestamp(AT.0 + LEFT_BEHIND_MS + 1);
+        run.give_up(&link, Timestamp(AT.0 + LEFT_BEHIND_MS))
+            .unwrap();
+        assert!(!is_given_up());
+        // Somebody is at it.
+        let turn = run.submission_turn().unwrap();
+        run.give_up(&link, late).unwrap();
+        assert!(!is_given_up());
+        drop(turn);
+        // It was tried again since it was looked at.
+        let former = Link {
+            state: LinkState::intent(Timestamp(AT.0 - 1)),
+            ..link.clone()
+        };
+        run.give_up(&former, late).unwrap();
+        assert!(!is_given_up());
+        run.give_up(&link, late).unwrap();
+        assert!(is_given_up());
+        // Its number is taken again, and a job that comes all the same is noted.
+        run.note_that_runs(1, 7, late).unwrap();
+        let noted = LinkState::Submitted { job: 7, at: late };
+        assert_eq!(run.read_links().unwrap()[0].state, noted);
     }
 }

@@ -27,6 +27,19 @@ impl RunFolder {
         self.submission_turn_within(PATIENCE)
     }
 
+    /// The same, where nobody has it.
+    pub(crate) fn submission_turn_if_free(&self) -> Result<Option<SubmissionTurn>, FolderError> {
+        match self.submission_turn_within(Duration::ZERO) {
+            Ok(turn) => Ok(Some(turn)),
+            Err(FolderError::Write { source, .. })
+                if source.kind() == io::ErrorKind::WouldBlock =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     fn submission_turn_within(&self, patience: Duration) -> Result<SubmissionTurn, FolderError> {
         let path = self.submission_lock();
         let begun = Instant::now();

@@ -185,11 +185,20 @@ impl Run {
         last.map_or(&[], |start| &start.events)
     }
 
-    /// The newest submission, where no answer to it was noted, and the folder that it stands in: who submitted was
+    /// The newest submission, where no answer to it was noted and a job may still come of it, and the folder that it stands in: who submitted was
     /// killed, or the answer was lost, and the cluster may have the job.
     fn unanswered(&self) -> Option<(RunFolder, &Link)> {
         let newest = self.links.last();
-        let link = newest.filter(|link| matches!(link.state, LinkState::Intent { .. }))?;
+        let is_open = |link: &&Link| {
+            matches!(
+                link.state,
+                LinkState::Intent {
+                    given_up: false,
+                    ..
+                }
+            )
+        };
+        let link = newest.filter(is_open)?;
         let own = self.folder.link(link.number).exists();
         let folder = match &self.entry.of {
             Some(all) if !own => RunFolder::at(&all.folder),
@@ -215,10 +224,13 @@ impl Run {
         let Some((folder, link)) = self.unanswered() else {
             return Ok(());
         };
-        if let Some(job) = transport.find(&link.token)? {
-            folder.note_that_runs(link.number, job.0, Timestamp(sys::now()))?;
-            *self = Run::read(self.entry.clone())?;
+        let now = Timestamp(sys::now());
+        match transport.find(&link.token)? {
+            Some(job) => folder.note_that_runs(link.number, job.0, now)?,
+            // Where that can't be noted it is asked about again.
+            None => drop(folder.give_up(link, now)),
         }
+        *self = Run::read(self.entry.clone())?;
         Ok(())
     }
 

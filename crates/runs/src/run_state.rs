@@ -284,7 +284,7 @@ mod tests {
     fn before_the_cluster_has_it() {
         check(None, &[], None, "not submitted");
         check(
-            Some(LinkState::Intent { at: Timestamp(0) }),
+            Some(LinkState::intent(Timestamp(0))),
             &[],
             None,
             "not submitted",

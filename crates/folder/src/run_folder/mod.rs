@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(new.iter().map(|exit| exit.rank).collect::<Vec<_>>(), [11]);
         assert_eq!(folder.new_exits(attempt, &mut seen).unwrap(), []);
         for number in [10, 2, 1] {
-            let state = crate::LinkState::Intent { at: Timestamp(0) };
+            let state = crate::LinkState::intent(Timestamp(0));
             let link = Link {
                 number,
                 cluster: "local".to_owned(),
