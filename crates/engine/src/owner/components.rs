@@ -129,6 +129,14 @@ impl Owner {
         }
     }
 
+    /// Whether a running job is a later component, and the first does not run: components start together and end with
+    /// the first, which is written, so that only its start can have failed.
+    pub(super) fn is_left_by_leader(&self, job: JobId) -> bool {
+        let record = self.state.job(job);
+        let place = record.and_then(|record| record.request.rare.component);
+        place.is_some_and(|place| place.leader != job && !self.running.contains_key(&place.leader))
+    }
+
     /// The first component is over: the others end, or wait again, with it.
     pub(super) fn end_with_leader(
         &mut self,

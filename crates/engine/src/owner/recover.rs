@@ -148,6 +148,14 @@ impl Owner {
             if start && ending.is_none() && !was_suspended {
                 self.repeat_deadline(job, turn);
             }
+            // Its own programs after the start that failed may not have run, of which no row tells.
+            if ending.is_none()
+                && self.is_left_by_leader(job)
+                && let Some(active) = self.running.get_mut(&job)
+            {
+                let failed = &mut active.programs.failed;
+                failed.get_or_insert_with(|| "the start of its first component failed".to_owned());
+            }
             let in_grace = matches!(ending, Some(Ending::Preempted { grace: Some(_), .. }));
             if was_suspended && (ending.is_none() || in_grace) {
                 self.tell_suspension(job, turn);

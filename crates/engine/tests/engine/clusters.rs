@@ -39,6 +39,10 @@ pub const TESTS: &[Test] = &[
         "clusters::components_wait_again_with_the_first_whose_start_failed",
         components_whose_start_failed,
     ),
+    (
+        "clusters::a_component_whose_epilog_runs_after_a_failed_start_waits_again_after_a_crash",
+        component_left_by_the_first,
+    ),
 ];
 
 const FILE: &str = r#"
@@ -86,7 +90,7 @@ fn house_with_programs(prolog: &str) -> House {
     let prolog = program("prolog", prolog);
     let epilog = program(
         "epilog",
-        ": > after; while [ ! -e go ]; do sleep 0.01; done",
+        ": > after; while [ ! -e go ] && [ ! -e go$SLURM_JOB_ID ]; do sleep 0.01; done",
     );
     std::fs::create_dir(house.dir()).unwrap();
     let text = format!(
@@ -225,6 +229,29 @@ fn components_whose_start_failed() {
     });
     let rows = [first, second].map(|job| row(&mut client, job).restarts);
     assert_eq!(rows, [1, 1]);
+    assert_eq!(client.facts().unwrap().cpus_used, 0);
+}
+
+/// It ran on: that its start had failed was known to the killed engine alone.
+fn component_left_by_the_first() {
+    let house = house_with_programs("exit 3");
+    let mut client = house.client();
+    let mut submission = house.script("true");
+    submission.later = vec![submission.request.clone()];
+    let first = client.submit(submission).unwrap();
+    let second = JobId(first.0 + 1);
+    std::fs::write(house.work().join(format!("go{first}")), "").unwrap();
+    let reason = PendingReason::LaunchFailedRequeuedHeld;
+    let held = JobState::Pending { reason };
+    until("the first waits", || row(&mut client, first).state == held);
+    assert_ne!(row(&mut client, second).state, held);
+    house.kill_engine_and_fork_server(&client);
+    let mut client = house.client();
+    std::fs::write(house.work().join("go"), "").unwrap();
+    until("both wait", || {
+        [first, second].map(|job| row(&mut client, job).state.clone())
+            == [held.clone(), held.clone()]
+    });
     assert_eq!(client.facts().unwrap().cpus_used, 0);
 }
 
