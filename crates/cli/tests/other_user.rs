@@ -362,3 +362,30 @@ fn each_other_user_has_folders_of_a_node_alone() {
     });
     env.yard(&["engine", "stop", "lab"]).success();
 }
+
+/// As recorded of 22.05.8: root's own partition takes what root submits for another user, and starts none of it.
+#[test]
+fn root_submits_for_another_user_to_a_partition_of_its_own() {
+    if sys::process::user() != 0 {
+        return skip("sbatch --uid", "only root can act as another user");
+    }
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let text = "[nodes.n]\nnames = \"n[1-2]\"\ncpus = 4\n[partition.main]\ndefault = true\nnodes = \"ALL\"\n\
+                [partition.admins]\nnodes = \"ALL\"\nroot_only = true\n";
+    let file = env.write("lab.toml", text).display().to_string();
+    env.yard(&["engine", "start", "lab", "--cluster", &file])
+        .success();
+    env.set_var("TRAINYARD_ENGINE", "lab");
+    let shared = Shared::new(&env, "lab");
+    let submit = ["sbatch", "-o/dev/null", "-p", "admins", "--wrap=true"];
+    let (code, _, said) = shared.run(OTHER, &[], &submit);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("Access/permission denied"), "{said}");
+    let as_nobody = [&submit[1..], &["--uid=nobody"]].concat();
+    env.slurm("sbatch", &as_nobody).success();
+    wait_until("it is looked at", || {
+        let shown = env.slurm("squeue", &["-h", "-a", "-o", "%u %t %r"]);
+        shown.success() == "nobody PD PartitionConfig\n"
+    });
+    env.slurm("scancel", &["-u", "nobody"]).success();
+}

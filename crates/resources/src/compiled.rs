@@ -53,9 +53,10 @@ impl Compiled {
         // A job that asks for fewer waits for the partition to change.
         if demand.nodes.most.is_none_or(|asked| asked >= least) {
             demand.nodes.least = demand.nodes.least.max(least);
-            // No node of a job is without a task's share.
-            demand.tasks = demand.tasks.map(|tasks| tasks.max(least));
         }
+        // No node of a job is without a task's share.
+        let nodes = demand.nodes.least;
+        demand.tasks = demand.tasks.map(|tasks| tasks.max(nodes));
         let partition_most = most.filter(|most| demand.nodes.least <= *most);
         let mut nodes = cluster.nodes_of(partition);
         for name in demand.excluded.iter() {

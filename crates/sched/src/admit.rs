@@ -57,18 +57,27 @@ impl State {
     }
 
     /// Whether the partitions of a request take jobs of its submitter. Of several one that does not is passed over, but
-    /// where limits of partitions are enforced (`_valid_job_part` of job_mgr.c).
+    /// where limits of partitions are enforced (`_valid_job_part` of job_mgr.c). Root may submit it for its user.
     ///
     /// # Errors
     /// The first that does not.
-    pub fn may_enter(&self, request: &Request, who: &Submitter) -> Result<(), Box<Finding>> {
+    pub fn may_enter(
+        &self,
+        request: &Request,
+        who: &Submitter,
+        is_submitted_by_root: bool,
+    ) -> Result<(), Box<Finding>> {
         let named = partitions_of(&self.cluster, request.partition.as_deref());
         let enforced = self.cluster.queue_rules().refuses_outside;
         if named.len() > 1 && enforced.is_none() {
             return Ok(());
         }
+        let keeps_out = |id: &PartId| {
+            let access = &self.cluster.partition(*id).access;
+            access.keeps_out(&who.user, &who.group, &who.host, is_submitted_by_root)
+        };
         let mut named = named.iter().enumerate();
-        let closed = named.find_map(|(at, id)| Some((at, *id, self.keeps_out(*id, who)?)));
+        let closed = named.find_map(|(at, id)| Some((at, *id, keeps_out(id)?)));
         let Some((at, partition, denial)) = closed else {
             return Ok(());
         };
@@ -87,6 +96,19 @@ impl State {
             ),
             "name another one: scontrol show partition says whose jobs each takes",
         )))
+    }
+
+    /// Gives a request, before it is submitted, as many nodes as a job of its partitions has at the least
+    /// (`MinNodes`), where it leaves that open: `_valid_job_part` of job_mgr.c. A later change of a partition
+    /// changes nothing of that.
+    pub fn give_least_nodes(&self, request: &mut Request) {
+        let named = partitions_of(&self.cluster, request.partition.as_deref());
+        let least = named.iter().map(|id| self.cluster.partition(*id).min_nodes);
+        let least = least.min().unwrap_or(0);
+        let may_have = request.max_nodes.is_none_or(|most| most >= least);
+        if least > 1 && may_have && request.min_nodes.unwrap_or(1) < least {
+            request.min_nodes = Some(least);
+        }
     }
 
     /// Whether a job is on more nodes than can be: so 22.05 counts those of one that says no most of them, where the

@@ -31,8 +31,8 @@ impl State {
         let asked = nodes.most.unwrap_or(nodes.least);
         let too_many =
             partition.max_nodes.is_some_and(|most| asked > most) && !passes("PartitionMaxNodes");
-        let too_few = nodes.most.is_some_and(|most| most < partition.min_nodes)
-            && !passes("PartitionMinNodes");
+        let least = job.record.request.min_nodes.unwrap_or(1);
+        let too_few = !nodes.follows && least < partition.min_nodes && !passes("PartitionMinNodes");
         let too_small = choice.need.beyond.clone().or(if too_many || too_few {
             Some(PendingReason::PartitionNodeLimit)
         } else {
@@ -77,7 +77,9 @@ impl State {
     /// What a partition says to a user's jobs where it takes none of them.
     pub(crate) fn keeps_out(&self, partition: PartId, who: &Submitter) -> Option<Denial> {
         let partition = self.cluster.partition(partition);
-        partition.access.keeps_out(&who.user, &who.group, &who.host)
+        partition
+            .access
+            .keeps_out(&who.user, &who.group, &who.host, false)
     }
 
     /// The moment at which a job without a script is ended: one that has one is ended by its supervisor.

@@ -132,12 +132,30 @@ impl State {
             factors.priority().max(former)
         });
         let all: Vec<u32> = all.collect();
-        let own = all.first().copied();
-        let own = own.unwrap_or_else(|| job.record.unweighted_priority());
-        if let Some(job) = self.jobs.get_mut(&id) {
-            job.record.priority = own;
-        }
+        let unweighted = job.record.unweighted_priority();
         self.set_priorities(id, &all);
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.record.priority = all.first().copied().unwrap_or(unweighted);
+        }
+        self.show_priority(id);
+    }
+
+    /// Of a job that waits for its turn in several partitions the priority is that in the one that is tried last, of
+    /// the lowest tier and with the lowest priority in it, as in Slurm; until it may start, that in the first.
+    pub(crate) fn show_priority(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        if !job.is_ready() || job.record.priority == 0 {
+            return;
+        }
+        let place = |choice: &&crate::kinds::Choice| {
+            let tier = self.cluster.partition(choice.partition).tier;
+            (tier, choice.priority)
+        };
+        if let Some(last) = job.derived.choices.iter().min_by_key(place) {
+            job.record.priority = last.priority;
+        }
     }
 
     /// Sets a job's priority in each of its partitions; 0 where there is none.

@@ -60,6 +60,9 @@ impl State {
         {
             self.deadlines.insert(too_late, id);
         }
+        if place == Place::Ready {
+            self.show_priority(id);
+        }
         let job = &self.jobs[&id];
         if job.component().is_some() {
             self.enqueue_together(id);
@@ -98,7 +101,10 @@ impl State {
                 return place;
             }
             if let Some(job) = self.jobs.get_mut(&id) {
-                job.record.eligible = Some(now);
+                // One that waited for a moment is eligible since then, whenever that is noticed.
+                let begin = job.record.rare.not_before;
+                let has_begun = job.reason() == Some(&PendingReason::BeginTime);
+                job.record.eligible = begin.filter(|_| has_begun).or(Some(now));
                 self.touch(id);
             }
         }

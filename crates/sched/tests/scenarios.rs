@@ -1,11 +1,11 @@
 //! What a real Slurm with four nodes does in small situations, and what the scheduler makes of them:
 //! `data/scenarios/scenarios.txt` says how it is written and recorded.
 
-use cluster_file::{ClusterFile, ConfText, ImportInput, PartitionState, Source, Sourced, import};
+use cluster_file::{ClusterFile, ConfText, ImportInput, import};
 use model::{
-    ArrayTask, Dependency, Ending, HeldBy, JobId, JobState, JobStateName, NodeMark, NodeName,
-    Outcome, Request, RequeueHold, ReservationDenial, Seconds, Severity, Submitter, Surroundings,
-    TimeLimitRequest, Timestamp, WaitStatus, elapsed_text,
+    ArrayTask, ClusterChanges, Dependency, Ending, HeldBy, JobId, JobState, JobStateName, NodeMark,
+    NodeName, Outcome, Request, RequeueHold, ReservationDenial, Seconds, Severity, Submitter,
+    Surroundings, TimeLimitRequest, Timestamp, WaitStatus, elapsed_text,
 };
 use resources::{Cluster, Denial, Fate, Trust};
 use std::collections::{BTreeMap, BTreeSet};
@@ -108,6 +108,10 @@ fn file(cluster: &Described<'_>) -> ClusterFile {
 /// The scheduler, and what the engine does around it.
 struct World {
     file: ClusterFile,
+    /// As it was written.
+    written: ClusterFile,
+    /// What was changed of its partitions.
+    changes: ClusterChanges,
     state: State,
     rows: BTreeMap<JobId, Job>,
     ids: Vec<(String, JobId)>,
@@ -126,7 +130,9 @@ impl World {
         let backfills = scheduler.is_none_or(|it| it.value != "sched/builtin");
         state.set_backfill(parameters.filter(|_| backfills));
         World {
+            written: file.clone(),
             file,
+            changes: ClusterChanges::default(),
             state,
             rows: BTreeMap::new(),
             ids: Vec::new(),
@@ -183,7 +189,10 @@ impl World {
             (request.account, request.qos) = resources::charged(&self.file, &request, user);
         }
         let refusals = resources::findings(&self.file, &request, Some(user));
-        if let Some(refusal) = refusals.into_iter().find(|one| one.fate == Fate::Refused) {
+        // All is submitted by root.
+        let is_final =
+            |one: &resources::Finding| one.fate == Fate::Refused && one.stands_for_root();
+        if let Some(refusal) = refusals.into_iter().find(is_final) {
             return Err(failed(refusal.denial));
         }
         let submitter = Submitter {
@@ -193,7 +202,8 @@ impl World {
             group: user.to_owned(),
             ..Submitter::default()
         };
-        let entered = self.state.may_enter(&request, &submitter);
+        self.state.give_least_nodes(&mut request);
+        let entered = self.state.may_enter(&request, &submitter, true);
         entered.map_err(|refusal| failed(refusal.denial))?;
         let admitted = self.state.admit(&request);
         admitted.map_err(|refusal| failed(refusal.denial))?;
@@ -361,16 +371,12 @@ impl World {
                 }
             }
             "partition" => {
-                let state = match rest[1] {
-                    "State=UP" => PartitionState::Up,
-                    "State=DOWN" => PartitionState::Down,
-                    _ => PartitionState::Inactive,
-                };
-                let mut partitions = self.file.partitions.iter_mut();
-                let partition = partitions.find(|partition| partition.name == rest[0]);
-                let partition = partition.expect("there is such a partition");
-                partition.body.state =
-                    Some(Sourced::new(state, Source::Quote("a step".to_owned())));
+                let named = format!("PartitionName={}", rest[0]);
+                let words = std::iter::once(named.as_str()).chain(rest[1..].iter().copied());
+                let words: Vec<String> = words.map(str::to_owned).collect();
+                let words = model::partition_words(&words, false).expect("scontrol takes it");
+                self.changes.change_partition(rest[0], &words.settings);
+                self.file = self.written.with_changes(&self.changes);
                 let cluster = Arc::new(Cluster::build(&self.file, Trust::All));
                 self.state.apply(Event::Reconfigured { cluster, at });
             }

@@ -69,7 +69,7 @@ impl Owner {
         }
         let (user, group) = (self.users.user(peer.uid), self.users.group(peer.gid));
         let is_hidden = |partition: &Partition| {
-            let denial = partition.access.keeps_out(&user, &group, "");
+            let denial = partition.access.keeps_out(&user, &group, "", false);
             let file = self.cluster.file.as_ref();
             let own = file.and_then(|file| file.partition(&partition.name));
             let says_hidden = own.and_then(|own| own.hidden.as_ref());

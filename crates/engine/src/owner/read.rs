@@ -56,8 +56,8 @@ impl Owner {
                 })
             }
             Call::Why { job } => Ok(self.why(job, now)),
-            Call::Test { request, .. } => {
-                let told = self.would_start(&request, peer, now);
+            Call::Test { request, as_user } => {
+                let told = self.would_start(&request, peer, as_user.is_some(), now);
                 Ok(told.unwrap_or_else(Answer::Refused))
             }
             Call::Facts => Ok(Answer::Facts(Box::new(self.facts(now, peer)))),

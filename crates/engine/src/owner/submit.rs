@@ -17,6 +17,7 @@ impl Owner {
         &mut self,
         request: &Request,
         peer: Peer,
+        is_by_root: bool,
         now: Timestamp,
     ) -> Result<Answer, Refusal> {
         let mut request = request.clone();
@@ -24,8 +25,9 @@ impl Owner {
         request.rare.component = None;
         self.take_alternates(&mut request);
         self.charge(&mut request, peer);
+        self.state.give_least_nodes(&mut request);
         let submitter = self.submitter(peer, sys::host_name(), None);
-        self.admit(&request, &submitter)?;
+        self.admit(&request, &submitter, is_by_root)?;
         let dependency = dependency_of(request.rare.dependency.as_deref())?;
         let history = self.store.history(dependency.as_ref());
         let history = history.map_err(|error| store_refusal(&error))?;
@@ -66,12 +68,20 @@ impl Owner {
         }
     }
 
-    /// Refuses what the cluster does not take: by its file, then by what it has.
-    fn admit(&mut self, request: &Request, who: &Submitter) -> Result<(), Refusal> {
+    /// Refuses what the cluster does not take: by its file, then by what it has. Root may submit it for its user.
+    fn admit(
+        &mut self,
+        request: &Request,
+        who: &Submitter,
+        is_by_root: bool,
+    ) -> Result<(), Refusal> {
         let user = &who.user;
         if let Some(file) = &self.cluster.file {
             let all = resources::findings(file, request, Some(user));
-            let is_final = |refusal: &resources::Finding| refusal.fate == resources::Fate::Refused;
+            let is_final = |refusal: &resources::Finding| {
+                refusal.fate == resources::Fate::Refused
+                    && (!is_by_root || refusal.stands_for_root())
+            };
             if let Some(refusal) = all.into_iter().find(is_final) {
                 return Err(never_fits(&refusal));
             }
@@ -82,7 +92,7 @@ impl Owner {
         {
             return Err(never_fits(&refusal));
         }
-        let entered = self.state.may_enter(request, who);
+        let entered = self.state.may_enter(request, who, is_by_root);
         entered.map_err(|refusal| never_fits(&refusal))?;
         let admitted = self.state.admit(request);
         admitted.map_err(|refusal| never_fits(&refusal))?;
@@ -107,6 +117,7 @@ impl Owner {
         for request in all {
             self.take_alternates(request);
             self.charge(request, peer);
+            self.state.give_least_nodes(request);
         }
         let who = self.submitter(peer, submission.submit_host.clone(), None);
         let requests = || std::iter::once(&submission.request).chain(&submission.later);
@@ -115,7 +126,7 @@ impl Owner {
         }
         let mut histories: Vec<Vec<Finished>> = Vec::new();
         for request in requests() {
-            self.admit(request, &who)?;
+            self.admit(request, &who, submission.as_user.is_some())?;
             let dependency = dependency_of(request.rare.dependency.as_deref())?;
             let history = self.store.history(dependency.as_ref());
             histories.push(history.map_err(|error| store_refusal(&error))?);

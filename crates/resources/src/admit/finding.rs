@@ -193,6 +193,13 @@ impl Finding {
         }
     }
 
+    /// Whether it also stands against a job that root submits for its user: a partition that takes jobs of root
+    /// alone takes those that root submits.
+    #[must_use]
+    pub fn stands_for_root(&self) -> bool {
+        !matches!(self.at, LimitPath::Partition(_, "root_only"))
+    }
+
     /// What an engine answered to a client.
     #[must_use]
     pub fn answered(refusal: JobRefusal) -> Finding {

@@ -82,13 +82,19 @@ impl PartitionAccess {
     }
 
     /// What Slurm says to a user of a group who submits from a host; none where the partition takes such a
-    /// job.
+    /// job. One of root's alone takes what root submits for another user, and starts it no more than others.
     #[must_use]
-    pub fn keeps_out(&self, user: &str, group: &str, host: &str) -> Option<Denial> {
+    pub fn keeps_out(
+        &self,
+        user: &str,
+        group: &str,
+        host: &str,
+        is_submitted_by_root: bool,
+    ) -> Option<Denial> {
         let own = &self.users;
         let is_root = user == ROOT;
         let is = |known: &String| known == user;
-        if own.root_only && !is_root {
+        if own.root_only && !is_root && !is_submitted_by_root {
             return Some(Denial::Access);
         }
         if own.no_root && is_root {
@@ -209,7 +215,7 @@ mod tests {
             _ => Vec::new(),
         });
         assert_eq!(
-            access.keeps_out(user, group, host),
+            access.keeps_out(user, group, host, false),
             want,
             "{user} of {group} at {host}: {keys}"
         );

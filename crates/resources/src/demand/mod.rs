@@ -157,6 +157,8 @@ pub struct SocketNeed {
     pub tasks_per_socket: Option<u32>,
     /// At most so many tasks of a core.
     pub tasks_per_core: Option<u32>,
+    /// So many GPUs of each socket, where it is known which are at which.
+    pub gpus_per_socket: u32,
 }
 
 impl Demand {

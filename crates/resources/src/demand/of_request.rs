@@ -65,7 +65,7 @@ impl Demand {
             switches: options.switches,
             contiguous: options.contiguous,
             tmp_mib: options.tmp_mib.unwrap_or(0),
-            sockets: sockets(options),
+            sockets: sockets(options, &request.rare.asked.per_socket),
             enforce_binding: request.rare.asked.enforce_binding,
             overcommit: options.overcommit,
             tasks_by_gpus: false,
@@ -174,7 +174,7 @@ impl Gpus {
         let asked = &request.rare.asked;
         let mut node = gpus_of(&request.gpus_per_node, &asked.per_node);
         node.extend(others(&asked.per_node));
-        // GPUs are not told apart by sockets: a node has as many as its sockets have.
+        // A node has as many as its sockets have; of which they are, `with_gpus` sees to.
         let sockets = request.rare.node_options.as_deref();
         let sockets = sockets.and_then(|options| options.sockets_per_node);
         let of_socket = asked.per_socket.items().unwrap_or_default().into_iter();
@@ -330,13 +330,17 @@ fn sharing(request: &Request, options: &NodeOptions, defaults: &Defaults) -> Sha
     }
 }
 
-fn sockets(options: &NodeOptions) -> Option<Box<SocketNeed>> {
+fn sockets(options: &NodeOptions, per_socket: &GresList) -> Option<Box<SocketNeed>> {
+    let gpus = per_socket.items().unwrap_or_default().into_iter();
+    let gpus = gpus.filter(|item| item.name == "gpu");
+    let gpus = gpus.fold(0_u64, |sum, item| sum.saturating_add(item.count));
     let need = SocketNeed {
         sockets: options.sockets_per_node.unwrap_or(0),
         cores: options.cores_per_socket.unwrap_or(0),
         threads: options.threads_per_core.unwrap_or(0),
         tasks_per_socket: options.tasks_per_socket,
         tasks_per_core: options.tasks_per_core,
+        gpus_per_socket: u32::try_from(gpus).unwrap_or(u32::MAX),
     };
     (need != SocketNeed::default()).then(|| Box::new(need))
 }

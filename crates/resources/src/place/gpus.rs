@@ -58,7 +58,10 @@ impl Attempt<'_> {
         let class = self.cluster.class(node);
         let asked = u32::from(need.lane(0));
         let is_known = class.knows_gpu_sockets() && class.cpus_of_socket().is_some();
-        if !self.is_bound || asked == 0 || !is_known {
+        // GPUs of each socket come from all of them, wherever its CPUs are.
+        let need_of_sockets = self.compiled.demand.sockets.as_deref();
+        let is_of_each = need_of_sockets.is_some_and(|need| need.gpus_per_socket > 0);
+        if !self.is_bound || asked == 0 || !is_known || is_of_each {
             return Some(Vec::new());
         }
         let of_type = |group: &&GpuGroup| group.lane > 0 && need.lane(group.lane.into()) > 0;
@@ -148,6 +151,7 @@ impl Attempt<'_> {
         };
         let sockets = self.sockets(node, &need).unwrap_or_default();
         let near = self.gpus_near(class, &sockets);
+        let free = self.gpus_of_each_socket(class, free, near, need.lane(0).into());
         let mut taken = 0_u64;
         let mut left = u64::from(need.lane(0));
         // Those of a type go first: what is left serves who asks for any.
@@ -172,6 +176,27 @@ impl Attempt<'_> {
         taken |= bits;
         set_lanes(&mut need, class.gpus.iter(), taken);
         Some(share(need, taken))
+    }
+
+    /// Of the free GPUs of a node so many of each socket as a job asks of one, where it is known which are at which
+    /// and they are as many as it gets; else all. Sockets near its CPUs come first.
+    fn gpus_of_each_socket(&self, class: &NodeClass, free: u64, near: u64, all: u32) -> u64 {
+        let need = self.compiled.demand.sockets.as_deref();
+        let Some(need) = need.filter(|need| need.gpus_per_socket > 0) else {
+            return free;
+        };
+        let each = need.gpus_per_socket;
+        let sockets = class.gpus.iter().map(|group| group.at_sockets.len()).max();
+        let at = (0..sockets.unwrap_or(0)).map(|socket| class.gpus_at(socket) & free);
+        let mut at: Vec<u64> = at.filter(|own| own.count_ones() >= each).collect();
+        at.sort_by_key(|own| own & near == 0);
+        let chosen = at.iter().take(need.sockets as usize);
+        let chosen = chosen.fold(0, |sum, own| sum | lowest(*own, each.into()));
+        if chosen.count_ones() == all {
+            chosen
+        } else {
+            free
+        }
     }
 
     /// GPUs of types that are asked of a node with so many tasks. Of those of the whole job's a

@@ -38,7 +38,7 @@ impl State {
                 let first = partitions_of(cluster, Some(names)).into_iter().next();
                 let who = &record.submitter;
                 let is_out = first.is_some_and(|first| self.keeps_out(first, who).is_some());
-                if is_out || self.may_enter(request, who).is_err() {
+                if is_out || self.may_enter(request, who, false).is_err() {
                     return Err(ChangeDenial::PartitionClosed);
                 }
                 match refused(rules, update, record).find(is_of_association) {

@@ -159,9 +159,16 @@ impl State {
         Ok(next)
     }
 
+    /// Where jobs need no account that there is, neither does a reservation.
+    ///
+    /// # Errors
+    /// An account is named that there is not.
     fn know_accounts(&self, asked: &ReservationRequest) -> Result<(), ReservationDenial> {
+        let is_known = |name: &str| {
+            name.eq_ignore_ascii_case("root") || self.cluster.find_account(name).is_some()
+        };
         let mut names = asked.accounts.iter().flat_map(NamesChange::names);
-        if names.any(|name| self.cluster.find_account(name).is_none()) {
+        if self.cluster.needs_accounts() && names.any(|name| !is_known(name)) {
             return Err(ReservationDenial::Account);
         }
         Ok(())
