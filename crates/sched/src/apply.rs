@@ -66,6 +66,11 @@ impl State {
             Event::Held { job, hold, at } => self.held(job, hold, at),
             Event::Suspended { job, at } => self.suspend(job, true, false, at),
             Event::Resumed { job, at } => self.suspend(job, false, false, at),
+            Event::Stopped {
+                job,
+                is_stopped,
+                at,
+            } => self.note_stop(job, is_stopped, at),
             Event::Shrunk { job, nodes, at } => self.shrink(job, &nodes, at),
             Event::ClockSet { by_ms } => self.clock_set(by_ms),
             Event::GpusBarred(gpus) => {

@@ -105,6 +105,15 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
+    /// The steps of a running job were sent SIGSTOP, or SIGCONT after it.
+    Stopped {
+        /// Which.
+        job: JobId,
+        /// SIGSTOP, and not SIGCONT.
+        is_stopped: bool,
+        /// When.
+        at: Timestamp,
+    },
     /// The clock was set: what runs began so much later by it (earlier, if negative). Limits are
     /// lengths of time, so that their ends move with it.
     ClockSet {

@@ -4,6 +4,40 @@ use crate::State;
 use model::{JobId, JobState, Suspension, Timestamp};
 
 impl State {
+    /// Notes that the steps of a running job that isn't being ended were sent SIGSTOP, or SIGCONT after it. It is as it
+    /// was but for its name; a suspended one stays that, and as in Slurm neither outlasts a suspension.
+    pub(crate) fn note_stop(&mut self, id: JobId, is_stopped: bool, at: Timestamp) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let is_as_said =
+            job.record.state.is_stopped() == is_stopped || job.record.state.is_suspended();
+        let JobState::Running {
+            ending: None,
+            suspension,
+            ..
+        } = &mut job.record.state
+        else {
+            return;
+        };
+        if is_as_said {
+            return;
+        }
+        match suspension {
+            Some(suspension) => suspension.is_stopped = is_stopped,
+            None => {
+                *suspension = Some(Box::new(Suspension {
+                    is_now: false,
+                    at,
+                    before_ms: 0,
+                    is_preempted: false,
+                    is_stopped,
+                }));
+            }
+        }
+        self.touch(id);
+    }
+
     /// Suspends a running job that isn't being ended, or resumes it.
     /// `is_preempted`: for another job, until its CPUs are free again.
     pub(crate) fn suspend(&mut self, id: JobId, is_now: bool, is_preempted: bool, at: Timestamp) {
@@ -32,6 +66,7 @@ impl State {
             at,
             before_ms,
             is_preempted,
+            is_stopped: false,
         }));
         if !is_now {
             // Slurm works its end out anew from its limit.

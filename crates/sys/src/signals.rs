@@ -7,6 +7,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// Ends a process, which can't catch it.
 pub const SIGKILL: i32 = libc::SIGKILL;
+/// Stops a process, which can't catch it.
+pub const SIGSTOP: i32 = libc::SIGSTOP;
+/// Lets a stopped process go on.
+pub const SIGCONT: i32 = libc::SIGCONT;
 
 /// Signals that were blocked for this thread (and the threads and programs that it starts, until
 /// they unblock them) and arrive here instead.

@@ -31,6 +31,7 @@ fn suspension() -> Suspension {
         at: Timestamp(1),
         before_ms: 2,
         is_preempted: true,
+        is_stopped: true,
     }
 }
 

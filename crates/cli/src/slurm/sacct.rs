@@ -155,11 +155,7 @@ fn answer(
         .map(|history| (JobInfo::of(&history.job, &facts), history))
         .filter(|(info, history)| is_wanted(info, history))
         .collect();
-    // The row that has an array's id is its last.
-    jobs.sort_by_key(|(info, _)| match &info.array {
-        Some(array) => (array.job, info.id == array.job, info.id),
-        None => (info.id, false, info.id),
-    });
+    jobs.sort_by_key(|(info, _)| info.place_among_records());
     if let (Some(brought), Some(client)) = (asked.brought, &mut client) {
         return Ok(Some(brought_text(brought, &jobs, client)?));
     }

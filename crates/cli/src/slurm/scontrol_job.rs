@@ -195,7 +195,7 @@ pub fn wait_job(name: &str, printer: &Printer) -> Result<u8, CommandError> {
         };
         match found {
             Some(info) if info.is_pending() => std::thread::sleep(BETWEEN_LOOKS),
-            Some(info) if info.state == JobStateName::Running => {
+            Some(info) if matches!(info.state, JobStateName::Running | JobStateName::Stopped) => {
                 printer.say(&format!("scontrol: Nodes are ready for job {name}"));
                 return Ok(0);
             }

@@ -56,13 +56,14 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     if asked.is_verbose() && asked.action == SqueueAction::List {
         printer.data(&asked.said(sys::process::user()));
     }
+    let every = asked.every.filter(|_| !asked.is_data());
     loop {
-        if super::is_cluster_named(asked.clusters.as_deref()) {
+        if super::is_cluster_named(asked.clusters.as_deref()) && !asked.is_data() {
             let own = super::connection::engine_name().unwrap_or_default();
             printer.line(&format!("CLUSTER: {own}"));
         }
         let status = list(&asked, nodes.as_deref(), printer);
-        let Some(seconds) = asked.every.filter(|_| status == 0) else {
+        let Some(seconds) = every.filter(|_| status == 0) else {
             return status;
         };
         printer.line("");
@@ -114,7 +115,7 @@ fn answer(
     }
     let me = sys::process::user();
     let jobs = asked.select(&records, &facts, me, nodes);
-    if asked.by_step {
+    if asked.by_step && !asked.is_data() {
         let steps = steps(&jobs, client.as_mut())?;
         return Ok(asked.print_steps(&jobs, &steps, &facts));
     }
@@ -147,8 +148,7 @@ fn records(asked: &SqueueArgs, client: &mut Client) -> Result<Vec<JobRecord>, Co
     // Ended jobs are asked for only where they can be shown, or where one job is named: then it
     // matters whether there is such a job at all.
     let single = ids.as_ref().is_some_and(|ids| ids.len() == 1);
-    let shows_ended = asked.states != StateFilter::Live
-        || matches!(asked.action, SqueueAction::Json | SqueueAction::Yaml);
+    let shows_ended = asked.states != StateFilter::Live || asked.is_data();
     let ended_since = match (single, shows_ended) {
         (true, _) => Some(Timestamp(0)),
         (false, true) => Some(Timestamp(now - REMEMBERED_MS)),
@@ -235,7 +235,10 @@ fn steps(jobs: &[JobInfo], client: Option<&mut Client>) -> Result<Vec<StepRecord
     };
     let mut steps = Vec::new();
     for job in jobs {
-        if matches!(job.state, JobStateName::Running | JobStateName::Completing) {
+        if matches!(
+            job.state,
+            JobStateName::Running | JobStateName::Stopped | JobStateName::Completing
+        ) {
             let all = client.steps(JobId(job.id))?;
             steps.extend(
                 all.into_iter()

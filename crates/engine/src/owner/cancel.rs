@@ -10,7 +10,7 @@ use model::{
     ArrayTask, Ending, JobId, JobState, JobStateName, Outcome, StepId, Timestamp, WaitStatus,
 };
 use sched::{Event, Job};
-use sys::signals::SIGKILL;
+use sys::signals::{SIGCONT, SIGKILL, SIGSTOP};
 
 impl Owner {
     pub(super) fn cancel(
@@ -151,6 +151,7 @@ impl Owner {
         match signal {
             Some(signal) if signal != SIGKILL => {
                 self.signal_job(job, signal, batch, full, turn);
+                self.note_stop(job, signal, turn);
             }
             // The script alone is killed; the job ends as any whose script does.
             _ if running && batch && record.batch => {
@@ -197,6 +198,23 @@ impl Owner {
             for key in active.live_keys(*step) {
                 turn.words.push((key, call.clone()));
             }
+        }
+    }
+
+    /// A job whose steps get SIGSTOP is shown as STOPPED until they get SIGCONT, whichever of them it was sent to.
+    fn note_stop(&mut self, job: JobId, signal: i32, turn: &mut Turn) {
+        let has_steps = self
+            .running
+            .get(&job)
+            .is_some_and(|active| !active.steps.is_empty());
+        if has_steps && matches!(signal, SIGSTOP | SIGCONT) {
+            let (is_stopped, at) = (signal == SIGSTOP, turn.now);
+            self.state.apply(Event::Stopped {
+                job,
+                is_stopped,
+                at,
+            });
+            turn.durable = true;
         }
     }
 

@@ -137,7 +137,10 @@ impl Owner {
             let (ending, was_suspended) = match state {
                 Some(JobState::Running {
                     ending, suspension, ..
-                }) => (ending.clone(), suspension.is_some()),
+                }) => {
+                    let was_suspended = suspension.as_ref().is_some_and(|it| it.was_suspended());
+                    (ending.clone(), was_suspended)
+                }
                 _ => (None, false),
             };
             // Said again, as the end below: the former engine may not have come so far.

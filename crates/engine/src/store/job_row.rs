@@ -416,9 +416,20 @@ mod tests {
                 is_now: true,
                 before_ms: 3,
                 is_preempted: false,
+                is_stopped: false,
             };
             job.state = running(None, Some(suspension));
             (job.priority, job.rare.resized) = (42, Some(Timestamp(11)));
+        });
+        check(|job| {
+            let stopped = Suspension {
+                at: Timestamp(20),
+                is_now: false,
+                before_ms: 0,
+                is_preempted: false,
+                is_stopped: true,
+            };
+            job.state = running(None, Some(stopped));
         });
         check(|job| {
             job.state = JobState::Ended {

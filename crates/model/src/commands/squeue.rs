@@ -1,7 +1,7 @@
 //! What `squeue` prints: from job records to lines, without a look at anything else.
 
 use crate::commands::squeue_order::{sort_jobs, sort_steps};
-use crate::commands::{JobName, SqueueAction, SqueueArgs, StateFilter};
+use crate::commands::{JobName, SqueueArgs, StateFilter};
 use crate::fields::{Format, JobField, StepField, StepInfo};
 use crate::records::{ArrayTaskInfo, JobInfo, JobRecord, JobStateName, StepRecord, ViewFacts};
 use crate::values::{NodeName, parse_licences};
@@ -52,7 +52,11 @@ impl SqueueArgs {
         for job in &mut jobs {
             job.in_mebibytes = self.in_mebibytes;
         }
-        sort_jobs(&mut jobs, self.sort.as_deref());
+        if self.is_data() && self.sort.is_none() {
+            jobs.sort_by_key(JobInfo::place_among_records);
+        } else {
+            sort_jobs(&mut jobs, self.sort.as_deref());
+        }
         jobs
     }
 
@@ -202,9 +206,7 @@ impl SqueueArgs {
             StateFilter::All => true,
             StateFilter::Only(names) => names.contains(&job.state),
             // Ended jobs too, while the controller remembers them.
-            StateFilter::Live if matches!(self.action, SqueueAction::Json | SqueueAction::Yaml) => {
-                true
-            }
+            StateFilter::Live if self.is_data() => true,
             StateFilter::Live => matches!(
                 job.state,
                 JobStateName::Pending
@@ -212,6 +214,7 @@ impl SqueueArgs {
                     | JobStateName::Running
                     | JobStateName::Configuring
                     | JobStateName::Suspended
+                    | JobStateName::Stopped
                     | JobStateName::StageOut
                     | JobStateName::Completing
             ),

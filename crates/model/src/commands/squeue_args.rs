@@ -232,7 +232,7 @@ const OPTIONS: &[LongOption<Key>] = {
         LongOption::new("users", None, Required, Key::User),
         LongOption::new("verbose", Some('v'), Bare, Key::Verbose).does("what was asked for, before the list"),
         LongOption::new("version", Some('V'), Bare, Key::Version).does("what this is"),
-        LongOption::new("json", None, Bare, Key::Json).does("as JSON: an object whose `jobs` is a list"),
+        LongOption::new("json", None, Bare, Key::Json).does("as JSON: an object whose `jobs` is a list, filtered as in versions after 22.05"),
         LongOption::new("yaml", None, Bare, Key::Yaml).does("as YAML"),
     ]
 };
@@ -247,8 +247,13 @@ impl SqueueArgs {
     #[must_use]
     pub fn shows_numbers(&self) -> bool {
         let format = self.long_format.as_deref().unwrap_or_default();
+        self.is_data() || format.to_ascii_lowercase().contains("associd")
+    }
+
+    /// Whether it prints JSON or YAML: once, of jobs, whatever else is asked for.
+    #[must_use]
+    pub fn is_data(&self) -> bool {
         matches!(self.action, SqueueAction::Json | SqueueAction::Yaml)
-            || format.to_ascii_lowercase().contains("associd")
     }
 
     /// Reads a command line. `program` is `argv[0]`; `variable` tells of the environment.

@@ -390,7 +390,7 @@ fn flags(job: &JobInfo, runs: bool) -> Vec<&'static str> {
         (job.request.cpus_per_task.is_some(), "JOB_CPUS_SET"),
         (runs, "JOB_ACCRUE_OVER"),
         (
-            runs && job.state == JobStateName::Running,
+            runs && matches!(job.state, JobStateName::Running | JobStateName::Stopped),
             "JOB_WAS_RUNNING",
         ),
         (job.request.memory.is_some(), "JOB_MEM_SET"),

@@ -141,6 +141,15 @@ pub enum ArrayTaskInfo {
 }
 
 impl JobInfo {
+    /// By which Slurm keeps its records: the one that has an array's id, of what waits of it, is its last.
+    #[must_use]
+    pub fn place_among_records(&self) -> (u32, bool, u32) {
+        match &self.array {
+            Some(array) => (array.job, self.id == array.job, self.id),
+            None => (self.id, false, self.id),
+        }
+    }
+
     /// What Slurm would tell of the job.
     #[must_use]
     pub fn of(record: &JobRecord, facts: &ViewFacts) -> JobInfo {
@@ -441,6 +450,9 @@ fn suspended(state: &JobState) -> Option<(Timestamp, i64)> {
     else {
         return None;
     };
+    if !suspension.was_suspended() {
+        return None;
+    }
     let ran = suspension.at.since(*since) - suspension.before_ms;
     Some((suspension.at, ran / 1000))
 }

@@ -35,7 +35,7 @@ pub enum JobState {
         limit: Option<Seconds>,
         /// Set once its end was decided while processes of it still live.
         ending: Option<Ending>,
-        /// Set once it was suspended.
+        /// Set once it was suspended, or stopped by a signal.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         suspension: Option<Box<Suspension>>,
         /// Set while it is held: queued again it would wait held.
@@ -101,18 +101,21 @@ fn is_zero(count: &i64) -> bool {
     *count == 0
 }
 
-/// That a running job is suspended (`scontrol suspend`, a preemption), or was.
+/// That a running job is suspended (`scontrol suspend`, a preemption), or was, or that its steps were sent SIGSTOP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suspension {
     /// It is suspended now: its processes are stopped.
     pub is_now: bool,
-    /// When it was last suspended or resumed.
+    /// When it was last suspended or resumed; as it was first stopped, where it never was.
     pub at: Timestamp,
     /// For how many milliseconds it had been suspended before that, in all.
     pub before_ms: i64,
     /// Another job has its place: it goes on by itself once that is free again.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_preempted: bool,
+    /// Its steps were sent SIGSTOP, and no SIGCONT since. It keeps all that it has, and its time goes on.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_stopped: bool,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -120,6 +123,12 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl Suspension {
+    /// Whether it ever was suspended, and not only stopped by a signal.
+    #[must_use]
+    pub fn was_suspended(self) -> bool {
+        self.is_now || self.before_ms > 0
+    }
+
     /// How long it was suspended by some moment, in milliseconds.
     #[must_use]
     pub fn until(self, now: Timestamp) -> i64 {
@@ -362,6 +371,15 @@ impl JobState {
             return false;
         };
         suspension.as_ref().is_some_and(|it| it.is_now)
+    }
+
+    /// Whether the steps of a running job were sent SIGSTOP, and no SIGCONT since.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        let JobState::Running { suspension, .. } = self else {
+            return false;
+        };
+        suspension.as_ref().is_some_and(|it| it.is_stopped)
     }
 
     /// Whether the end of a running job was decided, and its processes are being ended: not yet in

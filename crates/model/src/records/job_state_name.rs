@@ -76,12 +76,13 @@ impl JobStateName {
             JobState::Pending { .. } => Name::Pending,
             JobState::Running { .. } if state.is_ending() => Name::Completing,
             JobState::Running { .. } if state.is_suspended() => Name::Suspended,
+            JobState::Running { .. } if state.is_stopped() => Name::Stopped,
             JobState::Running { .. } => Name::Running,
             JobState::Ended { outcome, .. } => Name::of_outcome(outcome),
         }
     }
 
-    /// The state below the flags COMPLETING and SPECIAL_EXIT: what the job is, or will be once its processes
+    /// The state below the flags COMPLETING, STOPPED and SPECIAL_EXIT: what the job is, or will be once its processes
     /// are gone.
     #[must_use]
     pub fn base_of(state: &JobState) -> JobStateName {
@@ -109,6 +110,9 @@ impl JobStateName {
                 } else {
                     Name::Preempted
                 }
+            }
+            state if !state.is_ending() && !state.is_suspended() && state.is_stopped() => {
+                Name::Running
             }
             state => Name::of(state),
         }
@@ -184,6 +188,37 @@ mod tests {
         }
         assert_eq!(NAMES.len(), Name::Stopped as usize + 1);
         assert_eq!(JobStateName::parse("bad"), None);
+    }
+
+    /// A running job that is being ended, is suspended, was sent SIGSTOP.
+    #[track_caller]
+    fn check(ending: Option<Ending>, is_now: bool, is_stopped: bool, want: (Name, Name)) {
+        let state = JobState::Running {
+            since: Timestamp(0),
+            allocation: Allocation::default(),
+            limit: None,
+            ending,
+            suspension: Some(Box::new(crate::records::Suspension {
+                is_now,
+                at: Timestamp(0),
+                before_ms: 0,
+                is_preempted: false,
+                is_stopped,
+            })),
+            held: None,
+            end_moved_ms: 0,
+        };
+        let names = (JobStateName::of(&state), JobStateName::base_of(&state));
+        assert_eq!(names, want);
+    }
+
+    #[test]
+    fn one_that_was_stopped_by_a_signal_runs_below_that() {
+        let end = Some(Ending::End(Outcome::Completed));
+        check(None, false, true, (Name::Stopped, Name::Running));
+        check(None, false, false, (Name::Running, Name::Running));
+        check(None, true, false, (Name::Suspended, Name::Suspended));
+        check(end, false, true, (Name::Completing, Name::Completed));
     }
 
     #[test]

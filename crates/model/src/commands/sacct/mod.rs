@@ -319,7 +319,7 @@ const OPTIONS: &[LongOption<Key>] = {
         LongOption::new("wckeys", Some('W'), Required, Key::Wckeys).of("LIST", "jobs with these workload keys"),
         LongOption::new("whole-hetjob", None, Takes::Optional, Key::WholeHetJob).of("yes|no", "all components of a heterogeneous job of which one is named"),
         LongOption::new("associations", Some('x'), Required, Key::OfNone).of("LIST", "none: no job has the number of an association"),
-        LongOption::new("json", None, Bare, Key::Json).does("as JSON: an object whose `jobs` is a list"),
+        LongOption::new("json", None, Bare, Key::Json).does("as JSON: an object whose `jobs` is a list, filtered as in versions after 22.05"),
         LongOption::new("yaml", None, Bare, Key::Yaml).does("as YAML"),
     ]
 };
