@@ -31,6 +31,12 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         }
         SinfoAction::List | SinfoAction::Json | SinfoAction::Yaml | SinfoAction::Reservations => {}
     }
+    if asked.is_verbose() {
+        printer.data(&asked.said());
+    }
+    // Data is printed once.
+    let is_data = matches!(asked.action, SinfoAction::Json | SinfoAction::Yaml);
+    let every = asked.every.filter(|_| !is_data);
     loop {
         let status = match cluster() {
             Ok(cluster) => print(&asked, &cluster, printer),
@@ -39,7 +45,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
                 1
             }
         };
-        let Some(seconds) = asked.every.filter(|_| status == 0) else {
+        let Some(seconds) = every.filter(|_| status == 0) else {
             return status;
         };
         printer.line("");

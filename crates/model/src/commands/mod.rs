@@ -23,6 +23,7 @@ pub(crate) mod sinfo_args;
 pub(crate) mod sinfo_order;
 pub(crate) mod sinfo_reservations;
 pub(crate) mod sinfo_states;
+mod sinfo_verbose;
 pub(crate) mod sprio;
 pub(crate) mod squeue;
 pub(crate) mod squeue_args;

@@ -37,7 +37,8 @@ impl SinfoArgs {
             widen(&mut format, &rows);
         }
         let mut lines = Vec::new();
-        if self.every.is_some() || self.long && !self.no_header {
+        let is_dated = self.every.is_some() || self.long || self.is_verbose();
+        if is_dated && !self.no_header {
             lines.extend(date(now, zone));
         }
         if !self.no_header {
@@ -82,16 +83,34 @@ impl SinfoArgs {
             (Some(_), _) | (_, Some(_)) => return (every_column(), ""),
             (None, None) => {}
         }
-        let names = match (self.summary, self.by_node, self.reasons, self.long) {
-            (true, ..) => SUMMARY,
-            (_, true, _, false) => NODES,
-            (_, true, _, true) => LONG_NODES,
-            (_, _, true, false) => REASONS,
-            (_, _, true, true) => LONG_REASONS,
-            (_, _, _, true) => LONG_LIST,
-            (_, _, _, false) => LIST,
-        };
+        let names = self.own_columns().unwrap_or_default();
         (Format::by_names(names), "")
+    }
+
+    /// The columns by name, where none are asked for.
+    pub(crate) fn own_columns(&self) -> Option<&'static str> {
+        if self.format.is_some() || self.long_format.is_some() {
+            return None;
+        }
+        Some(
+            match (self.summary, self.by_node, self.reasons, self.long) {
+                (true, ..) => SUMMARY,
+                (_, true, _, false) => NODES,
+                (_, true, _, true) => LONG_NODES,
+                (_, _, true, false) => REASONS,
+                (_, _, true, true) => LONG_REASONS,
+                (_, _, _, true) => LONG_LIST,
+                (_, _, _, false) => LIST,
+            },
+        )
+    }
+
+    /// The names of the columns that are shown.
+    pub(crate) fn column_names(&self) -> Vec<&'static str> {
+        let (format, _) = self.columns();
+        columns(&format)
+            .filter_map(|field| field.names.first().copied())
+            .collect()
     }
 
     /// A row for each set of nodes of a partition that differ in a column. Where partitions are shown, each

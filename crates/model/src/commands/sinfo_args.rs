@@ -1,6 +1,7 @@
 //! The command line of `sinfo`.
 
 use crate::commands::sinfo_states::NodeStateFilter;
+use crate::commands::sinfo_verbose::Written;
 use crate::options::long_options::{
     CommandOption, LongOption, command_options, parse_long_options,
 };
@@ -48,6 +49,8 @@ pub struct SinfoArgs {
     pub sort: Option<String>,
     /// `--iterate`, in seconds.
     pub every: Option<u32>,
+    /// The same as it was written, for `--verbose`.
+    pub(crate) written: Written,
 }
 
 /// What a `sinfo` does.
@@ -130,6 +133,7 @@ enum Key {
     States,
     Summary,
     Usage,
+    Verbose,
     Version,
     Yaml,
 }
@@ -163,7 +167,7 @@ const OPTIONS: &[LongOption<Key>] = {
         LongOption::new("states", Some('t'), Required, Key::States).of("LIST", "nodes in these states"),
         LongOption::new("reservation", Some('T'), Bare, Key::Reservations).does("reservations"),
         LongOption::new("usage", None, Bare, Key::Usage).does("the options in short"),
-        LongOption::accepted("verbose", Some('v'), Bare, "there is no more to say"),
+        LongOption::new("verbose", Some('v'), Bare, Key::Verbose).does("what was asked for, before the list"),
         LongOption::new("version", Some('V'), Bare, Key::Version).does("what this is"),
         LongOption::new("json", None, Bare, Key::Json).does("as JSON"),
         LongOption::new("yaml", None, Bare, Key::Yaml).does("as YAML"),
@@ -223,6 +227,8 @@ impl SinfoArgs {
                 },
                 Key::Json => asked.action = SinfoAction::Json,
                 Key::Yaml => asked.action = SinfoAction::Yaml,
+                // Data goes before them.
+                Key::Reservations if asked.action != SinfoAction::List => {}
                 Key::Reservations => asked.action = SinfoAction::Reservations,
                 Key::Long => asked.long = true,
                 Key::LongFormat if asked.format.is_some() => {
@@ -234,15 +240,20 @@ impl SinfoArgs {
                 Key::NoConvert => asked.no_convert = true,
                 Key::NoHeader => asked.no_header = true,
                 // Slurm ends a list that it can't read where it is wrong.
-                Key::Nodes => asked.nodes = Some(node_list::expand(&text).unwrap_or_default()),
+                Key::Nodes => {
+                    asked.nodes = Some(node_list::expand(&text).unwrap_or_default());
+                    asked.written.nodes = Some(text);
+                }
                 Key::Partition => asked.partitions = Some(list(&text)),
                 Key::Reasons => asked.reasons = true,
                 Key::Responding => asked.responding = true,
                 Key::Sort => asked.sort = Some(text),
                 Key::States => {
                     asked.states = NodeStateFilter::parse(&text).map_err(SinfoUsageError::State)?;
+                    asked.written.states = Some(text);
                 }
                 Key::Summary => asked.summary = true,
+                Key::Verbose => asked.written.verbose += 1,
             }
         }
         if let Some(message) = parsed.wrong {

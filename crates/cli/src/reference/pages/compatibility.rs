@@ -40,6 +40,10 @@ const OTHERS: &str = r"# Commands that look and manage
 
 What they print is read by programs: using an option that is accepted says nothing.
 
+`squeue` and `sacct` with `--json` or `--yaml` list the jobs that the filters beside them leave (`-u`, `-j`, `-t`, `-p`, `-w`, ...).
+Slurm 22.05 reads those filters and applies none for `squeue` and only some for `sacct`; later versions apply them, and programs
+that pass them expect it.
+
 ";
 
 /// A command's options as a table: name, verdict, what it does or why not.
