@@ -36,6 +36,8 @@ pub struct Printer {
     lost: Cell<bool>,
     /// Where data goes to a terminal.
     shown: Option<RefCell<TerminalText>>,
+    /// No talk is written any more.
+    muted: Cell<bool>,
 }
 
 /// What is written at once of a long value.
@@ -69,6 +71,7 @@ impl Printer {
             moving: RefCell::new(None),
             lost: Cell::new(false),
             shown: io::stdout().is_terminal().then(RefCell::default),
+            muted: Cell::new(false),
         }
     }
 
@@ -177,8 +180,16 @@ impl Printer {
         }
     }
 
+    /// From now on no talk is written, errors neither: `-QQ` of Slurm's commands.
+    pub fn mute(&self) {
+        self.muted.set(true);
+    }
+
     /// Writes a line of talk.
     pub fn say(&self, text: &str) {
+        if self.muted.get() {
+            return;
+        }
         self.settle();
         let _ = writeln!(io::stderr().lock(), "{}", self.err.apply(text));
     }

@@ -183,7 +183,7 @@ fn what_waits_can_be_given_up() {
         &["--immediate=1", "true"],
         1,
         "",
-        &format!("{revoked}{busy}"),
+        &format!("{busy}{revoked}"),
     );
     let mut waiting = start(&env, &["true"]);
     let mut words = BufReader::new(waiting.stderr.take().unwrap());

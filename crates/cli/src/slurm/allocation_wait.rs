@@ -22,16 +22,23 @@ pub enum Waited {
     Ended(Outcome),
     /// The time of `--immediate` was over: it is cancelled.
     Late,
-    /// It may not run yet, whatever is free, and `--immediate` does not wait for that: it is cancelled.
-    NotAtOnce,
+    /// It can't start as things are, whatever is free, and `--immediate` does not wait for that: it is
+    /// cancelled, and why in Slurm's words.
+    NotAtOnce(&'static str),
     /// A signal came that means to give up: it is cancelled.
     Interrupted,
     /// The engine does not answer.
     Failed(CallError),
 }
 
+/// Whether `--immediate` means that the job starts at once or not at all: as in Slurm one second, which is what it
+/// means without a number. Longer ones wait as others do, until they are over.
+pub fn is_at_once(immediate: Option<Duration>) -> bool {
+    immediate.is_some_and(|most| most <= Duration::from_secs(1))
+}
+
 /// Waits until `job` runs, which was `seen` as it was submitted. `queued` is called once when it has to
-/// wait for resources, unless it does not wait longer than `immediate`, with what Slurm says of a job that
+/// wait for resources, unless it starts at once or not at all, with what Slurm says of a job that
 /// can't start as things are.
 pub fn wait_until_running(
     (job, seen): (JobId, Option<Box<JobRecord>>),
@@ -41,9 +48,10 @@ pub fn wait_until_running(
     queued: &mut dyn FnMut(Option<&str>),
 ) -> Waited {
     let runs = |record: &JobRecord| matches!(record.state, JobState::Running { .. });
-    if immediate.is_some() && seen.as_deref().is_some_and(waits_for_more) {
+    let at_once = is_at_once(immediate);
+    if at_once && let Some(why) = seen.as_deref().and_then(why_not_at_once) {
         cancel(job, client);
-        return Waited::NotAtOnce;
+        return Waited::NotAtOnce(why);
     }
     if seen.as_deref().is_some_and(runs)
         && let Some(record) = seen
@@ -72,7 +80,7 @@ pub fn wait_until_running(
                 if let Some(record) = &record {
                     why = why_queued(record);
                 }
-                if !announced && immediate.is_none() && begun.elapsed() >= LOOK {
+                if !announced && !at_once && begun.elapsed() >= LOOK {
                     announced = true;
                     queued(why);
                 }
@@ -159,15 +167,19 @@ pub fn wait_for_prologs(
     }
 }
 
-/// Whether a job waits for something else than resources: it is held, or comes after a moment or other jobs.
-fn waits_for_more(record: &JobRecord) -> bool {
+/// Why a job that is to start at once can't, whatever is free: it is held, comes after a moment or other jobs, or
+/// could not start on idle nodes either.
+fn why_not_at_once(record: &JobRecord) -> Option<&'static str> {
     let JobState::Pending { reason } = &record.state else {
-        return false;
+        return None;
     };
-    matches!(
-        reason,
-        PendingReason::JobHeldUser | PendingReason::BeginTime | PendingReason::Dependency
-    )
+    match reason {
+        PendingReason::JobHeldUser
+        | PendingReason::JobHeldAdmin
+        | PendingReason::BeginTime
+        | PendingReason::Dependency => Some("Job dependency problem"),
+        _ => why_queued(record),
+    }
 }
 
 /// What the controller answers with the number of a job that is queued and could not start on idle nodes either.

@@ -123,12 +123,14 @@ const GRES_HELP: &str = "Valid gres options are:\ngpu[[:type]:count]\n";
 /// What `--mpi=list` prints.
 const MPI_LIST: &str = "MPI plugin types are...\n\tnone\n";
 
-/// What `--hint=help` prints.
+/// What `--hint=help` prints, as 22.05 has it.
 const HINT_HELP: &str = "\
-Hints:
-  compute_bound    all cores of each socket, one thread a core
-  memory_bound     one core of each socket, one thread a core
-  [no]multithread  with or without the extra threads of a core
+Application hint options:
+    --hint=             Bind tasks according to application hints
+        compute_bound   use all cores in each socket
+        memory_bound    use only one core in each socket
+        [no]multithread [don't] use extra threads with in-core multi-threading
+        help            show this help message
 ";
 
 /// What `--cpu-bind=help` prints, as 22.05 has it.

@@ -151,6 +151,9 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
         return shown(show, printer);
     }
     stop_at_error(&said, printer)?;
+    if asked.silent {
+        printer.mute();
+    }
     if !asked.quiet {
         for remark in &said {
             printer.say(remark.printed(Command::Sbatch).trim_end());

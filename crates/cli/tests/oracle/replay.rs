@@ -565,6 +565,32 @@ const ADMIN: Part = Part {
     only: "",
 };
 
+/// What JSON and YAML leave out of what is asked for.
+const DATA: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/data/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/data/differ.txt"),
+    file: "manage/data/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: SLEEPERS,
+    only: "",
+};
+
+/// What wrappers and people type: what starts at once or not at all, hints, silence, `sinfo -v`, jobs that are stopped.
+const WRAPPERS: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/wrappers/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/wrappers/differ.txt"),
+    file: "manage/wrappers/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: &["runs", "stops"],
+    only: "",
+};
+
 /// What tasks are told of `srun`, of how they share GPUs and how files are opened, and which processes steps have.
 const TOLD: Part = Part {
     gres_conf: None,
@@ -931,6 +957,16 @@ fn steps_that_overlap_are_as_recorded_or_are_listed() {
 #[test]
 fn accounts_are_managed_as_recorded_or_listed() {
     play(&ADMIN);
+}
+
+#[test]
+fn what_wrappers_type_is_answered_as_recorded_or_is_listed() {
+    play(&WRAPPERS);
+}
+
+#[test]
+fn data_leaves_out_what_was_recorded_or_is_listed() {
+    play(&DATA);
 }
 
 #[test]

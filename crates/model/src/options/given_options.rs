@@ -129,7 +129,7 @@ pub(crate) struct GivenOptions {
     pub(crate) propagate: Option<Result<PassedLimits, String>>,
     pub(crate) pty: bool,
     pub(crate) qos: Option<String>,
-    pub(crate) quiet: bool,
+    pub(crate) quiet: u32,
     pub(crate) quit_on_interrupt: bool,
     pub(crate) reboot: bool,
     pub(crate) relative: Option<u32>,

@@ -310,7 +310,7 @@ impl Reading<'_> {
             }
             Key::Pty => o.pty = true,
             Key::Qos => o.qos = owned(),
-            Key::Quiet => o.quiet = true,
+            Key::Quiet => o.quiet += 1,
             Key::QuitOnInterrupt => o.quit_on_interrupt = true,
             Key::Reboot => o.reboot = true,
             Key::Relative => o.relative = number(0)?,

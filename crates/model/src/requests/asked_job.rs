@@ -22,7 +22,7 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
     exclusions(reading);
     arbitrary_nodes(reading);
     let o = &reading.options;
-    if o.quiet && o.verbose > 0 {
+    if o.quiet > 0 && o.verbose > 0 {
         error(
             reading,
             "don't specify both --verbose (-v) and --quiet (-Q)",

@@ -32,8 +32,10 @@ pub struct Salloc {
     pub immediate: Option<u32>,
     /// `--kill-command`: the signal that the command gets when the allocation is gone.
     pub kill_command: Option<i32>,
-    /// `--quiet`
+    /// `--quiet`: only errors are said.
     pub quiet: bool,
+    /// `--quiet` twice: errors are not said either.
+    pub silent: bool,
     /// What `--verbose` says of the options that were given.
     pub defined: Vec<String>,
     /// What the command finds of the options, so that an `srun` beside it takes them again.
@@ -98,7 +100,8 @@ pub fn resolve(
         get_user_env: o.get_user_env,
         immediate: o.immediate,
         kill_command: o.kill_command,
-        quiet: o.quiet,
+        quiet: o.quiet > 0,
+        silent: o.quiet > 1,
         defined: defined_options(&reading.given, o.verbose),
         handed_on,
         show: o.show,

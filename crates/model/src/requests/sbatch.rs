@@ -63,8 +63,10 @@ pub struct Sbatch {
     pub test_only: bool,
     /// `--wait`
     pub wait: bool,
-    /// `--quiet`
+    /// `--quiet`: only errors are said.
     pub quiet: bool,
+    /// `--quiet` twice: errors are not said either.
+    pub silent: bool,
     /// What `--verbose` says of the options that were given.
     pub defined: Vec<String>,
     /// Something to print instead.
@@ -231,7 +233,8 @@ pub fn resolve(
         parsable: o.parsable,
         test_only: o.test_only,
         wait: o.wait_for_end,
-        quiet: o.quiet,
+        quiet: o.quiet > 0,
+        silent: o.quiet > 1,
         defined: defined_options(&reading.given, o.verbose),
         show: o.show,
         source,

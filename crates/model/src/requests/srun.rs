@@ -42,8 +42,10 @@ pub struct Srun {
     pub clusters: Option<String>,
     /// `--test-only`
     pub test_only: bool,
-    /// `--quiet`
+    /// `--quiet`: only errors are said.
     pub quiet: bool,
+    /// `--quiet` twice: errors are not said either.
+    pub silent: bool,
     /// How often `--verbose`.
     pub verbose: u32,
     /// What `--verbose` says of the options that were given.
@@ -330,7 +332,8 @@ fn resolve_one(
         immediate: o.immediate,
         clusters: o.clusters.clone(),
         test_only: o.test_only,
-        quiet: o.quiet,
+        quiet: o.quiet > 0,
+        silent: o.quiet > 1,
         verbose: o.verbose,
         defined: defined_options(&reading.given, o.verbose),
         show: o.show,

@@ -2,7 +2,9 @@
 
 mod command;
 
-use super::allocation_wait::{Prologs, Waited, nodes_of, wait_for_prologs, wait_until_running};
+use super::allocation_wait::{
+    Prologs, Waited, is_at_once, nodes_of, wait_for_prologs, wait_until_running,
+};
 use super::connection::{CommandError, cluster_name, connect};
 use super::exit_variables::{of_error, of_lateness, say_zero};
 use super::login_environment::{bare_login, login_environment};
@@ -59,6 +61,9 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
             1 => of_error(),
             of_options => of_options,
         };
+    }
+    if asked.silent {
+        printer.mute();
     }
     if !asked.quiet {
         for remark in &said {
@@ -142,12 +147,19 @@ fn hold(
             record
         }
         Waited::Late => {
+            let why = if is_at_once(immediate) {
+                "Requested nodes are busy"
+            } else {
+                "Connection timed out"
+            };
+            printer.say(&format!(
+                "salloc: error: Unable to allocate resources: {why}"
+            ));
             say(&revoked);
-            printer.say("salloc: error: Unable to allocate resources: Requested nodes are busy");
             return Ok(of_lateness());
         }
-        Waited::NotAtOnce => {
-            printer.say("salloc: error: Job submit/allocate failed: Job dependency problem");
+        Waited::NotAtOnce(why) => {
+            printer.say(&format!("salloc: error: Job submit/allocate failed: {why}"));
             return Ok(of_error());
         }
         Waited::Interrupted => {

@@ -116,8 +116,8 @@ fn wait_until_running(
             printer.say("srun: error: Unable to allocate resources: Requested nodes are busy");
             return Err(of_lateness());
         }
-        Waited::NotAtOnce => {
-            printer.say("srun: error: Unable to allocate resources: Job dependency problem");
+        Waited::NotAtOnce(why) => {
+            printer.say(&format!("srun: error: Unable to allocate resources: {why}"));
         }
         Waited::Interrupted => {
             printer.say(&format!("srun: Job allocation {job} has been revoked"));

@@ -74,6 +74,9 @@ fn run_on(engine: &Path, args: &[String], printer: &Printer) -> u8 {
             of_options => of_options,
         };
     }
+    if asked.silent {
+        printer.mute();
+    }
     if !asked.quiet {
         for remark in &said {
             printer.say(remark.printed(Command::Srun).trim_end());

@@ -43,7 +43,8 @@ reasons/commands.txt (`reasons`, likewise) about what cancelled jobs waited for,
 job_records/commands.txt (`job_records`, likewise) about what accounting records of jobs and steps; dump/commands.txt, waiting/commands.txt,
 no_kill/commands.txt, overlap/commands.txt, told/commands.txt and admin/commands.txt (`dump`, `waiting`, `no_kill`, `overlap`, `told`, `admin`, likewise) about files of accounts, what is changed of
 jobs that wait, jobs that keep the nodes that are left to them, steps that share nodes, what tasks are told,
-and accounts, users and QOS that are added and deleted.
+and accounts, users and QOS that are added and deleted; data/commands.txt (`data`, likewise) about what `--json` leaves out,
+and wrappers/commands.txt (`wrappers`, likewise) about what starts at once or not at all, hints, -QQ, `sinfo -v` and jobs that are stopped.
 
 corners/commands.txt (`corners`, likewise) is about what commands say with -v and -Q, files that there are not, and
 commands that are read one by one; jobs that were just cancelled were looked at again once accounting had them.
