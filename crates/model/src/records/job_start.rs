@@ -1,8 +1,8 @@
 //! A start of a job, and what became of it: a requeued job has several.
 
 use crate::records::{
-    JobRecord, JobRecordChange, JobStateName, StartedBy, StepRecord, StepState, Suspension,
-    WaitStatus,
+    JobInfo, JobRecord, JobRecordChange, JobStateName, StartedBy, StepRecord, StepState,
+    Suspension, WaitStatus,
 };
 use crate::values::{NodeShare, RestartCount, Seconds, StepId, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
@@ -47,6 +47,20 @@ pub struct JobStart {
     pub status: WaitStatus,
     /// What its ended steps used, where that was counted.
     pub usage: Option<Usage>,
+}
+
+impl JobStart {
+    /// The partition that it was in; where that is not known, its job's.
+    #[must_use]
+    pub fn partition_of<'a>(&'a self, job: &'a JobInfo) -> &'a str {
+        self.partition.as_deref().unwrap_or(&job.partition)
+    }
+
+    /// The QOS that it had; where that is not known, its job's.
+    #[must_use]
+    pub fn qos_of<'a>(&'a self, job: &'a JobInfo) -> &'a str {
+        self.qos.as_deref().unwrap_or(&job.qos)
+    }
 }
 
 /// A job with all of its starts and steps.

@@ -7,6 +7,7 @@ mod amounts;
 mod lived;
 mod print;
 mod row;
+mod row_facts;
 mod task_columns;
 pub(crate) mod values;
 

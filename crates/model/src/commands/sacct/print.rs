@@ -270,8 +270,8 @@ impl<'a> Filtered<'a> {
                 started: Some(start.since),
                 ended: start.ended,
             },
-            partition: start.partition.as_deref().unwrap_or(&job.partition),
-            qos: start.qos.as_deref().unwrap_or(&job.qos),
+            partition: start.partition_of(job),
+            qos: start.qos_of(job),
             limit: start.limit,
             nodes: start.nodes.iter().map(|share| &share.node).collect(),
             shares: &start.nodes,
@@ -283,7 +283,11 @@ impl<'a> Filtered<'a> {
         let held = job.allocation.as_ref();
         Filtered {
             lived: Lived {
-                state: job.state,
+                // Accounting is not told of SIGSTOP.
+                state: match job.state {
+                    JobStateName::Stopped => job.base_state,
+                    state => state,
+                },
                 eligible: start.map_or(job.eligible, |start| start.eligible),
                 started: start.map(|start| start.since),
                 ended: start.map_or_else(
