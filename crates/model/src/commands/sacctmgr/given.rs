@@ -30,6 +30,10 @@ pub(super) struct Given {
     pub(super) remarks: String,
 }
 
+/// What is said of the setting that takes back what was used; a real Slurm takes 0 for it.
+const RAW_USAGE: &str = "sacctmgr: error: RawUsage can't be set here: what was used is counted from the jobs \
+                         themselves, and forgotten as PriorityDecayHalfLife and PriorityUsageResetPeriod say\n";
+
 /// Reads the words of `add`, or those after `set`.
 pub(super) fn given(
     words: &[String],
@@ -73,6 +77,9 @@ pub(super) fn given(
                     return Err(unknown(&bad));
                 }
                 given.qos.extend(changes);
+            }
+            _ if lower.len() >= 7 && "rawusage".starts_with(&lower) => {
+                return Err(Answer::refused(RAW_USAGE.to_owned()));
             }
             _ => {
                 let Some(setting) = Setting::named(known, &lower) else {
