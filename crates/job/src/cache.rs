@@ -304,6 +304,20 @@ impl NamedContainer {
             place,
         }
     }
+
+    /// Has nothing remove it until this process has ended; `false` where it is not there.
+    #[must_use]
+    pub fn keep(&self) -> bool {
+        // A cache of another user's is kept by that one.
+        let held = FileLock::share(&self.lock);
+        let is_there = self.place.is_dir();
+        if let Ok(held) = held
+            && is_there
+        {
+            std::mem::forget(held);
+        }
+        is_there
+    }
 }
 
 /// The lock of an environment, or of what a container starts from, where that lies in a cache.
@@ -437,6 +451,25 @@ mod tests {
             assert!(!keeper.join().unwrap());
         });
         assert!(FileLock::try_acquire(&lock).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_container_that_is_removed_before_it_is_kept_is_not_kept() {
+        let cache = tempfile::tempdir().unwrap();
+        let named = NamedContainer::new(cache.path(), "mine");
+        assert!(!named.keep());
+        fs::create_dir_all(&named.place).unwrap();
+        std::thread::scope(|scope| {
+            let removing = FileLock::acquire(&named.lock).unwrap();
+            let keeper = scope.spawn(|| named.keep());
+            fs::remove_dir_all(&named.place).unwrap();
+            drop(removing);
+            assert!(!keeper.join().unwrap());
+        });
+        assert!(FileLock::try_acquire(&named.lock).unwrap().is_some());
+        fs::create_dir_all(&named.place).unwrap();
+        assert!(named.keep());
+        assert!(FileLock::try_acquire(&named.lock).unwrap().is_none());
     }
 
     #[test]

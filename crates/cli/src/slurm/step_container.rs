@@ -38,7 +38,7 @@ pub fn made_ready(
         .name
         .as_ref()
         .map(|name| NamedContainer::new(&cache_folder, name));
-    let is_there = check_named(&asked, named.as_ref().map(|named| &*named.place))?;
+    let is_there = check_named(&asked, named.as_ref())?;
     if let Some(named) = named.as_ref().filter(|_| is_there) {
         asked.image = Some(named.place.display().to_string());
     }
@@ -85,10 +85,10 @@ pub fn made_ready(
         }
     };
     if let Some(named) = named {
-        if !is_there {
+        // What was made may be removed again before it is held.
+        while !is_there && !named.keep() {
             copy(plan.runtime.value, &image, &named)?;
         }
-        cache::keep_until_end(&named.lock);
         (image, in_use) = (named.place, Some(named.lock));
     }
     let home = std::env::var("HOME").unwrap_or_default();
@@ -148,12 +148,12 @@ fn ignored(asked: &StepContainer) -> Vec<&'static str> {
     set.map(|(option, _)| option).collect()
 }
 
-/// Whether the container of a name is there, as was asked.
-fn check_named(asked: &StepContainer, folder: Option<&Path>) -> Result<bool, Lines> {
-    let (Some(name), Some(folder)) = (&asked.name, folder) else {
+/// Whether the container of a name is there, as was asked; then it stays until this process has ended.
+fn check_named(asked: &StepContainer, named: Option<&NamedContainer>) -> Result<bool, Lines> {
+    let (Some(name), Some(named)) = (&asked.name, named) else {
         return Ok(false);
     };
-    match (asked.use_of_name, folder.is_dir()) {
+    match (asked.use_of_name, named.keep()) {
         (UseOfName::There, false) => Err(vec![
             format!("pyxis: there is no container {name:?}"),
             format!("--container-name={name} with --container-image=… makes it"),
@@ -162,7 +162,7 @@ fn check_named(asked: &StepContainer, folder: Option<&Path>) -> Result<bool, Lin
             format!("pyxis: the container {name:?} is there already"),
             format!(
                 "leave out :create to use it, or remove {}",
-                folder.display()
+                named.place.display()
             ),
         ]),
         (UseOfName::Auto, false) if asked.image.is_none() => Err(vec![format!(
