@@ -26,7 +26,7 @@ pub fn with_image(what: &str) -> Option<TestEnv> {
 
 /// The same, whatever runs it.
 pub fn with_busybox(what: &str) -> Option<TestEnv> {
-    let mut places = ["/bin/busybox", "/usr/bin/busybox"].into_iter();
+    let places = ["/bin/busybox", "/usr/bin/busybox"].into_iter();
     let Some(busybox) = places.map(Path::new).find(|path| path.exists()) else {
         skip(what, "busybox-static is needed");
         return None;
