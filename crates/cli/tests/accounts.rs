@@ -212,6 +212,32 @@ fn an_association_of_a_partition_counts_there_alone() {
         planned.stdout.contains("Multiple partition job request"),
         "{planned:?}"
     );
+    // Each is changed by itself.
+    let wider = [
+        "-i",
+        "modify",
+        "user",
+        &me,
+        "where",
+        "account=q3",
+        "partition=main",
+        "set",
+        "MaxWall=7",
+    ];
+    twin.0.slurm("sacctmgr", &wider).success();
+    let asked = [
+        "-nP",
+        "show",
+        "assoc",
+        "where",
+        "account=q3",
+        &format!("user={me}"),
+        "format=partition,maxwall",
+    ];
+    let rows = twin.0.slurm("sacctmgr", &asked).success();
+    let mut rows: Vec<&str> = rows.lines().collect();
+    rows.sort_unstable();
+    assert_eq!(rows, ["main|00:07:00", "|"]);
     // Each has shares of its own, and a job's use counts for one of them, also after a restart.
     let shares = |engine: &Twin| {
         let format = ["-A", "q3", "-nmaP", "-o", "user,partition,rawusage"];

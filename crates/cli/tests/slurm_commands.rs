@@ -750,8 +750,9 @@ fn a_jobs_name_fakes_no_row_and_moves_no_cursor() {
 #[test]
 fn a_cluster_that_is_named_is_said() {
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-    let first = env.slurm("squeue", &["-h", "-M", "all"]).success();
-    let name = first.trim().strip_prefix("CLUSTER: ").unwrap().to_owned();
+    let said = env.slurm("squeue", &["-M", "all"]).success();
+    let first = said.lines().next().unwrap().to_owned();
+    let name = first.strip_prefix("CLUSTER: ").unwrap().to_owned();
     let asked = ["-M", &name, "--wait", "--wrap", "true"];
     let said = env.slurm("sbatch", &asked).success();
     assert_eq!(said, format!("Submitted batch job 1 on cluster {name}\n"));
@@ -759,8 +760,10 @@ fn a_cluster_that_is_named_is_said() {
     let said = submit(&env, &["--wait", "--wrap", "true"]);
     assert_eq!(said, format!("2;{name}"));
     for command in ["squeue", "sinfo"] {
-        let said = env.slurm(command, &["-h", "-o", "%A"]).success();
-        assert_eq!(said.lines().next(), Some(first.trim()), "{command}");
+        let said = env.slurm(command, &[] as &[&str]).success();
+        assert_eq!(said.lines().next(), Some(&*first), "{command}");
+        let bare = env.slurm(command, &["-h"]).success();
+        assert!(!bare.contains(&first), "{command}");
     }
 }
 

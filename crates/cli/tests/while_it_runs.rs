@@ -62,7 +62,8 @@ fn ctrl_c_is_passed_on_and_the_step_goes_on_without_status() {
 #[test]
 fn a_task_that_ctrl_c_ends_hears_of_it_first() {
     let env = TestEnv::new(YARD);
-    let task = "trap 'echo heard; exit 4' INT";
+    // SIGTERM follows at once.
+    let task = "trap '' TERM; trap 'echo heard; exit 4' INT";
     let mut srun = interrupted(&env, "--quit-on-interrupt", task);
     assert_eq!(srun.wait().unwrap().code(), Some(4));
 }

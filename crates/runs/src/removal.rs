@@ -123,13 +123,20 @@ pub fn refuse_awaited(doomed: &BTreeSet<String>) -> Result<(), Failure> {
             continue;
         };
         let mut waiting = select_only(&entry.id)?;
-        let (view, _) = waiting.view_or_note()?;
-        let may_start = |run: &Run| !was_launched(run) && run.state(view.as_ref()).is_live();
+        let (view, outage) = waiting.view_or_note()?;
+        // Of one whose cluster does not answer it is not known whether it waits.
+        let is_open = |state: RunState| match state {
+            RunState::Unknown { .. } | RunState::NotSubmitted => outage.is_some(),
+            state => state.is_live(),
+        };
+        let may_start = |run: &Run| !was_launched(run) && is_open(run.state(view.as_ref()));
         if waiting.run.as_ref().is_some_and(may_start) {
             let (id, after) = (&awaited.id, &entry.id);
             let what = format!("{id} is not removed: {after} starts after it");
             return Err(Failure::new(FailureKind::Refused, what)
-                .there(format!("{after} waits still, and fails where {id} is gone"))
+                .there(format!(
+                    "{after} may wait still, and fails where {id} is gone"
+                ))
                 .todo(format!(
                     "again once {after} has begun, or yard cancel {after} first"
                 )));

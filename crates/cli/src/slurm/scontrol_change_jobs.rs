@@ -274,12 +274,18 @@ fn said_of(named: NamedJob, refusal: &Refusal) -> Vec<String> {
             };
             each.iter().map(line).collect()
         }
-        refusal if named.element.is_some() => vec![format!("{named}: {}", words_of(refusal))],
-        Refusal::NotRequeueable { because, .. } => vec![
-            format!("{} for job {named}", words_of(refusal)),
-            format!("job {named}: {because}"),
-        ],
-        refusal => vec![format!("{} for job {named}", words_of(refusal))],
+        refusal => {
+            let words = words_of(refusal);
+            let line = match named.element {
+                Some(_) => format!("{named}: {words}"),
+                None => format!("{words} for job {named}"),
+            };
+            let why = match refusal {
+                Refusal::NotRequeueable { because, .. } => Some(format!("job {named}: {because}")),
+                _ => None,
+            };
+            std::iter::once(line).chain(why).collect()
+        }
     }
 }
 

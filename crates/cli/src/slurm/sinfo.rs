@@ -73,7 +73,7 @@ fn print(asked: &SinfoArgs, cluster: &ClusterReport, printer: &Printer) -> u8 {
             ));
         }
         _ => {
-            if super::is_cluster_named(asked.clusters.as_deref()) {
+            if !asked.no_header && super::is_cluster_named(asked.clusters.as_deref()) {
                 printer.line(&format!("CLUSTER: {}", cluster.name));
             }
             let partitions = partitions(cluster);

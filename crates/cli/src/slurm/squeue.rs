@@ -58,7 +58,8 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     }
     let every = asked.every.filter(|_| !asked.is_data());
     loop {
-        if super::is_cluster_named(asked.clusters.as_deref()) && !asked.is_data() {
+        let has_header = !asked.no_header && !asked.is_data();
+        if has_header && super::is_cluster_named(asked.clusters.as_deref()) {
             let own = super::connection::engine_name().unwrap_or_default();
             printer.line(&format!("CLUSTER: {own}"));
         }

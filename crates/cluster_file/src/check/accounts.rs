@@ -70,6 +70,7 @@ impl Checker<'_> {
                 );
             }
             self.qos_lists(user.qos.as_ref(), user.default_qos.as_ref(), &qos);
+            let mut seen = HashSet::new();
             for association in &user.associations {
                 self.known(
                     "unknown-account",
@@ -78,6 +79,21 @@ impl Checker<'_> {
                     &association.span,
                     &accounts,
                 );
+                let partition = association.partition.as_ref();
+                let partition = partition.map(|name| name.value.as_str());
+                if !seen.insert((association.name.as_str(), partition)) {
+                    let message = format!(
+                        "user {} has two associations in {} for the same partition",
+                        user.name, association.name
+                    );
+                    self.say(
+                        ("two-associations", Severity::Error),
+                        &association.span,
+                        message,
+                        "",
+                        "leave one of them out",
+                    );
+                }
                 self.qos_lists(
                     association.qos.as_ref(),
                     association.default_qos.as_ref(),

@@ -109,6 +109,7 @@ fn note(local: &Path, rank: u32) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     #[test]
     fn what_killed_wrappers_left_is_ended_on_its_own_node() {
@@ -165,7 +166,9 @@ mod tests {
         let there = |path: &str| Path::new(path).exists();
         let notes = || fs::read_dir(local.path().join(FOLDER)).unwrap().count();
         let until = |done: &dyn Fn() -> bool| {
+            let begun = Instant::now();
             while !done() {
+                assert!(begun.elapsed() < Duration::from_secs(60), "it never came");
                 thread::sleep(Duration::from_millis(5));
             }
         };

@@ -88,7 +88,7 @@ pub enum ImageError {
         image: String,
     },
     /// It would be kept as the image of what was there before.
-    #[error("the recipe {image} or a file that it copies was edited while its image was made")]
+    #[error("{image} or a file that it copies was edited while its image was made")]
     ChangedMeanwhile {
         /// As the plan has it.
         image: String,
@@ -164,7 +164,9 @@ impl ImageError {
                  its image is made; name what the image does not need in .dockerignore: up to 200 MB are copied \
                  when the run is submitted, and may change then"
             }
-            ImageError::ChangedMeanwhile { .. } => "run again; nothing of it was kept",
+            ImageError::ChangedMeanwhile { .. } => {
+                "run again, nothing of it was kept; name what programs write there meanwhile in .dockerignore"
+            }
             ImageError::Source { .. } => "make the files readable, and free space there",
             ImageError::MakerFailed { .. } => "correct what those lines say; then run again",
             ImageError::Cache(_) => "free space there, or set XDG_CACHE_HOME",

@@ -191,7 +191,13 @@ fn tell_refusals(refusals: &[Denied], of: &str, ported: &mut Ported) {
         if ported.questions.iter().any(known) {
             continue;
         }
-        let unsure = if refusal.assumed && matches!(refusal.fate, Fate::Refused | Fate::Waits(_)) {
+        // That a partition is down is sure; how long it will be is not.
+        let is_unsure = match &refusal.fate {
+            Fate::Refused => refusal.assumed,
+            Fate::Waits(reason) => refusal.assumed && reason != "PartitionDown",
+            Fate::WaitsOnceReleased(_) | Fate::Cut => false,
+        };
+        let unsure = if is_unsure {
             " (its file isn't sure)"
         } else {
             ""

@@ -183,9 +183,11 @@ fn judged<'a>(idle: &Idle<'a>, request: &Request, user: Option<&str>) -> Verdict
             // refuse in one of them is refused.
             for (index, one) in judged.into_iter().enumerate() {
                 let is_chosen = Some(index) == chosen;
-                if is_chosen || must_all {
-                    judge.found.extend(one.of_partition);
-                }
+                // Where all must take it, one in which it would wait keeps it from none of the others.
+                let counts = |found: &Finding| is_chosen || must_all && found.fate == Fate::Refused;
+                judge
+                    .found
+                    .extend(one.of_partition.into_iter().filter(counts));
                 if is_chosen {
                     of_nodes = one.of_nodes;
                 }

@@ -335,7 +335,14 @@ impl Judge<'_, '_> {
             )
             .over_time(time, most)
             .at(path("max_time"), most);
-            self.over_partition("PartitionTimeLimit", unless_lifted(found));
+            let found = unless_lifted(found);
+            if self.request.time.is_some() {
+                self.over_partition("PartitionTimeLimit", found);
+            } else {
+                // One that names no time has none yet when Slurm looks at partitions: it is taken, and waits.
+                let fate = Fate::Waits("PartitionTimeLimit".into());
+                self.found.push(Finding { fate, ..found });
+            }
             if let Some(over) = self.found.pop() {
                 let over = self.cut(over);
                 self.found.push(over);

@@ -93,8 +93,9 @@ fn told<T: fmt::Display>(
     (own != theirs).then_some((own, theirs))
 }
 
-/// The account that is over all others, which no file need name.
-const ROOT: &str = "root";
+/// What there is once `sacctmgr` has changed anything, which no file need name: the account over all others, and the
+/// QOS of a file without any.
+const OWN: [&str; 2] = ["root", "normal"];
 
 /// What `sacctmgr` changed of QOS and accounts: those that are new or gone, and of QOS the longest time.
 fn qos_changed(file: &ClusterFile, now: &ClusterFile, found: &mut Vec<Difference>) {
@@ -116,7 +117,8 @@ fn existence<T>(what: &str, own: &[Named<T>], theirs: &[Named<T>], found: &mut V
     let say = |is_there: bool| if is_there { "there" } else { "not there" };
     for (one, other, is_own) in [(own, theirs, true), (theirs, own, false)] {
         let lacks = |it: &&Named<T>| !other.iter().any(|other| other.name == it.name);
-        let odd = one.iter().filter(lacks).filter(|it| it.name != ROOT);
+        let odd = one.iter().filter(lacks);
+        let odd = odd.filter(|it| !OWN.contains(&it.name.as_str()));
         found.extend(odd.map(|it| Difference {
             what: format!("{what} {}", it.name),
             file: say(is_own).to_owned(),

@@ -292,9 +292,10 @@ fn time_by_limits(
     let TimeLimitRequest::Limit(limit) = time.limit else {
         return None;
     };
-    let is_less = match plan.time.as_ref()?.value {
-        TimeLimitRequest::Limit(planned) => limit < planned,
-        TimeLimitRequest::Unlimited => true,
+    let is_less = match plan.time.as_ref().map(|time| time.value) {
+        Some(TimeLimitRequest::Limit(planned)) => limit < planned,
+        // Where its partition says of none there is no longest one.
+        Some(TimeLimitRequest::Unlimited) | None => true,
     };
     let source = crate::Source::cluster(format!("{path} of {}", file.name));
     is_less.then(|| Resolved::new(time.limit, source))

@@ -94,7 +94,8 @@ fn held(refusals: &mut Vec<Objection>, known: &[Objection]) {
         }
         one.fate = JobFate::WaitsOnceReleased("BadConstraints".to_owned());
         one.assumed = true;
-        !known.iter().any(|known| known.fate.is_warning())
+        let is_told = |known: &Objection| matches!(known.fate, JobFate::WaitsOnceReleased(_));
+        !known.iter().any(is_told)
     });
 }
 

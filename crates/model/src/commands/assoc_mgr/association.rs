@@ -3,10 +3,14 @@
 use super::used::{Used, group_lines, limit, minutes_of, wall};
 use super::{AssocMgrFacts, CountedJob};
 use crate::records::{AccountAssociation, AccountChains, ShareRow};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-/// Whose something is: an account's, or a user's in one.
-type Whose<'a> = (&'a str, Option<&'a str>);
+/// Whose something is: an account's, a user's in one, or a user's in a partition of one.
+type Whose<'a> = (&'a str, Option<&'a str>, Option<&'a str>);
+
+fn whose(it: &AccountAssociation) -> Whose<'_> {
+    (&it.account, it.user.as_deref(), it.partition.as_deref())
+}
 
 /// What blocks of associations tell of, found once for all of them.
 pub(super) struct Associations<'a> {
@@ -22,15 +26,27 @@ impl<'a> Associations<'a> {
     pub(super) fn of(facts: &'a AssocMgrFacts) -> Associations<'a> {
         let chains = AccountChains::of(&facts.accounting);
         let mut jobs: HashMap<Whose<'_>, Vec<&CountedJob>> = HashMap::new();
+        let known: HashSet<Whose<'_>> = facts.accounting.associations.iter().map(whose).collect();
         for job in &facts.jobs {
-            let own = (&*job.account, Some(&*job.user));
+            let (account, user) = (&*job.account, Some(&*job.user));
+            let narrow = (account, user, Some(&*job.partition));
+            let own = if known.contains(&narrow) {
+                narrow
+            } else {
+                (account, user, None)
+            };
             jobs.entry(own).or_default().push(job);
             for over in chains.line_of_account(&job.account) {
-                jobs.entry((&over.account, None)).or_default().push(job);
+                jobs.entry((&over.account, None, None))
+                    .or_default()
+                    .push(job);
             }
         }
         let shares = facts.shares.iter();
-        let shares = shares.map(|row| ((&*row.account, row.user.as_deref()), row));
+        let shares = shares.map(|row| {
+            let partition = row.partition.as_deref();
+            ((&*row.account, row.user.as_deref(), partition), row)
+        });
         let users = facts.accounting.users.iter();
         let users = users.map(|user| (&*user.name, &*user.default_account));
         Associations {
@@ -50,7 +66,7 @@ pub(super) fn association_lines<'a>(
     left: Option<u32>,
 ) -> Vec<String> {
     let facts = all.facts;
-    let whose = (&*it.account, it.user.as_deref());
+    let whose = whose(it);
     let jobs = all.jobs.get(&whose).into_iter().flatten();
     let used = Used::of(facts, jobs.copied());
     let share = all.shares.get(&whose);

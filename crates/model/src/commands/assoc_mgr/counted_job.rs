@@ -10,6 +10,8 @@ pub struct CountedJob {
     pub user: String,
     /// Its account.
     pub account: String,
+    /// The first of its partitions.
+    pub partition: String,
     /// Its QOS.
     pub qos: String,
     /// It waits or runs.
@@ -46,6 +48,12 @@ impl CountedJob {
         });
         CountedJob {
             user: info.user().to_owned(),
+            partition: info
+                .partition
+                .split(',')
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
             qos: info.qos.to_string(),
             elements,
             tres: names

@@ -265,6 +265,7 @@ mod tests {
             jobs: vec![CountedJob {
                 user: "root".to_owned(),
                 account: "root".to_owned(),
+                partition: "main".to_owned(),
                 qos: "normal".to_owned(),
                 is_live: true,
                 is_running: true,

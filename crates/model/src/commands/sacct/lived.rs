@@ -1,5 +1,6 @@
 //! In which states a job was in a time, as Slurm's accounting asks for them.
 
+use super::SacctArgs;
 use crate::records::JobStateName;
 use crate::values::Timestamp;
 
@@ -44,8 +45,33 @@ impl Lived {
     }
 }
 
+impl SacctArgs {
+    /// The states that are asked for, where a start that is wanted has to have ended in one of them.
+    #[must_use]
+    pub fn end_states(&self) -> Option<&[JobStateName]> {
+        let states = self.states.as_deref()?;
+        states.iter().copied().all(is_end).then_some(states)
+    }
+
+    /// Source: `slurmdb_job_cond_def_start_end` of Slurm 22.05.
+    pub(super) fn states_within(&self, now: Timestamp) -> Option<(Timestamp, Timestamp)> {
+        self.states.as_ref()?;
+        let first = match (self.since, self.until, &self.jobs) {
+            (Some(since), ..) => since,
+            (None, Some(_), Some(_)) => Timestamp(0),
+            (None, _, None) => now,
+            (None, None, Some(_)) => return None,
+        };
+        let last = self.until.unwrap_or(first);
+        let is_moment = [first, now]
+            .map(Timestamp::seconds)
+            .contains(&last.seconds());
+        Some((first, Timestamp(last.0 + if is_moment { 1000 } else { 0 })))
+    }
+}
+
 /// Whether accounting notes an end of a start with this state.
-pub(super) fn is_end(state: JobStateName) -> bool {
+fn is_end(state: JobStateName) -> bool {
     use JobStateName as Name;
     matches!(
         state,

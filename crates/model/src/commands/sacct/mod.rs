@@ -331,29 +331,6 @@ pub(crate) fn options() -> Vec<CommandOption> {
 }
 
 impl SacctArgs {
-    /// The states that are asked for, where a start that is wanted has to have ended in one of them.
-    #[must_use]
-    pub fn end_states(&self) -> Option<&[JobStateName]> {
-        let states = self.states.as_deref()?;
-        states.iter().copied().all(lived::is_end).then_some(states)
-    }
-
-    /// Source: `slurmdb_job_cond_def_start_end` of Slurm 22.05.
-    fn states_within(&self, now: Timestamp) -> Option<(Timestamp, Timestamp)> {
-        self.states.as_ref()?;
-        let first = match (self.since, self.until, &self.jobs) {
-            (Some(since), ..) => since,
-            (None, Some(_), Some(_)) => Timestamp(0),
-            (None, _, None) => now,
-            (None, None, Some(_)) => return None,
-        };
-        let last = self.until.unwrap_or(first);
-        let is_moment = [first, now]
-            .map(Timestamp::seconds)
-            .contains(&last.seconds());
-        Some((first, Timestamp(last.0 + if is_moment { 1000 } else { 0 })))
-    }
-
     /// Reads a command line; `variable` tells of the environment.
     ///
     /// # Errors

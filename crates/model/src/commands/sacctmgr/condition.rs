@@ -7,6 +7,8 @@ pub(super) struct Condition {
     pub(super) names: Vec<String>,
     pub(super) accounts: Option<Vec<String>>,
     pub(super) users: Option<Vec<String>>,
+    /// Of associations for partitions, which.
+    pub(super) partitions: Option<Vec<String>>,
     pub(super) wckeys: Option<Vec<String>>,
     /// Clusters that are named: it is about what users and accounts have there.
     pub(super) clusters: Vec<String>,
@@ -14,10 +16,20 @@ pub(super) struct Condition {
 
 /// Splits `NAME where … set …` into what is named and what is set.
 pub(super) fn split(words: &[String]) -> Result<(Condition, Vec<String>), Answer> {
+    split_of(words, false)
+}
+
+/// The same of users, whose associations may be for partitions.
+pub(super) fn split_of_users(words: &[String]) -> Result<(Condition, Vec<String>), Answer> {
+    split_of(words, true)
+}
+
+fn split_of(words: &[String], of_users: bool) -> Result<(Condition, Vec<String>), Answer> {
     let mut condition = Condition {
         names: Vec::new(),
         accounts: None,
         users: None,
+        partitions: None,
         wckeys: None,
         clusters: Vec::new(),
     };
@@ -35,6 +47,9 @@ pub(super) fn split(words: &[String]) -> Result<(Condition, Vec<String>), Answer
                     match key {
                         "account" | "accounts" | "acct" => condition.accounts = Some(values),
                         "user" | "users" => condition.users = Some(values),
+                        "partition" | "partitions" if of_users => {
+                            condition.partitions = Some(values);
+                        }
                         "wckey" | "wckeys" => condition.wckeys = Some(values),
                         "name" | "names" | "qos" | "qoslevel" => condition.names.extend(values),
                         "cluster" | "clusters" => condition.clusters.extend(values),
@@ -49,6 +64,14 @@ pub(super) fn split(words: &[String]) -> Result<(Condition, Vec<String>), Answer
         }
     }
     Ok((condition, set))
+}
+
+impl Condition {
+    /// Whether an association for a partition, or for all, may be one that is named.
+    pub(super) fn is_of_partition(&self, partition: Option<&String>) -> bool {
+        let named = self.partitions.as_ref();
+        named.is_none_or(|all| partition.is_some_and(|partition| all.contains(partition)))
+    }
 }
 
 pub(super) fn no_conditions() -> Answer {

@@ -1,6 +1,6 @@
 //! `sacctmgr delete` of accounts, users and QOS.
 
-use super::condition::{no_conditions, split};
+use super::condition::{no_conditions, split, split_of_users};
 use super::default_qos::{default_qos_line, is_default_qos};
 use super::wckeys;
 use super::words::Answer;
@@ -76,15 +76,15 @@ pub(super) fn delete_user(
     to: &mut Accounting,
     uses: &[AccountingUse],
 ) -> Result<Answer, Answer> {
-    let (mut condition, _) = split(words)?;
-    condition
-        .names
-        .extend(condition.users.take().unwrap_or_default());
-    let names = condition.names;
+    let (mut condition, _) = split_of_users(words)?;
+    let mut names = std::mem::take(&mut condition.names);
+    names.extend(condition.users.take().unwrap_or_default());
     if let Some(keys) = &condition.wckeys {
         return wckeys::delete(keys, &names, to);
     }
-    let is_of_associations = condition.accounts.is_some() || !condition.clusters.is_empty();
+    let is_of_associations = condition.accounts.is_some()
+        || condition.partitions.is_some()
+        || !condition.clusters.is_empty();
     if names.is_empty() && !is_of_associations {
         return Err(no_conditions());
     }
@@ -103,7 +103,8 @@ pub(super) fn delete_user(
         let user = it
             .user
             .as_ref()
-            .filter(|user| is_meant(&it.account, user))?;
+            .filter(|user| is_meant(&it.account, user))
+            .filter(|_| condition.is_of_partition(it.partition.as_ref()))?;
         let partition = it.partition.iter();
         let partition: String = partition.map(|name| format!(" P = {name}")).collect();
         Some(format!(
@@ -120,6 +121,7 @@ pub(super) fn delete_user(
     to.associations.retain(|it| {
         let meant = it.user.as_ref();
         let meant = meant.filter(|user| is_meant(&it.account, user));
+        let meant = meant.filter(|_| condition.is_of_partition(it.partition.as_ref()));
         left.extend(meant.cloned());
         meant.is_none()
     });
@@ -128,6 +130,7 @@ pub(super) fn delete_user(
             .users
             .iter_mut()
             .filter(|it| is_meant(&it.default_account, &it.name))
+            .filter(|it| !is_in(&to.associations, &it.name, &it.default_account))
         {
             user.default_account.clear();
         }
@@ -203,6 +206,12 @@ pub(super) fn delete_qos(words: &[String], to: &mut Accounting) -> Result<Answer
         }
     }
     Ok(Answer::changed(format!(" Deleting QOS(s)...\n{lines}")))
+}
+
+/// Whether a user has an association in an account.
+fn is_in(associations: &[AccountAssociation], user: &str, account: &str) -> bool {
+    let mut all = associations.iter();
+    all.any(|it| it.account == account && it.user.as_deref() == Some(user))
 }
 
 fn refuse_used(

@@ -1,6 +1,6 @@
 //! `sacctmgr modify` of accounts, users and QOS.
 
-use super::condition::split;
+use super::condition::{split, split_of_users};
 use super::default_qos::{keep_default_qos, without_default_qos};
 use super::given::{Given, WHERE_HINT, admin_level, given, on_stdout, with_remarks};
 use super::words::{Answer, OF_ASSOCIATIONS, OF_QOS, changed_list};
@@ -146,7 +146,7 @@ fn put_under(name: &str, parent: &str, to: &mut Accounting) {
 
 /// `modify user …`
 pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
-    let (mut condition, set) = split(words)?;
+    let (mut condition, set) = split_of_users(words)?;
     condition
         .names
         .extend(condition.users.take().unwrap_or_default());
@@ -194,6 +194,7 @@ pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answe
                     .accounts
                     .as_ref()
                     .is_none_or(|names| names.contains(&it.account))
+                && condition.is_of_partition(it.partition.as_ref())
         };
         if let Some(answer) = without_default_qos(&given, to, &is_meant) {
             return Err(answer);

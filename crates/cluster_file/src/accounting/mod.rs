@@ -11,6 +11,7 @@ use model::{
     Account as KeptAccount, AccountAssociation, AccountUser, Accounting, LicenceResource,
     Qos as KeptQos, Seconds, Settings, TimeLimitRequest,
 };
+use std::collections::HashSet;
 
 /// A value of a cluster file as `sacctmgr` keeps it.
 pub(super) trait Setting: Sized {
@@ -322,31 +323,20 @@ impl ClusterFile {
                     ..AccountAssociation::default()
                 });
             }
-            let own = named(&user.associations, &account);
-            let mut settings = own.map_or_else(Settings::new, |own| own.settings());
-            if let Some(qos) = &user.default_qos {
-                let default = settings.entry("defaultqos".to_owned());
-                default.or_insert_with(|| qos.value.clone());
-            }
-            let association = AccountAssociation {
-                account,
-                user: Some(name.to_owned()),
-                parent: None,
-                partition: own.and_then(|own| Some(own.partition.as_ref()?.value.clone())),
-                qos: own
-                    .and_then(|own| list(&own.qos))
-                    .or_else(|| list(&user.qos)),
-                settings,
-                id: 0,
-            };
-            // Of root, whom the file may name, there is one from the start.
-            let what = |it: &AccountAssociation| {
-                (it.account.clone(), it.user.clone(), it.partition.clone())
-            };
-            let mut there = accounting.associations.iter_mut();
-            match there.find(|it| what(it) == what(&association)) {
-                Some(known) => *known = association,
-                None => accounting.associations.push(association),
+            let mut of_account = user.associations.iter().filter(|own| own.name == account);
+            // Of whom the account alone is named nothing else is said.
+            let first = of_account.next();
+            for own in std::iter::once(first).chain(of_account.map(Some)) {
+                let association = association(user, name, &account, own);
+                // Of root, whom the file may name, there is one from the start.
+                let what = |it: &AccountAssociation| {
+                    (it.account.clone(), it.user.clone(), it.partition.clone())
+                };
+                let mut there = accounting.associations.iter_mut();
+                match there.find(|it| what(it) == what(&association)) {
+                    Some(known) => *known = association,
+                    None => accounting.associations.push(association),
+                }
             }
         }
     }
@@ -387,7 +377,10 @@ impl ClusterFile {
                     table(&own.account, body)
                 })
                 .collect();
-            let accounts = associations.iter().map(|own| own.name.clone()).collect();
+            let mut accounts: Vec<String> =
+                associations.iter().map(|own| own.name.clone()).collect();
+            let mut seen = HashSet::new();
+            accounts.retain(|name| seen.insert(name.clone()));
             let admin = match &kept.admin[..] {
                 "Administrator" => "admin",
                 "Operator" => "operator",
@@ -451,64 +444,30 @@ fn kept_account(name: &str, account: &Account) -> KeptAccount {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FILE: &str = "
-        [qos.normal]\npriority = 100\nmax_wall = \"1-00:00:00\"\npreempt = [\"opp\"]
-        [qos.opp]\nmax_tres_per_user = \"gres/gpu=2,mem=4G\"\npreempt_mode = \"requeue\"
-        [account.lab]\nqos = [\"normal\"]\nmax_jobs = 3
-        [account.child]\nparent = \"lab\"
-        [user.ann]\naccounts = [\"lab\", \"child\"]\ndefault_account = \"child\"
-        [user.ann.account.lab]\nmax_submit = 2\nqos = [\"opp\"]
-    ";
-
-    #[test]
-    fn what_a_file_says_stays_when_it_was_kept() {
-        let file = ClusterFile::parse("lab", FILE).unwrap_or_default();
-        let kept = file.accounting("lab", "root");
-        assert_eq!(kept.qos.len(), 2);
-        assert_eq!(kept.associations.len(), 6, "{kept:#?}");
-        let again = file.with_accounting(&kept);
-        assert_eq!(again.accounting("lab", "root").qos, kept.qos);
-        let ann = again.user("ann").expect("a user of that name");
-        let own = named(&ann.associations, "lab").expect("an association");
-        assert_eq!(own.max_submit.as_ref().map(|own| own.value), Some(2));
-        assert_eq!(list(&own.qos), Some(vec!["opp".to_owned()]));
-        let child = named(&again.accounts, "child").expect("an account");
-        assert_eq!(child.parent.as_ref().map(|own| &own.value[..]), Some("lab"));
-        let normal = again.qos("normal").expect("a QOS");
-        assert_eq!(normal.settings(), kept.qos[0].settings);
+/// The association of a user in an account; `own` is what the file says of it alone.
+fn association(
+    user: &Named<User>,
+    name: &str,
+    account: &str,
+    own: Option<&Named<Association>>,
+) -> AccountAssociation {
+    let mut settings = own.map_or_else(Settings::new, |own| own.settings());
+    if let Some(qos) = &user.default_qos {
+        let default = settings.entry("defaultqos".to_owned());
+        default.or_insert_with(|| qos.value.clone());
     }
-
-    #[test]
-    fn a_user_who_is_in_no_account_any_more_is_no_user_of_the_cluster() {
-        let file = ClusterFile::parse("lab", FILE).unwrap_or_default();
-        let mut kept = file.accounting("lab", "root");
-        kept.associations
-            .retain(|own| own.user.as_deref() != Some("ann"));
-        assert!(file.with_accounting(&kept).user("ann").is_none());
-    }
-
-    #[test]
-    fn root_that_the_file_names_has_one_association() {
-        let text =
-            "[account.root]\n[user.root]\naccounts = [\"root\"]\ndefault_qos = \"a\"\n[qos.a]\n";
-        let file = ClusterFile::parse("lab", text).unwrap_or_default();
-        let kept = file.accounting("lab", "root");
-        let of_root = kept.associations.iter().filter(|it| it.user.is_some());
-        let defaults: Vec<_> = of_root.map(|it| it.settings.get("defaultqos")).collect();
-        assert_eq!(defaults, [Some(&"a".to_owned())]);
-    }
-
-    #[test]
-    fn the_owner_has_what_everyone_has() {
-        let text = "[qos.a]\npriority = 1\n[user.\"*\"]\naccounts = [\"all\"]\n";
-        let file = ClusterFile::parse("lab", text).unwrap_or_default();
-        let kept = file.accounting("lab", "me");
-        assert_eq!(kept.users.len(), 1);
-        assert_eq!(kept.users[0].default_account, "all");
-        assert_eq!(kept.users[0].admin, "Administrator");
+    AccountAssociation {
+        account: account.to_owned(),
+        user: Some(name.to_owned()),
+        parent: None,
+        partition: own.and_then(|own| Some(own.partition.as_ref()?.value.clone())),
+        qos: own
+            .and_then(|own| list(&own.qos))
+            .or_else(|| list(&user.qos)),
+        settings,
+        id: 0,
     }
 }
+
+#[cfg(test)]
+mod tests;
