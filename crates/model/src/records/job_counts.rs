@@ -128,6 +128,11 @@ impl Counts {
             max_nodes: 0,
             cpus: count(allocation.cpus()),
             tasks: match resized {
+                // Nodes that were given settle it (`build_node_details` of node_scheduler.c).
+                _ if record.request.tasks_per_node.is_some() => {
+                    let each = record.request.tasks_per_node.unwrap_or(1);
+                    nodes.saturating_mul(each)
+                }
                 // Without a number of tasks it has one on each node.
                 Some(_) if asks_no_tasks(&record.request) => nodes,
                 Some(_) => recorded.tasks,

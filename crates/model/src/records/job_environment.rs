@@ -77,6 +77,14 @@ pub fn salloc_variables(job: &StartedJob<'_>) -> Variables {
     set.allocation(job);
     let of_each = job.record.request.rare.asked.tasks_of_each;
     set.maybe("SLURM_NTASKS_PER_GPU", of_each);
+    // It counts tasks anew by the nodes that were given.
+    let request = &job.record.request;
+    if let Some((_, each)) = request.tasks.zip(request.tasks_per_node) {
+        let nodes = u32::try_from(job.allocation.nodes.len()).unwrap_or(u32::MAX);
+        for name in ["SLURM_NTASKS", "SLURM_NPROCS"] {
+            set.to(name, nodes.saturating_mul(each));
+        }
+    }
     set.0.retain(|(name, _)| !OF_NODES.contains(&name.as_str()));
     set.0
 }
@@ -166,6 +174,15 @@ pub fn distribution_variables(request: &StepRequest, tasks: u32, nodes: usize) -
     set.0
 }
 
+/// What a step asks for its tasks, in place of what its job did.
+#[must_use]
+pub fn step_request_variables(request: &StepRequest) -> Variables {
+    let mut set = Setter::default();
+    set.maybe("SLURM_CPUS_PER_TASK", request.cpus_per_task);
+    set.maybe("SLURM_NTASKS_PER_NODE", request.tasks_per_node);
+    set.0
+}
+
 /// How the tasks of a step share the GPUs of a node, where so many of them are. One that is alone is not bound.
 #[must_use]
 pub fn gpu_sharing_variables(request: &StepRequest, tasks: usize) -> Variables {
@@ -216,6 +233,7 @@ mod tests {
     use crate::requests::Request;
     use crate::values::{GpuCount, JobId, NodeName, NodeShare};
     use expect_test::{Expect, expect};
+    use std::sync::Arc;
 
     fn share(node: &str, cpus: std::ops::Range<u32>, gpus: &[u32], tasks: u32) -> NodeShare {
         NodeShare {
@@ -383,6 +401,34 @@ mod tests {
             ROCR_VISIBLE_DEVICES=2
             GPU_DEVICE_ORDINAL=2"#]],
         );
+    }
+
+    /// As `sbatch` and `salloc` with `-n10 --ntasks-per-node=3` on 22.05.8.
+    #[test]
+    fn tasks_of_a_node_are_counted_on_each() {
+        with_job(|job| {
+            let mut record = job.record.clone();
+            record.request = Arc::new(Request {
+                tasks: Some(10),
+                tasks_per_node: Some(3),
+                ..Request::default()
+            });
+            let names = ["n1", "n2", "n3", "n4"];
+            let nodes = names.map(|node| share(node, 0..3, &[], 2)).to_vec();
+            let allocation = Allocation { nodes };
+            let started = StartedJob {
+                record: &record,
+                allocation: &allocation,
+                ..*job
+            };
+            let of = |variables: &Variables| {
+                let wanted = ["SLURM_NTASKS", "SLURM_TASKS_PER_NODE"];
+                let of = |wanted: &str| variables.iter().find(|(name, _)| name == wanted);
+                wanted.map(|name| of(name).map(|(_, value)| value.clone()).unwrap_or_default())
+            };
+            assert_eq!(of(&batch_variables(&started)), ["10", "3(x4)"]);
+            assert_eq!(of(&salloc_variables(&started)), ["12", "3(x4)"]);
+        });
     }
 
     #[test]

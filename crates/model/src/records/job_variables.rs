@@ -50,15 +50,17 @@ impl Setter {
         let each = request.cpus_per_task.unwrap_or(1).max(1);
         let room = cpus.iter().map(|cpus| (cpus / each).max(1));
         // Without a number of tasks Slurm fills the nodes.
-        let tasks: Vec<u32> = match request.tasks {
-            Some(tasks) => {
-                let most = request.tasks_per_node.unwrap_or(u32::MAX);
-                let room: Vec<u32> = room.map(|room| room.min(most)).collect();
+        let tasks: Vec<u32> = match (request.tasks_per_node, request.tasks) {
+            // So many are counted on each, also where fewer are asked in all (`build_node_details` of
+            // node_scheduler.c).
+            (Some(each), _) => room.map(|_| each).collect(),
+            (None, Some(tasks)) => {
+                let room: Vec<u32> = room.collect();
                 let dealt = Distribution::even_counts(tasks, &room, false);
                 let placed = || allocation.nodes.iter().map(|share| share.tasks).collect();
                 dealt.unwrap_or_else(placed)
             }
-            None => room.collect(),
+            (None, None) => room.collect(),
         };
         self.to("SLURM_TASKS_PER_NODE", counts_text(&tasks));
     }

@@ -53,6 +53,25 @@ fn a_held_job() {
     );
 }
 
+/// As `sbatch -n10 --ntasks-per-node=3` on 22.05.8.
+#[test]
+fn a_running_job_has_the_tasks_of_each_node_on_all() {
+    let mut job = held_job(14);
+    let request = Arc::make_mut(&mut job.request);
+    (request.tasks, request.tasks_per_node) = (Some(10), Some(3));
+    job.state = JobState::Running {
+        since: NOW,
+        allocation: allocation(4, &[0, 1, 2], &[]),
+        limit: None,
+        ending: None,
+        suspension: None,
+        held: None,
+        end_moved_ms: 0,
+    };
+    let shown = show_job(&JobInfo::of(&job, &facts()), ShowStyle::default());
+    assert!(shown.contains("NumCPUs=12 NumTasks=12 "), "{shown}");
+}
+
 #[test]
 fn a_running_job_with_its_holdings() {
     let mut job = held_job(13);
