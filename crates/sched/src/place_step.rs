@@ -1,9 +1,12 @@
 //! Where a step runs within its job's allocation.
 
+mod gpu_types;
 mod pick;
 
+use gpu_types::of_asked_types;
 use model::{Allocation, Distribution, GpuIndex, NodeShare, StepRequest};
 use pick::{Offer, Wanted, offers, pick};
+use resources::Cluster;
 
 /// Where a step runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,20 +43,30 @@ pub struct RunningStep<'a> {
 /// Places a step in `job`, beside the steps that run.
 ///
 /// As in Slurm since 20.11 a step holds all its job's CPUs on its nodes unless it is `exact`, and
-/// nothing when it overlaps. `cpus_per_task` is the job's own.
+/// nothing when it overlaps. `cluster` tells of which type the job's GPUs are.
 ///
 /// # Errors
 /// [`StepRefusal::Busy`] where waiting helps, else [`StepRefusal::Never`].
 pub fn place_step(
     request: &StepRequest,
     job: &Allocation,
-    cpus_per_task: Option<u32>,
+    cluster: &Cluster,
     running: &[RunningStep<'_>],
 ) -> Result<Placement, StepRefusal> {
-    let each = request.cpus_per_task.or(cpus_per_task).unwrap_or(1).max(1);
-    let candidates = candidates(request, job)?;
     refuse_gpus_of_none(request, job)?;
-    let wanted = Wanted::of(request, job, &candidates);
+    let job = of_asked_types(request, job, cluster)?;
+    place(request, &job, running)
+}
+
+/// Places a step whose job has no GPUs of other types than it asks for.
+fn place(
+    request: &StepRequest,
+    job: &Allocation,
+    running: &[RunningStep<'_>],
+) -> Result<Placement, StepRefusal> {
+    let each = request.cpus_per_task.unwrap_or(1).max(1);
+    let candidates = candidates(request, job)?;
+    let wanted = Wanted::of(request, &candidates);
     if wanted.least > candidates.len() {
         return Err(too_few_nodes(request, job, candidates.len(), wanted.least));
     }
@@ -71,7 +84,7 @@ pub fn place_step(
     };
     let Some((picked, counts)) = attempt(running, each).or_else(loose) else {
         let waits = running.iter().any(|step| !step.holds.is_empty());
-        return Err(if waits && fits_empty(request, job, each) {
+        return Err(if waits && fits_empty(request, job) {
             StepRefusal::Busy
         } else {
             never_fits(request, &candidates, &wanted)
@@ -155,8 +168,8 @@ fn never(words: &str, there: &str) -> StepRefusal {
 }
 
 /// Whether the step would fit if no other ran: then waiting helps.
-fn fits_empty(request: &StepRequest, job: &Allocation, cpus_per_task: u32) -> bool {
-    place_step(request, job, Some(cpus_per_task), &[]).is_ok()
+fn fits_empty(request: &StepRequest, job: &Allocation) -> bool {
+    place(request, job, &[]).is_ok()
 }
 
 /// The job's nodes that the request allows, in order.

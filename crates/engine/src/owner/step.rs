@@ -215,11 +215,10 @@ impl Owner {
         let allocation = &for_steps(&record.request, allocation);
         let request = &with_gpus_of_job(request, &record.request, allocation);
         let request = &on_nodes_left(request, allocation);
-        place_step(request, allocation, record.request.cpus_per_task, &running).map_err(|refusal| {
-            match refusal {
-                StepRefusal::Busy => Refusal::Busy,
-                StepRefusal::Never { message } => Refusal::Invalid { message },
-            }
+        let cluster = self.state.cluster();
+        place_step(request, allocation, cluster, &running).map_err(|refusal| match refusal {
+            StepRefusal::Busy => Refusal::Busy,
+            StepRefusal::Never { message } => Refusal::Invalid { message },
         })
     }
 
@@ -296,6 +295,7 @@ impl Owner {
             ranks,
             started.has_gpus,
         ));
+        variables.extend(job_environment::step_request_variables(request));
         self.tell_topology(&share.node, &mut variables);
         let counts = step.nodes.iter().map(|share| share.tasks);
         variables.extend(job_environment::distribution_variables(
@@ -307,7 +307,7 @@ impl Owner {
         let holder = self.state.job(part.job)?;
         let holder_record = record_of(holder, None);
         let holder_started = super::launch::started(&holder_record, self)?;
-        let mut tasks = self.step_tasks(holder, share, ranks, request);
+        let mut tasks = self.step_tasks(share, ranks, request);
         let masks = step_tasks::masks(share, &tasks);
         if let Some(bind) = &request.cpu_bind {
             variables.extend(bind.variables(&masks));
@@ -324,7 +324,7 @@ impl Owner {
             &mut variables,
             &launch.environment,
             &record.request,
-            request.distribution.is_some(),
+            request,
         );
         variables.extend(self.own_variables());
         let number = u32::try_from(place.node).ok()?;

@@ -3,18 +3,15 @@
 use super::Owner;
 use api::StepTask;
 use model::{Distribution, NodeName, NodeShare, NodeTasks, StepRequest};
-use sched::Job;
 
 impl Owner {
     /// The tasks of one node, bound to its CPUs as was asked.
     pub(super) fn step_tasks(
         &self,
-        record: &Job,
         share: &NodeShare,
         ranks: &[u32],
         request: &StepRequest,
     ) -> Vec<StepTask> {
-        let cpus_per_task = request.cpus_per_task.or(record.request.cpus_per_task);
         let bind = request.cpu_bind.clone().unwrap_or_default();
         let distribution = request.distribution.as_ref();
         let over_sockets = distribution.and_then(Distribution::over_sockets);
@@ -23,7 +20,7 @@ impl Owner {
         let layout = self.cluster.layout_of(class, &share.cpus);
         let cpus = bind.cpus_of_tasks(&NodeTasks {
             tasks: share.tasks,
-            cpus_per_task: cpus_per_task.unwrap_or(1).max(1),
+            cpus_per_task: request.cpus_per_task.unwrap_or(1).max(1),
             cpus: &share.cpus,
             layout: &layout,
             over_sockets: over_sockets.unwrap_or_else(|| self.cluster.default_over_sockets()),

@@ -58,8 +58,13 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
     }
     let mut job = described_job::describe(&reading.options);
     // Another cluster's resources are not known to the command.
+    let check = if is_step(reading) {
+        gres_check::check_step
+    } else {
+        gres_check::check
+    };
     if reading.options.clusters.is_none()
-        && let Err(message) = gres_check::check(&mut job, reading.surroundings.gres_types)
+        && let Err(message) = check(&mut job, reading.surroundings.gres_types)
     {
         let span = unreadable_list(reading);
         error_at(reading, span, &message);
@@ -67,6 +72,11 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
     reading.options.tasks = job.tasks;
     gpus_twice(reading);
     job
+}
+
+/// Whether it is a step that is asked of a job, and no job.
+fn is_step(reading: &Reading<'_>) -> bool {
+    reading.command == Command::Srun && reading.options.job.is_some()
 }
 
 /// Where a list of generic resources is invalid; the whole where all of it is.

@@ -11,6 +11,23 @@ const INVALID: &str = "Invalid generic resource (gres) specification";
 /// Checks a job's generic resources and settles what follows from them. `types` are the resources
 /// that the cluster has. The error is what Slurm says, with several lines.
 pub fn check(job: &mut JobDescription, types: GresTypes<'_>) -> Result<(), String> {
+    let mut totals = count(job, types)?;
+    for total in &mut totals {
+        against_others(job, total)?;
+    }
+    job.gres_totals = merged(totals)?;
+    Ok(())
+}
+
+/// Checks the generic resources that a step asks of its job: how many of them there are is looked at where the
+/// job is known (`gres_step_state_validate`).
+pub fn check_step(step: &mut JobDescription, types: GresTypes<'_>) -> Result<(), String> {
+    step.gres_totals = merged(count(step, types)?)?;
+    Ok(())
+}
+
+/// What is asked of each resource, and the tasks that follow.
+fn count(job: &mut JobDescription, types: GresTypes<'_>) -> Result<Vec<GresTotal>, String> {
     let memory_per_gpu = match job.memory {
         Some(MemoryRequest::PerGpu(mib)) => Some(mib),
         _ => None,
@@ -27,7 +44,7 @@ pub fn check(job: &mut JobDescription, types: GresTypes<'_>) -> Result<(), Strin
         && memory_per_gpu.is_none()
         && job.tasks_per_gpu.is_none()
     {
-        return Ok(());
+        return Ok(Vec::new());
     }
     implied_tasks(job);
     let mut totals: Vec<GresTotal> = Vec::new();
@@ -48,18 +65,14 @@ pub fn check(job: &mut JobDescription, types: GresTypes<'_>) -> Result<(), Strin
     tasks_of_gpus(job, &mut totals, asked_gpus)?;
     counted?;
     if totals.is_empty() {
-        return Ok(());
+        return Ok(totals);
     }
     if let Some(mib) = memory_per_gpu.filter(|_| !asked_gpus && job.tasks_per_gpu.is_none()) {
         return Err(said(&format!(
             "Requested mem_per_tres=gres:gpu:{mib} but did not request any GPU."
         )));
     }
-    for total in &mut totals {
-        against_others(job, total)?;
-    }
-    job.gres_totals = merged(totals)?;
-    Ok(())
+    Ok(totals)
 }
 
 /// Counts what each list asks for.

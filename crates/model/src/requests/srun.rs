@@ -322,9 +322,14 @@ fn resolve_one(
     };
     let named = named.map(|name| ("SLURM_JOB_NAME".to_owned(), name.to_owned()));
     launch.handed_on.extend(named);
+    // A job of its own may count CPUs by GPUs.
+    let of_own_job = description.cpus_per_task.filter(|_| !is_step);
     let srun = Srun {
         job: o.job,
-        step: step(&reading, base),
+        step: StepRequest {
+            cpus_per_task: of_own_job.or(o.cpus_per_task),
+            ..step(&reading, base)
+        },
         parts: Vec::new(),
         launch,
         command: command.clone(),

@@ -23,7 +23,8 @@ pub struct StepRequest {
     pub tasks: Option<u32>,
     /// `--ntasks-per-node`
     pub tasks_per_node: Option<u32>,
-    /// `--cpus-per-task`, or the job's; asked of the step itself it is `exact` too.
+    /// `--cpus-per-task`, of a job that `srun` asks for too; asked of the step itself it is `exact` too. One in a
+    /// job around it that says none, nor its environment, has one CPU a task.
     pub cpus_per_task: Option<u32>,
     /// `--mem` in MiB; `Some(0)` takes none of the job's memory from other steps.
     pub memory: Option<u64>,

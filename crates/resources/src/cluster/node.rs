@@ -2,7 +2,7 @@
 
 use crate::Amounts;
 use crate::amounts::{LANE_MAX, LANES};
-use model::Sockets;
+use model::{GpuIndex, Sockets};
 
 /// A node of a cluster: its place in the order in which the cluster names its nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -133,6 +133,17 @@ impl GpuKind {
 }
 
 impl NodeClass {
+    /// Whether who asks for a type may get this GPU. Where they are too many to be told apart, any of the node
+    /// stands for all.
+    #[must_use]
+    pub fn is_gpu_called(&self, gpu: GpuIndex, kind: &str) -> bool {
+        let holds = |group: &GpuGroup| {
+            group.indices == 0 || gpu < u64::BITS && group.indices & (1 << gpu) != 0
+        };
+        let mut groups = self.gpus.iter();
+        groups.any(|group| holds(group) && group.kind.is_called(kind))
+    }
+
     /// A class without GPUs and other counted resources.
     #[must_use]
     pub fn plain(cpus: u32, mem_mib: u32) -> NodeClass {

@@ -1,7 +1,7 @@
 //! Which of its job's nodes a step takes.
 
 use super::{RunningStep, asked_gpus};
-use model::{Allocation, GpuIndex, NodeShare, StepRequest};
+use model::{GpuIndex, NodeShare, StepRequest};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// What is asked of the candidates.
-    pub(super) fn of(request: &StepRequest, job: &Allocation, candidates: &[&NodeShare]) -> Wanted {
+    pub(super) fn of(request: &StepRequest, candidates: &[&NodeShare]) -> Wanted {
         let named = candidates.iter();
         let named = named.filter(|share| request.nodelist.contains(&share.node));
         let named = named.count();
@@ -40,7 +40,6 @@ impl Wanted {
         let nodes = nodes.or(by_tasks).unwrap_or(count).max(1);
         let most = request.max_nodes.filter(|_| request.min_nodes.is_some());
         let most = most.map_or(nodes, |most| most.min(count).max(nodes));
-        let whole = nodes as usize == job.nodes.len();
         let gpus = request.gpus_per_node.as_ref().filter(|gpus| gpus.count > 0);
         let of_gpus = request.tasks_per_gpu.zip(gpus);
         let of_gpus =
@@ -48,7 +47,6 @@ impl Wanted {
         let tasks = match (of_gpus.or(request.tasks), request.tasks_per_node) {
             (Some(tasks), _) => Some(tasks.max(1)),
             (None, Some(per_node)) => Some(per_node.saturating_mul(nodes).max(1)),
-            (None, None) if whole && request.min_nodes.is_none() => Some(job.tasks().max(1)),
             (None, None) => None,
         };
         // Slurm warns and takes fewer nodes rather than leave one without a task.

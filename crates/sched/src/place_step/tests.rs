@@ -1,4 +1,5 @@
 use super::*;
+use crate::testing::machine;
 use expect_test::{Expect, expect};
 use model::NodeName;
 
@@ -24,7 +25,7 @@ fn holding(nodes: &[NodeShare]) -> RunningStep<'_> {
 #[track_caller]
 fn check(request: &StepRequest, job: &Allocation, held: &[&[NodeShare]], want: Expect) {
     let running: Vec<RunningStep<'_>> = held.iter().map(|held| holding(held)).collect();
-    let shown = match place_step(request, job, None, &running) {
+    let shown = match place_step(request, job, &machine(1), &running) {
         Ok(placement) => {
             let show = |shares: &[NodeShare]| {
                 let each = shares.iter().map(|share| {
@@ -43,13 +44,13 @@ fn check(request: &StepRequest, job: &Allocation, held: &[&[NodeShare]], want: E
 }
 
 #[test]
-fn without_options_a_step_is_the_job_itself() {
+fn without_options_a_step_has_a_task_on_each_node_of_the_job() {
     let job = job(&[("a", &[0, 1]), ("b", &[2])]);
     check(
         &StepRequest::default(),
         &job,
         &[],
-        expect!["a 2× [0, 1] 200M, b 1× [2] 100M | a 2× [0, 1] 200M, b 1× [2] 100M"],
+        expect!["a 1× [0, 1] 200M, b 1× [2] 100M | a 1× [0, 1] 200M, b 1× [2] 100M"],
     );
 }
 
@@ -78,7 +79,7 @@ fn exact_steps_stand_side_by_side() {
         ..StepRequest::default()
     };
     check(&exact, &job, &[], expect!["a 1× [0] 100M | a 1× [0] 100M"]);
-    let first = place_step(&exact, &job, None, &[]).map(|placement| placement.holds);
+    let first = place_step(&exact, &job, &machine(1), &[]).map(|placement| placement.holds);
     let first = first.unwrap_or_default();
     check(
         &exact,
@@ -258,7 +259,7 @@ fn a_step_goes_to_a_node_without_another() {
         exact: true,
         ..StepRequest::default()
     };
-    let first = place_step(&one, &job, None, &[]).map(|placement| placement.holds);
+    let first = place_step(&one, &job, &machine(1), &[]).map(|placement| placement.holds);
     let first = first.unwrap_or_default();
     check(
         &one,
@@ -401,7 +402,7 @@ fn a_step_goes_where_its_gpus_are_free() {
         exact: true,
         ..StepRequest::default()
     };
-    let first = place_step(&one, &job, None, &[]).map(|placement| placement.holds);
+    let first = place_step(&one, &job, &machine(1), &[]).map(|placement| placement.holds);
     let first = first.unwrap_or_default();
     check(
         &one,
@@ -409,7 +410,8 @@ fn a_step_goes_where_its_gpus_are_free() {
         &[&first],
         expect!["b 1× [0] 10M | b 1× [0] 10M"],
     );
-    let second = place_step(&one, &job, None, &[holding(&first)]).map(|placement| placement.holds);
+    let second =
+        place_step(&one, &job, &machine(1), &[holding(&first)]).map(|placement| placement.holds);
     let second = second.unwrap_or_default();
     check(
         &one,
@@ -462,7 +464,7 @@ fn a_step_that_overlaps_makes_its_node_busy() {
         ..StepRequest::default()
     };
     let place = |running: &[RunningStep<'_>]| {
-        let placed = place_step(&one, &job, None, running);
+        let placed = place_step(&one, &job, &machine(1), running);
         let nodes = placed.map(|it| it.nodes[0].node.to_string());
         nodes.unwrap_or_else(|refusal| refusal.to_string())
     };

@@ -24,12 +24,7 @@ pub(super) fn amount_held(cluster: &Cluster, record: &Job, tres: &str) -> f64 {
             let node = cluster.node(&share.node)?;
             let of_kind = |index: &&u32| match kind {
                 None => true,
-                Some(kind) => {
-                    let groups = &cluster.class(node).gpus;
-                    groups.iter().any(|group| {
-                        group.indices & (1 << (**index).min(63)) != 0 && group.kind.is_called(kind)
-                    })
-                }
+                Some(kind) => cluster.class(node).is_gpu_called(**index, kind),
             };
             Some(share.gpus.iter().filter(of_kind).count())
         });

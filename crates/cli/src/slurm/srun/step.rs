@@ -254,8 +254,8 @@ fn create(
 
 /// How words begin that `srun` says of the job around it before it asks for a step.
 const OF_SRUN: [&str; 2] = ["Only allocated ", "--relative and "];
-/// What `srun` says before why there is no step.
-const NO_GRES: &str = "Step requested GRES but job doesn't have GRES";
+/// How what `srun` says before why there is no step begins.
+const STEP_ASKED: &str = "Step requested ";
 
 fn refuse(error: &CallError, job: JobId, printer: &Printer) {
     let unconfirmed =
@@ -281,7 +281,7 @@ fn refuse(error: &CallError, job: JobId, printer: &Printer) {
         _ => error.to_string(),
     };
     let (mut words, mut there) = why.split_once('\n').unwrap_or((&why, ""));
-    if words == NO_GRES {
+    if words.starts_with(STEP_ASKED) {
         printer.say(&format!("srun: error: {words}"));
         (words, there) = there.split_once('\n').unwrap_or((there, ""));
     }

@@ -89,6 +89,50 @@ fn a_steps_gpus_in_all_go_before_its_jobs_on_each_node() {
     );
 }
 
+/// As in `salloc -G4` on 22.05.8: how many of the job's GPUs a step may have is for the controller to say, but the
+/// job's are read beside those that are asked for by type.
+#[test]
+fn a_steps_gpus_are_not_held_against_its_jobs() {
+    let asked = |line: &str| {
+        let (srun, said) = read(&format!("{line} true"), JOB);
+        match crate::options::first_error(&said) {
+            Some(error) => error.printed(Command::Srun),
+            None => {
+                let gpus = srun.step.gpus_per_node;
+                gpus.map_or_else(String::new, |gpus| gpus.to_string())
+            }
+        }
+    };
+    assert_eq!(asked("-n1 --gres=gpu:1"), "1");
+    assert_eq!(asked("-n1 --gpus-per-node=1"), "1");
+    assert_eq!(asked("-n1 --gpus-per-node=2 --gpus-per-task=2"), "2");
+    assert_eq!(
+        asked("--gres=gpu:x:y"),
+        "srun: error: Invalid generic resource (gres) specification\n"
+    );
+    assert_eq!(asked("-n1 --gres=gpu:3"), "3");
+    assert_eq!(
+        asked("-n1 --gres=gpu:v100:1"),
+        "srun: error: Invalid GRES specification (with and without type identification)\n"
+    );
+    let (_, said) = read("-N1 -n1 --gpus=2 --gres=gpu:1 true", &[]);
+    let error = crate::options::first_error(&said).map(|error| error.message.as_str());
+    assert!(
+        error.is_some_and(|error| error.contains("required nodes (2)")),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn cpus_of_a_task_are_asked_by_the_step_its_environment_or_its_own_job() {
+    let cpus = |line: &str, variables: &[(&str, &str)]| read(line, variables).0.step.cpus_per_task;
+    assert_eq!(cpus("--jobid=42 --overlap true", &[]), None);
+    assert_eq!(cpus("--jobid=42 --overlap -c1 true", &[]), Some(1));
+    assert_eq!(cpus("true", JOB), Some(3));
+    let by_gpus = "-n1 --cpus-per-gpu=3 --gpus-per-task=2 true";
+    assert_eq!(cpus(by_gpus, &[]), Some(6));
+}
+
 #[test]
 fn a_step_that_is_exact_about_its_cpus_has_the_memory_that_its_job_asked_for() {
     let memory = |line: &str| read(line, JOB).0.step.memory;
