@@ -31,11 +31,11 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         }
         SinfoAction::List | SinfoAction::Json | SinfoAction::Yaml | SinfoAction::Reservations => {}
     }
-    if asked.is_verbose() {
+    // Data is printed once, and stands alone.
+    let is_data = matches!(asked.action, SinfoAction::Json | SinfoAction::Yaml);
+    if asked.is_verbose() && !is_data {
         printer.data(&asked.said());
     }
-    // Data is printed once.
-    let is_data = matches!(asked.action, SinfoAction::Json | SinfoAction::Yaml);
     let every = asked.every.filter(|_| !is_data);
     loop {
         let status = match cluster() {

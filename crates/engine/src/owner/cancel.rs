@@ -254,6 +254,9 @@ impl Owner {
         for key in self.keys_of_step(job, step) {
             turn.words.push((key, call.clone()));
         }
+        if let Some(signal) = signal {
+            self.note_stop(job, signal, turn);
+        }
         Ok(())
     }
 

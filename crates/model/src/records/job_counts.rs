@@ -35,9 +35,11 @@ impl TresCounts {
 
     /// Billed as its partition bills it.
     fn billed(mut self, record: &JobRecord, facts: &ViewFacts) -> TresCounts {
-        let counts = self.counts();
-        let of = |name: &str| counts.get(name).map_or(0.0, |count| *count as f64);
-        if let Some(view) = facts.view_of(record) {
+        // Without weights it is the CPUs, which stand there.
+        let view = facts.view_of(record);
+        if let Some(view) = view.filter(|view| !view.billing.is_empty()) {
+            let counts = self.counts();
+            let of = |name: &str| counts.get(name).map_or(0.0, |count| *count as f64);
             self.billing = view.billing.billed(&of) as u64;
         }
         self
