@@ -76,7 +76,7 @@ mod tests {
     fn two_types() -> Cluster {
         let text = "[nodes.n]\nnames = \"a\"\ncpus = 4\nmemory = \"4G\"\n\
                 gpu = [{ type = \"v100\", count = 2 }, { type = \"a100\", count = 2 }]\n";
-        let file = ClusterFile::parse("mixed", text).unwrap();
+        let file = ClusterFile::parse("mixed", text).expect("a cluster file");
         Cluster::build(&file, Trust::All)
     }
 
