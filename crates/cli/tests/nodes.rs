@@ -165,6 +165,8 @@ fn jobs_have_the_folder_that_their_site_gives_them() {
     wait_until("the other job's folder is gone", || {
         files_named("others", &state).is_empty()
     });
+    // An engine that is stopped before its last job has ended is started at that end.
+    wait_until("no job is left", || slurm("squeue", &["-h"]).is_empty());
     env.yard(&["engine", "stop", "lab"]).success();
 }
 
