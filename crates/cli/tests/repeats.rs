@@ -282,7 +282,7 @@ fn a_run_starts_at_the_checkpoint_of_another() {
     let unclear = env
         .yard(&["run", "second.toml", "--from", "numbered"])
         .code(2);
-    let way_out = "name the one that is meant: ";
+    let way_out = "name one of them: ";
     assert!(unclear.stderr.contains(way_out), "{}", unclear.snapshot());
     let twice = env
         .yard(&["run", "second.toml", "--from", path, "--repeat", "2"])

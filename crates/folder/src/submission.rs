@@ -147,7 +147,7 @@ impl RunFolder {
     }
 
     /// Gives a submission up that was never answered, once the cluster said that it has no such job and no submission
-    /// takes so long: nothing asks for it any more. It stays where somebody submits a job of the run meanwhile, or the
+    /// takes so long: nothing asks for it any more. It stays where another process submits a job of the run meanwhile, or the
     /// folder can't be written.
     ///
     /// # Errors

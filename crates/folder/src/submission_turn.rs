@@ -27,7 +27,7 @@ impl RunFolder {
         self.submission_turn_within(PATIENCE)
     }
 
-    /// The same, where nobody has it.
+    /// The same, where no process has it.
     pub(crate) fn submission_turn_if_free(&self) -> Result<Option<SubmissionTurn>, FolderError> {
         match self.submission_turn_within(Duration::ZERO) {
             Ok(turn) => Ok(Some(turn)),

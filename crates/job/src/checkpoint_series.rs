@@ -1,4 +1,4 @@
-//! Which of the checkpoints that a folder holds is meant, where somebody names the folder.
+//! At which of the checkpoints of a folder a run starts, where the folder alone is named.
 
 use crate::agent::{Recognised, Scanned, looks_temporary, recognise, tree};
 use folder::{Candidate, KnownCheckpoint, Pointer, Position, WholeCheckpoints, is_of_data, series};

@@ -61,7 +61,7 @@ pub fn starting_point(text: &str, printer: &Printer) -> Result<StartingPoint, Fa
             StartingPointError::Unclear { path, there } => failure
                 .there(there.join(", "))
                 .todo(format!(
-                    "name the one that is meant: {}; a folder that is one checkpoint is one by a name with its step, \
+                    "name one of them: {}; a folder that is one checkpoint is one by a name with its step, \
                      such as step-100",
                     path.join(there.last().map_or("", String::as_str)).display()
                 )),

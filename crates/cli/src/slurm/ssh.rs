@@ -186,7 +186,7 @@ mod tests {
         check("-l N node2 true -N", node(Some("true -N")));
     }
 
-    /// They opened a login shell, which read what was meant for another program.
+    /// They opened a login shell, which read the input of another program.
     #[test]
     fn what_asks_ssh_itself_or_is_no_command_opens_no_shell() {
         for line in ["-G node2", "-O check node2", "-TG node2", "-Q cipher node2"] {

@@ -337,7 +337,7 @@ mod tests {
 
         assert!(!damaged_and(|_| {}), "no page is read that is not needed");
         let later = |path: &Path| set_time(path, std::time::SystemTime::now());
-        assert!(damaged_and(later), "somebody wrote to the file");
+        assert!(damaged_and(later), "another process wrote to the file");
         let gone = |path: &Path| fs::remove_file(path.with_file_name("committed")).unwrap();
         assert!(damaged_and(gone), "no word of the last commit");
         let booted = |path: &Path| {

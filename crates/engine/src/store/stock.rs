@@ -62,8 +62,8 @@ impl LeftLog {
     /// things are worse, and each has its own sign: a log with damaged frames (SQLite leaves out pages that others
     /// rely on), a crash of the machine (another boot: the disk may have kept some writes and lost earlier ones), and
     /// another's hand on the store's file, such as a backup put back under the log of a later one (its size or time is
-    /// not what the last commit left). A checkpoint that the engine died in leaves another time too. Without a word
-    /// about the last commit nothing is known. To read all pages takes seconds with a long history.
+    /// not what the last commit left). A checkpoint that the engine died in leaves another time too. Without a note
+    /// of the last commit nothing is known. To read all pages takes seconds with a long history.
     pub(super) fn needs_check(
         &self,
         file: Option<StoreFile>,

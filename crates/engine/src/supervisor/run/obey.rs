@@ -1,4 +1,4 @@
-//! What a running step does when it is told to: by the engine, or by a command of its job.
+//! What a running step does for others: for the engine, or for a command of its job.
 
 use super::{Run, SIGCONT, wall_clock};
 use crate::BootTime;
