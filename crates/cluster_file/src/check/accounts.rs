@@ -80,6 +80,23 @@ impl Checker<'_> {
                     &accounts,
                 );
                 let partition = association.partition.as_ref();
+                let is_there = |name: &str| {
+                    let mut all = file.partitions.iter();
+                    all.any(|one| one.name.eq_ignore_ascii_case(name))
+                };
+                if let Some(partition) = partition.filter(|name| !is_there(&name.value)) {
+                    let message = format!(
+                        "an association of user {} is for partition {}, which is not there: it holds nowhere",
+                        user.name, partition.value
+                    );
+                    self.say(
+                        ("unknown-partition", Severity::Warning),
+                        &partition.span,
+                        message,
+                        "",
+                        "name a partition of the file, or leave it out",
+                    );
+                }
                 let partition = partition.map(|name| name.value.as_str());
                 if !seen.insert((association.name.as_str(), partition)) {
                     let message = format!(

@@ -113,6 +113,18 @@ fn accounts() {
     );
 }
 
+/// One that is there twice, and one for a partition that is not there.
+#[test]
+fn associations() {
+    check(
+        "[nodes.n]\n[partition.P]\ndefault = true\nnodes = \"ALL\"\n[account.x]\n[user.me]\n\
+         [[user.me.account.x]]\npartition = \"p\"\n[[user.me.account.x]]\npartition = \"q\"\n[[user.me.account.x]]\npartition = \"p\"\n",
+        expect![[r#"
+            7:19 Error two-associations: user me has two associations in x for the same partition; 
+            10:13 Warning unknown-partition: an association of user me is for partition q, which is not there: it holds nowhere; "#]],
+    );
+}
+
 /// What can be read and can't be so: none of a thing, a node twice, more than Slurm counts.
 #[test]
 fn amounts_that_cannot_be() {
