@@ -102,25 +102,13 @@ fn a_target_is_stated_and_does_not_move_by_itself() {
         .success();
 }
 
-/// The stand-in's nodes as a cluster file has them.
-const FAKE_FILE: &str = r#"
-[nodes.all]
-names = "node1"
-cpus = 4
-memory = "16000M"
-[partition.main]
-default = true
-nodes = "node1"
-max_time = "1:00:00"
-"#;
-
 #[test]
 fn run_refuses_what_plan_refuses_by_the_cluster_file() {
     let mut env = env();
     let slurm = FakeSlurm::start(&mut env);
     let file = env.trainyard_home().join("config/clusters/fake.toml");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
-    fs::write(&file, FAKE_FILE).unwrap();
+    fs::write(&file, FakeSlurm::CLUSTER_FILE).unwrap();
     for (asked, refused) in [
         ("--time=30m", None),
         ("--time=2h", Some("PartitionTimeLimit")),
@@ -155,7 +143,7 @@ fn what_a_cluster_reports_goes_before_its_file() {
     let _slurm = FakeSlurm::start(&mut env);
     let file = env.trainyard_home().join("config/clusters/fake.toml");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
-    fs::write(&file, FAKE_FILE.replace("1:00:00", "30:00")).unwrap();
+    fs::write(&file, FakeSlurm::CLUSTER_FILE.replace("1:00:00", "30:00")).unwrap();
     let args = ["run", "--detach", "--on", "fake", "--time=1h", "--", "true"];
     let said = env.yard(&args).success();
     // It is folded where it is long.
@@ -170,7 +158,7 @@ fn what_a_cluster_reports_goes_before_its_file() {
 fn a_plan_for_a_file_asks_no_slurm() {
     let mut env = env();
     let slurm = FakeSlurm::start(&mut env);
-    let own = env.write("twin.toml", FAKE_FILE);
+    let own = env.write("twin.toml", FakeSlurm::CLUSTER_FILE);
     for on in [own.to_str().unwrap(), "wilson"] {
         let args = ["plan", "--on", on, "--nodes=1", "--time=30m", "--", "true"];
         let outcome = env.yard(&args);
@@ -188,7 +176,7 @@ fn what_a_cluster_reports_refuses_and_its_file_holds_for_the_rest() {
     let slurm = FakeSlurm::start(&mut env);
     let file = env.trainyard_home().join("config/clusters/fake.toml");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
-    let wrong = FAKE_FILE
+    let wrong = FakeSlurm::CLUSTER_FILE
         .replace("cpus = 4", "cpus = 8")
         .replace("default = true", "default = true\nmin_nodes = 2")
         .replace("1:00:00", "4:00:00")

@@ -5,13 +5,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use testkit::TestEnv;
-
-/// Who this test is, as the system knows them; where it has no name, what the test's environment says.
-fn this_user() -> String {
-    let entry = sys::users::user_by_id(sys::process::user()).unwrap();
-    entry.map_or_else(|| "tester".to_owned(), |entry| entry.name)
-}
+use testkit::{TestEnv, this_user};
 
 /// An engine `lab` whose cluster file closes the user's places and names a scratch for this user.
 struct Lab {

@@ -41,6 +41,18 @@ pub struct FakeSlurm {
 }
 
 impl FakeSlurm {
+    /// Its node as a cluster file has it.
+    pub const CLUSTER_FILE: &str = r#"
+[nodes.all]
+names = "node1"
+cpus = 4
+memory = "16000M"
+[partition.main]
+default = true
+nodes = "node1"
+max_time = "1:00:00"
+"#;
+
     /// Makes one that answers, and puts it first on the `PATH` of the commands that follow.
     ///
     /// # Panics

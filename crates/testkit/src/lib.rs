@@ -20,6 +20,6 @@ pub use outcome::Outcome;
 pub use pretended_gpus::gpus_missing;
 pub use processes::{end_all_that_mention, that_mention};
 pub use slurm::{RealSlurm, SlurmShape};
-pub use test_env::TestEnv;
+pub use test_env::{TestEnv, this_user};
 pub use virtual_cluster::VirtualCluster;
 pub use wait::{skip, wait_until};

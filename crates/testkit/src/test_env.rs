@@ -27,6 +27,19 @@ pub struct TestEnv {
     ends_within: Duration,
 }
 
+/// What `USER` is in a sealed environment, where the system has no name for the user of the tests.
+const NAMELESS: &str = "tester";
+
+/// Who the commands of a sealed environment are for the program: as the system knows the user, else by `USER`.
+///
+/// # Panics
+/// When the system can't be asked.
+#[must_use]
+pub fn this_user() -> String {
+    let entry = sys::users::user_by_id(sys::process::user()).expect("users can be looked up");
+    entry.map_or_else(|| NAMELESS.to_owned(), |entry| entry.name)
+}
+
 /// What commands keep of the outer environment: where programs are found, and how this machine
 /// reaches package registries.
 fn is_kept(name: &str) -> bool {
@@ -70,7 +83,7 @@ impl TestEnv {
         let fixed = [
             ("LANG", "C.UTF-8"),
             ("TZ", "UTC"),
-            ("USER", "tester"),
+            ("USER", NAMELESS),
             // Whether a Slurm answers on this machine is no matter to a test.
             ("SLURM_CONF", "/dev/null"),
         ];
