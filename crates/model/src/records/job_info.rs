@@ -5,8 +5,8 @@
 
 use super::job_counts::{Counts, TresCounts, asked_gpus};
 use crate::records::{
-    ArrayTask, Ending, JobProlog, JobRecord, JobState, JobStateName, Outcome, PartitionView,
-    Submitter, ViewFacts, WaitStatus, reason_text,
+    ArrayInfo, ArrayTaskInfo, Ending, JobProlog, JobRecord, JobState, JobStateName, Outcome,
+    PartitionView, Submitter, ViewFacts, WaitStatus, reason_text,
 };
 use crate::requests::Request;
 use crate::values::{
@@ -120,26 +120,6 @@ pub struct JobInfo {
     pub moments: MomentStyle,
 }
 
-/// A job's place in an array.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ArrayInfo {
-    /// The array's id.
-    pub job: u32,
-    /// One element, or those that wait.
-    pub task: ArrayTaskInfo,
-    /// At most so many at once.
-    pub throttle: Option<u32>,
-}
-
-/// One element, or those that wait together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ArrayTaskInfo {
-    /// One.
-    One(u32),
-    /// Those that wait, ascending.
-    Waiting(Vec<u32>),
-}
-
 impl JobInfo {
     /// By which Slurm keeps its records: the one that has an array's id, of what waits of it, is its last.
     #[must_use]
@@ -174,7 +154,7 @@ impl JobInfo {
             id: record.id.0,
             request: Arc::clone(&record.request),
             submitter: Arc::clone(&record.submitter),
-            array: array_info(record),
+            array: ArrayInfo::of(record),
             association: facts.numbers.association(
                 request.account.as_deref().unwrap_or_default(),
                 &record.submitter.user,
@@ -481,19 +461,6 @@ fn exit_code(state: &JobState) -> WaitStatus {
         JobState::Pending { .. } | JobState::Running { .. } => WaitStatus::default(),
         JobState::Ended { outcome, .. } => outcome.exit(),
     }
-}
-
-fn array_info(record: &JobRecord) -> Option<ArrayInfo> {
-    let place = record.array.as_ref()?;
-    let task = match &place.task {
-        ArrayTask::One(task) => ArrayTaskInfo::One(*task),
-        ArrayTask::Waiting(spec) => ArrayTaskInfo::Waiting(spec.indices.clone()),
-    };
-    Some(ArrayInfo {
-        job: place.array_job.0,
-        task,
-        throttle: place.throttle,
-    })
 }
 
 /// Nodes in Slurm's folded form, sorted as Slurm's commands print them.
