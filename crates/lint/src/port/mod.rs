@@ -244,3 +244,5 @@ fn lint_input<'a>(name: &'a str, text: &'a str, cluster: &'a ClusterFile) -> Lin
 mod said_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod user_tests;
