@@ -147,8 +147,8 @@ impl RunFolder {
     }
 
     /// Gives a submission up that was never answered, once the cluster said that it has no such job and no submission
-    /// takes so long: nothing asks for it any more. It stays where another process submits a job of the run meanwhile, or the
-    /// folder can't be written.
+    /// takes so long: nothing asks for it any more. It stays where another process submits a job of the run meanwhile,
+    /// or the folder can't be written.
     ///
     /// # Errors
     /// The links can't be read or written.

@@ -185,8 +185,8 @@ impl Run {
         last.map_or(&[], |start| &start.events)
     }
 
-    /// The newest submission, where no answer to it was noted and a job may still come of it, and the folder that it stands in: who submitted was
-    /// killed, or the answer was lost, and the cluster may have the job.
+    /// The newest submission, where no answer to it was noted and a job may still come of it, and the folder that it
+    /// stands in: who submitted was killed, or the answer was lost, and the cluster may have the job.
     fn unanswered(&self) -> Option<(RunFolder, &Link)> {
         let newest = self.links.last();
         let is_open = |link: &&Link| {
