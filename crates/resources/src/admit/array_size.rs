@@ -29,12 +29,9 @@ pub(super) fn beyond(request: &Request, most: u32) -> Option<Finding> {
     ))
 }
 
-/// An array of more elements than the parameters of a scheduler let one have (`max_array_tasks`).
-pub(super) fn too_many(request: &Request, parameters: &str) -> Option<Finding> {
+/// An array of more than `most` elements.
+pub(super) fn too_many(request: &Request, most: u32) -> Option<Finding> {
     let array = request.rare.array.as_ref()?;
-    let mut all = parameters.split(',').map(str::trim);
-    let most = all.find_map(|one| one.strip_prefix("max_array_tasks="))?;
-    let most: u32 = most.parse().ok()?;
     let elements = array.indices.len();
     (elements > most as usize).then(|| {
         finding(
@@ -49,22 +46,28 @@ pub(super) fn too_many(request: &Request, parameters: &str) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Cluster, Trust};
+    use cluster_file::ClusterFile;
     use model::ArraySpec;
 
     #[test]
     fn an_array_has_as_many_elements_as_the_scheduler_lets_it() {
         let check = |array: &str, parameters: &str, taken: bool| {
+            let text = format!("[scheduling]\nparameters = \"{parameters}\"\n");
+            let file = ClusterFile::parse("lab", &text).expect("it is a cluster file");
+            let rules = Cluster::build(&file, Trust::All).queue_rules();
             let mut request = Request::default();
             request.rare.array = ArraySpec::parse(array);
-            let found = too_many(&request, parameters);
+            let found = rules
+                .most_elements
+                .and_then(|most| too_many(&request, most));
             assert_eq!(found.is_none(), taken, "{array}: {found:?}");
         };
         check("0-2", "defer,max_array_tasks=3", true);
         check("0-3%1", "defer,max_array_tasks=3", false);
         check("7,50,90,99", "max_array_tasks=3,defer", false);
         check("0-3", "defer", true);
-        let found = too_many(&Request::default(), "max_array_tasks=0");
-        assert!(found.is_none());
+        assert!(too_many(&Request::default(), 0).is_none());
     }
 
     /// As a real Slurm 22.05.8 without `MaxArraySize` answered.

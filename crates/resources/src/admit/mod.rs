@@ -346,8 +346,11 @@ impl<'a> Judge<'a, '_> {
             let at = LimitPath::Cluster("max_array_size");
             self.found.extend(beyond.map(|found| found.at(at, most)));
         }
-        if let Some(parameters) = &self.file.scheduling.parameters {
-            let too_many = array_size::too_many(self.request, &parameters.value);
+        let rules = self.idle.cluster(Trust::All).queue_rules();
+        if let (Some(parameters), Some(most)) =
+            (&self.file.scheduling.parameters, rules.most_elements)
+        {
+            let too_many = array_size::too_many(self.request, most);
             let at = LimitPath::Scheduling("parameters");
             let too_many = too_many.map(|found| found.at(at, parameters));
             self.found.extend(too_many);

@@ -19,6 +19,8 @@ pub struct QueueRules {
     pub least_priority: Option<u32>,
     /// Nor has one that could start for a shorter time than this (`bf_min_age_reserve`).
     pub least_wait: Option<Seconds>,
+    /// An array has at most so many elements (`max_array_tasks`).
+    pub most_elements: Option<u32>,
     /// Which jobs are refused that are outside of limits of a partition (`EnforcePartLimits`); none where they wait.
     pub refuses_outside: Option<EnforcePartLimits>,
 }
@@ -56,6 +58,7 @@ impl QueueRules {
                     let least = value.trim().parse().ok();
                     rules.least_wait = least.filter(|least| *least > 0).map(Seconds);
                 }
+                "max_array_tasks" => rules.most_elements = value.trim().parse().ok(),
                 _ => {}
             }
         }
