@@ -69,9 +69,9 @@ pub use admit::{
 pub use amounts::{Amounts, LANE_MAX, LANES};
 pub use cluster::{
     Account, AccountId, Association, ClassId, Cluster, Counted, Difference, GpuGroup, GpuKind,
-    Lane, Limits, Merged, Most, NodeClass, NodeId, PartId, Partition, PartitionAccess,
-    PreemptPolicy, PriorityPolicy, Qos, QosId, QueueRules, Shares, SingleNode, Switch, Trust,
-    UNBOUNDED, changed, merge,
+    Lane, Limits, Merged, Most, NodeClass, NodeId, NotPermitted, PartId, Partition,
+    PartitionAccess, PreemptPolicy, PriorityPolicy, Qos, QosId, QueueRules, Shares, SingleNode,
+    Switch, Trust, UNBOUNDED, changed, merge,
 };
 pub use compiled::Compiled;
 pub use demand::{

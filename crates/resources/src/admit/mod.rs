@@ -28,6 +28,7 @@ mod nodes;
 mod one_node;
 mod one_type;
 mod partition;
+mod partition_accounts;
 mod requested;
 mod requested_nodes;
 mod sent;

@@ -4,7 +4,7 @@ use super::account::Who;
 use super::describe::spare;
 use super::nodes::Place;
 use super::{Change, Denial, Fate, Finding, LimitPath, Requested, Subject, There};
-use super::{Judge, finding, has_flag, listed, seconds};
+use super::{Judge, finding, has_flag, seconds};
 use crate::Trust;
 use crate::demand::over_memory;
 use cluster_file::{ClusterFile, EnforcePartLimits, PartitionState};
@@ -35,7 +35,7 @@ pub(super) fn names_one(request: &Request) -> bool {
 
 impl Judge<'_, '_> {
     /// Refused where the cluster enforces partition limits, else accepted to wait.
-    fn over_partition(&mut self, reason: impl Into<Cow<'static, str>>, found: Finding) {
+    pub(super) fn over_partition(&mut self, reason: impl Into<Cow<'static, str>>, found: Finding) {
         let fate = if is_enforced(self.file) {
             Fate::Refused
         } else {
@@ -373,7 +373,7 @@ impl Judge<'_, '_> {
     }
 
     /// Where to go instead.
-    fn elsewhere(&self, but: &str, who: &Who<'_>) -> Change {
+    pub(super) fn elsewhere(&self, but: &str, who: &Who<'_>) -> Change {
         match self.other_partition(but, who) {
             Some(other) => Change::partition(other),
             None => Change::NoOtherPartition(self.file.name.clone()),
@@ -426,78 +426,4 @@ impl Judge<'_, '_> {
             .find(|name| !names.contains(name))?;
         Some(odd.as_str().to_owned())
     }
-
-    /// `AllowAccounts`, `DenyAccounts`, `AllowQos`, `DenyQos`.
-    fn accounts(&mut self, partition: &Named<Partition>, who: &Who<'_>) {
-        let name = &partition.name;
-        let cluster = self.idle.cluster(Trust::All);
-        let Some(own) = cluster.find_partition(name) else {
-            return;
-        };
-        let access = &cluster.partition(own).access;
-        if let Some(account) = &who.account
-            && let Some(reason) = access.denial_of_account(name, account)
-            && let Some((key, list, wanted)) = rule(
-                ("allow_accounts", &partition.allow_accounts),
-                ("deny_accounts", &partition.deny_accounts),
-            )
-        {
-            let other = list.first().filter(|_| wanted);
-            let other = other.map(|first| Change::AccountIfYours(first.clone()));
-            let found = finding(
-                Denial::PartitionAccount,
-                Requested::AccountIn(account.clone(), name.clone()),
-                There::Rule(key, list.value.clone()),
-                other
-                    .into_iter()
-                    .chain([self.elsewhere(name, who)])
-                    .collect(),
-            )
-            .at(LimitPath::Partition(name.clone(), key), list);
-            self.over_partition(reason, found);
-        }
-        if let Some(qos) = who.qos.first()
-            && let Some(reason) = access.denial_of_qos(name, &qos.name)
-            && let Some((key, list, wanted)) = rule(
-                ("allow_qos", &partition.allow_qos),
-                ("deny_qos", &partition.deny_qos),
-            )
-        {
-            let own = who.own_qos(self.file);
-            let names = self.file.qos.iter().map(|qos| qos.name.as_str());
-            let mut usable = names
-                .filter(|name| own.is_none_or(|own| listed(own, name)))
-                .filter(|name| listed(list, name) == wanted);
-            let other = usable.next();
-            let other = other.map(|other| Change::Set(Key::Qos, other.to_owned()));
-            let found = finding(
-                Denial::PartitionQos,
-                Requested::QosIn(qos.name.clone(), name.clone()),
-                There::Rule(key, list.value.clone()),
-                other
-                    .into_iter()
-                    .chain([self.elsewhere(name, who)])
-                    .collect(),
-            )
-            .at(LimitPath::Partition(name.clone(), key), list);
-            self.over_partition(reason, found);
-        }
-    }
-}
-
-/// A key of a partition with the names that it lists, and whether those are the ones that may.
-type Rule<'a> = (&'static str, &'a Sourced<Vec<String>>, bool);
-
-/// Which of two lists holds: beside one of those that may, one of those that may not means nothing.
-fn rule<'a>(
-    allow: (&'static str, &'a Option<Sourced<Vec<String>>>),
-    deny: (&'static str, &'a Option<Sourced<Vec<String>>>),
-) -> Option<Rule<'a>> {
-    // `ALL` is what holds where nothing is said.
-    let says = |list: &&Sourced<Vec<String>>| {
-        !list.is_empty() && !list.iter().any(|name| name.eq_ignore_ascii_case("all"))
-    };
-    let allowed = allow.1.as_ref().filter(says);
-    let denied = || Some((deny.0, deny.1.as_ref().filter(says)?, false));
-    allowed.map(|list| (allow.0, list, true)).or_else(denied)
 }

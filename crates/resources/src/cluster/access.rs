@@ -123,27 +123,31 @@ impl PartitionAccess {
     /// it; none where they do.
     #[must_use]
     pub fn denial(&self, partition: &str, account: &str, qos: &str) -> Option<String> {
-        self.denial_of_account(partition, account)
-            .or_else(|| self.denial_of_qos(partition, qos))
+        let of_account = self.denial_of_account(partition, account);
+        let denied = of_account.or_else(|| self.denial_of_qos(partition, qos))?;
+        Some(denied.reason)
     }
 
-    /// The same for an account alone.
+    /// Why those of an account do not start.
     #[must_use]
-    pub fn denial_of_account(&self, partition: &str, account: &str) -> Option<String> {
-        let why = self.accounts.denial(account)?;
-        Some(not_permitted("account", partition, &why))
+    pub fn denial_of_account(&self, partition: &str, account: &str) -> Option<NotPermitted> {
+        self.accounts.denial(("account", account), partition)
     }
 
-    /// The same for a QOS alone.
+    /// Why those of a QOS do not start.
     #[must_use]
-    pub fn denial_of_qos(&self, partition: &str, qos: &str) -> Option<String> {
-        let why = self.qos.denial(qos)?;
-        Some(not_permitted("QOS", partition, &why))
+    pub fn denial_of_qos(&self, partition: &str, qos: &str) -> Option<NotPermitted> {
+        self.qos.denial(("QOS", qos), partition)
     }
 }
 
-fn not_permitted(what: &str, partition: &str, why: &str) -> String {
-    format!("Job's {what} not permitted to use this partition ({partition} {why})")
+/// Why a partition takes no jobs of an account or a QOS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotPermitted {
+    /// As Slurm 22.05 says it.
+    pub reason: String,
+    /// It is not among those that may; otherwise it is among those that may not, which count only without such a list.
+    pub is_not_listed: bool,
 }
 
 /// The hosts of a node list, or of what can't be read as one.
@@ -155,14 +159,21 @@ fn hosts_of(text: &str) -> Vec<String> {
 }
 
 impl Names {
-    fn denial(&self, name: &str) -> Option<String> {
+    /// `kind` is what the name is one of.
+    fn denial(&self, (kind, name): (&str, &str), partition: &str) -> Option<NotPermitted> {
         let has = |list: &[String]| list.iter().any(|one| one.eq_ignore_ascii_case(name));
-        if !self.allowed.is_empty() {
+        let is_not_listed = !self.allowed.is_empty();
+        let why = if is_not_listed {
             let list = self.allowed.join(",");
-            return (!has(&self.allowed)).then(|| format!("allows {list} not {name}"));
-        }
-        let list = self.denied.join(",");
-        has(&self.denied).then(|| format!("denies {list} including {name}"))
+            (!has(&self.allowed)).then(|| format!("allows {list} not {name}"))
+        } else {
+            let list = self.denied.join(",");
+            has(&self.denied).then(|| format!("denies {list} including {name}"))
+        }?;
+        Some(NotPermitted {
+            reason: format!("Job's {kind} not permitted to use this partition ({partition} {why})"),
+            is_not_listed,
+        })
     }
 }
 

@@ -14,7 +14,7 @@ mod queue_rules;
 mod single;
 mod topology;
 
-pub use access::PartitionAccess;
+pub use access::{NotPermitted, PartitionAccess};
 pub use association::{Association, Shares};
 pub use build::Trust;
 pub use changed::changed;
