@@ -30,6 +30,7 @@ mod times;
 mod value;
 mod words;
 
+pub use accounting::ROOT_ACCOUNT;
 pub use amounts::{Bounds, Mib, Tres, times};
 pub use changes::nodes_of_line;
 pub use check::Contradiction;

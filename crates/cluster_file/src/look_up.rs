@@ -4,6 +4,7 @@ use super::{
     Association, ClusterFile, Gpu, Named, Nodes, Partition, PartitionNodes, Qos, Sourced, User,
 };
 use model::{NodeName, node_list};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// GPUs of one GRES type and model, wherever the cluster has them.
@@ -241,6 +242,17 @@ impl Gpu {
 }
 
 impl User {
+    /// The accounts that the user is in, each once: those that are listed, and those of which something of its own is
+    /// said.
+    #[must_use]
+    pub fn account_names(&self) -> Vec<&str> {
+        let listed = self.accounts.iter().flat_map(|accounts| accounts.iter());
+        let with_own = self.associations.iter().map(|own| &own.name);
+        let mut seen = HashSet::new();
+        let all = listed.chain(with_own).map(String::as_str);
+        all.filter(|name| seen.insert(*name)).collect()
+    }
+
     /// What holds for the user's jobs of a partition in an account: what is said of that partition, else of all
     /// (`assoc_mgr_fill_in_assoc` of 22.05).
     #[must_use]

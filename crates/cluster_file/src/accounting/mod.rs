@@ -11,7 +11,6 @@ use model::{
     Account as KeptAccount, AccountAssociation, AccountUser, Accounting, LicenceResource,
     Qos as KeptQos, Seconds, Settings, TimeLimitRequest,
 };
-use std::collections::HashSet;
 
 /// A value of a cluster file as `sacctmgr` keeps it.
 pub(super) trait Setting: Sized {
@@ -215,8 +214,8 @@ fn list(own: &Option<Sourced<Vec<String>>>) -> Option<Vec<String>> {
     own.as_ref().map(|own| own.value.clone())
 }
 
-/// The account over all others.
-const ROOT: &str = "root";
+/// The account over all others, whether a file names it or not.
+pub const ROOT_ACCOUNT: &str = "root";
 
 impl ClusterFile {
     /// What `sacctmgr` shows of this cluster before it has changed anything. `owner` is who runs
@@ -239,16 +238,16 @@ impl ClusterFile {
             let association = AccountAssociation {
                 account: account.name.clone(),
                 user: None,
-                parent: (account.name != ROOT).then(|| match &account.parent {
+                parent: (account.name != ROOT_ACCOUNT).then(|| match &account.parent {
                     Some(parent) => parent.value.clone(),
-                    None => ROOT.to_owned(),
+                    None => ROOT_ACCOUNT.to_owned(),
                 }),
                 partition: None,
                 qos: list(&account.qos),
                 settings: account.settings(),
                 id: 0,
             };
-            if account.name == ROOT {
+            if account.name == ROOT_ACCOUNT {
                 let all = accounting.associations[0].qos.take();
                 accounting.associations[0] = association;
                 accounting.associations[0].qos = list(&account.qos).or(all);
@@ -272,19 +271,15 @@ impl ClusterFile {
     }
 
     fn add_user(&self, accounting: &mut Accounting, name: &str, user: &Named<User>) {
-        let mut accounts = list(&user.accounts).unwrap_or_default();
-        for own in &user.associations {
-            if !accounts.contains(&own.name) {
-                accounts.push(own.name.clone());
-            }
-        }
+        let accounts = user.account_names().into_iter();
+        let mut accounts: Vec<String> = accounts.map(str::to_owned).collect();
         let default = user.default_account.as_ref().map(|own| own.value.clone());
         let default = default.or(accounts.first().cloned());
         let has_none = accounts.is_empty();
         if has_none && user.accounts.is_none() {
             // Of whom the file names no account may use any, also once something else is changed.
             let all = self.accounts.iter().map(|account| account.name.clone());
-            accounts.extend(all.filter(|account| account != ROOT));
+            accounts.extend(all.filter(|account| account != ROOT_ACCOUNT));
         }
         let admin = match user.admin.as_ref().map(|own| own.value.as_str()) {
             Some("admin") => "Administrator",
@@ -293,7 +288,9 @@ impl ClusterFile {
         };
         match accounting.users.iter_mut().find(|it| it.name == name) {
             // The owner stays the administrator.
-            Some(known) => known.default_account = default.unwrap_or_else(|| ROOT.to_owned()),
+            Some(known) => {
+                known.default_account = default.unwrap_or_else(|| ROOT_ACCOUNT.to_owned())
+            }
             None => accounting.users.push(AccountUser {
                 name: name.to_owned(),
                 default_account: default.unwrap_or_default(),
@@ -304,7 +301,7 @@ impl ClusterFile {
         // Who is in no account has what the file gives below the root.
         let below_root = accounting.associations.iter_mut();
         let mut below_root =
-            below_root.filter(|it| it.account == ROOT && it.user.as_deref() == Some(name));
+            below_root.filter(|it| it.account == ROOT_ACCOUNT && it.user.as_deref() == Some(name));
         if let (true, Some(own)) = (has_none, below_root.next()) {
             own.qos = list(&user.qos);
             if let Some(qos) = &user.default_qos {
@@ -319,7 +316,7 @@ impl ClusterFile {
                     .push(kept_account(&account, &Account::default()));
                 accounting.associations.push(AccountAssociation {
                     account: account.clone(),
-                    parent: Some(ROOT.to_owned()),
+                    parent: Some(ROOT_ACCOUNT.to_owned()),
                     ..AccountAssociation::default()
                 });
             }
@@ -377,24 +374,21 @@ impl ClusterFile {
                     table(&own.account, body)
                 })
                 .collect();
-            let mut accounts: Vec<String> =
-                associations.iter().map(|own| own.name.clone()).collect();
-            let mut seen = HashSet::new();
-            accounts.retain(|name| seen.insert(name.clone()));
             let admin = match &kept.admin[..] {
                 "Administrator" => "admin",
                 "Operator" => "operator",
                 _ => "none",
             };
             let default = Some(kept.default_account.clone()).filter(|name| !name.is_empty());
-            let body = User {
-                accounts: Some(stated(accounts)),
+            let mut body = User {
                 default_account: default.map(stated),
                 groups,
                 admin: Some(stated(admin.to_owned())),
                 associations,
                 ..User::default()
             };
+            let accounts = body.account_names().into_iter().map(str::to_owned);
+            body.accounts = Some(stated(accounts.collect()));
             table(&kept.name, body)
         };
         // Who is in no account any more has nothing to share.
@@ -434,7 +428,10 @@ impl ClusterFile {
 
 fn kept_account(name: &str, account: &Account) -> KeptAccount {
     let description = account.description.as_ref();
-    let parent = account.parent.as_ref().filter(|own| own.value != "root");
+    let parent = account
+        .parent
+        .as_ref()
+        .filter(|own| own.value != ROOT_ACCOUNT);
     let organization = account.organization.as_ref().or(parent);
     KeptAccount {
         name: name.to_owned(),

@@ -3,12 +3,11 @@
 use super::{Change, Denial, Finding, LimitPath, Requested, Subject, There};
 use super::{Judge, finding, has_flag, listed};
 use cluster_file::named;
-use cluster_file::{Association, ClusterFile, List, Named, Qos, Source, Sourced, User};
+use cluster_file::{
+    Association, ClusterFile, List, Named, Qos, ROOT_ACCOUNT, Source, Sourced, User,
+};
 use model::Request;
 use model::option_table::Key;
-
-/// The account over all others.
-const ROOT: &str = "root";
 
 /// Who asks, and by which account and QOS.
 pub(super) struct Who<'a> {
@@ -35,7 +34,7 @@ impl<'a> Who<'a> {
             .account
             .clone()
             .or_else(|| Some(known?.default_account.as_ref()?.value.clone()))
-            .or_else(|| has_root_alone(file).then(|| ROOT.to_owned()));
+            .or_else(|| has_root_alone(file).then(|| ROOT_ACCOUNT.to_owned()));
         judge.account(known, request.account.as_deref(), user);
         let partition = file.first_partition(request.partition.as_deref());
         let association = known
@@ -75,7 +74,9 @@ pub fn charged(
         let default = known.default_account.as_ref().map(|own| own.value.clone());
         let first = || known.accounts.as_ref()?.first().cloned();
         // One who is named in none stands below the root, as the accounting has it.
-        default.or_else(first).or_else(|| Some("root".to_owned()))
+        default
+            .or_else(first)
+            .or_else(|| Some(ROOT_ACCOUNT.to_owned()))
     });
     let qos = request.qos.clone().or_else(|| {
         let of_account = account.as_deref().unwrap_or_default();
@@ -106,7 +107,7 @@ fn own_qos<'a>(
 /// Whether there is no account but the root, below which all stand as long as `sacctmgr` of an engine made no other.
 fn has_root_alone(file: &ClusterFile) -> bool {
     let of_users = file.users.iter().map(|user| user.accounts.as_ref());
-    let is_root = |account: &str| account == ROOT;
+    let is_root = |account: &str| account == ROOT_ACCOUNT;
     let mut of_users = of_users.map(|own| own.is_some_and(|own| own.iter().all(|it| is_root(it))));
     matches!(&file.accounts[..], [only] if is_root(&only.name)) && of_users.all(|is_it| is_it)
 }
@@ -120,7 +121,7 @@ impl<'a> Judge<'a, '_> {
         // Without a list they are in those of which the file says something.
         let of_associations = user.filter(|user| !user.associations.is_empty());
         let of_associations = of_associations.map(|user| {
-            let names = user.associations.iter().map(|own| own.name.clone());
+            let names = user.account_names().into_iter().map(str::to_owned);
             Sourced::new(names.collect(), Source::Stated)
         });
         let own = user.and_then(|user| user.accounts.as_ref());
@@ -139,7 +140,7 @@ impl<'a> Judge<'a, '_> {
         let named = || Requested::Option(Key::Account, asked.to_owned());
         let accounts: Vec<&str> = file.accounts.iter().map(|a| a.name.as_str()).collect();
         // The root is over all others, whether a file names it or not.
-        let mut known = accounts.iter().chain([&"root"]);
+        let mut known = accounts.iter().chain([&ROOT_ACCOUNT]);
         let is_known = accounts.is_empty() || known.any(|a| a.eq_ignore_ascii_case(asked));
         match own {
             Some(own)

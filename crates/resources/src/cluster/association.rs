@@ -3,9 +3,9 @@
 use super::qos::{tres, value};
 use super::{Cluster, Counted, Limits};
 use crate::Limited;
-use cluster_file::{ClusterFile, Tres};
+use cluster_file::{ClusterFile, ROOT_ACCOUNT, Tres};
 use model::TimeLimitRequest;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::ops::Range;
 
@@ -73,22 +73,18 @@ pub(super) fn associations(
     let (mut all, mut of_user) = (Vec::new(), HashMap::new());
     for user in &file.users {
         let first = all.len();
-        let listed = user.accounts.iter().flat_map(|accounts| accounts.iter());
-        let with_own = user.associations.iter().map(|own| &own.name);
-        let mut seen = HashSet::new();
-        let mut accounts: Vec<&String> = listed.chain(with_own).collect();
-        accounts.retain(|account| seen.insert(*account));
-        let mut of_account: HashMap<&String, Vec<&cluster_file::Association>> = HashMap::new();
+        let mut accounts = user.account_names();
+        let mut of_account: HashMap<&str, Vec<&cluster_file::Association>> = HashMap::new();
         for own in &user.associations {
             of_account.entry(&own.name).or_default().push(&own.body);
         }
         // One who is named in no account still has a QOS.
-        let nowhere = String::new();
         if accounts.is_empty() {
-            accounts.push(&nowhere);
+            accounts.push("");
         }
-        let default = user.default_account.as_ref().map(|name| &name.value);
-        let default = default.or(accounts.first().copied()).cloned();
+        let default = user.default_account.as_ref();
+        let default = default.map(|name| name.value.as_str());
+        let default = default.or(accounts.first().copied());
         let nothing_said = cluster_file::Association::default();
         for account in accounts {
             let own = of_account.remove(account);
@@ -97,11 +93,11 @@ pub(super) fn associations(
                 let default_qos = own.default_qos.as_ref().or(user.default_qos.as_ref());
                 all.push(Association {
                     user: user.name.clone(),
-                    account: account.clone(),
+                    account: account.to_owned(),
                     partition: own.partition.as_ref().map(|name| name.value.clone()),
                     shares: shares.map_or_else(Shares::default, |own| Shares::parse(&own.value)),
                     default_qos: default_qos.map(|qos| qos.value.clone()),
-                    is_default: default.as_ref() == Some(account),
+                    is_default: default == Some(account),
                     priority: value(&own.priority).unwrap_or(0),
                     limits: limits(own),
                 });
@@ -163,7 +159,7 @@ impl Cluster {
     pub fn may_charge(&self, user: &str, account: &str, partition: Option<&str>) -> bool {
         let own = || self.association(user, Some(account), partition);
         let is_member = || self.associations.is_empty() || own().is_some();
-        account.eq_ignore_ascii_case("root")
+        account.eq_ignore_ascii_case(ROOT_ACCOUNT)
             || (self.find_account(account).is_some() && is_member())
     }
 

@@ -250,12 +250,13 @@ impl Cluster {
             qos: partition.qos.as_ref().and_then(|qos| self.find_qos(qos)),
             preempt_mode: value(&partition.preempt_mode),
             grace_time: grace_time(file, &partition.grace_time),
-            billing: {
-                let text = partition.billing_weights.as_ref();
-                let text = text.map_or("", |text| text.value.as_str());
-                let policy = super::PriorityPolicy::of(file);
-                BillingWeights::parse(text, policy.has_flag("MAX_TRES"))
-            },
+            billing: partition.billing_weights.as_ref().map_or_else(
+                BillingWeights::default,
+                |text| {
+                    let takes_largest = super::PriorityPolicy::of(file).has_flag("MAX_TRES");
+                    BillingWeights::parse(&text.value, takes_largest)
+                },
+            ),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::merge::{Setting, features, nodes, partitions};
 use super::{Cluster, Difference, Trust};
-use cluster_file::{ClusterFile, Named, Partition, Sourced};
+use cluster_file::{ClusterFile, Named, Partition, ROOT_ACCOUNT, Sourced};
 use std::fmt;
 
 /// Where the document that an engine goes by differs from the file of which it was made, in the same order. It says
@@ -95,7 +95,7 @@ fn told<T: fmt::Display>(
 
 /// What there is once `sacctmgr` has changed anything, which no file need name: the account over all others, and the
 /// QOS of a file without any.
-const OWN: [&str; 2] = ["root", "normal"];
+const OWN: [&str; 2] = [ROOT_ACCOUNT, "normal"];
 
 /// What `sacctmgr` changed of QOS and accounts: those that are new or gone, and of QOS the longest time.
 fn qos_changed(file: &ClusterFile, now: &ClusterFile, found: &mut Vec<Difference>) {
