@@ -3,6 +3,7 @@
 use crate::agent::{self, Surroundings};
 use crate::conductor::{self, Allocation, AllocationError};
 use crate::local_folder::LocalFolder;
+use crate::near_gpus;
 use crate::rank::{Numbered, RankError};
 use crate::{engine_watch, environment, rank, stage};
 use folder::{Attempt, Event, RunFolder, RunJson};
@@ -25,6 +26,7 @@ use std::path::Path;
 /// - `mount-points JSON PROGRAM WORD…`: becomes a container's runtime that sees places to mount on which its image lacks.
 /// - `after-prologs CLUSTER_S OWN PROGRAM WORD…`: a task, after the prologs of that path, of which each
 ///   can be empty; the first word is the name by which the program is called.
+/// - `near-gpu LOCAL RANKS COMMAND…`: becomes one of so many ranks of a node that no wrapper starts, near its GPU.
 /// - `shell FILE`: becomes the shell of a file.
 /// - `head`, with the same: the only task of a step, whose program starts an `mpi-rank` for each rank.
 ///
@@ -90,6 +92,17 @@ pub fn main(args: &[OsString]) -> u8 {
                 return ended(Err(wrong_usage()));
             };
             return rank::after_prologs([cluster_s, own], program, words);
+        }
+        [what, local, ranks, rest @ ..] if *what == Path::new("near-gpu") => {
+            let number = |word: &Path| word.to_str()?.parse::<u32>().ok();
+            let (Some(local), Some(ranks)) = (number(local), number(ranks)) else {
+                return ended(Err(wrong_usage()));
+            };
+            let command = &args[args.len() - rest.len()..];
+            return ended(Err((
+                boxed(near_gpus::become_rank(local, ranks, command)),
+                127,
+            )));
         }
         [what, file] if *what == Path::new("shell") => {
             return ended(rank::shell(file).map_err(|error| {

@@ -6,8 +6,11 @@
 
 use crate::visible_gpus;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 use sys::cpu;
 use sys::process::{descendants, first_variable, start_time};
@@ -22,14 +25,51 @@ const COMING: Duration = Duration::from_secs(60);
 
 /// Notes the CPUs near each of the GPUs that this process's environment names; nothing where that is not known.
 pub(crate) fn write_down(note: &Path) -> io::Result<()> {
-    let [cuda, rocr] =
-        [visible_gpus::CUDA, visible_gpus::ROCR].map(|name| std::env::var(name).ok());
-    let near = sys::near_gpus(cuda.as_deref(), rocr.as_deref());
+    let near = of_own_gpus();
     if near.is_empty() {
         return Ok(());
     }
     let text = serde_json::to_vec(&near).expect("invariant: numbers only");
     sys::atomic::write_relaxed(note, &text)
+}
+
+/// The CPUs near each of the GPUs that this process's environment names; none where that is not known.
+fn of_own_gpus() -> Vec<Vec<u32>> {
+    let [cuda, rocr] =
+        [visible_gpus::CUDA, visible_gpus::ROCR].map(|name| std::env::var(name).ok());
+    sys::near_gpus(cuda.as_deref(), rocr.as_deref())
+}
+
+/// Becomes a command, one of `ranks` ranks of its node with the number `local` there, bound to CPUs near its GPU as its
+/// environment names the node's; comes back only where that failed.
+///
+/// `horovodrun` starts each rank on further nodes by an `ssh` of its own, where no rank wrapper is.
+pub(crate) fn become_rank(local: u32, ranks: u32, command: &[OsString]) -> io::Error {
+    let Some((program, words)) = command.split_first() else {
+        return io::ErrorKind::InvalidInput.into();
+    };
+    let of_node = NearGpus {
+        binding: Binding {
+            local: Some(local),
+            ranks: 1,
+            cpus: 1,
+        },
+        near: of_own_gpus(),
+        own: cpu::available(),
+    };
+    let cpus = of_node.shared_by(ranks).cpus_of(local);
+    if let Some(Err(error)) = cpus.map(|cpus| cpu::bind(&cpus)) {
+        note_unbound(&error);
+    }
+    Command::new(program).args(words).exec()
+}
+
+/// Says that a rank runs on all CPUs of its task.
+pub(crate) fn note_unbound(error: &io::Error) {
+    let _ = writeln!(
+        io::stderr(),
+        "note: the rank can't be bound to the CPUs at its GPU's socket: {error}"
+    );
 }
 
 /// A node's ranks.
@@ -86,11 +126,13 @@ impl NearGpus {
         self.bind_as_they_come(pid, &cpus_of, Some(of_ranks.len()));
     }
 
-    /// The CPUs of a rank of `horovodrun`, which says how many there are on the node.
+    /// The CPUs of a rank of `horovodrun`, or of the `mpirun` that it starts; they say how many there are on the node.
     fn cpus_of_horovods(&self, pid: u32) -> Option<(u32, Vec<u32>)> {
         let number = |name: &str| first_variable(pid, name)?.parse::<u32>().ok();
-        let local = number("HOROVOD_LOCAL_RANK")?;
-        let ranks = number("HOROVOD_LOCAL_SIZE").filter(|ranks| *ranks > local)?;
+        let either = |[first, second]: [&str; 2]| number(first).or_else(|| number(second));
+        let local = either(["HOROVOD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"])?;
+        let ranks = either(["HOROVOD_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"]);
+        let ranks = ranks.filter(|ranks| *ranks > local)?;
         Some((local, self.shared_by(ranks).cpus_of(local)?))
     }
 
@@ -172,7 +214,7 @@ impl NearGpus {
 mod tests {
     use super::*;
     use std::io::{BufRead, BufReader};
-    use std::process::{Command, Stdio};
+    use std::process::Stdio;
 
     /// GPUs by their CPUs, ranks with the CPUs of each, and the CPUs of the task.
     #[track_caller]
@@ -243,6 +285,13 @@ mod tests {
 
     #[test]
     fn what_horovodrun_starts_is_bound_by_its_number() {
+        check_bound("HOROVOD_LOCAL_RANK=1 HOROVOD_LOCAL_SIZE=2");
+        // Of its controller over MPI.
+        check_bound("OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_LOCAL_SIZE=2");
+    }
+
+    #[track_caller]
+    fn check_bound(variables: &str) {
         let own = cpu::available();
         let [first, second, ..] = own[..] else {
             return;
@@ -256,9 +305,9 @@ mod tests {
             near: vec![vec![first], vec![second]],
             own: vec![first, second],
         };
-        let script = "HOROVOD_LOCAL_RANK=1 HOROVOD_LOCAL_SIZE=2 sleep 60 & echo $!; wait";
+        let script = format!("{variables} sleep 60 & echo $!; wait");
         let mut shell = Command::new("sh");
-        let shell = shell.args(["-c", script]).stdout(Stdio::piped());
+        let shell = shell.args(["-c", &script]).stdout(Stdio::piped());
         let mut shell = shell.spawn().unwrap();
         cpu::bind_process(shell.id(), &own, &gpus.own).unwrap();
         let mut line = String::new();

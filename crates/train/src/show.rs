@@ -152,7 +152,11 @@ impl Plan {
         add("cpus per rank", cpus.value.to_string(), &cpus.source);
         if self.gpus_per_node.value > 0 {
             let horovods = starts_horovodrun(&self.command.value);
-            let value = if ranks.value < self.gpus_per_node.value && horovods {
+            // Their ssh leads through `srun` in jobs of the embedded engine alone.
+            let everywhere = self.nodes.value == 1 || facts.embedded;
+            let value = if ranks.value < self.gpus_per_node.value && horovods && everywhere {
+                "ranks that horovodrun starts each at its GPU's socket"
+            } else if ranks.value < self.gpus_per_node.value && horovods {
                 "ranks that horovodrun starts on the first node each at its GPU's socket, others anywhere"
             } else if ranks.value < self.gpus_per_node.value {
                 "each rank at its GPUs' sockets, and ranks that it starts itself anywhere there"

@@ -16,6 +16,12 @@ const WITH_VALUE: &str = "BbcDEeFIiJLlmOopQRSWw";
 const OF_ITSELF: &str = "GOQV";
 /// Letters of options that want a connection which carries something else than a command.
 const OF_A_CONNECTION: &str = "DLNRWsw";
+/// By these programs find the GPUs that they may use.
+const GPUS: [&str; 3] = [
+    "CUDA_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+];
 /// What `ssh` ends with where it fails itself.
 const FAILED: u8 = 255;
 
@@ -41,11 +47,17 @@ pub fn run(args: &[OsString], printer: &Printer) -> u8 {
     let error = match way(&words, &is_node, &login_hosts()) {
         Way::Node(host, command) => {
             let own = std::env::current_exe().unwrap_or_default();
-            let mut srun = Command::new(own);
+            let mut srun = Command::new(&own);
             srun.args(["slurm", "srun", "--overlap", "-N1", "-n1", "-w", &host]);
             srun.args(variable("HOME").map(|home| format!("--chdir={home}")));
             match command {
-                Some(command) => srun.args(["sh", "-c", &command]),
+                Some(command) => match horovods_place(&command) {
+                    Some([local, ranks]) => srun
+                        .arg(own)
+                        .args(["job", "near-gpu", &local.to_string(), &ranks.to_string()])
+                        .args(["sh", "-c", &without_gpus(&command, &variable)]),
+                    None => srun.args(["sh", "-c", &command]),
+                },
                 None => srun.args(["--pty", "sh", "-l"]),
             };
             srun.exec()
@@ -127,6 +139,27 @@ fn next_operand<'a>(
     }
 }
 
+/// Where `horovodrun` puts the rank that a command is: its number on the node, and how many are there.
+fn horovods_place(command: &str) -> Option<[u32; 2]> {
+    let number = |name: &str| {
+        let mut words = command.split_whitespace();
+        let value = words.find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        value?.parse().ok()
+    };
+    Some([number("HOROVOD_LOCAL_RANK")?, number("HOROVOD_LOCAL_SIZE")?])
+}
+
+/// A rank's command without this node's GPUs, which `horovodrun` hands on with all its variables: the rank has those
+/// of its own node, of a job whose nodes are one machine others.
+fn without_gpus(command: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
+    let own = GPUS
+        .into_iter()
+        .filter_map(|name| Some((name, variable(name)?)));
+    own.fold(command.to_owned(), |command, (name, value)| {
+        command.replace(&format!(" {name}={value} "), " ")
+    })
+}
+
 /// The hosts on which the cluster's jobs are submitted: those of its file, and this machine.
 fn login_hosts() -> Vec<String> {
     let file = || {
@@ -184,6 +217,19 @@ mod tests {
         // The value of an option is none.
         check("-o -N node2", node(None));
         check("-l N node2 true -N", node(Some("true -N")));
+    }
+
+    #[test]
+    fn a_rank_of_horovodrun_has_its_node_s_gpus() {
+        let rank = "cd /x > /dev/null 2>&1 ; HOROVOD_RANK=3 HOROVOD_LOCAL_RANK=1 HOROVOD_LOCAL_SIZE=2 \
+                    CUDA_VISIBLE_DEVICES=0,1 GPU_DEVICE_ORDINAL=7 A='b c' python train.py";
+        assert_eq!(horovods_place(rank), Some([1, 2]));
+        assert_eq!(horovods_place("env HOROVOD_LOCAL_RANK=x true"), None);
+        assert_eq!(horovods_place("hostname"), None);
+        // What was set by hand for the rank stays.
+        let own = |name: &str| (name != GPUS[1]).then(|| "0,1".to_owned());
+        let want = rank.replace("CUDA_VISIBLE_DEVICES=0,1 ", "");
+        assert_eq!(without_gpus(rank, &own), want);
     }
 
     /// They opened a login shell, which read the input of another program.

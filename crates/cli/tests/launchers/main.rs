@@ -311,6 +311,35 @@ fn horovod_over_mpi() {
     .check();
 }
 
+/// As `horovodrun` calls `ssh` for a rank on a further node, to which it hands on all variables of its own node.
+#[test]
+fn ranks_of_horovodrun_on_further_nodes_are_bound_near_their_gpus() {
+    let bindable = sys::cpu::available().starts_with(&[0, 1]);
+    let few = || (!bindable).then(|| "the CPUs 0 and 1 are needed".to_owned());
+    if let Some(reason) = gpus_missing().or_else(few) {
+        return skip("ranks of horovodrun", &reason);
+    }
+    let mut lab = VirtualCluster::start(env!("CARGO_BIN_EXE_yard"), SOCKETS);
+    lab.pretend_gpus(&["NVIDIA H200"; 2]);
+    lab.set_var("PRETENDED_CPUS", "0;1");
+    let script = "#!/bin/bash\n#SBATCH --nodes=2 --gpus-per-node=2 --time=5 --output=out\n\
+         export CUDA_VISIBLE_DEVICES=of-the-first-node\n\
+         for local in 0 1; do\n\
+         ssh -o PasswordAuthentication=no -o StrictHostKeyChecking=no n2   'cd /tmp > /dev/null 2>&1 ; \
+         HOROVOD_LOCAL_RANK='$local' HOROVOD_LOCAL_SIZE=2 CUDA_VISIBLE_DEVICES='$CUDA_VISIBLE_DEVICES' GREETING=hello \
+         sh -c \"echo \\$GREETING \\$HOROVOD_LOCAL_RANK sees \\$CUDA_VISIBLE_DEVICES on \\$(hostname)\"; \
+         grep Cpus_allowed_list /proc/self/status'\n\
+         done\n";
+    lab.write("job.sh", script);
+    let outcome = lab.slurm("sbatch", &["--wait", "job.sh"]);
+    let said = std::fs::read_to_string(lab.work().join("out")).expect("the job has written");
+    assert_eq!(outcome.status, 0, "{said}");
+    for local in 0..2 {
+        let of_rank = format!("hello {local} sees 0,1 on n2\nCpus_allowed_list:\t{local}\n");
+        assert!(said.contains(&of_rank), "{of_rank}: {said}");
+    }
+}
+
 /// As batch scripts for Satori have it: a list of hosts, and `horovodrun`, whose ssh and whose `mpirun` are led to the
 /// job's nodes.
 #[test]

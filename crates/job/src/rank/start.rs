@@ -5,7 +5,7 @@ use super::program::ProgramError;
 use super::{RankError, Variables, failed_peer, prelude, program};
 use crate::agent::{LooseContainer, RankProcess, forget_container};
 use crate::local_folder;
-use crate::near_gpus::NearGpus;
+use crate::near_gpus::{self, NearGpus};
 use crate::python_stack;
 use crate::visible_gpus;
 use folder::{LaunchFile, RunFolder};
@@ -13,7 +13,6 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write as _};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -138,10 +137,7 @@ impl Start<'_> {
             NearGpus::of_task(self.rank.binding, &note)
         });
         if let Some(Err(error)) = near.as_ref().map(NearGpus::bind_own) {
-            let _ = writeln!(
-                io::stderr(),
-                "note: the rank can't be bound to the CPUs at its GPU's socket: {error}"
-            );
+            near_gpus::note_unbound(&error);
         }
         let loose = of_rank.and_then(|(place, local)| {
             let loose = self.loose_container(place, &program)?;

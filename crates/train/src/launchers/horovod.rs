@@ -10,7 +10,10 @@ pub(super) const ROW: Row = Row {
     doc: "`srun` starts every rank, as `horovodrun --gloo` would; they meet by a key-value store \
           on the first node. No ssh is needed.",
     about: "What `horovodrun --gloo` does, without it and without ssh: the first node's agent serves \
-            the key-value store. For Horovod that was built with MPI alone use `mpi`.",
+            the key-value store. For Horovod that was built with MPI alone use `mpi`. A batch script's \
+            `horovodrun -H HOSTS` runs as it stands. On a virtual cluster its `ssh` starts the ranks of the other \
+            nodes through `srun`, each with the GPUs of its node and bound near its own; with `--mpi` they are not \
+            bound.",
     shape: Shape::Ranks,
     meeting: Meeting::Store,
     starters: &[&["horovodrun"], &["mpirun"]],

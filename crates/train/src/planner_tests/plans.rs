@@ -384,7 +384,7 @@ fn where_a_rank_has_several_gpus_the_binding_says_what_of_its_own_ranks() {
     check(
         "horovodrun",
         several,
-        "ranks that horovodrun starts on the first node each at its GPU's socket, others anywhere",
+        "ranks that horovodrun starts each at its GPU's socket",
     );
     check(
         "starter",
