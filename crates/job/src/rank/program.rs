@@ -5,7 +5,11 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use sys::env_vars::TRAINYARD_HOST;
 use thiserror::Error;
+
+/// What nodes of a virtual cluster have each for itself, where they are isolated.
+const OF_NODES: [&str; 2] = ["/tmp", "/dev/shm"];
 
 /// Why a program can't be started.
 #[derive(Debug, Error)]
@@ -85,10 +89,18 @@ pub fn find(
             source: None,
         });
     }
-    let there = if program.contains('/') {
-        format!("{:?} is not there", folder.join(&program))
-    } else {
-        "no folder of PATH has it".to_owned()
+    let path = folder.join(&program);
+    let of_node = variables
+        .contains_key(OsStr::new(TRAINYARD_HOST))
+        .then(|| OF_NODES.into_iter().find(|own| path.starts_with(own)))
+        .flatten();
+    let there = match of_node {
+        _ if !program.contains('/') => "no folder of PATH has it".to_owned(),
+        None => format!("{path:?} is not there"),
+        Some(own) => format!(
+            "{path:?} is not there (each node of the cluster has its own {own}; other folders, and that of the run \
+             file, are on all nodes)"
+        ),
     };
     Err(ProgramError::NotThere { program, there })
 }
@@ -124,5 +136,27 @@ mod tests {
         check("trian", Err("no folder of PATH has it"));
         check("./train", Err("is not there"));
         check("", Err("can't be run"));
+    }
+
+    #[test]
+    fn what_lies_in_a_folder_that_isolated_nodes_have_each_for_itself_is_said() {
+        let find_on = |host: Option<&str>, program: &str| {
+            let host = host.map(|host| (TRAINYARD_HOST.into(), host.into()));
+            let variables = Variables::from_iter(host);
+            find(&[program.to_owned()], Path::new("/code"), &variables).unwrap_err()
+        };
+        let isolated = find_on(Some("laptop"), "/tmp/no-such-program");
+        assert!(
+            isolated
+                .to_string()
+                .contains("is not there (each node of the cluster has its own /tmp;"),
+            "{isolated}"
+        );
+        for other in [
+            find_on(None, "/tmp/no-such-program"),
+            find_on(Some("laptop"), "/opt/no-such-program"),
+        ] {
+            assert!(other.to_string().contains("is not there;"), "{other}");
+        }
     }
 }
