@@ -2,6 +2,7 @@
 
 use crate::house::{ended, env, events, folder, go, start, state, wait_for_file, waiting_command};
 use expect_test::{Expect, expect};
+use model::WIDEST;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -75,6 +76,44 @@ fn a_command_that_is_killed_at_once() {
     check(
         &["sh", "-c", "kill -9 $$"],
         expect!["rank 0 on $HOST was ended by signal 9"],
+    );
+}
+
+/// How many `x` the longest word of them in a text has.
+fn longest(text: &str) -> usize {
+    let words = text.split(|c| c != 'x').map(str::len);
+    words.max().unwrap_or_default()
+}
+
+/// A dump of some kilobytes filled the terminal, twice.
+#[test]
+fn a_long_last_line_stands_whole_where_it_was_said_and_is_cut_elsewhere() {
+    const LENGTH: usize = 4000;
+    const LINES: usize = 3 * WIDEST;
+    let env = env();
+    let line = format!("printf 'x%.0s' $(seq {LENGTH}); echo; exit ");
+    let run = |code: &str| {
+        let line = format!("{line}{code}");
+        env.yard(&["run", "--", "bash", "-c", &line])
+    };
+    let failed = run("3").code(1);
+    let (said, about) = failed.stdout.split_once("failed: ").unwrap();
+    assert_eq!(longest(said), LENGTH, "{}", failed.snapshot());
+    // What was shown just before is not quoted.
+    assert_eq!(longest(about), 1, "{}", failed.snapshot());
+    let cause = events(&env, "failed")[0]["cause"].to_string();
+    assert!((100..=LINES).contains(&longest(&cause)), "{cause}");
+    let shown = env.yard(&["show"]).success();
+    assert!((100..=LINES).contains(&longest(&shown)), "{shown}");
+    assert_eq!(longest(&env.yard(&["logs"]).success()), LENGTH);
+    let done = run("0");
+    assert_eq!(done.status, 0, "{}", done.snapshot());
+    let (said, about) = done.stdout.split_once(" done ").unwrap();
+    assert_eq!(longest(said), LENGTH, "{}", done.snapshot());
+    assert!(
+        (24..WIDEST).contains(&longest(about)),
+        "{}",
+        done.snapshot()
     );
 }
 
