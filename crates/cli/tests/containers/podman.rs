@@ -62,23 +62,37 @@ fn a_container_of_podman_ends_with_its_run_on_a_real_slurm() {
     assert_eq!(fs::read_dir(&containers).unwrap().count(), 0);
 }
 
-/// Podman itself, where it is installed and can start a container: many machines let it do so to no user, or not to root.
+/// By runc, which runs under control groups of either version, without the journal of a system; and with limits that
+/// a machine can't refuse which is a container itself.
+const CONTAINERS: &str = "[containers]\ndefault_ulimits = [\"nofile=4096:4096\", \"nproc=4096:4096\"]\n\
+     [engine]\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\nruntime = \"runc\"\n";
+
+/// Podman itself, with a storage of the environment's own; none where it is not installed or starts no container: many
+/// machines let it do so to no user, or not to root.
 fn with_podman(what: &str) -> Option<TestEnv> {
     let mut env = with_busybox(what)?;
-    // Where its program and its storage are.
-    for name in ["PATH", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF"] {
-        if let Some(value) = std::env::var_os(name) {
-            env.set_var(name, value);
-        }
+    let storage = env.root().join("podman").display().to_string();
+    let storage = format!(
+        "[storage]\ndriver = \"vfs\"\ngraphroot = \"{storage}/graph\"\nrunroot = \"{storage}/run\"\n"
+    );
+    for (name, file, text) in [
+        ("CONTAINERS_CONF", "containers.conf", CONTAINERS),
+        ("CONTAINERS_STORAGE_CONF", "storage.conf", &storage),
+    ] {
+        let file = env.write(file, text).display().to_string();
+        env.set_var(name, file);
     }
     let folder = format!("{}:O", env.work().join("image").display());
-    let mut starts = Command::new("podman");
-    let starts = starts.args(["run", "--rm", "--network=host", "--rootfs", &folder, "echo"]);
-    let starts = starts.output();
-    if starts.is_ok_and(|output| output.status.success()) {
-        return Some(env);
-    }
-    skip(what, "a Podman that starts containers is needed");
+    let words = ["run", "--rm", "--network=host", "--rootfs", &folder, "echo"];
+    let why = match env.program("podman", &words).output() {
+        Ok(output) if output.status.success() => return Some(env),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+        Err(error) => error.to_string(),
+    };
+    skip(
+        what,
+        &format!("a Podman that starts containers is needed: {why}"),
+    );
     None
 }
 
@@ -140,9 +154,9 @@ fn ranks_of_two_nodes_in_podman() {
     let run: serde_json::Value = serde_json::from_str(&run).unwrap();
     let name = format!("name=trainyard-{}", run["run"].as_str().unwrap());
     wait_until("the containers are gone", || {
-        let mut left = Command::new("podman");
-        let left = left.args(["ps", "--all", "--quiet", "--filter", &name]);
-        left.output().unwrap().stdout.is_empty()
+        let listed = ["ps", "--all", "--quiet", "--filter", &name];
+        let listed = env.program("podman", &listed).output().unwrap();
+        listed.status.success() && listed.stdout.is_empty()
     });
     env.yard(&["engine", "stop", "lab"]).success();
 }

@@ -13,7 +13,7 @@ pub fn page() -> String {
         let tested = match runtime {
             ContainerRuntime::Charliecloud => "run for real, with two nodes and a registry",
             ContainerRuntime::Podman => {
-                "run for real on two nodes where it is installed, and by stand-ins that check its command lines"
+                "run for real with two nodes, where the machine lets Podman start containers, and by stand-ins that check its command lines"
             }
             ContainerRuntime::Pyxis => "the options are compared, none is run",
             _ => "run by a stand-in that checks the command line",
