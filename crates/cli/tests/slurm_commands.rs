@@ -918,6 +918,14 @@ fn a_job_can_not_leave_the_cpus_that_it_requested() {
                        $all > /dev/null; nproc";
         let step = env.slurm("srun", &["-n1", "sh", "-c", escapes]);
         assert_eq!(step.success(), "1\n");
+        // The group of one step becomes that of the next, whose CPUs are others.
+        for (each, want) in [("-c2", "2"), ("-c1", "1"), ("-c2", "2")] {
+            let script = "#!/bin/sh\ntaskset -p -c 0-1023 $$ > /dev/null; nproc";
+            env.write("few.sh", script);
+            let few = ["--wait", "-o", "few", each, "few.sh"];
+            env.slurm("sbatch", &few).success();
+            assert_eq!(text(&env.work().join("few")).trim(), want);
+        }
     }
 }
 

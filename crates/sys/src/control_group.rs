@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// The controllers in which groups are made.
@@ -76,13 +76,38 @@ impl OwnedGroup {
             Some(owners) if version == Version::Two => *owners += 1,
             Some(_) => return Err(io::ErrorKind::AlreadyExists.into()),
             None => {
-                // The number in its name may be one that is used again.
-                let _none = fs::remove_dir(&folder);
-                fs::create_dir(&folder)?;
+                if let Err(error) = fs::create_dir(&folder) {
+                    if error.kind() != io::ErrorKind::AlreadyExists {
+                        return Err(error);
+                    }
+                    // The number in its name may be one that is used again.
+                    let _busy = fs::remove_dir(&folder);
+                    fs::create_dir(&folder)?;
+                }
                 owned.insert(folder.clone(), 1);
             }
         }
         Ok(OwnedGroup { folder, version })
+    }
+
+    /// Gives it another name, where no process is in it and the system renames groups: version 1 does.
+    ///
+    /// # Errors
+    /// It keeps its name: what the system says, or it has processes.
+    pub(crate) fn rename(&mut self, name: &str) -> io::Result<()> {
+        if self.version == Version::Two {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        if !fs::read(self.processes())?.is_empty() {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        }
+        let folder = self.folder.with_file_name(name);
+        let mut owned = owned();
+        fs::rename(&self.folder, &folder)?;
+        owned.remove(&self.folder);
+        owned.insert(folder.clone(), 1);
+        self.folder = folder;
+        Ok(())
     }
 
     /// Writes a value to a file of the group. A group without it, under version 2, bounds nothing.
@@ -177,16 +202,14 @@ impl Drop for SharedGroup {
 
 /// Writes a value to a file of a group that may not have it.
 fn set(group: &Path, file: &str, value: &str) -> io::Result<()> {
-    let file = group.join(file);
-    if !file.exists() {
-        let gone = !group.exists();
-        return Err(if gone {
-            io::ErrorKind::NotFound.into()
-        } else {
-            io::ErrorKind::Unsupported.into()
-        });
+    let opened = fs::OpenOptions::new().write(true).open(group.join(file));
+    match opened {
+        Ok(mut file) => file.write_all(value.as_bytes()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && group.exists() => {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+        Err(error) => Err(error),
     }
-    fs::write(file, value)
 }
 
 /// Where a group of this process is that was made in one below `own`.
@@ -291,11 +314,36 @@ fn is_named(folder: &Path, is_it: &impl Fn(&str) -> bool) -> bool {
         .is_some_and(|name| is_it(&name.to_string_lossy()))
 }
 
+/// Where groups are mounted, for this process and those that are forked by it.
+static KNOWN_MOUNTS: OnceLock<String> = OnceLock::new();
+
+/// Reads where groups are mounted once, for this process and those that it forks: the kernel writes the list of
+/// all mounts anew for each that reads it. Mounts that come later are not seen where one was there already.
+pub fn remember_mounts() {
+    let Ok(mounts) = fs::read_to_string(MOUNTS) else {
+        return;
+    };
+    let of_groups = mounts.lines().filter(|line| line.contains(" - cgroup"));
+    let of_groups: Vec<&str> = of_groups.collect();
+    if !of_groups.is_empty() {
+        let _known = KNOWN_MOUNTS.set(of_groups.join("\n"));
+    }
+}
+
+const MOUNTS: &str = "/proc/self/mountinfo";
+
 /// The folder of this process's group in a controller.
 fn own_group(controller: &str) -> Option<(PathBuf, Version)> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    let (mount, group, version) = place(&groups, &mounts, controller)?;
+    let read;
+    let mounts = match KNOWN_MOUNTS.get() {
+        Some(mounts) => mounts,
+        None => {
+            read = fs::read_to_string(MOUNTS).ok()?;
+            &read
+        }
+    };
+    let (mount, group, version) = place(&groups, mounts, controller)?;
     Some((mount.join(group.trim_start_matches('/')), version))
 }
 
@@ -368,6 +416,31 @@ mod tests {
         assert!(!folder.path().join("step").exists());
         let _first = make(Version::One).unwrap();
         make(Version::One).unwrap_err();
+    }
+
+    #[test]
+    fn a_group_without_processes_takes_another_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let mut group = OwnedGroup::make_in(folder.path(), Version::One, "first").unwrap();
+        fs::write(group.processes(), "7\n").unwrap();
+        assert_eq!(
+            group.rename("second").unwrap_err().kind(),
+            io::ErrorKind::ResourceBusy
+        );
+        fs::write(group.processes(), "").unwrap();
+        group.rename("second").unwrap();
+        assert_eq!(group.folder, at("second"));
+        assert!(!at("first").exists());
+        // Its name is free for another, and its own is taken.
+        drop(OwnedGroup::make_in(folder.path(), Version::One, "first").unwrap());
+        OwnedGroup::make_in(folder.path(), Version::One, "second").unwrap_err();
+        fs::remove_file(group.processes()).unwrap();
+        drop(group);
+        assert!(!at("second").exists());
+        let mut group = OwnedGroup::make_in(folder.path(), Version::Two, "first").unwrap();
+        group.rename("second").unwrap_err();
+        assert_eq!(group.folder, at("first"));
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub(super) fn live(engine: UnixStream, folder: &Path) -> io::Result<()> {
     process::set_name("yard:forkserver");
     // Inherits what a killed supervisor leaves behind.
     process::become_subreaper()?;
+    // Each supervisor would read them for its step's group.
+    sys::control_group::remember_mounts();
     let program = std::env::current_exe()?;
     // It ends with its engine, not before: whoever ends both at once means the engine.
     let signals = SignalFd::block(&[SIGCHLD, 1, 2, 15])?;

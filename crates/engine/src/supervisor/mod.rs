@@ -105,6 +105,8 @@ pub(crate) fn live(
             return false;
         }
     };
+    // Of one step after the other, as long as they come.
+    let _kept = sys::cpu_cgroup::keep_one();
     let mut bytes = first.to_vec();
     loop {
         let held = serde_json::from_slice::<StepSpec>(&bytes)
