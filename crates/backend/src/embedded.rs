@@ -141,6 +141,28 @@ impl Transport for EmbeddedTransport {
         Ok(jobs.iter().map(JobView::from).collect())
     }
 
+    /// An array of thousands is read whole once, when nothing of it lives any more.
+    fn jobs_to_their_end(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, TransportError> {
+        let live = JobFilter {
+            ended_since: None,
+            ..JobFilter::of(ids)
+        };
+        let live = self
+            .client
+            .jobs(live)
+            .map_err(|error| refused(&self.name, error))?;
+        let mut views: Vec<JobView> = live.iter().map(JobView::from).collect();
+        let lives = |id: &JobId| {
+            let is_of = |view: &JobView| view.id == *id || view.array == Some(*id);
+            views.iter().any(is_of)
+        };
+        let over: Vec<JobId> = ids.iter().copied().filter(|id| !lives(id)).collect();
+        if !over.is_empty() {
+            views.extend(self.jobs(&over)?);
+        }
+        Ok(views)
+    }
+
     fn element(&mut self, array: JobId, element: u32) -> Result<Option<JobView>, TransportError> {
         let jobs = self
             .client

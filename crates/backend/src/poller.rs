@@ -222,7 +222,7 @@ impl Asker {
     /// Those jobs, and where all are asked about, these too.
     fn jobs(&mut self, jobs: &[JobId]) -> Result<Vec<JobView>, TransportError> {
         let Some(remembered) = self.remembered else {
-            return self.transport.jobs(jobs);
+            return self.transport.jobs_to_their_end(jobs);
         };
         let remembered = i64::try_from(remembered.as_millis()).unwrap_or(i64::MAX);
         let since = Timestamp(sys::now().saturating_sub(remembered));

@@ -83,6 +83,12 @@ pub trait Transport: Send {
     /// The jobs as they are now; one that is no longer known is left out.
     fn jobs(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, TransportError>;
 
+    /// The same, for who waits for their ends: of an array's elements those that have ended may be left out while
+    /// others live.
+    fn jobs_to_their_end(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, TransportError> {
+        self.jobs(ids)
+    }
+
     /// One element of an array as it is now: those that wait together are each shown as they all are.
     fn element(&mut self, array: JobId, element: u32) -> Result<Option<JobView>, TransportError>;
 

@@ -183,3 +183,30 @@ fn memory_is_watched_without_control_groups() {
     let watched = "by a look at its processes twice a second";
     assert!(status.contains(watched), "the groups are hidden: {status}");
 }
+
+/// While others live, elements that have ended are not asked about: how they ended counts in the end.
+#[test]
+fn who_waits_for_an_array_hears_of_an_element_that_failed_before_the_others_ended() {
+    let env = TestEnv::new(YARD);
+    let waits = "test $SLURM_ARRAY_TASK_ID = 1 && exit 3; until test -e go; do sleep 0.05; done";
+    let array = ["--parsable", "--array=1-3", "--wrap", waits];
+    let job = env.slurm("sbatch", &array).success();
+    let job = job.trim();
+    wait_until("the first element has ended", || {
+        let left = env.slurm("squeue", &["-h", "-r", "-o", "%K"]).success();
+        left.lines().all(|element| element != "1")
+    });
+    let waiting = env.command(&["wait", job]).stdout(Stdio::piped()).spawn();
+    let waiting = waiting.unwrap();
+    env.write("go", "");
+    let waited = waiting.wait_with_output().unwrap();
+    assert_eq!(waited.status.code(), Some(1));
+    let said = String::from_utf8(waited.stdout).unwrap();
+    assert!(said.contains("not all of its elements completed"), "{said}");
+    let again = env.yard(&["wait", job]).code(1);
+    assert!(
+        again.stdout.contains("not all of its elements"),
+        "{}",
+        again.stdout
+    );
+}
