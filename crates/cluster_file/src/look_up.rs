@@ -3,7 +3,7 @@
 use super::{
     Association, ClusterFile, Gpu, Named, Nodes, Partition, PartitionNodes, Qos, Sourced, User,
 };
-use model::{NodeName, node_list};
+use model::{NodeName, association_in, node_list};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -253,29 +253,29 @@ impl User {
         all.filter(|name| seen.insert(*name)).collect()
     }
 
-    /// What holds for the user's jobs of a partition in an account: what is said of that partition, else of all
-    /// (`assoc_mgr_fill_in_assoc` of 22.05).
+    /// What holds for the user's jobs of a partition in an account.
     #[must_use]
     pub fn association(
         &self,
         account: &str,
         partition: Option<&str>,
     ) -> Option<&Named<Association>> {
+        let own = self.associations_in(account);
+        association_in(own, partition, |own| {
+            own.partition.as_ref().map(|name| name.value.as_str())
+        })
+    }
+
+    /// What is said of the user in an account; Slurm takes any case.
+    fn associations_in(&self, account: &str) -> impl Iterator<Item = &Named<Association>> {
         let own = self.associations.iter();
-        let mut own = own.filter(|own| own.name == account);
-        let of = |own: &&Named<Association>| match (&own.partition, partition) {
-            (Some(own), Some(name)) => own.value == name,
-            (Some(_), None) | (None, _) => false,
-        };
-        let of_partition = own.clone().find(of);
-        of_partition.or_else(|| own.find(|own| own.partition.is_none()))
+        own.filter(move |own| own.name.eq_ignore_ascii_case(account))
     }
 
     /// The partitions for which alone the user is in an account; none where it is for all.
     #[must_use]
     pub fn partitions_of(&self, account: &str) -> Option<Vec<&Sourced<String>>> {
-        let own = self.associations.iter();
-        let own = own.filter(|own| own.name == account);
+        let own = self.associations_in(account);
         let names: Option<Vec<_>> = own.map(|own| own.partition.as_ref()).collect();
         names.filter(|names| !names.is_empty())
     }

@@ -1,6 +1,6 @@
 //! What `sacctmgr` refuses, and that nothing is changed then.
 
-use yard_model::{Accounting, SacctmgrArgs, SacctmgrFacts};
+use yard_model::{Accounting, AccountingUse, SacctmgrArgs, SacctmgrFacts};
 
 struct Bank(Accounting);
 
@@ -16,9 +16,18 @@ impl Bank {
     }
 
     fn said(&mut self, line: &str) -> (u8, String) {
+        self.said_beside(&[], line)
+    }
+
+    /// While these jobs wait or run.
+    fn said_beside(&mut self, uses: &[AccountingUse], line: &str) -> (u8, String) {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let asked = SacctmgrArgs::parse(&words).expect("a command line");
-        let answer = asked.answer(&mut self.0, &SacctmgrFacts::default());
+        let facts = SacctmgrFacts {
+            uses: uses.to_vec(),
+            ..SacctmgrFacts::default()
+        };
+        let answer = asked.answer(&mut self.0, &facts);
         (answer.status, answer.stdout + &answer.stderr)
     }
 
@@ -215,4 +224,40 @@ fn what_is_deleted_on_another_cluster_stays_here() {
         assert!(text.contains("Nothing deleted"), "{line}: {text}");
         assert!(bank.0 == before, "{line} changed something");
     }
+}
+
+#[test]
+fn jobs_keep_the_association_that_they_count_for_alone() {
+    let bank = || {
+        Bank::after(&[
+            "add account a",
+            "add user ann account=a",
+            "add user ann account=a partition=gpu",
+        ])
+    };
+    let job = |job, partition: &str| AccountingUse {
+        job,
+        account: "a".to_owned(),
+        user: "ann".to_owned(),
+        partition: partition.to_owned(),
+    };
+    let (in_gpu, in_cpu) = ([job(7, "gpu")], [job(8, "cpu")]);
+    let narrow = "delete user ann where account=a partition=gpu";
+    let refused = bank().said_beside(&in_gpu, narrow);
+    assert!(refused.1.contains("JobID = 7"), "{refused:?}");
+    let mut other = bank();
+    assert_eq!(other.said_beside(&in_cpu, narrow).0, 0);
+    let left = |bank: &Bank| {
+        let own = bank.0.associations.iter();
+        let own = own.filter(|it| it.user.as_deref() == Some("ann"));
+        own.map(|it| it.partition.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(left(&other), [None]);
+    // From then on jobs of that partition count for the one that is left.
+    let all = "delete user ann where account=a";
+    for jobs in [&in_gpu, &in_cpu] {
+        let refused = other.said_beside(jobs, all);
+        assert!(refused.1.contains("Job(s) active"), "{refused:?}");
+    }
+    assert_eq!(other.said_beside(&[], all).0, 0);
 }

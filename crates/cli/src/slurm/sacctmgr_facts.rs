@@ -3,7 +3,9 @@
 use super::connection::CommandError;
 use super::scontrol_show::tres_of;
 use api::{Client, ClusterReport, JobFilter};
-use model::{Accounting, AccountingUse, SacctmgrArgs, SacctmgrFacts, Timestamp, TresName};
+use model::{
+    Accounting, AccountingUse, JobRecord, SacctmgrArgs, SacctmgrFacts, Timestamp, TresName,
+};
 use std::collections::BTreeMap;
 
 /// Asks the engine for what a command line shows.
@@ -95,6 +97,7 @@ fn take_cluster(facts: &mut SacctmgrFacts, cluster: ClusterReport) {
 /// Jobs that wait or run, by the accounts that they count for.
 fn uses(client: &mut Client, accounting: &Accounting) -> Result<Vec<AccountingUse>, CommandError> {
     let jobs = client.jobs(JobFilter::default())?;
+    let default_partition = client.facts()?.partition;
     let uses = jobs.into_iter().map(|job| {
         let user = accounting
             .users
@@ -105,7 +108,14 @@ fn uses(client: &mut Client, accounting: &Accounting) -> Result<Vec<AccountingUs
             job: job.id.0,
             account: job.request.account.clone().or(default).unwrap_or_default(),
             user: job.submitter.user.clone(),
+            partition: first_partition(&job).unwrap_or_else(|| default_partition.clone()),
         }
     });
     Ok(uses.collect())
+}
+
+/// The first of those that a job names.
+fn first_partition(job: &JobRecord) -> Option<String> {
+    let mut names = job.partitions()?.split(',');
+    names.next().map(str::to_owned)
 }

@@ -1,6 +1,6 @@
 //! The numbers of associations and QOS, by what jobs name.
 
-use super::Accounting;
+use super::{Accounting, association_in};
 use std::collections::HashMap;
 
 /// The numbers of associations and QOS; 0 is one that there is not.
@@ -31,10 +31,8 @@ impl AccountNumbers {
     /// That of a user's association with an account, the one of a partition before the one of all.
     pub(crate) fn association(&self, account: &str, user: &str, partition: &str) -> u32 {
         let own = self.associations.get(user).into_iter().flatten();
-        let own = own.filter(|(name, limited, _)| {
-            *name == account && limited.as_deref().is_none_or(|it| it == partition)
-        });
-        let own = own.max_by_key(|(_, limited, _)| limited.is_some());
+        let own = own.filter(|(name, ..)| *name == account);
+        let own = association_in(own, Some(partition), |(_, limited, _)| limited.as_deref());
         own.map_or(0, |(_, _, id)| *id)
     }
 

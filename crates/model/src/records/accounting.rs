@@ -103,6 +103,8 @@ pub struct AccountingUse {
     pub account: String,
     /// Its user.
     pub user: String,
+    /// The first of its partitions, by which its association is found.
+    pub partition: String,
 }
 
 impl AccountAssociation {
@@ -176,6 +178,34 @@ impl Accounting {
         let mut all = self.associations.iter();
         all.find(|it| it.user.is_none() && it.account == account)
     }
+
+    /// The association that a job counts for: that of its partition, else the one for all.
+    #[must_use]
+    pub(crate) fn association_of(&self, job: &AccountingUse) -> Option<&AccountAssociation> {
+        let own = self.associations.iter();
+        let own = own.filter(|it| it.account == job.account && it.user.as_ref() == Some(&job.user));
+        association_in(own, Some(&job.partition), |it| it.partition.as_deref())
+    }
+}
+
+/// Of a user's associations in an account the one that holds for jobs of a partition: that of the partition, else the
+/// one for all (`assoc_mgr_fill_in_assoc` of 22.05).
+pub fn association_in<T>(
+    all: impl IntoIterator<Item = T>,
+    partition: Option<&str>,
+    partition_of: impl Fn(&T) -> Option<&str>,
+) -> Option<T> {
+    let mut of_all = None;
+    for one in all {
+        let own = partition_of(&one);
+        if own.is_some() && own == partition {
+            return Some(one);
+        }
+        if own.is_none() && of_all.is_none() {
+            of_all = Some(one);
+        }
+    }
+    of_all
 }
 
 /// Numbers those that are 0, above all others.

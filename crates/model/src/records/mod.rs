@@ -55,6 +55,7 @@ pub(crate) use account_chains::AccountChains;
 pub use account_numbers::AccountNumbers;
 pub use accounting::{
     Account, AccountAssociation, AccountUser, Accounting, AccountingUse, Qos, Settings,
+    association_in,
 };
 pub use accounting_extras::{LicenceResource, Wckey};
 pub use accounting_transaction::AccountingTransaction;

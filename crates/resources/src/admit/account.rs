@@ -72,7 +72,7 @@ pub fn charged(
     let account = request.account.clone().or_else(|| {
         let known = known?;
         let default = known.default_account.as_ref().map(|own| own.value.clone());
-        let first = || known.accounts.as_ref()?.first().cloned();
+        let first = || known.account_names().first().map(|name| (*name).to_owned());
         // One who is named in none stands below the root, as the accounting has it.
         default
             .or_else(first)

@@ -4,7 +4,7 @@ use super::qos::{tres, value};
 use super::{Cluster, Counted, Limits};
 use crate::Limited;
 use cluster_file::{ClusterFile, ROOT_ACCOUNT, Tres};
-use model::TimeLimitRequest;
+use model::{TimeLimitRequest, association_in};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::ops::Range;
@@ -118,24 +118,22 @@ impl Cluster {
         account: Option<&str>,
         partition: Option<&str>,
     ) -> Option<&Association> {
-        let mut of_all = None;
-        let own = self
-            .associations_of(user)
-            .iter()
-            .filter(|one| match account {
-                Some(account) => {
-                    one.account.eq_ignore_ascii_case(account) || one.account.is_empty()
-                }
-                None => one.is_default,
-            });
-        for one in own {
-            match one.partition.as_deref() {
-                None => of_all = of_all.or(Some(one)),
-                own if own == partition => return Some(one),
-                Some(_) => {}
-            }
-        }
-        of_all
+        let all = self.associations_of(user).iter();
+        let own = all.filter(|one| match account {
+            Some(account) => one.account.eq_ignore_ascii_case(account) || one.account.is_empty(),
+            None => one.is_default,
+        });
+        association_in(own, partition, |one| one.partition.as_deref())
+    }
+
+    /// The first of a user's associations in an account that are each for a partition; none where there is one for all.
+    #[must_use]
+    pub fn first_for_a_partition(&self, user: &str, account: &str) -> Option<&Association> {
+        let all = self.associations_of(user).iter();
+        let mut own = all.filter(|one| one.account.eq_ignore_ascii_case(account));
+        let is_for_all = |one: &Association| one.partition.is_none();
+        let first = own.next().filter(|first| !is_for_all(first))?;
+        (!own.any(is_for_all)).then_some(first)
     }
 
     /// The account of a user's jobs that name none.

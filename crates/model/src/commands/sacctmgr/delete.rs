@@ -116,7 +116,10 @@ pub(super) fn delete_user(
     if lines.is_empty() {
         return Err(Answer::nothing("Nothing deleted"));
     }
-    refuse_used(to, uses, |it| is_meant(&it.account, &it.user))?;
+    let partition_of = |it: &AccountingUse| to.association_of(it)?.partition.as_ref();
+    refuse_used(to, uses, |it| {
+        is_meant(&it.account, &it.user) && condition.is_of_partition(partition_of(it))
+    })?;
     let mut left = Vec::new();
     to.associations.retain(|it| {
         let meant = it.user.as_ref();
