@@ -208,16 +208,21 @@ impl<'a> Porter<'a> {
         match self.script.value(Key::Qos) {
             Some(name) => to.qos(name),
             None => {
+                // What is only on the other cluster is changed, or asked about.
                 let named = self.script.value(Key::Account);
+                let named = named.filter(|asked| {
+                    let mut names = to.accounts.iter().map(|account| &account.name);
+                    names.any(|name| name.eq_ignore_ascii_case(asked))
+                });
                 let own = self.user_there();
                 let default = own.and_then(|user| user.default_account.as_ref());
                 let default = default.map(|account| account.value.as_str());
                 let account = named.or(default).unwrap_or_default();
-                let default = to.default_qos(
-                    self.user.unwrap_or("*"),
-                    account,
-                    self.to.first_partition(self.script.value(Key::Partition)),
-                )?;
+                let first = self.script.value(Key::Partition);
+                let first = first.and_then(|names| names.split(',').next());
+                let first = first.filter(|name| to.partition(name).is_some());
+                let partition = to.first_partition(first);
+                let default = to.default_qos(self.user.unwrap_or("*"), account, partition)?;
                 let sure = !default.is_assumed() && !default.is_disputed();
                 to.qos(&default.value).filter(|_| sure)
             }

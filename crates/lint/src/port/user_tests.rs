@@ -39,3 +39,27 @@ fn a_port_is_for_its_user() {
     let which = "? account own: eve has other, third there; which is yours there?";
     check("eve", "-A own -t 60", &[which]);
 }
+
+/// By its default QOS, which one it has is known though the script's account and partition are the other cluster's.
+#[test]
+fn the_default_qos_is_that_of_the_account_and_partition_that_are_there() {
+    let from = ClusterFile::parse("from", "[partition.p]\n[account.old]\n").unwrap();
+    let to = ClusterFile::parse(
+        "to",
+        "[nodes.n]\nnames = \"n1\"\ncpus = 4\n[partition.q]\nnodes = \"ALL\"\ndefault = true\nmax_time = \"10:00:00\"\n\
+         [qos.short]\nmax_wall = \"30:00\"\n[qos.long]\n[account.own]\ndefault_qos = \"long\"\n\
+         [user.ada]\naccounts = [\"own\"]\ndefault_account = \"own\"\n\
+         [user.ada.account.own]\npartition = \"q\"\ndefault_qos = \"short\"\n",
+    )
+    .unwrap();
+    let text = "#!/bin/sh\n#SBATCH -A old -p p -t 1:00:00\ntrue\n";
+    let ported = port(&PortInput {
+        name: "job.sh",
+        text,
+        from: &from,
+        to: &to,
+        user: Some("ada"),
+    });
+    let want = "#!/bin/sh\n#SBATCH -A own -p q -t 00:30:00\ntrue\n";
+    assert_eq!(ported.text, want);
+}
