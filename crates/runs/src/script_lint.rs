@@ -147,8 +147,23 @@ pub fn check_script(
     let by_file = known.is_some();
     let notes = known.as_ref();
     let notes = notes.map_or_else(Vec::new, |known| known.notes(&target.facts.name));
-    let place = ScriptPlace::here(known.map(|known| known.file), None)?;
-    let found = place.check(&name, &text, args);
+    let check = |cluster: Option<ClusterFile>| -> Result<Vec<Finding>, Failure> {
+        let place = ScriptPlace::here(cluster, None)?;
+        Ok(place.check(&name, &text, args))
+    };
+    let found = if by_file || !target.facts.embedded {
+        check(known.map(|known| known.file))?
+    } else {
+        // What this machine's own engine refuses it says itself; what it takes, and will not start, is known of it.
+        let is_error = |finding: &Finding| finding.severity == Severity::Error;
+        let mut found = check(None)?;
+        found.retain(is_error);
+        let here = train::site::file_of(&target.facts, &sys::host_name());
+        let of_engine = check(Some(here))?;
+        found.extend(of_engine.into_iter().filter(|it| !is_error(it)));
+        found.sort_by_key(Finding::start);
+        found
+    };
     let lines = Lines::new(&text);
     let line = |finding: &Finding| {
         let first = finding.labels.first();

@@ -22,8 +22,6 @@ fn what_stands_against_a_held_job_is_a_warning() {
                 assert_eq!(outcome.status, 0, "{args:?} {options}: {said}");
                 // Before it submits a script `run` says of each finding what is wrong, in a line.
                 let words = match command[0] {
-                    // This machine's own engine is asked by the submission itself.
-                    "run" if *cluster == "local" => ["", ""],
                     "run" => ["warning[", ""],
                     _ => ["once released", reason],
                 };
