@@ -1,6 +1,6 @@
 //! Which lists of a cluster file are whole.
 
-use super::{ClusterFile, Extent, Sourced};
+use super::{ClusterFile, Extent, Lists, Source, Sourced};
 
 /// A list of names that a cluster file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,22 @@ impl List {
             List::Qos => "QOS",
             List::Accounts => "accounts",
             List::Features => "features",
+        }
+    }
+}
+
+impl Lists {
+    /// All are whole, for sure: an engine has what its file has, and nothing else.
+    #[must_use]
+    pub fn whole() -> Lists {
+        let whole = || Some(Sourced::new(Extent::Whole, Source::Stated));
+        Lists {
+            nodes: whole(),
+            partitions: whole(),
+            qos: whole(),
+            accounts: whole(),
+            features: whole(),
+            ..Lists::default()
         }
     }
 }

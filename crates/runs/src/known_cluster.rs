@@ -5,7 +5,7 @@ use crate::cluster_files;
 use crate::failure::Failure;
 use crate::target::Target;
 use backend::{ReportedNodes, ReportedSite};
-use cluster_file::{ClusterFile, List};
+use cluster_file::{ClusterFile, List, Lists};
 use model::{NodeName, counted, node_list};
 use resources::{Difference, Merged, changed, merge};
 use std::collections::HashSet;
@@ -72,7 +72,7 @@ impl KnownCluster {
             return Ok(None);
         };
         let written = written?.parse()?;
-        Ok(Some(match cluster_files::changed_of_engine(places, name) {
+        let mut known = match cluster_files::changed_of_engine(places, name) {
             Some(text) => {
                 let file = text?.parse()?;
                 let differences = changed(&written, &file);
@@ -82,7 +82,10 @@ impl KnownCluster {
                 file: written,
                 differences: Vec::new(),
             },
-        }))
+        };
+        // It has what the file has, and nothing else.
+        known.file.lists = Lists::whole();
+        Ok(Some(known))
     }
 
     /// What a person should know of the differences.

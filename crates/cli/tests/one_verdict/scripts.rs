@@ -105,3 +105,33 @@ fn who_asks_is_the_user_whatever_a_variable_says() {
         doors.check("--time=10 --account=other", Some("account"));
     }
 }
+
+/// An engine has the names that its file has, however many more there are on the machine that the file describes.
+#[test]
+fn names_that_an_engine_of_a_file_with_some_names_lacks_are_wrong() {
+    let file = format!(
+        "[lists]\nnodes = \"some\"\npartitions = \"some\"\nqos = \"some\"\nfeatures = \"some\"\n{NODES}[qos.normal]\n"
+    );
+    let doors = Doors::of(&file, FROM);
+    for options in ["-C nosuch", "-w nosuch", "-p nosuch", "--qos=nosuch"] {
+        let text = format!("#!/bin/sh\n#SBATCH --time=10 {options}\ntrue\n");
+        let script = doors.env.write("job.sh", &text).display().to_string();
+        for (command, code) in [
+            (&["plan"][..], 3),
+            (&["lint"], 1),
+            (&["run", "--detach"], 3),
+        ] {
+            let args = [command, &[&script, "--on", "twin"]].concat();
+            let outcome = doors.env.yard(&args);
+            assert_eq!(
+                outcome.status,
+                code,
+                "{args:?} {options}: {}",
+                said(&outcome)
+            );
+        }
+        // By the file alone it may be a name that the file does not know.
+        let args = ["lint", &script, "--on", &doors.file];
+        doors.env.yard(&args).success();
+    }
+}

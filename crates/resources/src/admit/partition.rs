@@ -265,12 +265,18 @@ impl Judge<'_, '_> {
             let guessed =
                 |nodes: &Named<Nodes>| nodes.names.as_ref().is_none_or(Sourced::is_assumed);
             let own = partition.nodes.as_ref();
+            // One that the file does not know, though the cluster may, is in partitions of which it says "ALL".
+            let mut names = file.nodes.iter().flat_map(|nodes| file.names_of(nodes));
+            let is_unknown =
+                !file.knows_all(List::Nodes) && !names.any(|name| name.as_str() == listed);
             let other = self.partition_with(&listed).map(Change::partition);
             let out = Change::LeaveNodeOut {
                 is_elsewhere: other.is_some(),
             };
             let found = Finding {
-                assumed: own.is_some_and(Sourced::is_assumed) || file.nodes.iter().any(guessed),
+                assumed: is_unknown
+                    || own.is_some_and(Sourced::is_assumed)
+                    || file.nodes.iter().any(guessed),
                 ..finding(
                     Denial::NodesNotInPartition,
                     Requested::ListedNode(listed),
