@@ -77,7 +77,7 @@ impl EngineFolder {
     }
 
     /// What the engine goes by instead, once `scontrol` or `sacctmgr` changed it: the same document with those
-    /// changes. The engine writes it, for whoever judges a job before it is submitted.
+    /// changes. The engine writes it, for whoever judges a job before it is submitted; it is empty where that failed.
     #[must_use]
     pub fn changed_cluster(&self) -> PathBuf {
         self.root.join("cluster.now.toml")

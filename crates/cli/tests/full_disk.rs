@@ -62,8 +62,12 @@ fn a_full_node_disk_ends_no_run_that_writes_nothing_there() {
 
 /// Starts an engine that a file which must not grow does not end, and returns its process.
 fn start_engine(env: &TestEnv) -> String {
+    start_engine_with(env, "")
+}
+
+fn start_engine_with(env: &TestEnv, options: &str) -> String {
     let yard = env!("CARGO_BIN_EXE_yard");
-    let script = format!("trap '' XFSZ; exec '{yard}' engine start");
+    let script = format!("trap '' XFSZ; exec '{yard}' engine start {options}");
     let start = env.program("sh", &["-c", &script]).output();
     let said = String::from_utf8(start.expect("there is a shell").stdout);
     let said = said.expect("it is text");
@@ -330,4 +334,44 @@ resume = { grace = "4s" }
         let said = env.yard(&["clean"]).success();
         assert!(said.contains("nothing is left over"), "{said}");
     }
+}
+
+/// By the document of before no job is judged: it isn't true any more.
+#[test]
+fn a_changed_cluster_that_can_not_be_written_is_not_taken_for_the_former() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    // The document is large, and what changes of it is not.
+    let features: Vec<String> = (0..1200).map(|at| format!("\"{at:01000}\"")).collect();
+    let file = format!(
+        "[nodes.n]\nnames = \"n[1-2]\"\ncpus = 4\nfeatures = [{}]\n\
+         [partition.main]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1:00:00\"\n",
+        features.join(", ")
+    );
+    env.write("lab.toml", &file);
+    let engine = start_engine_with(&env, "lab --cluster lab.toml");
+    let update = |time: &str| {
+        let mut command = env.command(&["slurm", "scontrol", "update", "PartitionName=main"]);
+        let done = command
+            .arg(format!("MaxTime={time}"))
+            .env("TRAINYARD_ENGINE", "lab")
+            .output();
+        let done = done.expect("it runs");
+        assert!(done.status.success(), "{done:?}");
+    };
+    env.write("job.sh", "#!/bin/sh\n#SBATCH --time=3:00:00\ntrue\n");
+    let plan = || env.yard(&["plan", "job.sh", "--on", "lab"]);
+    update("9:00:00");
+    plan().success();
+    limit_files(&env, &engine, "1048576");
+    update("30:00");
+    let said = plan().code(5).stderr;
+    for part in ["  asked   lab", "could not write ", "yard engine stop lab"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    for verb in ["stop", "start"] {
+        env.yard(&["engine", verb, "lab"]).success();
+    }
+    let said = plan().code(3);
+    assert!(said.stdout.contains("PartitionTimeLimit"), "{said:?}");
+    env.yard(&["engine", "stop", "lab"]).success();
 }

@@ -6,7 +6,9 @@ use cluster_file::{ClusterFile, Contradiction};
 use model::{Accounting, ClusterChanges, CpuLayout, CpuPlace, Dealing, NodeName, Severity};
 use resources::{Cluster, NodeClass, SingleNode, Trust, UNBOUNDED};
 use sched::{BackfillParameters, ParameterError};
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -61,6 +63,18 @@ pub fn check_cluster(name: &str, text: &str) -> Result<(), String> {
 pub(crate) fn file_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     name.to_string_lossy().into_owned()
+}
+
+/// What was handed out before is true no more. Emptying it needs no room; where that fails too it goes, so that no one
+/// judges by it.
+fn take_back(folder: &EngineFolder) {
+    let path = folder.changed_cluster();
+    let mut options = File::options();
+    let emptied = options.write(true).create(true).truncate(true).mode(0o600);
+    let emptied = emptied.open(&path).map(|_| ());
+    if let Err(error) = emptied.or_else(|_| std::fs::remove_file(&path)) {
+        tracing::error!("{} is out of date: {error}", path.display());
+    }
 }
 
 /// The cluster of a file, with the members of the groups that its partitions name.
@@ -239,7 +253,9 @@ impl EngineCluster {
             },
         };
         if let Err(error) = done {
-            tracing::warn!("{} may be out of date: {error}", path.display());
+            let path = path.display();
+            tracing::warn!("what the cluster is now could not be written to {path}: {error}");
+            take_back(folder);
         }
     }
 

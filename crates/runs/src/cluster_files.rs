@@ -161,11 +161,23 @@ pub(crate) fn changed_of_engine(
     if !path.exists() {
         return None;
     }
-    let text = read_path(&path, Kind::Named);
-    Some(text.map(|text| ClusterText {
-        name: engine.to_owned(),
-        ..text
-    }))
+    let text = read_path(&path, Kind::Named).and_then(|text| {
+        if text.text.is_empty() {
+            let what =
+                format!("what {engine} is since scontrol or sacctmgr changed it is not known");
+            return Err(Failure::new(FailureKind::Io, what)
+                .asked(engine)
+                .there(format!("it could not write {}", path.display()))
+                .todo(format!(
+                    "make room there, then: yard engine stop {engine}; yard engine start {engine}"
+                )));
+        }
+        Ok(ClusterText {
+            name: engine.to_owned(),
+            ..text
+        })
+    });
+    Some(text)
 }
 
 /// Finds and reads a cluster file.
