@@ -5,6 +5,7 @@ use crate::SupervisorKey;
 use crate::own_processes::OwnProcesses;
 use crate::supervisor::group_owner;
 use model::{JobId, RestartCount, StepId};
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::thread;
@@ -15,8 +16,11 @@ use sys::signals::SIGKILL;
 
 /// Between two looks: what forked meanwhile is found by the next.
 const PAUSE: Duration = Duration::from_millis(5);
-/// What can't be killed for so long hangs in the kernel.
+/// For so long processes that go on forking are looked for.
 const LONGEST: Duration = Duration::from_secs(5);
+/// One that was sent SIGKILL so long ago hangs in the kernel. It runs nothing of its own any more, and is not waited
+/// for: the engine does nothing else meanwhile.
+const LONGEST_DEATH: Duration = Duration::from_millis(250);
 
 /// What tells the processes that were started for a job's start.
 #[derive(Debug)]
@@ -35,18 +39,23 @@ pub(crate) struct Orphans<'a> {
 impl Orphans<'_> {
     /// Kills them until none is left. Returns how many there were.
     pub(crate) fn kill(&self) -> usize {
-        let begun = Instant::now();
-        let mut killed = std::collections::BTreeSet::new();
+        let mut killed = Killed::new(Instant::now());
         loop {
             let found = self.find();
-            if found.is_empty() || begun.elapsed() > LONGEST {
+            if found.is_empty() || killed.is_enough(&found, Instant::now()) {
+                if !found.is_empty() {
+                    tracing::warn!(
+                        job = self.job.0,
+                        "{} processes left behind were sent SIGKILL and have not ended",
+                        found.len()
+                    );
+                }
                 control_group::remove_left(|name| self.owns(name));
-                return killed.len();
+                return killed.all.len();
             }
             for pid in found {
                 // Gone in between is as good.
                 let _gone = process::signal(pid, SIGKILL);
-                killed.insert(pid);
             }
             thread::sleep(PAUSE);
         }
@@ -78,6 +87,35 @@ impl Orphans<'_> {
     /// As its environment tells. A zombie has none.
     fn is_named(&self, pid: u32) -> bool {
         names(&environment_of(pid), self.engine, self.job, self.restart)
+    }
+}
+
+/// Processes that were sent SIGKILL.
+#[derive(Debug)]
+struct Killed {
+    begun: Instant,
+    all: BTreeSet<u32>,
+    /// When the newest of them was found.
+    newest: Instant,
+}
+
+impl Killed {
+    fn new(now: Instant) -> Killed {
+        Killed {
+            begun: now,
+            all: BTreeSet::new(),
+            newest: now,
+        }
+    }
+
+    /// Whether nothing more is to be done of what is found at this moment, all of which is sent the signal else.
+    fn is_enough(&mut self, found: &[u32], now: Instant) -> bool {
+        let known = self.all.len();
+        self.all.extend(found);
+        if self.all.len() > known {
+            self.newest = now;
+        }
+        now.duration_since(self.newest) > LONGEST_DEATH || now.duration_since(self.begun) > LONGEST
     }
 }
 
@@ -115,4 +153,27 @@ fn names(environment: &[u8], engine: &Path, job: JobId, restart: RestartCount) -
     value("SLURM_JOB_ID") == Some(job.to_string().as_bytes())
         && restarts == restart.to_string().as_bytes()
         && value(sys::env_vars::TRAINYARD_ENGINE) == Some(engine.as_os_str().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_end_is_not_waited_for_and_what_is_new_is() {
+        let begun = Instant::now();
+        let at = |ms| begun + Duration::from_millis(ms);
+        let mut killed = Killed::new(begun);
+        assert!(!killed.is_enough(&[7], at(0)));
+        assert!(!killed.is_enough(&[7], at(240)));
+        // It had forked before it was sent the signal.
+        assert!(!killed.is_enough(&[7, 8], at(245)));
+        assert!(!killed.is_enough(&[8], at(490)));
+        assert!(killed.is_enough(&[8], at(500)));
+        assert_eq!(killed.all.len(), 2);
+        // Those that fork for ever.
+        let mut killed = Killed::new(begun);
+        let looks = (0..).take_while(|look| !killed.is_enough(&[*look], at(u64::from(*look) * 5)));
+        assert_eq!(looks.count(), 1001);
+    }
 }
