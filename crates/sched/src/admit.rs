@@ -102,13 +102,19 @@ impl State {
     /// (`MinNodes`), where it leaves that open: `_valid_job_part` of job_mgr.c. A later change of a partition
     /// changes nothing of that.
     pub fn give_least_nodes(&self, request: &mut Request) {
+        if let Some(least) = self.least_nodes(request) {
+            request.min_nodes = Some(least);
+        }
+    }
+
+    /// As many nodes as a job of its partitions has at the least, where a request leaves that open and may have them.
+    pub(crate) fn least_nodes(&self, request: &Request) -> Option<u32> {
         let named = partitions_of(&self.cluster, request.partition.as_deref());
         let least = named.iter().map(|id| self.cluster.partition(*id).min_nodes);
         let least = least.min().unwrap_or(0);
         let may_have = request.max_nodes.is_none_or(|most| most >= least);
-        if least > 1 && may_have && request.min_nodes.unwrap_or(1) < least {
-            request.min_nodes = Some(least);
-        }
+        let gets_them = least > 1 && may_have && request.min_nodes.unwrap_or(1) < least;
+        gets_them.then_some(least)
     }
 
     /// Whether a job is on more nodes than can be: so 22.05 counts those of one that says no most of them, where the

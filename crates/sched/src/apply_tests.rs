@@ -244,6 +244,7 @@ impl World {
             usage: self.usage.clone().into_iter().collect(),
             spent: self.spent.clone().into_iter().collect(),
             reservations: self.state.reservations().cloned().collect(),
+            nodes_open_below: 0,
         }
         .into_state(&self.state, self.now)
     }

@@ -32,6 +32,9 @@ pub struct Saved {
     pub spent: Vec<(Spending, Usage)>,
     /// Reservations.
     pub reservations: Vec<Reservation>,
+    /// Jobs that were submitted under a lower number were given no nodes where they asked for none
+    /// ([`State::give_least_nodes`]).
+    pub nodes_open_below: u32,
 }
 
 impl State {
@@ -63,7 +66,12 @@ impl State {
         let runs = |record: &Job| matches!(record.state, JobState::Running { .. });
         let (running, waiting): (Vec<_>, Vec<_>) = saved.live.iter().partition(|row| runs(row));
         let ids: Vec<JobId> = running.iter().chain(&waiting).map(|row| row.id).collect();
-        for record in saved.live {
+        for mut record in saved.live {
+            if record.submitted_as().0 < saved.nodes_open_below
+                && let Some(least) = state.least_nodes(&record.request)
+            {
+                Arc::make_mut(&mut record.request).min_nodes = Some(least);
+            }
             state.insert(record);
         }
         state.recount();
@@ -141,5 +149,86 @@ mod tests {
         };
         let again = State::rebuild(cluster, Arc::new([]), saved, NOW);
         assert_eq!(priorities(&again), before);
+    }
+
+    fn submitted(id: u32, request: Request) -> Job {
+        let submitter = Submitter {
+            user: "ann".to_owned(),
+            ..Submitter::default()
+        };
+        Job::submitted(JobId(id), request, Arc::new(submitter), NOW)
+    }
+
+    fn stands(state: &State, id: u32) -> String {
+        let job = state.job(JobId(id)).expect("it is live");
+        match &job.state {
+            JobState::Running { allocation, .. } => format!("R on {}", allocation.nodes.len()),
+            waiting => model::reason_text(waiting),
+        }
+    }
+
+    fn cluster(text: &str) -> Arc<Cluster> {
+        let file = ClusterFile::parse("lab", text).expect("a cluster file");
+        Arc::new(Cluster::build(&file, Trust::All))
+    }
+
+    /// They waited with `PartitionNodeLimit` for ever.
+    #[test]
+    fn jobs_of_before_nodes_were_given_get_the_least_of_their_partition() {
+        let cluster = cluster(
+            "[nodes.n]\nnames = \"n[1-4]\"\ncpus = 2\n[partition.p]\nnodes = \"ALL\"\ndefault = true\nmin_nodes = 2\n",
+        );
+        let saved = Saved {
+            next_id: 9,
+            live: vec![
+                submitted(7, Request::default()),
+                submitted(8, Request::default()),
+            ],
+            nodes_open_below: 8,
+            ..Saved::default()
+        };
+        let mut state = State::rebuild(cluster, Arc::new([]), saved, NOW);
+        state.schedule(NOW);
+        assert_eq!(stands(&state, 7), "R on 2");
+        // As one that was submitted while the partition asked for no more.
+        assert_eq!(stands(&state, 8), "PartitionNodeLimit");
+    }
+
+    /// Of a user who is there for a partition alone it counts for that association: for its limits, and as the one
+    /// share that the user has.
+    #[test]
+    fn usage_of_before_associations_of_partitions_is_that_of_the_only_one() {
+        let cluster = cluster(
+            "[nodes.n]\nnames = \"n1\"\ncpus = 2\n[partition.gpu]\nnodes = \"ALL\"\ndefault = true\nmax_time = \"1-0\"\n\
+             [priority]\nfair_share = 1000\nhalf_life = \"00:00:00\"\n[account.lab]\n\
+             [user.ann]\ndefault_account = \"lab\"\n\
+             [user.ann.account.lab]\npartition = \"gpu\"\ngroup_tres_minutes = \"cpu=2\"\n",
+        );
+        let of_all = Member {
+            account: "lab".to_owned(),
+            user: "ann".to_owned(),
+            partition: None,
+        };
+        let of_minutes = Spending {
+            spender: crate::Spender::Member(of_all.clone()),
+            tres: "cpu".to_owned(),
+        };
+        let saved = Saved {
+            next_id: 8,
+            live: vec![submitted(7, Request::default())],
+            usage: vec![(of_all, Usage::new(120.0, NOW))],
+            spent: vec![(of_minutes, Usage::new(120.0, NOW))],
+            ..Saved::default()
+        };
+        let mut state = State::rebuild(cluster, Arc::new([]), saved, NOW);
+        state.schedule(NOW);
+        assert_eq!(stands(&state, 7), "AssocGrpCPUMinutesLimit");
+        let (tree, _) = state.shares(NOW);
+        let own = tree.nodes().iter();
+        let own = own.filter(|node| node.user.as_deref() == Some("ann"));
+        let own: Vec<_> = own
+            .map(|node| (node.partition.as_deref(), node.usage))
+            .collect();
+        assert_eq!(own, [(Some("gpu"), 120.0)]);
     }
 }

@@ -395,6 +395,8 @@ fn a_store_of_schema_19_keeps_everything_and_its_usage_is_of_all_partitions() {
     .unwrap();
     drop(db);
     let saved = Store::open(&path, None).unwrap().saved().unwrap();
+    // No job of it was given nodes that it did not ask for.
+    assert_eq!(saved.nodes_open_below, saved.next_id);
     let ann = sched::Member {
         account: "lab".to_owned(),
         user: "ann".to_owned(),

@@ -88,6 +88,7 @@ impl Store {
             reservations: self.reservations()?,
             usage: self.usage()?,
             spent: self.spent()?,
+            nodes_open_below: self.fact("nodes_open_below")?.unwrap_or(0),
         })
     }
 

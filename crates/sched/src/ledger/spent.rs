@@ -72,9 +72,34 @@ impl Spent {
         changed.filter_map(used).collect()
     }
 
-    fn of_ended(&self, spending: &Spending, now: Timestamp, decay: Decay) -> f64 {
-        let ended = self.of_ended.get(spending);
-        ended.map_or(0.0, |usage| usage.at(now, decay))
+    fn of_ended(
+        &self,
+        cluster: &Cluster,
+        spending: &Spending,
+        now: Timestamp,
+        decay: Decay,
+    ) -> f64 {
+        let ended = |spending: &Spending| {
+            let ended = self.of_ended.get(spending);
+            ended.map_or(0.0, |usage| usage.at(now, decay))
+        };
+        let of_all = match &spending.spender {
+            Spender::Member(own) if own.partition.is_some() => {
+                let of_all = Member {
+                    partition: None,
+                    ..own.clone()
+                };
+                (of_all.now(cluster) == *own).then_some(of_all)
+            }
+            Spender::Member(_) | Spender::Qos(_) | Spender::Account(_) => None,
+        };
+        let of_all = of_all.map_or(0.0, |of_all| {
+            ended(&Spending {
+                spender: Spender::Member(of_all),
+                tres: spending.tres.clone(),
+            })
+        });
+        ended(spending) + of_all
     }
 }
 
@@ -187,7 +212,7 @@ impl State {
             spender,
             tres: tres.to_owned(),
         };
-        of_running + self.spent.of_ended(&spending, now, decay)
+        of_running + self.spent.of_ended(cluster, &spending, now, decay)
     }
 
     /// Whether a limit on what was used so far keeps a job from starting.
@@ -258,7 +283,7 @@ impl State {
                             spender: spender.clone(),
                             tres: (*tres).to_owned(),
                         };
-                        self.spent.of_ended(&spending, now, decay)
+                        self.spent.of_ended(cluster, &spending, now, decay)
                     });
                     *all += rate(cluster, &used, tres) * seconds;
                 }

@@ -84,7 +84,7 @@ impl Priorities {
         let mut tree = ShareTree::of(cluster);
         let mut usage: BTreeMap<Member, f64> = BTreeMap::new();
         for (member, used) in &self.used {
-            usage.insert(member.clone(), used.at(now, decay));
+            *usage.entry(member.now(cluster)).or_default() += used.at(now, decay);
         }
         for record in live {
             let used = usage.entry(Member::of(cluster, record)).or_default();
