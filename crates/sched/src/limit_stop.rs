@@ -24,13 +24,20 @@ impl State {
     ) {
         let Attempt { job, choice, .. } = &tried.later;
         let stops = self.cluster.queue_rules().stops_at_limits;
-        if !stops || !matches!(reason, PendingReason::OverLimit(_)) {
+        let named = choice.need.compiled.demand.required.iter();
+        let named: NodeSet = named.filter_map(|name| self.cluster.node(name)).collect();
+        let is_over_limit = matches!(reason, PendingReason::OverLimit(_));
+        if !stops || !is_over_limit {
             pass.limited.insert(*job, reason);
+            // In order those behind it are not given the nodes that it names, as behind one for which nothing is free;
+            // by backfill they are.
+            if is_over_limit && !tried.is_behind && self.backfill.is_some() {
+                pass.withdrawn.add(&named);
+                pass.named.add(&named);
+            }
             return;
         }
         self.stop_qos(pass, &tried.later, &reason);
-        let named = choice.need.compiled.demand.required.iter();
-        let named: NodeSet = named.filter_map(|name| self.cluster.node(name)).collect();
         if tried.is_behind || self.is_below_threshold(&tried.later, now) {
             pass.limited.insert(*job, reason);
         } else if named.is_empty() {
