@@ -1,6 +1,7 @@
 //! Lengths, sizes and tables as `yard` prints them.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 pub use model::say_length as length;
 pub use train::say_bytes as bytes;
@@ -24,6 +25,16 @@ pub fn shortened_path(path: &str, width: usize) -> String {
     }
     let kept: String = path.chars().skip(length + 1 - width).collect();
     format!("…{kept}")
+}
+
+/// A checkpoint, of a run or at a path of its own.
+#[must_use]
+pub fn checkpoint_of(name: &str, of: &str) -> String {
+    if Path::new(of).ends_with(name) {
+        of.to_owned()
+    } else {
+        format!("{name} of {of}")
+    }
 }
 
 /// A text without what moves a terminal's cursor, clears its screen or sets its title: other
@@ -182,6 +193,15 @@ mod tests {
             .map(bytes)
             .to_vec();
         expect!["0 B | 999 B | 1.0 kB | 1.2 MB | 144 GB | 18447 PB"].assert_eq(&shown.join(" | "));
+    }
+
+    #[test]
+    fn a_checkpoint_at_a_path_is_named_once() {
+        assert_eq!(
+            checkpoint_of("step-7", "first-x3k2"),
+            "step-7 of first-x3k2"
+        );
+        assert_eq!(checkpoint_of("step-7", "/kept/step-7"), "/kept/step-7");
     }
 
     #[test]

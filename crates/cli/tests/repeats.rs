@@ -279,6 +279,8 @@ fn a_run_starts_at_the_checkpoint_of_another() {
         .yard(&["run", "second.toml", "--from", "kept"])
         .success();
     assert!(said.contains("from 20"), "{said}");
+    assert!(said.contains("/kept/step-20 (could not verify"), "{said}");
+    assert!(!said.contains("step-20 of "), "{said}");
     let unclear = env
         .yard(&["run", "second.toml", "--from", "numbered"])
         .code(2);

@@ -114,7 +114,7 @@ pub fn follow(
                         printer.output_line(&format!("  [{}] ", line.rank), &line.bytes);
                     }
                     if line.rank == 0 && !text.trim().is_empty() {
-                        last_line = Some(text);
+                        last_line = Some(text.trim().to_owned());
                     }
                 }
                 RunEvent::Outage { why } => printer.say(&outage(&cluster.name, &why)),

@@ -92,11 +92,11 @@ pub(super) fn submit(
         printer.shown(&shown);
     }
     if let Some(from) = &planned.from {
-        let name = &from.manifest.name;
-        let (of, repeats) = (&from.of, all_repeats(&planned));
+        let what = words::checkpoint_of(&from.manifest.name, &from.of);
+        let repeats = all_repeats(&planned);
         printer.show_line(&row(
             "starts at",
-            &format!("{name} of {of} ({}){repeats}", proof(from)),
+            &format!("{what} ({}){repeats}", proof(from)),
         ));
     }
     planned.check()?;

@@ -109,7 +109,10 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp, width: usize) -> 
         add("after", &other.id);
     }
     if let Some(from) = json.as_ref().ok().and_then(|json| json.from.as_ref()) {
-        add("began at", &format!("{} of {}", from.checkpoint, from.of));
+        add(
+            "began at",
+            &words::checkpoint_of(&from.checkpoint, &from.of),
+        );
     }
     if let Ok(json) = &json
         && let Some(container) = &json.plan.environment.container

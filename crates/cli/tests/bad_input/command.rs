@@ -106,6 +106,8 @@ fn a_long_last_line_stands_whole_where_it_was_said_and_is_cut_elsewhere() {
     let shown = env.yard(&["show"]).success();
     assert!((100..=LINES).contains(&longest(&shown)), "{shown}");
     assert_eq!(longest(&env.yard(&["logs"]).success()), LENGTH);
+    let blank = env.yard(&["run", "--", "echo", "  trained  "]).success();
+    assert!(blank.contains(" · trained · yard show"), "{blank}");
     let done = run("0");
     assert_eq!(done.status, 0, "{}", done.snapshot());
     let (said, about) = done.stdout.split_once(" done ").unwrap();
