@@ -81,6 +81,8 @@ const COMMON: &str = r#"With every runtime:
 - `venv`, `requirements` and `conda` are refused beside a container: the ranks run the image's Python.
 - Ranks of a node share its `/dev/shm`, and where the node has `/dev/infiniband` they see that: Apptainer and Podman get an option
   for it (the latter with the node's own limits, as such a network locks memory), the others show it by themselves.
+- Podman needs root, or a user with ids of its own below (`/etc/subuid`, `newuidmap`). On isolated nodes of a virtual cluster that
+  a user other than root started it starts no container: Charliecloud does.
 - GPUs are made visible by the runtime: `--nv`, Enroot's hook, Podman's `--device=nvidia.com/gpu=all`.
   Charliecloud has no such option: `ch-fromhost --nvidia` puts the driver's libraries into an image once. A plan for
   GPUs says so, unless `image` is a folder that has them.
