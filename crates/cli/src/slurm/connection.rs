@@ -176,7 +176,9 @@ pub fn view_facts_of(
         facts.partition = engine.partition.into();
         facts.looked_at = engine.last_pass;
         let partitions = engine.partitions.into_iter();
-        facts.partitions = partitions.map(|it| (it.name.clone(), view(&it))).collect();
+        facts.partitions = partitions
+            .map(|it| (it.name.clone(), view(&it).into()))
+            .collect();
         // This machine's GPUs have the names of products, which are no types.
         if engine.is_pretended {
             let typed = |node: &&NodeFacts| !node.gpus.iter().any(|kind| kind == UNTYPED_GPU);

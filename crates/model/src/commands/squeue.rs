@@ -33,13 +33,17 @@ impl SqueueArgs {
         me: u32,
         nodes: Option<&[NodeName]>,
     ) -> Vec<JobInfo> {
-        let taken = records
-            .iter()
-            .map(|record| JobInfo::of(record, facts))
-            .filter(|job| self.takes(job, me, nodes) && !self.hides(job, facts))
-            .filter_map(|job| self.named_elements(job));
         let mut jobs = Vec::with_capacity(records.len());
-        jobs.extend(taken);
+        for record in records {
+            // Large, and of a long queue: moved once.
+            let mut job = JobInfo::of(record, facts);
+            if self.takes(&job, me, nodes)
+                && !self.hides(&job, facts)
+                && self.keep_named_elements(&mut job)
+            {
+                jobs.push(job);
+            }
+        }
         if self.each_element {
             jobs = jobs.into_iter().flat_map(each_element).collect();
         } else {
@@ -230,15 +234,15 @@ impl SqueueArgs {
     }
 
     /// Of elements that wait together only those that `--jobs` names.
-    fn named_elements(&self, mut job: JobInfo) -> Option<JobInfo> {
+    fn keep_named_elements(&self, job: &mut JobInfo) -> bool {
         let Some(names) = &self.jobs else {
-            return Some(job);
+            return true;
         };
         let Some(array) = &mut job.array else {
-            return Some(job);
+            return true;
         };
         let ArrayTaskInfo::Waiting(tasks) = &mut array.task else {
-            return Some(job);
+            return true;
         };
         let whole = names
             .iter()
@@ -250,12 +254,12 @@ impl SqueueArgs {
                     .any(|name| name.job == array.job && name.task == Some(*task))
             });
             match tasks.as_slice() {
-                [] => return None,
+                [] => return false,
                 [one] => array.task = ArrayTaskInfo::One(*one),
                 _ => {}
             }
         }
-        Some(job)
+        true
     }
 }
 

@@ -104,7 +104,7 @@ pub struct JobInfo {
     /// Memory as asked, or the default.
     pub memory: MemoryRequest,
     /// What is known of its partition.
-    pub partition_view: PartitionView,
+    pub partition_view: Arc<PartitionView>,
     tres: TresCounts,
     /// The same as was asked for.
     asked_tres: TresCounts,

@@ -26,7 +26,7 @@ pub struct ViewFacts {
     /// MiB of the largest node.
     pub node_memory: u64,
     /// What is known of partitions, by name.
-    pub partitions: BTreeMap<String, PartitionView>,
+    pub partitions: BTreeMap<String, Arc<PartitionView>>,
     /// The type of each GPU of the nodes that tell types apart, by its index.
     pub gpu_kinds: BTreeMap<NodeName, Vec<String>>,
     /// The numbers of associations and QOS, where they are asked for.
@@ -84,7 +84,7 @@ impl ViewFacts {
 
     /// What is known of the partition that a job is in; of several, of the first.
     #[must_use]
-    pub fn view_of(&self, record: &JobRecord) -> Option<&PartitionView> {
+    pub fn view_of(&self, record: &JobRecord) -> Option<&Arc<PartitionView>> {
         let first = self.partition_of(record).split(',').next()?;
         self.partitions.get(first)
     }

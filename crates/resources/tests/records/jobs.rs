@@ -30,12 +30,12 @@ pub fn facts() -> ViewFacts {
 }
 
 /// A partition of the recorded cluster, whose `DefMemPerCPU` is 100.
-fn partition(name: &str) -> (String, PartitionView) {
+fn partition(name: &str) -> (String, Arc<PartitionView>) {
     let view = PartitionView {
         memory: Some(MemoryRequest::PerCpu(100)),
         ..PartitionView::default()
     };
-    (name.to_owned(), view)
+    (name.to_owned(), view.into())
 }
 
 /// The job of the recorded answers.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// A held job of a partition that lies so.
 fn job_in(view: PartitionView, request: Request) -> (JobRecord, model::ViewFacts) {
     let mut facts = facts();
-    facts.partitions.insert("gpu".to_owned(), view);
+    facts.partitions.insert("gpu".to_owned(), view.into());
     let mut job = held_job(7);
     let own = Arc::make_mut(&mut job.request);
     *own = Request {
