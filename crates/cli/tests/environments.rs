@@ -262,6 +262,33 @@ mod slow {
         env.yard(&["engine", "stop", "plai"]).success();
     }
 
+    #[test]
+    fn a_run_that_waits_for_its_environment_names_the_job_that_makes_it() {
+        let (mut env, _) = env(
+            "launcher = \"none\"\ncommand = [\"true\"]\n[resources]\ntime = \"10m\"\n\
+             [environment]\nrequirements = \"requirements.txt\"\n",
+        );
+        env.write("requirements.txt", "# nothing\n");
+        let cluster = "internet = \"compute\"\n[nodes.n]\ncount = 1\ncpus = 1\nmemory = \"4000M\"\n\
+             [partition.main]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1-0\"\n";
+        let file = env.write("lab.toml", cluster).display().to_string();
+        env.yard(&["engine", "start", "lab", "--cluster", &file])
+            .success();
+        env.set_var("TRAINYARD_ENGINE", "lab");
+        // Has the node to itself.
+        env.slurm("sbatch", &["--exclusive", "--wrap", "sleep 600"])
+            .success();
+        env.yard(&["run", "--detach", "--on", "lab"]).success();
+        let shown = env.yard(&["show"]).success();
+        let words = "(Dependency)\n  environment  job 2 makes it on a node first\n";
+        assert!(shown.contains(words), "{shown}");
+        env.slurm("scancel", &["--me"]).success();
+        wait_until("no job is left", || {
+            env.slurm("squeue", &["-h"]).stdout.is_empty()
+        });
+        env.yard(&["engine", "stop", "lab"]).success();
+    }
+
     /// Without a home folder, as nodes of some sites are. The Pipfile goes before the requirements,
     /// which could not be had.
     #[test]

@@ -71,6 +71,8 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
 
 fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp, width: usize) -> String {
     let state = run.state(view);
+    // What the folder does not tell is left out.
+    let json = RunFolder::open(&run.entry.folder).map(|(_, json)| json);
     let mut text = format!(
         "{} · {} · {}\n",
         run.entry.id,
@@ -81,6 +83,12 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp, width: usize) -> 
     match &state {
         RunState::Waiting { reason } | RunState::Resuming { reason } => {
             add("waits", &say_wait(reason));
+            if let (Some(job), "Dependency") = (run.environment_jobs.last(), reason.as_str()) {
+                let container = json.as_ref().ok();
+                let container = container.and_then(|json| json.plan.environment.container.as_ref());
+                let what = container.map_or("environment", |_| "image");
+                add(what, &format!("job {job} makes it on a node first"));
+            }
         }
         RunState::Failed { cause } => add("cause", cause),
         RunState::Refused { why } => add("refused", why),
@@ -103,8 +111,6 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp, width: usize) -> 
         "made",
         &format!("{} ago", words::length(now.since(run.entry.created))),
     );
-    // What the folder does not tell is left out.
-    let json = RunFolder::open(&run.entry.folder).map(|(_, json)| json);
     for other in json.iter().flat_map(|json| &json.after) {
         add("after", &other.id);
     }
