@@ -162,6 +162,18 @@ impl Reserved<'_> {
     }
 }
 
+impl Reserved<'_> {
+    /// Whether others have all nodes of the reservation that the job is in.
+    fn is_taken(&self, closed: &Closed) -> bool {
+        let (Some(own), Closed::Nodes(nodes) | Closed::Cpus(nodes, _)) = (self.own, closed) else {
+            return false;
+        };
+        let mut left = own.nodes.clone();
+        left.drop_all(nodes);
+        !own.nodes.is_empty() && left.is_empty() && !own.reservation.is(ReservationFlag::AnyNodes)
+    }
+}
+
 impl Closed {
     fn of(nodes: NodeSet, cpus: Vec<(NodeId, ClosedCpus)>) -> Closed {
         match (nodes.is_empty(), cpus.is_empty()) {
@@ -194,8 +206,12 @@ impl State {
         let (partition, limit) = (attempt.choice.partition, attempt.span.length);
         if record.rare.reservation.is_some() {
             let reserved = self.reservations.left_to_job(record);
-            let is_closed = reserved.closed(&self.cluster, now.0, limit) == Closed::All;
-            return is_closed.then_some(PendingReason::Reservation);
+            return match reserved.closed(&self.cluster, now.0, limit) {
+                Closed::All => Some(PendingReason::Reservation),
+                closed => reserved
+                    .is_taken(&closed)
+                    .then_some(PendingReason::ReservedForMaintenance),
+            };
         }
         let until = Timestamp(now.0.saturating_add(limit));
         let ends_within = ends_within(&record.request);
