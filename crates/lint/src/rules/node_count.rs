@@ -15,7 +15,8 @@ pub const RULE: Rule = Rule {
     summary: "more nodes, or fewer, than the partition gives a job",
     page: "A partition has a number of nodes, and may have a most and a least that one job gets of them
 (MaxNodes, MinNodes). A job outside of that waits for ever with PartitionNodeLimit, or is refused
-where the site enforces its partitions' limits (EnforcePartLimits).
+where the site enforces its partitions' limits (EnforcePartLimits). A job of no node (--nodes=0)
+never starts: it is for burst buffers alone.
 
 ```
 #!/bin/bash
@@ -36,6 +37,15 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
         return;
     };
     if script.is_refused(given) || site::partition(script, input).is_none() {
+        return;
+    }
+    let request = script.request();
+    if request.min_nodes == Some(0) && request.max_nodes.is_none_or(|most| most == 0) {
+        let there = "a job has one node at the least".to_owned();
+        let finding = script.finding(RULE.code, RULE.severity, given, there, String::new());
+        let really = "Slurm takes the job and never starts it (BadConstraints); yard's own engine refuses it";
+        let finding = finding.really(really);
+        findings.push(finding.help("ask for one or more, or leave --nodes out"));
         return;
     }
     let refusal = |denial| site::refusal(script, input, denial, Key::Nodes);
@@ -80,6 +90,11 @@ mod tests {
             found.really.as_deref(),
             Some("the job waits for ever: PartitionNodeLimit")
         );
+        for none in ["-N 0", "--nodes=0-0"] {
+            let found = fires(&RULE, &format!("#SBATCH -p gpu -H «{none}»\n"));
+            assert_eq!(found.message, "a job has one node at the least");
+            assert_eq!(found.severity, Severity::Error);
+        }
     }
 
     #[test]
