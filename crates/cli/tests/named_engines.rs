@@ -120,6 +120,32 @@ fn two_engines_under_one_name() {
     }
 }
 
+/// What to do was a command that stands on the `PATH` of jobs alone.
+#[test]
+fn a_cluster_file_that_was_changed_is_taken_as_the_refusal_says() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let text = |cpus: u32| {
+        format!(
+            "[nodes.n]\ncount = 2\ncpus = {cpus}\nmemory = \"4000M\"\n\
+             [partition.main]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1-0\"\n"
+        )
+    };
+    let file = env.write("lab.toml", &text(2)).display().to_string();
+    let start = ["engine", "start", "lab", "--cluster", &file];
+    env.yard(&start).success();
+    env.yard(&["engine", "stop", "lab"]).success();
+    env.write("lab.toml", &text(4));
+    let refused = env.yard(&start).code(2).snapshot();
+    let todo = "TRAINYARD_ENGINE=lab yard slurm scontrol reconfigure";
+    assert!(refused.contains(todo), "{refused}");
+    env.set_var(sys::env_vars::TRAINYARD_ENGINE, "lab");
+    env.slurm("scontrol", &["reconfigure"]).success();
+    env.yard(&start).success();
+    let status = env.yard(&["engine", "status", "lab"]).success();
+    assert!(status.contains("8 CPUs"), "{status}");
+    env.yard(&["engine", "stop", "lab"]).success();
+}
+
 #[test]
 fn an_engine_whose_cluster_was_removed_is_refused_and_not_given_this_machine() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));

@@ -310,7 +310,9 @@ fn has_another(name: &str, folder: &EngineFolder, origin: Option<&Path>) -> Fail
         None => format!("that of {}", folder.cluster().display()),
     });
     failure.todo(if is_same_file {
-        format!("to take the file as it is now: TRAINYARD_ENGINE={name} scontrol reconfigure")
+        format!(
+            "to take the file as it is now: TRAINYARD_ENGINE={name} yard slurm scontrol reconfigure"
+        )
     } else {
         format!("use another name, or start it as it is: yard engine start {name}")
     })
