@@ -155,19 +155,94 @@ fn settings_go_by_all_their_names() {
 #[test]
 fn a_default_qos_is_not_taken_from_its_user() {
     let mut bank = Bank::after(&[
-        "add qos q1",
+        "add qos q1,opp",
         "add account a qos=normal,q1",
         "add user u account=a qos=normal,q1 defaultqos=q1",
         "add user v account=a defaultqos=q1",
     ]);
-    let said = "have these as their Default QOS";
-    bank.refuses("modify user u set qos-=q1", said);
-    bank.refuses("modify user u set qos=normal", said);
-    bank.refuses("modify account a set qos-=q1", said);
+    // Said, and nothing changed: the exit status is 0, as in Slurm.
+    for line in [
+        "modify user u set qos-=q1",
+        "modify user u set qos=normal",
+        "modify account a set qos-=q1",
+        "modify account a set defaultqos=opp",
+    ] {
+        let (status, said) = bank.said(line);
+        assert_eq!(status, 0, "{line}");
+        let want = " These associations don't have access to their default qos.\n";
+        assert!(said.starts_with(want), "{line}: {said}");
+    }
+    bank.shows(
+        "-nP show assoc account=a format=user,qos,defaultqos",
+        "|normal,q1|\nu|normal,q1|q1\nv|normal,q1|q1",
+    );
     // In any case, and kept by its own name.
     let line = "modify user u set DefaultQOS=NORMAL qos-=q1";
     assert_eq!(bank.said(line).0, 0);
     bank.shows("-nP show assoc where user=u format=defaultqos", "normal");
+}
+
+#[test]
+fn accounts_and_qos_are_named_in_any_case() {
+    let mut bank = Bank::after(&[
+        "add account Lab,OTHER",
+        "add qos Short",
+        "add user ann account=LAB",
+        "modify account lAb set qos=Normal,SHORT defaultqos=SHort",
+        "modify qos SHORT set maxjobs=3",
+        "modify user ann where account=LAb set maxjobs=2",
+    ]);
+    bank.shows(
+        "-nP show assoc account=LAB format=account,user,qos,defaultqos,maxjobs",
+        "lab||normal,short|short|\nlab|ann|normal,short|short|2",
+    );
+    bank.shows("-nP show account Lab,other format=account", "lab\nother");
+    bank.shows("-nP show qos SHORT format=name", "short");
+    bank.said("modify account OTHER set parent=LAB");
+    bank.shows("-nP show assoc account=other format=parentname", "lab");
+    bank.said("delete user ann where account=LAB");
+    bank.said("delete account LAB");
+    bank.shows("-nP show assoc account=lab format=account", "");
+}
+
+#[test]
+fn an_association_for_each_partition() {
+    let mut bank = Bank::after(&["add account lab", "add user ann account=lab"]);
+    let (_, said) = bank.said("add user ann account=lab partition=one,two,one");
+    let lines = said.lines().filter(|line| line.contains("P = "));
+    let lines: Vec<&str> = lines.filter_map(|line| line.split("P = ").nth(1)).collect();
+    assert_eq!(lines, ["two       ", "one       "]);
+    bank.shows("-nP show assoc user=ann format=partition", "two\none");
+    bank.shows(
+        "-nP show assoc account=lab format=user,partition",
+        "|\nann|two\nann|one\nann|",
+    );
+    bank.said("delete user ann where account=lab partition=two");
+    bank.shows("-nP show assoc user=ann format=partition", "one");
+}
+
+#[test]
+fn a_default_account_is_kept_where_others_of_its_user_go() {
+    let mut bank = Bank::after(&[
+        "add account lab,rest",
+        "add user ann account=lab",
+        "add user ann account=lab partition=one",
+        "add user bob account=rest",
+        "add user bob account=lab",
+        "add user zoe account=lab",
+    ]);
+    let said = "You can not remove the default account of a user";
+    // Of ann one that is not her default goes too; zoe stands behind her.
+    bank.refuses("delete user where account=lab", said);
+    bank.refuses("delete account lab", said);
+    bank.said("delete user ann where account=lab partition=one");
+    bank.said("delete user ann where account=lab");
+    bank.shows("-nP show user ann format=user", "");
+    // Bob's default is another account.
+    bank.refuses("delete account lab", said);
+    bank.said("delete user bob where account=lab");
+    bank.said("delete account lab");
+    bank.shows("-nP show user zoe format=user,defaultaccount", "zoe|");
 }
 
 #[test]

@@ -58,7 +58,7 @@ impl Accounting {
     }
 
     /// Associations as a tree, each with how many are over it: the root and its users, then each account
-    /// under it, by name.
+    /// under it, by name; of several of one user, for partitions, the newest first.
     #[must_use]
     pub fn tree(&self) -> Vec<(usize, &AccountAssociation)> {
         let tree = Tree::of(&self.associations);
@@ -76,6 +76,7 @@ impl Accounting {
         while let Some((depth, at)) = waiting.pop() {
             list.push((depth, &tree.all[at]));
             let mut below = tree.below[at].clone();
+            below.reverse();
             below.sort_by(|a, b| name(a).cmp(&name(b)));
             waiting.extend(below.into_iter().rev().map(|at| (depth + 1, at)));
         }

@@ -1,6 +1,7 @@
 //! `sacctmgr add` of accounts, users and QOS.
 
 use super::given::{Given, WHERE_HINT, admin_level, given, on_stdout, with_remarks};
+use super::kept_names::{kept_accounts, kept_qos};
 use super::wckeys;
 use super::words::{Answer, OF_ASSOCIATIONS, OF_QOS, check_names};
 use crate::records::{Account, AccountAssociation, AccountUser, Accounting, Qos};
@@ -11,6 +12,7 @@ pub(super) fn add_account(words: &[String], to: &mut Accounting) -> Result<Answe
     given.refuse_wckeys()?;
     let mut names = given.names.clone();
     names.extend(given.accounts.clone().unwrap_or_default());
+    kept_accounts(&mut names, to);
     if names.is_empty() {
         return Err(Answer::refused(
             " Need name of account to add.\n".to_owned(),
@@ -144,30 +146,41 @@ pub(super) fn add_user(words: &[String], to: &mut Accounting) -> Result<Answer, 
             user.default_account.clone_from(default);
         }
         for account in &accounts {
-            let is_it = |it: &AccountAssociation| {
-                it.account == *account
-                    && it.user.as_ref() == Some(name)
-                    && it.partition == given.partition
-            };
-            if to.associations.iter().any(is_it) {
-                continue;
+            // An association for each partition; those of one command stand in the tree as they are
+            // written, where the newest is the first.
+            let partitions = given.partitions.iter().cloned().map(Some);
+            let mut partitions: Vec<Option<String>> = partitions.collect();
+            if partitions.is_empty() {
+                partitions.push(None);
             }
-            lines.push_str(&format!(
-                "  U = {name:<9.9} A = {account:<10.10} C = {:<10.10}",
-                to.cluster
-            ));
-            if let Some(partition) = &given.partition {
-                lines.push_str(&format!(" P = {partition:<10.10}"));
-            }
-            lines.push('\n');
-            to.associations.push(AccountAssociation {
-                account: account.clone(),
-                user: Some(name.clone()),
-                partition: given.partition.clone(),
-                qos: given.initial_qos(),
-                settings: given.own(),
-                ..AccountAssociation::default()
+            partitions.retain(|partition| {
+                let mut all = to.associations.iter();
+                !all.any(|it| {
+                    it.account == *account
+                        && it.user.as_ref() == Some(name)
+                        && it.partition == *partition
+                })
             });
+            for partition in &partitions {
+                lines.push_str(&format!(
+                    "  U = {name:<9.9} A = {account:<10.10} C = {:<10.10}",
+                    to.cluster
+                ));
+                if let Some(partition) = partition {
+                    lines.push_str(&format!(" P = {partition:<10.10}"));
+                }
+                lines.push('\n');
+            }
+            for partition in partitions.into_iter().rev() {
+                to.associations.push(AccountAssociation {
+                    account: account.clone(),
+                    user: Some(name.clone()),
+                    partition,
+                    qos: given.initial_qos(),
+                    settings: given.own(),
+                    ..AccountAssociation::default()
+                });
+            }
         }
     }
     let of_keys = wckeys::add(&keys, &given.names, to);
@@ -206,9 +219,9 @@ pub(super) fn add_qos(words: &[String], to: &mut Accounting) -> Result<Answer, A
         return Err(Answer::refused(" Need name of qos to add.\n".to_owned()));
     }
     check_names(&given.names)?;
-    let names = given.names.iter();
-    let is_known = |name: &&String| to.qos.iter().any(|qos| qos.name == **name);
-    let names: Vec<String> = names.filter(|name| !is_known(name)).cloned().collect();
+    let mut names = given.names.clone();
+    kept_qos(&mut names, to);
+    names.retain(|name| !to.qos.iter().any(|qos| qos.name == *name));
     if names.is_empty() {
         return Err(Answer::nothing("Nothing new added."));
     }

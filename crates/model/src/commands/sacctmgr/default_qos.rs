@@ -4,19 +4,33 @@ use super::given::Given;
 use super::words::Answer;
 use crate::records::{AccountAssociation, AccountChains, Accounting};
 
-/// A default QOS that some of the associations may not use.
-pub(super) fn without_default_qos(
+/// Refuses what leaves associations without their default QOS among those that they may use: none of their
+/// jobs that name no other would be taken. All is then as it was, and the exit status 0, as Slurm has it
+/// (`sacctmgr_check_default_qos` of association_functions.c).
+pub(super) fn keep_default_qos(
+    before: Accounting,
+    to: &mut Accounting,
     given: &Given,
-    to: &Accounting,
-    is_meant: &dyn Fn(&AccountAssociation) -> bool,
-) -> Option<Answer> {
-    let own = given.own();
-    let wanted = own.get("defaultqos")?;
+    is_meant: impl Fn(&AccountAssociation) -> bool,
+) -> Result<(), Answer> {
+    if given.qos.is_empty() && !given.own().contains_key("defaultqos") {
+        return Ok(());
+    }
     let chains = AccountChains::of(to);
-    let lacks = |it: &&AccountAssociation| is_meant(it) && !chains.qos_of(it).contains(wanted);
-    let lacking = to.associations.iter().rev().filter(lacks);
-    let lines: String = lacking.map(|it| default_qos_line(wanted, to, it)).collect();
-    (!lines.is_empty()).then(|| Answer {
+    let line = |it: &AccountAssociation| {
+        let qos = chains.setting(it, "defaultqos")?;
+        let has = chains.qos_of(it).iter().any(|name| name == qos);
+        (is_meant(it) && !has).then(|| lacking_line(qos, to, it))
+    };
+    let accounts = to.associations.iter().filter(|it| it.user.is_none());
+    // Users come the newest first.
+    let users = to.associations.iter().rev().filter(|it| it.user.is_some());
+    let lines: String = accounts.chain(users).filter_map(line).collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    *to = before;
+    Err(Answer {
         stderr: format!(
             " These associations don't have access to their default qos.\n Please give them access before they the default can be set to this.\n{lines}"
         ),
@@ -24,23 +38,13 @@ pub(super) fn without_default_qos(
     })
 }
 
-/// Refuses what takes a QOS from associations whose default it is: none of their jobs that name no
-/// other would be taken. All is then as it was.
-pub(super) fn keep_default_qos(before: Accounting, to: &mut Accounting) -> Result<(), Answer> {
-    let pairs = before.associations.iter().zip(&to.associations).rev();
-    let (former, next) = (AccountChains::of(&before), AccountChains::of(to));
-    let lines = pairs.filter_map(|(was, is)| {
-        let qos = next.setting(is, "defaultqos")?;
-        let has = |all: &[String]| all.iter().any(|name| name == qos);
-        let is_lost = has(former.qos_of(was)) && !has(next.qos_of(is));
-        is_lost.then(|| default_qos_line(qos, to, is))
-    });
-    let lines: String = lines.collect();
-    if lines.is_empty() {
-        return Ok(());
-    }
-    *to = before;
-    Err(is_default_qos(&lines))
+fn lacking_line(qos: &str, of: &Accounting, it: &AccountAssociation) -> String {
+    let (cluster, account) = (&of.cluster, &it.account);
+    let user = it.user.as_ref().map(|user| format!("U = {user:<9}"));
+    let partition = it.partition.iter();
+    let partition: String = partition.map(|name| format!(" P = {name}")).collect();
+    let user = user.unwrap_or_default();
+    format!("  DefQOS = {qos:<10} C = {cluster:<10} A = {account:<20} {user}{partition}\n")
 }
 
 pub(super) fn default_qos_line(qos: &str, of: &Accounting, it: &AccountAssociation) -> String {

@@ -2,9 +2,10 @@
 
 use super::condition::{no_conditions, split, split_of_users};
 use super::default_qos::{default_qos_line, is_default_qos};
+use super::kept_names::{kept_accounts, kept_qos};
 use super::wckeys;
 use super::words::Answer;
-use crate::records::{AccountAssociation, AccountUser, Accounting, AccountingUse};
+use crate::records::{AccountAssociation, Accounting, AccountingUse};
 
 /// `delete account …`
 pub(super) fn delete_account(
@@ -15,6 +16,7 @@ pub(super) fn delete_account(
     let (condition, _) = split(words)?;
     let mut names = condition.names;
     names.extend(condition.accounts.unwrap_or_default());
+    kept_accounts(&mut names, to);
     if names.is_empty() {
         return Err(no_conditions());
     }
@@ -22,20 +24,7 @@ pub(super) fn delete_account(
     if names.is_empty() {
         return Err(Answer::nothing("Nothing deleted"));
     }
-    // A user of no other account goes with the account.
-    let has_other = |user: &AccountUser| {
-        let mut all = to.associations.iter();
-        all.any(|it| it.user.as_ref() == Some(&user.name) && !names.contains(&it.account))
-    };
-    let is_default = |user: &&AccountUser| names.contains(&user.default_account) && has_other(user);
-    let lines = to.users.iter().filter(is_default).map(|user| {
-        let (cluster, account) = (&to.cluster, &user.default_account);
-        format!(
-            "  C = {cluster:<15} A = {account:<10} U = {:<9}\n",
-            user.name
-        )
-    });
-    let lines: String = lines.collect();
+    let lines = default_accounts_among(to, |it| names.contains(&it.account));
     if !lines.is_empty() {
         return Err(Answer {
             stderr: format!(
@@ -79,6 +68,7 @@ pub(super) fn delete_user(
     let (mut condition, _) = split_of_users(words)?;
     let mut names = std::mem::take(&mut condition.names);
     names.extend(condition.users.take().unwrap_or_default());
+    kept_accounts(condition.accounts.as_deref_mut().unwrap_or_default(), to);
     if let Some(keys) = &condition.wckeys {
         return wckeys::delete(keys, &names, to);
     }
@@ -115,6 +105,19 @@ pub(super) fn delete_user(
     let lines: String = lines.collect();
     if lines.is_empty() {
         return Err(Answer::nothing("Nothing deleted"));
+    }
+    if is_of_associations {
+        let goes = |it: &AccountAssociation| {
+            let user = it.user.as_ref();
+            user.is_some_and(|user| is_meant(&it.account, user))
+                && condition.is_of_partition(it.partition.as_ref())
+        };
+        let lines = default_accounts_among(to, goes);
+        if !lines.is_empty() {
+            return Err(Answer::refused(format!(
+                " Error with request: You can not remove the default account of a user\n{lines} You must change the default account of these users or remove the users completely from the affected clusters to allow these changes.\n Changes Discarded\n"
+            )));
+        }
     }
     let partition_of = |it: &AccountingUse| to.association_of(it)?.partition.as_ref();
     refuse_used(to, uses, |it| {
@@ -176,7 +179,8 @@ fn remove_users(names: &[String], to: &mut Accounting) {
 
 /// `delete qos …`: jobs that have it keep its name, as Slurm's do.
 pub(super) fn delete_qos(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
-    let names = split(words)?.0.names;
+    let mut names = split(words)?.0.names;
+    kept_qos(&mut names, to);
     if names.is_empty() {
         return Err(no_conditions());
     }
@@ -209,6 +213,36 @@ pub(super) fn delete_qos(words: &[String], to: &mut Accounting) -> Result<Answer
         }
     }
     Ok(Answer::changed(format!(" Deleting QOS(s)...\n{lines}")))
+}
+
+/// The default accounts that are not given up with these associations, a line each: those of users behind
+/// one, in the order of names, of whom another association goes (`_check_is_def_acct_before_remove` of
+/// accounting_storage_mysql.c, which forgets to begin anew with each user).
+fn default_accounts_among(of: &Accounting, goes: impl Fn(&AccountAssociation) -> bool) -> String {
+    let default_of = |name: &String| {
+        let user = of.users.iter().find(|user| user.name == *name);
+        user.map(|user| &user.default_account)
+    };
+    let is_default = |it: &AccountAssociation, user: &String| {
+        // Of several in one account, the one for all partitions.
+        let is_of_all = |other: &AccountAssociation| {
+            other.account == it.account && other.user == it.user && other.partition.is_none()
+        };
+        default_of(user) == Some(&it.account)
+            && (it.partition.is_none() || !of.associations.iter().any(is_of_all))
+    };
+    let going = of.associations.iter().filter(|it| goes(it));
+    let going = going.filter_map(|it| Some((it.user.as_ref()?, it)));
+    let mut going: Vec<(&String, bool, &String)> = going
+        .map(|(user, it)| (user, is_default(it, user), &it.account))
+        .collect();
+    going.sort();
+    let kept = going.iter().skip_while(|(_, is_default, _)| *is_default);
+    let kept = kept.filter(|(_, is_default, _)| *is_default);
+    let lines = kept.map(|(user, _, account)| {
+        format!("  C = {:<15} A = {account:<10} U = {user:<9}\n", of.cluster)
+    });
+    lines.collect()
 }
 
 /// Whether a user has an association in an account.

@@ -1,5 +1,6 @@
 //! What `key=value` words of `add` and `modify … set` give.
 
+use super::kept_names::as_kept;
 use super::words::{
     Answer, ListChange, OF_ASSOCIATIONS, QOS_FLAGS, Setting, Wrong, changed_list, list_changes,
     list_of, operator,
@@ -15,7 +16,8 @@ pub(super) struct Given {
     pub(super) accounts: Option<Vec<String>>,
     pub(super) clusters: Option<Vec<String>>,
     pub(super) parent: Option<String>,
-    pub(super) partition: Option<String>,
+    /// Those for which associations are, each for one; none for all.
+    pub(super) partitions: Vec<String>,
     pub(super) description: Option<String>,
     pub(super) organization: Option<String>,
     pub(super) default_account: Option<String>,
@@ -42,6 +44,8 @@ pub(super) fn given(
     hint: &str,
 ) -> Result<Given, Answer> {
     let mut given = Given::default();
+    let account = |value: &str| as_kept(value, from.accounts.iter().map(|it| &it.name));
+    let kept_qos = |value: &str| as_kept(value, from.qos.iter().map(|it| &it.name));
     for word in words {
         let unknown =
             |before: &str| Answer::refused(format!("{before} Unknown option: {word}\n{hint}"));
@@ -60,19 +64,19 @@ pub(super) fn given(
         let value = value.trim_matches(['"', '\'']);
         match lower.as_str() {
             "name" | "names" | "user" | "users" => given.names = list_of(value),
-            "account" | "accounts" | "acct" => given.accounts = Some(list_of(value)),
+            "account" | "accounts" | "acct" => given.accounts = Some(list_of(&account(value))),
             "cluster" | "clusters" => given.clusters = Some(list_of(value)),
-            "parent" => given.parent = Some(value.to_owned()),
-            "partition" | "partitions" => given.partition = Some(value.to_owned()),
+            "parent" => given.parent = Some(account(value)),
+            "partition" | "partitions" => given.partitions = without_repeats(list_of(value)),
             // As Slurm keeps them.
             "description" => given.description = Some(value.to_ascii_lowercase()),
             "organization" => given.organization = Some(value.to_ascii_lowercase()),
-            "defaultaccount" => given.default_account = Some(value.to_owned()),
+            "defaultaccount" => given.default_account = Some(account(value)),
             "wckey" | "wckeys" => given.wckeys = list_of(value),
             "defaultwckey" => given.default_wckey = Some(value.to_owned()),
             "adminlevel" | "admin" => given.admin = Some(value.to_owned()),
             "qos" | "qoslevel" if std::ptr::eq(known, OF_ASSOCIATIONS) => {
-                let changes = list_changes(operator(word), value);
+                let changes = list_changes(operator(word), &kept_qos(value));
                 if let Some(bad) = unknown_qos(&changes, from) {
                     return Err(unknown(&bad));
                 }
@@ -95,7 +99,7 @@ pub(super) fn given(
                     }
                 }
                 if setting.key == "preempt" && value != "-1" {
-                    let changes = list_changes(operator(word), value);
+                    let changes = list_changes(operator(word), &kept_qos(value));
                     if let Some(bad) = unknown_qos(&changes, from) {
                         return Err(Answer::refused(bad));
                     }
@@ -116,6 +120,16 @@ pub(super) fn given(
         }
     }
     Ok(given)
+}
+
+/// Each name once; of two the later counts.
+fn without_repeats(names: Vec<String>) -> Vec<String> {
+    let mut once: Vec<String> = Vec::with_capacity(names.len());
+    for name in names {
+        once.retain(|other| !other.eq_ignore_ascii_case(&name));
+        once.push(name);
+    }
+    once
 }
 
 /// What is said of the first name of no QOS.

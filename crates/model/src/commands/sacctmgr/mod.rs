@@ -11,6 +11,7 @@ mod dump;
 mod events;
 mod facts;
 mod given;
+mod kept_names;
 mod modify;
 mod modify_job;
 mod resources;

@@ -1,8 +1,9 @@
 //! `sacctmgr modify` of accounts, users and QOS.
 
 use super::condition::{split, split_of_users};
-use super::default_qos::{keep_default_qos, without_default_qos};
+use super::default_qos::keep_default_qos;
 use super::given::{Given, WHERE_HINT, admin_level, given, on_stdout, with_remarks};
+use super::kept_names::{kept_accounts, kept_qos};
 use super::words::{Answer, OF_ASSOCIATIONS, OF_QOS, changed_list};
 use crate::records::accounting::is_passed_down;
 use crate::records::{AccountAssociation, AccountChains, AccountUser, Accounting};
@@ -61,8 +62,10 @@ fn modify_associations(
             && changed_accounts.contains(&it.account)
             && (given.qos.is_empty() || it.qos.is_none());
         if is_meant(it) || goes_along {
+            let partition = it.partition.iter();
+            let partition: String = partition.map(|name| format!(" P = {name}")).collect();
             text.push_str(&format!(
-                "  C = {cluster:<10} A = {:<20} U = {user:<9}\n",
+                "  C = {cluster:<10} A = {:<20} U = {user:<9}{partition}\n",
                 it.account
             ));
         }
@@ -76,6 +79,7 @@ pub(super) fn modify_account(words: &[String], to: &mut Accounting) -> Result<An
     condition
         .names
         .extend(condition.accounts.take().unwrap_or_default());
+    kept_accounts(&mut condition.names, to);
     let given = given(&set, OF_ASSOCIATIONS, to, WHERE_HINT)?;
     given.refuse_wckeys()?;
     if set.is_empty() {
@@ -115,7 +119,7 @@ pub(super) fn modify_account(words: &[String], to: &mut Accounting) -> Result<An
     if !given.settings.is_empty() || !given.qos.is_empty() || given.parent.is_some() {
         let is_meant = |it: &AccountAssociation| it.user.is_none() && names.contains(&it.account);
         let lines = modify_associations(&given, &before, to, is_meant);
-        keep_default_qos(before, to)?;
+        keep_default_qos(before, to, &given, |it| names.contains(&it.account))?;
         if !lines.is_empty() {
             text.push_str(&format!(" Modified account associations...\n{lines}"));
         }
@@ -150,6 +154,7 @@ pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answe
     condition
         .names
         .extend(condition.users.take().unwrap_or_default());
+    kept_accounts(condition.accounts.as_deref_mut().unwrap_or_default(), to);
     let given = given(&set, OF_ASSOCIATIONS, to, WHERE_HINT)?;
     // A key is given to a user or taken away; only the default one is changed.
     Given {
@@ -196,12 +201,9 @@ pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answe
                     .is_none_or(|names| names.contains(&it.account))
                 && condition.is_of_partition(it.partition.as_ref())
         };
-        if let Some(answer) = without_default_qos(&given, to, &is_meant) {
-            return Err(answer);
-        }
         let before = to.clone();
         let lines = modify_associations(&given, &before, to, is_meant);
-        keep_default_qos(before, to)?;
+        keep_default_qos(before, to, &given, is_meant)?;
         if !lines.is_empty() {
             text.push_str(&format!(" Modified user associations...\n{lines}"));
         }
@@ -247,7 +249,8 @@ fn refuse_foreign_defaults(given: &Given, names: &[String], to: &Accounting) -> 
 
 /// `modify qos …`
 pub(super) fn modify_qos(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
-    let (condition, set) = split(words)?;
+    let (mut condition, set) = split(words)?;
+    kept_qos(&mut condition.names, to);
     let given = given(&set, OF_QOS, to, WHERE_HINT).map_err(on_stdout)?;
     given.refuse_wckeys()?;
     if set.is_empty() {

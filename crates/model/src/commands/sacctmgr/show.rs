@@ -113,7 +113,7 @@ fn list_or_empty(value: &str) -> Vec<String> {
 pub(super) fn named(names: &Option<Vec<String>>, name: &str) -> bool {
     names
         .as_ref()
-        .is_none_or(|names| names.iter().any(|it| it == name))
+        .is_none_or(|names| names.iter().any(|it| it.eq_ignore_ascii_case(name)))
 }
 
 /// `show account …`
