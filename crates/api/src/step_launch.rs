@@ -1,6 +1,6 @@
 //! A step as `srun` asks for it, and its tasks as they are handed to a node.
 
-use model::{GpuIndex, OpenMode, StepRequest};
+use model::{GpuIndex, OpenMode, StepRequest, Variables};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -14,6 +14,9 @@ pub struct StepPart {
     /// Where its tasks run, read and write; those of the step where it has none, as an older `srun` sends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<TaskFiles>,
+    /// The variables of its tasks, where they are others than the step's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Variables>,
 }
 
 /// Where tasks run, read and write.

@@ -54,6 +54,7 @@ fn a_script_of_two_components() {
         srun --het-group=1 bash -c 'echo of second $SLURMD_NODENAME' | sort\n\
         srun --het-group=0,1 bash -c 'echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NTASKS $SLURMD_NODENAME $SLURM_NODEID $SLURM_JOB_NUM_NODES' | sort\n\
         srun -l -n1 echo A : -n2 echo B | sort\n\
+        srun -l --export=ALL,X=a sh -c 'echo $X $Y' : -n2 --export=ALL,Y=b sh -c 'echo $X $Y' | sort\n\
         scontrol show job $SLURM_JOB_ID | grep -E 'HetJobId'\n";
     fs::write(env.work().join("job.sh"), script).unwrap();
     says(
@@ -80,6 +81,7 @@ fn a_script_of_two_components() {
         3 0 5 node3 2 3\n\
         4 1 5 node3 2 3\n\
         0: A\n1: B\n2: B\n\
+        0: a\n1: b\n2: b\n\
         JobId=1 HetJobId=1 HetJobOffset=0 JobName=first\n   HetJobIdSet=1-2\n\
         JobId=2 HetJobId=1 HetJobOffset=1 JobName=second\n   HetJobIdSet=1-2\n";
     // The real one's second component has three tasks on node2 and one on node3.

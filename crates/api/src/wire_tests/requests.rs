@@ -220,6 +220,7 @@ pub(super) fn step() -> Box<NewStep> {
                 component: 1,
                 request: StepRequest::default(),
                 files: Some(files()),
+                environment: Some(vec![("A".to_owned(), "c".to_owned())]),
             }],
             environment: vec![("A".to_owned(), "b".to_owned())],
             preserve_env: true,

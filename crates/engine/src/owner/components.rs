@@ -25,6 +25,8 @@ pub(super) struct PlacedPart<'a> {
     pub(super) job: JobId,
     pub(super) request: &'a StepRequest,
     pub(super) files: &'a TaskFiles,
+    /// What the caller gives its tasks.
+    pub(super) environment: &'a Variables,
     pub(super) placement: Placement,
 }
 
@@ -48,6 +50,7 @@ impl Owner {
                 job,
                 request: &part.request,
                 files: part.files.as_ref().unwrap_or(&launch.files),
+                environment: part.environment.as_ref().unwrap_or(&launch.environment),
                 placement: self.place(job, &part.request)?,
             })
         };

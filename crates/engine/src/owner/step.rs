@@ -135,6 +135,7 @@ impl Owner {
             job,
             request,
             files: &launch.files,
+            environment: &launch.environment,
             placement,
         }])
     }
@@ -279,7 +280,7 @@ impl Owner {
         let share = step.nodes.get(node)?;
         let mut variables = job_environment::step_variables(&started, step);
         // A step may have a name of its own there.
-        let is_given = |wanted: &str| launch.environment.iter().any(|(name, _)| name == wanted);
+        let is_given = |wanted: &str| part.environment.iter().any(|(name, _)| name == wanted);
         variables.retain(|(name, _)| {
             let may_stay =
                 name == JOB_NAME || launch.preserve_env && STEP_COUNTS.contains(&name.as_str());
@@ -322,7 +323,7 @@ impl Owner {
         variables.extend(job_environment::gpu_sharing_variables(request, tasks.len()));
         srun_environment::drop_what_is_not_inherited(
             &mut variables,
-            &launch.environment,
+            part.environment,
             &record.request,
             request,
         );
@@ -350,7 +351,7 @@ impl Owner {
                 let of_rank = |rank: &u32| launch.programs.get(*rank as usize).cloned();
                 Program::Each(ranks.iter().filter_map(of_rank).collect())
             },
-            environment: Environment::Given(launch.environment.clone()),
+            environment: Environment::Given(part.environment.clone()),
             variables,
             // They may be of the script around it, whose GPUs the step need not have.
             removed: ["SLURM_GPUS_ON_NODE", "SLURM_STEP_GPUS"]

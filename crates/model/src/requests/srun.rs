@@ -65,6 +65,8 @@ pub struct StepPart {
     pub step: StepRequest,
     /// What these tasks run.
     pub command: Vec<String>,
+    /// Which variables of the caller these tasks have.
+    pub export: Export,
     /// How they are run; folder and streams are its own.
     pub launch: LaunchOptions,
 }
@@ -203,6 +205,7 @@ pub fn resolve(
                 request: read.request,
                 step: read.step,
                 command: read.command,
+                export: read.export,
                 launch: read.launch,
             });
         }

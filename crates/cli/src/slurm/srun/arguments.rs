@@ -3,10 +3,10 @@
 use super::StepCall;
 use super::around_step::AroundStep;
 use api::{StepLaunch, TaskFiles};
-use model::Variables;
 use model::file_pattern::differs_between_tasks;
 use model::srun::{LaunchOptions, Srun, Stream};
 use model::submission_environment::submission_variables;
+use model::{Export, Variables};
 use std::path::Path;
 use std::time::Duration;
 
@@ -32,24 +32,33 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> StepCall {
         let level = log_level(&asked).to_string();
         environment.push((SRUN_DEBUG.to_owned(), level));
     }
-    let mut environment = asked.export.for_step(&environment);
-    if asked.job.is_none() {
-        let own = submission_variables(&asked.request, caller.host, caller.cwd, caller.umask);
-        set_all(&mut environment, own);
-    } else if !environment.iter().any(|(name, _)| name == "SLURM_UMASK") {
-        environment.push(("SLURM_UMASK".to_owned(), format!("{:04o}", caller.umask)));
-    }
-    set_all(&mut environment, options.handed_on.clone());
-    environment.extend(options.limits.variables(&sys::soft_limits()));
+    let of_tasks = |export: &Export| {
+        let mut environment = export.for_step(&environment);
+        if asked.job.is_none() {
+            let own = submission_variables(&asked.request, caller.host, caller.cwd, caller.umask);
+            set_all(&mut environment, own);
+        } else if !environment.iter().any(|(name, _)| name == "SLURM_UMASK") {
+            environment.push(("SLURM_UMASK".to_owned(), format!("{:04o}", caller.umask)));
+        }
+        set_all(&mut environment, options.handed_on.clone());
+        environment.extend(options.limits.variables(&sys::soft_limits()));
+        environment
+    };
     let parts = asked.parts.iter().map(|part| api::StepPart {
         component: part.component,
         request: part.step.clone(),
         files: Some(task_files(&part.launch, caller)),
+        environment: (part.export != asked.export).then(|| of_tasks(&part.export)),
     });
     let launch = StepLaunch {
         parts: parts.collect(),
         programs: programs_of_parts(&asked),
-        ..launch(options, asked.command, environment, caller)
+        ..launch(
+            options,
+            asked.command.clone(),
+            of_tasks(&asked.export),
+            caller,
+        )
     };
     let part_tasks = asked.parts.iter().map(tasks_of_part).collect();
     let part_labels = asked.parts.iter().map(|part| part.launch.label);
