@@ -190,6 +190,7 @@ def main():
     events = None
     if is_first and options.tensorboard_logging_dir:
         events = Events(options.tensorboard_logging_dir)
+    loss = None
     while state["step"] < options.steps:
         error = [(x, state["slope"] * x + state["base"] - y) for x, y in mine]
         total = group.sum([len(mine), sum(e * x for x, e in error), sum(e for _, e in error),
@@ -207,7 +208,9 @@ def main():
                     save(options.write_checkpoints_to, state)
         if options.stop_at == state["step"]:
             time.sleep(3600)
-    if is_first:
+    if is_first and loss is None:
+        print(f"nothing is left to train: step {state['step']} of {options.steps} is reached", flush=True)
+    elif is_first:
         print(f"trained on {count} points: y = {state['slope']:.2f} x + {state['base']:.2f}, loss {loss:.4f}",
               flush=True)
 

@@ -154,6 +154,14 @@ fn ibexs_single_node_with_checkpoints_and_tensorboard() {
     assert!(fs::read_dir(folder.join("tensorboard")).unwrap().count() > 0);
     let shown = twin.env.yard(&["show", "@"]).success();
     assert!(shown.contains("loss"), "{shown}");
+    // At its last step, as who tries `--from` first does.
+    let name = "horovod-single-node-benchmark";
+    let words = ["run", "ibex-single-node.toml", "--from", name, "--on"];
+    let again = twin.env.yard(&[&words[..], &["ibex"]].concat()).success();
+    assert!(
+        again.contains("nothing is left to train: step 20 of 20"),
+        "{again}"
+    );
     twin.check_real("ibex-single-node.toml", expect![[r#"
         srun -N 1 -n 8 python pytorch-examples/imagenet/train.py --data-dir /local/reference/CV/ILSVR/classification-localization/data/jpeg --read-checkpoints-from {resume} --write-checkpoints-to {checkpoints} --tensorboard-logging-dir {logs}
     "#]]);
